@@ -1,0 +1,145 @@
+import { AgentError, type ErrorCode } from '../base/errors.ts';
+import type { KubeList, KubeObject, Status } from '../kube/types.ts';
+import type { Resource } from './resources.ts';
+
+/** Which object; `namespace` only for namespaced kinds. */
+export interface ObjectRef {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** What every call may set. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+  /** Deadline of this call, ms. */
+  readonly timeoutMs?: number;
+  /** e.g. `status`, `binding`, `token` */
+  readonly subresource?: string;
+}
+
+/** What a writing call may set. */
+export interface WriteOptions extends RequestOptions {
+  readonly dryRun?: boolean;
+  readonly fieldManager?: string;
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+}
+
+export interface ListOptions extends RequestOptions {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+  readonly limit?: number;
+  readonly continue?: string;
+}
+
+export interface WatchOptions extends ListOptions {
+  readonly allowWatchBookmarks?: boolean;
+  readonly sendInitialEvents?: boolean;
+  /** The server ends the watch after this long. */
+  readonly timeoutSeconds?: number;
+}
+
+export interface DeleteOptions extends WriteOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+}
+
+/** A patch and how it is to be read. `text` is sent as it stands. */
+export interface Patch {
+  readonly type: 'json' | 'merge' | 'strategic' | 'apply';
+  readonly body: object | string;
+  /** Only with `apply`: take over fields of other managers. */
+  readonly force?: boolean;
+}
+
+export type WatchEvent<T extends KubeObject = KubeObject> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: T }
+  | { readonly type: 'ERROR'; readonly object: Status };
+
+/**
+ * The API server as everything in the agent sees it; the only way there. Objects are plain JSON and come back as they were sent,
+ * unknown fields included.
+ *
+ * @throws {ApiError} with the server's status and reason; `unavailable` when the server could not be reached
+ */
+export interface ApiClient {
+  get<T extends KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    options?: RequestOptions & { readonly resourceVersion?: string },
+  ): Promise<T>;
+  list<T extends KubeObject>(resource: Resource, options?: ListOptions): Promise<KubeList<T>>;
+  /** One watch connection: ends when the server ends it, throws when it breaks. A reflector keeps one going. */
+  watch<T extends KubeObject>(resource: Resource, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
+  create<T extends KubeObject>(
+    resource: Resource,
+    object: T,
+    options?: WriteOptions & { readonly name?: string },
+  ): Promise<T>;
+  update<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
+  patch<T extends KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T>;
+  /** Resolves with what the server answers: the object for pods, a Status for most kinds. */
+  delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<KubeObject>;
+}
+
+/** What went wrong at the API server, with its own words for it. */
+export class ApiError extends AgentError {
+  override readonly name: string = 'ApiError';
+  /** HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  /** e.g. `NotFound`, `Conflict`, `Expired`; `''` when the answer gave none. */
+  readonly reason: string;
+  readonly details: Status['details'] | undefined;
+  /** From `Retry-After` or `details.retryAfterSeconds`, ms. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    status: number,
+    body: Partial<Pick<Status, 'reason' | 'message' | 'details'>>,
+    options?: ErrorOptions & { retryAfterMs?: number },
+  ) {
+    super(codeOfStatus(status), body.message ?? `the API server answered ${status}`, options);
+    this.status = status;
+    this.reason = body.reason ?? '';
+    this.details = body.details;
+    this.retryAfterMs =
+      options?.retryAfterMs ??
+      (body.details?.retryAfterSeconds && body.details.retryAfterSeconds * 1000) ??
+      undefined;
+  }
+}
+
+const codes: Readonly<Record<number, ErrorCode>> = {
+  0: 'unavailable',
+  400: 'invalid_argument',
+  401: 'unauthenticated',
+  403: 'permission_denied',
+  404: 'not_found',
+  409: 'conflict',
+  410: 'failed_precondition',
+  422: 'invalid_argument',
+  429: 'resource_exhausted',
+  500: 'internal',
+  503: 'unavailable',
+  504: 'deadline_exceeded',
+};
+
+/** The house's code for an HTTP status. */
+export function codeOfStatus(status: number): ErrorCode {
+  return codes[status] ?? (status >= 500 ? 'unavailable' : 'invalid_argument');
+}
+
+export const isNotFound = (reason: unknown): boolean =>
+  reason instanceof AgentError && reason.code === 'not_found';
+export const isConflict = (reason: unknown): boolean =>
+  reason instanceof ApiError && reason.status === 409 && reason.reason !== 'AlreadyExists';
+export const isAlreadyExists = (reason: unknown): boolean =>
+  reason instanceof ApiError && reason.reason === 'AlreadyExists';

@@ -1,0 +1,54 @@
+/** Why a call failed, named as gRPC and containerd errdefs name it. */
+export type ErrorCode =
+  | 'not_found'
+  | 'invalid_argument'
+  | 'already_exists'
+  | 'conflict'
+  | 'permission_denied'
+  | 'unauthenticated'
+  | 'failed_precondition'
+  | 'resource_exhausted'
+  | 'cancelled'
+  | 'unimplemented'
+  | 'unavailable'
+  | 'deadline_exceeded'
+  | 'internal';
+
+/** What each code asks of the caller: `retry` with back-off, or `give_up`. */
+export const disposition: Readonly<Record<ErrorCode, 'retry' | 'give_up'>> = {
+  not_found: 'give_up',
+  invalid_argument: 'give_up',
+  already_exists: 'give_up',
+  conflict: 'retry',
+  permission_denied: 'give_up',
+  unauthenticated: 'give_up',
+  failed_precondition: 'give_up',
+  resource_exhausted: 'retry',
+  cancelled: 'give_up',
+  unimplemented: 'give_up',
+  unavailable: 'retry',
+  deadline_exceeded: 'retry',
+  internal: 'retry',
+};
+
+/** The only error class thrown across a module boundary. `message` says what failed, `cause` why. */
+export class AgentError extends Error {
+  override readonly name: string = 'AgentError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** Adopts any thrown value; an AgentError passes through unchanged. */
+  static from(reason: unknown, code: ErrorCode = 'internal'): AgentError {
+    if (reason instanceof AgentError) return reason;
+    return new AgentError(code, messageOf(reason), { cause: reason });
+  }
+}
+
+/** The text of any thrown value. */
+export function messageOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
+}

@@ -1,0 +1,90 @@
+import type { Clock, StopTimer } from './clock.ts';
+
+interface Due {
+  readonly at: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+/** Lets every promise that can settle without outside help settle. */
+export async function settle(): Promise<void> {
+  for (let round = 0; round < 10; round++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+/**
+ * A clock that stands still until it is told to move. Timers fire in order of their due time, and between two of them
+ * everything that can settle settles, so a test never waits.
+ */
+export class FakeClock implements Clock {
+  #now: number;
+  #order = 0;
+  readonly #due = new Set<Due>();
+
+  /** @param startMs the first reading, ms since the epoch */
+  constructor(startMs = 0) {
+    this.#now = startMs;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason as Error);
+        return;
+      }
+      const stop = this.timer(ms, () => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      });
+      const abort = (): void => {
+        stop();
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  timer(ms: number, fn: () => void): StopTimer {
+    const due: Due = { at: this.#now + Math.max(0, ms), order: this.#order++, fire: fn };
+    this.#due.add(due);
+    return () => {
+      this.#due.delete(due);
+    };
+  }
+
+  /** How many timers and sleeps wait. */
+  get pending(): number {
+    return this.#due.size;
+  }
+
+  /** Moves the reading without firing anything that is due; for replays that wake things themselves. */
+  set(now: number): void {
+    this.#now = now;
+  }
+
+  /** Moves on by `ms`, firing what falls due on the way and settling after each. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await settle();
+    for (let next = this.#next(end); next; next = this.#next(end)) {
+      this.#due.delete(next);
+      this.#now = Math.max(this.#now, next.at);
+      next.fire();
+      await settle();
+    }
+    this.#now = end;
+    await settle();
+  }
+
+  #next(end: number): Due | undefined {
+    let first: Due | undefined;
+    for (const due of this.#due) {
+      if (due.at > end) continue;
+      if (!first || due.at < first.at || (due.at === first.at && due.order < first.order)) first = due;
+    }
+    return first;
+  }
+}

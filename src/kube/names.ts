@@ -1,0 +1,34 @@
+import type { KubeObject, Pod } from './types.ts';
+
+/** Annotation: which source a pod came from (`api`, `file`, `http`). */
+export const configSourceAnnotation = 'kubernetes.io/config.source';
+/** Annotation: the hash of a static pod's manifest, also its UID unless the manifest sets one. */
+export const configHashAnnotation = 'kubernetes.io/config.hash';
+/** Annotation: when the agent first saw the pod (RFC 3339, nine fractional digits). */
+export const configSeenAnnotation = 'kubernetes.io/config.seen';
+/** Annotation: on a mirror pod, the config hash of its static pod. */
+export const configMirrorAnnotation = 'kubernetes.io/config.mirror';
+
+/** The three places that pods come from. */
+export type PodSource = 'api' | 'file' | 'http';
+
+export const uidOf = (object: KubeObject): string => object.metadata?.uid ?? '';
+export const nameOf = (object: KubeObject): string => object.metadata?.name ?? '';
+export const namespaceOf = (object: KubeObject): string => object.metadata?.namespace ?? '';
+export const annotationOf = (object: KubeObject, key: string): string | undefined =>
+  object.metadata?.annotations?.[key];
+
+/** `name_namespace`, the kubelet's full name of a pod. */
+export const fullNameOf = (object: KubeObject): string => `${nameOf(object)}_${namespaceOf(object)}`;
+
+/** `namespace/name`, the key of logs and caches. */
+export const keyOf = (object: KubeObject): string => `${namespaceOf(object)}/${nameOf(object)}`;
+
+/** R26: a pod is static iff it names a source and that is not the API server. */
+export function isStaticPod(pod: Pod): boolean {
+  const source = annotationOf(pod, configSourceAnnotation);
+  return source !== undefined && source !== 'api';
+}
+
+/** R26: a pod is a mirror iff it carries the mirror annotation. */
+export const isMirrorPod = (pod: Pod): boolean => annotationOf(pod, configMirrorAnnotation) !== undefined;

@@ -1,0 +1,7 @@
+/** What those who run pods write against: `podtender/provider`. Re-exports only. */
+export * from './cri-messages.ts';
+export type * from './container-runtime.ts';
+export type * from './powers.ts';
+export type * from './provider.ts';
+export type * from './runtime-pod.ts';
+export { createProvider, registerProvider, type ProviderFactory } from './registry.ts';

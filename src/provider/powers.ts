@@ -1,0 +1,77 @@
+import type { Duplex, Readable, Writable } from 'node:stream';
+import type { RuntimePodStatus } from './runtime-pod.ts';
+
+/** One container of one pod; `id` is `type://id`. */
+export interface ContainerRef {
+  readonly podUid: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+  readonly id: string;
+}
+
+/** The streams of an exec or attach; an absent one was not asked for. */
+export interface TerminalIo {
+  readonly stdin?: Readable;
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
+  readonly tty: boolean;
+  /** Terminal sizes in characters, as the client changes them. */
+  readonly resize?: AsyncIterable<{ readonly width: number; readonly height: number }>;
+}
+
+/** Options of a log read, after kubelet `v1.PodLogOptions`. */
+export interface LogOptions {
+  readonly follow?: boolean;
+  readonly previous?: boolean;
+  readonly tailLines?: number;
+  readonly sinceSeconds?: number;
+  /** ms since the epoch */
+  readonly sinceTime?: number;
+  readonly timestamps?: boolean;
+  readonly limitBytes?: number;
+  readonly stream?: 'All' | 'Stdout' | 'Stderr';
+}
+
+/** Where a streaming request is served by the runtime itself: it is proxied byte by byte. */
+export interface StreamUrls {
+  /** @returns a one-time URL of the runtime's streaming server */
+  exec(
+    container: ContainerRef,
+    command: readonly string[],
+    io: { stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean },
+  ): Promise<URL>;
+  attach(
+    container: ContainerRef,
+    io: { stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean },
+  ): Promise<URL>;
+  portForward(podUid: string, ports: readonly number[]): Promise<URL>;
+}
+
+/** Abilities that a provider may have; an absent one is answered as not implemented. */
+export interface ProviderPowers {
+  /** Where the container's CRI-format log is; the server reads it. */
+  logPath?(container: ContainerRef, options?: { readonly previous?: boolean }): Promise<string>;
+  /** Runs a command in the container and collects what it prints; for exec probes, hooks and `/run`. */
+  execSync?(
+    container: ContainerRef,
+    command: readonly string[],
+    timeoutMs: number,
+  ): Promise<{ readonly exitCode: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
+  /** Runs a command with live streams; resolves with its exit code. */
+
+  exec?(
+    container: ContainerRef,
+    command: readonly string[],
+    io: TerminalIo,
+    signal: AbortSignal,
+  ): Promise<number>;
+  /** Joins the streams of the container's main process until it or the client ends. */
+  attach?(container: ContainerRef, io: TerminalIo, signal: AbortSignal): Promise<void>;
+  /** Joins `stream` to a port of the pod; resolves when both directions have ended. */
+  portForward?(pod: RuntimePodStatus, port: number, stream: Duplex, signal: AbortSignal): Promise<void>;
+  /** When the runtime serves streams itself (CRI); wins over `exec`, `attach` and `portForward`. */
+  readonly streamUrls?: StreamUrls;
+  /** Tells that something about a pod changed, ahead of the next relist. The returned function ends that. */
+  onPodEvent?(listener: (uid: string) => void): () => void;
+}

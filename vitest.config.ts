@@ -1,13 +1,19 @@
 import { defineConfig } from 'vitest/config';
 
+const ci = process.env['CI'] !== undefined;
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
     pool: 'forks',
+    // the closing line of .ci/run is taken from the JSON report
+    reporters: ci ? ['default', 'json'] : ['default'],
+    ...(ci && { outputFile: { json: 'reports/tests.json' } }),
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
+      exclude: ['src/provider/cri-messages.ts', 'src/providers/cri/gen/**'],
       reporter: ['text-summary', 'json-summary'],
     },
   },

@@ -1,0 +1,56 @@
+import type { Clock } from '../base/clock.ts';
+
+/** How long the runtime may be silent before it counts as down, ms (kubelet `maxWaitForContainerRuntime`). */
+export const runtimeDownAfterMs = 30_000;
+
+/** One part of the runtime whose health the sync loop waits for, e.g. the PLEG. */
+export interface HealthCheck {
+  readonly name: string;
+  /** What is wrong; absent: healthy. */
+  check(): string | undefined;
+}
+
+/**
+ * What is known of the runtime's health (R36). `errors()` stops the sync loop, `networkError()` only pods that want a network (R143).
+ * Follows kubelet `runtimeState`.
+ */
+export class RuntimeState {
+  readonly #clock: Clock;
+  readonly #checks: HealthCheck[] = [];
+  #lastSyncAt: number | undefined;
+  #runtimeError: string | undefined;
+  #networkError: string | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  addHealthCheck(check: HealthCheck): void {
+    this.#checks.push(check);
+  }
+
+  /** The runtime answered its status call. An absent member means that the condition holds. */
+  observed(status: { readonly runtimeError?: string; readonly networkError?: string }): void {
+    this.#lastSyncAt = this.#clock.now();
+    this.#runtimeError = status.runtimeError;
+    this.#networkError = status.networkError;
+  }
+
+  errors(): readonly string[] {
+    const found: string[] = [];
+    if (this.#lastSyncAt === undefined)
+      found.push('container runtime status check may not have completed yet');
+    else if (this.#clock.now() - this.#lastSyncAt > runtimeDownAfterMs)
+      found.push('container runtime is down');
+    for (const { name, check } of this.#checks) {
+      const wrong = check();
+      if (wrong !== undefined) found.push(`${name} is not healthy: ${wrong}`);
+    }
+    if (this.#runtimeError !== undefined) found.push(this.#runtimeError);
+    return found;
+  }
+
+  networkError(): string | undefined {
+    return this.#networkError;
+  }
+}

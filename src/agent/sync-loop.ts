@@ -1,0 +1,128 @@
+import type { Observable, Subscription } from 'rxjs';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+
+/** Pause of a loop whose runtime is not well: 100 ms, doubling to 5 s, back to 100 ms on success (R36). */
+const pause = { baseMs: 100, maxMs: 5000 };
+
+export interface SyncLoopDeps<Input extends { readonly type: string }> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** What keeps the loop from consuming anything; empty: go on. */
+  runtimeErrors(): readonly string[];
+  /** One input at a time; an error is logged and the loop goes on. */
+  handle(input: Input): void | Promise<void>;
+  /** Inputs of which one waiting is as good as many: the ticks. */
+  readonly coalesce: ReadonlySet<Input['type']>;
+}
+
+/**
+ * The main loop: one actor, all handlers run on it one at a time (R35). Inputs wait in order while the runtime is not well (R36)
+ * and while a handler runs (R80).
+ *
+ * Follows kubelet `syncLoop`.
+ */
+export class SyncLoop<Input extends { readonly type: string }> {
+  readonly #deps: SyncLoopDeps<Input>;
+  #queue: Input[] = [];
+  readonly #waiting = new Set<Input['type']>();
+  #wake: (() => void) | undefined;
+  #iteration: { readonly startedAt: number; readonly endedAt?: number } | undefined;
+
+  constructor(deps: SyncLoopDeps<Input>) {
+    this.#deps = deps;
+  }
+
+  /** When the last iteration began and, if it has, ended: for the `syncloop` health check (R37). */
+  get lastIteration(): { readonly startedAt: number; readonly endedAt?: number } | undefined {
+    return this.#iteration;
+  }
+
+  /** Takes from `inputs` until `signal` aborts or `inputs` completes (R39). */
+  async run(inputs: Observable<Input>, signal: AbortSignal): Promise<void> {
+    let done = false;
+    const finish = (): void => {
+      done = true;
+      this.#wake?.();
+    };
+    const subscription: Subscription = inputs.subscribe({
+      next: (input) => {
+        this.#push(input);
+      },
+      complete: finish,
+      error: (reason: unknown) => {
+        this.#deps.logger.error('an input of the sync loop failed', { err: messageOf(reason) });
+        finish();
+      },
+    });
+    signal.addEventListener('abort', finish, { once: true });
+    try {
+      await this.#drain(() => done || signal.aborted, signal);
+    } finally {
+      subscription.unsubscribe();
+      signal.removeEventListener('abort', finish);
+    }
+  }
+
+  #push(input: Input): void {
+    if (this.#deps.coalesce.has(input.type)) {
+      if (this.#waiting.has(input.type)) return;
+      this.#waiting.add(input.type);
+    }
+    this.#queue.push(input);
+    this.#wake?.();
+  }
+
+  async #drain(ended: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!ended()) {
+      if (this.#queue.length === 0) {
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+        this.#wake = undefined;
+        continue;
+      }
+      if (!(await this.#runtimeIsWell(signal))) return;
+      await this.#handleWaiting(signal);
+    }
+  }
+
+  async #handleWaiting(signal: AbortSignal): Promise<void> {
+    const batch = this.#queue;
+    this.#queue = [];
+    for (const [index, input] of batch.entries()) {
+      if (signal.aborted) return;
+      if (index > 0 && this.#deps.runtimeErrors().length > 0) {
+        this.#queue = [...batch.slice(index), ...this.#queue];
+        return;
+      }
+      this.#waiting.delete(input.type);
+      await this.#handle(input);
+    }
+  }
+
+  async #handle(input: Input): Promise<void> {
+    const startedAt = this.#deps.clock.now();
+    this.#iteration = { startedAt };
+    try {
+      const pending = this.#deps.handle(input);
+      if (pending) await pending;
+    } catch (reason) {
+      this.#deps.logger.error('a handler of the sync loop failed', {
+        input: input.type,
+        err: messageOf(reason),
+      });
+    }
+    this.#iteration = { startedAt, endedAt: this.#deps.clock.now() };
+  }
+
+  /** Waits until the runtime is well; false when the loop is to end. */
+  async #runtimeIsWell(signal: AbortSignal): Promise<boolean> {
+    for (let ms = pause.baseMs; ; ms = Math.min(ms * 2, pause.maxMs)) {
+      const errors = this.#deps.runtimeErrors();
+      if (errors.length === 0) return true;
+      this.#deps.logger.warn('skipping pod synchronization', { errors });
+      await this.#deps.clock.sleep(ms, signal).catch(() => undefined);
+      if (signal.aborted) return false;
+    }
+  }
+}

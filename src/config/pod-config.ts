@@ -1,0 +1,127 @@
+import { Observable, Subject, type Subscription } from 'rxjs';
+import type { Clock } from '../base/clock.ts';
+import { AgentError } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { fullNameOf, nameOf, type PodSource, uidOf } from '../kube/names.ts';
+import type { Pod } from '../kube/types.ts';
+import { mergeSnapshot, type SourceMemory } from './pod-storage.ts';
+import type { PodUpdate, SourceSnapshot } from './pod-update.ts';
+
+/** What the multiplexer needs. */
+export interface PodConfigDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  /** Told each pod of every API snapshot before it is compared: the start of the start-up latency. */
+  readonly observedOnWatch?: (pod: Pod, now: number) => void;
+}
+
+/**
+ * Merges the snapshots of all sources into one totally ordered stream of updates. Kubelet's `PodConfig` (R1 to R16).
+ *
+ * Updates made while nobody listens are kept for the first listener, so the order of wiring does not matter.
+ */
+export class PodConfig {
+  readonly #deps: PodConfigDeps;
+  readonly #sources = new Map<PodSource, Subscription>();
+  readonly #memories = new Map<PodSource, SourceMemory>();
+  readonly #updates = new Subject<PodUpdate>();
+  #kept: PodUpdate[] = [];
+
+  /** All changes of all sources, in order (R3). Completes on {@link stop} (R39). */
+  readonly updates: Observable<PodUpdate>;
+
+  constructor(deps: PodConfigDeps) {
+    this.#deps = deps;
+    this.updates = new Observable((listener) => {
+      const kept = this.#kept;
+      this.#kept = [];
+      for (const update of kept) listener.next(update);
+      return this.#updates.subscribe(listener);
+    });
+  }
+
+  /**
+   * Makes a source known, which from now on must be seen before {@link seenAllSources} holds, and takes its snapshots.
+   * A source that fails is logged and stays as it was last seen.
+   *
+   * @throws {AgentError} `already_exists` when the name is taken: a source has one stream (R2)
+   */
+  addSource(name: PodSource, snapshots: Observable<SourceSnapshot>): void {
+    if (this.#sources.has(name))
+      throw new AgentError('already_exists', `pod source "${name}" was added before`);
+    const subscription = snapshots.subscribe({
+      next: (snapshot) => {
+        this.#merge(snapshot);
+      },
+      error: (err: unknown) => {
+        this.#deps.logger.error('pod source ended', { source: name, err });
+      },
+    });
+    this.#sources.set(name, subscription);
+  }
+
+  /** R15: every known source is among `seen` (its updates were handled) and has delivered a snapshot. */
+  seenAllSources(seen: ReadonlySet<string>): boolean {
+    return [...this.#sources.keys()].every((name) => seen.has(name) && this.#memories.has(name));
+  }
+
+  /** Ends all sources and the stream of updates. */
+  stop(): void {
+    for (const subscription of this.#sources.values()) subscription.unsubscribe();
+    this.#updates.complete();
+  }
+
+  #merge(snapshot: SourceSnapshot): void {
+    const now = this.#deps.clock.now();
+    const { source } = snapshot;
+    const { memory, updates, duplicates, accepted } = mergeSnapshot(
+      this.#memories.get(source),
+      snapshot,
+      now,
+    );
+    this.#memories.set(source, memory);
+    for (const pod of duplicates) this.#reportDuplicate(pod, source);
+    if (source === 'api') for (const pod of accepted) this.#deps.observedOnWatch?.(pod, now);
+    for (const update of updates) this.#emit(update);
+  }
+
+  #emit(update: PodUpdate): void {
+    if (this.#updates.observed) this.#updates.next(update);
+    else this.#kept.push(update);
+  }
+
+  #reportDuplicate(pod: Pod, source: PodSource): void {
+    const name = nameOf(pod);
+    const message = `Error validating pod ${fullNameOf(pod)}(${uidOf(pod)}) from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`;
+    this.#deps.recorder.event(pod, 'Warning', 'FailedValidation', message);
+    this.#deps.logger.warn('pod dropped: another one of its source has the same name', {
+      pod: fullNameOf(pod),
+      uid: uidOf(pod),
+      source,
+    });
+  }
+}
+
+/**
+ * Which sources the sync loop has handled, and whether that is all of them. Until then nothing may be deleted (R15, R16, R60, R75).
+ * Kubelet's `SourcesReady`.
+ */
+export class SourcesReady {
+  readonly #seen = new Set<string>();
+  readonly #config: Pick<PodConfig, 'seenAllSources'>;
+
+  constructor(config: Pick<PodConfig, 'seenAllSources'>) {
+    this.#config = config;
+  }
+
+  /** To be called after an update of `source` was handled, not before. */
+  addSource(source: string): void {
+    this.#seen.add(source);
+  }
+
+  allReady(): boolean {
+    return this.#config.seenAllSources(this.#seen);
+  }
+}

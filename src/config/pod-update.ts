@@ -1,0 +1,22 @@
+import type { PodSource } from '../kube/names.ts';
+import type { Pod } from '../kube/types.ts';
+
+/**
+ * What happened to the pods of a batch (R4, R40): `ADD` new, `UPDATE` changed, `DELETE` being deleted gracefully,
+ * `REMOVE` gone from the source, `RECONCILE` only the status differs.
+ */
+export type PodOperation = 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE';
+
+/** One minimal change, as the sync loop takes it: every pod shares the operation and the source (R6). Kubelet's `PodUpdate`. */
+export interface PodUpdate {
+  readonly op: PodOperation;
+  readonly source: PodSource;
+  /** Empty only in the ADD that marks a source without pods as seen (R5). */
+  readonly pods: readonly Pod[];
+}
+
+/** The whole desired state of one source at one moment, never a delta (R1). */
+export interface SourceSnapshot {
+  readonly source: PodSource;
+  readonly pods: readonly Pod[];
+}

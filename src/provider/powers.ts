@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
+import type { Pod } from '../kube/types.ts';
 import type { RuntimePodStatus } from './runtime-pod.ts';
 
 /** One container of one pod; `id` is `type://id`. */
@@ -48,6 +49,17 @@ export interface StreamUrls {
   portForward(podUid: string, ports: readonly number[]): Promise<URL>;
 }
 
+/** A provider's word on a pod before it starts: may it run here, and what of it will not be kept. */
+export interface ProviderAdmission {
+  readonly admit: boolean;
+  /** CamelCase, shown as the pod's `status.reason`; absent: admitted. */
+  readonly reason?: string;
+  /** What was wrong, where, and what would be right; absent: admitted. */
+  readonly message?: string;
+  /** What an admitted pod asks for and will not get, one sentence each; shown as warning events. */
+  readonly warnings?: readonly string[];
+}
+
 /** Abilities that a provider may have; an absent one is answered as not implemented. */
 export interface ProviderPowers {
   /** Where the container's CRI-format log is; the server reads it. */
@@ -74,4 +86,9 @@ export interface ProviderPowers {
   readonly streamUrls?: StreamUrls;
   /** Tells that something about a pod changed, ahead of the next relist. The returned function ends that. */
   onPodEvent?(listener: (uid: string) => void): () => void;
+  /**
+   * May `pod` run here, next to `activePods` (admitted and not ended, `pod` itself left out)? Part of the admission chain: a
+   * rejected pod fails for good. Pure and at once.
+   */
+  admit?(pod: Pod, activePods: readonly Pod[]): ProviderAdmission;
 }

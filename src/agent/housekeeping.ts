@@ -58,10 +58,11 @@ export async function handlePodCleanups(deps: HousekeepingDeps): Promise<void> {
     deps.cleanupOrphans(desired, new Set(running.map(({ uid }) => uid))),
   );
   await deleteOrphanedMirrors(deps, orphanedMirrorFullNames);
-  restartMissingWorkers(deps, pods, known);
+  const restarted = restartMissingWorkers(deps, pods, known);
   finishRejected(deps, pods, known, running);
+  // R77: what runs without a worker has no one who wants it, a refused pod's containers too
   for (const pod of running)
-    if (!known.has(pod.uid) && !desired.has(pod.uid)) deps.workers.killRuntimePod(pod); // R77
+    if (!known.has(pod.uid) && !restarted.has(pod.uid)) deps.workers.killRuntimePod(pod);
   await attempt(deps.logger, 'cgroups and back-offs', () => deps.cleanupNode(possiblyRunning));
 }
 
@@ -73,14 +74,15 @@ async function deleteOrphanedMirrors(deps: HousekeepingDeps, fullNames: readonly
   }
 }
 
-/** R75: how a UID that was made anew starts again. */
+/** R75: how a UID that was made anew starts again. Returns the UIDs that now have a worker. */
 function restartMissingWorkers(
   deps: HousekeepingDeps,
   pods: readonly Pod[],
   known: ReadonlyMap<string, KnownWorker>,
-): void {
-  for (const pod of pods)
-    if (!known.has(uidOf(pod)) && deps.isActive(pod) && !isMirrorPod(pod)) deps.workers.startPod(pod);
+): ReadonlySet<string> {
+  const missing = pods.filter((pod) => !known.has(uidOf(pod)) && deps.isActive(pod) && !isMirrorPod(pod));
+  for (const pod of missing) deps.workers.startPod(pod);
+  return new Set(missing.map(uidOf));
 }
 
 /** R76: a pod that was refused and then deleted has no worker that could end it. */

@@ -53,16 +53,16 @@ export interface PodSyncerDeps {
   readonly cgroups: PodCgroups;
   readonly reasons: { update(uid: string, results: readonly SyncResult[]): void };
   /** R205…R228: the status of the pod, given what the runtime shows. */
-  generateStatus(pod: Pod, observed: RuntimePodStatus, podIsTerminal: boolean): PodStatus;
-  isTerminationRequested(uid: string): boolean;
-  networkError(): string | undefined;
-  pullSecrets(pod: Pod): Promise<readonly Secret[]>;
+  readonly generateStatus: (pod: Pod, observed: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
+  readonly isTerminationRequested: (uid: string) => boolean;
+  readonly networkError: () => string | undefined;
+  readonly pullSecrets: (pod: Pod) => Promise<readonly Secret[]>;
   /** R241…R243; never throws. */
-  reconcileMirror(pod: Pod, mirror: Pod | undefined): Promise<void>;
+  readonly reconcileMirror: (pod: Pod, mirror: Pod | undefined) => Promise<void>;
   /** Asks the PLEG to look at this pod soon (R153). */
-  requestRelist(uid: string): void;
+  readonly requestRelist: (uid: string) => void;
   /** The worker is to sync the pod again at once (R152). */
-  syncAgain(uid: string): void;
+  readonly syncAgain: (uid: string) => void;
 }
 
 /** What `syncPod` gives back besides success: did the pod end by itself, and what is to run after the step. */

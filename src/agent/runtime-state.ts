@@ -7,7 +7,7 @@ export const runtimeDownAfterMs = 30_000;
 export interface HealthCheck {
   readonly name: string;
   /** What is wrong; absent: healthy. */
-  check(): string | undefined;
+  readonly check: () => string | undefined;
 }
 
 /**

@@ -49,21 +49,21 @@ export interface SyncHandlerDeps {
   readonly pods: DesiredPods;
   readonly workers: WorkerOrders;
   /** R129: the first denial counts. */
-  admit(pod: Pod, otherPods: readonly Pod[]): Admission | Promise<Admission>;
+  readonly admit: (pod: Pod, otherPods: readonly Pod[]) => Admission | Promise<Admission>;
   readonly statuses: {
     setPodStatus(pod: Pod, status: PodStatus): void;
     getPodStatus(uid: string): PodStatus | undefined;
   };
   /** The QoS class of a pod's status. */
-  qosOf(pod: Pod): string;
+  readonly qosOf: (pod: Pod) => string;
   /** Are all sources of pods seen (R15)? Nothing is deleted before (R60). */
-  allSourcesReady(): boolean;
+  readonly allSourcesReady: () => boolean;
   /** R63: does the Ready condition in the API differ from the one that this agent computes? */
-  needsReadinessReconcile(pod: Pod): boolean;
+  readonly needsReadinessReconcile: (pod: Pod) => boolean;
   /** R64: an evicted pod's dead containers go at once. */
-  removeDeadContainers(pod: Pod): void;
+  readonly removeDeadContainers: (pod: Pod) => void;
   /** The one who keeps per-pod records besides the manager forgets the pod (R59). */
-  forget(pod: Pod): void;
+  readonly forget: (pod: Pod) => void;
 }
 
 const isTerminal = (status: PodStatus | undefined): boolean =>

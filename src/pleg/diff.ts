@@ -1,0 +1,79 @@
+import type { RuntimeContainer, RuntimeContainerState, RuntimePod } from '../provider/runtime-pod.ts';
+
+/** What happened to a pod. `containerId` is the id of the container or sandbox; absent with `PodSync`. Kubelet's `PodLifecycleEvent`. */
+export interface PodLifecycleEvent {
+  readonly uid: string;
+  readonly type: 'ContainerStarted' | 'ContainerDied' | 'ContainerRemoved' | 'ContainerChanged' | 'PodSync';
+  readonly containerId?: string;
+}
+
+/** A container's state as the comparison sees it: `created` is as good as unknown. */
+export type PlegState = 'running' | 'exited' | 'unknown' | 'non-existent';
+
+/** The comparison's word for a runtime state; `undefined` is a container that is not there. */
+export function plegState(state: RuntimeContainerState | undefined): PlegState {
+  if (state === undefined) return 'non-existent';
+  return state === 'created' ? 'unknown' : state;
+}
+
+/** R229: what a change from one state to another tells. */
+export function eventTypes(old: PlegState, current: PlegState): readonly PodLifecycleEvent['type'][] {
+  if (old === current) return [];
+  switch (current) {
+    case 'running':
+      return ['ContainerStarted'];
+    case 'exited':
+      return ['ContainerDied'];
+    case 'unknown':
+      return ['ContainerChanged'];
+    case 'non-existent':
+      return old === 'exited' ? ['ContainerRemoved'] : ['ContainerDied', 'ContainerRemoved'];
+  }
+}
+
+/**
+ * What happened between two listings of one pod, sandboxes included (R229). Ids come in the order of the old containers, old sandboxes,
+ * new containers, new sandboxes, each once. Two listings with the same ids and states in the same order cost no allocation.
+ *
+ * Follows kubelet `computeEvents`.
+ */
+export function podEvents(
+  uid: string,
+  old: RuntimePod | undefined,
+  current: RuntimePod | undefined,
+): readonly PodLifecycleEvent[] {
+  if (isUnchanged(old, current)) return [];
+  const ids = new Set<string>();
+  for (const pod of [old, current])
+    for (const list of [pod?.containers, pod?.sandboxes]) for (const { id } of list ?? []) ids.add(id);
+  return [...ids].flatMap((id) =>
+    eventTypes(plegState(stateOf(old, id)), plegState(stateOf(current, id))).map((type) => ({
+      uid,
+      type,
+      containerId: id,
+    })),
+  );
+}
+
+const none: readonly RuntimeContainer[] = [];
+
+function isUnchanged(old: RuntimePod | undefined, current: RuntimePod | undefined): boolean {
+  return (
+    old === current ||
+    (isSameList(old?.containers ?? none, current?.containers ?? none) &&
+      isSameList(old?.sandboxes ?? none, current?.sandboxes ?? none))
+  );
+}
+
+function isSameList(old: readonly RuntimeContainer[], current: readonly RuntimeContainer[]): boolean {
+  if (old.length !== current.length) return false;
+  for (let i = 0; i < old.length; i++)
+    if (old[i]?.id !== current[i]?.id || old[i]?.state !== current[i]?.state) return false;
+  return true;
+}
+
+/** Containers come before sandboxes when both carry the id. */
+function stateOf(pod: RuntimePod | undefined, id: string): RuntimeContainerState | undefined {
+  const withId = (item: RuntimeContainer): boolean => item.id === id;
+  return (pod?.containers.find(withId) ?? pod?.sandboxes.find(withId))?.state;
+}

@@ -1,0 +1,276 @@
+import type { Observable } from 'rxjs';
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { PodProvider } from '../provider/provider.ts';
+import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { type PodLifecycleEvent, podEvents } from './diff.ts';
+import { EventChannel } from './event-channel.ts';
+import type { PodCache } from './pod-cache.ts';
+
+/** Numbers of the relisting; the defaults are kubelet's. */
+export interface PlegOptions {
+  readonly relistPeriodMs: number;
+  /** Older than this, the last relist says that the runtime hangs (R235). */
+  readonly relistThresholdMs: number;
+  readonly eventChannelCapacity: number;
+  /** Pods that may wait for a relist of their own (R234). */
+  readonly onDemandCapacity: number;
+}
+
+/** Kubelet's `genericPlegRelistPeriod`, `genericPlegRelistThreshold`, `plegChannelCapacity`. */
+export const plegDefaults: PlegOptions = {
+  relistPeriodMs: 1000,
+  relistThresholdMs: 180_000,
+  eventChannelCapacity: 1000,
+  onDemandCapacity: 200,
+};
+
+export interface GenericPlegDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly provider: Pick<PodProvider, 'listPods' | 'getPodStatus'>;
+  readonly cache: PodCache;
+  /** How long a relist took. */
+  readonly observeRelist?: (durationMs: number) => void;
+}
+
+/** One pod as the last told event left it, and as the listing at hand shows it. */
+interface PodRecord {
+  old: RuntimePod | undefined;
+  current: RuntimePod | undefined;
+}
+
+/**
+ * Compares listings of the runtime and tells what happened; keeps the {@link PodCache} fresh. The cache is written before the events
+ * of a pod are told, and they are withheld until its inspection succeeds (R230).
+ *
+ * Follows kubelet `GenericPLEG`.
+ */
+export class GenericPleg {
+  /** What happened, for one reader. */
+  readonly channel: EventChannel<PodLifecycleEvent>;
+  readonly #deps: GenericPlegDeps;
+  readonly #options: PlegOptions;
+  readonly #records = new Map<string, PodRecord>();
+  /** Pods to be inspected even without a change (R233), and those whose last inspection failed. */
+  readonly #toReinspect = new Set<string>();
+  readonly #requests = new Map<string, number>();
+  #wake: (() => void) | undefined;
+  #relistedAt: number | undefined;
+  /** Relists of all pods and of one exclude each other. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: GenericPlegDeps, options: Partial<PlegOptions> = {}) {
+    this.#deps = deps;
+    this.#options = { ...plegDefaults, ...options };
+    this.channel = new EventChannel(this.#options.eventChannelCapacity);
+  }
+
+  /** What happened, as a stream for one subscriber. */
+  get events(): Observable<PodLifecycleEvent> {
+    return this.channel.stream();
+  }
+
+  /** UIDs that have a record. */
+  get tracked(): readonly string[] {
+    return [...this.#records.keys()];
+  }
+
+  /** Relists every period and on request until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.relist(signal);
+      const periodEndsAt = this.#deps.clock.now() + this.#options.relistPeriodMs;
+      while (await this.#requestBefore(periodEndsAt, signal)) await this.#serveRequests(signal);
+    }
+  }
+
+  /** One pass over all pods. A failing listing is logged and changes nothing. */
+  relist(signal?: AbortSignal): Promise<void> {
+    return this.#exclusively(async () => {
+      const startedAt = this.#deps.clock.now();
+      const pods = await this.#list(signal);
+      if (!pods) return;
+      this.#relistedAt = startedAt;
+      for (const record of this.#records.values()) record.current = undefined;
+      for (const pod of pods) this.#setCurrent(pod.uid, pod);
+      for (const [uid, record] of [...this.#records])
+        if (await this.#isInspected(uid, record, signal)) this.#toReinspect.delete(uid);
+      this.#deps.cache.updateTime(startedAt); // R232: only after all pods
+      this.#deps.observeRelist?.(this.#deps.clock.now() - startedAt);
+    });
+  }
+
+  /** One pass over one pod. Does not count for health. */
+  relistPod(uid: string, signal?: AbortSignal): Promise<void> {
+    return this.#exclusively(async () => {
+      const startedAt = this.#deps.clock.now();
+      const pods = await this.#list(signal);
+      if (!pods) return;
+      const pod = pods.find((candidate) => candidate.uid === uid);
+      const record = this.#setCurrent(uid, pod ?? { ...nowhere, uid });
+      if (await this.#isInspected(uid, record, signal)) this.#toReinspect.delete(uid);
+      if (!this.#toReinspect.has(uid)) this.#deps.cache.setObservedTime(uid, startedAt);
+    });
+  }
+
+  /** Asks `run` to look at one pod soon; false when too many wait (R234). */
+  requestRelist(uid: string): boolean {
+    if (!this.#requests.has(uid) && this.#requests.size >= this.#options.onDemandCapacity) return false;
+    this.#requests.set(uid, this.#deps.clock.now());
+    this.#wake?.();
+    return true;
+  }
+
+  /** The next pass inspects the pod even if nothing changed, and tells `PodSync` then (R233). */
+  requestReinspect(uid: string): void {
+    this.#toReinspect.add(uid);
+  }
+
+  /** What is wrong, in kubelet's words; `undefined`: relisting is alive (R235). */
+  health(): string | undefined {
+    if (this.#relistedAt === undefined) return 'pleg has yet to be successful';
+    const elapsedMs = this.#deps.clock.now() - this.#relistedAt;
+    const { relistThresholdMs } = this.#options;
+    if (elapsedMs <= relistThresholdMs) return undefined;
+    return `pleg was last seen active ${goDuration(elapsedMs)} ago; threshold is ${goDuration(relistThresholdMs)}`;
+  }
+
+  #exclusively(pass: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(pass);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  async #list(signal?: AbortSignal): Promise<readonly RuntimePod[] | undefined> {
+    try {
+      return await this.#deps.provider.listPods(signal);
+    } catch (reason) {
+      if (!signal?.aborted)
+        this.#deps.logger.error('relist: pods cannot be listed', { err: messageOf(reason) });
+      return undefined;
+    }
+  }
+
+  #setCurrent(uid: string, pod: RuntimePod): PodRecord {
+    let record = this.#records.get(uid);
+    if (record) record.current = pod;
+    else this.#records.set(uid, (record = { old: undefined, current: pod }));
+    return record;
+  }
+
+  /** R230: inspects a pod that changed or that is to be inspected, then tells its events. True: it was inspected and that worked. */
+  async #isInspected(uid: string, record: PodRecord, signal?: AbortSignal): Promise<boolean> {
+    const { old, current } = record;
+    const events = podEvents(uid, old, current);
+    const toReinspect = this.#toReinspect.has(uid);
+    if (events.length === 0 && !toReinspect) return false;
+    try {
+      await this.#inspect(uid, current, signal);
+    } catch (reason) {
+      this.#toReinspect.add(uid);
+      this.#deps.logger.error('relist: pod cannot be inspected', { uid, err: messageOf(reason) });
+      return false;
+    }
+    if (current) record.old = current;
+    else this.#records.delete(uid);
+    this.#tell(events.length > 0 ? events : [{ uid, type: 'PodSync' }]);
+    return true;
+  }
+
+  async #inspect(uid: string, pod: RuntimePod | undefined, signal?: AbortSignal): Promise<void> {
+    const { cache, clock, provider } = this.#deps;
+    if (!pod) {
+      cache.delete(uid);
+      return;
+    }
+    const observedAt = clock.now();
+    try {
+      const { name, namespace } = pod;
+      const status = await provider.getPodStatus({ uid, name, namespace }, signal);
+      cache.set(uid, this.#withLastIps(status, uid), undefined, observedAt);
+    } catch (reason) {
+      if (!signal?.aborted) cache.set(uid, failedStatus(pod), AgentError.from(reason), observedAt);
+      throw reason;
+    }
+  }
+
+  /** R228: a pod that lost its sandbox keeps the addresses that it had. */
+  #withLastIps(status: RuntimePodStatus, uid: string): RuntimePodStatus {
+    if (status.ips.length > 0 || status.sandboxStatuses.some(({ state }) => state === 'SANDBOX_READY'))
+      return status;
+    const ips = this.#deps.cache.peek(uid)?.ips ?? [];
+    return ips.length > 0 ? { ...status, ips } : status;
+  }
+
+  #tell(events: readonly PodLifecycleEvent[]): void {
+    for (const event of events) {
+      if (event.type === 'ContainerChanged') continue; // R229: cached, not sent
+      if (!this.channel.offer(event))
+        this.#deps.logger.error('relist: an event was dropped, nobody reads', {
+          uid: event.uid,
+          type: event.type,
+        });
+    }
+  }
+
+  async #serveRequests(signal: AbortSignal): Promise<void> {
+    for (const [uid, requestedAt] of [...this.#requests]) {
+      this.#requests.delete(uid);
+      if (signal.aborted) return;
+      if (this.#relistedAt !== undefined && requestedAt < this.#relistedAt) continue;
+      await this.relistPod(uid, signal);
+    }
+  }
+
+  /** Waits for a request; false when the period or the whole ended first. */
+  async #requestBefore(periodEndsAt: number, signal: AbortSignal): Promise<boolean> {
+    const leftMs = periodEndsAt - this.#deps.clock.now();
+    if (signal.aborted || leftMs <= 0) return false;
+    if (this.#requests.size > 0) return true;
+    return new Promise((resolve) => {
+      const end = (requested: boolean): void => {
+        stop();
+        signal.removeEventListener('abort', abort);
+        this.#wake = undefined;
+        resolve(requested);
+      };
+      const abort = (): void => {
+        end(false);
+      };
+      const stop = this.#deps.clock.timer(leftMs, () => {
+        end(false);
+      });
+      signal.addEventListener('abort', abort, { once: true });
+      this.#wake = () => {
+        end(true);
+      };
+    });
+  }
+}
+
+const nowhere = { name: '', namespace: '', containers: [], sandboxes: [] };
+
+const failedStatus = ({ uid, name, namespace }: RuntimePod): RuntimePodStatus => ({
+  uid,
+  name,
+  namespace,
+  ips: [],
+  containerStatuses: [],
+  activeContainerStatuses: [],
+  sandboxStatuses: [],
+});
+
+/** A span as Go prints it, e.g. `3m20s`. */
+function goDuration(ms: number): string {
+  const [hours, minutes, seconds] = [
+    Math.floor(ms / 3_600_000),
+    Math.floor(ms / 60_000) % 60,
+    (ms / 1000) % 60,
+  ];
+  if (ms < 1000) return `${ms}ms`;
+  return [...(hours > 0 ? [`${hours}h`] : []), ...(ms >= 60_000 ? [`${minutes}m`] : []), `${seconds}s`].join(
+    '',
+  );
+}

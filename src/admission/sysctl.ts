@@ -1,0 +1,142 @@
+import { AgentError } from '../base/errors.ts';
+import type { Pod } from '../kube/types.ts';
+
+/** What an admission step says of a pod (kubelet `PodAdmitResult`); reason and message only when it is refused. */
+export interface AdmitResult {
+  readonly admit: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The one who has no objection. */
+export const admitted: AdmitResult = { admit: true, reason: '', message: '' };
+
+type SysctlNamespace = 'ipc' | 'net';
+
+/** Sysctls that the kernel keeps apart by namespace, by exact name and by prefix. */
+const namespacedNames: Readonly<Record<string, SysctlNamespace>> = {
+  'kernel.sem': 'ipc',
+  'kernel.shmall': 'ipc',
+  'kernel.shmmax': 'ipc',
+  'kernel.shmmni': 'ipc',
+  'kernel.shm_rmid_forced': 'ipc',
+  'kernel.msgmax': 'ipc',
+  'kernel.msgmnb': 'ipc',
+  'kernel.msgmni': 'ipc',
+};
+const namespacedPrefixes: readonly (readonly [string, SysctlNamespace])[] = [
+  ['fs.mqueue.', 'ipc'],
+  ['kernel.shm', 'ipc'],
+  ['kernel.msg', 'ipc'],
+  ['net.', 'net'],
+];
+
+/** Sysctls that cannot harm other pods, and the kernel from which they are kept apart (kubelet `safeSysctls`). */
+const safeSysctls: readonly (readonly [name: string, sinceKernel: string])[] = [
+  ['kernel.shm_rmid_forced', ''],
+  ['net.ipv4.ip_local_port_range', ''],
+  ['net.ipv4.tcp_syncookies', ''],
+  ['net.ipv4.ping_group_range', ''],
+  ['net.ipv4.ip_unprivileged_port_start', ''],
+  ['net.ipv4.ip_local_reserved_ports', '3.16'],
+  ['net.ipv4.tcp_keepalive_time', '4.5'],
+  ['net.ipv4.tcp_fin_timeout', '4.6'],
+  ['net.ipv4.tcp_keepalive_intvl', '4.5'],
+  ['net.ipv4.tcp_keepalive_probes', '4.5'],
+  ['net.ipv4.tcp_rmem', '4.15'],
+  ['net.ipv4.tcp_wmem', '4.15'],
+];
+
+const nameSyntax = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]';
+const patternSyntax = new RegExp(`^${nameSyntax}$`);
+const longestName = 253;
+
+/**
+ * The dotted form of a sysctl name. In a name whose first separator is a slash, slashes separate and dots belong to the elements,
+ * so the two change places.
+ */
+export function dotted(name: string): string {
+  const first = /[./]/.exec(name)?.[0];
+  if (first !== '/') return name;
+  return name.replace(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
+}
+
+/** The safe sysctls of a kernel, e.g. `6.1.0`; `''`: unknown, then only those that are safe on every kernel. */
+export function safeSysctlsOf(kernel: string): readonly string[] {
+  return safeSysctls
+    .filter(([, since]) => since === '' || (kernel !== '' && atLeast(kernel, since)))
+    .map(([name]) => name);
+}
+
+function atLeast(version: string, since: string): boolean {
+  const parts = (text: string): number[] => text.split('.').map((part) => Number.parseInt(part, 10) || 0);
+  const [left, right] = [parts(version), parts(since)];
+  for (let i = 0; i < right.length; i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
+}
+
+const namespaceOf = (name: string): SysctlNamespace | undefined =>
+  namespacedNames[name] ?? namespacedPrefixes.find(([prefix]) => name.startsWith(prefix))?.[1];
+
+/**
+ * Which sysctls a pod may set: names, and prefixes that end in `*`.
+ *
+ * Follows kubelet `sysctl.patternAllowlist`.
+ */
+export class SysctlAllowlist {
+  readonly #names = new Map<string, SysctlNamespace>();
+  readonly #prefixes = new Map<string, SysctlNamespace>();
+
+  /** @throws {AgentError} `invalid_argument` for a malformed pattern and for one outside the namespaced sysctls */
+  constructor(patterns: readonly string[]) {
+    for (const pattern of patterns) this.#add(pattern);
+  }
+
+  #add(pattern: string): void {
+    if (pattern.length > longestName || !patternSyntax.test(pattern))
+      throw new AgentError(
+        'invalid_argument',
+        `sysctl ${JSON.stringify(pattern)} must have at most ${longestName} characters and match regex ${nameSyntax}`,
+      );
+    const name = dotted(pattern);
+    const prefix = name.endsWith('*');
+    const stem = prefix ? name.slice(0, -1) : name;
+    const namespace = prefix ? prefixNamespace(stem) : namespaceOf(stem);
+    if (!namespace)
+      throw new AgentError(
+        'invalid_argument',
+        `the sysctls ${JSON.stringify(stem)} are not known to be namespaced`,
+      );
+    (prefix ? this.#prefixes : this.#names).set(stem, namespace);
+  }
+
+  /** The first sysctl of the pod that is not allowed makes the refusal. */
+  admit(pod: Pod): AdmitResult {
+    for (const { name } of pod.spec?.securityContext?.sysctls ?? []) {
+      const fault = this.#fault(dotted(name), pod);
+      if (fault !== undefined)
+        return { admit: false, reason: 'SysctlForbidden', message: `forbidden sysctl: ${fault}` };
+    }
+    return admitted;
+  }
+
+  #fault(name: string, pod: Pod): string | undefined {
+    const namespace =
+      this.#names.get(name) ?? [...this.#prefixes].find(([prefix]) => name.startsWith(prefix))?.[1];
+    if (!namespace) return `${JSON.stringify(name)} not allowlisted`;
+    if (namespace === 'net' && pod.spec?.hostNetwork)
+      return `${JSON.stringify(name)} not allowed with host Net enabled`;
+    if (namespace === 'ipc' && pod.spec?.hostIPC)
+      return `${JSON.stringify(name)} not allowed with host IPC enabled`;
+    return undefined;
+  }
+}
+
+/** A prefix pattern is one of the namespaced prefixes, or lies within one that ends an element. */
+const prefixNamespace = (stem: string): SysctlNamespace | undefined =>
+  namespacedPrefixes.find(
+    ([prefix]) => stem === prefix || (prefix.endsWith('.') && stem.startsWith(prefix)),
+  )?.[1];

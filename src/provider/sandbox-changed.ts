@@ -1,0 +1,29 @@
+import type { Pod } from '../kube/types.ts';
+import type { RuntimePodStatus } from './runtime-pod.ts';
+
+/** Whether a pod needs a new sandbox, and what the new one would be. */
+export interface SandboxChange {
+  readonly changed: boolean;
+  /** The attempt of the sandbox to use or to make. */
+  readonly attempt: number;
+  /** The sandbox that is there; `''` where none is, or where its network mode is wrong. */
+  readonly sandboxId: string;
+}
+
+/**
+ * R167: a new sandbox is due when there is none, more than one is ready, the newest is not ready, its network mode is not the pod's,
+ * or it has a network section without an address.
+ *
+ * Follows kubelet `runtimeutil.PodSandboxChanged`.
+ */
+export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxChange {
+  const [newest] = status.sandboxStatuses;
+  if (!newest) return { changed: true, attempt: 0, sandboxId: '' };
+  const next = { changed: true, attempt: newest.attempt + 1, sandboxId: newest.id };
+  const ready = status.sandboxStatuses.filter(({ state }) => state === 'SANDBOX_READY').length;
+  if (ready > 1 || newest.state !== 'SANDBOX_READY') return next;
+  const hostNetwork = pod.spec?.hostNetwork === true;
+  if (newest.networkMode !== (hostNetwork ? 'NODE' : 'POD')) return { ...next, sandboxId: '' };
+  if (!hostNetwork && newest.network?.ip === '') return next;
+  return { changed: false, attempt: newest.attempt, sandboxId: newest.id };
+}

@@ -6,6 +6,8 @@ import {
   parseQuantity,
   type Quantity,
   signOfQuantity,
+  tryParseQuantity,
+  zeroQuantity,
 } from './quantity.ts';
 import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Container, Pod, PodSpec } from './types.ts';
@@ -167,4 +169,28 @@ export function qosClassOf(pod: Pod): QosClass {
   let found = known.get(spec);
   if (found === undefined) known.set(spec, (found = computeQosClass(spec)));
   return found;
+}
+
+/** Whether the pod as a whole has requests (or limits) that count. */
+export const hasPodLevel = (pod: Pod, side: ResourceSide): boolean =>
+  Object.keys(pod.spec?.resources?.[side] ?? {}).some(isPodLevelResource);
+
+/**
+ * What a pod asks for of one resource; pod-level requests stand alone, overhead counts only beside a request.
+ *
+ * Follows Kubernetes `resource.GetResourceRequestQuantity`.
+ */
+export function podRequestOf(pod: Pod, resource: string): Quantity {
+  const own = hasPodLevel(pod, 'requests')
+    ? amountsOf(pod.spec?.resources?.requests)
+    : aggregateContainers(pod.spec ?? emptySpec, 'requests');
+  const amount = own[resource] ?? zeroQuantity;
+  const overhead = amountsOf(pod.spec?.overhead)[resource];
+  return overhead && signOfQuantity(amount) !== 0 ? addQuantities(amount, overhead) : amount;
+}
+
+/** Bytes of a huge page resource's page, from its name; `undefined` when the name is none. */
+export function hugePageSizeOf(name: string): Quantity | undefined {
+  const size = name.startsWith('hugepages-') ? tryParseQuantity(name.slice('hugepages-'.length)) : '';
+  return typeof size === 'string' ? undefined : size;
 }

@@ -1,0 +1,49 @@
+import { isNodeCriticalPod } from './priority.ts';
+import { type Quantity, valueOf, zeroQuantity } from './quantity.ts';
+import { amountsOf, hasPodLevel, podRequests, qosClassOf } from './resources.ts';
+import { isRestartableInitContainer } from './restart-policy.ts';
+import type { Container, Pod } from './types.ts';
+
+/** The OOM score adjustment of guaranteed and node-critical pods. */
+export const guaranteedOomScoreAdj = -997;
+/** The OOM score adjustment of pods that ask for nothing. */
+export const bestEffortOomScoreAdj = 1000;
+
+/**
+ * The OOM score adjustment of a container: the more memory of the node it requests, the later it is killed.
+ * A container may use its share of what the pod as a whole requests beyond its containers; a sidecar never dies before the containers it serves.
+ *
+ * Follows kubelet `qos.GetContainerOOMScoreAdjust`.
+ */
+export function oomScoreAdjOf(pod: Pod, container: Container, memoryCapacityBytes: number): number {
+  if (isNodeCriticalPod(pod)) return guaranteedOomScoreAdj;
+  const qos = qosClassOf(pod);
+  if (qos === 'Guaranteed') return guaranteedOomScoreAdj;
+  if (qos === 'BestEffort') return bestEffortOomScoreAdj;
+  const score = (bytes: number): number => 1000 - Math.trunc((1000 * bytes) / memoryCapacityBytes);
+  const own = score(memoryRequestOf(container) + podLevelShare(pod));
+  const adjust = isInitSidecar(pod, container) ? Math.min(own, score(leastRegularRequest(pod))) : own;
+  if (adjust < 1000 + guaranteedOomScoreAdj) return 1000 + guaranteedOomScoreAdj;
+  return adjust === bestEffortOomScoreAdj ? adjust - 1 : adjust;
+}
+
+const bytesOf = (memory: Quantity | undefined): number => valueOf(memory ?? zeroQuantity);
+
+const memoryRequestOf = (container: Container): number =>
+  bytesOf(amountsOf(container.resources?.requests)['memory']);
+
+/** Each container's share of what the pod as a whole requests beyond them; below zero when they request more than the pod. */
+function podLevelShare(pod: Pod): number {
+  if (!hasPodLevel(pod, 'requests') && !hasPodLevel(pod, 'limits')) return 0;
+  const count = (pod.spec?.containers ?? []).length + (pod.spec?.initContainers ?? []).length;
+  const memory = (skipPodLevel: boolean): number =>
+    bytesOf(podRequests(pod, { skipPodLevel, excludeOverhead: true })['memory']);
+  return Math.trunc((memory(false) - memory(true)) / count);
+}
+
+const isInitSidecar = (pod: Pod, container: Container): boolean =>
+  isRestartableInitContainer(container) &&
+  (pod.spec?.initContainers ?? []).some(({ name }) => name === container.name);
+
+const leastRegularRequest = (pod: Pod): number =>
+  Math.min(...(pod.spec?.containers ?? []).map(memoryRequestOf), Infinity);

@@ -1,0 +1,92 @@
+import { defaultPullPolicy } from '../image-name.ts';
+import type { Volume } from '../types.ts';
+
+const defaultMode = 0o644;
+
+/** The API defaults of one volume; a volume without a source is an emptyDir (Kubernetes `SetDefaults_Volume…`). */
+export function defaultVolume(volume: Volume): Volume {
+  const sources = Object.entries(volume).filter(([key, source]) => key !== 'name' && source !== undefined);
+  if (sources.length === 0) return { ...volume, emptyDir: {} };
+  const next = sources.map(([key, source]) => [key, fillers[key]?.(source as Source) ?? (source as Source)]);
+  return { ...volume, ...(Object.fromEntries(next) as Partial<Volume>) };
+}
+
+type Source = Readonly<Record<string, unknown>>;
+
+const withMode = (source: Source): Source => ({
+  ...source,
+  defaultMode: source['defaultMode'] ?? defaultMode,
+});
+
+const fillers: Readonly<Record<string, (source: Source) => Source>> = {
+  secret: withMode,
+  configMap: withMode,
+  downwardAPI: (source) => withDownwardItems(withMode(source)),
+  projected: (source) => {
+    const sources = source['sources'] as readonly Source[] | undefined;
+    return { ...withMode(source), ...(sources && { sources: sources.map(projection) }) };
+  },
+  hostPath: (source) => ({ ...source, type: source['type'] ?? '' }),
+  image: (source) => ({
+    ...source,
+    pullPolicy: source['pullPolicy'] ?? defaultPullPolicy(String(source['reference'] ?? '')),
+  }),
+  ephemeral: (source) => ({ ...source, ...ephemeralTemplate(source) }),
+  iscsi: (source) => ({ ...source, iscsiInterface: source['iscsiInterface'] ?? 'default' }),
+  rbd: (source) => ({
+    ...source,
+    pool: source['pool'] ?? 'rbd',
+    user: source['user'] ?? 'admin',
+    keyring: source['keyring'] ?? '/etc/ceph/keyring',
+  }),
+  azureDisk: (source) => ({
+    ...source,
+    cachingMode: source['cachingMode'] ?? 'ReadWrite',
+    kind: source['kind'] ?? 'Shared',
+    fsType: source['fsType'] ?? 'ext4',
+    readOnly: source['readOnly'] ?? false,
+  }),
+  scaleIO: (source) => ({
+    ...source,
+    storageMode: source['storageMode'] ?? 'ThinProvisioned',
+    fsType: source['fsType'] ?? 'xfs',
+  }),
+};
+
+function projection(source: Source): Source {
+  const token = source['serviceAccountToken'] as Source | undefined;
+  const downward = source['downwardAPI'] as Source | undefined;
+  return {
+    ...source,
+    ...(token && {
+      serviceAccountToken: { ...token, expirationSeconds: token['expirationSeconds'] ?? 3600 },
+    }),
+    ...(downward && { downwardAPI: withDownwardItems(downward) }),
+  };
+}
+
+function withDownwardItems(source: Source): Source {
+  const items = source['items'] as readonly Source[] | undefined;
+  return items ? { ...source, items: items.map(withFieldVersion) } : source;
+}
+
+/** A `fieldRef` without a version means v1; a `resourceFieldRef` without divisor divides by nothing (written `0`). */
+export function withFieldVersion<T extends object>(holder: T): T {
+  const { fieldRef, resourceFieldRef } = holder as Readonly<Record<string, Source | undefined>>;
+  return {
+    ...holder,
+    ...(fieldRef && { fieldRef: { ...fieldRef, apiVersion: fieldRef['apiVersion'] ?? 'v1' } }),
+    ...(resourceFieldRef && {
+      resourceFieldRef: { ...resourceFieldRef, divisor: resourceFieldRef['divisor'] ?? '0' },
+    }),
+  };
+}
+
+function ephemeralTemplate(source: Source): Source {
+  const template = source['volumeClaimTemplate'] as Source | undefined;
+  if (!template) return {};
+  const spec = (template['spec'] as Source | undefined) ?? {};
+  return {
+    volumeClaimTemplate: { ...template, spec: { ...spec, volumeMode: spec['volumeMode'] ?? 'Filesystem' } },
+  };
+}

@@ -1,0 +1,64 @@
+import { podCgroupConfig } from '../../../src/kube/cgroup.ts';
+import { isMirrorPod, isStaticPod } from '../../../src/kube/names.ts';
+import { oomScoreAdjOf } from '../../../src/kube/oom-score.ts';
+import { isCriticalPod, isNodeCriticalPod } from '../../../src/kube/priority.ts';
+import { milliValueOf, valueOf } from '../../../src/kube/quantity.ts';
+import {
+  podLimits,
+  podRequestOf,
+  podRequests,
+  qosClassOf,
+  resourceListOf,
+} from '../../../src/kube/resources.ts';
+import type { Pod } from '../../../src/kube/types.ts';
+import { check, type Replay } from '../harness.ts';
+
+/**
+ * The recorder's pods held amounts like `1e1`, which are written `10` here as there but add up to `11500e-3` instead of `11500m`: the
+ * input does not tell them apart, so such a sum is compared by its amount.
+ */
+const sameSpelling = (list: unknown): unknown =>
+  Object.fromEntries(
+    Object.entries(list ?? {}).map(([name, text]) => [name, String(text).replace(/^([0-9]+)e-3$/, '$1m')]),
+  );
+
+const respelled = (out: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(out).map(([key, value]) => [
+      key,
+      /^(requests|limits)/.test(key) ? sameSpelling(value) : value,
+    ]),
+  );
+
+export const replay: Replay = ({ in: given, out }) => {
+  const { pod, memoryCapacity } = given as { pod: Pod; memoryCapacity: number };
+  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
+  const actual = {
+    requests: resourceListOf(podRequests(pod)),
+    requestsNoOverhead: resourceListOf(podRequests(pod, { excludeOverhead: true })),
+    requestsSkipPodLevel: resourceListOf(podRequests(pod, { skipPodLevel: true })),
+    limits: resourceListOf(podLimits(pod)),
+    limitsNoOverhead: resourceListOf(podLimits(pod, { excludeOverhead: true })),
+    limitsSkipPodLevel: resourceListOf(podLimits(pod, { skipPodLevel: true })),
+    getResourceRequestCPU: milliValueOf(podRequestOf(pod, 'cpu')),
+    getResourceRequestMemory: valueOf(podRequestOf(pod, 'memory')),
+    qos: qosClassOf(pod),
+    critical: isCriticalPod(pod),
+    nodeCritical: isNodeCriticalPod(pod),
+    static: isStaticPod(pod),
+    mirror: isMirrorPod(pod),
+    oomScoreAdj: Object.fromEntries(
+      containers.map((container) => [container.name, oomScoreAdjOf(pod, container, memoryCapacity)]),
+    ),
+    podCgroup: {
+      'enforceCPULimits=true': podCgroupConfig(pod, true),
+      'enforceCPULimits=false': podCgroupConfig(pod, false),
+    },
+  };
+  return check(
+    respelled(out as Readonly<Record<string, unknown>>),
+    actual,
+    {},
+    { optionalKeys: new Set(['cpuQuota', 'cpuPeriod', 'memory']) },
+  );
+};

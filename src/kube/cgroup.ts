@@ -10,6 +10,7 @@ import {
   type QosClass,
   qosClassOf,
 } from './resources.ts';
+import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Pod } from './types.ts';
 
 const minShares = 2;
@@ -145,13 +146,21 @@ export function podCgroupConfig(
   };
 }
 
+/** Whether each container, or the pod as a whole, limits a resource; an init step counts together with the sidecars that it starts beside. */
 function isLimited(pod: Pod, resource: string): boolean {
   const limits = (list: Readonly<Record<string, string>> | undefined): boolean =>
     !isZeroQuantity(amountsOf(list)[resource] ?? zeroQuantity);
-  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
+  const podLevel = hasPodLevel(pod, 'limits') || hasPodLevel(pod, 'requests');
+  if (podLevel && limits(pod.spec?.resources?.limits)) return true;
+  let sidecarLimited = false;
+  const initLimited = (pod.spec?.initContainers ?? []).every((container) => {
+    const own = limits(container.resources?.limits);
+    const step = own || sidecarLimited;
+    if (isRestartableInitContainer(container)) sidecarLimited ||= own;
+    return step;
+  });
   return (
-    ((hasPodLevel(pod, 'limits') || hasPodLevel(pod, 'requests')) && limits(pod.spec?.resources?.limits)) ||
-    containers.every((container) => limits(container.resources?.limits))
+    initLimited && (pod.spec?.containers ?? []).every((container) => limits(container.resources?.limits))
   );
 }
 

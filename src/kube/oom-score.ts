@@ -21,8 +21,9 @@ export function oomScoreAdjOf(pod: Pod, container: Container, memoryCapacityByte
   if (qos === 'Guaranteed') return guaranteedOomScoreAdj;
   if (qos === 'BestEffort') return bestEffortOomScoreAdj;
   const score = (bytes: number): number => 1000 - Math.trunc((1000 * bytes) / memoryCapacityBytes);
-  const own = score(memoryRequestOf(container) + podLevelShare(pod));
-  const adjust = isInitSidecar(pod, container) ? Math.min(own, score(leastRegularRequest(pod))) : own;
+  const share = podLevelShare(pod);
+  const own = score(memoryRequestOf(container) + share);
+  const adjust = isInitSidecar(pod, container) ? Math.min(own, score(leastRegularRequest(pod) + share)) : own;
   if (adjust < 1000 + guaranteedOomScoreAdj) return 1000 + guaranteedOomScoreAdj;
   return adjust === bestEffortOomScoreAdj ? adjust - 1 : adjust;
 }

@@ -97,7 +97,10 @@ export function podLimits(pod: Pod, options: PodResourcesOptions = {}): Amounts 
   const containers = aggregateContainers(pod.spec ?? emptySpec, 'limits');
   const limits = options.skipPodLevel ? containers : withPodLevel(containers, pod, 'limits');
   if (options.excludeOverhead) return limits;
-  const overhead = Object.entries(amountsOf(pod.spec?.overhead)).filter(([name]) => limits[name]);
+  const overhead = Object.entries(amountsOf(pod.spec?.overhead)).filter(([name]) => {
+    const limit = limits[name];
+    return limit !== undefined && signOfQuantity(limit) !== 0;
+  });
   return add(limits, Object.fromEntries(overhead));
 }
 

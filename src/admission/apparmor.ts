@@ -1,5 +1,5 @@
 import type { Pod } from '../kube/types.ts';
-import { admitted, type AdmitResult } from './sysctl.ts';
+import { admitted, type AdmitResult, refused } from './admit-result.ts';
 
 /**
  * Refuses a pod whose AppArmor profile cannot be enforced here; only before it has started.
@@ -11,7 +11,5 @@ import { admitted, type AdmitResult } from './sysctl.ts';
 export function admitAppArmor(pod: Pod, validate: (pod: Pod) => string | undefined): AdmitResult {
   if (pod.status?.phase !== 'Pending') return admitted;
   const fault = validate(pod);
-  return fault === undefined
-    ? admitted
-    : { admit: false, reason: 'AppArmor', message: `Cannot enforce AppArmor: ${fault}` };
+  return fault === undefined ? admitted : refused('AppArmor', `Cannot enforce AppArmor: ${fault}`);
 }

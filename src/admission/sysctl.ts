@@ -1,15 +1,6 @@
 import { AgentError } from '../base/errors.ts';
 import type { Pod } from '../kube/types.ts';
-
-/** What an admission step says of a pod (kubelet `PodAdmitResult`); reason and message only when it is refused. */
-export interface AdmitResult {
-  readonly admit: boolean;
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** The one who has no objection. */
-export const admitted: AdmitResult = { admit: true, reason: '', message: '' };
+import { admitted, type AdmitResult, refused } from './admit-result.ts';
 
 type SysctlNamespace = 'ipc' | 'net';
 
@@ -117,8 +108,7 @@ export class SysctlAllowlist {
   admit(pod: Pod): AdmitResult {
     for (const { name } of pod.spec?.securityContext?.sysctls ?? []) {
       const fault = this.#fault(dotted(name), pod);
-      if (fault !== undefined)
-        return { admit: false, reason: 'SysctlForbidden', message: `forbidden sysctl: ${fault}` };
+      if (fault !== undefined) return refused('SysctlForbidden', `forbidden sysctl: ${fault}`);
     }
     return admitted;
   }

@@ -1,0 +1,176 @@
+import { hostPortsClash, hostPortsOf } from '../kube/host-ports.ts';
+import { isStaticPod } from '../kube/names.ts';
+import { matchesNodeAffinity } from '../kube/node-affinity.ts';
+import { milliValueOf, type Quantity, valueOf } from '../kube/quantity.ts';
+import { type Amounts, amountsOf, podRequests } from '../kube/resources.ts';
+import { untoleratedTaint } from '../kube/taints.ts';
+import type { Node, Pod } from '../kube/types.ts';
+import { admitted, type AdmitResult, refused } from './admit-result.ts';
+
+/** Why a pod does not fit. Resource amounts: cpu in milli-cores, all else in units. */
+export type FailureReason =
+  | { readonly type: 'predicate'; readonly name: string; readonly description: string }
+  | {
+      readonly type: 'resource';
+      readonly resource: string;
+      readonly requested: number;
+      readonly used: number;
+      readonly capacity: number;
+    };
+
+/** The message of a failure, as users read it in the pod's status. */
+export const messageOfFailure = (failure: FailureReason): string =>
+  failure.type === 'predicate'
+    ? `Predicate ${failure.name} failed: ${failure.description}`
+    : `Node didn't have enough resource: ${failure.resource}, requested: ${failure.requested}, used: ${failure.used}, capacity: ${failure.capacity}`;
+
+const amountIn = (name: string, amount: Quantity | undefined): number =>
+  amount === undefined ? 0 : name === 'cpu' ? milliValueOf(amount) : valueOf(amount);
+
+/** R134: a resource outside Kubernetes' own domain, and its like. */
+const isExtended = (name: string): boolean =>
+  name.includes('/') && !/(^|\.)kubernetes\.io\//.test(name) && !name.startsWith('requests.');
+
+const countedFirst = ['cpu', 'memory', 'ephemeral-storage'] as const;
+
+/** What the scheduler counts of a resource list: the basic three, huge pages, and scalars by domain. */
+const isCounted = (name: string): boolean =>
+  name.startsWith('hugepages-') || name.includes('/') || name.startsWith('attachable-volumes-');
+
+/** Which resources of the node the pod would exhaust: the number of pods, then cpu, memory, ephemeral storage, then the others. */
+export function insufficientResources(
+  pod: Pod,
+  node: Node,
+  otherPods: readonly Pod[],
+): readonly FailureReason[] {
+  const allocatable = amountsOf(node.status?.allocatable);
+  const found: FailureReason[] = [];
+  const podsAllowed = amountIn('pods', allocatable['pods']);
+  if (otherPods.length + 1 > podsAllowed)
+    found.push({
+      type: 'resource',
+      resource: 'pods',
+      requested: 1,
+      used: otherPods.length,
+      capacity: podsAllowed,
+    });
+  const wanted = podRequests(pod);
+  const others = otherPods.map((other) => podRequests(other));
+  const scalars = Object.keys(wanted).filter(
+    (name) => isCounted(name) && !(isExtended(name) && !(name in allocatable)),
+  );
+  for (const name of [...countedFirst, ...scalars]) {
+    const requested = amountIn(name, wanted[name]);
+    const used = others.reduce((sum, requests: Amounts) => sum + amountIn(name, requests[name]), 0);
+    const capacity = amountIn(name, allocatable[name]);
+    if (requested > 0 && requested > capacity - used)
+      found.push({ type: 'resource', resource: name, requested, used, capacity });
+  }
+  return found;
+}
+
+const predicate = (name: string, description: string): FailureReason => ({
+  type: 'predicate',
+  name,
+  description,
+});
+
+const namesOtherNode = (pod: Pod, node: Node): boolean =>
+  Boolean(pod.spec?.nodeName) && pod.spec?.nodeName !== node.metadata?.name;
+
+function portsClash(pod: Pod, otherPods: readonly Pod[]): boolean {
+  const taken = otherPods.flatMap(hostPortsOf);
+  return hostPortsOf(pod).some((port) => taken.some((other) => hostPortsClash(port, other)));
+}
+
+/** NoSchedule is the scheduler's matter: whoever is here already was bound. */
+const isTainted = (pod: Pod, node: Node): boolean =>
+  !isStaticPod(pod) &&
+  untoleratedTaint(node.spec?.taints ?? [], pod.spec?.tolerations ?? [], ['NoExecute']) !== undefined;
+
+/**
+ * Every reason why the pod does not fit on the node beside the others, in the order in which they are reported (R131, R132).
+ *
+ * Follows kubelet `generalFilter`.
+ */
+export function generalFilter(pod: Pod, node: Node, otherPods: readonly Pod[]): readonly FailureReason[] {
+  const found = [...insufficientResources(pod, node, otherPods)];
+  if (!matchesNodeAffinity(pod, node))
+    found.push(predicate('NodeAffinity', "node(s) didn't match Pod's node affinity/selector"));
+  if (namesOtherNode(pod, node))
+    found.push(predicate('NodeName', "node(s) didn't match the requested node name"));
+  if (portsClash(pod, otherPods))
+    found.push(predicate('NodePorts', "node(s) didn't have free ports for the requested pod ports"));
+  if (isTainted(pod, node))
+    found.push(predicate('TaintToleration', "node(s) had taints that the pod didn't tolerate"));
+  return found;
+}
+
+/** What must hold whatever room there is; making room would not help. */
+function platformFault(pod: Pod, node: Node, os: string): AdmitResult | undefined {
+  const label = pod.metadata?.labels?.['kubernetes.io/os'];
+  if (label !== undefined && label !== os)
+    return refused(
+      'PodOSSelectorNodeLabelDoesNotMatch',
+      "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    );
+  if (pod.spec?.os && pod.spec.os.name !== os)
+    return refused('PodOSNotSupported', "Failed to admit pod as the OS field doesn't match node OS");
+  return groupsFault(pod, node);
+}
+
+function groupsFault(pod: Pod, node: Node): AdmitResult | undefined {
+  const policy = pod.spec?.securityContext?.supplementalGroupsPolicy;
+  if (policy !== 'Strict' || node.status?.features?.supplementalGroupsPolicy === true) return undefined;
+  return refused(
+    'SupplementalGroupsPolicyNotSupported',
+    `SupplementalGroupsPolicy=${policy} is not supported in this node`,
+  );
+}
+
+export interface PredicateInput {
+  readonly pod: Pod;
+  /** Absent: not known yet. */
+  readonly node: Node | undefined;
+  /** The active pods without the candidate (R52). */
+  readonly otherPods: readonly Pod[];
+  /** The node's operating system, e.g. `linux`. */
+  readonly os: string;
+  /** What device plug-ins say against the pod. */
+  readonly pluginError?: string;
+}
+
+/** A refusal for its first reason; no reason admits. */
+export function resultOf(failures: readonly FailureReason[]): AdmitResult {
+  const first = failures[0];
+  if (!first) return admitted;
+  return refused(first.type === 'predicate' ? first.name : `OutOf${first.resource}`, messageOfFailure(first));
+}
+
+/**
+ * May this pod run on this node beside the others (R131…R134)? Besides the answer, the failures that making room might mend (R135).
+ *
+ * Follows kubelet `predicateAdmitHandler.Admit`.
+ */
+export function admitByPredicates(input: PredicateInput): {
+  readonly result: AdmitResult;
+  readonly failures: readonly FailureReason[];
+} {
+  const { pod, node, otherPods, os, pluginError } = input;
+  const final = (result: AdmitResult): { result: AdmitResult; failures: readonly FailureReason[] } => ({
+    result,
+    failures: [],
+  });
+  if (!node) return final(refused('InvalidNodeInfo', 'Kubelet cannot get node info.'));
+  const fault = platformFault(pod, node, os);
+  if (fault) return final(fault);
+  if (pluginError !== undefined)
+    return final(
+      refused(
+        'UnexpectedAdmissionError',
+        `Update plugin resources failed due to ${pluginError}, which is unexpected.`,
+      ),
+    );
+  const failures = generalFilter(pod, node, otherPods);
+  return { result: resultOf(failures), failures };
+}

@@ -1,0 +1,105 @@
+import { AgentError } from '../base/errors.ts';
+import { isCriticalPod } from '../kube/priority.ts';
+import { milliValueOf, valueOf } from '../kube/quantity.ts';
+import { podRequests, qosClassOf } from '../kube/resources.ts';
+import type { Pod } from '../kube/types.ts';
+
+/** What is missing: cpu in milli-cores, pods as a count, all else in units. */
+export interface Requirement {
+  readonly resource: string;
+  readonly quantity: number;
+}
+
+/** May the one make room by ending the other? Critical pods outrank the others, and a higher priority a lower one. */
+export function isPreemptable(preemptor: Pod, other: Pod): boolean {
+  if (isCriticalPod(preemptor) && !isCriticalPod(other)) return true;
+  const [priority, otherPriority] = [preemptor.spec?.priority, other.spec?.priority];
+  return priority !== undefined && otherPriority !== undefined && priority > otherPriority;
+}
+
+/** How much of a resource the end of a pod frees. */
+function requestOf(pod: Pod, resource: string): number {
+  if (resource === 'pods') return 1;
+  const amount = podRequests(pod)[resource];
+  if (!amount) return 0;
+  return resource === 'cpu' ? milliValueOf(amount) : valueOf(amount);
+}
+
+/** What is still missing once these pods are gone. */
+const subtract = (requirements: readonly Requirement[], pods: readonly Pod[]): readonly Requirement[] =>
+  requirements
+    .map(({ resource, quantity }) => ({
+      resource,
+      quantity: pods.reduce((rest, pod) => rest - requestOf(pod, resource), quantity),
+    }))
+    .filter(({ quantity }) => quantity > 0);
+
+/** How far a pod alone is from what is missing: 0 frees all of it. */
+const distance = (requirements: readonly Requirement[], pod: Pod): number =>
+  requirements.reduce((sum, { resource, quantity }) => {
+    const rest = quantity - requestOf(pod, resource);
+    return rest > 0 ? sum + (rest / quantity) ** 2 : sum;
+  }, 0);
+
+/** Of two equal requests the first counts as smaller: so the later of two equal pods is taken. */
+function requestsLess(pod: Pod, than: Pod): boolean {
+  for (const resource of ['memory', 'cpu']) {
+    const difference = requestOf(pod, resource) - requestOf(than, resource);
+    if (difference !== 0) return difference < 0;
+  }
+  return true;
+}
+
+const notEnough = (missing: readonly Requirement[]): AgentError => {
+  const list = missing.map(({ resource, quantity }) => `(res: ${resource}, q: ${quantity}), `).join('');
+  return new AgentError('resource_exhausted', `no set of running pods found to reclaim resources: [${list}]`);
+};
+
+/** Takes the pod nearest to what is missing, again and again, until nothing is. */
+function nearestFirst(candidates: readonly Pod[], requirements: readonly Requirement[]): readonly Pod[] {
+  const left = [...candidates];
+  const taken: Pod[] = [];
+  for (let missing = requirements; missing.length > 0;) {
+    let best = left[0];
+    if (!best) throw notEnough(missing);
+    let bestDistance = missing.length + 1;
+    for (const pod of left) {
+      const far = distance(missing, pod);
+      if (far > bestDistance || (far === bestDistance && !requestsLess(pod, best))) continue;
+      [best, bestDistance] = [pod, far];
+    }
+    missing = subtract(missing, [best]);
+    taken.push(best);
+    const last = left.pop();
+    const index = left.indexOf(best);
+    if (index >= 0 && last) left[index] = last;
+  }
+  return taken;
+}
+
+/**
+ * The pods that go so that a critical pod can run (R135): as few and as little as will do, best-effort before burstable before
+ * guaranteed.
+ *
+ * Follows kubelet `preemption.getPodsToPreempt`.
+ *
+ * @throws {AgentError} `resource_exhausted` when even all of them would not free enough
+ */
+export function podsToPreempt(
+  preemptor: Pod,
+  pods: readonly Pod[],
+  requirements: readonly Requirement[],
+): readonly Pod[] {
+  const candidates = pods.filter((pod) => isPreemptable(preemptor, pod));
+  const of = (qos: string): readonly Pod[] => candidates.filter((pod) => qosClassOf(pod) === qos);
+  const [bestEffort, burstable, guaranteed] = [of('BestEffort'), of('Burstable'), of('Guaranteed')];
+  const missing = subtract(requirements, [...bestEffort, ...burstable, ...guaranteed]);
+  if (missing.length > 0) throw notEnough(missing);
+  const fromGuaranteed = nearestFirst(guaranteed, subtract(requirements, [...bestEffort, ...burstable]));
+  const fromBurstable = nearestFirst(burstable, subtract(requirements, [...bestEffort, ...fromGuaranteed]));
+  const fromBestEffort = nearestFirst(
+    bestEffort,
+    subtract(requirements, [...fromBurstable, ...fromGuaranteed]),
+  );
+  return [...fromBestEffort, ...fromBurstable, ...fromGuaranteed];
+}

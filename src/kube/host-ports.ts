@@ -1,0 +1,31 @@
+import { isRestartableInitContainer } from './restart-policy.ts';
+import type { Pod } from './types.ts';
+
+/** A port of the host that a pod takes. */
+export interface HostPort {
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+const anyAddress = '0.0.0.0';
+
+/** The host ports of a pod's regular containers and sidecars, with the API's defaults. */
+export function hostPortsOf(pod: Pod): readonly HostPort[] {
+  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartableInitContainer);
+  return [...(pod.spec?.containers ?? []), ...sidecars].flatMap((container) =>
+    (container.ports ?? [])
+      .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
+      .map(({ hostIP, protocol, hostPort }) => ({
+        ip: hostIP ?? anyAddress,
+        protocol: protocol ?? 'TCP',
+        port: hostPort ?? 0,
+      })),
+  );
+}
+
+/** Two ports clash when protocol and number are equal and so is the address, or one takes all addresses. */
+export const hostPortsClash = (a: HostPort, b: HostPort): boolean =>
+  a.protocol === b.protocol &&
+  a.port === b.port &&
+  (a.ip === b.ip || a.ip === anyAddress || b.ip === anyAddress);

@@ -45,3 +45,12 @@ export const mayRestartAllContainers = (spec: PodSpec): boolean =>
   [...(spec.initContainers ?? []), ...spec.containers].some((container) =>
     container.restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers'),
   );
+
+/** Whether the pod has a sidecar. */
+export const hasRestartableInitContainer = (spec: PodSpec | undefined): boolean =>
+  (spec?.initContainers ?? []).some(isRestartableInitContainer);
+
+/** Whether an exit with this code asks for all containers of the pod to start anew. */
+export const asksForRestartOfAll = (container: Container, exitCode: number): boolean =>
+  container.restartPolicy !== undefined &&
+  matchingRestartRule(container, exitCode) === 'RestartAllContainers';

@@ -1,0 +1,39 @@
+import type { Container } from '../kube/types.ts';
+
+/**
+ * The text that a container's hash is taken of: the JSON of image and name as Go writes it, dumped as decimal bytes.
+ * Only these two count, so a change of command or environment restarts nothing (`HashContainer`, pkg/kubelet/container).
+ */
+export function containerHashInput(container: Pick<Container, 'image' | 'name'>): string {
+  const json = goJson({ image: container.image ?? '', name: container.name });
+  return `([]uint8)[${Buffer.from(json, 'utf8').join(' ')}]`;
+}
+
+/** 32-bit FNV-1a of {@link containerHashInput}; a running container with another hash is restarted (R176). */
+export function hashContainer(container: Pick<Container, 'image' | 'name'>): number {
+  return fnv1a32(containerHashInput(container));
+}
+
+/** A hash as the runtime annotation carries it: lower-case hexadecimal without padding. */
+export const hashText = (hash: number): string => hash.toString(16);
+
+/** 32-bit FNV-1a over the UTF-8 bytes of `text`. */
+export function fnv1a32(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(text, 'utf8')) {
+    hash ^= byte;
+    hash = Math.imul(hash, 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '<': '\\u003c',
+  '>': '\\u003e',
+  '&': '\\u0026',
+  '\u2028': '\\u2028',
+  '\u2029': '\\u2029',
+};
+
+const goJson = (value: unknown): string =>
+  JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (char) => escapes[char] ?? char);

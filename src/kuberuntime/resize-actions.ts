@@ -1,0 +1,126 @@
+import { milliValueOf, parseQuantity, valueOf } from '../kube/quantity.ts';
+import { uidOf } from '../kube/names.ts';
+import type { Container, Pod, ResourceRequirements } from '../kube/types.ts';
+import type { RuntimeContainerStatus } from '../provider/runtime-pod.ts';
+import type { ActionInputs, PodActions } from './actions.ts';
+
+/** The resources last handed to the runtime, per container and for the pod as a whole. */
+export interface ActuatedResources {
+  container(podUid: string, name: string): ResourceRequirements | undefined;
+  pod(podUid: string): ResourceRequirements | undefined;
+}
+
+/** CPU in milli-cores, memory in bytes; absent counts as 0. */
+export interface ResourceNumbers {
+  readonly memoryLimit: number;
+  readonly memoryRequest: number;
+  readonly cpuLimitMilli: number;
+  readonly cpuRequestMilli: number;
+}
+
+/** One container whose resources change while it runs. */
+export interface ContainerUpdate {
+  readonly id: string;
+  readonly name: string;
+  readonly desired: ResourceNumbers;
+  readonly current: ResourceNumbers;
+}
+
+type Level = ResourceRequirements | undefined;
+
+/** A container without a limit of its own is held by the pod's. */
+function numbersOf(own: Level, pod: Level): ResourceNumbers {
+  return {
+    memoryLimit: bytes(own?.limits?.['memory'] ?? pod?.limits?.['memory']),
+    memoryRequest: bytes(own?.requests?.['memory']),
+    cpuLimitMilli: milli(own?.limits?.['cpu'] ?? pod?.limits?.['cpu']),
+    cpuRequestMilli: milli(own?.requests?.['cpu']),
+  };
+}
+
+const bytes = (text: string | undefined): number => (text === undefined ? 0 : valueOf(parseQuantity(text)));
+const milli = (text: string | undefined): number =>
+  text === undefined ? 0 : milliValueOf(parseQuantity(text));
+
+/** Whether the pod-level resources differ from those last applied. */
+export function podLevelResized(pod: Pod, inputs: ActionInputs): boolean {
+  const { wanted, current } = podLevel(pod, inputs);
+  return wanted !== undefined && !same(numbersOf(wanted, undefined), numbersOf(current, undefined));
+}
+
+/** Pod-level resources wanted and applied; neither while their resize is switched off. */
+function podLevel(pod: Pod, { actuated, features }: ActionInputs): { wanted: Level; current: Level } {
+  if (features?.['InPlacePodLevelResourcesVerticalScaling'] === false)
+    return { wanted: undefined, current: undefined };
+  return { wanted: pod.spec?.resources, current: actuated.pod(uidOf(pod)) };
+}
+
+const same = (a: ResourceNumbers, b: ResourceNumbers): boolean =>
+  a.memoryLimit === b.memoryLimit &&
+  a.memoryRequest === b.memoryRequest &&
+  a.cpuLimitMilli === b.cpuLimitMilli &&
+  a.cpuRequestMilli === b.cpuRequestMilli;
+
+interface ResizeCandidate {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly status: RuntimeContainerStatus;
+  readonly inputs: ActionInputs;
+}
+
+/**
+ * Notes the in-place resize of one running container, or, where its resize policy says so, that it must restart
+ * (`startAgain`). Answers whether the container stays. Follows `computePodResizeAction`.
+ */
+export function computeResize(
+  { pod, container, status, inputs }: ResizeCandidate,
+  actions: PodActions,
+  startAgain: () => void,
+): boolean {
+  const whole = podLevel(pod, inputs);
+  const desired = numbersOf(container.resources, whole.wanted);
+  const current = numbersOf(inputs.actuated.container(uidOf(pod), container.name), whole.current);
+  if (same(desired, current)) return true;
+  const cpu = firstChange(
+    desired.cpuLimitMilli,
+    current.cpuLimitMilli,
+    desired.cpuRequestMilli,
+    current.cpuRequestMilli,
+  );
+  const memory = firstChange(
+    desired.memoryLimit,
+    current.memoryLimit,
+    desired.memoryRequest,
+    current.memoryRequest,
+  );
+  const { id, name } = status;
+  if ((cpu && needsRestart(container, 'cpu')) || (memory && needsRestart(container, 'memory'))) {
+    actions.containersToKill.set(id, {
+      id,
+      name,
+      message: `Container ${container.name} resize requires restart`,
+      reason: '',
+    });
+    startAgain();
+    actions.updatePodResources = true;
+    return false;
+  }
+  const update = { id, name: container.name, desired, current };
+  note(actions.containersToUpdate.memory, update, memory);
+  note(actions.containersToUpdate.cpu, update, cpu);
+  return true;
+}
+
+/** The limit's change if it changed, else the request's; 0: neither. */
+// eslint-disable-next-line @typescript-eslint/max-params -- two pairs of plain numbers on the hot path
+const firstChange = (limit: number, limitNow: number, request: number, requestNow: number): number =>
+  limit !== limitNow ? limit - limitNow : request - requestNow;
+
+const needsRestart = ({ resizePolicy }: Container, resource: 'cpu' | 'memory'): boolean =>
+  resizePolicy?.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer';
+
+/** Decreases go first, so that the node never has to give more than the pods will hold. */
+function note(updates: ContainerUpdate[], update: ContainerUpdate, change: number): void {
+  if (change > 0) updates.push(update);
+  else if (change < 0) updates.unshift(update);
+}

@@ -1,0 +1,13 @@
+import { podSandboxChanged } from '../../../src/kuberuntime/sandbox-changed.ts';
+import { check, type Replay } from '../harness.ts';
+import { podStatusFrom } from '../support/runtime-status.ts';
+
+export const replay: Replay = ({ in: given, out }) => {
+  const input = given as { hostNetwork: boolean; sandboxStatuses: unknown };
+  const status = podStatusFrom({ id: '', name: '', namespace: '', sandboxStatuses: input.sandboxStatuses });
+  const { sandboxId: sandboxID, ...rest } = podSandboxChanged(
+    { spec: { hostNetwork: input.hostNetwork, containers: [] } },
+    status,
+  );
+  return check(out, { ...rest, sandboxID }, { operation: input });
+};

@@ -189,7 +189,7 @@ export function shouldStart(
   if (!status) return true;
   if (status.state === 'running') return false;
   if (status.state === 'unknown' || status.state === 'created') return true;
-  return containerShouldRestart(container, pod.spec, status.exitCode);
+  return pod.spec !== undefined && containerShouldRestart(container, pod.spec, status.exitCode);
 }
 
 interface Running {

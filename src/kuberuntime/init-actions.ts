@@ -1,4 +1,4 @@
-import { containerShouldRestart, isSidecar } from '../kube/restart-policy.ts';
+import { containerShouldRestart, isRestartableInitContainer } from '../kube/restart-policy.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { type ActionInputs, type PodActions, restartsOnFailure } from './actions.ts';
@@ -37,19 +37,15 @@ export function computeInitContainerActions(
 ): boolean {
   const containers = pod.spec?.initContainers ?? [];
   if (containers.length === 0) return true;
-  const initialized = (pod.spec?.containers ?? []).some(({ name }) => {
-    const state = newestStatus(observed, name)?.state;
-    return state === 'created' || state === 'running';
-  });
+  const initialized = hasBeenInitialized(pod, observed);
   const scan: Scan = { pod, inputs, actions, initialized, previously: initialized };
-  for (let index = containers.length - 1; index >= 0; index--) {
-    const container = containers[index] as Container;
+  for (const [index, container] of [...containers.entries()].reverse()) {
     const status = newestStatus(observed, container.name);
     if (!status) {
-      if (scan.previously && isSidecar(container)) actions.initContainersToStart.push(index);
+      if (scan.previously && isRestartableInitContainer(container)) actions.initContainersToStart.push(index);
       continue;
     }
-    if (scan.previously && !isSidecar(container)) continue;
+    if (scan.previously && !isRestartableInitContainer(container)) continue;
     inspect(scan, { container, index, status, last: index === containers.length - 1 });
     if (actions.killPod) return false;
     scan.previously = true;
@@ -58,6 +54,13 @@ export function computeInitContainerActions(
   actions.initContainersToStart.reverse();
   return scan.initialized;
 }
+
+/** R174: exited regular containers do not count, for after a reboot they are of the old sandbox. */
+const hasBeenInitialized = (pod: Pod, observed: RuntimePodStatus): boolean =>
+  (pod.spec?.containers ?? []).some(({ name }) => {
+    const state = newestStatus(observed, name)?.state;
+    return state === 'created' || state === 'running';
+  });
 
 function inspect(scan: Scan, seen: Seen): void {
   switch (seen.status.state) {
@@ -84,25 +87,30 @@ function advance(scan: Scan, { index, last }: Seen): void {
 function running(scan: Scan, seen: Seen): void {
   const { container, status, index } = seen;
   const { pod, inputs, actions } = scan;
-  if (isSidecar(container)) {
-    if (container.startupProbe) {
-      const started = inputs.startup.get(status.id);
-      if (started === 'Failure') restart(scan, seen, 'failed startup probe', 'StartupProbe');
-      if (started !== 'Success') return;
-    }
-    advance(scan, seen);
-    if (status.hash !== hashContainer(container)) {
-      restart(scan, seen, 'definition changed', '');
-      return;
-    }
-    if (container.livenessProbe) {
-      const alive = inputs.liveness.get(status.id);
-      if (alive === 'Failure') restart(scan, seen, 'failed liveness probe', 'LivenessProbe');
-      if (alive === undefined || alive === 'Failure') return;
-    }
-  }
-  if (!isSidecar(container) && inputs.features?.['InPlacePodVerticalScalingInitContainers'] === false) return;
+  const sidecar = isRestartableInitContainer(container);
+  if (sidecar && !keepSidecar(scan, seen)) return;
+  if (!sidecar && inputs.features?.['InPlacePodVerticalScalingInitContainers'] === false) return;
   computeResize({ pod, container, status, inputs }, actions, () => actions.initContainersToStart.push(index));
+}
+
+/** False: there is no more to look at, because it restarts or a probe has not spoken yet. */
+function keepSidecar(scan: Scan, seen: Seen): boolean {
+  const { container, status } = seen;
+  const { liveness, startup } = scan.inputs;
+  if (container.startupProbe) {
+    const started = startup.get(status.id);
+    if (started === 'Failure') restart(scan, seen, 'failed startup probe', 'StartupProbe');
+    if (started !== 'Success') return false;
+  }
+  advance(scan, seen);
+  if (status.hash !== hashContainer(container)) {
+    restart(scan, seen, 'definition changed', '');
+    return false;
+  }
+  if (!container.livenessProbe) return true;
+  const alive = liveness.get(status.id);
+  if (alive === 'Failure') restart(scan, seen, 'failed liveness probe', 'LivenessProbe');
+  return alive === 'Success' || alive === 'Unknown';
 }
 
 function restart(
@@ -118,7 +126,7 @@ function restart(
 
 function exited(scan: Scan, seen: Seen): void {
   const { container, status, index } = seen;
-  if (isSidecar(container)) {
+  if (isRestartableInitContainer(container)) {
     scan.actions.initContainersToStart.push(index);
     return;
   }
@@ -127,7 +135,7 @@ function exited(scan: Scan, seen: Seen): void {
     return;
   }
   const { spec, metadata } = scan.pod;
-  if (!metadata?.deletionTimestamp && containerShouldRestart(container, spec, status.exitCode))
+  if (spec && !metadata?.deletionTimestamp && containerShouldRestart(container, spec, status.exitCode))
     scan.actions.initContainersToStart.push(index);
   else giveUp(scan);
 }
@@ -140,7 +148,7 @@ function giveUp({ actions }: Scan): void {
 
 function unknown(scan: Scan, { container, index, status }: Seen): void {
   const { pod, actions } = scan;
-  if (!isSidecar(container) && !restartsOnFailure(pod, container)) {
+  if (!isRestartableInitContainer(container) && !restartsOnFailure(pod, container)) {
     giveUp(scan);
     return;
   }

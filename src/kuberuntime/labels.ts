@@ -91,8 +91,8 @@ export function recordFromAnnotations(annotations: StringMap | undefined): Conta
   const of = (key: string): string => annotations?.[key] ?? '';
   const deletionGrace = wholeNumber(of(podDeletionGraceAnnotation));
   const grace = wholeNumber(of(podGraceAnnotation));
-  const preStop = jsonOf<ContainerRecord['preStop']>(of(preStopAnnotation));
-  const ports = jsonOf<ContainerRecord['ports']>(of(portsAnnotation));
+  const preStop = jsonOf(of(preStopAnnotation)) as ContainerRecord['preStop'];
+  const ports = jsonOf(of(portsAnnotation)) as ContainerRecord['ports'];
   return {
     hash: hexNumber(of(hashAnnotation)),
     restartCount: wholeNumber(of(restartCountAnnotation)) ?? 0,
@@ -113,11 +113,11 @@ function hexNumber(text: string): number {
   return Number(BigInt(`0x${text}`) & 0xffff_ffff_ffff_ffffn);
 }
 
-function jsonOf<T>(text: string): T | undefined {
+function jsonOf(text: string): object | undefined {
   if (text === '') return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as T) : undefined;
+    return typeof value === 'object' && value !== null ? value : undefined;
   } catch {
     return undefined;
   }

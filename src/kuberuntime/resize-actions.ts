@@ -30,11 +30,13 @@ type Level = ResourceRequirements | undefined;
 
 /** A container without a limit of its own is held by the pod's. */
 function numbersOf(own: Level, pod: Level): ResourceNumbers {
+  const { limits, requests } = own ?? {};
+  const whole = pod?.limits;
   return {
-    memoryLimit: bytes(own?.limits?.['memory'] ?? pod?.limits?.['memory']),
-    memoryRequest: bytes(own?.requests?.['memory']),
-    cpuLimitMilli: milli(own?.limits?.['cpu'] ?? pod?.limits?.['cpu']),
-    cpuRequestMilli: milli(own?.requests?.['cpu']),
+    memoryLimit: bytes(limits?.['memory'] ?? whole?.['memory']),
+    memoryRequest: bytes(requests?.['memory']),
+    cpuLimitMilli: milli(limits?.['cpu'] ?? whole?.['cpu']),
+    cpuRequestMilli: milli(requests?.['cpu']),
   };
 }
 
@@ -112,7 +114,6 @@ export function computeResize(
 }
 
 /** The limit's change if it changed, else the request's; 0: neither. */
-// eslint-disable-next-line @typescript-eslint/max-params -- two pairs of plain numbers on the hot path
 const firstChange = (limit: number, limitNow: number, request: number, requestNow: number): number =>
   limit !== limitNow ? limit - limitNow : request - requestNow;
 

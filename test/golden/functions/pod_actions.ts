@@ -48,5 +48,5 @@ function inputsOf(input: Input): ActionInputs {
     },
     restartAllContainers: input.restartAllContainers,
     features: input.features ?? {},
-  } as ActionInputs;
+  };
 }

@@ -1,0 +1,240 @@
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { jitter, type Random } from '../base/random.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { isStaticPod } from '../kube/names.ts';
+import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import type { PodSyncer, SyncPodOutcome } from './pod-syncer.ts';
+import { requeueDelay, requeueJitter, type RequeueOptions, type StepEnd } from './requeue.ts';
+import type { StartGate } from './start-gate.ts';
+import type { PodState, WorkType } from './state.ts';
+import { type GateAnswer, type PodEffect, type PodEvent, transition } from './transition.ts';
+import type { UpdatePodOptions, Work } from './updates.ts';
+
+/** Lets a worker take its turn, now or later, once per call. Default: in a microtask. */
+export type TurnGate = (uid: string, takeTurn: () => void) => void;
+
+/** What all workers share. */
+export interface PodWorkerHost {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly random: Random;
+  readonly recorder: EventRecorder;
+  readonly syncer: PodSyncer;
+  readonly cache: {
+    getNewerThan(uid: string, newerThan: number, signal?: AbortSignal): Promise<RuntimePodStatus>;
+  };
+  readonly queue: { enqueue(uid: string, delayMs: number): void };
+  readonly turnGate: TurnGate;
+  readonly startGate: StartGate;
+  readonly requeue: RequeueOptions;
+  /** Settle completions that kubelet would leave waiting for ever. */
+  readonly settleFinishedKills: boolean;
+  readonly observeStep: ((step: WorkType, durationMs: number) => void) | undefined;
+  readonly mayStillStart: (uid: string) => boolean;
+  readonly forget: (uid: string) => void;
+}
+
+/** How a step went; a cache that failed counts as an error before any step (R112). */
+type Outcome = SyncPodOutcome;
+
+const done: Outcome = { terminal: false };
+
+/**
+ * The actor for one pod UID. Whoever wants something sends an event; it changes the state at once and wakes the worker. The worker takes
+ * turns: one update, one step, then the next. An idle worker holds no promise, timer or closure.
+ *
+ * Follows kubelet `podWorkerLoop`.
+ */
+export class PodWorker {
+  readonly uid: string;
+  readonly #host: PodWorkerHost;
+  #state: PodState;
+  /** A turn is due; setting it twice is setting it once (R99). */
+  #token = false;
+  #inFlight: AbortController | undefined;
+  /** When the previous step ended; the next one wants to see something newer (R112). */
+  #lastSyncAt = -Infinity;
+  #retired = false;
+
+  constructor(uid: string, state: PodState, host: PodWorkerHost) {
+    this.uid = uid;
+    this.#state = state;
+    this.#host = host;
+  }
+
+  get state(): PodState {
+    return this.#state;
+  }
+
+  /** A turn is due and has not been taken. */
+  get hasToken(): boolean {
+    return this.#token;
+  }
+
+  update(options: UpdatePodOptions, firstSight: boolean): void {
+    this.#send({ type: 'update', options, firstSight });
+  }
+
+  /** Housekeeping's word. */
+  sweep(orphan: boolean): void {
+    this.#send({ type: 'swept', orphan });
+  }
+
+  /** The agent ends: the step in flight is cancelled, no other one begins. */
+  close(): void {
+    this.#retired = true;
+    this.#token = false;
+    this.#inFlight?.abort();
+  }
+
+  #send(event: PodEvent): void {
+    const [next, effects] = transition(this.#state, event, this.#host.clock.now());
+    if (next) this.#state = next;
+    for (const effect of effects) this.#perform(effect);
+    if (!next) this.#host.forget(this.uid);
+  }
+
+  #perform(effect: PodEffect): void {
+    switch (effect.type) {
+      case 'wake':
+        this.#wake();
+        return;
+      case 'cancel':
+        this.#inFlight?.abort();
+        return;
+      case 'run':
+        void this.#run(effect.step, effect.work);
+        return;
+      case 'settle':
+        for (const completed of effect.completions) completed();
+        return;
+      case 'abandon':
+        if (this.#host.settleFinishedKills) for (const completed of effect.completions) completed();
+        return;
+      case 'retire':
+        this.#retired = true;
+        this.#token = false;
+        this.#host.startGate.release(this.#state.fullName, this.uid);
+        return;
+    }
+  }
+
+  #wake(): void {
+    if (this.#token || this.#retired) return;
+    this.#token = true;
+    if (!this.#inFlight) this.#awaitTurn();
+  }
+
+  #awaitTurn(): void {
+    this.#host.turnGate(this.uid, () => {
+      if (!this.#token || this.#retired || this.#inFlight) return;
+      this.#token = false;
+      this.#send({ type: 'turn', gate: this.#askStartGate() });
+    });
+  }
+
+  /** R107…R109, R111: who has started, or only runs, needs no leave. */
+  #askStartGate(): GateAnswer {
+    const { startedAt, pending, phase, fullName } = this.#state;
+    const { startGate, queue, requeue, random, mayStillStart } = this.#host;
+    if (startedAt !== undefined || !pending?.pod || !isStaticPod(pending.pod)) return 'start';
+    if (phase !== 'sync') return 'never';
+    if (startGate.tryStart(fullName, this.uid, mayStillStart)) return 'start';
+    queue.enqueue(this.uid, jitter(random, requeue.backoffMs, requeueJitter));
+    return 'wait';
+  }
+
+  async #run(step: WorkType, work: Work): Promise<void> {
+    const inFlight = new AbortController();
+    this.#inFlight = inFlight;
+    const { terminal, error, postSync } = await this.#attempt(step, work, inFlight.signal);
+    postSync?.();
+    const transitioned = error === undefined && this.#advance(step, work, terminal);
+    if (!this.#retired) this.#planNext({ transitioned, error });
+    this.#inFlight = undefined;
+    if (this.#token) this.#awaitTurn();
+  }
+
+  /** R117, R119. */
+  #planNext(end: StepEnd): void {
+    const { clock, queue, random, requeue } = this.#host;
+    queue.enqueue(this.uid, jitter(random, requeueDelay(end, requeue, clock.now()), requeueJitter));
+    this.#send({ type: 'stepDone' });
+  }
+
+  /** R115: what the success of a step means. True: the pod is in its next phase. */
+  #advance(step: WorkType, work: Work, terminal: boolean): boolean {
+    switch (step) {
+      case 'terminated':
+        this.#send({ type: 'cleanedUp' });
+        return true;
+      case 'terminating':
+        this.#send({ type: work.runningPod ? 'runtimePodStopped' : 'stopped' });
+        return true;
+      case 'sync':
+        if (terminal) this.#send({ type: 'ended' });
+        return terminal;
+    }
+  }
+
+  async #attempt(step: WorkType, work: Work, signal: AbortSignal): Promise<Outcome> {
+    const { clock, observeStep } = this.#host;
+    const runtimeStatus = work.pod && (await this.#observe(work));
+    if (runtimeStatus instanceof Error) return { terminal: false, error: runtimeStatus };
+    const startedAt = clock.now();
+    try {
+      return await this.#call(step, work, runtimeStatus, signal);
+    } catch (reason) {
+      return { terminal: false, error: reason instanceof Error ? reason : new Error(messageOf(reason)) };
+    } finally {
+      this.#lastSyncAt = clock.now();
+      observeStep?.(step, this.#lastSyncAt - startedAt);
+    }
+  }
+
+  /** R112: never act twice on one observation. A failing cache is told as an Event and counts as the step's error. */
+  async #observe({ pod }: Work & { pod: object }): Promise<RuntimePodStatus | Error> {
+    const { cache, recorder } = this.#host;
+    try {
+      return await cache.getNewerThan(this.uid, this.#lastSyncAt);
+    } catch (reason) {
+      recorder.event(pod, 'Warning', 'FailedSync', `error determining status: ${messageOf(reason)}`);
+      return reason instanceof Error ? reason : new Error(messageOf(reason));
+    }
+  }
+
+  /** R113. */
+  async #call(
+    step: WorkType,
+    work: Work,
+    runtimeStatus: RuntimePodStatus | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { syncer } = this.#host;
+    if (step === 'terminating') this.#send({ type: 'terminatingStarted' });
+    if (work.runningPod) {
+      await syncer.syncTerminatingRuntimePod(work.runningPod, signal);
+      return done;
+    }
+    const { pod, mirrorPod, type: updateType, kill } = work;
+    if (!runtimeStatus) throw new TypeError('a pod with configuration is not synced without an observation');
+    switch (step) {
+      case 'sync':
+        return syncer.syncPod({ pod, runtimeStatus, updateType, mirrorPod }, signal);
+      case 'terminating':
+        await syncer.syncTerminatingPod(
+          {
+            pod,
+            runtimeStatus,
+            gracePeriodSeconds: kill?.gracePeriodSeconds,
+            statusFn: this.#state.phase === 'terminating' ? this.#state.statusFns.at(-1) : undefined,
+          },
+          signal,
+        );
+        return done;
+      case 'terminated':
+        await syncer.syncTerminatedPod({ pod, runtimeStatus }, signal);
+        return done;
+    }
+  }
+}

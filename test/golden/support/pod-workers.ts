@@ -1,0 +1,93 @@
+import type { Pod } from '../../../src/kube/types.ts';
+import type { PodWorkers } from '../../../src/podworkers/pod-workers.ts';
+import { type PodState, workTypeOf } from '../../../src/podworkers/state.ts';
+import type { Kill, PodStatusFn, Work } from '../../../src/podworkers/updates.ts';
+
+/** Status functions by the name that the recordings know them by: only their identity matters. */
+export class StatusFns {
+  readonly #byName = new Map<string, PodStatusFn>();
+  readonly #names = new Map<PodStatusFn, string>();
+
+  named(name: string): PodStatusFn {
+    const known = this.#byName.get(name);
+    if (known) return known;
+    const fn: PodStatusFn = (status) => ({ ...status });
+    this.#byName.set(name, fn);
+    this.#names.set(fn, name);
+    return fn;
+  }
+
+  nameOf(fn: PodStatusFn | undefined): string | undefined {
+    return fn && this.#names.get(fn);
+  }
+}
+
+export const labelOf = (pod: Pod | undefined): string | undefined => pod?.metadata?.labels?.['v'];
+
+const seconds = (ms: number | undefined): number | undefined => ms && ms / 1000;
+
+function kill(told: Kill | undefined, fns: StatusFns): object | undefined {
+  return told && { evict: told.evict, grace: told.gracePeriodSeconds, statusFn: fns.nameOf(told.statusFn) };
+}
+
+/** An update in the words of the recordings. */
+export function workInWords(work: Work | undefined, fns: StatusFns): object | undefined {
+  return (
+    work && {
+      type: work.type,
+      v: labelOf(work.pod),
+      mirror: labelOf(work.mirrorPod),
+      running: work.runningPod !== undefined,
+      kill: kill(work.kill, fns),
+      startTime: seconds(work.startTime),
+    }
+  );
+}
+
+/** A state in the words of the recordings, without what belongs to the worker. */
+export function stateInWords(state: PodState, fns: StatusFns): object {
+  const ending = state.phase === 'sync' ? undefined : state;
+  const asked = 'notify' in state ? state : undefined;
+  return {
+    fullname: state.fullName,
+    workType: workTypeOf(state),
+    working: state.working,
+    hasWorker: state.phase !== 'finished',
+    pending: workInWords(state.pending, fns),
+    active: workInWords(state.active, fns),
+    syncedAt: seconds(state.syncedAt),
+    startedAt: seconds(state.startedAt),
+    observedRuntime: state.observedRuntime,
+    terminatingAt: seconds(ending?.terminatingAt),
+    gracePeriod: ending?.gracePeriodSeconds,
+    startedTerminating: ending?.startedTerminating,
+    deleted: ending?.deleted,
+    evicted: ending?.evicted,
+    restartRequested: ending?.restartRequested,
+    terminatedAt: seconds('terminatedAt' in state ? state.terminatedAt : undefined),
+    finished: state.phase === 'finished',
+    notifyPostTerminating: asked?.notify.length,
+    statusPostTerminating: asked?.statusFns.map((fn) => fns.nameOf(fn)),
+  };
+}
+
+/** The seven answers about a UID, in the order of the header's `queryBits`. */
+export function queryBits(workers: PodWorkers, uid: string): string {
+  return [
+    workers.isPodKnownTerminated(uid),
+    workers.couldHaveRunningContainers(uid),
+    workers.shouldPodBeFinished(uid),
+    workers.isPodTerminationRequested(uid),
+    workers.shouldPodContainersBeTerminating(uid),
+    workers.shouldPodRuntimeBeRemoved(uid),
+    workers.shouldPodContentBeRemoved(uid),
+  ]
+    .map(Number)
+    .join('');
+}
+
+/** The two tables of static pods. */
+export function staticTables(workers: PodWorkers): { startedStatic: object; waitingStatic: object } {
+  const { started, waiting } = workers.staticPods;
+  return { startedStatic: Object.fromEntries(started), waitingStatic: Object.fromEntries(waiting) };
+}

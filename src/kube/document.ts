@@ -1,0 +1,244 @@
+import {
+  Composer,
+  type Document,
+  type ErrorCode,
+  isPair,
+  isScalar,
+  LineCounter,
+  Parser,
+  visit,
+  type YAMLError,
+} from 'yaml';
+import { goJson } from './go-types.ts';
+
+/** Where something stands in a text; both count from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A text that is neither YAML nor JSON: what a Kubernetes reader says, where it is, and in plain words what is wrong. */
+export interface SyntaxFault extends Partial<Position> {
+  /** The words of the kubelet's own reader. */
+  readonly message: string;
+  /** What a person needs to mend it. */
+  readonly advice: string;
+}
+
+/** A document read from text. */
+export interface TextDocument {
+  readonly value: unknown;
+  /** As JSON with sorted keys; a text that is JSON already stays as it is. */
+  readonly body: string;
+  /** Where the value under a path of keys and indexes stands. */
+  readonly locate: (path: readonly (string | number)[]) => Position | undefined;
+  /** Keys that are given twice; the last one wins. */
+  readonly duplicates: readonly (Position & { readonly key: string })[];
+}
+
+export type Parsed =
+  | { readonly ok: true; readonly document: TextDocument }
+  | { readonly ok: false; readonly fault: SyntaxFault };
+
+/** Tags of YAML 1.1 that Kubernetes' reader leaves as text. */
+const ignoredTags: ReadonlySet<string> = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:binary']);
+const sexagesimal = new Set(['TIME']);
+
+/** How many times aliases may be expanded: a bomb of nested aliases stops here. */
+const maxAliases = 1000;
+
+/**
+ * Reads the first document of a text as Kubernetes does: JSON if it begins with `{`, else YAML 1.1 (`y` and `on` are booleans,
+ * `0755` is octal; dates and `1:30` are text).
+ */
+export function parseDocument(text: string): Parsed {
+  return /^\s*\{/.test(text) ? parseJson(text) : parseYaml(text);
+}
+
+function parseJson(text: string): Parsed {
+  try {
+    const value: unknown = JSON.parse(text);
+    let yaml: ReturnType<typeof composeFirst> | undefined;
+    const composed = (): ReturnType<typeof composeFirst> => (yaml ??= composeFirst(text));
+    return {
+      ok: true,
+      document: {
+        value,
+        body: text,
+        locate: (path) => locate(composed(), path),
+        get duplicates() {
+          return duplicatesOf(composed());
+        },
+      },
+    };
+  } catch (reason) {
+    return { ok: false, fault: jsonFault(text, reason as SyntaxError) };
+  }
+}
+
+function jsonFault(text: string, error: SyntaxError): SyntaxFault {
+  const at = /position (\d+)/.exec(error.message)?.[1];
+  const offset = at === undefined ? text.length : Number(at);
+  const before = text.slice(0, offset).split('\n');
+  const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  const found = text[offset];
+  const message =
+    found === undefined
+      ? 'unexpected end of JSON input'
+      : `invalid character ${goQuote(found)} ${expectedAfter(text.slice(0, offset))}`;
+  return {
+    ...position,
+    message: `couldn't get version/kind; json parse error: ${message}`,
+    advice: `the JSON is broken: ${message}`,
+  };
+}
+
+const goQuote = (char: string): string => (char === "'" ? "'\\''" : `'${JSON.stringify(char).slice(1, -1)}'`);
+
+/** What Go's scanner was waiting for, judged by the last token before the fault. */
+function expectedAfter(before: string): string {
+  const last = before.trimEnd().at(-1);
+  if (last === '{') return 'looking for beginning of object key string';
+  if (last === ',' || last === ':' || last === '[') return 'looking for beginning of value';
+  return 'after object key:value pair';
+}
+
+function composeFirst(text: string): {
+  readonly doc: Document.Parsed | undefined;
+  readonly lines: LineCounter;
+} {
+  const lines = new LineCounter();
+  const composer = new Composer({
+    version: '1.1',
+    uniqueKeys: false,
+    merge: true,
+    customTags: (tags) =>
+      tags.filter(
+        (tag) => typeof tag === 'string' || !(ignoredTags.has(tag.tag) || sexagesimal.has(tag.format ?? '')),
+      ),
+  });
+  const next = composer.compose(new Parser(lines.addNewLine).parse(text)).next();
+  return { doc: next.done ? undefined : next.value, lines };
+}
+
+function parseYaml(text: string): Parsed {
+  const { doc, lines } = composeFirst(text);
+  const error = doc?.errors[0];
+  if (error) return { ok: false, fault: yamlFault(error, text, lines) };
+  try {
+    const value: unknown = doc?.toJS({ maxAliasCount: maxAliases }) ?? null;
+    return {
+      ok: true,
+      document: {
+        value,
+        body: goJson(value),
+        locate: (path) => locate({ doc, lines }, path),
+        get duplicates() {
+          return duplicatesOf({ doc, lines });
+        },
+      },
+    };
+  } catch {
+    return {
+      ok: false,
+      fault: {
+        message: 'yaml: document contains excessive aliasing',
+        advice: 'the YAML expands its aliases too often; write the parts out',
+      },
+    };
+  }
+}
+
+/** The kubelet's reader has few messages; `true` marks those whose line it counts one too low (its parser, not its scanner). */
+const yamlMessages: Partial<Record<ErrorCode, readonly [message: string, parser: boolean, advice: string]>> =
+  {
+    BLOCK_AS_IMPLICIT_KEY: [
+      'mapping values are not allowed in this context',
+      false,
+      'a second `:` follows on one line; quote the text that holds it, or give the inner mapping a line of its own',
+    ],
+    TAB_AS_INDENT: [
+      'found character that cannot start any token',
+      false,
+      'a tab stands where YAML wants spaces; indent with spaces',
+    ],
+    MULTILINE_IMPLICIT_KEY: ["could not find expected ':'", false, 'a `key:` must stand on one line'],
+    KEY_OVER_1024_CHARS: ["could not find expected ':'", false, 'a key is longer than 1024 characters'],
+    BAD_SCALAR_START: [
+      'found character that cannot start any token',
+      false,
+      'a text that begins with `@` or a back-tick must be quoted',
+    ],
+    BAD_INDENT: ['did not find expected key', true, 'the indentation does not match the lines above'],
+    MISSING_CHAR: ['did not find expected node content', true, 'a bracket or quote is not closed'],
+    BAD_DQ_ESCAPE: [
+      'found unknown escape character',
+      false,
+      'a backslash in a double-quoted text is not a known escape',
+    ],
+    BAD_ALIAS: ['unknown anchor', true, 'an alias (`*name`) has no anchor (`&name`) before it'],
+  };
+
+function yamlFault(error: YAMLError, text: string, lines: LineCounter): SyntaxFault {
+  const { line, col } = lines.linePos(error.pos[0]);
+  const plain = error.message.split(/ at line \d+/)[0] ?? error.message;
+  const known = unclosed(plain, text.slice(0, error.pos[0])) ?? yamlMessages[error.code];
+  const [message, parser, advice] = known ?? ['did not find expected node content', true, plain];
+  // the kubelet's parser counts its line from 0 and names none for the first; its input ends on a line of its own
+  const atEnd = text.slice(error.pos[0]).trim() === '';
+  const shown = parser ? (atEnd ? text.trimEnd().split('\n').length : line - 1) : line;
+  const where = shown > (parser ? 0 : 1) ? `line ${shown}: ` : '';
+  return { line, column: col, message: `yaml: ${where}${message}`, advice: `${advice} (${plain})` };
+}
+
+/** A bracket that never closes: what the kubelet misses depends on what stands before the end. */
+function unclosed(plain: string, before: string): readonly [string, boolean, string] | undefined {
+  const close = /end with a ([\]}])/.exec(plain)?.[1];
+  if (close === undefined) return undefined;
+  const message = /[[{,]$/.test(before.trimEnd())
+    ? 'did not find expected node content'
+    : `did not find expected ',' or '${close}'`;
+  return [message, true, `a \`${close}\` is missing`];
+}
+
+function locate(
+  { doc, lines }: ReturnType<typeof composeFirst>,
+  path: readonly (string | number)[],
+): Position | undefined {
+  for (let length = path.length; length >= 0; length--) {
+    const node = doc?.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined;
+    const start = node?.range?.[0];
+    if (start !== undefined) {
+      const { line, col } = lines.linePos(start);
+      return { line, column: col };
+    }
+  }
+  return undefined;
+}
+
+function duplicatesOf({
+  doc,
+  lines,
+}: ReturnType<typeof composeFirst>): (Position & { readonly key: string })[] {
+  const found: (Position & { readonly key: string })[] = [];
+  if (!doc) return found;
+  visit(doc, {
+    Map: (_key, map, ancestors) => {
+      const seen = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) {
+          const { line, col } = lines.linePos(key.range?.[0] ?? 0);
+          found.push({ key: [...keysAbove(ancestors), String(key.value)].join('.'), line, column: col });
+        }
+        seen.add(key.value);
+      }
+    },
+  });
+  return found;
+}
+
+/** The keys on the way from the root to a node. */
+function keysAbove(ancestors: readonly unknown[]): string[] {
+  return ancestors.flatMap((node) => (isPair(node) && isScalar(node.key) ? [String(node.key.value)] : []));
+}

@@ -1,0 +1,65 @@
+const nanosPer: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+};
+
+const largest = 2n ** 63n - 1n;
+
+/**
+ * Reads a span as Kubernetes writes it: `10s`, `1m30s`, `1.5h`, `-2ms`, `0`.
+ *
+ * @returns nanoseconds, or the text of the fault as Go's `time.ParseDuration` words it
+ */
+export function parseDuration(text: string): bigint | string {
+  const [, sign, rest = ''] = /^([-+]?)([\s\S]*)$/.exec(text) ?? [];
+  if (rest === '0') return 0n;
+  if (rest === '') return invalid(text);
+  let left = rest;
+  let total = 0n;
+  while (left !== '') {
+    const [part, whole = '', , fraction = '', unit = ''] = /^(\d*)(\.(\d*))?([^\d.]*)/.exec(left) ?? [''];
+    if (whole === '' && fraction === '') return invalid(text);
+    if (unit === '') return `time: missing unit in duration ${JSON.stringify(text)}`;
+    const nanos = nanosPer[unit];
+    if (nanos === undefined)
+      return `time: unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`;
+    total += BigInt(whole || '0') * nanos;
+    if (fraction !== '') total += (BigInt(fraction) * nanos) / 10n ** BigInt(fraction.length);
+    if (total > largest) return invalid(text);
+    left = left.slice(part.length);
+  }
+  return sign === '-' ? -total : total;
+}
+
+const invalid = (text: string): string => `time: invalid duration ${JSON.stringify(text)}`;
+
+/** A span as Go's `Duration.String` writes it: `1m0s`, `500ms`, `1h30m0s`, `0s`. */
+export function formatDuration(nanos: bigint): string {
+  if (nanos < 0n) return `-${formatDuration(-nanos)}`;
+  if (nanos === 0n) return '0s';
+  if (nanos < 1_000n) return `${nanos}ns`;
+  if (nanos < 1_000_000n) return `${decimal(nanos, 3)}µs`;
+  if (nanos < 1_000_000_000n) return `${decimal(nanos, 6)}ms`;
+  const minutes = nanos / 60_000_000_000n;
+  const seconds = `${decimal(nanos % 60_000_000_000n, 9)}s`;
+  if (minutes === 0n) return seconds;
+  return minutes < 60n ? `${minutes}m${seconds}` : `${minutes / 60n}h${minutes % 60n}m${seconds}`;
+}
+
+function decimal(value: bigint, digits: number): string {
+  const unit = 10n ** BigInt(digits);
+  const fraction = (value % unit).toString().padStart(digits, '0').replace(/0+$/, '');
+  return fraction === '' ? `${value / unit}` : `${value / unit}.${fraction}`;
+}
+
+/** A valid span in milliseconds; parts of a nanosecond do not exist, parts of a millisecond stay. */
+export function durationMs(text: string): number {
+  const nanos = parseDuration(text);
+  return typeof nanos === 'bigint' ? Number(nanos) / 1e6 : Number.NaN;
+}

@@ -1,0 +1,63 @@
+/**
+ * The words in which Go's JSON decoder rejects a value, so that operators read what they know from the kubelet.
+ */
+
+/** `number 1.5` only where the number itself is the fault; else the JSON type of a value. */
+export function jsonTypeOf(value: unknown, named = false): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'number' && named) return `number ${String(value)}`;
+  return typeof value;
+}
+
+/** A value that does not fit its field: `json: cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32`. */
+export function cannotUnmarshal(value: unknown, owner: string, path: string, type: string): string {
+  const named = /^u?int(8|16|32|64)$/.test(type);
+  return `json: cannot unmarshal ${jsonTypeOf(value, named)} into Go struct field ${owner}.${path} of type ${type}`;
+}
+
+/** What has to be said of each whole document: its group, version and kind. */
+export interface TypeMeta {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+const typeMetaStruct =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+/** Reads kind and version. @returns the fault as text when the document is no object or does not say */
+export function typeMetaOf(value: unknown, body: string): TypeMeta | string {
+  const fault = (text: string): string => `couldn't get version/kind; json parse error: json: ${text}`;
+  if (value !== null && (typeof value !== 'object' || Array.isArray(value)))
+    return fault(`cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeMetaStruct}`);
+  const { apiVersion, kind } = (value ?? {}) as { apiVersion?: unknown; kind?: unknown };
+  for (const [name, member] of [
+    ['apiVersion', apiVersion],
+    ['kind', kind],
+  ] as const)
+    if (member !== undefined && member !== null && typeof member !== 'string')
+      return fault(`cannot unmarshal ${jsonTypeOf(member)} into Go struct field .${name} of type string`);
+  if (typeof kind !== 'string' || kind === '') return `Object 'Kind' is missing in '${body}'`;
+  if (typeof apiVersion !== 'string' || apiVersion === '')
+    return `Object 'apiVersion' is missing in '${body}'`;
+  return { apiVersion, kind };
+}
+
+/** JSON as Go's encoder writes a map: keys sorted, and `<`, `>`, `&` and the two line separators escaped. */
+export function goJson(value: unknown): string {
+  return JSON.stringify(sorted(value)).replace(
+    /[<>&\u2028\u2029]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, sorted(inner)]),
+  );
+}

@@ -1,0 +1,72 @@
+import { formatDuration, parseDuration } from '../kube/duration.ts';
+import type { Field, FieldType, StructType } from './field.ts';
+import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import { kubeletStruct } from './schema.ts';
+
+type Draft = Record<string, unknown>;
+
+/**
+ * Fills in what is unset and writes every span in its canonical form. Zero counts as unset where the kubelet takes it so.
+ * Settings that do not exist are dropped. Follows kubelet `SetDefaults_KubeletConfiguration`.
+ *
+ * @param raw of sound structure
+ */
+export function withDefaults(raw: Readonly<Record<string, unknown>>): KubeletConfiguration {
+  const filled = fill(kubeletStruct, { ...raw, ...derived(raw) });
+  const whole = { ...filled, apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
+  return whole as unknown as KubeletConfiguration;
+}
+
+/** Defaults that depend on other settings. */
+function derived(raw: Readonly<Record<string, unknown>>): Draft {
+  const out: Draft = {};
+  if (isZeroSpan(raw['nodeStatusReportFrequency']) && !isZeroSpan(raw['nodeStatusUpdateFrequency']))
+    out['nodeStatusReportFrequency'] = raw['nodeStatusUpdateFrequency'];
+  if (raw['serializeImagePulls'] === undefined && Number(raw['maxParallelImagePulls'] ?? 0) >= 2)
+    out['serializeImagePulls'] = false;
+  if (Number(raw['podPidsLimit'] ?? 0) < 0) out['podPidsLimit'] = -1;
+  return out;
+}
+
+const isZeroSpan = (value: unknown): boolean => value === undefined || parseDuration(String(value)) === 0n;
+
+function fill(type: StructType, raw: Readonly<Record<string, unknown>>): Draft {
+  const out: Draft = {};
+  for (const [name, field] of Object.entries(type.fields)) {
+    const value = fillField(field, raw[name]);
+    if (value !== undefined) out[name] = value;
+  }
+  return out;
+}
+
+function fillField(field: Field, value: unknown): unknown {
+  const { type, zeroIsSet = false } = field;
+  if (typeof type === 'object') {
+    if ('listOf' in type)
+      return (value as Draft[] | undefined)?.length
+        ? (value as Draft[]).map((item) => fill(type.listOf, item))
+        : undefined;
+    return value === undefined && zeroIsSet ? undefined : fill(type, (value ?? {}) as Draft);
+  }
+  if (type === 'duration') return fillSpan(field, value);
+  if (value === undefined) return field.default;
+  if (!zeroIsSet && isZero(value)) return Array.isArray(field.default) ? value : field.default;
+  return type === 'quantity' ? String(value) : canonical(type, value);
+}
+
+function fillSpan({ default: unset, zeroIsSet = false }: Field, value: unknown): unknown {
+  const nanos = value === undefined ? undefined : parseDuration(String(value));
+  if (typeof nanos === 'bigint' && (zeroIsSet || nanos !== 0n)) return formatDuration(nanos);
+  return unset ?? (zeroIsSet ? undefined : '0s');
+}
+
+const canonical = (type: FieldType, value: unknown): unknown =>
+  type === 'map[string]quantity'
+    ? Object.fromEntries(Object.entries(value as Draft).map(([key, inner]) => [key, String(inner)]))
+    : value;
+
+const isZero = (value: unknown): boolean =>
+  value === '' ||
+  value === 0 ||
+  value === false ||
+  (typeof value === 'object' && value !== null && Object.keys(value).length === 0);

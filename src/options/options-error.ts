@@ -1,0 +1,36 @@
+import { AgentError } from '../base/errors.ts';
+import type { Position } from '../kube/document.ts';
+
+/** One thing that is wrong with the settings. */
+export interface OptionFault extends Partial<Position> {
+  /** The setting, e.g. `authentication.webhook.cacheTTL`; empty when it is the whole file. */
+  readonly path: string;
+  readonly value?: unknown;
+  /** What is wrong, in the kubelet's words where it has some. */
+  readonly message: string;
+  /** What would be right. */
+  readonly allowed?: string;
+  /** File or flag that the value came from. */
+  readonly from?: string;
+}
+
+/** Settings that cannot be used: `faults` names all of them at once. */
+export class OptionsError extends AgentError {
+  override readonly name: string = 'OptionsError';
+  readonly faults: readonly OptionFault[];
+
+  constructor(faults: readonly OptionFault[]) {
+    super('invalid_argument', `settings: ${faults.map(formatFault).join('; ')}`);
+    this.faults = faults;
+  }
+}
+
+/** A fault as one line: where, what, and what is allowed. */
+export function formatFault({ path, value, message, allowed, from, line, column }: OptionFault): string {
+  const place = [from, line, column].filter((part) => part !== undefined).join(':');
+  const shown = value === undefined ? '' : ` = ${clip(JSON.stringify(value))}`;
+  const head = [place, path && `${path}${shown}`].filter(Boolean).join(' ');
+  return `${head ? `${head}: ` : ''}${message}${allowed === undefined ? '' : ` (allowed: ${allowed})`}`;
+}
+
+const clip = (text: string): string => (text.length > 120 ? `${text.slice(0, 120)}…` : text);

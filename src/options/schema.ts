@@ -1,0 +1,168 @@
+import { Ajv, type ErrorObject, type SchemaObject, type ValidateFunction } from 'ajv';
+import { parseDuration } from '../kube/duration.ts';
+import { cannotUnmarshal } from '../kube/go-types.ts';
+import { tryParseQuantity } from '../kube/quantity.ts';
+import type { Field, FieldType, StructType } from './field.ts';
+import { kubeletFields } from './kubelet-fields.ts';
+
+/** A value that has the wrong form. */
+export interface StructureFault {
+  readonly path: readonly string[];
+  readonly value: unknown;
+  readonly message: string;
+  readonly allowed: string;
+  /** The decoder stops here; it goes on after other faults. */
+  readonly stops: boolean;
+}
+
+/** What a check of the structure found. */
+export interface StructureCheck {
+  /** In the order in which the kubelet's decoder meets them: by key. */
+  readonly faults: readonly StructureFault[];
+  /** Paths of settings that do not exist. */
+  readonly unknown: readonly (readonly string[])[];
+}
+
+/** The whole of KubeletConfiguration as one struct. */
+export const kubeletStruct: StructType = { struct: 'KubeletConfiguration', fields: kubeletFields };
+
+const int = (bits: number): SchemaObject => ({
+  type: 'integer',
+  minimum: -(2 ** (bits - 1)),
+  maximum: 2 ** (bits - 1) - 1,
+  goType: `int${bits}`,
+  allowed: 'a whole number',
+});
+const text: SchemaObject = { type: 'string', goType: 'string', allowed: 'text' };
+const quantity: SchemaObject = {
+  type: ['string', 'number'],
+  quantity: true,
+  goType: 'resource.Quantity',
+  allowed: 'a quantity, e.g. 500m or 10Mi',
+};
+const mapOf = (inner: SchemaObject, goType: string): SchemaObject => ({
+  type: 'object',
+  additionalProperties: inner,
+  goType,
+  allowed: 'a mapping',
+});
+const listOf = (items: SchemaObject, goType: string): SchemaObject => ({
+  type: 'array',
+  items,
+  goType,
+  allowed: 'a list',
+});
+
+const scalars: Readonly<Record<Extract<FieldType, string>, SchemaObject>> = {
+  string: text,
+  bool: { type: 'boolean', goType: 'bool', allowed: 'true or false' },
+  int32: int(32),
+  int64: int(64),
+  float64: { type: 'number', goType: 'float64', allowed: 'a number' },
+  duration: { type: 'string', duration: true, goType: 'string', allowed: 'a span, e.g. 10s or 1m30s' },
+  quantity,
+  '[]string': listOf(text, '[]string'),
+  'map[string]string': mapOf(text, 'map[string]string'),
+  'map[string]bool': mapOf({ type: 'boolean', goType: 'bool', allowed: 'true or false' }, 'map[string]bool'),
+  'map[string][]string': mapOf(listOf(text, '[]string'), 'map[string][]string'),
+  'map[string]quantity': mapOf(quantity, 'v1.ResourceList'),
+};
+
+function schemaOf(type: FieldType): SchemaObject {
+  if (typeof type === 'string') return scalars[type];
+  if ('listOf' in type) return listOf(schemaOf(type.listOf), `[]v1beta1.${type.listOf.struct}`);
+  return {
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(
+      Object.entries(type.fields).map(([name, field]: [string, Field]) => [name, schemaOf(field.type)]),
+    ),
+    goType: `v1beta1.${type.struct}`,
+    struct: type.struct,
+    allowed: 'a mapping',
+  };
+}
+
+let compiled: ValidateFunction | undefined;
+
+function validator(): ValidateFunction {
+  if (compiled) return compiled;
+  const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true });
+  ajv.addVocabulary(['goType', 'struct', 'allowed']);
+  ajv.addKeyword({
+    keyword: 'duration',
+    type: 'string',
+    validate: (_: unknown, value: string) => typeof parseDuration(value) === 'bigint',
+  });
+  ajv.addKeyword({
+    keyword: 'quantity',
+    validate: (_: unknown, value: unknown) => typeof tryParseQuantity(String(value)) === 'object',
+  });
+  const schema = schemaOf(kubeletStruct);
+  compiled = ajv.compile({
+    ...schema,
+    properties: { ...(schema['properties'] as object), apiVersion: text, kind: text },
+  });
+  return compiled;
+}
+
+/** Holds a document without nulls against the schema and names every fault. */
+export function checkStructure(value: unknown): StructureCheck {
+  const validate = validator();
+  if (validate(value)) return { faults: [], unknown: [] };
+  const errors = validate.errors ?? [];
+  const faults = errors
+    .filter((error) => error.keyword !== 'additionalProperties')
+    .map(faultOf)
+    .sort((a, b) => comparePaths(a.path, b.path));
+  const unknown = errors
+    .filter((error) => error.keyword === 'additionalProperties')
+    .map((error) => [...pathOf(error), String(error.params['additionalProperty'])]);
+  return { faults, unknown };
+}
+
+const pathOf = ({ instancePath }: ErrorObject): string[] =>
+  instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+function faultOf(error: ErrorObject): StructureFault {
+  const path = pathOf(error);
+  const { goType, allowed } = error.parentSchema as { goType: string; allowed: string };
+  const base = { path, value: error.data, allowed };
+  if (error.keyword === 'duration')
+    return { ...base, message: String(parseDuration(String(error.data))), stops: true };
+  if (error.keyword === 'quantity')
+    return { ...base, message: String(tryParseQuantity(String(error.data))), stops: true };
+  const { owner, dotted } = goPath(path);
+  // a span reads itself, so the decoder stops at it
+  const stops = error.parentSchema?.['duration'] === true;
+  return { ...base, message: cannotUnmarshal(error.data, owner, dotted, goType), stops };
+}
+
+/** The struct that owns the field, and the field's path without list indexes and map keys: both as Go names them. */
+function goPath(path: readonly string[]): { owner: string; dotted: string } {
+  let struct: StructType | undefined = kubeletStruct;
+  let owner = kubeletStruct.struct;
+  const names: string[] = [];
+  for (const part of path) {
+    const field: Field | undefined = struct?.fields[part];
+    if (!field) continue;
+    owner = struct?.struct ?? owner;
+    names.push(part);
+    struct =
+      typeof field.type === 'string' ? undefined : 'listOf' in field.type ? field.type.listOf : field.type;
+  }
+  return { owner, dotted: names.join('.') };
+}
+
+function comparePaths(a: readonly string[], b: readonly string[]): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    const [left = '', right = ''] = [a[i], b[i]];
+    if (left === right) continue;
+    if (/^\d+$/.test(left) && /^\d+$/.test(right)) return Number(left) - Number(right);
+    return left < right ? -1 : 1;
+  }
+  return a.length - b.length;
+}

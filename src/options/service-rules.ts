@@ -1,0 +1,209 @@
+import { normalize } from 'node:path/posix';
+import { isZeroQuantity, parseQuantity } from '../kube/quantity.ts';
+import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import { gate, nanosOf, type Rule, type RuleContext, second, when } from './rule.ts';
+
+const quote = (text: string): string => JSON.stringify(text);
+
+const pullPolicies: readonly string[] = [
+  'NeverVerify',
+  'NeverVerifyPreloadedImages',
+  'NeverVerifyAllowlistedImages',
+  'AlwaysVerify',
+];
+const allowlist = (c: KubeletConfiguration): readonly string[] =>
+  c.preloadedImagesVerificationAllowlist ?? [];
+
+/** Image credentials, reserved CPUs and memory, metrics, logs and traces: the last part of the kubelet's rules, in its order. */
+export const serviceRules: readonly Rule[] = [
+  when(
+    'imagePullCredentialsVerificationPolicy',
+    (c) => !pullPolicies.includes(c.imagePullCredentialsVerificationPolicy),
+    (c) =>
+      `option ${quote(c.imagePullCredentialsVerificationPolicy)} specified for imagePullCredentialsVerificationPolicy. Valid options are "NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages" or "AlwaysVerify"`,
+  ),
+  when(
+    'preloadedImagesVerificationAllowlist',
+    (c) =>
+      allowlist(c).length > 0 && c.imagePullCredentialsVerificationPolicy !== 'NeverVerifyAllowlistedImages',
+    'can\'t set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVertificationPolicy` is not "NeverVerifyAllowlistedImages"',
+  ),
+  {
+    path: 'preloadedImagesVerificationAllowlist',
+    broken: (config) =>
+      config.imagePullCredentialsVerificationPolicy === 'NeverVerifyAllowlistedImages'
+        ? allowlist(config)
+            .filter((pattern) => !isImagePattern(pattern))
+            .map(
+              (pattern) =>
+                `invalid configuration: invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${quote(pattern)} is neither an image name without tag and digest nor a prefix that ends in /*`,
+            )
+        : undefined,
+  },
+  when(
+    'reservedSystemCPUs',
+    (c) => Boolean(c.reservedSystemCPUs) && Boolean(c.systemReservedCgroup ?? c.kubeReservedCgroup),
+    "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
+  ),
+  { path: 'reservedSystemCPUs', broken: (config) => cpuListFault(config.reservedSystemCPUs ?? '') },
+  { path: 'reservedMemory', broken: (config) => reservedMemoryFaults(config) },
+  { path: 'userNamespaces.idsPerPod', broken: (config) => idsPerPodFault(config.userNamespaces?.idsPerPod) },
+  {
+    path: 'showHiddenMetricsForVersion',
+    broken: (config, { version }) => {
+      const shown = config.showHiddenMetricsForVersion ?? '';
+      // minor versions are unsigned
+      const previous = `${version.major}.${BigInt.asUintN(64, BigInt(version.minor) - 1n)}`;
+      if (shown === '' || shown === previous) return undefined;
+      return `invalid showHiddenMetricsForVersion: showHiddenMetricsForVersion: Invalid value: ${quote(shown)}: must be omitted or have the value '${previous}'; only the previous minor version is allowed`;
+    },
+  },
+  { path: 'logging', broken: (config, context) => loggingFaults(config, context) },
+  { path: 'tracing', broken: (config) => tracingFaults(config) },
+  when(
+    'memoryThrottlingFactor',
+    (c) => c.memoryThrottlingFactor <= 0 || c.memoryThrottlingFactor > 1,
+    (c) =>
+      `memoryThrottlingFactor ${c.memoryThrottlingFactor} must be greater than 0 and less than or equal to 1.0`,
+  ),
+  when(
+    'memoryReservationPolicy',
+    (c) => !gate(c, 'MemoryQoS') && c.memoryReservationPolicy === 'TieredReservation',
+    'memoryReservationPolicy "TieredReservation" requires MemoryQoS feature gate to be enabled',
+  ),
+  when(
+    'memoryReservationPolicy',
+    (c) => !['None', 'TieredReservation'].includes(c.memoryReservationPolicy),
+    (c) =>
+      `option ${quote(c.memoryReservationPolicy)} specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"`,
+  ),
+  when(
+    'enableSystemLogQuery',
+    (c) => c.enableSystemLogQuery && !c.enableSystemLogHandler,
+    'enableSystemLogHandler is required for enableSystemLogQuery',
+  ),
+  when(
+    'containerLogMaxWorkers',
+    (c) => c.containerLogMaxWorkers < 1,
+    'containerLogMaxWorkers must be greater than or equal to 1',
+  ),
+  when(
+    'containerLogMonitorInterval',
+    (c) => nanosOf(c.containerLogMonitorInterval) < 3n * second,
+    'containerLogMonitorInterval must be a positive time duration greater than or equal to 3s',
+  ),
+  when(
+    'containerLogMaxFiles',
+    (c) => c.containerLogMaxFiles <= 1,
+    'containerLogMaxFiles must be greater than 1',
+  ),
+  when(
+    'podLogsDir',
+    (c) => !c.podLogsDir.startsWith('/'),
+    (c) => `pod logs path ${quote(c.podLogsDir)} must be absolute path`,
+  ),
+  when(
+    'podLogsDir',
+    (c) => !isClean(c.podLogsDir),
+    (c) => `pod logs path ${quote(c.podLogsDir)} must be normalized`,
+  ),
+  when(
+    'podLogsDir',
+    (c) => [...c.podLogsDir].some((char) => char > '\x7f'),
+    (c) => `pod logs path ${quote(c.podLogsDir)} mut contains ASCII characters only`,
+  ),
+];
+
+const isClean = (path: string): boolean =>
+  normalize(path) === path && (path === '/' || !path.endsWith('/')) && !path.startsWith('./');
+
+const isImagePattern = (pattern: string): boolean =>
+  /^[a-z0-9]+([._:/-]+[a-z0-9]+)*(\/\*)?$/i.test(pattern) && !/:[^/]*$/.test(pattern.replace(/\/\*$/, ''));
+
+function cpuListFault(list: string): string | undefined {
+  if (list === '') return undefined;
+  const fault = (text: string): string =>
+    `invalid configuration: unable to parse reservedSystemCPUs (--reserved-cpus) ${list}, error: ${text}`;
+  for (const range of list.split(',')) {
+    const dash = range.indexOf('-');
+    const bounds = dash < 0 ? [range] : [range.slice(0, dash), range.slice(dash + 1)];
+    const odd = bounds.find((bound) => !/^[-+]?\d+$/.test(bound));
+    if (odd !== undefined) return fault(`strconv.Atoi: parsing ${quote(odd)}: invalid syntax`);
+    const [from = 0, to = from] = bounds.map(Number);
+    if (from > to) return fault(`invalid range ${quote(range)} (${from} > ${to})`);
+  }
+  return undefined;
+}
+
+function reservedMemoryFaults(config: KubeletConfiguration): string[] {
+  const seen = new Set<string>();
+  return (config.reservedMemory ?? []).flatMap(({ numaNode, limits = {} }) =>
+    Object.entries(limits).flatMap(([name, amount]) => {
+      const faults: string[] = [];
+      if (name !== 'memory' && !name.startsWith('hugepages-'))
+        faults.push(
+          `the limit type ${quote(name)} for NUMA node ${numaNode} is not supported, only [memory hugepages-<HugePageSize>] is accepted`,
+        );
+      if (isZeroQuantity(parseQuantity(amount)))
+        faults.push(`reserved memory may not be zero for NUMA node ${numaNode} and resource ${quote(name)}`);
+      const key = `${numaNode}/${name}`;
+      if (seen.has(key))
+        faults.push(
+          `the reserved memory has a duplicate value for NUMA node ${numaNode} and resource ${quote(name)}`,
+        );
+      seen.add(key);
+      return faults.map((text) => `invalid configuration: ${text}`);
+    }),
+  );
+}
+
+function idsPerPodFault(ids: number | undefined): string | undefined {
+  if (ids === undefined) return undefined;
+  if (ids < 65536) return 'invalid configuration: userNamespaces.idsPerPod must not be less than 65536';
+  if (ids > 2 ** 32 - 1)
+    return 'invalid configuration: userNamespaces.idsPerPod must not be more than 4294967295';
+  return ids % 65536 === 0
+    ? undefined
+    : 'invalid configuration: userNamespaces.idsPerPod must be a multiple of 65536';
+}
+
+function loggingFaults({ logging }: KubeletConfiguration, { logFormats }: RuleContext): string[] {
+  const faults: string[] = [];
+  if (!logFormats.includes(logging.format))
+    faults.push(`logging.format: Invalid value: ${quote(logging.format)}: Unsupported log format`);
+  if (logging.verbosity < 0)
+    faults.push(`logging.verbosity: Invalid value: ${logging.verbosity}: Must be 0 or more`);
+  if ((logging.vmodule ?? []).length > 0 && logging.format !== 'text')
+    faults.push('logging.vmodule: Forbidden: Only supported for text log format');
+  return faults;
+}
+
+function tracingFaults({ tracing }: KubeletConfiguration): string[] {
+  const rate = tracing?.samplingRatePerMillion ?? 0;
+  const faults: string[] = [];
+  if (rate < 0)
+    faults.push(`tracing.samplingRatePerMillion: Invalid value: ${rate}: sampling rate must be positive`);
+  if (rate > 1_000_000)
+    faults.push(
+      `tracing.samplingRatePerMillion: Invalid value: ${rate}: sampling rate per million must be less than or equal to one million`,
+    );
+  const endpoint = tracing?.endpoint === undefined ? undefined : endpointFault(tracing.endpoint);
+  return endpoint === undefined ? faults : [...faults, endpoint];
+}
+
+/** An OTLP endpoint is a URL; without a scheme it means `dns://`. */
+function endpointFault(endpoint: string): string | undefined {
+  const url = endpoint.includes('//') ? endpoint : `dns://${endpoint}`;
+  const fault = (text: string): string => `tracing.endpoint: Invalid value: ${quote(url)}: ${text}`;
+  const [, scheme = '', rest = ''] = /^([a-zA-Z][-+.a-zA-Z0-9]*):\/\/([\s\S]*)$/.exec(url) ?? [];
+  if (scheme === '') return fault(`parse ${quote(url)}: first path segment in URL cannot contain colon`);
+  const host = rest.split(/[/?#]/)[0] ?? '';
+  const port = /:[^:\]]*$/.exec(host)?.[0];
+  if (port !== undefined && !/^:\d*$/.test(port))
+    return fault(`parse ${quote(url)}: invalid port ${quote(port)} after host`);
+  const odd = /[\s"<>\\^`{|}]/.exec(host)?.[0];
+  if (odd !== undefined) return fault(`parse ${quote(url)}: invalid character ${quote(odd)} in host name`);
+  return ['dns', 'unix', 'unix-abstract', 'http', 'https'].includes(scheme)
+    ? undefined
+    : fault(`unsupported scheme: ${scheme}.  Options are none, dns, unix, or unix-abstract`);
+}

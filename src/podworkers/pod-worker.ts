@@ -2,13 +2,12 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { jitter, type Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { isStaticPod } from '../kube/names.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 import type { PodSyncer, SyncPodOutcome } from './pod-syncer.ts';
 import { requeueDelay, requeueJitter, type RequeueOptions, type StepEnd } from './requeue.ts';
-import type { StartGate } from './start-gate.ts';
+import type { GateAnswer, StartGate } from './start-gate.ts';
 import type { PodState, WorkType } from './state.ts';
-import { type GateAnswer, type PodEffect, type PodEvent, transition } from './transition.ts';
+import { type PodEffect, type PodEvent, transition } from './transition.ts';
 import type { UpdatePodOptions, Work } from './updates.ts';
 
 /** Lets a worker take its turn, now or later, once per call. Default: in a microtask. */
@@ -30,7 +29,7 @@ export interface PodWorkerHost {
   /** Settle completions that kubelet would leave waiting for ever. */
   readonly settleFinishedKills: boolean;
   readonly observeStep: ((step: WorkType, durationMs: number) => void) | undefined;
-  readonly mayStillStart: (uid: string) => boolean;
+  readonly stateOf: (uid: string) => PodState | undefined;
   readonly forget: (uid: string) => void;
 }
 
@@ -75,9 +74,10 @@ export class PodWorker {
     this.#send({ type: 'update', options, firstSight });
   }
 
-  /** Housekeeping's word. */
+  /** Housekeeping has told whether the pod is desired. R124: a life that is wanted and was not asked for anew goes on. */
   sweep(orphan: boolean): void {
-    this.#send({ type: 'swept', orphan });
+    const restartRequested = this.#state.phase !== 'sync' && this.#state.restartRequested;
+    if (orphan || restartRequested) this.#send({ type: 'swept', orphan });
   }
 
   /** The agent ends: the step in flight is cancelled, no other one begins. */
@@ -135,13 +135,12 @@ export class PodWorker {
 
   /** R107…R109, R111: who has started, or only runs, needs no leave. */
   #askStartGate(): GateAnswer {
-    const { startedAt, pending, phase, fullName } = this.#state;
-    const { startGate, queue, requeue, random, mayStillStart } = this.#host;
-    if (startedAt !== undefined || !pending?.pod || !isStaticPod(pending.pod)) return 'start';
-    if (phase !== 'sync') return 'never';
-    if (startGate.tryStart(fullName, this.uid, mayStillStart)) return 'start';
-    queue.enqueue(this.uid, jitter(random, requeue.backoffMs, requeueJitter));
-    return 'wait';
+    const { startedAt, pending } = this.#state;
+    if (startedAt !== undefined || !pending?.pod) return 'start';
+    const { startGate, queue, requeue, random, stateOf } = this.#host;
+    const answer = startGate.ask(pending.pod, stateOf);
+    if (answer === 'wait') queue.enqueue(this.uid, jitter(random, requeue.backoffMs, requeueJitter));
+    return answer;
   }
 
   async #run(step: WorkType, work: Work): Promise<void> {

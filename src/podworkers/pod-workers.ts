@@ -74,7 +74,7 @@ export class PodWorkers {
       requeue: { ...requeueDefaults, ...options },
       settleFinishedKills: options.settleFinishedKills ?? false,
       observeStep: deps.observeStep,
-      mayStillStart: (uid) => this.#workers.get(uid)?.state.phase === 'sync',
+      stateOf: (uid) => this.#workers.get(uid)?.state,
       forget: (uid) => void this.#workers.delete(uid),
     };
   }

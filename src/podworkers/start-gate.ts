@@ -1,3 +1,13 @@
+import { isStaticPod, uidOf } from '../kube/names.ts';
+import type { Pod } from '../kube/types.ts';
+import type { PodState } from './state.ts';
+
+/** What the start gate says of a pod that has not started yet (R107…R109). */
+export type GateAnswer = 'start' | 'wait' | 'never';
+
+/** As much of a pod's state as the gate looks at. */
+export type GateState = Pick<PodState, 'fullName' | 'phase'>;
+
 /**
  * Lets static pods of one full name start one at a time, in the order in which they were first seen (R98, R107…R110).
  *
@@ -23,12 +33,27 @@ export class StartGate {
   }
 
   /**
+   * May the pod start? A pod that is not static always may; a static one that is to end already never may.
+   *
+   * Follows kubelet `allowPodStart`.
+   */
+  ask(pod: Pod, stateOf: (uid: string) => GateState | undefined): GateAnswer {
+    if (!isStaticPod(pod)) return 'start';
+    const uid = uidOf(pod);
+    const state = stateOf(uid);
+    if (state?.phase !== 'sync') return 'never';
+    return this.#tryStart(state.fullName, uid, (other) => stateOf(other)?.phase === 'sync')
+      ? 'start'
+      : 'wait';
+  }
+
+  /**
    * May `uid` start now? If so it holds the full name from here on.
    *
    * The list is trimmed as it is walked: whoever `mayStillStart` denies and stands before the first live UID is dropped. A list without
    * a live UID is left alone, and the pod starts (R109).
    */
-  tryStart(fullName: string, uid: string, mayStillStart: (uid: string) => boolean): boolean {
+  #tryStart(fullName: string, uid: string, mayStillStart: (uid: string) => boolean): boolean {
     const holder = this.#startedBy.get(fullName);
     if (holder !== undefined) return holder === uid;
     const waiting = this.#waiting.get(fullName) ?? [];

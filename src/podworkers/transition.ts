@@ -1,5 +1,6 @@
 import { isTerminalPhase } from './terminal.ts';
 import { effectiveGracePeriod, minimumGracePeriodSeconds } from './grace-period.ts';
+import type { GateAnswer } from './start-gate.ts';
 import {
   endingAt,
   type FinishedState,
@@ -11,9 +12,6 @@ import {
   workTypeOf,
 } from './state.ts';
 import { type Completion, type Kill, mergeWork, type UpdatePodOptions, type Work } from './updates.ts';
-
-/** What the start gate says of a pod that has not started yet (R107…R109). */
-export type GateAnswer = 'start' | 'wait' | 'never';
 
 /** What can happen to a known pod. */
 export type PodEvent =
@@ -33,7 +31,7 @@ export type PodEvent =
   | { readonly type: 'cleanedUp' }
   /** A step is over, however it went (R119). */
   | { readonly type: 'stepDone' }
-  /** Housekeeping has told which pods are desired (R124…R126). */
+  /** Housekeeping finds that nobody wants this life: the UID is not desired, or it was created anew meanwhile (R124…R126). */
   | { readonly type: 'swept'; readonly orphan: boolean };
 
 /** What is to be done about it, in order. */
@@ -251,7 +249,7 @@ function replay(state: TerminatingState | TerminatedState | FinishedState): Step
 // ── housekeeping ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function swept(state: PodState, orphan: boolean, now: number): Step {
-  if (state.phase === 'finished') return orphan || state.restartRequested ? forget(state) : [state, nothing]; // R124
+  if (state.phase === 'finished') return forget(state); // R124
   if (!orphan) return [state, nothing]; // R125
   if (state.startedAt === undefined && !state.observedRuntime) return forget(state); // R126: nothing was ever done for it
   if (state.phase !== 'sync') return replay({ ...state, deleted: true });

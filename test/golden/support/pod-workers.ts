@@ -1,7 +1,7 @@
 import type { Pod } from '../../../src/kube/types.ts';
 import type { PodWorkers } from '../../../src/podworkers/pod-workers.ts';
 import { type PodState, workTypeOf } from '../../../src/podworkers/state.ts';
-import type { Kill, PodStatusFn, Work } from '../../../src/podworkers/updates.ts';
+import type { ActiveWork, Kill, PodStatusFn, UpdateType, Work } from '../../../src/podworkers/updates.ts';
 
 /** Status functions by the name that the recordings know them by: only their identity matters. */
 export class StatusFns {
@@ -90,4 +90,90 @@ export function queryBits(workers: PodWorkers, uid: string): string {
 export function staticTables(workers: PodWorkers): { startedStatic: object; waitingStatic: object } {
   const { started, waiting } = workers.staticPods;
   return { startedStatic: Object.fromEntries(started), waitingStatic: Object.fromEntries(waiting) };
+}
+
+/** A state as the recordings write it. */
+export interface StateWords {
+  readonly fullname: string;
+  readonly working?: boolean;
+  readonly token?: boolean;
+  readonly pending?: WorkWords;
+  readonly active?: WorkWords;
+  readonly syncedAt?: number;
+  readonly startedAt?: number;
+  readonly terminatingAt?: number;
+  readonly terminatedAt?: number;
+  readonly gracePeriod?: number;
+  readonly notifyPostTerminating?: number;
+  readonly statusPostTerminating?: readonly string[];
+  readonly startedTerminating?: boolean;
+  readonly deleted?: boolean;
+  readonly evicted?: boolean;
+  readonly finished?: boolean;
+  readonly restartRequested?: boolean;
+  readonly observedRuntime?: boolean;
+}
+
+interface WorkWords {
+  readonly type: UpdateType;
+  readonly v?: string;
+  readonly running?: boolean;
+}
+
+const milliseconds = (s: number | undefined): number | undefined => s && s * 1000;
+
+/** The state that the words say; `undefined` where no such state can come about, which our types do not let one write down. */
+export function stateFromWords(words: StateWords, pod: Pod, fns: StatusFns): PodState | undefined {
+  const asked = {
+    notify: Array.from({ length: words.notifyPostTerminating ?? 0 }, () => () => undefined),
+    statusFns: (words.statusPostTerminating ?? []).map((name) => fns.named(name)),
+  };
+  const known = {
+    fullName: words.fullname,
+    working: words.working ?? false,
+    pending: workFromWords(words.pending, pod),
+    active: workFromWords(words.active, pod) as ActiveWork | undefined,
+    syncedAt: milliseconds(words.syncedAt) ?? 0,
+    startedAt: milliseconds(words.startedAt),
+    observedRuntime: words.observedRuntime ?? false,
+  };
+  const terminatingAt = milliseconds(words.terminatingAt);
+  const terminatedAt = milliseconds(words.terminatedAt);
+  const isAsked = asked.notify.length > 0 || asked.statusFns.length > 0;
+  if (terminatingAt === undefined) {
+    const { gracePeriod, startedTerminating, deleted, evicted, finished, restartRequested } = words;
+    const ending = [
+      gracePeriod,
+      startedTerminating,
+      deleted,
+      evicted,
+      finished,
+      restartRequested,
+      terminatedAt,
+    ];
+    return isAsked || ending.some(Boolean) ? undefined : { ...known, phase: 'sync' };
+  }
+  const ending = {
+    ...known,
+    terminatingAt,
+    gracePeriodSeconds: words.gracePeriod ?? 0,
+    startedTerminating: words.startedTerminating ?? false,
+    deleted: words.deleted ?? false,
+    evicted: words.evicted ?? false,
+    restartRequested: words.restartRequested ?? false,
+  };
+  if (terminatedAt === undefined)
+    return words.finished ? undefined : { ...ending, ...asked, phase: 'terminating' };
+  if (words.finished) return { ...ending, ...asked, phase: 'finished', terminatedAt };
+  return isAsked ? undefined : { ...ending, phase: 'terminated', terminatedAt };
+}
+
+function workFromWords(words: WorkWords | undefined, pod: Pod): Work | undefined {
+  if (!words) return undefined;
+  const { name = '', namespace = '', uid = '' } = pod.metadata ?? {};
+  const common = { type: words.type, mirrorPod: undefined, startTime: undefined, kill: undefined };
+  if (words.running)
+    return { ...common, pod: undefined, runningPod: { uid, name, namespace, containers: [], sandboxes: [] } };
+  const labels = { ...pod.metadata?.labels, v: words.v ?? '' };
+  return { ...common, pod: { ...pod, metadata: { ...pod.metadata, labels } }, runningPod: undefined };
 }

@@ -1,0 +1,61 @@
+import { AgentError } from '../base/errors.ts';
+import { goQuote } from '../kube/go-quote.ts';
+
+const label = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
+const domain = `(?:${label}(?:\\.${label})*|\\[(?:[a-fA-F0-9:]+)\\])(?::[0-9]+)?`;
+const component = '[a-z0-9]+(?:(?:[._]|__|[-]+)[a-z0-9]+)*';
+const digestText = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}';
+const grammar = new RegExp(
+  `^((?:${domain}/)?${component}(?:/${component})*)(?::([\\w][\\w.-]{0,127}))?(?:@(${digestText}))?$`,
+);
+
+/** Hexadecimal digits that a digest of each known algorithm has. */
+const digestLengths: Readonly<Record<string, number>> = { sha256: 64, sha384: 96, sha512: 128 };
+
+/**
+ * The image as it is asked of the runtime: `:latest` is added when it names neither tag nor digest.
+ * Follows `applyDefaultImageTag` (pkg/kubelet/images) and the normalized form of the distribution reference grammar.
+ *
+ * @throws {AgentError} `invalid_argument`, why it is no image reference
+ */
+export function withDefaultTag(image: string): string {
+  const fault = faultOf(image);
+  if (fault !== undefined)
+    throw new AgentError('invalid_argument', `couldn't parse image name ${goQuote(image)}: ${fault}`);
+  const [, , tag, digest] = grammar.exec(normalized(image)) ?? [];
+  return tag === undefined && digest === undefined ? `${image}:latest` : image;
+}
+
+/** The registry host is whatever stands before the first slash and looks like a host; else Docker Hub. */
+function split(image: string): readonly [host: string, rest: string] {
+  const slash = image.indexOf('/');
+  const first = image.slice(0, Math.max(0, slash));
+  const isHost = /[.:]/.test(first) || first === 'localhost' || first.toLowerCase() !== first;
+  const [host, rest] = slash >= 0 && isHost ? [first, image.slice(slash + 1)] : ['docker.io', image];
+  if (host !== 'docker.io' && host !== 'index.docker.io') return [host, rest];
+  return ['docker.io', rest.includes('/') ? rest : `library/${rest}`];
+}
+
+const normalized = (image: string): string => split(image).join('/');
+
+function faultOf(image: string): string | undefined {
+  if (/^[a-f0-9]{64}$/.test(image))
+    return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
+  const [, rest] = split(image);
+  const colon = rest.indexOf(':');
+  const remote = colon < 0 ? rest : rest.slice(0, colon);
+  if (remote.toLowerCase() !== remote)
+    return `invalid reference format: repository name (${remote}) must be lowercase`;
+  const match = grammar.exec(normalized(image));
+  if (!match) return 'invalid reference format';
+  if ((match[1] ?? '').length > 255) return 'repository name must not be more than 255 characters';
+  return match[3] === undefined ? undefined : digestFault(match[3]);
+}
+
+function digestFault(digest: string): string | undefined {
+  const [algorithm = '', hex = ''] = digest.split(':');
+  const length = digestLengths[algorithm];
+  if (length === undefined) return 'unsupported digest algorithm';
+  if (hex.length !== length) return 'invalid checksum digest length';
+  return /^[a-f0-9]+$/.test(hex) ? undefined : 'invalid checksum digest format';
+}

@@ -1,0 +1,13 @@
+import { containersToDelete } from '../../../src/kuberuntime/containers-to-delete.ts';
+import { check, type Replay } from '../harness.ts';
+import { podStatusFrom } from '../support/runtime-status.ts';
+
+export const replay: Replay = ({ in: given, out }) => {
+  const { filter, keep } = given as { filter: string; keep: number };
+  const status = podStatusFrom({ id: '', name: '', namespace: '', ...(given as object) });
+  return check(
+    out,
+    containersToDelete(filter, status, keep).map(({ id }) => id),
+    { operation: given },
+  );
+};

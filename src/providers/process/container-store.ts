@@ -1,0 +1,203 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Random } from '../../base/random.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../../provider/cri-messages.ts';
+import { punchHole, type Host } from './host.ts';
+import type { HostImage } from './images.ts';
+import { commandOf, planLaunch, workingDirCandidates } from './launch.ts';
+import { layOutMounts } from './mounts.ts';
+import { createRawFiles, ProcessContainer, type ContainerChange } from './process-container.ts';
+import { findProgram } from './program.ts';
+import { loadAll, saveRecord, type ContainerRecord, type SandboxRecord } from './record.ts';
+import type { ProcessSettings } from './settings.ts';
+import { commandScript, supervisorScript, type LaunchPlan } from './supervisor-script.ts';
+
+/** What the containers are kept with. */
+export interface ContainerStoreDeps {
+  readonly dir: string;
+  readonly settings: ProcessSettings;
+  readonly host: Host;
+  readonly images: ReadonlyMap<string, HostImage>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly onChange: (container: ProcessContainer, change: ContainerChange) => void;
+}
+
+/** The containers: in memory, on disk, and the preparation of what a start needs. */
+export class ContainerStore {
+  readonly #deps: ContainerStoreDeps;
+  readonly #containers = new Map<string, ProcessContainer>();
+  readonly #bySandbox = new Map<string, ProcessContainer[]>();
+  #lastCreatedAt = 0;
+
+  constructor(deps: ContainerStoreDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes up every container that is on disk. */
+  async load(): Promise<void> {
+    mkdirSync(this.#deps.dir, { recursive: true, mode: 0o711 });
+    const { records, cleared } = loadAll(this.#deps.dir, 'container.json');
+    if (cleared.length > 0)
+      this.#deps.logger.warn('half written containers were cleared away', { ids: cleared });
+    for (const record of records as readonly ContainerRecord[]) await this.#add(record).adopt();
+  }
+
+  /** @throws {AgentError} `invalid_argument` no command can be told from config and image */
+  create(sandbox: SandboxRecord, config: ContainerConfig): ProcessContainer {
+    commandOf(config, this.#deps.images);
+    const id = this.#deps.random.hex(32);
+    const logPath = logPathOf(sandbox.config, config);
+    const record = { id, sandboxId: sandbox.id, config, logPath, createdAt: this.#nextInstant() };
+    mkdirSync(join(this.#deps.dir, id), { mode: 0o711 });
+    saveRecord(join(this.#deps.dir, id, 'container.json'), record);
+    return this.#add(record);
+  }
+
+  /**
+   * Prepares the container's directory and starts it.
+   *
+   * @throws {AgentError} `internal` with what hinders it; the container has exited with 128 then
+   */
+  async start(container: ProcessContainer, sandbox: PodSandboxConfig, signal?: AbortSignal): Promise<void> {
+    if (container.state !== 'created') {
+      throw new AgentError('failed_precondition', `container ${container.record.id} is ${container.state}`);
+    }
+    try {
+      this.#prepare(container, sandbox);
+    } catch (cause) {
+      const message = messageOf(cause);
+      container.failStart(message);
+      throw new AgentError('internal', message, { cause });
+    }
+    await container.start(signal);
+  }
+
+  /** What the container runs with; directories that it needs are made. */
+  plan(container: ProcessContainer, sandbox: PodSandboxConfig): LaunchPlan {
+    const { id, config } = container.record;
+    const root = join(container.dir, 'root');
+    const candidates = workingDirCandidates(root, config.workingDir);
+    const workingDir = candidates.find((path) => existsSync(path)) ?? candidates[0] ?? root;
+    const { host, images, settings } = this.#deps;
+    return planLaunch(
+      { id, config, sandbox, root, workingDir },
+      { ...host, images, ...(settings.path !== undefined && { path: settings.path }) },
+    );
+  }
+
+  find(id: string | undefined): ProcessContainer | undefined {
+    return this.#containers.get(id ?? '');
+  }
+
+  /** @throws {AgentError} `not_found` */
+  get(id: string | undefined): ProcessContainer {
+    const container = this.find(id);
+    if (container) return container;
+    throw new AgentError('not_found', `no container "${id ?? ''}"`);
+  }
+
+  all(): readonly ProcessContainer[] {
+    return [...this.#containers.values()];
+  }
+
+  of(sandboxId: string): readonly ProcessContainer[] {
+    return this.#bySandbox.get(sandboxId) ?? [];
+  }
+
+  remove(container: ProcessContainer): void {
+    container.close();
+    const { id, sandboxId } = container.record;
+    this.#containers.delete(id);
+    const rest = this.of(sandboxId).filter((other) => other !== container);
+    if (rest.length > 0) this.#bySandbox.set(sandboxId, rest);
+    else this.#bySandbox.delete(sandboxId);
+  }
+
+  /** Finds containers that ended without a notice, as when the supervisor was killed or the machine's watches ran out. */
+  async check(): Promise<void> {
+    await Promise.all(
+      this.all()
+        .filter((container) => container.state === 'running' && container.isGone())
+        .map((container) => container.look(true)),
+    );
+  }
+
+  close(): void {
+    for (const container of this.all()) container.close();
+  }
+
+  #add(record: ContainerRecord): ProcessContainer {
+    const { host, settings, clock, logger, onChange } = this.#deps;
+    const container = new ProcessContainer({
+      record,
+      dir: join(this.#deps.dir, record.id),
+      bootId: host.bootId,
+      shell: settings.shell ?? '/bin/sh',
+      clock,
+      logger,
+      release: (path, bytes) => {
+        punchHole(host, path, bytes);
+      },
+      onChange,
+    });
+    this.#containers.set(record.id, container);
+    this.#bySandbox.set(record.sandboxId, [...this.of(record.sandboxId), container]);
+    return container;
+  }
+
+  #prepare(container: ProcessContainer, sandbox: PodSandboxConfig): void {
+    const { config } = container.record;
+    const { host } = this.#deps;
+    const root = join(container.dir, 'root');
+    mkdirSync(root, { recursive: true, mode: 0o755 });
+    layOutMounts(root, config.mounts ?? []);
+    const plan = this.plan(container, sandbox);
+    mkdirSync(plan.workingDir, { recursive: true });
+    if (!statSync(plan.workingDir).isDirectory())
+      throw new Error(startFault(`chdir to cwd ("${config.workingDir ?? ''}") failed: not a directory`));
+    const found = findProgram(plan.argv[0] ?? '', plan.env.get('PATH') ?? '', plan.workingDir);
+    if (found.fault !== undefined) throw new Error(startFault(found.fault));
+    mkdirSync(container.runDir, { recursive: true, mode: 0o711 });
+    createRawFiles(container.runDir);
+    if (plan.stdin && host.mkfifo !== undefined)
+      execFileSync(host.mkfifo, ['-m', '600', join(container.runDir, 'stdin')]);
+    if (host.uid === 0) this.#giveTo(container, plan.workingDir === root ? root : undefined);
+    const shell = this.#deps.settings.shell ?? '/bin/sh';
+    writeFileSync(join(container.dir, 'command.sh'), commandScript(plan, host.tools), { mode: 0o600 });
+    const supervisor = supervisorScript(host.tools, shell, plan.stdin);
+    writeFileSync(join(container.dir, 'supervise.sh'), supervisor, { mode: 0o600 });
+  }
+
+  /** Lets the container's own user write where it must. */
+  #giveTo(container: ProcessContainer, root: string | undefined): void {
+    const context = container.record.config.linux?.securityContext;
+    const uid = context?.runAsUser?.value;
+    if (uid === undefined || uid === 0) return;
+    const gid = context?.runAsGroup?.value ?? uid;
+    for (const name of ['stdout', 'stderr']) chownSync(join(container.runDir, name), uid, gid);
+    if (root !== undefined) chownSync(root, uid, gid);
+  }
+
+  /** ns since the epoch, later than any before: newer containers sort after older ones. */
+  #nextInstant(): number {
+    const now = this.#deps.clock.now() * 1e6;
+    this.#lastCreatedAt = Math.max(now, this.#lastCreatedAt + 1000);
+    return this.#lastCreatedAt;
+  }
+}
+
+/** In runc's words: users and tools know them. */
+function startFault(fault: string): string {
+  return `unable to start container process: ${fault}`;
+}
+
+function logPathOf(sandbox: PodSandboxConfig, config: ContainerConfig): string {
+  if (!sandbox.logDirectory || !config.logPath) return '';
+  return join(sandbox.logDirectory, config.logPath);
+}

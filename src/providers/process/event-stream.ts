@@ -1,0 +1,30 @@
+import type { Emitter } from '../../base/emitter.ts';
+import type { ContainerEventResponse } from '../../provider/cri-messages.ts';
+import type { ProcessEvents } from './runtime.ts';
+
+/** The changes of all containers in order, as an endless iteration that `signal` ends. */
+export async function* eventStream(
+  events: Emitter<ProcessEvents>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ContainerEventResponse> {
+  const queue: ContainerEventResponse[] = [];
+  let wake = (): void => undefined;
+  const off = events.on('change', (_uid, event) => {
+    queue.push(event);
+    wake();
+  });
+  const abort = (): void => {
+    wake();
+  };
+  signal?.addEventListener('abort', abort);
+  try {
+    while (!signal?.aborted) {
+      const event = queue.shift();
+      if (event) yield event;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    off();
+    signal?.removeEventListener('abort', abort);
+  }
+}

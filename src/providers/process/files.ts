@@ -1,0 +1,82 @@
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Writes a file so that after a crash at any moment either the old or the new content is there, whole. Mode 0600. */
+export function writeDurably(path: string, text: string): void {
+  const next = `${path}.next`;
+  const file = openSync(next, 'w', 0o600);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(next, path);
+  const directory = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+/** The file's text; absent when there is no such file. */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** When the file was last written, ms since the epoch with fractions; absent when there is no such file. */
+export function writtenAt(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+}
+
+export function makeDirectory(path: string, mode: number): void {
+  mkdirSync(path, { recursive: true, mode });
+}
+
+/** JSON that keeps byte strings (environment values are bytes in CRI). */
+export function toJson(value: unknown): string {
+  return JSON.stringify(value, (_key, item: unknown) => {
+    if (item instanceof Uint8Array) return { $base64: Buffer.from(item).toString('base64') };
+    if (isBufferJson(item)) return { $base64: Buffer.from(item.data).toString('base64') };
+    return item;
+  });
+}
+
+/** Reads what {@link toJson} wrote; absent when it is damaged. */
+export function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text, (_key, item: unknown) =>
+      typeof item === 'object' && item !== null && '$base64' in item && typeof item.$base64 === 'string'
+        ? Buffer.from(item.$base64, 'base64')
+        : item,
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** A Buffer has become this before a replacer sees it. */
+function isBufferJson(item: unknown): item is { readonly type: 'Buffer'; readonly data: number[] } {
+  return (
+    typeof item === 'object' &&
+    item !== null &&
+    'type' in item &&
+    item.type === 'Buffer' &&
+    'data' in item &&
+    Array.isArray(item.data)
+  );
+}

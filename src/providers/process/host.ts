@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { AgentError } from '../../base/errors.ts';
+import { readBootId } from './proc.ts';
+import { defaultPath } from './settings.ts';
+import type { HostTools } from './supervisor-script.ts';
+
+/** What the provider uses of the machine. */
+export interface Host {
+  readonly tools: HostTools;
+  /** util-linux's; absent: users cannot be changed. */
+  readonly setpriv?: string;
+  readonly mkfifo?: string;
+  readonly fallocate?: string;
+  /** util-linux's; gives a terminal to those who ask for one. */
+  readonly script?: string;
+  readonly bootId: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * Finds the programs of the machine that the provider needs.
+ *
+ * @throws {AgentError} `failed_precondition` naming the one that is missing
+ */
+export function inspectHost(): Host {
+  const optional = (name: 'setpriv' | 'mkfifo' | 'fallocate' | 'script'): Partial<Host> => {
+    const path = find(name);
+    return path === undefined ? {} : { [name]: path };
+  };
+  return {
+    tools: {
+      setsid: need('setsid', 'util-linux'),
+      env: need('env', 'coreutils'),
+      sleep: need('sleep', 'coreutils'),
+    },
+    ...optional('setpriv'),
+    ...optional('mkfifo'),
+    ...optional('fallocate'),
+    ...optional('script'),
+    bootId: readBootId(),
+    uid: process.getuid?.() ?? 0,
+    gid: process.getgid?.() ?? 0,
+  };
+}
+
+/** Gives the disk space of a file's first `bytes` bytes back without moving the rest; where that cannot be done, nothing happens. */
+export function punchHole(host: Host, path: string, bytes: number): void {
+  if (host.fallocate === undefined) return;
+  const whole = Math.floor(bytes / 4096) * 4096;
+  execFile(
+    host.fallocate,
+    ['--punch-hole', '--offset', '0', '--length', String(whole), path],
+    () => undefined,
+  );
+}
+
+function need(name: string, pack: string): string {
+  const path = find(name);
+  if (path !== undefined) return path;
+  throw new AgentError('failed_precondition', `the process provider needs the program ${name} (${pack})`);
+}
+
+function find(name: string): string | undefined {
+  return defaultPath
+    .split(':')
+    .map((directory) => join(directory, name))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}

@@ -1,0 +1,6 @@
+/** Containers as local processes: `podtender/providers/process`. Re-exports only. */
+export { admitProcessPod, type ProcessAdmissionHost } from './admission.ts';
+export { defaultImages, findImage, imageTable, type HostImage } from './images.ts';
+export { processPowers } from './powers.ts';
+export { ProcessRuntime, type ProcessEvents, type ProcessRuntimeDeps } from './runtime.ts';
+export type { ProcessSettings } from './settings.ts';

@@ -1,0 +1,154 @@
+import { join } from 'node:path';
+import { AgentError } from '../../base/errors.ts';
+import type {
+  ContainerConfig,
+  LinuxContainerSecurityContext,
+  PodSandboxConfig,
+} from '../../provider/cri-messages.ts';
+import { userOf } from './user.ts';
+import { findImage, type HostImage } from './images.ts';
+import { defaultPath } from './settings.ts';
+import { containerIdVariable, type LaunchPlan } from './supervisor-script.ts';
+
+/** What the host gives to a launch. */
+export interface LaunchHost {
+  readonly images: ReadonlyMap<string, HostImage>;
+  readonly path?: string;
+  /** Of the agent; only root may change them. */
+  readonly uid: number;
+  readonly gid: number;
+  /** util-linux's `setpriv`; absent: users cannot be changed. */
+  readonly setpriv?: string;
+}
+
+/** One container to launch. */
+export interface LaunchRequest {
+  readonly id: string;
+  readonly config: ContainerConfig;
+  readonly sandbox: PodSandboxConfig;
+  /** The directory that stands for the container's file system. */
+  readonly root: string;
+  readonly workingDir: string;
+}
+
+/** @throws {AgentError} `invalid_argument` no command and an image that means nothing here; `failed_precondition` a user that cannot be had */
+export function planLaunch(request: LaunchRequest, host: LaunchHost): LaunchPlan {
+  return {
+    argv: commandOf(request.config, host.images),
+    env: environmentOf(request, host),
+    workingDir: request.workingDir,
+    prefix: privilegesOf(request.config.linux?.securityContext, host),
+    stdin: request.config.stdin ?? false,
+  };
+}
+
+/** The words of the command, by an image config's rule: `command` replaces the entrypoint and drops the image's cmd. */
+export function commandOf(
+  config: ContainerConfig,
+  images: ReadonlyMap<string, HostImage>,
+): readonly string[] {
+  const { command = [], args = [] } = config;
+  if (command.length > 0) return [...command, ...args];
+  const reference = imageNameOf(config);
+  const { entrypoint = [], cmd = [], ...rest } = findImage(images, reference) ?? { unknown: true };
+  const words = [...entrypoint, ...(args.length > 0 ? args : cmd)];
+  if (!('unknown' in rest) && words.length > 0) return words;
+  throw new AgentError('invalid_argument', noCommandMessage(config.metadata?.name ?? '', reference, images));
+}
+
+/** What to tell who leaves the command to an image that the host has no program for. */
+export function noCommandMessage(
+  container: string,
+  image: string,
+  images: ReadonlyMap<string, HostImage>,
+): string {
+  const known = [...images.keys()].sort().join(', ');
+  return (
+    `container "${container}" has no command and image "${image}" names no program of this host: ` +
+    `set the container's command, or use an image that the process provider knows (${known})`
+  );
+}
+
+/** The reference that the user wrote, where the config says it. */
+export function imageNameOf(config: ContainerConfig): string {
+  const { userSpecifiedImage, image } = config.image ?? {};
+  return userSpecifiedImage !== undefined && userSpecifiedImage !== '' ? userSpecifiedImage : (image ?? '');
+}
+
+/** The variable that names a mount's directory on the host, after the mount's path: `/etc/app` is `PODTENDER_MOUNT_ETC_APP`. */
+export function mountVariable(containerPath: string): string {
+  return `PODTENDER_MOUNT_${containerPath
+    .replace(/^\/+|\/+$/g, '')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase()}`;
+}
+
+/** What the host gives comes first, so that the container's own words win; the two marks come last, so that they hold. */
+function environmentOf(request: LaunchRequest, host: LaunchHost): ReadonlyMap<string, string> {
+  const { mounts = [], envs = [] } = request.config;
+  const env = new Map(hostEnvironment(request, host));
+  for (const { containerPath = '', hostPath = '' } of mounts) env.set(mountVariable(containerPath), hostPath);
+  for (const { key = '', value = new Uint8Array() } of envs) env.set(key, Buffer.from(value).toString());
+  env.set('PODTENDER_ROOT', request.root);
+  env.set(containerIdVariable, request.id);
+  return env;
+}
+
+function hostEnvironment(request: LaunchRequest, host: LaunchHost): readonly (readonly [string, string])[] {
+  const directories = findImage(host.images, imageNameOf(request.config))?.path ?? [];
+  return [
+    ['PATH', [...directories, host.path ?? defaultPath].join(':')],
+    ['HOME', request.root],
+    ['HOSTNAME', request.sandbox.hostname ?? ''],
+  ];
+}
+
+/**
+ * The words that change user, groups and privileges before the command; none where nothing changes. A user without a group gets
+ * the group of its own number, not root's.
+ *
+ * @throws {AgentError} `failed_precondition` the agent cannot change users
+ */
+export function privilegesOf(
+  context: LinuxContainerSecurityContext | undefined,
+  host: LaunchHost,
+): readonly string[] {
+  if (!context) return [];
+  const wanted = userOf(context, host);
+  const changes = wanted.uid !== host.uid || wanted.gid !== host.gid;
+  if (changes && host.uid !== 0) {
+    throw new AgentError(
+      'failed_precondition',
+      `user ${wanted.uid}:${wanted.gid} needs root; the agent is ${host.uid}`,
+    );
+  }
+  const words = [
+    ...(host.uid === 0 ? identity(wanted, changes) : []),
+    ...(context.noNewPrivs ? ['--no-new-privs'] : []),
+    ...dropped(context.capabilities?.dropCapabilities ?? [], host),
+  ];
+  if (words.length === 0) return [];
+  if (host.setpriv !== undefined) return [host.setpriv, ...words, '--'];
+  throw new AgentError('failed_precondition', 'changing user or privileges needs setpriv (util-linux)');
+}
+
+/** Who a process becomes, in `setpriv`'s words. */
+function identity(wanted: ReturnType<typeof userOf>, changes: boolean): readonly string[] {
+  const { uid, gid, supplementalGroups } = wanted;
+  const groups = supplementalGroups.length > 0 ? [`--groups=${supplementalGroups.join(',')}`] : [];
+  if (!changes) return groups;
+  return [`--reuid=${uid}`, `--regid=${gid}`, ...(groups.length > 0 ? groups : ['--clear-groups'])];
+}
+
+/** Capabilities to give up; an agent without root has none to begin with. */
+function dropped(names: readonly string[], host: LaunchHost): readonly string[] {
+  if (names.length === 0 || host.uid !== 0) return [];
+  const list = names.map((name) => `-${name.toLowerCase().replace(/^cap_/, '')}`).join(',');
+  return [`--bounding-set=${list}`, `--inh-caps=${list}`];
+}
+
+/** The directory that a container sees as `path`: its own copy where it has one, the host's otherwise. */
+export function workingDirCandidates(root: string, path: string | undefined): readonly string[] {
+  if (path === undefined || path === '' || path === '/') return [root];
+  return [join(root, path), path];
+}

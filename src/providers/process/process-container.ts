@@ -1,0 +1,364 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, rmSync, watch, writeFileSync, type FSWatcher } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import { Latch } from '../../base/latch.ts';
+import type { Logger } from '../../base/logger.ts';
+import { readIfThere, writtenAt } from './files.ts';
+import { LogPump } from './log-pump.ts';
+import { isDead, parseStat, readStat } from './proc.ts';
+import {
+  loadRecord,
+  saveRecord,
+  type ContainerRecord,
+  type Outcome,
+  type ProcessIdentity,
+} from './record.ts';
+import { sendSignal, sweep } from './sweep.ts';
+
+/** What became of a container, told as it is seen. */
+export type ContainerChange = 'started' | 'stopped';
+
+/** What a container is kept with. */
+export interface ProcessContainerDeps {
+  readonly record: ContainerRecord;
+  /** Its own directory. */
+  readonly dir: string;
+  readonly bootId: string;
+  readonly shell: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly release: (path: string, bytes: number) => void;
+  readonly onChange: (container: ProcessContainer, change: ContainerChange) => void;
+}
+
+const nanosPerMs = 1e6;
+/** How long a supervisor may take from its claim to its pid file. */
+const claimMs = 5000;
+/** How often a container that was killed is looked at, should no notice come. */
+const recheckMs = 100;
+
+/**
+ * One container: a command under a supervisor that outlives the agent. All that is known comes from the files which the
+ * supervisor writes, so a container that this agent started and one that it found are the same.
+ */
+export class ProcessContainer {
+  readonly record: ContainerRecord;
+  readonly dir: string;
+  readonly runDir: string;
+  readonly #deps: ProcessContainerDeps;
+  readonly #pump: LogPump;
+  readonly #started = new Latch();
+  readonly #ended = new Latch();
+  #identity: ProcessIdentity | undefined;
+  #startedAt = 0;
+  #outcome: Outcome | undefined;
+  #launched = false;
+  #watcher: FSWatcher | undefined;
+  #looking: Promise<void> | undefined;
+  #again = false;
+  #check = false;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(deps: ProcessContainerDeps) {
+    this.#deps = deps;
+    this.record = deps.record;
+    this.dir = deps.dir;
+    this.runDir = join(deps.dir, 'run');
+    this.#pump = new LogPump({
+      rawDir: this.runDir,
+      progressPath: join(deps.dir, 'log-progress'),
+      logPath: deps.record.logPath,
+      clock: deps.clock,
+      release: deps.release,
+    });
+  }
+
+  get state(): 'created' | 'running' | 'exited' {
+    if (this.#outcome) return 'exited';
+    return this.#identity ? 'running' : 'created';
+  }
+
+  /** The command's process; absent before its start. */
+  get pid(): number | undefined {
+    return this.#identity?.pid;
+  }
+
+  get identity(): ProcessIdentity | undefined {
+    return this.#identity;
+  }
+
+  /** ns since the epoch; 0: it never ran. */
+  get startedAt(): number {
+    return this.#outcome?.startedAt ?? this.#startedAt;
+  }
+
+  get outcome(): Outcome | undefined {
+    return this.#outcome;
+  }
+
+  /** Starts the supervisor of a prepared run directory and resolves once the command's process is there. */
+  async start(signal?: AbortSignal): Promise<void> {
+    if (this.#launched || this.state !== 'created') {
+      throw new AgentError('failed_precondition', `container ${this.record.id} was started before`);
+    }
+    this.#launched = true;
+    this.#watch();
+    const supervisor = spawn(this.#deps.shell, [join(this.dir, 'supervise.sh')], {
+      cwd: this.runDir,
+      detached: true,
+      stdio: 'ignore',
+      env: {},
+    });
+    supervisor.on('error', (cause) => {
+      this.failStart(`starting the supervisor ${this.#deps.shell} failed: ${messageOf(cause)}`);
+    });
+    supervisor.on('exit', () => void this.#supervisorEnded());
+    await this.#started.wait(signal).finally(() => {
+      supervisor.unref();
+    });
+    const failed = this.#identity === undefined ? this.#outcome?.message : undefined;
+    if (failed !== undefined) throw new AgentError('internal', failed);
+  }
+
+  /** Ends a container that never ran (containerd's `StartError`, exit code 128). */
+  failStart(message: string): void {
+    this.#launched = true;
+    const finishedAt = this.#deps.clock.now() * nanosPerMs;
+    this.#end({ exitCode: 128, reason: 'StartError', message, startedAt: 0, finishedAt });
+  }
+
+  /** Takes up a container that an earlier agent left: running, ended meanwhile, or never started. */
+  async adopt(): Promise<void> {
+    const outcome = loadRecord(join(this.dir, 'outcome.json')) as Outcome | undefined;
+    if (outcome) {
+      this.#outcome = outcome;
+      this.#openAll();
+      return;
+    }
+    if (readIfThere(join(this.dir, 'supervise.sh')) === undefined) return;
+    this.#launched = true;
+    if (this.#claim()) {
+      this.failStart('the agent ended before the container was started');
+      return;
+    }
+    this.#watch();
+    await this.look(true);
+    if (this.state === 'created') this.#deps.clock.timer(claimMs, () => void this.#supervisorEnded());
+  }
+
+  /**
+   * Stops the whole process group: `stopSignal`, then after `timeoutMs` SIGKILL. Resolves once nothing of the container is left
+   * and its log is whole.
+   *
+   * @throws the signal's reason; the container may still be running then
+   */
+  async stop(stopSignal: number, timeoutMs: number, signal?: AbortSignal): Promise<void> {
+    if (this.#launched && this.state === 'created') await this.#started.wait(signal);
+    if (this.state !== 'running') return;
+    if (timeoutMs > 0 && this.#signalGroup(stopSignal)) await this.#endedWithin(timeoutMs, signal);
+    while (!this.#outcome) {
+      this.#signalGroup('SIGKILL');
+      await this.#endedWithin(recheckMs, signal);
+      void this.look(true);
+    }
+  }
+
+  /** Goes on in a new log file after a rotation. */
+  async reopenLog(): Promise<void> {
+    if (this.state === 'running') await this.#pump.reopen();
+  }
+
+  /** Calls `listener` whenever there may be new raw output, and when the container has ended. */
+  onOutput(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves when the container has ended. */
+  async ended(signal?: AbortSignal): Promise<void> {
+    await this.#ended.wait(signal);
+  }
+
+  /** Lets go of files and watches; the processes run on. */
+  close(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+    this.#pump.close();
+  }
+
+  /**
+   * Takes in what the supervisor has written. Calls while one is under way make it look once more.
+   *
+   * @param check also ask the kernel whether command and supervisor live, for the case that the supervisor was killed
+   */
+  look(check = false): Promise<void> {
+    this.#again = true;
+    this.#check ||= check;
+    this.#looking ??= this.#lookAll().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  async #lookAll(): Promise<void> {
+    while (this.#again && !this.#outcome) {
+      const check = this.#check;
+      this.#again = false;
+      this.#check = false;
+      try {
+        await this.#lookOnce(check);
+      } catch (cause) {
+        this.#deps.logger.error('container could not be looked at', {
+          container: this.record.id,
+          err: messageOf(cause),
+        });
+      }
+    }
+  }
+
+  async #lookOnce(check: boolean): Promise<void> {
+    if (!this.#identity) this.#readIdentity();
+    if (!this.#identity) return;
+    await this.#pump.pump();
+    for (const listener of this.#listeners) listener();
+    const gone = check && this.isGone();
+    const code = this.#exitCode();
+    if (code === undefined && !gone) return;
+    await this.#finish(this.#identity, code);
+  }
+
+  #readIdentity(): void {
+    const path = join(this.runDir, 'pid');
+    const identity = parseIdentity(readIfThere(path));
+    if (!identity) return;
+    this.#identity = identity;
+    this.#startedAt = Math.round((writtenAt(path) ?? this.#deps.clock.now()) * nanosPerMs);
+    this.#started.open();
+    this.#deps.onChange(this, 'started');
+  }
+
+  /** Do the command and its supervisor live no more, by the kernel's word? */
+  isGone(): boolean {
+    const identity = this.#identity;
+    if (!identity) return false;
+    if (identity.bootId !== this.#deps.bootId) return true;
+    return (
+      !isAlive(identity.supervisorPid, identity.supervisorStartTicks) &&
+      !isAlive(identity.pid, identity.startTicks)
+    );
+  }
+
+  /** Whole once its line has ended. */
+  #exitCode(): number | undefined {
+    const match = /^(\d+)\n/.exec(readIfThere(join(this.runDir, 'exit')) ?? '');
+    return match ? Number(match[1]) : undefined;
+  }
+
+  async #finish(identity: ProcessIdentity, code: number | undefined): Promise<void> {
+    const { clock, bootId } = this.#deps;
+    if (identity.bootId === bootId) {
+      const { pid, startTicks } = identity;
+      await sweep({ containerId: this.record.id, leader: pid, startTicks }, clock);
+    }
+    await this.#pump.pump(true);
+    const finishedAt = (writtenAt(join(this.runDir, 'exit')) ?? clock.now()) * nanosPerMs;
+    this.#end({ ...ending(code), startedAt: this.#startedAt, finishedAt: Math.round(finishedAt) });
+  }
+
+  #end(outcome: Outcome): void {
+    if (this.#outcome) return;
+    saveRecord(join(this.dir, 'outcome.json'), outcome);
+    this.#outcome = outcome;
+    this.close();
+    rmSync(this.runDir, { recursive: true, force: true });
+    this.#openAll();
+    this.#deps.onChange(this, 'stopped');
+    for (const listener of this.#listeners) listener();
+  }
+
+  #openAll(): void {
+    this.#started.open();
+    this.#ended.open();
+  }
+
+  async #supervisorEnded(): Promise<void> {
+    await this.look(true);
+    if (this.state === 'created') this.failStart('the supervisor ended before the container was started');
+  }
+
+  async #endedWithin(ms: number, signal?: AbortSignal): Promise<void> {
+    const timer = new AbortController();
+    const wait = signal ? AbortSignal.any([signal, timer.signal]) : timer.signal;
+    const late = this.#deps.clock.sleep(ms, wait).catch(() => undefined);
+    await Promise.race([this.#ended.wait(wait).catch(() => undefined), late]);
+    timer.abort();
+    signal?.throwIfAborted();
+  }
+
+  /** @returns whether the group was there to be told */
+  #signalGroup(signal: NodeJS.Signals | number): boolean {
+    const identity = this.#identity;
+    if (identity?.bootId !== this.#deps.bootId) return false;
+    return isAlive(identity.pid, identity.startTicks) && sendSignal(-identity.pid, signal);
+  }
+
+  /** Makes the claim that the supervisor would make; true: no supervisor has, and none can any more. */
+  #claim(): boolean {
+    try {
+      closeSync(openSync(join(this.runDir, 'claim'), 'wx', 0o600));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #watch(): void {
+    const look = (): void => void this.look();
+    try {
+      this.#watcher = watch(this.runDir, { persistent: false }, look);
+      this.#watcher.on('error', () => {
+        this.#watcher?.close();
+      });
+    } catch (cause) {
+      this.#deps.logger.warn('container cannot be watched; its output is read at each listing', {
+        container: this.record.id,
+        err: messageOf(cause),
+      });
+    }
+  }
+}
+
+/** Makes the empty raw files, for whom the command runs as. */
+export function createRawFiles(runDir: string): void {
+  for (const name of ['stdout', 'stderr']) writeFileSync(join(runDir, name), '', { mode: 0o600, flag: 'a' });
+}
+
+function ending(code: number | undefined): Pick<Outcome, 'exitCode' | 'reason' | 'message'> {
+  if (code !== undefined) return { exitCode: code, reason: code === 0 ? 'Completed' : 'Error', message: '' };
+  return {
+    exitCode: 255,
+    reason: 'Unknown',
+    message:
+      'the container ended while nobody saw it: the machine was restarted or its supervisor was killed',
+  };
+}
+
+/** The file `pid`: boot id, stat of the command, stat of the supervisor, `ok`. Absent until it is whole. */
+export function parseIdentity(text: string | undefined): ProcessIdentity | undefined {
+  const [bootId = '', own = '', supervisor = '', end] = text?.split('\n') ?? [];
+  const command = parseStat(own);
+  const parent = parseStat(supervisor);
+  if (end !== 'ok' || command === undefined || parent === undefined) return undefined;
+  return {
+    bootId,
+    pid: command.pid,
+    startTicks: command.startTicks,
+    supervisorPid: parent.pid,
+    supervisorStartTicks: parent.startTicks,
+  };
+}
+
+function isAlive(pid: number, startTicks: number): boolean {
+  const stat = readStat(pid);
+  return stat?.startTicks === startTicks && !isDead(stat);
+}

@@ -1,0 +1,337 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import { Emitter } from '../../base/emitter.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Random } from '../../base/random.ts';
+import type { CallOptions, ContainerRuntime, ImageService } from '../../provider/container-runtime.ts';
+import { ContainerEventType } from '../../provider/cri-messages.ts';
+import type * as cri from '../../provider/cri-messages.ts';
+import { ContainerStore } from './container-store.ts';
+import {
+  hasLabels,
+  matchesContainer,
+  matchesSandbox,
+  toContainer,
+  toContainerStatus,
+  toSandbox,
+  toSandboxStatus,
+} from './convert.ts';
+import { eventStream } from './event-stream.ts';
+import { execCollect, type ExecPlan } from './exec.ts';
+import { inspectHost, type Host } from './host.ts';
+import { HostImageService } from './image-service.ts';
+import { imageTable, type HostImage } from './images.ts';
+import type { ContainerChange, ProcessContainer } from './process-container.ts';
+import { SandboxStore } from './sandbox-store.ts';
+import type { ProcessSettings } from './settings.ts';
+import { signalNumber } from './signals.ts';
+import { sandboxStats, StatsReader } from './stats.ts';
+
+/** What the process runtime is built on. */
+export interface ProcessRuntimeDeps {
+  readonly settings: ProcessSettings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** What it tells as it happens. */
+export interface ProcessEvents {
+  change: [podUid: string, event: cri.ContainerEventResponse];
+}
+
+const eventTypes: Readonly<Record<ContainerChange, ContainerEventType>> = {
+  started: ContainerEventType.CONTAINER_STARTED_EVENT,
+  stopped: ContainerEventType.CONTAINER_STOPPED_EVENT,
+};
+
+/**
+ * Containers as local processes: each one a session and process group of its own under a small supervisor, which keeps it, its
+ * output and its exit code while no agent runs. Nothing is isolated: see docs/providers.md.
+ *
+ * Call {@link ProcessRuntime.open} before anything else; it takes up what an earlier agent left.
+ */
+export class ProcessRuntime implements ContainerRuntime, ImageService {
+  readonly events: Emitter<ProcessEvents> = new Emitter<ProcessEvents>();
+  readonly images: ReadonlyMap<string, HostImage>;
+  readonly host: Host;
+  readonly #deps: ProcessRuntimeDeps;
+  readonly #sandboxes: SandboxStore;
+  readonly #containers: ContainerStore;
+  readonly #imageService: HostImageService;
+  readonly #stats: StatsReader;
+
+  /** @throws {AgentError} `failed_precondition` a program of the machine is missing */
+  constructor(deps: ProcessRuntimeDeps) {
+    const { settings, clock } = deps;
+    this.#deps = deps;
+    this.host = inspectHost();
+    this.images = imageTable(settings.nodePath ?? process.execPath, settings.images);
+    this.#sandboxes = new SandboxStore({
+      ...deps,
+      dir: join(settings.dataDir, 'sandboxes'),
+      bootId: this.host.bootId,
+    });
+    this.#containers = new ContainerStore({
+      ...deps,
+      dir: join(settings.dataDir, 'containers'),
+      host: this.host,
+      images: this.images,
+      onChange: (container, change) => {
+        this.#tell(container, eventTypes[change]);
+      },
+    });
+    this.#imageService = new HostImageService({
+      table: this.images,
+      dataDir: settings.dataDir,
+      clock,
+      uid: this.host.uid,
+    });
+    this.#stats = new StatsReader(() => clock.now());
+  }
+
+  /** Loads what is on disk and takes up what still runs. */
+  async open(): Promise<void> {
+    this.#sandboxes.load();
+    await this.#containers.load();
+  }
+
+  /** Lets go of everything; the processes run on and are found again by the next {@link ProcessRuntime.open}. */
+  close(): void {
+    this.#containers.close();
+  }
+
+  async version(): Promise<cri.VersionResponse> {
+    return { version: '0.1.0', runtimeName: 'process', runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' };
+  }
+
+  async status(): Promise<cri.StatusResponse> {
+    const ready = (type: string): cri.RuntimeCondition => ({ type, status: true, reason: '', message: '' });
+    return { status: { conditions: [ready('RuntimeReady'), ready('NetworkReady')] }, runtimeHandlers: [] };
+  }
+
+  async runPodSandbox(request: cri.RunPodSandboxRequest): Promise<cri.RunPodSandboxResponse> {
+    return { podSandboxId: this.#sandboxes.create(request).id };
+  }
+
+  async stopPodSandbox(
+    request: cri.StopPodSandboxRequest,
+    options?: CallOptions,
+  ): Promise<cri.StopPodSandboxResponse> {
+    const sandbox = this.#sandboxes.find(request.podSandboxId);
+    if (!sandbox) return {};
+    await Promise.all(this.#containers.of(sandbox.id).map((each) => this.#stop(each, 0, options)));
+    this.#sandboxes.stop(sandbox.id);
+    return {};
+  }
+
+  async removePodSandbox(
+    request: cri.RemovePodSandboxRequest,
+    options?: CallOptions,
+  ): Promise<cri.RemovePodSandboxResponse> {
+    const sandbox = this.#sandboxes.find(request.podSandboxId);
+    if (!sandbox) return {};
+    await this.stopPodSandbox({ podSandboxId: sandbox.id }, options);
+    for (const container of this.#containers.of(sandbox.id)) this.#remove(container);
+    this.#sandboxes.remove(sandbox.id);
+    return {};
+  }
+
+  async podSandboxStatus(request: cri.PodSandboxStatusRequest): Promise<cri.PodSandboxStatusResponse> {
+    const sandbox = this.#sandboxes.get(request.podSandboxId);
+    const { hostIp } = this.#deps.settings;
+    return { status: toSandboxStatus(sandbox, this.host.bootId, hostIp), info: {} };
+  }
+
+  async listPodSandbox(request: cri.ListPodSandboxRequest): Promise<cri.ListPodSandboxResponse> {
+    const items = this.#sandboxes.all().map((record) => toSandbox(record, this.host.bootId));
+    return { items: items.filter((item) => matchesSandbox(item, request.filter)) };
+  }
+
+  /** @throws {AgentError} `not_found` no such sandbox; `invalid_argument` no command */
+  async createContainer(request: cri.CreateContainerRequest): Promise<cri.CreateContainerResponse> {
+    const sandbox = this.#sandboxes.get(request.podSandboxId);
+    const container = this.#containers.create(sandbox, request.config ?? {});
+    this.#tell(container, ContainerEventType.CONTAINER_CREATED_EVENT);
+    return { containerId: container.record.id };
+  }
+
+  /** @throws {AgentError} `internal` with runc's words when the program cannot be started; the container has exited with 128 then */
+  async startContainer(
+    request: cri.StartContainerRequest,
+    options?: CallOptions,
+  ): Promise<cri.StartContainerResponse> {
+    const container = this.#containers.get(request.containerId);
+    const sandbox = this.#sandboxes.get(container.record.sandboxId);
+    await this.#containers.start(container, sandbox.config, options?.signal);
+    return {};
+  }
+
+  async stopContainer(
+    request: cri.StopContainerRequest,
+    options?: CallOptions,
+  ): Promise<cri.StopContainerResponse> {
+    const container = this.#containers.find(request.containerId);
+    if (container) await this.#stop(container, (request.timeout ?? 0) * 1000, options);
+    return {};
+  }
+
+  async removeContainer(
+    request: cri.RemoveContainerRequest,
+    options?: CallOptions,
+  ): Promise<cri.RemoveContainerResponse> {
+    const container = this.#containers.find(request.containerId);
+    if (!container) return {};
+    await this.#stop(container, 0, options);
+    this.#remove(container);
+    return {};
+  }
+
+  async listContainers(request: cri.ListContainersRequest): Promise<cri.ListContainersResponse> {
+    await this.#containers.check();
+    const all = this.#containers.all().map(toContainer);
+    return { containers: all.filter((each) => matchesContainer(each, request.filter)) };
+  }
+
+  async containerStatus(request: cri.ContainerStatusRequest): Promise<cri.ContainerStatusResponse> {
+    const container = this.#containers.get(request.containerId);
+    const info = request.verbose && container.pid !== undefined ? { pid: String(container.pid) } : {};
+    return { status: toContainerStatus(container, this.host.uid, this.host.gid), info };
+  }
+
+  async reopenContainerLog(request: cri.ReopenContainerLogRequest): Promise<cri.ReopenContainerLogResponse> {
+    await this.#containers.get(request.containerId).reopenLog();
+    return {};
+  }
+
+  /** @throws {AgentError} `deadline_exceeded` the command was killed at its timeout */
+  async execSync(request: cri.ExecSyncRequest): Promise<cri.ExecSyncResponse> {
+    const plan = this.execPlan(request.containerId ?? '', request.cmd ?? []);
+    return execCollect(plan, (request.timeout ?? 0) * 1000, this.#deps.clock);
+  }
+
+  /**
+   * How a command is run beside a running container's own.
+   *
+   * @throws {AgentError} `not_found`, or `failed_precondition` when the container does not run
+   */
+  execPlan(containerId: string, argv: readonly string[]): ExecPlan {
+    const container = this.#containers.get(containerId);
+    if (container.state !== 'running') {
+      throw new AgentError(
+        'failed_precondition',
+        `container ${containerId} is not running: ${container.state}`,
+      );
+    }
+    const sandbox = this.#sandboxes.get(container.record.sandboxId);
+    return { ...this.#containers.plan(container, sandbox.config), argv };
+  }
+
+  /** @throws {AgentError} `not_found` */
+  container(id: string): ProcessContainer {
+    return this.#containers.get(id);
+  }
+
+  async containerStats(request: cri.ContainerStatsRequest): Promise<cri.ContainerStatsResponse> {
+    const [stats] = this.#stats.read([this.#containers.get(request.containerId)]);
+    return stats ? { stats } : {};
+  }
+
+  async listContainerStats(request: cri.ListContainerStatsRequest): Promise<cri.ListContainerStatsResponse> {
+    const { filter } = request;
+    const wanted = this.#containers
+      .all()
+      .filter((container) => matchesContainer(toContainer(container), filter));
+    return { stats: this.#stats.read(wanted) };
+  }
+
+  async podSandboxStats(request: cri.PodSandboxStatsRequest): Promise<cri.PodSandboxStatsResponse> {
+    const sandbox = this.#sandboxes.get(request.podSandboxId);
+    return { stats: sandboxStats(sandbox, this.#stats.read(this.#containers.of(sandbox.id))) };
+  }
+
+  async listPodSandboxStats(
+    request: cri.ListPodSandboxStatsRequest,
+  ): Promise<cri.ListPodSandboxStatsResponse> {
+    const all = this.#stats.read(this.#containers.all());
+    const sandboxOf = new Map(this.#containers.all().map(({ record }) => [record.id, record.sandboxId]));
+    const wanted = this.#sandboxes
+      .all()
+      .filter(
+        ({ id, config }) =>
+          (request.filter?.id ?? id) === id && hasLabels(config.labels, request.filter?.labelSelector),
+      );
+    return {
+      stats: wanted.map((record) =>
+        sandboxStats(
+          record,
+          all.filter(({ attributes }) => sandboxOf.get(attributes?.id ?? '') === record.id),
+        ),
+      ),
+    };
+  }
+
+  /** Every change of a container from now on, until the signal aborts. */
+  getContainerEvents(
+    _request: cri.GetEventsRequest,
+    options?: CallOptions,
+  ): AsyncIterable<cri.ContainerEventResponse> {
+    return eventStream(this.events, options?.signal);
+  }
+
+  listImages(request: cri.ListImagesRequest): Promise<cri.ListImagesResponse> {
+    return this.#imageService.listImages(request);
+  }
+
+  imageStatus(request: cri.ImageStatusRequest): Promise<cri.ImageStatusResponse> {
+    return this.#imageService.imageStatus(request);
+  }
+
+  pullImage(request: cri.PullImageRequest): Promise<cri.PullImageResponse> {
+    return this.#imageService.pullImage(request);
+  }
+
+  removeImage(request: cri.RemoveImageRequest): Promise<cri.RemoveImageResponse> {
+    return this.#imageService.removeImage(request);
+  }
+
+  imageFsInfo(): Promise<cri.ImageFsInfoResponse> {
+    return this.#imageService.imageFsInfo();
+  }
+
+  async #stop(container: ProcessContainer, timeoutMs: number, options?: CallOptions): Promise<void> {
+    const signal = signalNumber(container.record.config.stopSignal);
+    await container.stop(signal, timeoutMs, options?.signal);
+  }
+
+  #remove(container: ProcessContainer): void {
+    this.#containers.remove(container);
+    this.#stats.forget(container.record.id);
+    this.#tell(container, ContainerEventType.CONTAINER_DELETED_EVENT);
+    try {
+      rmSync(container.dir, { recursive: true, force: true });
+    } catch (cause) {
+      this.#deps.logger.warn('container directory was not removed', {
+        dir: container.dir,
+        err: messageOf(cause),
+      });
+    }
+  }
+
+  #tell(container: ProcessContainer, type: ContainerEventType): void {
+    const { id, sandboxId } = container.record;
+    const sandbox = this.#sandboxes.find(sandboxId);
+    const all = this.#containers.of(sandboxId);
+    this.events.emit('change', sandbox?.config.metadata?.uid ?? '', {
+      containerId: id,
+      containerEventType: type,
+      createdAt: this.#deps.clock.now() * 1e6,
+      ...(sandbox && {
+        podSandboxStatus: toSandboxStatus(sandbox, this.host.bootId, this.#deps.settings.hostIp),
+      }),
+      containersStatuses: all.map((each) => toContainerStatus(each, this.host.uid, this.host.gid)),
+    });
+  }
+}

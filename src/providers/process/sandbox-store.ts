@@ -1,0 +1,81 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { AgentError } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Random } from '../../base/random.ts';
+import type { RunPodSandboxRequest } from '../../provider/cri-messages.ts';
+import { loadAll, saveRecord, type SandboxRecord } from './record.ts';
+
+/** What the sandboxes are kept with. */
+export interface SandboxStoreDeps {
+  readonly dir: string;
+  readonly bootId: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** The sandboxes: records in memory and on disk, in step. */
+export class SandboxStore {
+  readonly #records = new Map<string, SandboxRecord>();
+  readonly #deps: SandboxStoreDeps;
+
+  constructor(deps: SandboxStoreDeps) {
+    this.#deps = deps;
+  }
+
+  load(): void {
+    mkdirSync(this.#deps.dir, { recursive: true, mode: 0o700 });
+    const { records, cleared } = loadAll(this.#deps.dir, 'sandbox.json');
+    for (const record of records as readonly SandboxRecord[]) this.#records.set(record.id, record);
+    if (cleared.length > 0)
+      this.#deps.logger.warn('half written sandboxes were cleared away', { ids: cleared });
+  }
+
+  create(request: RunPodSandboxRequest): SandboxRecord {
+    const record: SandboxRecord = {
+      id: this.#deps.random.hex(32),
+      config: request.config ?? {},
+      runtimeHandler: request.runtimeHandler ?? '',
+      createdAt: this.#deps.clock.now() * 1e6,
+      bootId: this.#deps.bootId,
+      stopped: false,
+    };
+    const { logDirectory } = record.config;
+    if (logDirectory !== undefined && logDirectory !== '') mkdirSync(logDirectory, { recursive: true });
+    mkdirSync(join(this.#deps.dir, record.id), { mode: 0o700 });
+    this.#save(record);
+    return record;
+  }
+
+  find(id: string | undefined): SandboxRecord | undefined {
+    return this.#records.get(id ?? '');
+  }
+
+  /** @throws {AgentError} `not_found` */
+  get(id: string | undefined): SandboxRecord {
+    const record = this.find(id);
+    if (record) return record;
+    throw new AgentError('not_found', `no sandbox "${id ?? ''}"`);
+  }
+
+  all(): readonly SandboxRecord[] {
+    return [...this.#records.values()];
+  }
+
+  stop(id: string): void {
+    const record = this.#records.get(id);
+    if (record && !record.stopped) this.#save({ ...record, stopped: true });
+  }
+
+  remove(id: string): void {
+    this.#records.delete(id);
+    rmSync(join(this.#deps.dir, id), { recursive: true, force: true });
+  }
+
+  #save(record: SandboxRecord): void {
+    saveRecord(join(this.#deps.dir, record.id, 'sandbox.json'), record);
+    this.#records.set(record.id, record);
+  }
+}

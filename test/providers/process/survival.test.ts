@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ContainerState } from '../../../src/provider/cri-messages.ts';
+import { readStat } from '../../../src/providers/process/proc.ts';
+import type { ProcessRuntime } from '../../../src/providers/process/runtime.ts';
+import { makeBench, openRuntime } from './harness.ts';
+
+let dir: string;
+const opened: ProcessRuntime[] = [];
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'podtender-survival-'));
+});
+afterEach(async () => {
+  for (const runtime of opened.splice(0)) {
+    for (const { id = '' } of (await runtime.listPodSandbox({})).items ?? []) {
+      await runtime.removePodSandbox({ podSandboxId: id });
+    }
+    runtime.close();
+  }
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Runs `script` in a container of an agent of its own, kills that agent as soon as the container runs, and waits for its end. */
+async function orphan(script: string): Promise<{ readonly id: string; readonly pid: number }> {
+  const program = fileURLToPath(new URL('doomed-agent.ts', import.meta.url));
+  const agent = spawn(process.execPath, [program, dir, script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(agent.stdout, 'data')) as [Buffer];
+  agent.kill('SIGKILL');
+  await once(agent, 'exit');
+  const [id = '', pid = ''] = line.toString().trim().split(' ');
+  return { id, pid: Number(pid) };
+}
+
+async function nextAgent(): Promise<ProcessRuntime> {
+  const runtime = await openRuntime(dir);
+  opened.push(runtime);
+  return runtime;
+}
+
+const status = async (runtime: ProcessRuntime, id: string) =>
+  (await runtime.containerStatus({ containerId: id, verbose: true })).status;
+
+test('a running process of a killed agent is found again under the same pid, and can be stopped', async () => {
+  const { id, pid } = await orphan('exec sleep 1000');
+  const runtime = await nextAgent();
+  expect((await runtime.listContainers({})).containers).toHaveLength(1);
+  expect(await status(runtime, id)).toMatchObject({ state: ContainerState.CONTAINER_RUNNING });
+  expect(runtime.container(id).pid).toBe(pid);
+  expect((await runtime.listPodSandbox({})).items).toMatchObject([{ state: 0 }]);
+  await runtime.stopContainer({ containerId: id, timeout: 5 });
+  expect(await status(runtime, id)).toMatchObject({ exitCode: 143 });
+  expect(readStat(pid)?.state ?? 'Z').toBe('Z');
+});
+
+test('what a container wrote around the death of its agent is in its log once, and its exit code is kept', async () => {
+  const { id } = await orphan('i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo "line $i"; done; exit 9');
+  const runtime = await nextAgent();
+  await runtime.container(id).ended(AbortSignal.timeout(20_000));
+  expect(await status(runtime, id)).toMatchObject({ exitCode: 9, reason: 'Error' });
+  const lines = readFileSync(join(dir, 'logs/main/0.log'), 'utf8').trimEnd().split('\n');
+  const numbers = lines.map((line) => Number(line.split(' ').at(-1)));
+  expect(numbers).toEqual(Array.from({ length: 3000 }, (_, index) => index + 1));
+});
+
+test('a container whose supervisor was killed runs on, and its end is seen though its exit code is lost', async () => {
+  const { id, pid } = await orphan('exec sleep 1000');
+  const runtime = await nextAgent();
+  process.kill(runtime.container(id).identity?.supervisorPid ?? 0, 'SIGKILL');
+  await runtime.listContainers({});
+  expect(await status(runtime, id)).toMatchObject({ state: ContainerState.CONTAINER_RUNNING });
+  process.kill(pid, 'SIGKILL');
+  await runtime.stopContainer({ containerId: id, timeout: 0 });
+  expect(await status(runtime, id)).toMatchObject({ exitCode: 255, reason: 'Unknown' });
+});
+
+test('after a restart of the machine a container has exited and its sandbox is not ready', async () => {
+  const bench = await makeBench();
+  const id = await bench.run(['sleep', '1000']);
+  bench.runtime.close();
+  const { runDir, identity } = bench.runtime.container(id);
+  const pidFile = join(runDir, 'pid');
+  writeFileSync(pidFile, readFileSync(pidFile, 'utf8').replace(/^.*\n/, 'another-boot\n'));
+  const record = join(bench.dir, 'process/sandboxes', bench.sandboxId, 'sandbox.json');
+  writeFileSync(record, readFileSync(record, 'utf8').replace(/"bootId":"[^"]*"/, '"bootId":"another-boot"'));
+  await bench.restart();
+  expect(await bench.status(id)).toMatchObject({ state: ContainerState.CONTAINER_EXITED, exitCode: 255 });
+  expect((await bench.runtime.listPodSandbox({})).items).toMatchObject([{ state: 1 }]);
+  // a process of another boot is none of ours, whatever its pid
+  expect(readStat(identity?.pid ?? 0)?.state).toBe('S');
+  process.kill(-(identity?.pid ?? 0), 'SIGKILL');
+  await bench.end();
+});
+
+test('a container whose agent died before the supervisor began never starts twice', async () => {
+  const bench = await makeBench();
+  const id = await bench.create({ metadata: { name: 'main' }, command: ['sleep', '1000'] });
+  const { dir: own, runDir } = bench.runtime.container(id);
+  mkdirSync(runDir);
+  writeFileSync(join(own, 'supervise.sh'), ': >claim\n');
+  await bench.restart();
+  expect(await bench.status(id)).toMatchObject({ exitCode: 128, reason: 'StartError' });
+  await bench.end();
+});
+
+test('a half written record is cleared away', async () => {
+  const half = join(dir, 'process/containers/abc');
+  mkdirSync(half, { recursive: true });
+  writeFileSync(join(half, 'container.json'), '{"id": "ab');
+  const runtime = await nextAgent();
+  expect((await runtime.listContainers({})).containers).toEqual([]);
+});

@@ -1,0 +1,354 @@
+import { createRequire } from 'node:module';
+import type { Dispatcher, Pool } from 'undici';
+import type { Clock } from '../base/clock.ts';
+import {
+  type ApiConnection,
+  type CredentialSource,
+  type Credentials,
+  fixedCredentials,
+} from './connection.ts';
+import { ApiError } from './client.ts';
+
+/** One HTTP request; `path` has its query. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+  /** Until the whole answer (a stream: its head) is here; absent: no deadline. */
+  readonly timeoutMs?: number;
+}
+
+/** An answer, read to its end. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** An answer whose body is still coming. Leaving the loop over `body` ends the request. */
+export interface HttpStream {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: AsyncIterable<Buffer>;
+}
+
+/** How many bytes of a stream may wait for their reader before the socket is told to pause. */
+const highWaterBytes = 1024 * 1024;
+/** Sockets for calls; each watch has one of its own beside them. */
+const defaultConnections = 16;
+
+type Pools = Readonly<{ calls: Pool; streams: Pool; credentials: Credentials }>;
+
+/**
+ * The shared connections to one API server: a bounded pool of kept-alive sockets for calls and an unbounded one for
+ * watches, so that no number of watches can starve the calls. Pools are made on first use and made anew when a client
+ * certificate was renewed; requests in flight on the old ones end in peace.
+ */
+export class Transport {
+  readonly #connection: ApiConnection;
+  readonly #clock: Clock;
+  readonly #connections: number;
+  readonly #http2: boolean;
+  readonly #credentials: CredentialSource;
+  #pools: Pools | undefined;
+  #closed = false;
+
+  constructor(
+    connection: ApiConnection,
+    clock: Clock,
+    options: { readonly connections?: number; readonly http2?: boolean } = {},
+  ) {
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#connections = options.connections ?? defaultConnections;
+    this.#http2 = options.http2 ?? false;
+    this.#credentials = connection.credentials ?? fixedCredentials(connection);
+  }
+
+  /** @throws {ApiError} status 0 when no whole answer came */
+  async send(request: HttpRequest): Promise<HttpAnswer> {
+    const { calls, credentials } = await this.#ready();
+    const answer = await new Exchange(request, this.#clock).collect(calls, credentials.headers);
+    if (answer.status === 401) this.#credentials.invalidate();
+    return answer;
+  }
+
+  /** Resolves once the head of the answer is here. @throws {ApiError} status 0 when none came */
+  async stream(request: HttpRequest): Promise<HttpStream> {
+    const { streams, credentials } = await this.#ready();
+    const answer = await new Exchange(request, this.#clock).open(streams, credentials.headers);
+    if (answer.status === 401) this.#credentials.invalidate();
+    return answer;
+  }
+
+  /** Ends every connection; requests in flight fail. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const pools = this.#pools;
+    this.#pools = undefined;
+    await Promise.all([pools?.calls.destroy(), pools?.streams.destroy()]);
+  }
+
+  async #ready(): Promise<Pools> {
+    if (this.#closed) throw unreachable('the API client is closed');
+    const current = this.#credentials.current();
+    const credentials = current instanceof Promise ? await current.catch(notAuthenticated) : current;
+    const known = this.#pools;
+    if (known?.credentials === credentials) return known;
+    if (known && sameIdentity(known.credentials, credentials))
+      return (this.#pools = { ...known, credentials });
+    const fresh = { ...this.#makePools(credentials), credentials };
+    this.#pools = fresh;
+    void known?.calls.close();
+    return fresh;
+  }
+
+  #makePools(credentials: Credentials): { calls: Pool; streams: Pool } {
+    const { ca, skipTlsVerify, tlsServerName, server } = this.#connection;
+    const PoolClass = loadPool();
+    const options: Pool.Options = {
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: 30_000,
+      allowH2: this.#http2,
+      connect: {
+        timeout: 10_000,
+        keepAlive: true,
+        keepAliveInitialDelay: 15_000,
+        ...(ca !== undefined && { ca }),
+        ...(credentials.cert !== undefined && { cert: credentials.cert }),
+        ...(credentials.key !== undefined && { key: credentials.key }),
+        ...(skipTlsVerify === true && { rejectUnauthorized: false }),
+        ...(tlsServerName !== undefined && { servername: tlsServerName }),
+      },
+    };
+    const { origin } = new URL(server);
+    return {
+      calls: new PoolClass(origin, { ...options, connections: this.#http2 ? 1 : this.#connections }),
+      streams: new PoolClass(origin, options),
+    };
+  }
+}
+
+/** Loads the pool alone: a third of the time that the whole of undici takes at the start of the process. */
+function loadPool(): typeof Pool {
+  return createRequire(import.meta.url)('undici/lib/dispatcher/pool.js') as typeof Pool;
+}
+
+const sameIdentity = (a: Credentials, b: Credentials): boolean =>
+  String(a.cert) === String(b.cert) && String(a.key) === String(b.key);
+
+const notAuthenticated = (reason: unknown): never => {
+  throw new ApiError(
+    401,
+    { message: `no credentials for the API server: ${text(reason)}` },
+    { cause: reason },
+  );
+};
+
+const text = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));
+
+/** No answer, or only a part of one. */
+export function unreachable(message: string, cause?: unknown): ApiError {
+  return new ApiError(0, { message, reason: 'ServiceUnavailable' }, { cause });
+}
+
+/** One request on the wire, from dispatch to the last byte, with its deadline and its way out. */
+class Exchange {
+  readonly #request: HttpRequest;
+  readonly #clock: Clock;
+  #controller: Dispatcher.DispatchController | undefined;
+  #failure: Error | undefined;
+  #settled = false;
+  #release: () => void = () => undefined;
+
+  constructor(request: HttpRequest, clock: Clock) {
+    this.#request = request;
+    this.#clock = clock;
+  }
+
+  collect(pool: Pool, credentials: Readonly<Record<string, string>>): Promise<HttpAnswer> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let status = 0;
+      let headers: HttpAnswer['headers'] = {};
+      this.#guard(reject);
+      this.#dispatch(pool, credentials, {
+        onResponseStart: (_controller, code, fields) => {
+          status = code;
+          headers = fields;
+        },
+        onResponseData: (_controller, chunk) => {
+          chunks.push(chunk);
+        },
+        onResponseEnd: () => {
+          this.#settle();
+          const [first = Buffer.alloc(0)] = chunks;
+          resolve({ status, headers, text: (chunks.length > 1 ? Buffer.concat(chunks) : first).toString() });
+        },
+        onResponseError: (_controller, error) => {
+          this.#settle();
+          reject(this.#failed(error));
+        },
+      });
+    });
+  }
+
+  open(pool: Pool, credentials: Readonly<Record<string, string>>): Promise<HttpStream> {
+    return new Promise((resolve, reject) => {
+      const body = new BodyQueue((reason) => {
+        this.#abort(reason);
+      });
+      this.#guard((reason) => {
+        reject(reason);
+        body.fail(reason);
+      });
+      this.#dispatch(pool, credentials, {
+        onResponseStart: (controller, status, headers) => {
+          body.controller = controller;
+          this.#stopTimer();
+          resolve({ status, headers, body });
+        },
+        onResponseData: (_controller, chunk) => {
+          body.push(chunk);
+        },
+        onResponseEnd: () => {
+          this.#settle();
+          body.end();
+        },
+        onResponseError: (_controller, error) => {
+          this.#settle();
+          const failure = this.#failed(error);
+          reject(failure);
+          body.fail(failure);
+        },
+      });
+    });
+  }
+
+  #dispatch(
+    pool: Pool,
+    credentials: Readonly<Record<string, string>>,
+    handler: Omit<Dispatcher.DispatchHandler, 'onRequestStart'>,
+  ): void {
+    const { method, path, headers, body } = this.#request;
+    if (this.#settled) return;
+    pool.dispatch(
+      { method, path, headers: { ...headers, ...credentials }, ...(body !== undefined && { body }) },
+      {
+        ...handler,
+        onRequestStart: (controller) => {
+          this.#controller = controller;
+          if (this.#failure) controller.abort(this.#failure);
+        },
+      },
+    );
+  }
+
+  #stopTimer: () => void = () => undefined;
+
+  /** Watches over the caller's signal and the deadline until the exchange settles. */
+  #guard(fail: (reason: Error) => void): void {
+    const { signal, timeoutMs, method, path } = this.#request;
+    const end = (reason: Error): void => {
+      if (this.#settled) return;
+      this.#settle();
+      this.#abort(reason);
+      fail(reason);
+    };
+    if (timeoutMs !== undefined) {
+      this.#stopTimer = this.#clock.timer(timeoutMs, () => {
+        end(
+          new ApiError(504, {
+            message: `${method} ${path}: no answer within ${timeoutMs} ms`,
+            reason: 'Timeout',
+          }),
+        );
+      });
+    }
+    const aborted = (): void => {
+      end(cancelled(signal));
+    };
+    this.#release = () => {
+      this.#stopTimer();
+      signal?.removeEventListener('abort', aborted);
+    };
+    if (signal?.aborted) aborted();
+    else signal?.addEventListener('abort', aborted, { once: true });
+  }
+
+  #abort(reason: Error): void {
+    this.#failure = reason;
+    this.#controller?.abort(reason);
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    this.#release();
+  }
+
+  #failed(error: Error): Error {
+    if (this.#failure) return this.#failure;
+    const { method, path } = this.#request;
+    return unreachable(`${method} ${path}: ${error.message || error.name}`, error);
+  }
+}
+
+/** The caller's own reason where it is an error, as `AbortSignal` users expect. */
+function cancelled(signal: AbortSignal | undefined): Error {
+  return signal?.reason instanceof Error ? signal.reason : new Error('cancelled', { cause: signal?.reason });
+}
+
+/** Bytes between the socket and their one reader; pauses the socket while too many wait. */
+class BodyQueue implements AsyncIterable<Buffer> {
+  controller: Dispatcher.DispatchController | undefined;
+  readonly #cancel: (reason: Error) => void;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #ended = false;
+  #failure: Error | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(cancel: (reason: Error) => void) {
+    this.#cancel = cancel;
+  }
+
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > highWaterBytes) this.controller?.pause();
+    this.#wake?.();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake?.();
+  }
+
+  fail(reason: Error): void {
+    this.#failure ??= reason;
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    try {
+      for (;;) {
+        const chunk = this.#chunks.shift();
+        if (chunk) {
+          this.#bytes -= chunk.length;
+          if (this.#bytes <= highWaterBytes && this.controller?.paused) this.controller.resume();
+          yield chunk;
+          continue;
+        }
+        if (this.#failure) throw this.#failure;
+        if (this.#ended) return;
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+        this.#wake = undefined;
+      }
+    } finally {
+      if (!this.#ended && !this.#failure) this.#cancel(new Error('the reader left'));
+    }
+  }
+}

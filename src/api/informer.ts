@@ -1,0 +1,169 @@
+import { Observable } from 'rxjs/internal/Observable';
+import { messageOf } from '../base/errors.ts';
+import { Latch } from '../base/latch.ts';
+import { type Logger, silentLogger } from '../base/logger.ts';
+import type { KubeObject } from '../kube/types.ts';
+import { applyDelta, type Delta, deltasOfDeleted, deltasOfList, deltasOfSeen } from './deltas.ts';
+import { HandlerQueue, type InformerHandler } from './handler-queue.ts';
+import {
+  dropManagedFields,
+  Reflector,
+  type ReflectorDeps,
+  type ReflectorOptions,
+  type ReflectorSink,
+  type ReflectorStats,
+} from './reflector.ts';
+import type { Resource } from './resources.ts';
+import { type IndexFunction, type ReadonlyStore, Store, storeKey } from './store.ts';
+
+/** What is mirrored and how it is found. */
+export interface InformerOptions<T extends KubeObject> extends ReflectorOptions<T> {
+  readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
+  /** Freezes every object deeply, so that a write to a shared one throws; for development and tests. */
+  readonly freeze?: boolean;
+}
+
+/** A handler's place in an informer. */
+export interface Registration {
+  /** The handler has been told of all that the first list held. */
+  readonly synced: boolean;
+  /** Resolves when `synced`; rejects when `signal` aborts first. */
+  waitSynced(signal?: AbortSignal): Promise<void>;
+  /** How many objects have news that the handler has not been told. */
+  readonly pending: number;
+  /** The handler hears nothing more. */
+  remove(): void;
+}
+
+/**
+ * A cache of one kind that stays equal to the API server, and tells any number of handlers of each change, each at its own
+ * pace. Objects are shared: nobody may write to them.
+ */
+export class Informer<T extends KubeObject> {
+  readonly #store: Store<T>;
+  readonly #reflector: Reflector<T>;
+  readonly #logger: Logger;
+  readonly #listed = new Latch();
+  readonly #handlers = new Set<HandlerQueue<T>>();
+  #running: Promise<void> | undefined;
+
+  constructor(deps: ReflectorDeps, resource: Resource, options: InformerOptions<T> = {}) {
+    const { indexers, freeze = false, transform = dropManagedFields, ...rest } = options;
+    this.#store = new Store<T>(indexers);
+    this.#logger = (deps.logger ?? silentLogger).with({ resource: resource.resource });
+    this.#reflector = new Reflector<T>(deps, resource, {
+      ...rest,
+      transform: freeze ? (object) => deepFreeze(transform(object)) : transform,
+    });
+  }
+
+  /** The cache; empty until `synced`. */
+  get store(): ReadonlyStore<T> {
+    return this.#store;
+  }
+
+  /** The first list is in the cache. */
+  get synced(): boolean {
+    return this.#listed.isOpen;
+  }
+
+  /** Resolves when the first list is in the cache; rejects when `signal` aborts first. */
+  waitSynced(signal?: AbortSignal): Promise<void> {
+    return this.#listed.wait(signal);
+  }
+
+  /** What the mirroring did so far. */
+  get stats(): ReflectorStats {
+    return this.#reflector.stats;
+  }
+
+  /** The version that the cache stands at. */
+  get resourceVersion(): string {
+    return this.#reflector.resourceVersion;
+  }
+
+  /** Mirrors until `signal` aborts. A second call joins the first. */
+  run(signal: AbortSignal): Promise<void> {
+    this.#running ??= this.#reflector.run(this.#sink, signal);
+    return this.#running;
+  }
+
+  /** Tells `handler` of all that is cached, then of each change. */
+  addHandler(handler: InformerHandler<T>): Registration {
+    const queue = new HandlerQueue<T>(handler, (reason) => {
+      this.#logger.error('an informer handler failed', { err: messageOf(reason) });
+    });
+    this.#handlers.add(queue);
+    const told = new Latch();
+    if (this.#listed.isOpen)
+      for (const object of this.#store.list()) queue.push({ type: 'added', object, initial: true });
+    void this.#listed
+      .wait()
+      .then(() => queue.drained())
+      .then(() => {
+        told.open();
+      });
+    return {
+      get synced() {
+        return told.isOpen;
+      },
+      waitSynced: (signal) => told.wait(signal),
+      get pending() {
+        return queue.length;
+      },
+      remove: () => {
+        this.#handlers.delete(queue);
+        queue.close();
+      },
+    };
+  }
+
+  /**
+   * The whole cache after each burst of changes, the first time once synced: changes that arrive in one turn of the event loop
+   * come as one snapshot.
+   */
+  snapshots(): Observable<readonly T[]> {
+    return new Observable((subscriber) => {
+      let planned: NodeJS.Immediate | undefined;
+      const plan = (): void => {
+        planned ??= setImmediate(() => {
+          planned = undefined;
+          subscriber.next(this.#store.list());
+        });
+      };
+      const registration = this.addHandler({ added: plan, updated: plan, deleted: plan });
+      void registration.waitSynced().then(plan);
+      return () => {
+        registration.remove();
+        clearImmediate(planned);
+      };
+    });
+  }
+
+  readonly #sink: ReflectorSink<T> = {
+    replace: (items) => {
+      this.#apply(deltasOfList(this.#store, items, !this.#listed.isOpen));
+      this.#listed.open();
+    },
+    seen: (object) => {
+      this.#apply(deltasOfSeen(this.#store.get(storeKey(object)), object, false));
+    },
+    deleted: (object) => {
+      this.#apply(deltasOfDeleted(this.#store.get(storeKey(object)), object));
+    },
+  };
+
+  #apply(deltas: readonly Delta<T>[]): void {
+    for (const delta of deltas) {
+      applyDelta(this.#store, delta);
+      for (const queue of this.#handlers) queue.push(delta);
+    }
+  }
+}
+
+/** Freezes what can be reached from `value`; what is frozen already is left alone. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const member of Object.values(value)) deepFreeze(member);
+  return Object.freeze(value);
+}

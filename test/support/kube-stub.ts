@@ -1,0 +1,226 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { KubeObject } from '../../src/kube/types.ts';
+
+interface LogEntry {
+  readonly version: number;
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: KubeObject;
+}
+
+/** A request as the stub saw it. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+type Answer = (request: SeenRequest, response: ServerResponse) => boolean | Promise<boolean>;
+
+/**
+ * A small API server of one collection over real HTTP: list with pages, watch with history, bookmarks and streamed lists. Tests
+ * change objects through it directly and may answer a request themselves first.
+ */
+export class KubeStub {
+  readonly objects = new Map<string, KubeObject>();
+  readonly requests: SeenRequest[] = [];
+  readonly sockets = new Set<Socket>();
+  /** Tried before the stub's own answer; returns whether it answered. */
+  intercept: Answer | undefined;
+  streamingLists = true;
+  connections = 0;
+  #version = 1;
+  #oldest = 1;
+  #log: LogEntry[] = [];
+  readonly #watchers = new Set<{
+    send: (entry: LogEntry) => void;
+    bookmark: () => void;
+    response: ServerResponse;
+  }>();
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      void this.#handle(request, response);
+    });
+    this.#server.on('connection', (socket) => {
+      this.connections++;
+      this.sockets.add(socket);
+      socket.on('close', () => this.sockets.delete(socket));
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get watchers(): number {
+    return this.#watchers.size;
+  }
+
+  /** Creates or changes; a new UID means another life under the name. */
+  put(name: string, uid: string, extra: Readonly<Record<string, unknown>> = {}): KubeObject {
+    const before = this.objects.get(name);
+    if (before && before.metadata?.uid !== uid) this.remove(name);
+    const object = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      ...extra,
+      metadata: { name, namespace: 'default', uid, resourceVersion: String(++this.#version) },
+    };
+    this.objects.set(name, object);
+    this.#emit({
+      version: this.#version,
+      type: before?.metadata?.uid === uid ? 'MODIFIED' : 'ADDED',
+      object,
+    });
+    return object;
+  }
+
+  remove(name: string): void {
+    const object = this.objects.get(name);
+    if (!object) return;
+    this.objects.delete(name);
+    const last = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
+    this.#emit({ version: this.#version, type: 'DELETED', object: last });
+  }
+
+  /** Forgets the history: watches from before answer 410. */
+  compact(): void {
+    this.#log = [];
+    this.#oldest = this.#version;
+  }
+
+  /** Starts the count of versions anew, as after a restore from a back-up. */
+  goBackTo(version: number): void {
+    this.#version = version;
+    this.#oldest = 1;
+    this.#log = [];
+  }
+
+  bookmark(): void {
+    for (const watcher of this.#watchers) watcher.bookmark();
+  }
+
+  /** Ends every watch in order. */
+  endWatches(): void {
+    for (const watcher of this.#watchers) watcher.response.end();
+  }
+
+  /** Cuts every watch's connection. */
+  cutWatches(): void {
+    for (const watcher of this.#watchers) watcher.response.socket?.destroy();
+  }
+
+  #emit(entry: LogEntry): void {
+    this.#log.push(entry);
+    if (this.#log.length > 20_000) {
+      const dropped = this.#log.splice(0, 10_000);
+      this.#oldest = dropped.at(-1)?.version ?? this.#oldest;
+    }
+    for (const watcher of this.#watchers) watcher.send(entry);
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://stub');
+    const body = await text(request).catch(() => '');
+    const seen: SeenRequest = { method: request.method ?? '', url, headers: request.headers, body };
+    this.requests.push(seen);
+    if (await this.intercept?.(seen, response)) return;
+    if (url.searchParams.get('watch') === 'true') this.#watch(url, response);
+    else if (seen.method === 'GET') this.#list(url, response);
+    else this.json(response, 200, body === '' ? { kind: 'Status' } : (JSON.parse(body) as object));
+  }
+
+  json(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): true {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+    return true;
+  }
+
+  status(response: ServerResponse, code: number, reason: string, headers: Record<string, string> = {}): true {
+    return this.json(response, code, { kind: 'Status', code, reason, message: `${code} ${reason}` }, headers);
+  }
+
+  #list(url: URL, response: ServerResponse): void {
+    const limit = Number(url.searchParams.get('limit') ?? 0);
+    const token = url.searchParams.get('continue');
+    const [at = '', from = '0'] = token?.split('.') ?? [];
+    if (token !== null && Number(at) < this.#oldest) {
+      this.status(response, 410, 'Expired');
+      return;
+    }
+    const all = [...this.objects.values()];
+    const start = Number(from);
+    const page = limit > 0 ? all.slice(start, start + limit) : all;
+    const version = token === null ? String(this.#version) : at;
+    const more = limit > 0 && start + limit < all.length;
+    this.json(response, 200, {
+      kind: 'PodList',
+      apiVersion: 'v1',
+      metadata: { resourceVersion: version, ...(more && { continue: `${version}.${start + limit}` }) },
+      items: page.map(({ kind: _kind, apiVersion: _version, ...rest }) => rest),
+    });
+  }
+
+  #watch(url: URL, response: ServerResponse): void {
+    const initial = url.searchParams.get('sendInitialEvents') === 'true';
+    if (initial && !this.streamingLists) {
+      this.status(response, 422, 'Invalid');
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.flushHeaders();
+    const write = (type: string, object: object): void => {
+      response.write(`${JSON.stringify({ type, object })}\n`);
+    };
+    const bookmark = (annotations?: object): void => {
+      write('BOOKMARK', {
+        kind: 'Pod',
+        apiVersion: 'v1',
+        metadata: { resourceVersion: String(this.#version), ...(annotations && { annotations }) },
+      });
+    };
+    const from = Number(url.searchParams.get('resourceVersion') ?? 0);
+    if (!initial && from < this.#oldest && from !== 0) {
+      write('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' });
+      response.end();
+      return;
+    }
+    if (initial) {
+      for (const object of this.objects.values()) write('ADDED', object);
+      bookmark({ 'k8s.io/initial-events-end': 'true' });
+    } else for (const entry of this.#log) if (entry.version > from) write(entry.type, entry.object);
+    const watcher = {
+      send: (entry: LogEntry) => {
+        write(entry.type, entry.object);
+      },
+      bookmark,
+      response,
+    };
+    this.#watchers.add(watcher);
+    response.on('close', () => this.#watchers.delete(watcher));
+    const seconds = Number(url.searchParams.get('timeoutSeconds') ?? 0);
+    if (seconds > 0) setTimeout(() => response.end(), seconds * 1000).unref();
+  }
+}
+
+/** Resolves once `test` holds; for what a real socket brings. */
+export async function until(test: () => boolean, limitMs = 5000): Promise<void> {
+  const end = Date.now() + limitMs;
+  while (!test()) {
+    if (Date.now() > end) throw new Error(`not within ${limitMs} ms: ${test.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}

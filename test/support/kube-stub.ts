@@ -35,6 +35,7 @@ export class KubeStub {
   #oldest = 1;
   #log: LogEntry[] = [];
   readonly #watchers = new Set<{
+    follows: boolean;
     send: (entry: LogEntry) => void;
     bookmark: () => void;
     response: ServerResponse;
@@ -66,8 +67,9 @@ export class KubeStub {
     return this.#version;
   }
 
+  /** Watches that follow changes; streamed lists do not count. */
   get watchers(): number {
-    return this.#watchers.size;
+    return [...this.#watchers].filter(({ follows }) => follows).length;
   }
 
   /** Creates or changes; a new UID means another life under the name. */
@@ -203,6 +205,7 @@ export class KubeStub {
       bookmark({ 'k8s.io/initial-events-end': 'true' });
     } else for (const entry of this.#log) if (entry.version > from) write(entry.type, entry.object);
     const watcher = {
+      follows: !initial,
       send: (entry: LogEntry) => {
         write(entry.type, entry.object);
       },

@@ -60,6 +60,14 @@ export interface ProviderAdmission {
   readonly warnings?: readonly string[];
 }
 
+/** What a runtime says of itself; an absent member means that the condition holds. */
+export interface RuntimeHealth {
+  /** Pods cannot run, and why: the agent does nothing until it is well again (R36). */
+  readonly runtimeError?: string;
+  /** Pods with a network of their own cannot start, and why (R143). */
+  readonly networkError?: string;
+}
+
 /** Abilities that a provider may have; an absent one is answered as not implemented. */
 export interface ProviderPowers {
   /** Where the container's CRI-format log is; the server reads it. */
@@ -86,6 +94,10 @@ export interface ProviderPowers {
   readonly streamUrls?: StreamUrls;
   /** Tells that something about a pod changed, ahead of the next relist. The returned function ends that. */
   onPodEvent?(listener: (uid: string) => void): () => void;
+  /** Asked every 5 s; rejects while the runtime does not answer. A provider without it counts as well. */
+  runtimeHealth?(signal: AbortSignal): Promise<RuntimeHealth>;
+  /** Removes containers of the pod that have ended: all of them, or those beyond the newest of each name (R42, R64). */
+  removeDeadContainers?(podUid: string, all: boolean): void;
   /**
    * May `pod` run here, next to `activePods` (admitted and not ended, `pod` itself left out)? Part of the admission chain: a
    * rejected pod fails for good. Pure and at once.

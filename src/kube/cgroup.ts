@@ -3,7 +3,7 @@ import { isZeroQuantity, milliValueOf, valueOf, zeroQuantity, type Quantity } fr
 import {
   type Amounts,
   amountsOf,
-  hasPodLevel,
+  hasPodLevelResources,
   hugePageSizeOf,
   podLimits,
   podRequests,
@@ -150,8 +150,7 @@ export function podCgroupConfig(
 function isLimited(pod: Pod, resource: string): boolean {
   const limits = (list: Readonly<Record<string, string>> | undefined): boolean =>
     !isZeroQuantity(amountsOf(list)[resource] ?? zeroQuantity);
-  const podLevel = hasPodLevel(pod, 'limits') || hasPodLevel(pod, 'requests');
-  if (podLevel && limits(pod.spec?.resources?.limits)) return true;
+  if (hasPodLevelResources(pod) && limits(pod.spec?.resources?.limits)) return true;
   let sidecarLimited = false;
   const initLimited = (pod.spec?.initContainers ?? []).every((container) => {
     const own = limits(container.resources?.limits);

@@ -1,6 +1,6 @@
 import { isNodeCriticalPod } from './priority.ts';
 import { type Quantity, valueOf, zeroQuantity } from './quantity.ts';
-import { amountsOf, hasPodLevel, podRequests, qosClassOf } from './resources.ts';
+import { amountsOf, podRequests, qosClassOf } from './resources.ts';
 import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Container, Pod } from './types.ts';
 
@@ -35,7 +35,7 @@ const memoryRequestOf = (container: Container): number =>
 
 /** Each container's share of what the pod as a whole requests beyond them; below zero when they request more than the pod. */
 function podLevelShare(pod: Pod): number {
-  if (!hasPodLevel(pod, 'requests') && !hasPodLevel(pod, 'limits')) return 0;
+  if (bytesOf(amountsOf(pod.spec?.resources?.requests)['memory']) === 0) return 0;
   const count = (pod.spec?.containers ?? []).length + (pod.spec?.initContainers ?? []).length;
   const memory = (skipPodLevel: boolean): number =>
     bytesOf(podRequests(pod, { skipPodLevel, excludeOverhead: true })['memory']);

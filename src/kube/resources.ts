@@ -174,9 +174,11 @@ export function qosClassOf(pod: Pod): QosClass {
   return found;
 }
 
-/** Whether the pod as a whole has requests (or limits) that count. */
-export const hasPodLevel = (pod: Pod, side: ResourceSide): boolean =>
-  Object.keys(pod.spec?.resources?.[side] ?? {}).some(isPodLevelResource);
+/** Whether the pod as a whole has requests or limits that count (`resourcehelper.IsPodLevelResourcesSet`). */
+export const hasPodLevelResources = (pod: Pod): boolean =>
+  [pod.spec?.resources?.requests, pod.spec?.resources?.limits].some((list) =>
+    Object.keys(list ?? {}).some(isPodLevelResource),
+  );
 
 /**
  * What a pod asks for of one resource; pod-level requests stand alone, overhead counts only beside a request.
@@ -184,7 +186,7 @@ export const hasPodLevel = (pod: Pod, side: ResourceSide): boolean =>
  * Follows Kubernetes `resource.GetResourceRequestQuantity`.
  */
 export function podRequestOf(pod: Pod, resource: string): Quantity {
-  const own = hasPodLevel(pod, 'requests')
+  const own = hasPodLevelResources(pod)
     ? amountsOf(pod.spec?.resources?.requests)
     : aggregateContainers(pod.spec ?? emptySpec, 'requests');
   const amount = own[resource] ?? zeroQuantity;

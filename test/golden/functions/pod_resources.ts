@@ -30,6 +30,22 @@ const respelled = (out: Readonly<Record<string, unknown>>): Readonly<Record<stri
     ]),
   );
 
+/**
+ * In a few pods with overhead the reference added it into the pod it was given (a shared number behind a copied one), so that its later
+ * answers and the recorded input disagree. They show it: without overhead, a pod-level amount must be the answer. Those numbers are left out.
+ */
+function spoilt(pod: Pod, out: Readonly<Record<string, unknown>>): boolean {
+  return (['requests', 'limits'] as const).some((side) =>
+    Object.entries(pod.spec?.resources?.[side] ?? {}).some(([name, text]) => {
+      const answer = (out[`${side}NoOverhead`] as Readonly<Record<string, string>>)[name];
+      return pod.spec?.overhead?.[name] !== undefined && answer !== undefined && answer !== text;
+    }),
+  );
+}
+
+const spoiltPaths =
+  /^\.((requests|limits)(NoOverhead)?\.memory|podCgroup.*\.memory|oomScoreAdj|getResourceRequestMemory)/;
+
 export const replay: Replay = ({ in: given, out }) => {
   const { pod, memoryCapacity } = given as { pod: Pod; memoryCapacity: number };
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
@@ -59,6 +75,9 @@ export const replay: Replay = ({ in: given, out }) => {
     respelled(out as Readonly<Record<string, unknown>>),
     actual,
     {},
-    { optionalKeys: new Set(['cpuQuota', 'cpuPeriod', 'memory']) },
+    {
+      optionalKeys: new Set(['cpuQuota', 'cpuPeriod', 'memory']),
+      ignore: (path) => left && spoiltPaths.test(path),
+    },
   );
 };

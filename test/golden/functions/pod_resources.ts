@@ -71,6 +71,7 @@ export const replay: Replay = ({ in: given, out }) => {
       'enforceCPULimits=false': podCgroupConfig(pod, false),
     },
   };
+  const left = spoilt(pod, out as Readonly<Record<string, unknown>>);
   return check(
     respelled(out as Readonly<Record<string, unknown>>),
     actual,

@@ -1,0 +1,156 @@
+import type { ObjectMeta, OwnerReference, Pod } from '../types.ts';
+import { type Faults, invalid, invalidEach, required, tooLong } from './field-error.ts';
+import { dns1123Label, dns1123Subdomain, type NameRule, qualifiedNameRule } from './name-rules.ts';
+import { descendingPath, labels, sorted } from './shared.ts';
+
+const annotationBytes = 256 * 1024;
+
+/**
+ * The metadata of a namespaced object.
+ *
+ * Follows Kubernetes `ValidateObjectMeta`.
+ */
+export function* validateMetadata(
+  field: string,
+  meta: ObjectMeta,
+  nameRule: NameRule = dns1123Subdomain,
+): Faults {
+  yield* names(field, meta, nameRule);
+  if ((meta.generation ?? 0) < 0)
+    yield invalid(`${field}.generation`, meta.generation, 'must be greater than or equal to 0');
+  yield* labels(`${field}.labels`, meta.labels);
+  yield* annotations(`${field}.annotations`, meta.annotations);
+  yield* ownerReferences(`${field}.ownerReferences`, meta.ownerReferences ?? []);
+  yield* finalizers(`${field}.finalizers`, meta.finalizers ?? []);
+}
+
+function* names(field: string, meta: ObjectMeta, nameRule: NameRule): Faults {
+  const { name = '', generateName = '', namespace = '' } = meta;
+  if (generateName !== '')
+    yield* invalidEach(`${field}.generateName`, generateName, nameRule(withoutTrailingDash(generateName)));
+  if (name === '') yield required(`${field}.name`, 'name or generateName is required');
+  else yield* invalidEach(`${field}.name`, name, nameRule(name));
+  if (namespace === '') yield required(`${field}.namespace`);
+  else yield* invalidEach(`${field}.namespace`, namespace, dns1123Label(namespace));
+}
+
+/** A generated name may be cut behind a dash: what follows is not known yet. */
+const withoutTrailingDash = (name: string): string =>
+  name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
+
+/** Annotations: keys as labels' in any case, and a bound on all together. */
+export function* annotations(field: string, map: Readonly<Record<string, string>> | undefined): Faults {
+  let total = 0;
+  for (const [key, value] of sorted(map)) {
+    yield* invalidEach(field, key, qualifiedNameRule(key.toLowerCase()));
+    total += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (total > annotationBytes) yield tooLong(field, annotationBytes);
+}
+
+function* ownerReferences(field: string, references: readonly OwnerReference[]): Faults {
+  let first: string | undefined;
+  for (const reference of references) {
+    yield* ownerReference(field, reference);
+    if (!(reference.controller ?? false)) continue;
+    const owner = `${reference.kind}/${reference.name}`;
+    if (first === undefined) first = owner;
+    else
+      yield invalid(
+        field,
+        references.map(plainOwner),
+        `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${owner}`,
+      );
+  }
+}
+
+/** An owner reference in the order of its API fields. */
+const plainOwner = (owner: OwnerReference): unknown => ({
+  apiVersion: owner.apiVersion,
+  kind: owner.kind,
+  name: owner.name,
+  uid: owner.uid,
+  ...(owner.controller !== undefined && { controller: owner.controller }),
+  ...(owner.blockOwnerDeletion !== undefined && { blockOwnerDeletion: owner.blockOwnerDeletion }),
+});
+
+function* ownerReference(field: string, reference: Partial<OwnerReference>): Faults {
+  const { apiVersion = '', kind = '', name = '', uid = '' } = reference;
+  const parts = apiVersion.split('/');
+  if (parts.length > 2 || parts.at(-1) === '')
+    yield invalid(`${field}.apiVersion`, apiVersion, 'version must not be empty');
+  for (const [key, value] of [
+    ['kind', kind],
+    ['name', name],
+    ['uid', uid],
+  ] as const)
+    if (value === '') yield invalid(`${field}.${key}`, value, 'must not be empty');
+  if (apiVersion === 'v1' && kind === 'Event')
+    yield invalid(
+      field,
+      plainOwner({ apiVersion, kind, name, uid }),
+      '/v1, Kind=Event is disallowed from being an owner',
+    );
+}
+
+const standardFinalizers: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+
+function* finalizers(field: string, list: readonly string[]): Faults {
+  for (const finalizer of list) yield* invalidEach(field, finalizer, qualifiedNameRule(finalizer));
+  if (list.includes('orphan') && list.includes('foregroundDeletion'))
+    yield invalid(field, list, 'finalizer orphan and foregroundDeletion cannot be both set');
+  for (const [i, finalizer] of list.entries())
+    if (!finalizer.includes('/') && !standardFinalizers.has(finalizer))
+      yield invalid(
+        `${field}[${i}]`,
+        finalizer,
+        'name is neither a standard finalizer name nor is it fully qualified',
+      );
+}
+
+const mirrorAnnotation = 'kubernetes.io/config.mirror';
+const deletionCost = 'controller.kubernetes.io/pod-deletion-cost';
+const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod';
+const seccompContainer = 'container.seccomp.security.alpha.kubernetes.io/';
+const appArmorContainer = 'container.apparmor.security.beta.kubernetes.io/';
+
+/** Annotations that mean something for a pod (Kubernetes `ValidatePodSpecificAnnotations`). */
+export function* validatePodAnnotations(field: string, pod: Pod): Faults {
+  const map = pod.metadata?.annotations ?? {};
+  const mirror = map[mirrorAnnotation];
+  if (mirror !== undefined && (pod.spec?.nodeName ?? '') === '')
+    yield invalid(
+      `${field}[${mirrorAnnotation}]`,
+      mirror,
+      'must set spec.nodeName if mirror pod annotation is set',
+    );
+  const cost = map[deletionCost];
+  if (cost !== undefined && !isInt32(cost))
+    yield invalid(`${field}[${deletionCost}]`, cost, 'must be a 32bit integer');
+  const podProfile = map[seccompPod];
+  if (podProfile !== undefined) yield* seccompProfile(`${field}.${seccompPod}`, podProfile);
+  for (const [key, value] of sorted(map))
+    if (key.startsWith(seccompContainer)) yield* seccompProfile(`${field}.${key}`, value);
+  for (const [key, value] of sorted(map))
+    if (key.startsWith(appArmorContainer)) yield* appArmorAnnotation(`${field}[${key}]`, key, value, pod);
+}
+
+const isInt32 = (text: string): boolean =>
+  /^(-[0-9]+|0|[1-9][0-9]*)$/.test(text) && Number(text) >= -(2 ** 31) && Number(text) < 2 ** 31;
+
+function* seccompProfile(field: string, profile: string): Faults {
+  if (['runtime/default', 'docker/default', 'unconfined'].includes(profile)) return;
+  if (profile.startsWith('localhost/')) yield* descendingPath(field, profile.slice('localhost/'.length));
+  else yield invalid(field, profile, 'must be a valid seccomp profile');
+}
+
+function* appArmorAnnotation(field: string, key: string, profile: string, pod: Pod): Faults {
+  const name = key.slice(appArmorContainer.length);
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
+  if (
+    ![...containers, ...initContainers, ...ephemeralContainers].some((container) => container.name === name)
+  )
+    yield invalid(field, name, 'container not found');
+  if (!/^(|runtime\/default|unconfined|localhost\/.*)$/s.test(profile))
+    yield invalid(field, profile, `invalid AppArmor profile name: "${profile}"`);
+}

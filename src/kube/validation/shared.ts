@@ -1,0 +1,146 @@
+import { isIP } from 'node:net';
+import { type Faults, forbidden, invalid, invalidEach, required } from './field-error.ts';
+import {
+  dns1123Label,
+  labelValueRule,
+  portNameRule,
+  portNumberFaults,
+  qualifiedNameRule,
+} from './name-rules.ts';
+
+/** Entries in the order of their keys: rules over maps report in that order. */
+export const sorted = <T>(map: Readonly<Record<string, T>> | undefined): [string, T][] =>
+  Object.entries(map ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** A DNS label; the field at fault. */
+export const label = (field: string, value: string): Faults => invalidEach(field, value, dns1123Label(value));
+
+/** A key of labels. */
+export const labelName = (field: string, value: string): Faults =>
+  invalidEach(field, value, qualifiedNameRule(value));
+
+/** A map of labels: all faults are the map's. */
+export function* labels(field: string, map: Readonly<Record<string, string>> | undefined): Faults {
+  for (const [key, value] of sorted(map)) {
+    yield* labelName(field, key);
+    yield* invalidEach(field, value, labelValueRule(value));
+  }
+}
+
+/** A path that stays below where it starts. */
+export function* descendingPath(field: string, path: string): Faults {
+  if (path.startsWith('/')) yield invalid(field, path, 'must be a relative path');
+  yield* noBacksteps(field, path);
+}
+
+/** A path without `..` parts. */
+export function* noBacksteps(field: string, path: string): Faults {
+  if (path.split('/').includes('..')) yield invalid(field, path, "must not contain '..'");
+}
+
+/** A descending path that keeps clear of the names that atomic writers use. */
+export function* nonReservedPath(field: string, path: string): Faults {
+  yield* descendingPath(field, path);
+  if (path.startsWith('..') && !path.startsWith('../'))
+    yield invalid(field, path, "must not start with '..'");
+}
+
+/** A port by number or name. */
+export const portNumOrName = (field: string, port: unknown): Faults =>
+  typeof port === 'string'
+    ? invalidEach(field, port, portNameRule(port))
+    : portNumber(field, typeof port === 'number' ? port : 0);
+
+/** A port by number. */
+export function* portNumber(field: string, port: number): Faults {
+  for (const text of portNumberFaults(port)) yield invalid(field, port, text);
+}
+
+/** A number that must not be below zero. */
+export function* nonNegative(field: string, value: number | undefined): Faults {
+  if ((value ?? 0) < 0) yield invalid(field, value, 'must be greater than or equal to 0');
+}
+
+const mostId = 2_147_483_647;
+
+/** A user or group id. */
+export function* posixId(field: string, id: number | undefined): Faults {
+  if (id !== undefined && (id < 0 || id > mostId))
+    yield invalid(field, id, `must be between 0 and ${mostId}, inclusive`);
+}
+
+/** File permission bits. */
+export function* fileMode(field: string, mode: number | undefined): Faults {
+  if (mode !== undefined && (mode < 0 || mode > 0o777))
+    yield invalid(field, mode, 'must be a number between 0 and 0777 (octal), both inclusive');
+}
+
+/** An IP address in the one spelling that all programs read alike. */
+export function* ipAddress(field: string, value: string): Faults {
+  const plain = value.replace(/(^|[.:])0+(?=[0-9]+(\.|$))/g, '$1');
+  if (isIP(value.includes('.') ? plain : value) === 0 || value.includes('%'))
+    yield invalid(field, value, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)');
+  else if (isIP(value) === 0) yield invalid(field, value, 'must not have leading 0s');
+  else if (/^::ffff:\d+\./i.test(value))
+    yield invalid(field, value, 'must not be an IPv4-mapped IPv6 address');
+}
+
+type Requirement = {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+};
+
+/** What a label selector may hold. */
+export interface Selector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly Requirement[];
+}
+
+/** A label selector. */
+export function* labelSelector(field: string, selector: Selector | undefined): Faults {
+  yield* labels(`${field}.matchLabels`, selector?.matchLabels);
+  for (const [i, requirement] of (selector?.matchExpressions ?? []).entries())
+    yield* selectorRequirement(`${field}.matchExpressions[${i}]`, requirement, setOperators);
+}
+
+type ValuesRule = (field: string, values: readonly string[]) => Faults;
+
+const someValues: ValuesRule = function* (field, values) {
+  if (values.length === 0) yield required(field, "must be specified when `operator` is 'In' or 'NotIn'");
+};
+const noValues: ValuesRule = function* (field, values) {
+  if (values.length > 0)
+    yield forbidden(field, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+};
+const oneValue: ValuesRule = function* (field, values) {
+  if (values.length !== 1)
+    yield required(field, "must be specified single value when `operator` is 'Lt' or 'Gt'");
+};
+const setOperators: Readonly<Record<string, ValuesRule>> = {
+  In: someValues,
+  NotIn: someValues,
+  Exists: noValues,
+  DoesNotExist: noValues,
+};
+
+/** The operators of node selectors: as label selectors', and comparisons. */
+export const nodeOperators: Readonly<Record<string, ValuesRule>> = {
+  ...setOperators,
+  Gt: oneValue,
+  Lt: oneValue,
+};
+
+/** One requirement of a selector; `operators` says how many values each takes. */
+export function* selectorRequirement(
+  field: string,
+  { key = '', operator = '', values = [] }: Partial<Requirement>,
+  operators: Readonly<Record<string, ValuesRule>>,
+): Faults {
+  const rule = operators[operator];
+  if (rule) yield* rule(`${field}.values`, values);
+  else yield invalid(`${field}.operator`, operator, 'not a valid selector operator');
+  yield* labelName(`${field}.key`, key);
+  for (const [i, value] of values.entries())
+    yield* invalidEach(`${field}.values[${i}]`, value, labelValueRule(value));
+}

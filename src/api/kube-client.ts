@@ -1,0 +1,148 @@
+import { readFile } from 'node:fs/promises';
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { ApiConnection, Credentials, CredentialSource } from './connection.ts';
+
+/** How long credentials of a plug-in or a file are used before it is asked again (client-go reads token files once a minute). */
+const freshMs = 60_000;
+
+/**
+ * What a kubeconfig says about its server and user. Fixed credentials are read once; exec plug-ins, OIDC and token files are
+ * asked again once a minute and whenever the server refuses what they gave. Loads `@kubernetes/client-node`.
+ *
+ * @param path the file; absent: `KUBECONFIG`, `~/.kube/config` or the cluster's own, as kubectl looks for them
+ * @throws {AgentError} `invalid_argument` when the file or the context is not there or says too little
+ */
+export async function connectionFromKubeconfig(
+  clock: Clock,
+  path?: string,
+  context?: string,
+): Promise<ApiConnection> {
+  const load = async (): Promise<KubeConfig> => loadConfig(path, context);
+  return await connectionOf(await load(), load, clock);
+}
+
+/**
+ * The connection of a pod to its own cluster: service account token (read again every minute) and authority.
+ *
+ * @throws {AgentError} `invalid_argument` outside of a cluster
+ */
+export async function inClusterConnection(clock: Clock): Promise<ApiConnection> {
+  const load = async (): Promise<KubeConfig> => {
+    const { KubeConfig } = await import('@kubernetes/client-node');
+    const config = new KubeConfig();
+    config.loadFromCluster();
+    return config;
+  };
+  const connection = await connectionOf(await load(), load, clock);
+  if (connection.server.includes('undefined'))
+    throw new AgentError('invalid_argument', 'not inside a cluster: KUBERNETES_SERVICE_HOST is not set');
+  return connection;
+}
+
+async function loadConfig(path?: string, context?: string): Promise<KubeConfig> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  try {
+    if (path === undefined) config.loadFromDefault();
+    else config.loadFromFile(path);
+  } catch (reason) {
+    const where = path ?? 'the default place';
+    throw new AgentError('invalid_argument', `kubeconfig ${where}: ${messageOf(reason)}`, { cause: reason });
+  }
+  if (context !== undefined) {
+    const names = config.getContexts().map(({ name }) => name);
+    if (!names.includes(context))
+      throw new AgentError(
+        'invalid_argument',
+        `kubeconfig ${path ?? ''} has no context ${context}; it has ${names.join(', ') || 'none'}`,
+      );
+    config.setCurrentContext(context);
+  }
+  return config;
+}
+
+async function connectionOf(
+  config: KubeConfig,
+  load: () => Promise<KubeConfig>,
+  clock: Clock,
+): Promise<ApiConnection> {
+  const cluster = config.getCurrentCluster();
+  if (!cluster)
+    throw new AgentError(
+      'invalid_argument',
+      `kubeconfig: context ${config.getCurrentContext() || '(none)'} names no cluster that is there`,
+    );
+  const ca = await material(cluster.caData, cluster.caFile);
+  const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
+  return {
+    server: cluster.server,
+    ...(ca && { ca }),
+    ...(cluster.skipTLSVerify && { skipTlsVerify: true }),
+    ...(cluster.tlsServerName !== undefined && { tlsServerName: cluster.tlsServerName }),
+    ...(namespace !== undefined && { namespace }),
+    credentials: new KubeconfigCredentials(config, load, clock),
+  };
+}
+
+async function material(data: string | undefined, file: string | undefined): Promise<Buffer | undefined> {
+  if (data !== undefined && data !== '') return Buffer.from(data, 'base64');
+  return file === undefined || file === '' ? undefined : await readFile(file);
+}
+
+/** Asks client-node for what the user's part of a kubeconfig comes to. */
+class KubeconfigCredentials implements CredentialSource {
+  readonly #load: () => Promise<KubeConfig>;
+  readonly #clock: Clock;
+  #config: KubeConfig | undefined;
+  #known: Credentials | undefined;
+  #asking: Promise<Credentials> | undefined;
+  #askedAt = 0;
+
+  constructor(config: KubeConfig, load: () => Promise<KubeConfig>, clock: Clock) {
+    this.#config = config;
+    this.#load = load;
+    this.#clock = clock;
+  }
+
+  current(): Promise<Credentials> | Credentials {
+    const fresh = this.#clock.now() - this.#askedAt < freshMs;
+    if (this.#known && fresh) return this.#known;
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  invalidate(): void {
+    this.#known = undefined;
+    this.#config = undefined;
+  }
+
+  async #ask(): Promise<Credentials> {
+    this.#config ??= await this.#load();
+    const options: { headers: Record<string, string>; cert?: string | Buffer; key?: string | Buffer } = {
+      headers: {},
+    };
+    await this.#config.applyToHTTPSOptions(options).catch(unlessPlain(this.#config));
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(options.headers)) headers[name.toLowerCase()] = value;
+    const { auth } = options as { auth?: string };
+    if (auth !== undefined) headers['authorization'] = `Basic ${Buffer.from(auth).toString('base64')}`;
+    this.#askedAt = this.#clock.now();
+    this.#known = {
+      headers,
+      ...(options.cert !== undefined && { cert: options.cert }),
+      ...(options.key !== undefined && { key: options.key }),
+    };
+    return this.#known;
+  }
+}
+
+/** client-node makes an agent that we do not use, and refuses to for `http:`; by then the headers are there. */
+const unlessPlain =
+  (config: KubeConfig) =>
+  (reason: unknown): void => {
+    if (config.getCurrentCluster()?.server.startsWith('http:') !== true) throw reason;
+  };

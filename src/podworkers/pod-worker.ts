@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { jitter, type Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import type { Pod } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 import type { PodSyncer, SyncPodOutcome } from './pod-syncer.ts';
 import { requeueDelay, requeueJitter, type RequeueOptions, type StepEnd } from './requeue.ts';
@@ -33,10 +34,7 @@ export interface PodWorkerHost {
   readonly forget: (uid: string) => void;
 }
 
-/** How a step went; a cache that failed counts as an error before any step (R112). */
-type Outcome = SyncPodOutcome;
-
-const done: Outcome = { terminal: false };
+const done: SyncPodOutcome = { terminal: false };
 
 /**
  * The actor for one pod UID. Whoever wants something sends an event; it changes the state at once and wakes the worker. The worker takes
@@ -157,7 +155,8 @@ export class PodWorker {
   /** R117, R119. */
   #planNext(end: StepEnd): void {
     const { clock, queue, random, requeue } = this.#host;
-    queue.enqueue(this.uid, jitter(random, requeueDelay(end, requeue, clock.now()), requeueJitter));
+    const delayMs = requeueDelay(end, requeue, clock.now());
+    queue.enqueue(this.uid, delayMs > 0 ? jitter(random, delayMs, requeueJitter) : 0);
     this.#send({ type: 'stepDone' });
   }
 
@@ -176,64 +175,58 @@ export class PodWorker {
     }
   }
 
-  async #attempt(step: WorkType, work: Work, signal: AbortSignal): Promise<Outcome> {
-    const { clock, observeStep } = this.#host;
-    const runtimeStatus = work.pod && (await this.#observe(work));
-    if (runtimeStatus instanceof Error) return { terminal: false, error: runtimeStatus };
-    const startedAt = clock.now();
+  async #attempt(step: WorkType, work: Work, signal: AbortSignal): Promise<SyncPodOutcome> {
+    const { cache, clock, observeStep } = this.#host;
+    let runtimeStatus: RuntimePodStatus | undefined;
+    if (work.pod) {
+      try {
+        runtimeStatus = await cache.getNewerThan(this.uid, this.#lastSyncAt); // R112
+      } catch (reason) {
+        return this.#notObserved(work.pod, reason);
+      }
+    }
+    const startedAt = observeStep && clock.now();
     try {
-      return await this.#call(step, work, runtimeStatus, signal);
+      return (await this.#call(step, work, runtimeStatus, signal)) ?? done;
     } catch (reason) {
-      return { terminal: false, error: reason instanceof Error ? reason : new Error(messageOf(reason)) };
+      return { terminal: false, error: errorOf(reason) };
     } finally {
       this.#lastSyncAt = clock.now();
-      observeStep?.(step, this.#lastSyncAt - startedAt);
+      if (startedAt !== undefined) observeStep?.(step, this.#lastSyncAt - startedAt);
     }
   }
 
-  /** R112: never act twice on one observation. A failing cache is told as an Event and counts as the step's error. */
-  async #observe({ pod }: Work & { pod: object }): Promise<RuntimePodStatus | Error> {
-    const { cache, recorder } = this.#host;
-    try {
-      return await cache.getNewerThan(this.uid, this.#lastSyncAt);
-    } catch (reason) {
-      recorder.event(pod, 'Warning', 'FailedSync', `error determining status: ${messageOf(reason)}`);
-      return reason instanceof Error ? reason : new Error(messageOf(reason));
-    }
+  /** R112: a failing cache is told as an Event and counts as the step's error. */
+  #notObserved(pod: Pod, reason: unknown): SyncPodOutcome {
+    const message = `error determining status: ${messageOf(reason)}`;
+    this.#host.recorder.event(pod, 'Warning', 'FailedSync', message);
+    return { terminal: false, error: errorOf(reason) };
   }
 
-  /** R113. */
-  async #call(
+  /** R113: the step's own promise. */
+  #call(
     step: WorkType,
     work: Work,
     runtimeStatus: RuntimePodStatus | undefined,
     signal: AbortSignal,
-  ): Promise<Outcome> {
+  ): Promise<SyncPodOutcome | undefined> | Promise<void> {
     const { syncer } = this.#host;
     if (step === 'terminating') this.#send({ type: 'terminatingStarted' });
-    if (work.runningPod) {
-      await syncer.syncTerminatingRuntimePod(work.runningPod, signal);
-      return done;
-    }
+    if (work.runningPod) return syncer.syncTerminatingRuntimePod(work.runningPod, signal);
     const { pod, mirrorPod, type: updateType, kill } = work;
     if (!runtimeStatus) throw new TypeError('a pod with configuration is not synced without an observation');
     switch (step) {
       case 'sync':
         return syncer.syncPod({ pod, runtimeStatus, updateType, mirrorPod }, signal);
-      case 'terminating':
-        await syncer.syncTerminatingPod(
-          {
-            pod,
-            runtimeStatus,
-            gracePeriodSeconds: kill?.gracePeriodSeconds,
-            statusFn: this.#state.phase === 'terminating' ? this.#state.statusFns.at(-1) : undefined,
-          },
-          signal,
-        );
-        return done;
+      case 'terminating': {
+        const statusFn = this.#state.phase === 'terminating' ? this.#state.statusFns.at(-1) : undefined;
+        const gracePeriodSeconds = kill?.gracePeriodSeconds;
+        return syncer.syncTerminatingPod({ pod, runtimeStatus, gracePeriodSeconds, statusFn }, signal);
+      }
       case 'terminated':
-        await syncer.syncTerminatedPod({ pod, runtimeStatus }, signal);
-        return done;
+        return syncer.syncTerminatedPod({ pod, runtimeStatus }, signal);
     }
   }
 }
+
+const errorOf = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(messageOf(reason)));

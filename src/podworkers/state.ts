@@ -20,6 +20,9 @@ interface Known {
 
 /** What holds once an end is wanted; nothing leads back from there. */
 interface Ending extends Known {
+  /** Who asked for the end and still waits for it. */
+  readonly notify: readonly Completion[];
+  readonly statusFns: readonly PodStatusFn[];
   readonly terminatingAt: number;
   /** Seconds; 0: nobody has asked for a grace period yet. */
   readonly gracePeriodSeconds: number;
@@ -33,19 +36,13 @@ interface Ending extends Known {
   readonly restartRequested: boolean;
 }
 
-/** What those who asked for the end still wait for. */
-interface Asked {
-  readonly notify: readonly Completion[];
-  readonly statusFns: readonly PodStatusFn[];
-}
-
 /** Its containers are started and kept. */
 export interface SyncState extends Known {
   readonly phase: 'sync';
 }
 
 /** Its containers are being stopped. */
-export interface TerminatingState extends Ending, Asked {
+export interface TerminatingState extends Ending {
   readonly phase: 'terminating';
 }
 
@@ -53,10 +50,13 @@ export interface TerminatingState extends Ending, Asked {
 export interface TerminatedState extends Ending {
   readonly phase: 'terminated';
   readonly terminatedAt: number;
+  /** Whoever waited was told. */
+  readonly notify: readonly [];
+  readonly statusFns: readonly [];
 }
 
 /** Nothing is left to do. It stays known until housekeeping forgets it, so that the UID cannot run twice (R93). */
-export interface FinishedState extends Ending, Asked {
+export interface FinishedState extends Ending {
   readonly phase: 'finished';
   readonly terminatedAt: number;
 }
@@ -90,15 +90,21 @@ export function firstStateOfEnded(fullName: string, now: number): TerminatedStat
   return {
     ...firstState(fullName, now),
     ...endingAt(now),
+    ...nobodyWaits,
     phase: 'terminated',
     startedTerminating: true,
     terminatedAt: now,
   };
 }
 
+/** Nobody waits for the end any more. */
+export const nobodyWaits: Pick<TerminatedState, 'notify' | 'statusFns'> = { notify: [], statusFns: [] };
+
 /** The beginning of an end, without its reason. */
 export function endingAt(now: number): Omit<Ending, keyof Known> {
   return {
+    notify: nobodyWaits.notify,
+    statusFns: nobodyWaits.statusFns,
     terminatingAt: now,
     gracePeriodSeconds: 0,
     deleted: false,

@@ -4,6 +4,7 @@ import type { GateAnswer } from './start-gate.ts';
 import {
   endingAt,
   type FinishedState,
+  nobodyWaits,
   type PodState,
   type SyncState,
   type TerminatedState,
@@ -98,7 +99,7 @@ function update(known: PodState, event: Extract<PodEvent, { type: 'update' }>, n
     case 'sync': {
       const reason = endReason(options, runtimeOnly);
       return reason
-        ? updateEnding({ ...terminating(seen, now), ...reason }, options, true)
+        ? updateEnding(terminating(seen, now, reason), options, true)
         : updateWithoutKill(seen, options); // R97: there is nothing to kill
     }
     case 'terminating':
@@ -118,11 +119,13 @@ function withKnownPod(state: PodState, options: UpdatePodOptions): UpdatePodOpti
   return { ...rest, pod };
 }
 
+/** What makes one end differ from another at its beginning. */
+type EndReason = Partial<
+  Pick<TerminatingState, 'deleted' | 'evicted' | 'startedTerminating' | 'gracePeriodSeconds'>
+>;
+
 /** R94: why the update ends the pod, first match wins; `undefined` when it does not. */
-function endReason(
-  { type, pod, kill }: UpdatePodOptions,
-  runtimeOnly: boolean,
-): Partial<Pick<TerminatingState, 'deleted' | 'evicted'>> | undefined {
+function endReason({ type, pod, kill }: UpdatePodOptions, runtimeOnly: boolean): EndReason | undefined {
   if (runtimeOnly || pod?.metadata?.deletionTimestamp) return { deleted: true };
   if (isTerminalPhase(pod?.status?.phase)) return {};
   if (type === 'kill') return { evicted: kill?.evict ?? false };
@@ -199,12 +202,9 @@ function takeTurn(state: PodState, gate: GateAnswer, now: number): Step {
 
 /** R108: a static pod that is to end before it could start is over at once; the consumed update is not put back. */
 function neverStarted(state: PodState, now: number): Step {
-  const asked = 'notify' in state ? state : { notify: [], statusFns: [] };
   const finished: FinishedState = {
-    ...(state.phase === 'sync' ? terminating(state, now) : state),
+    ...(state.phase === 'sync' ? terminating(state, now, {}) : state),
     phase: 'finished',
-    notify: asked.notify,
-    statusFns: asked.statusFns,
     pending: undefined,
     working: false,
     terminatedAt: now,
@@ -214,30 +214,30 @@ function neverStarted(state: PodState, now: number): Step {
 
 // ── the ends of steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function terminating(state: SyncState | TerminatingState, now: number): TerminatingState {
-  if (state.phase === 'terminating') return state;
-  return { ...state, ...endingAt(now), phase: 'terminating', notify: [], statusFns: [] };
+function terminating(state: SyncState, now: number, reason: EndReason): TerminatingState {
+  return { ...state, ...endingAt(now), ...reason, phase: 'terminating' };
 }
 
 function acknowledged(state: PodState): Step {
-  return [state.phase === 'terminating' ? { ...state, startedTerminating: true } : state, nothing];
+  if (state.phase !== 'terminating' || state.startedTerminating) return [state, nothing];
+  return [{ ...state, startedTerminating: true }, nothing];
 }
 
 function ended(state: PodState, now: number): Step {
-  if (state.phase !== 'sync' && state.phase !== 'terminating') return [state, nothing];
-  return replay({ ...terminating(state, now), startedTerminating: true });
+  if (state.phase === 'sync') return replay(terminating(state, now, { startedTerminating: true }));
+  return state.phase === 'terminating' ? replay({ ...state, startedTerminating: true }) : [state, nothing];
 }
 
-function stopped(terminating: PodState, now: number): Step {
-  if (terminating.phase !== 'terminating') return [terminating, nothing];
-  const { notify, statusFns: _, ...state } = terminating;
-  const [next, effects] = replay({ ...state, phase: 'terminated', terminatedAt: now });
+function stopped(state: PodState, now: number): Step {
+  if (state.phase !== 'terminating') return [state, nothing];
+  const { notify } = state;
+  const [next, effects] = replay({ ...state, ...nobodyWaits, phase: 'terminated', terminatedAt: now });
   return [next, notify.length > 0 ? [{ type: 'settle', completions: notify }, ...effects] : effects];
 }
 
 function cleanedUp(state: PodState): Step {
   if (state.phase !== 'terminated') return [state, nothing];
-  return [{ ...state, phase: 'finished', working: false, notify: [], statusFns: [] }, [retire]];
+  return [{ ...state, phase: 'finished', working: false }, [retire]];
 }
 
 /** R116: the last update runs again unless a newer one waits, so that a transition needs no word from outside. */
@@ -257,7 +257,7 @@ function swept(state: PodState, orphan: boolean, now: number): Step {
   const gracePeriodSeconds = pod
     ? effectiveGracePeriod({ current: 0, pod, override: undefined }).gracePeriodSeconds
     : minimumGracePeriodSeconds; // R105
-  return replay({ ...terminating(state, now), deleted: true, gracePeriodSeconds });
+  return replay(terminating(state, now, { deleted: true, gracePeriodSeconds }));
 }
 
 function forget(state: PodState): Step {

@@ -48,7 +48,7 @@ const sameKeys = (a: object, b: object): boolean =>
   JSON.stringify(Object.keys(a).sort()) === JSON.stringify(Object.keys(b).sort());
 
 const record = <V>(entries: Iterable<readonly [string | null, V]>): Readonly<Record<string, V>> =>
-  Object.fromEntries([...entries].map(([key, value]) => [key ?? '', value] as const)) as Record<string, V>;
+  Object.fromEntries([...entries].map(([key, value]) => [key ?? '', value] as const));
 
 function queries(manager: PodManager, objects: ReadonlyMap<string, Pod>) {
   const { pods, mirrors, orphanedMirrorFullNames } = manager.getPodsAndMirrorPods();

@@ -44,14 +44,14 @@ export const replay: Replay = (line) => {
   }
 };
 
-const present = <T>(value: unknown): T | undefined => (value ?? undefined) as T | undefined;
+const optional = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
 function gracePeriod(input: Input): object {
-  const deletion = present<number>(input['deletionGracePeriodSeconds']);
-  const spec = present<number>(input['terminationGracePeriodSeconds']);
+  const deletion = optional(input['deletionGracePeriodSeconds']);
+  const spec = optional(input['terminationGracePeriodSeconds']);
   const { gracePeriodSeconds, shortened } = effectiveGracePeriod({
     current: (input['currentGracePeriod'] as number | undefined) ?? 0,
-    override: input['hasKillOptions'] ? present<number>(input['override']) : undefined,
+    override: input['hasKillOptions'] ? optional(input['override']) : undefined,
     pod: {
       metadata: { ...(deletion !== undefined && { deletionGracePeriodSeconds: deletion }) },
       spec: { containers: [], ...(spec !== undefined && { terminationGracePeriodSeconds: spec }) },
@@ -166,7 +166,7 @@ const phaseOf = (words: StateWords): PodState['phase'] =>
         : 'sync';
 
 function allowPodStart(input: Input): object {
-  const gate = gateOf(input as Tables);
+  const gate = gateOf(input);
   const statuses = (input['statuses'] ?? {}) as Record<string, StateWords>;
   const pod = input['pod'] as Pod;
   const answer = gate.ask(pod, (uid) => {
@@ -208,7 +208,7 @@ function step(fn: string, input: StepInput, out: object): Mismatch | undefined {
   const run = effects.find((effect) => effect.type === 'run');
   const took = event.type === 'turn' && state.pending !== undefined;
   const hasToken =
-    (event.type !== 'turn' && input.status?.token) || effects.some(({ type }) => type === 'wake');
+    (event.type !== 'turn' && input.status?.token === true) || effects.some(({ type }) => type === 'wake');
   const { update: _, ...compared } = out as { update?: object };
   const words = next && {
     ...stateInWords(next, fns),
@@ -284,7 +284,7 @@ async function killPod(input: Input, out: unknown): Promise<Mismatch | undefined
   const fns = new StatusFns();
   const events: object[] = [];
   const uid = 'u0';
-  const spec = present<number>(input['terminationGracePeriodSeconds']);
+  const spec = optional(input['terminationGracePeriodSeconds']);
   const pod: Pod = {
     metadata: { uid, name: 'foo', namespace: 'ns', labels: { v: 'runtime' } },
     spec: { containers: [], ...(spec !== undefined && { terminationGracePeriodSeconds: spec }) },
@@ -308,7 +308,7 @@ async function killPod(input: Input, out: unknown): Promise<Mismatch | undefined
       syncTerminatedPod: async () => undefined,
     },
   });
-  const override = present<number>(input['override']);
+  const override = optional(input['override']);
   const killed = killPodNow(
     {
       clock,

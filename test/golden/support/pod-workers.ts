@@ -1,6 +1,6 @@
 import type { Pod } from '../../../src/kube/types.ts';
 import type { PodWorkers } from '../../../src/podworkers/pod-workers.ts';
-import { type PodState, workTypeOf } from '../../../src/podworkers/state.ts';
+import { nobodyWaits, type PodState, workTypeOf } from '../../../src/podworkers/state.ts';
 import type { ActiveWork, Kill, PodStatusFn, UpdateType, Work } from '../../../src/podworkers/updates.ts';
 
 /** Status functions by the name that the recordings know them by: only their identity matters. */
@@ -47,7 +47,6 @@ export function workInWords(work: Work | undefined, fns: StatusFns): object | un
 /** A state in the words of the recordings, without what belongs to the worker. */
 export function stateInWords(state: PodState, fns: StatusFns): object {
   const ending = state.phase === 'sync' ? undefined : state;
-  const asked = 'notify' in state ? state : undefined;
   return {
     fullname: state.fullName,
     workType: workTypeOf(state),
@@ -66,8 +65,8 @@ export function stateInWords(state: PodState, fns: StatusFns): object {
     restartRequested: ending?.restartRequested,
     terminatedAt: seconds('terminatedAt' in state ? state.terminatedAt : undefined),
     finished: state.phase === 'finished',
-    notifyPostTerminating: asked?.notify.length,
-    statusPostTerminating: asked?.statusFns.map((fn) => fns.nameOf(fn)),
+    notifyPostTerminating: ending?.notify.length,
+    statusPostTerminating: ending?.statusFns.map((fn) => fns.nameOf(fn)),
   };
 }
 
@@ -165,7 +164,7 @@ export function stateFromWords(words: StateWords, pod: Pod, fns: StatusFns): Pod
   if (terminatedAt === undefined)
     return words.finished ? undefined : { ...ending, ...asked, phase: 'terminating' };
   if (words.finished) return { ...ending, ...asked, phase: 'finished', terminatedAt };
-  return isAsked ? undefined : { ...ending, phase: 'terminated', terminatedAt };
+  return isAsked ? undefined : { ...ending, ...nobodyWaits, phase: 'terminated', terminatedAt };
 }
 
 function workFromWords(words: WorkWords | undefined, pod: Pod): Work | undefined {

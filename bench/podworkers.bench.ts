@@ -1,0 +1,144 @@
+/**
+ * Guards the hot path of a node full of pods: what one pod costs from create to forgotten, with a syncer that does nothing, and what an
+ * idle pod keeps in memory. Run with `node --expose-gc bench/podworkers.bench.ts`.
+ */
+import type { Pod } from '../src/kube/types.ts';
+import { DueQueue } from '../src/podworkers/due-queue.ts';
+import { PodWorkers } from '../src/podworkers/pod-workers.ts';
+import { systemRandom } from '../src/base/random.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { emptyStatus } from '../src/pleg/pod-cache.ts';
+
+/** Costs for one number of pods. */
+export interface PodWorkersCost {
+  readonly pods: number;
+  readonly createSyncUs: number;
+  readonly killUs: number;
+  readonly forgetUs: number;
+  readonly wholeLifeUs: number;
+  /** Retained per idle pod beyond the pod object; absent without `--expose-gc`. */
+  readonly bytesPerIdlePod: number | undefined;
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function podOf(i: number): Pod {
+  return {
+    metadata: {
+      uid: `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`,
+      name: `pod-${i}`,
+      namespace: 'default',
+    },
+    spec: { containers: [{ name: 'c', image: 'i' }], terminationGracePeriodSeconds: 30 },
+    status: { phase: 'Running' },
+  };
+}
+
+function newWorkers(): PodWorkers {
+  const done = Promise.resolve();
+  const synced = Promise.resolve({ terminal: false });
+  const observed = Promise.resolve(emptyStatus('any'));
+  return new PodWorkers({
+    clock: systemClock,
+    random: systemRandom,
+    recorder: { event: () => undefined },
+    queue: new DueQueue(systemClock),
+    cache: { get: emptyStatus, getNewerThan: () => observed },
+    syncer: {
+      syncPod: () => synced,
+      syncTerminatingPod: () => done,
+      syncTerminatingRuntimePod: () => done,
+      syncTerminatedPod: () => done,
+    },
+  });
+}
+
+async function timed(act: () => void): Promise<number> {
+  const startedAt = process.hrtime.bigint();
+  act();
+  await settle();
+  return Number(process.hrtime.bigint() - startedAt) / 1000;
+}
+
+function heapUsed(): number | undefined {
+  const { gc } = globalThis as { gc?: () => void };
+  if (!gc) return undefined;
+  gc();
+  gc();
+  return process.memoryUsage().heapUsed;
+}
+
+/** One pass with `count` pods. */
+export async function measure(count: number): Promise<PodWorkersCost> {
+  const pods = Array.from({ length: count }, (_, i) => podOf(i));
+  const workers = newWorkers();
+  await settle();
+  const before = heapUsed();
+  const create = await timed(() => {
+    for (const pod of pods) workers.updatePod({ type: 'create', pod, startTime: 1 });
+  });
+  const after = heapUsed();
+  const kill = await timed(() => {
+    for (const pod of pods) workers.updatePod({ type: 'kill', pod });
+  });
+  const unfinished = pods.filter((pod) => !workers.shouldPodBeFinished(pod.metadata?.uid ?? '')).length;
+  if (unfinished > 0) throw new Error(`${unfinished} of ${count} pods did not finish`);
+  const forget = await timed(() => {
+    workers.syncKnownPods([]);
+  });
+  if (workers.size > 0) throw new Error(`${workers.size} of ${count} pods were not forgotten`);
+  return {
+    pods: count,
+    createSyncUs: create / count,
+    killUs: kill / count,
+    forgetUs: forget / count,
+    wholeLifeUs: (create + kill + forget) / count,
+    bytesPerIdlePod: before === undefined || after === undefined ? undefined : (after - before) / count,
+  };
+}
+
+/** The median of several passes, by member. */
+async function medianOf(count: number, passes: number): Promise<PodWorkersCost> {
+  const costs: PodWorkersCost[] = [];
+  for (let pass = 0; pass < passes; pass++) costs.push(await measure(count));
+  const median = (key: keyof PodWorkersCost): number =>
+    costs.map((cost) => cost[key] ?? Number.NaN).toSorted((a, b) => a - b)[Math.floor(passes / 2)] ??
+    Number.NaN;
+  const bytes = median('bytesPerIdlePod');
+  return {
+    pods: count,
+    createSyncUs: median('createSyncUs'),
+    killUs: median('killUs'),
+    forgetUs: median('forgetUs'),
+    wholeLifeUs: median('wholeLifeUs'),
+    bytesPerIdlePod: Number.isNaN(bytes) ? undefined : bytes,
+  };
+}
+
+/** From 1,000 to 100,000 pods, after a warm-up; each row the median of its passes. */
+export async function run(): Promise<readonly PodWorkersCost[]> {
+  for (let pass = 0; pass < 5; pass++) await measure(2000);
+  const rows: PodWorkersCost[] = [];
+  for (const [count, passes] of [
+    [1000, 15],
+    [10_000, 7],
+    [100_000, 3],
+  ] as const)
+    rows.push(await medianOf(count, passes));
+  return rows;
+}
+
+if (import.meta.main) {
+  const rounded = (value: number | undefined): number | string =>
+    value === undefined ? '-' : Number(value.toFixed(2));
+  console.table(
+    (await run()).map((row) => ({
+      pods: row.pods,
+      'create + sync, µs': rounded(row.createSyncUs),
+      'kill to terminated, µs': rounded(row.killUs),
+      'forget, µs': rounded(row.forgetUs),
+      'whole life, µs': rounded(row.wholeLifeUs),
+      'bytes per idle pod': rounded(row.bytesPerIdlePod),
+    })),
+  );
+}

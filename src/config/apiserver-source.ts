@@ -1,0 +1,43 @@
+import { concatWith, defer, filter, ignoreElements, Observable, take } from 'rxjs';
+import type { Clock } from '../base/clock.ts';
+import type { Pod } from '../kube/types.ts';
+import type { SourceSnapshot } from './pod-update.ts';
+import { every } from './timing.ts';
+
+/** The pods of this node as a watch keeps them: field selector `spec.nodeName=<node>`, all namespaces, by namespace and name (R17, R18). */
+export interface PodStore {
+  /**
+   * Calls `listener` with the whole store once the first list is complete and after every event since. Begins to watch with the first
+   * listener; the returned function ends it.
+   */
+  onChange(listener: (pods: readonly Pod[]) => void): () => void;
+}
+
+export interface ApiServerSourceDeps {
+  readonly clock: Pick<Clock, 'timer'>;
+  readonly pods: PodStore;
+  /** Whether the informer of this Node has synced: admission needs it. True where there is no such informer. */
+  readonly nodeHasSynced: () => boolean;
+}
+
+/** Time between two looks at the node informer, ms. */
+const nodePollMs = 1_000;
+
+/** The pods that the API server gives to this node, from when the Node is known (R17); the whole store after each event (R18). */
+export function apiServerSource({
+  clock,
+  pods,
+  nodeHasSynced,
+}: ApiServerSourceDeps): Observable<SourceSnapshot> {
+  const nodeSynced = defer(() => every(clock, nodePollMs)).pipe(
+    filter(nodeHasSynced),
+    take(1),
+    ignoreElements(),
+  );
+  const snapshots = new Observable<SourceSnapshot>((listener) =>
+    pods.onChange((whole) => {
+      listener.next({ source: 'api', pods: whole });
+    }),
+  );
+  return nodeSynced.pipe(concatWith(snapshots));
+}

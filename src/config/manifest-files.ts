@@ -1,0 +1,234 @@
+import { keyOf } from '../kube/names.ts';
+import type { Pod } from '../kube/types.ts';
+import { decodeSinglePod, type ManifestFault, type ManifestOrigin } from './static-pod.ts';
+
+/** What a path is. */
+export type PathKind = 'file' | 'directory' | 'other';
+
+/** The part of the file system that manifests are read through. Failures carry Node's `code` (`ENOENT`, `EACCES`…). */
+export interface ManifestFileSystem {
+  kindOf(path: string): Promise<PathKind>;
+  /** Names in a directory, in any order. */
+  namesIn(path: string): Promise<readonly string[]>;
+  /** The whole text; rejects with code `EFBIG` beyond `maxBytes`. */
+  readText(path: string, maxBytes: number): Promise<string>;
+}
+
+/** A manifest that gives no pod, or none that counts. */
+export interface ManifestProblem extends ManifestFault {
+  readonly path: string;
+}
+
+export interface ManifestFilesDeps {
+  readonly fs: ManifestFileSystem;
+  readonly onError: (problem: ManifestProblem) => void;
+}
+
+export interface ManifestFilesOptions extends Pick<ManifestOrigin, 'nodeName' | 'validate'> {
+  /** A directory of manifests, or one manifest. */
+  readonly path: string;
+  /**
+   * A manifest that cannot be read or is wrong leaves its pod as it was. Without this, the pod vanishes at the next listing and is
+   * killed, as the kubelet does it (R21).
+   */
+  readonly keepLastGood?: boolean;
+}
+
+/** What happened to a file of the directory, as inotify names it. */
+export type FileEvent = 'CREATE' | 'WRITE' | 'CHMOD' | 'REMOVE' | 'RENAME';
+
+/** The outcome of a listing or of an event: the whole set of pods when it is to be told, and the fault when there was one. */
+export interface FilesOutcome {
+  readonly pods?: readonly Pod[];
+  readonly fault?: ManifestFault;
+}
+
+/** The largest manifest that is read: 10 MiB. */
+export const maxManifestBytes = 10 * 1024 * 1024;
+
+/**
+ * The pods of a manifest directory or file as last known, by namespace and name. A listing replaces all, an event changes one.
+ * Follows kubelet `sourceFile` (R19 to R21), with its corners: an empty listing tells of no pods, yet does not forget those that it
+ * knew, so they are told again at the next event; a pod that changes its name inside its file leaves the old one until the next listing.
+ */
+export class ManifestFiles {
+  readonly #deps: ManifestFilesDeps;
+  readonly #options: ManifestFilesOptions;
+  #store = new Map<string, Pod>();
+  /** The key of the pod that each file last held. */
+  readonly #keys = new Map<string, string>();
+  /** The last sound pod of each file. */
+  readonly #lastGood = new Map<string, Pod>();
+
+  constructor(deps: ManifestFilesDeps, options: ManifestFilesOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Reads all. A path that does not exist is no pods, and a fault (R20). */
+  async list(): Promise<FilesOutcome> {
+    const { path } = this.#options;
+    const kind = await this.#deps.fs
+      .kindOf(path)
+      .catch((reason: unknown) => systemFault('stat', path, reason));
+    if (typeof kind !== 'string') return this.#unlisted(path, kind);
+    if (kind === 'directory') return this.#listDirectory(path);
+    if (kind === 'other') return this.#failed(path, { message: 'path is not a directory or file' });
+    const read = await this.#readFile(path);
+    if ('pod' in read) return { pods: this.#replace([read.pod]) };
+    const fault = this.#failed(path, read.fault);
+    const kept = this.#kept(path);
+    return kept ? { ...fault, pods: this.#replace([kept]) } : fault;
+  }
+
+  /** Takes note of a change of one file. Names that begin with a dot do not count. */
+  async handle(events: readonly FileEvent[], file: string): Promise<FilesOutcome> {
+    const path = this.#pathOf(file);
+    if (nameIn(path).startsWith('.')) return {};
+    if (events.some((event) => event === 'CREATE' || event === 'WRITE' || event === 'CHMOD')) {
+      const read = await this.#readFile(path);
+      if ('pod' in read) {
+        this.#store.set(keyOf(read.pod), read.pod);
+        return { pods: [...this.#store.values()] };
+      }
+      const message = `can't process config file ${JSON.stringify(path)}: ${read.fault.message}`;
+      return this.#failed(path, { ...read.fault, message });
+    }
+    return this.#removed(path);
+  }
+
+  #removed(path: string): FilesOutcome {
+    const key = this.#keys.get(path);
+    if (key === undefined) return {};
+    if (!this.#store.delete(key))
+      return this.#failed(path, { message: `the pod with key ${key} doesn't exist in cache` });
+    this.#keys.delete(path);
+    return { pods: [...this.#store.values()] };
+  }
+
+  #pathOf(file: string): string {
+    return file.startsWith('/') ? file : `${this.#options.path}/${file}`;
+  }
+
+  #unlisted(path: string, fault: SystemFault): FilesOutcome {
+    if (fault.code !== 'ENOENT') return this.#failed(path, fault);
+    const advice = 'create the directory, or set staticPodPath to where the manifests are';
+    return { ...this.#failed(path, { message: 'path does not exist, ignoring', advice }), pods: [] };
+  }
+
+  async #listDirectory(path: string): Promise<FilesOutcome> {
+    const names = await this.#deps.fs
+      .namesIn(path)
+      .catch((reason: unknown) => systemFault('open', path, reason));
+    if ('message' in names) return this.#failed(path, names);
+    const pods: Pod[] = [];
+    for (const name of [...names].filter((one) => !one.startsWith('.')).sort()) {
+      const pod = await this.#podIn(`${path}/${name}`);
+      if (pod) pods.push(pod);
+    }
+    // an empty listing tells that there is nothing, so that the source counts as seen
+    return { pods: pods.length === 0 ? [] : this.#replace(pods) };
+  }
+
+  /** The pod of one entry of the directory; its faults are reported and the others go on. */
+  async #podIn(path: string): Promise<Pod | undefined> {
+    const kind = await this.#deps.fs
+      .kindOf(path)
+      .catch((reason: unknown) => systemFault('stat', path, reason));
+    if (kind === 'directory') return undefined;
+    const read =
+      typeof kind !== 'string'
+        ? { fault: kind }
+        : kind === 'other'
+          ? { fault: { message: 'the entry is neither a file nor a directory' } }
+          : await this.#readFile(path);
+    if ('pod' in read) return read.pod;
+    // a file that vanished between the two looks is no fault
+    if ('code' in read.fault && read.fault.code === 'ENOENT') return undefined;
+    this.#failed(path, read.fault);
+    return this.#kept(path);
+  }
+
+  #kept(path: string): Pod | undefined {
+    return this.#options.keepLastGood ? this.#lastGood.get(path) : undefined;
+  }
+
+  /** R22: of two manifests with one name the last file wins, and both are named. */
+  #replace(pods: readonly Pod[]): readonly Pod[] {
+    const next = new Map<string, Pod>();
+    for (const pod of pods) {
+      const key = keyOf(pod);
+      if (next.has(key)) this.#reportTwins(key);
+      next.set(key, pod);
+    }
+    this.#store = next;
+    return [...next.values()];
+  }
+
+  #reportTwins(key: string): void {
+    const files = [...this.#keys].filter(([, known]) => known === key).map(([file]) => file);
+    const path = files.at(-1) ?? this.#options.path;
+    this.#deps.onError({
+      path,
+      message: `the pod ${key} is defined more than once, in ${files.join(' and ')}: the last one counts`,
+      advice: 'give each manifest its own metadata.name',
+    });
+  }
+
+  #failed(path: string, fault: ManifestFault): FilesOutcome {
+    this.#deps.onError({ ...fault, path });
+    return { fault };
+  }
+
+  async #readFile(
+    path: string,
+  ): Promise<{ readonly pod: Pod } | { readonly fault: ManifestFault | SystemFault }> {
+    const text = await this.#deps.fs
+      .readText(path, maxManifestBytes)
+      .catch((reason: unknown) => systemFault('open', path, reason));
+    if (typeof text !== 'string') return { fault: text };
+    const { nodeName, validate } = this.#options;
+    const decoded = decodeSinglePod(text, { source: path, isFile: true, nodeName, validate });
+    if ('fault' in decoded) {
+      const { message } = decoded.fault;
+      if (decoded.parsed) return { fault: decoded.fault };
+      const whole = `${path}: couldn't parse as pod(${message}), please check config file`;
+      return { fault: { ...decoded.fault, message: whole } };
+    }
+    const [pod] = decoded.pods;
+    if (!pod) return { fault: { message: `${path}: couldn't parse as pod` } };
+    this.#keys.set(path, keyOf(pod));
+    this.#lastGood.set(path, pod);
+    return { pod };
+  }
+}
+
+const nameIn = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** A refusal of the operating system. */
+interface SystemFault extends ManifestFault {
+  readonly code: string;
+}
+
+/** What each refusal means, in the words of the system, and what to do about it. */
+const refusals: Readonly<Record<string, readonly [message: string, advice: string]>> = {
+  ENOENT: ['no such file or directory', 'the file is gone'],
+  EACCES: ['permission denied', 'let the agent read it'],
+  EPERM: ['operation not permitted', 'let the agent read it'],
+  EISDIR: ['is a directory', 'directories inside the manifest directory are not read'],
+  ENOTDIR: ['not a directory', 'a part of the path is a file'],
+  ELOOP: ['too many levels of symbolic links', 'the link leads back to itself'],
+  EFBIG: ['the read limit is reached', `a manifest is at most ${maxManifestBytes / 1024 / 1024} MiB`],
+};
+
+function systemFault(verb: 'open' | 'stat', path: string, reason: unknown): SystemFault {
+  const { code = 'UNKNOWN', message = String(reason) } = (reason ?? {}) as {
+    code?: string;
+    message?: string;
+  };
+  const [words = message, advice] = refusals[code] ?? [];
+  if (code === 'EFBIG') return { code, message: words, ...(advice !== undefined && { advice }) };
+  // a directory opens; it is reading it that fails
+  const did = code === 'EISDIR' ? 'read' : verb;
+  return { code, message: `${did} ${path}: ${words}`, ...(advice !== undefined && { advice }) };
+}

@@ -1,0 +1,87 @@
+import { STATUS_CODES } from 'node:http';
+import { messageOf } from '../base/errors.ts';
+import type { Pod } from '../kube/types.ts';
+import {
+  type DecodedManifest,
+  decodePodList,
+  decodeSinglePod,
+  type ManifestFault,
+  type ManifestOrigin,
+} from './static-pod.ts';
+
+/** Answer of the server that holds the manifest. */
+export interface ManifestAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Fetches a URL; rejects when there is no answer in time, or one of more than `maxBytes`. */
+export type FetchManifest = (
+  url: string,
+  options: { readonly headers: Readonly<Record<string, readonly string[]>>; readonly maxBytes: number },
+) => Promise<ManifestAnswer>;
+
+export interface ManifestUrlOptions extends Pick<ManifestOrigin, 'nodeName' | 'validate'> {
+  readonly url: string;
+  /** kubelet `staticPodURLHeader` */
+  readonly headers?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What a request gave: the whole set of pods when it is to be told, and the fault when there was one. */
+export interface UrlOutcome {
+  readonly pods?: readonly Pod[];
+  readonly fault?: ManifestFault;
+}
+
+const maxManifestBytes = 10 * 1024 * 1024;
+
+/**
+ * The pods behind a URL (R24). Follows kubelet `sourceURL`: the same bytes as last time are nothing new, also when they were wrong, and also
+ * after an empty answer, which tells of no pods.
+ */
+export class ManifestUrl {
+  readonly #fetch: FetchManifest;
+  readonly #options: ManifestUrlOptions;
+  #last: string | undefined;
+
+  constructor(fetch: FetchManifest, options: ManifestUrlOptions) {
+    this.#fetch = fetch;
+    this.#options = options;
+  }
+
+  /** One request. */
+  async poll(): Promise<UrlOutcome> {
+    const { url, headers = {} } = this.#options;
+    try {
+      return this.#take(await this.#fetch(url, { headers, maxBytes: maxManifestBytes }));
+    } catch (reason) {
+      return {
+        fault: { message: `Get ${JSON.stringify(url)}: ${messageOf(reason)}`, advice: 'is the server up?' },
+      };
+    }
+  }
+
+  #take({ status, body }: ManifestAnswer): UrlOutcome {
+    const { url } = this.#options;
+    if (status !== 200) return { fault: { message: `${url}: ${status} ${STATUS_CODES[status] ?? ''}` } };
+    if (body === '') return { pods: [], fault: { message: `zero-length data received from ${url}` } };
+    if (body === this.#last) return {};
+    this.#last = body;
+    return this.#decode(body);
+  }
+
+  #decode(body: string): UrlOutcome {
+    const { url, nodeName, validate } = this.#options;
+    const origin: ManifestOrigin = { source: url, isFile: false, nodeName, validate };
+    const single = decodeSinglePod(body, origin);
+    if (single.parsed) return outcomeOf(single);
+    const list = decodePodList(body, origin);
+    if (list.parsed) return outcomeOf(list);
+    const [one, many] = [single, list].map((tried) => ('fault' in tried ? tried.fault.message : ''));
+    const message = `${url}: received '${body}', but couldn't parse as single (${one ?? ''}) or multiple pods (${many ?? ''})`;
+    return { fault: { ...('fault' in single && single.fault), message } };
+  }
+}
+
+const outcomeOf = (decoded: DecodedManifest): UrlOutcome =>
+  'fault' in decoded ? { fault: decoded.fault } : { pods: decoded.pods };

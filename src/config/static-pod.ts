@@ -1,0 +1,173 @@
+import { type Position, parseDocument } from '../kube/document.ts';
+import { goJson, typeMetaOf } from '../kube/go-types.ts';
+import { configHashAnnotation, nameOf } from '../kube/names.ts';
+import { decodeStruct } from '../kube/pod-decoder.ts';
+import type { Pod, Toleration } from '../kube/types.ts';
+import { defaultPod } from '../kube/validation/defaults.ts';
+import { apiReferenceOf } from './api-references.ts';
+import { fnv128a } from './fnv128.ts';
+
+/** Where a manifest came from. */
+export interface ManifestOrigin {
+  /** Path of the file, or URL. */
+  readonly source: string;
+  readonly isFile: boolean;
+  readonly nodeName: string;
+  /** The rules of the API for a pod, as texts in order; none when it is valid. */
+  readonly validate: (pod: Pod) => readonly string[];
+}
+
+/** Why a manifest gives no pod. */
+export interface ManifestFault extends Partial<Position> {
+  /** In the kubelet's words. */
+  readonly message: string;
+  /** What would be right. */
+  readonly advice?: string;
+}
+
+/**
+ * What a manifest gives. `parsed` says that the text was recognised as the kind in question, whatever came after; the caller may try
+ * another kind when it was not.
+ */
+export type DecodedManifest =
+  | { readonly parsed: true; readonly pods: readonly Pod[] }
+  | { readonly parsed: boolean; readonly fault: ManifestFault };
+
+/** Kinds of core/v1 that are no pods. The kubelet knows them, and rejects them in other words than a kind that it does not know. */
+const otherKinds: ReadonlySet<string> = new Set(
+  (
+    'Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod ' +
+    'PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount'
+  )
+    .split(' ')
+    .flatMap((kind) => [kind, `${kind}List`])
+    .concat('List', 'PodStatusResult', 'RangeAllocation', 'SerializedReference', 'Status', 'WatchEvent'),
+);
+
+/** Reads one static pod (R22, R23): YAML or JSON, decoded, defaulted and validated. Follows kubelet `tryDecodeSinglePod`. */
+export function decodeSinglePod(text: string, origin: ManifestOrigin): DecodedManifest {
+  const read = readObject(text, 'Pod');
+  if ('fault' in read) return { parsed: false, fault: read.fault };
+  return finishPods([read.value as Pod], origin);
+}
+
+/** Reads a list of static pods; one bad pod spoils the list. Follows kubelet `tryDecodePodList`. */
+export function decodePodList(text: string, origin: ManifestOrigin): DecodedManifest {
+  const read = readObject(text, 'PodList');
+  if ('fault' in read) return { parsed: false, fault: read.fault };
+  return finishPods((read.value as { items?: readonly Pod[] }).items ?? [], origin);
+}
+
+function readObject(
+  text: string,
+  wanted: 'Pod' | 'PodList',
+): { readonly value: unknown } | { readonly fault: ManifestFault } {
+  if (text.includes('\0'))
+    return {
+      fault: {
+        message: 'yaml: control characters are not allowed',
+        advice: 'the file is binary; a manifest is text',
+      },
+    };
+  const document = parseDocument(text);
+  if (!document.ok) return { fault: document.fault };
+  const { value, body, locate } = document.document;
+  const meta = typeMetaOf(value, body);
+  if (typeof meta === 'string')
+    return { fault: { message: meta, advice: `begin the manifest with apiVersion: v1 and kind: ${wanted}` } };
+  if (meta.apiVersion !== 'v1' || (meta.kind !== wanted && !otherKinds.has(meta.kind)))
+    return {
+      fault: {
+        ...locate(['kind']),
+        message: `no kind ${JSON.stringify(meta.kind)} is registered for version ${JSON.stringify(meta.apiVersion)}`,
+        advice: `a manifest holds apiVersion: v1 and kind: ${wanted}`,
+      },
+    };
+  if (meta.kind !== wanted)
+    return {
+      fault: {
+        ...locate(['kind']),
+        message: `invalid pod: the manifest is a v1 ${meta.kind}`,
+        advice: `a manifest holds kind: ${wanted}`,
+      },
+    };
+  const decoded = decodeStruct(value, wanted, /^\s*\{/.test(text));
+  if (decoded.ok) return { value: decoded.value };
+  return { fault: { ...locate(decoded.fault.path), message: decoded.fault.message } };
+}
+
+function finishPods(decoded: readonly Pod[], origin: ManifestOrigin): DecodedManifest {
+  const pods: Pod[] = [];
+  for (const pod of decoded) {
+    const finished = finishPod(pod, origin);
+    if (typeof finished === 'string') return { parsed: true, fault: { message: finished } };
+    pods.push(finished);
+  }
+  return { parsed: true, pods };
+}
+
+/** A decoded pod with all that makes it a static pod of this node, or why it cannot be one. */
+function finishPod(decoded: Pod, origin: ManifestOrigin): Pod | string {
+  if (nameOf(decoded) === '') return 'invalid pod: name is needed for the pod';
+  const pod = asStaticPod(defaultPod(converted(decoded)), origin);
+  const reference = apiReferenceOf(pod);
+  const faults = origin.validate(pod);
+  if (faults.length > 0) return `invalid pod: [${faults.join(' ')}]`;
+  if (reference !== undefined) return `static pods may not reference ${reference}`;
+  return pod;
+}
+
+/** What reading into Kubernetes' internal form changes: no type on the object, the plural of the IP, no negative grace period. */
+function converted({ apiVersion: _version, kind: _kind, ...pod }: Pod): Pod {
+  const { spec, status } = pod;
+  const grace = spec?.terminationGracePeriodSeconds;
+  const ips = status?.podIPs ?? (status?.podIP ? [{ ip: status.podIP }] : []);
+  return {
+    ...pod,
+    ...(spec && {
+      spec: { ...spec, ...(grace !== undefined && grace < 0 && { terminationGracePeriodSeconds: 1 }) },
+    }),
+    ...(ips[0] && { status: { ...status, podIPs: ips, podIP: ips[0].ip } }),
+  };
+}
+
+/** R22: identity, place and status of a static pod. Follows kubelet `applyDefaults`. */
+function asStaticPod(pod: Pod, { source, isFile, nodeName }: ManifestOrigin): Pod {
+  const { metadata, spec } = pod;
+  const uid = metadata?.uid ? metadata.uid : manifestHash(pod, { source, isFile, nodeName });
+  return {
+    ...pod,
+    metadata: {
+      ...metadata,
+      uid,
+      name: staticPodName(nameOf(pod), nodeName),
+      namespace: metadata?.namespace ? metadata.namespace : 'default',
+      annotations: { ...metadata?.annotations, [configHashAnnotation]: uid },
+    },
+    spec: {
+      ...spec,
+      containers: spec?.containers ?? [],
+      nodeName,
+      ...(isFile && { tolerations: withToleration(spec?.tolerations ?? []) }),
+    },
+    status: { ...pod.status, phase: 'Pending' },
+  };
+}
+
+/** The name of a static pod on a node. Kubelet `generatePodName`. */
+export const staticPodName = (name: string, nodeName: string): string => `${name}-${nodeName.toLowerCase()}`;
+
+/** The identity of a manifest: another text, file, URL or (for files) node makes another pod. */
+function manifestHash(pod: Pod, origin: Pick<ManifestOrigin, 'source' | 'isFile' | 'nodeName'>): string {
+  const place = origin.isFile ? `host:${origin.nodeName}file:${origin.source}` : `url:${origin.source}`;
+  return fnv128a(goJson(pod) + place);
+}
+
+/** Pods from files stay on a node with problems: they tolerate every NoExecute taint. */
+const staysPut: Toleration = { operator: 'Exists', effect: 'NoExecute' };
+
+function withToleration(given: readonly Toleration[]): readonly Toleration[] {
+  const isSame = ({ key = '', value = '', operator, effect }: Toleration): boolean =>
+    key === '' && value === '' && operator === staysPut.operator && effect === staysPut.effect;
+  return given.some(isSame) ? given.map((one) => (isSame(one) ? staysPut : one)) : [...given, staysPut];
+}

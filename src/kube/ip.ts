@@ -1,0 +1,19 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** The IP family of an address; `undefined` when it is none. */
+export function ipFamily(ip: string): 'IPv4' | 'IPv6' | undefined {
+  if (isIPv4(ip)) return 'IPv4';
+  return isIPv6(ip) ? 'IPv6' : undefined;
+}
+
+const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
+
+/** The shortest text of an address (`fd00:0:0::9` → `fd00::9`); what is no address comes back as it is. */
+export function canonicalIp(ip: string): string {
+  if (!isIPv6(ip) || ip.includes('%')) return ip;
+  const text = new URL(`http://[${ip}]/`).hostname.slice(1, -1);
+  const v4 = mapped.exec(text);
+  if (!v4) return text;
+  const [high, low] = [Number.parseInt(v4[1] ?? '', 16), Number.parseInt(v4[2] ?? '', 16)];
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}

@@ -1,0 +1,84 @@
+import { isRestartableInitContainer } from '../kube/restart-policy.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../kube/types.ts';
+
+/** The three kinds of probes. */
+export type ProbeType = 'liveness' | 'readiness' | 'startup';
+
+/** What a probe said last; `Unknown` until it said something. */
+export type ProbeResult = 'Success' | 'Failure' | 'Unknown';
+
+/** What the probes know, as far as a status needs it. */
+export interface ProbeView {
+  /** When the manager was made, ms since the epoch. */
+  readonly startedAt: number;
+  resultOf(type: ProbeType, containerId: string): ProbeResult | undefined;
+  hasWorker(type: ProbeType, container: string): boolean;
+  /** The readiness probe of this container has not run yet and should at once. */
+  probeNow(container: string): void;
+}
+
+/**
+ * Fills `started` and `ready` in the container statuses of a pod (R240).
+ *
+ * Follows kubelet `prober.UpdatePodStatus`.
+ */
+export function updatePodStatus(pod: Pod, status: PodStatus, view: ProbeView): PodStatus {
+  const sidecars = new Map(pod.spec?.initContainers?.map((c) => [c.name, isRestartableInitContainer(c)]));
+  const initContainerStatuses = status.initContainerStatuses?.map((container) =>
+    sidecars.get(container.name)
+      ? probed(pod, container, view)
+      : withInitReady(withStarted(container, isStarted(container, view)), sidecars),
+  );
+  return {
+    ...status,
+    ...(status.containerStatuses && {
+      containerStatuses: status.containerStatuses.map((container) => probed(pod, container, view)),
+    }),
+    ...(initContainerStatuses && { initContainerStatuses }),
+  };
+}
+
+const withStarted = (status: ContainerStatus, started: boolean): ContainerStatus =>
+  status.started === started ? status : { ...status, started };
+
+/** An init container is ready once it has ended well. */
+function withInitReady(status: ContainerStatus, known: ReadonlyMap<string, boolean>): ContainerStatus {
+  const done = known.has(status.name) && status.state?.terminated?.exitCode === 0;
+  return done && !status.ready ? { ...status, ready: true } : status;
+}
+
+function probed(pod: Pod, status: ContainerStatus, view: ProbeView): ContainerStatus {
+  const started = isStarted(status, view);
+  const ready = started ? isReady(pod, status, view) : status.ready;
+  return status.started === started && status.ready === ready ? status : { ...status, started, ready };
+}
+
+function isStarted(status: ContainerStatus, view: ProbeView): boolean {
+  if (!status.state?.running) return false;
+  const result = view.resultOf('startup', status.containerID ?? '');
+  if (result !== undefined) return result === 'Success';
+  // R226: until the probe of an agent that came back has run, what was told before stands
+  return status.started === true || !view.hasWorker('startup', status.name);
+}
+
+/** Containers that started longer than this before the manager are those of an agent that ran before. */
+export const restartGraceMs = 10_000;
+
+function isReady(pod: Pod, status: ContainerStatus, view: ProbeView): boolean {
+  const result = view.resultOf('readiness', status.containerID ?? '');
+  if (result === 'Success') return true;
+  const probing = view.hasWorker('readiness', status.name);
+  if (probing && result !== undefined) return false;
+  if (probing) view.probeNow(status.name);
+  const startedAt = Date.parse(status.state?.running?.startedAt ?? '');
+  const fromBefore = startedAt < view.startedAt - restartGraceMs && hasReadinessProbe(pod, status.name);
+  return fromBefore ? wasReady(pod) : !probing;
+}
+
+const hasReadinessProbe = (pod: Pod, name: string): boolean =>
+  [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].some(
+    (container) => container.name === name && container.readinessProbe !== undefined,
+  );
+
+const wasReady = (pod: Pod): boolean =>
+  pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;

@@ -1,0 +1,64 @@
+import { canonicalIp, ipFamily } from '../kube/ip.ts';
+import type { PodStatus } from '../kube/types.ts';
+
+/** The addresses of a pod status. */
+export type StatusAddresses = Pick<PodStatus, 'hostIP' | 'hostIPs' | 'podIP' | 'podIPs'>;
+
+/** Where a pod's addresses come from. */
+export interface AddressInput {
+  /** As the runtime reports them. */
+  readonly podIps: readonly string[];
+  /** The node's own, primary first; empty while the node has none. */
+  readonly hostIps: readonly string[];
+  /** Which family comes first, by `--node-ip` (default IPv4). */
+  readonly primaryFamily: 'IPv4' | 'IPv6';
+  readonly hostNetwork: boolean;
+}
+
+/**
+ * R227: one pod address per family, the node's primary family first. A pod on the host's network takes the host's addresses once;
+ * later only a missing second family is added.
+ */
+export function podAddresses(input: AddressInput): StatusAddresses {
+  const [primaryHost, secondaryHost] = input.hostIps;
+  const own = onePerFamily(input.podIps, input.primaryFamily);
+  const podIps = input.hostNetwork ? withHostIps(own, primaryHost, secondaryHost) : own;
+  const [podIp] = podIps;
+  return {
+    ...(primaryHost !== undefined && { hostIP: primaryHost, hostIPs: input.hostIps.slice(0, 2).map(toIp) }),
+    ...(podIp !== undefined && { podIP: podIp, podIPs: podIps.map(toIp) }),
+  };
+}
+
+const toIp = (ip: string): { readonly ip: string } => ({ ip });
+
+function onePerFamily(ips: readonly string[], primary: 'IPv4' | 'IPv6'): readonly string[] {
+  const secondary = primary === 'IPv4' ? 'IPv6' : 'IPv4';
+  return [primary, secondary].flatMap((family) => {
+    const first = ips.find((ip) => ipFamily(ip) === family);
+    return first === undefined ? [] : [canonicalIp(first)];
+  });
+}
+
+function withHostIps(
+  own: readonly string[],
+  primary: string | undefined,
+  secondary: string | undefined,
+): readonly string[] {
+  if (primary === undefined) return own;
+  const ips = own.length === 0 ? [primary] : own;
+  const other = ips.length === 1 && secondary !== undefined && ipFamily(ips[0] ?? '') !== ipFamily(secondary);
+  return other ? [...ips, secondary] : ips;
+}
+
+/**
+ * The node's addresses that pods are told: the first one, and the first of the other family.
+ *
+ * Follows kubelet `GetNodeHostIPs`.
+ */
+export function hostIpsOf(addresses: readonly string[]): readonly string[] {
+  const [first] = addresses;
+  if (first === undefined) return [];
+  const other = addresses.find((ip) => ipFamily(ip) !== ipFamily(first));
+  return other === undefined ? [first] : [first, other];
+}

@@ -1,0 +1,67 @@
+import type { PodCondition, PodStatus } from '../kube/types.ts';
+
+const ownConditions: ReadonlySet<string> = new Set([
+  'PodScheduled',
+  'Ready',
+  'Initialized',
+  'ContainersReady',
+  'PodResizeInProgress',
+  'PodResizePending',
+  'PodReadyToStartContainers',
+  'AllContainersRestarting',
+]);
+
+/** R200: does the kubelet alone write conditions of this type? Follows `PodConditionByKubelet`. */
+export const isOwnCondition = (type: string): boolean => ownConditions.has(type);
+
+/** R200: does the kubelet share conditions of this type with other writers? Follows `PodConditionSharedByKubelet`. */
+export const isSharedCondition = (type: string): boolean => type === 'DisruptionTarget';
+
+/** The condition of a type, if there is one. */
+export const conditionOf = (
+  conditions: readonly PodCondition[] | undefined,
+  type: string,
+): PodCondition | undefined => conditions?.find((condition) => condition.type === type);
+
+export const isConditionTrue = (status: PodStatus, type: string): boolean =>
+  conditionOf(status.conditions, type)?.status === 'True';
+
+/** The list with `condition` in the place of the one of its type, else at the end. */
+export function replaceOrAppend(
+  conditions: readonly PodCondition[],
+  condition: PodCondition,
+): readonly PodCondition[] {
+  const at = conditions.findIndex(({ type }) => type === condition.type);
+  return at < 0 ? [...conditions, condition] : conditions.with(at, condition);
+}
+
+/** The status with `condition` set, and whether that says anything new. */
+export interface ConditionUpdate {
+  readonly status: PodStatus;
+  readonly changed: boolean;
+}
+
+/**
+ * Sets a condition; its transition time is `now` (RFC 3339) only when its status changed (R197).
+ *
+ * Follows `podutil.UpdatePodCondition`.
+ */
+export function updateCondition(status: PodStatus, condition: PodCondition, now: string): ConditionUpdate {
+  const old = conditionOf(status.conditions, condition.type);
+  const at = old?.status === condition.status ? old.lastTransitionTime : now;
+  const next = withTransitionTime(condition, at);
+  const changed = !old || !sameCondition(old, next);
+  return { status: { ...status, conditions: replaceOrAppend(status.conditions ?? [], next) }, changed };
+}
+
+const sameCondition = (a: PodCondition, b: PodCondition): boolean =>
+  (['status', 'reason', 'message', 'lastProbeTime', 'lastTransitionTime'] as const).every(
+    (field) => (a[field] ?? '') === (b[field] ?? ''),
+  );
+
+/** The condition with another transition time; the same object when it has that time already. */
+export function withTransitionTime(condition: PodCondition, at: string | null | undefined): PodCondition {
+  if ((condition.lastTransitionTime ?? undefined) === (at ?? undefined)) return condition;
+  const { lastTransitionTime: _, ...rest } = condition;
+  return at == null ? rest : { ...rest, lastTransitionTime: at };
+}

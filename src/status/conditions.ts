@@ -1,0 +1,194 @@
+import { isRestartableInitContainer, matchingRestartRule } from '../kube/restart-policy.ts';
+import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../kube/types.ts';
+import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { podSandboxChanged } from '../provider/sandbox-changed.ts';
+import { conditionOf } from './condition-list.ts';
+
+/** Init and regular container statuses together; `undefined` where neither list exists, which differs from empty. */
+export type ContainerStatuses = readonly ContainerStatus[] | undefined;
+
+type ConditionType =
+  'ContainersReady' | 'Ready' | 'Initialized' | 'PodReadyToStartContainers' | 'PodScheduled';
+
+/** A condition of the kubelet's own, seen at the pod's generation; it gets its transition time from the status manager. */
+export function ownCondition(
+  pod: Pod,
+  type: ConditionType,
+  status: 'True' | 'False',
+  why: { readonly reason?: string; readonly message?: string } = {},
+): PodCondition {
+  const generation = pod.metadata?.generation;
+  return { type, ...(generation && { observedGeneration: generation }), status, ...why };
+}
+
+const specOf = (pod: Pod): PodSpec => pod.spec ?? { containers: [] };
+
+/** Names as Go prints a list of them. */
+const listed = (names: readonly string[]): string => `[${names.join(' ')}]`;
+
+interface Lacking {
+  readonly unknown: readonly string[];
+  readonly lacking: readonly string[];
+}
+
+function sortOut(
+  containers: readonly Container[],
+  statuses: readonly ContainerStatus[],
+  done: (container: Container, status: ContainerStatus) => boolean,
+): Lacking {
+  const unknown: string[] = [];
+  const lacking: string[] = [];
+  const byName = new Map(statuses.map((status) => [status.name, status]));
+  for (const container of containers) {
+    const status = byName.get(container.name);
+    if (!status) unknown.push(container.name);
+    else if (!done(container, status)) lacking.push(container.name);
+  }
+  return { unknown, lacking };
+}
+
+function messageFor({ unknown, lacking }: Lacking, word: string): string {
+  const parts = [
+    unknown.length > 0 ? `containers with unknown status: ${listed(unknown)}` : '',
+    lacking.length > 0 ? `containers with ${word} status: ${listed(lacking)}` : '',
+  ];
+  return parts.filter(Boolean).join(', ');
+}
+
+const terminalReason = (phase: string): string => (phase === 'Failed' ? 'PodFailed' : 'PodCompleted');
+
+/** Ready or ContainersReady of a pod that has reached a terminal phase (R202). */
+export const terminalCondition = (pod: Pod, type: 'Ready' | 'ContainersReady', phase: string): PodCondition =>
+  ownCondition(pod, type, 'False', { reason: terminalReason(phase) });
+
+/** R216. Follows kubelet `GenerateContainersReadyCondition`. */
+export function containersReadyCondition(
+  pod: Pod,
+  statuses: ContainerStatuses,
+  phase: string | undefined,
+): PodCondition {
+  const type = 'ContainersReady';
+  if (!statuses) return ownCondition(pod, type, 'False', { reason: 'UnknownContainerStatuses' });
+  const { initContainers = [], containers } = specOf(pod);
+  const counting = [...initContainers.filter(isRestartableInitContainer), ...containers];
+  const found = sortOut(counting, statuses, (_, status) => status.ready);
+  if (phase === 'Failed' || (phase === 'Succeeded' && found.unknown.length === 0))
+    return terminalCondition(pod, type, phase);
+  const message = messageFor(found, 'unready');
+  return message === ''
+    ? ownCondition(pod, type, 'True')
+    : ownCondition(pod, type, 'False', { reason: 'ContainersNotReady', message });
+}
+
+/** R217: containers ready, and every readiness gate True. Follows kubelet `GeneratePodReadyCondition`. */
+export function readyCondition(
+  pod: Pod,
+  conditions: readonly PodCondition[] | undefined,
+  statuses: ContainerStatuses,
+  phase: string | undefined,
+): PodCondition {
+  const containersReady = containersReadyCondition(pod, statuses, phase);
+  if (containersReady.status !== 'True') return { ...containersReady, type: 'Ready' };
+  const unready = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType }) => {
+    const gate = JSON.stringify(conditionType);
+    const condition = conditionOf(conditions, conditionType);
+    if (!condition) return [`corresponding condition of pod readiness gate ${gate} does not exist.`];
+    return condition.status === 'True'
+      ? []
+      : [`the status of pod readiness gate ${gate} is not "True", but ${condition.status}`];
+  });
+  return unready.length === 0
+    ? ownCondition(pod, 'Ready', 'True')
+    : ownCondition(pod, 'Ready', 'False', { reason: 'ReadinessGatesNotReady', message: unready.join(', ') });
+}
+
+/** R218: sticky once it was True or a regular container has started. Follows kubelet `GeneratePodInitializedCondition`. */
+export function initializedCondition(
+  pod: Pod,
+  old: PodStatus,
+  statuses: ContainerStatuses,
+  phase: string | undefined,
+): PodCondition {
+  const type = 'Initialized';
+  const { initContainers = [], containers } = specOf(pod);
+  if (!statuses && initContainers.length > 0)
+    return ownCondition(pod, type, 'False', { reason: 'UnknownContainerStatuses' });
+  const found = sortOut(initContainers, statuses ?? [], (container, status) =>
+    isRestartableInitContainer(container) ? status.started === true : status.ready,
+  );
+  if (phase === 'Succeeded' && found.unknown.length === 0)
+    return ownCondition(pod, type, 'True', { reason: 'PodCompleted' });
+  if (conditionOf(old.conditions, type)?.status === 'True' || hasStarted(containers, statuses ?? []))
+    return ownCondition(pod, type, 'True');
+  const message = messageFor(found, 'incomplete');
+  return message === ''
+    ? ownCondition(pod, type, 'True')
+    : ownCondition(pod, type, 'False', { reason: 'ContainersNotInitialized', message });
+}
+
+/** Has any of these containers run, now or before? Follows kubelet `HasAnyRegularContainerStarted`. */
+function hasStarted(containers: readonly Container[], statuses: readonly ContainerStatus[]): boolean {
+  const names = new Set(containers.map(({ name }) => name));
+  return statuses.some(({ name, state }) => names.has(name) && (state?.running ?? state?.terminated));
+}
+
+/** True once the pod has a sandbox with a network (R154). Follows kubelet `GeneratePodReadyToStartContainersCondition`. */
+export const readyToStartContainersCondition = (pod: Pod, runtime: RuntimePodStatus): PodCondition =>
+  ownCondition(pod, 'PodReadyToStartContainers', podSandboxChanged(pod, runtime).changed ? 'False' : 'True');
+
+/**
+ * True from the exit that a rule answers with a restart of all containers, until the last of the old ones is gone.
+ *
+ * Follows kubelet `GenerateAllContainersRestartingCondition`.
+ */
+export function allContainersRestartingCondition(
+  pod: Pod,
+  old: PodStatus,
+  runtime: RuntimePodStatus,
+  phase: string | undefined,
+): PodCondition {
+  const type = 'AllContainersRestarting';
+  if (phase === 'Failed' || phase === 'Succeeded')
+    return { type, status: 'False', reason: terminalReason(phase) };
+  const goesOn = runtime.containerStatuses.length > 0 && conditionOf(old.conditions, type)?.status === 'True';
+  if (!goesOn && !asksForRestartOfAll(pod, runtime)) return { type, status: 'False' };
+  return {
+    type,
+    status: 'True',
+    reason: 'RestartAllContainersStarted',
+    message: 'container exited with restart policy rule',
+  };
+}
+
+/** Is the pod starting all its containers anew: since an exit that a rule answers so, until the last old instance is gone? */
+export function restartsAllContainers(pod: Pod, old: PodStatus, runtime: RuntimePodStatus): boolean {
+  const began = conditionOf(old.conditions, 'AllContainersRestarting')?.status === 'True';
+  return (began && runtime.containerStatuses.length > 0) || asksForRestartOfAll(pod, runtime);
+}
+
+/** Has the newest instance of a container ended with a code that restarts the whole pod? */
+function asksForRestartOfAll(pod: Pod, runtime: RuntimePodStatus): boolean {
+  const { initContainers = [], containers } = specOf(pod);
+  return [...initContainers, ...containers].some((container) => {
+    const newest = runtime.containerStatuses.find(({ name }) => name === container.name);
+    return (
+      newest?.state === 'exited' && matchingRestartRule(container, newest.exitCode) === 'RestartAllContainers'
+    );
+  });
+}
+
+/**
+ * R63: is the Ready condition in the API another than the one that its readiness gates ask for?
+ *
+ * Follows kubelet `NeedToReconcilePodReadiness`.
+ */
+export function needsReadinessReconcile(pod: Pod): boolean {
+  if ((pod.spec?.readinessGates ?? []).length === 0) return false;
+  const { conditions, containerStatuses, phase } = pod.status ?? {};
+  const current = conditionOf(conditions, 'Ready');
+  const wanted = readyCondition(pod, conditions, containerStatuses, phase);
+  return (
+    current !== undefined &&
+    (current.status !== wanted.status || (current.message ?? '') !== (wanted.message ?? ''))
+  );
+}

@@ -1,0 +1,113 @@
+import { restartingAllContainersReason } from '../kube/restart-policy.ts';
+import type { Container, ContainerState, ContainerStatus } from '../kube/types.ts';
+import type { RuntimeContainerStatus } from '../provider/runtime-pod.ts';
+import { containerResources } from './container-resources.ts';
+import { rfc3339 } from './time.ts';
+
+/** The exit code of a container whose end nobody saw. */
+export const unknownExitCode = 137;
+const unknownReason = 'ContainerStatusUnknown';
+
+const vanishedMessages = {
+  deleted: 'The container could not be located when the pod was deleted.  The container used to be Running',
+  terminated: 'The container could not be located when the pod was terminated',
+} as const;
+
+/** The state of a container that ran and is gone, as seen when its pod was deleted or terminated (R204, R221, R222). */
+export const vanished = (when: keyof typeof vanishedMessages): ContainerState => ({
+  terminated: { exitCode: unknownExitCode, reason: unknownReason, message: vanishedMessages[when] },
+});
+
+/** What an instance is seen against. */
+export interface ConversionContext {
+  readonly container: Container;
+  /** What was told of the container before. */
+  readonly old: ContainerStatus | undefined;
+  /** The pod is starting all its containers anew by a rule. */
+  readonly restartingAll: boolean;
+}
+
+/** One instance as the runtime shows it, in the API's terms. Follows kubelet `convertContainerStatus`. */
+export function convertContainerStatus(
+  instance: RuntimeContainerStatus,
+  { old, container, restartingAll }: ConversionContext,
+): ContainerStatus {
+  const lost = instance.state === 'unknown' && old?.state?.running !== undefined;
+  const state = lost ? lostState(restartingAll) : stateOf(instance);
+  return {
+    name: instance.name,
+    state,
+    lastState: lastStateOf(instance, old),
+    ready: false,
+    restartCount: lost ? old.restartCount + 1 : restartCountOf(instance, old),
+    image: instance.image,
+    imageID: instance.imageRef,
+    containerID: instance.id,
+    ...carriedOver(instance, old),
+    ...containerResources(instance, state, old, container),
+    ...(instance.user && { user: { linux: instance.user } }),
+    ...(instance.stopSignal !== undefined && { stopSignal: instance.stopSignal }),
+  };
+}
+
+/** R226: what the runtime cannot know. */
+function carriedOver(
+  instance: RuntimeContainerStatus,
+  old: ContainerStatus | undefined,
+): Pick<ContainerStatus, 'started' | 'volumeMounts'> {
+  if (!old) return {};
+  const { started, volumeMounts } = old;
+  const goesOn = instance.state === 'running' && old.containerID === instance.id;
+  return {
+    ...(goesOn && started !== undefined && { started }),
+    ...(volumeMounts && { volumeMounts }),
+  };
+}
+
+function lostState(restartingAll: boolean): ContainerState {
+  const state = vanished('terminated');
+  return restartingAll && state.terminated
+    ? { terminated: { ...state.terminated, reason: restartingAllContainersReason } }
+    : state;
+}
+
+/** Has the container whose end was told been followed by this instance? */
+const isReplaced = (instance: RuntimeContainerStatus, old: ContainerStatus | undefined): boolean =>
+  old?.state?.terminated !== undefined && old.containerID !== instance.id;
+
+/** Never less than was told before: a runtime that lost the old instances counts anew. */
+function restartCountOf(instance: RuntimeContainerStatus, old: ContainerStatus | undefined): number {
+  if (!old) return instance.restartCount;
+  return Math.max(
+    instance.restartCount,
+    old.restartCount + (instance.state === 'running' && isReplaced(instance, old) ? 1 : 0),
+  );
+}
+
+const lastStateOf = (instance: RuntimeContainerStatus, old: ContainerStatus | undefined): ContainerState =>
+  (isReplaced(instance, old) ? old?.state : old?.lastState) ?? {};
+
+/** An unknown or created container waits (R222). */
+function stateOf(instance: RuntimeContainerStatus): ContainerState {
+  switch (instance.state) {
+    case 'running':
+      return { running: time('startedAt', instance.startedAt) };
+    case 'exited':
+      return { terminated: terminatedState(instance) };
+    case 'created':
+    case 'unknown':
+      return { waiting: {} };
+  }
+}
+
+const terminatedState = (instance: RuntimeContainerStatus): NonNullable<ContainerState['terminated']> => ({
+  exitCode: instance.exitCode,
+  ...(instance.reason && { reason: instance.reason }),
+  ...(instance.message && { message: instance.message }),
+  ...time('startedAt', instance.startedAt),
+  ...time('finishedAt', instance.finishedAt),
+  containerID: instance.id,
+});
+
+const time = <Key extends string>(key: Key, at: number | undefined): Partial<Record<Key, string>> =>
+  (at === undefined ? {} : { [key]: rfc3339(at) }) as Partial<Record<Key, string>>;

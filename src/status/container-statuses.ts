@@ -1,0 +1,187 @@
+import {
+  containerShouldRestart,
+  isRestartableInitContainer,
+  restartingAllContainersReason,
+} from '../kube/restart-policy.ts';
+import type { Container, ContainerState, ContainerStatus, Pod, PodSpec } from '../kube/types.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { convertContainerStatus, unknownExitCode, vanished } from './container-status.ts';
+import { hasRegularCreated } from './phase.ts';
+
+/** Why a container could not be started lately (R181). */
+export interface StartFailure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What the statuses of one list of containers are made of. */
+export interface ContainerStatusesInput {
+  readonly pod: Pod;
+  readonly runtime: RuntimePodStatus;
+  /** The statuses that this list had before. */
+  readonly previous: readonly ContainerStatus[];
+  readonly containers: readonly Container[];
+  readonly kind: 'regular' | 'init' | 'ephemeral';
+  /** The pod is starting all its containers anew by a rule. */
+  readonly restartingAll: boolean;
+  startFailureOf(container: string): StartFailure | undefined;
+}
+
+interface Entry {
+  readonly container: Container;
+  readonly old: ContainerStatus | undefined;
+  /** Newest first; more than two are not shown (R223). */
+  readonly instances: readonly RuntimeContainerStatus[];
+}
+
+/**
+ * The API statuses of one list of containers: what the runtime shows, what was known before where it shows nothing, and why a start
+ * failed (R219…R226). Regular and ephemeral ones are sorted by name, init ones keep the spec's order.
+ *
+ * Follows kubelet `convertToAPIContainerStatuses`.
+ */
+export function containerStatuses(input: ContainerStatusesInput): readonly ContainerStatus[] {
+  const old = new Map(input.previous.map((status) => [status.name, status]));
+  const instances = newestFirst(input.runtime.containerStatuses);
+  const statuses = input.containers.map((container) => {
+    const entry = {
+      container,
+      old: old.get(container.name),
+      instances: instances.get(container.name) ?? [],
+    };
+    return withStartFailure(input, entry, statusOf(input, entry));
+  });
+  return input.kind === 'init' ? statuses : sortedByName(statuses);
+}
+
+/** Statuses by name; the same list when they are in order already. */
+export function sortedByName(statuses: readonly ContainerStatus[]): readonly ContainerStatus[] {
+  const inOrder = statuses.every((status, i) => i === 0 || (statuses[i - 1]?.name ?? '') <= status.name);
+  return inOrder ? statuses : statuses.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+function newestFirst(
+  statuses: readonly RuntimeContainerStatus[],
+): ReadonlyMap<string, readonly RuntimeContainerStatus[]> {
+  const byName = new Map<string, RuntimeContainerStatus[]>();
+  for (const status of statuses) {
+    const held = byName.get(status.name);
+    if (held) held.push(status);
+    else byName.set(status.name, [status]);
+  }
+  for (const list of byName.values())
+    if (list.length > 1) list.sort((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
+  return byName;
+}
+
+function statusOf(input: ContainerStatusesInput, entry: Entry): ContainerStatus {
+  const [newest, before] = entry.instances;
+  if (!newest) return absentStatus(input, entry);
+  const { container, old } = entry;
+  const context = { container, old, restartingAll: input.restartingAll };
+  const status = convertContainerStatus(newest, context);
+  return before ? { ...status, lastState: convertContainerStatus(before, context).state ?? {} } : status;
+}
+
+/** R219: what a container shows before the runtime has anything to say. */
+function defaultStatus({ pod }: ContainerStatusesInput, { container }: Entry): ContainerStatus {
+  const initializing = (pod.spec?.initContainers ?? []).length > 0;
+  const volumeMounts = container.volumeMounts?.map(({ name, mountPath, readOnly }) => ({
+    name,
+    mountPath,
+    ...(readOnly && { readOnly, recursiveReadOnly: 'Disabled' }),
+  }));
+  return {
+    name: container.name,
+    state: { waiting: { reason: initializing ? 'PodInitializing' : 'ContainerCreating' } },
+    lastState: {},
+    ready: false,
+    restartCount: 0,
+    image: container.image ?? '',
+    imageID: '',
+    ...(volumeMounts && volumeMounts.length > 0 && { volumeMounts }),
+  };
+}
+
+/** R220, R221, R225: a container that the runtime does not show. */
+function absentStatus(input: ContainerStatusesInput, entry: Entry): ContainerStatus {
+  const { old, container } = entry;
+  const { terminated, running } = old?.state ?? {};
+  const restarted = old && (terminated ?? running) && input.restartingAll;
+  if (old && terminated && !restarted) return old;
+  const status = restarted
+    ? restartingStatus(old)
+    : { ...defaultStatus(input, entry), ...carriedOver(input, old) };
+  return isPastInit(input, container) ? { ...status, state: doneInit } : status;
+}
+
+/** What is kept of the last status of a container that has no record any more. */
+function carriedOver(
+  { pod }: ContainerStatusesInput,
+  old: ContainerStatus | undefined,
+): Partial<ContainerStatus> {
+  if (!old) return {};
+  const { restartCount, lastState = {}, state } = old;
+  if (!state?.running || lastState.terminated) return { restartCount, lastState };
+  const restarts = pod.metadata?.deletionTimestamp ? 0 : 1;
+  return { restartCount: restartCount + restarts, lastState: vanished('deleted') };
+}
+
+const restartingMessage = 'The container is removed because RestartAllContainers in place';
+
+/** The old instance was removed because a rule restarts the pod. */
+function restartingStatus(old: ContainerStatus): ContainerStatus {
+  const why = { reason: restartingAllContainersReason, message: restartingMessage };
+  return {
+    ...old,
+    state: { waiting: why },
+    lastState: { terminated: { exitCode: unknownExitCode, ...why } },
+    ready: false,
+    restartCount: old.restartCount + 1,
+  };
+}
+
+const doneInit: ContainerState = {
+  terminated: {
+    exitCode: 0,
+    reason: 'Completed',
+    message:
+      'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally',
+  },
+};
+
+/** R225: an ordinary init container without a record, beside regular containers that exist, has ended well. */
+function isPastInit({ kind, pod, runtime }: ContainerStatusesInput, container: Container): boolean {
+  if (kind !== 'init' || isRestartableInitContainer(container)) return false;
+  return hasRegularCreated(pod.spec, runtime);
+}
+
+/** R224: a container that is due to start, and could not. */
+function withStartFailure(
+  input: ContainerStatusesInput,
+  { container }: Entry,
+  status: ContainerStatus,
+): ContainerStatus {
+  const failure = input.startFailureOf(container.name);
+  if (!failure || status.state === doneInit) return status;
+  const latest = input.runtime.containerStatuses.find(({ name }) => name === container.name);
+  const doneWell = input.kind === 'init' && latest?.state === 'exited' && latest.exitCode === 0;
+  return doneWell || !shouldStart(input.pod, container, latest) ? status : failedStart(status, failure);
+}
+
+const failedStart = (status: ContainerStatus, { reason, message }: StartFailure): ContainerStatus => ({
+  ...status,
+  ...(status.state?.terminated && { lastState: status.state }),
+  state: { waiting: { ...(reason && { reason }), ...(message && { message }) } },
+});
+
+const emptySpec: PodSpec = { containers: [] };
+
+/** Is the container to be started by the next sync? Follows kubelet `ShouldContainerBeRestarted`. */
+function shouldStart(pod: Pod, container: Container, latest: RuntimeContainerStatus | undefined): boolean {
+  if (pod.metadata?.deletionTimestamp) return false;
+  if (!latest) return true;
+  if (latest.state === 'running') return false;
+  if (latest.state !== 'exited') return true;
+  return containerShouldRestart(container, pod.spec ?? emptySpec, latest.exitCode);
+}

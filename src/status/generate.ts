@@ -1,0 +1,160 @@
+import { qosClassOf } from '../kube/resources.ts';
+import { mayRestartAllContainers } from '../kube/restart-policy.ts';
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../kube/types.ts';
+import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { podAddresses } from './addresses.ts';
+import { conditionOf, isOwnCondition, replaceOrAppend } from './condition-list.ts';
+import {
+  allContainersRestartingCondition,
+  containersReadyCondition,
+  initializedCondition,
+  ownCondition,
+  readyCondition,
+  readyToStartContainersCondition,
+  restartsAllContainers,
+} from './conditions.ts';
+import { containerStatuses, type StartFailure } from './container-statuses.ts';
+import { hasActiveRegularStarted, isTerminalPhase, podPhase } from './phase.ts';
+import { type PodCgroupConfig, podResourceStatus } from './pod-resources.ts';
+
+/** Why a pod has to end whatever its containers do (R207). */
+export interface Eviction {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Everything that a pod's status is made of. */
+export interface GenerateInput {
+  /** Spec as allocated, status as the API has it. */
+  readonly pod: Pod;
+  readonly runtime: RuntimePodStatus;
+  /** What the status manager holds; absent: nothing yet. */
+  readonly cached?: PodStatus | undefined;
+  /** The containers have ended for good (R155h). */
+  readonly podIsTerminal: boolean;
+  readonly evict?: Eviction | undefined;
+  readonly resizeConditions: readonly PodCondition[];
+  /** The node's addresses for pods, primary first (`hostIpsOf`). */
+  readonly hostIps: readonly string[];
+  readonly primaryFamily: 'IPv4' | 'IPv6';
+  /** The pod's cgroup as it is; absent: it cannot be read. */
+  readonly cgroup?: PodCgroupConfig | undefined;
+  /** Reason cache: why this container could not start lately. */
+  startFailureOf(container: string): StartFailure | undefined;
+  /** Fills `started` and `ready` of the containers from the probes' results. */
+  withProbeResults(pod: Pod, status: PodStatus): PodStatus;
+}
+
+/**
+ * The status of a pod as the API is told it, from what its runtime shows and what was known before. Pure but for what its two
+ * functions read. Transition times and the start time are the status manager's.
+ *
+ * Follows kubelet `generateAPIPodStatus` (R205…R228).
+ */
+export function generateApiPodStatus(input: GenerateInput): PodStatus {
+  const { pod } = input;
+  const old = input.cached ?? pod.status ?? {};
+  const containers = allContainerStatuses(input, old);
+  const outcome = outcomeOf(input, old, containers);
+  const probed = input.withProbeResults(pod, { ...outcome, ...containers });
+  return {
+    ...probed,
+    conditions: conditionsOf(input, old, probed),
+    qosClass: qosClassOf(pod),
+    ...podAddresses({
+      podIps: input.runtime.ips,
+      hostIps: input.hostIps,
+      primaryFamily: input.primaryFamily,
+      hostNetwork: pod.spec?.hostNetwork === true,
+    }),
+    ...podResourceStatus(pod, input.cgroup ?? {}, old),
+  };
+}
+
+type ContainerLists = Pick<
+  PodStatus,
+  'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses'
+>;
+
+function allContainerStatuses(input: GenerateInput, old: PodStatus): ContainerLists {
+  const { pod, runtime } = input;
+  const restartingAll = restartsAllContainers(pod, old, runtime);
+  const startFailureOf = (name: string): StartFailure | undefined => input.startFailureOf(name);
+  const shared = { pod, runtime, restartingAll, startFailureOf };
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
+  const initStatuses = containerStatuses({
+    ...shared,
+    previous: old.initContainerStatuses ?? [],
+    containers: initContainers,
+    kind: 'init',
+  });
+  const ephemeralStatuses = containerStatuses({
+    ...shared,
+    previous: old.ephemeralContainerStatuses ?? [],
+    containers: ephemeralContainers,
+    kind: 'ephemeral',
+  });
+  return {
+    containerStatuses: containerStatuses({
+      ...shared,
+      previous: old.containerStatuses ?? [],
+      containers,
+      kind: 'regular',
+    }),
+    ...(initStatuses.length > 0 && { initContainerStatuses: initStatuses }),
+    ...(ephemeralStatuses.length > 0 && { ephemeralContainerStatuses: ephemeralStatuses }),
+  };
+}
+
+type Outcome = Pick<PodStatus, 'phase' | 'reason' | 'message'>;
+
+/** The phase and why, in the order of who may say so: containers, what was terminal before, eviction, the API (R205…R207). */
+function outcomeOf(input: GenerateInput, old: PodStatus, lists: ContainerLists): Outcome {
+  const { pod, runtime, podIsTerminal, evict } = input;
+  const apiPhase = pod.status?.phase;
+  const statuses = [...(lists.containerStatuses ?? []), ...(lists.initContainerStatuses ?? [])];
+  const podHasInitialized = hasActiveRegularStarted(pod.spec, runtime);
+  const computed = podPhase(pod, statuses, { podIsTerminal, podHasInitialized });
+  const before = [old.phase, apiPhase].find(isTerminalPhase);
+  const phase = isTerminalPhase(computed) ? computed : (before ?? computed);
+  const outcome: Outcome = evict
+    ? { phase: 'Failed', ...evict }
+    : { phase, ...(phase === old.phase && keptReason(old, pod.status)) };
+  return apiPhase !== undefined && isTerminalPhase(apiPhase) ? { ...outcome, phase: apiPhase } : outcome;
+}
+
+/** R206. */
+function keptReason(old: PodStatus, api: PodStatus | undefined): Omit<Outcome, 'phase'> {
+  const reason = firstText(old.reason, api?.reason);
+  const message = firstText(old.message, api?.message);
+  return { ...(reason && { reason }), ...(message && { message }) };
+}
+
+const firstText = (...texts: readonly (string | undefined)[]): string | undefined => texts.find(Boolean);
+
+/** R215: foreign ones first, then ours, in the kubelet's order. */
+function conditionsOf(input: GenerateInput, old: PodStatus, status: PodStatus): readonly PodCondition[] {
+  const { pod, runtime, resizeConditions } = input;
+  const { phase } = status;
+  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !isOwnCondition(type));
+  const disruption = conditionOf(old.conditions, 'DisruptionTarget');
+  const before = input.podIsTerminal ? foreign : [...foreign, ...resizeConditions];
+  const first = disruption ? replaceOrAppend(before, disruption) : before;
+  const all = listsOf(status);
+  return [
+    ...first,
+    readyToStartContainersCondition(pod, runtime),
+    initializedCondition(pod, old, all, phase),
+    readyCondition(pod, first, all, phase),
+    containersReadyCondition(pod, all, phase),
+    ownCondition(pod, 'PodScheduled', 'True'),
+    ...(pod.spec && mayRestartAllContainers(pod.spec)
+      ? [allContainersRestartingCondition(pod, old, runtime, phase)]
+      : []),
+  ];
+}
+
+const listsOf = (status: PodStatus): readonly ContainerStatus[] => [
+  ...(status.initContainerStatuses ?? []),
+  ...(status.containerStatuses ?? []),
+];

@@ -1,0 +1,158 @@
+import {
+  containerShouldRestart,
+  isRestartableInitContainer,
+  restartingAllContainersReason,
+} from '../kube/restart-policy.ts';
+import { isStaticPod } from '../kube/names.ts';
+import type { Container, ContainerStatus, Pod, PodPhase, PodSpec } from '../kube/types.ts';
+import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+
+/** What decides the phase besides the containers. */
+export interface PhaseContext {
+  /** The containers have ended for good, whatever the restart policy says. */
+  readonly podIsTerminal: boolean;
+  /** A regular container of the active sandbox has started at some time. */
+  readonly podHasInitialized: boolean;
+}
+
+type Terminated = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
+
+/** Is the phase one that a pod never leaves? */
+export const isTerminalPhase = (phase: string | undefined): boolean =>
+  phase === 'Succeeded' || phase === 'Failed';
+
+/**
+ * The phase of a pod by its spec and the statuses of its containers (R208…R214): a container that waits for its first start keeps
+ * the whole pod Pending, one that waits after an end does not.
+ *
+ * Follows kubelet `getPhase`.
+ *
+ * @param statuses regular and init containers, by name
+ */
+export function podPhase(pod: Pod, statuses: readonly ContainerStatus[], context: PhaseContext): PodPhase {
+  const { spec } = pod;
+  if (!spec) return 'Pending';
+  const byName = new Map(statuses.map((status) => [status.name, status]));
+  const init = countInit(spec, byName);
+  if (init.failed > 0) return 'Failed';
+  const all = countMain(spec, byName);
+  const initializing = init.pending > 0 || (all.pendingSidecars > 0 && !context.podHasInitialized);
+  if (initializing || all.waiting > 0) return 'Pending';
+  if (all.unknown > 0) return 'Pending';
+  if (all.running > 0) return 'Running';
+  if (all.stopped === 0) return 'Pending';
+  return stoppedPhase(all, context.podIsTerminal && !isStaticPod(pod));
+}
+
+function stoppedPhase(counts: MainCounts, isTerminal: boolean): PodPhase {
+  if (!isTerminal && counts.restartable > 0) return 'Running';
+  return counts.stopped === counts.succeeded ? 'Succeeded' : 'Failed';
+}
+
+interface InitCounts {
+  pending: number;
+  failed: number;
+}
+
+/** R208: ordinary init containers. */
+function countInit(spec: PodSpec, statuses: ReadonlyMap<string, ContainerStatus>): InitCounts {
+  const counts: InitCounts = { pending: 0, failed: 0 };
+  for (const container of spec.initContainers ?? []) {
+    if (isRestartableInitContainer(container)) continue;
+    const ended = endOf(statuses.get(container.name));
+    if (!ended) counts.pending++;
+    else if (ended.exitCode !== 0 && !restarts(container, spec, ended)) counts.failed++;
+  }
+  return counts;
+}
+
+/** How a container ended that does not run: now, or before it began to wait. */
+const endOf = (status: ContainerStatus | undefined): Terminated | undefined =>
+  status?.state?.terminated ?? (status?.state?.waiting && status.lastState?.terminated);
+
+interface MainCounts {
+  unknown: number;
+  running: number;
+  waiting: number;
+  stopped: number;
+  succeeded: number;
+  restartable: number;
+  pendingSidecars: number;
+}
+
+function countMain(spec: PodSpec, statuses: ReadonlyMap<string, ContainerStatus>): MainCounts {
+  const counts: MainCounts = {
+    unknown: 0,
+    running: 0,
+    waiting: 0,
+    stopped: 0,
+    succeeded: 0,
+    restartable: 0,
+    pendingSidecars: 0,
+  };
+  for (const container of spec.initContainers ?? [])
+    if (isRestartableInitContainer(container)) countSidecar(counts, statuses.get(container.name));
+  for (const container of spec.containers)
+    countRegular(counts, container, spec, statuses.get(container.name));
+  return counts;
+}
+
+/** R209: a sidecar that ended is not looked at. */
+function countSidecar(counts: MainCounts, status: ContainerStatus | undefined): void {
+  if (!status) counts.unknown++;
+  else if (status.state?.running) {
+    counts.running++;
+    if (status.started !== true) counts.pendingSidecars++;
+  } else if (status.state?.terminated) return;
+  else if (status.state?.waiting) {
+    if (status.lastState?.terminated) return;
+    counts.waiting++;
+    counts.pendingSidecars++;
+  } else {
+    counts.unknown++;
+    counts.pendingSidecars++;
+  }
+}
+
+/** R210, R213: only an end that stands now counts as success. */
+function countRegular(
+  counts: MainCounts,
+  container: Container,
+  spec: PodSpec,
+  status: ContainerStatus | undefined,
+): void {
+  const { running, terminated, waiting } = status?.state ?? {};
+  if (running) counts.running++;
+  else if (terminated) {
+    counts.stopped++;
+    if (terminated.exitCode === 0) counts.succeeded++;
+    if (restarts(container, spec, terminated)) counts.restartable++;
+  } else if (!waiting) counts.unknown++;
+  else if (status?.lastState?.terminated) {
+    counts.stopped++;
+    if (restarts(container, spec, status.lastState.terminated)) counts.restartable++;
+  } else counts.waiting++;
+}
+
+const restarts = (container: Container, spec: PodSpec, { reason, exitCode }: Terminated): boolean =>
+  reason === restartingAllContainersReason || containerShouldRestart(container, spec, exitCode);
+
+/** Has a regular container of the active sandbox ever started? Follows kubelet `HasAnyActiveRegularContainerStarted`. */
+export function hasActiveRegularStarted(spec: PodSpec | undefined, runtime: RuntimePodStatus): boolean {
+  const names = new Set(spec?.containers.map(({ name }) => name));
+  return runtime.activeContainerStatuses.some(
+    ({ name, state }) => names.has(name) && (state === 'running' || state === 'exited'),
+  );
+}
+
+/**
+ * Does the runtime show that a regular container was ever created? Of each container only the newest instance counts.
+ *
+ * Follows kubelet `HasAnyRegularContainerCreated`.
+ */
+export function hasRegularCreated(spec: PodSpec | undefined, runtime: RuntimePodStatus): boolean {
+  return (spec?.containers ?? []).some(({ name }) => {
+    const newest = runtime.containerStatuses.find((status) => status.name === name);
+    return newest !== undefined && newest.state !== 'unknown';
+  });
+}

@@ -1,0 +1,118 @@
+import { formatQuantity, milliQuantity, milliValueOf, parseQuantity, quantityOf } from '../kube/quantity.ts';
+import { podLimits, podRequests, type ResourceList, resourceListOf } from '../kube/resources.ts';
+import type { Pod, PodSpec, PodStatus, ResourceRequirements } from '../kube/types.ts';
+import { minCpuShares, minMilliCpuLimit } from './container-resources.ts';
+
+/** What the pod's cgroup is set to; an absent member could not be read. */
+export interface PodCgroupConfig {
+  readonly cpuShares?: number;
+  /** µs per period; -1: no limit */
+  readonly cpuQuota?: number;
+  /** µs */
+  readonly cpuPeriod?: number;
+  /** bytes; -1: no limit */
+  readonly memory?: number;
+}
+
+/** The part of a pod status that tells of the pod's resources as a whole. */
+export interface PodResourceStatus {
+  readonly resources: ResourceRequirements;
+  readonly allocatedResources?: ResourceList;
+}
+
+/**
+ * What was allocated, overlaid for a pod that the API knows as running by what its cgroup says, or by what was told before where the
+ * cgroup does not say.
+ *
+ * Follows kubelet `convertPodLevelResourcesStatus`.
+ */
+export function podResourceStatus(pod: Pod, cgroup: PodCgroupConfig, old: PodStatus): PodResourceStatus {
+  const { requests, limits } = allocatedOf(pod);
+  const allocated = hasAny(requests) && { allocatedResources: requests };
+  if (pod.status?.phase !== 'Running') return { resources: requirements(requests, limits), ...allocated };
+  const promised: ResourceRequirements = pod.spec?.resources ?? {};
+  const before = (old.phase === 'Running' ? old.resources : undefined) ?? {};
+  const shown = requirements(
+    requestsNow(cgroup, promised.requests, before.requests),
+    limitsNow(cgroup, promised.limits, before.limits),
+  );
+  return { resources: shown, ...allocated };
+}
+
+const requestsNow = (
+  cgroup: PodCgroupConfig,
+  promised: ResourceList | undefined,
+  before: ResourceList | undefined,
+): ResourceList => ({
+  ...told('cpu', promised),
+  ...(cpuRequest(cgroup, promised?.['cpu']) ?? told('cpu', before)),
+  ...told('memory', promised),
+  ...told('memory', before),
+});
+
+const limitsNow = (
+  cgroup: PodCgroupConfig,
+  promised: ResourceList | undefined,
+  before: ResourceList | undefined,
+): ResourceList => ({
+  ...told('cpu', promised),
+  ...(cpuLimit(cgroup, promised?.['cpu']) ?? told('cpu', before)),
+  ...told('memory', promised),
+  ...(memoryLimit(cgroup) ?? told('memory', before)),
+});
+
+function told(name: string, list: ResourceList | undefined): ResourceList {
+  const amount = list?.[name];
+  return amount === undefined ? {} : { [name]: amount };
+}
+
+interface Allocated {
+  readonly requests: ResourceList;
+  readonly limits: ResourceList;
+}
+
+const known = new WeakMap<PodSpec, Allocated>();
+
+/** The sums of a spec, worked out once per spec. */
+function allocatedOf(pod: Pod): Allocated {
+  const spec = pod.spec ?? { containers: [] };
+  let found = known.get(spec);
+  if (!found) {
+    found = { requests: resourceListOf(podRequests(pod)), limits: resourceListOf(podLimits(pod)) };
+    known.set(spec, found);
+  }
+  return found;
+}
+
+const hasAny = (list: ResourceList): boolean => Object.keys(list).length > 0;
+
+const requirements = (requests: ResourceList, limits: ResourceList): ResourceRequirements => ({
+  ...(hasAny(limits) && { limits }),
+  ...(hasAny(requests) && { requests }),
+});
+
+/** Milli-cores that cgroup shares stand for. */
+const milliOfShares = (shares: number): number => Math.ceil((shares * 1000) / 1024);
+
+function cpuRequest({ cpuShares }: PodCgroupConfig, allocated: string | undefined): ResourceList | undefined {
+  if (cpuShares === undefined) return undefined;
+  const promised = allocated === undefined ? 0 : milliValueOf(parseQuantity(allocated));
+  if (cpuShares <= minCpuShares && promised <= minCpuShares) return {};
+  return { cpu: formatQuantity(milliQuantity(milliOfShares(cpuShares))) };
+}
+
+function cpuLimit(
+  { cpuQuota, cpuPeriod }: PodCgroupConfig,
+  allocated: string | undefined,
+): ResourceList | undefined {
+  if (cpuQuota === undefined || cpuPeriod === undefined || cpuQuota <= 0) return undefined;
+  const milli = Math.floor((cpuQuota * 1000) / cpuPeriod);
+  const promised = allocated === undefined ? 0 : milliValueOf(parseQuantity(allocated));
+  if (milli <= minMilliCpuLimit && promised <= minMilliCpuLimit) return {};
+  return { cpu: formatQuantity(milliQuantity(milli)) };
+}
+
+const memoryLimit = ({ memory }: PodCgroupConfig): ResourceList | undefined =>
+  memory === undefined || memory <= 0
+    ? undefined
+    : { memory: formatQuantity(quantityOf(memory, 'BinarySI')) };

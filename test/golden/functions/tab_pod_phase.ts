@@ -1,0 +1,1 @@
+export { replay } from './pod_phase.ts';

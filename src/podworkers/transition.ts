@@ -264,8 +264,9 @@ function forget(state: PodState): Step {
   return [undefined, [...abandoned(state), retire]];
 }
 
+/** Those of a finished pod were given up when it finished. */
 function abandoned(state: PodState): readonly PodEffect[] {
-  return 'notify' in state && state.notify.length > 0
+  return state.phase === 'terminating' && state.notify.length > 0
     ? [{ type: 'abandon', completions: state.notify }]
     : nothing;
 }

@@ -3,14 +3,15 @@ import { typeMetaOf } from '../kube/go-types.ts';
 import { withDefaults } from './defaults.ts';
 import { gateFaults } from './feature-gates.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import { nearest } from './nearest.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
-import { checkStructure } from './schema.ts';
+import { checkStructure, settingNames } from './schema.ts';
 
 /** Settings as read from text. */
 export interface DecodedConfiguration {
   readonly config: KubeletConfiguration;
   /** What the text itself sets, nulls dropped. */
-  readonly given: Readonly<Record<string, unknown>>;
+  readonly given: Settings;
   /** Unknown and duplicate settings: named, and ignored as the kubelet does. */
   readonly warnings: readonly OptionFault[];
   /** Where a setting stands in the text. */
@@ -27,48 +28,59 @@ const version = 'kubelet.config.k8s.io/v1beta1';
  */
 export function decodeKubeletConfiguration(text: string): DecodedConfiguration {
   const document = documentOf(parseDocument(text), text);
-  const given = withoutNulls(document.value) as Record<string, unknown>;
+  const given = withoutNulls(document.value) as Settings;
+  const { faults, unknown } = settingFaults(given);
+  if (faults.length > 0)
+    throw new OptionsError(faults.map((fault) => ({ ...document.locate(fault.path.split('.')), ...fault })));
+  const warnings = [
+    ...unknown.map((fault) => ({ ...document.locate(fault.path.split('.')), ...fault })),
+    ...duplicateWarnings(document),
+  ];
+  return { config: withDefaults(given), given, locate: document.locate, warnings };
+}
+
+/** What a text sets, as far as it can be read: for settings that are joined with flags before they are checked. */
+export function readSettings(text: string): Omit<DecodedConfiguration, 'config'> {
+  const document = documentOf(parseDocument(text), text);
+  const given = withoutNulls(document.value) as Settings;
+  return { given, locate: document.locate, warnings: duplicateWarnings(document) };
+}
+
+/** Settings as they were written, without defaults. */
+export type Settings = Readonly<Record<string, unknown>>;
+
+/** Faults of structure and of feature gates, and settings that do not exist. */
+export function settingFaults(given: Settings): {
+  readonly faults: readonly OptionFault[];
+  readonly unknown: readonly OptionFault[];
+} {
   const { faults, unknown } = checkStructure(given);
-  if (faults.length > 0) {
-    const ordered = [...faults.filter((fault) => fault.stops), ...faults.filter((fault) => !fault.stops)];
-    throw new OptionsError(
-      ordered.map(({ path, value, message, allowed }) => ({
-        ...document.locate(path),
-        path: path.join('.'),
-        value,
-        message: `failed to decode: ${message}`,
-        allowed,
-      })),
-    );
-  }
-  const gates = gateFaults(given['featureGates'] as Record<string, boolean> | undefined);
-  if (gates.length > 0)
-    throw new OptionsError(
-      gates.map(({ gate, message }) => ({
-        ...document.locate(['featureGates', gate]),
-        path: `featureGates.${gate}`,
-        message,
-      })),
-    );
+  const ordered = [...faults.filter((fault) => fault.stops), ...faults.filter((fault) => !fault.stops)];
+  const structure = ordered.map(({ path, value, message, allowed }) => ({
+    path: path.join('.'),
+    value,
+    message: `failed to decode: ${message}`,
+    allowed,
+  }));
+  const gates =
+    structure.length > 0 ? [] : gateFaults(given['featureGates'] as Record<string, boolean> | undefined);
   return {
-    config: withDefaults(given),
-    given,
-    locate: document.locate,
-    warnings: [
-      ...unknown.map((path) => ({
-        ...document.locate(path),
-        path: path.join('.'),
-        message: 'there is no such setting; it is ignored',
-      })),
-      ...document.duplicates.map(({ key, line, column }) => ({
-        path: key,
-        line,
-        column,
-        message: 'the setting is given twice; the last one counts',
-      })),
-    ],
+    faults: [...structure, ...gates.map(({ gate, message }) => ({ path: `featureGates.${gate}`, message }))],
+    unknown: unknown.map((path) => {
+      const near = nearest(path.at(-1) ?? '', settingNames(path.slice(0, -1)));
+      const hint = near === undefined ? '' : `; did you mean ${near}?`;
+      return { path: path.join('.'), message: `there is no such setting, it is ignored${hint}` };
+    }),
   };
 }
+
+const duplicateWarnings = (document: TextDocument): OptionFault[] =>
+  document.duplicates.map(({ key, line, column }) => ({
+    path: key,
+    line,
+    column,
+    message: 'the setting is given twice; the last one counts',
+  }));
 
 /** The document, when it is a KubeletConfiguration. */
 function documentOf(parsed: Parsed, text: string): TextDocument {

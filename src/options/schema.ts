@@ -141,6 +141,18 @@ function faultOf(error: ErrorObject): StructureFault {
   return { ...base, message: cannotUnmarshal(error.data, owner, dotted, goType), stops };
 }
 
+/** The settings that exist under a path. */
+export function settingNames(path: readonly string[]): readonly string[] {
+  let struct: StructType | undefined = kubeletStruct;
+  for (const part of path) if (!/^\d+$/.test(part)) struct = structOf(struct?.fields[part]);
+  return Object.keys(struct?.fields ?? {});
+}
+
+function structOf(field: Field | undefined): StructType | undefined {
+  if (field === undefined || typeof field.type === 'string') return undefined;
+  return 'listOf' in field.type ? field.type.listOf : field.type;
+}
+
 /** The struct that owns the field, and the field's path without list indexes and map keys: both as Go names them. */
 function goPath(path: readonly string[]): { owner: string; dotted: string } {
   let struct: StructType | undefined = kubeletStruct;
@@ -151,8 +163,7 @@ function goPath(path: readonly string[]): { owner: string; dotted: string } {
     if (!field) continue;
     owner = struct?.struct ?? owner;
     names.push(part);
-    struct =
-      typeof field.type === 'string' ? undefined : 'listOf' in field.type ? field.type.listOf : field.type;
+    struct = structOf(field);
   }
   return { owner, dotted: names.join('.') };
 }

@@ -1,0 +1,112 @@
+import type { Field } from './field.ts';
+
+/** Settings of the agent itself: the kubelet has them as flags only, or not at all. */
+export interface AgentOptions {
+  /** Name of the Node: `hostnameOverride`, or the machine's name in lower case. */
+  readonly nodeName: string;
+  readonly hostnameOverride?: string;
+  readonly config?: string;
+  readonly kubeconfig?: string;
+  readonly bootstrapKubeconfig?: string;
+  readonly rootDir: string;
+  readonly certDir: string;
+  readonly dataDir?: string;
+  readonly nodeIp: readonly string[];
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  readonly provider: string;
+  readonly logLevel: LogLevel;
+  readonly output: 'text' | 'json';
+  readonly leaveRunning: boolean;
+  readonly keepLastGoodManifest: boolean;
+}
+
+/** From all to little. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** A setting that comes from a flag or the environment, never from the file. */
+export interface AgentField extends Field {
+  /** The variable that sets it where the flag does not. */
+  readonly env?: string;
+  /** Its only values. */
+  readonly values?: readonly string[];
+}
+
+/** Every setting of the agent: the source of its flags and of docs/options.md. `nodeName` is worked out. */
+export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'>, AgentField>> = {
+  hostnameOverride: {
+    type: 'string',
+    flag: 'hostname-override',
+    env: 'NODE_NAME',
+    allowed: 'a DNS-1123 subdomain',
+    about: 'Name of the Node instead of the name of the machine.',
+  },
+  config: { type: 'string', flag: 'config', about: 'File of KubeletConfiguration (YAML or JSON).' },
+  kubeconfig: {
+    type: 'string',
+    flag: 'kubeconfig',
+    env: 'KUBECONFIG',
+    about:
+      'How to reach the API server; without it and without in-cluster credentials the agent is standalone.',
+  },
+  bootstrapKubeconfig: {
+    type: 'string',
+    flag: 'bootstrap-kubeconfig',
+    about: 'Credentials with which to ask for the first client certificate.',
+  },
+  rootDir: {
+    type: 'string',
+    default: '/var/lib/kubelet',
+    flag: 'root-dir',
+    about: 'Directory of volumes and checkpoints.',
+  },
+  certDir: {
+    type: 'string',
+    default: '/var/lib/kubelet/pki',
+    flag: 'cert-dir',
+    about: 'Directory of certificates; pki in rootDir when only that is set.',
+  },
+  dataDir: { type: 'string', flag: 'data-dir', about: 'Directory of the embedded API server.' },
+  nodeIp: {
+    type: '[]string',
+    default: [],
+    flag: 'node-ip',
+    allowed: 'one address, or one of each family',
+    about: 'Addresses of the Node.',
+  },
+  nodeLabels: {
+    type: 'map[string]string',
+    default: {},
+    flag: 'node-labels',
+    allowed: 'key=value,…',
+    about: 'Labels of the Node at registration.',
+  },
+  provider: { type: 'string', default: 'cri', flag: 'provider', about: 'Who runs the pods.' },
+  logLevel: {
+    type: 'string',
+    default: 'info',
+    flag: 'log-level',
+    allowed: 'debug, info, warn, error',
+    values: ['debug', 'info', 'warn', 'error'],
+    about: 'What is logged; without it --v of 2 and more means debug.',
+  },
+  output: {
+    type: 'string',
+    default: 'text',
+    flag: 'output',
+    allowed: 'text, json',
+    values: ['text', 'json'],
+    about: 'Form of what `podtender up` prints.',
+  },
+  leaveRunning: {
+    type: 'bool',
+    default: false,
+    flag: 'leave-running',
+    about: 'Containers go on when `podtender up` ends.',
+  },
+  keepLastGoodManifest: {
+    type: 'bool',
+    default: false,
+    flag: 'keep-last-good-manifest',
+    about: 'A manifest that turns bad leaves its pod running. The kubelet kills the pod.',
+  },
+};

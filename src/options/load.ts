@@ -1,0 +1,235 @@
+import { readFileSync } from 'node:fs';
+import { messageOf } from '../base/errors.ts';
+import type { Position } from '../kube/document.ts';
+import { agentFields, type AgentField, type AgentOptions } from './agent-options.ts';
+import { readSettings, settingFaults, type Settings } from './decode.ts';
+import { withDefaults } from './defaults.ts';
+import { flagNamed, flagTargets, type FlagTarget, type FlagValue, parseFlag } from './flags.ts';
+import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import { nearest } from './nearest.ts';
+import { type OptionFault, OptionsError } from './options-error.ts';
+import { validateKubeletConfiguration } from './validate.ts';
+
+/** Where a setting came from. */
+export type Origin =
+  | { readonly from: 'default' }
+  | ({ readonly from: 'file'; readonly file: string } & Partial<Position>)
+  | { readonly from: 'flag'; readonly flag: string }
+  | { readonly from: 'env'; readonly variable: string };
+
+/** Where settings are taken from. */
+export interface OptionSources {
+  /** By the flag's name, with dashes or in camel case. */
+  readonly flags?: Readonly<Record<string, FlagValue | undefined>>;
+  /** A KubeletConfiguration; `--config` names it otherwise. */
+  readonly configFile?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Name of this machine, for the Node's. */
+  readonly hostname?: string;
+  readonly readText?: (path: string) => string;
+}
+
+/** What the agent runs with. */
+export interface EffectiveOptions {
+  readonly kubelet: KubeletConfiguration;
+  readonly agent: AgentOptions;
+  /** By path, e.g. `authentication.webhook.cacheTTL`; a path that is not here, and none above it, is a default. */
+  readonly origins: ReadonlyMap<string, Origin>;
+  /** Settings of the file that do not exist or are given twice. */
+  readonly warnings: readonly OptionFault[];
+}
+
+interface FlagSetting {
+  readonly target: FlagTarget;
+  readonly value: unknown;
+}
+
+/**
+ * Joins flags, environment, file and defaults, in this order of precedence, and checks them.
+ *
+ * @throws {OptionsError} every fault at once
+ */
+export function loadOptions(sources: OptionSources): EffectiveOptions {
+  const faults: OptionFault[] = [];
+  const settings = readFlags(sources.flags ?? {}, faults);
+  const path = sources.configFile ?? stringOf(settings.find(({ target }) => target.flag === 'config')?.value);
+  const file = path === undefined ? undefined : readFile(path, sources.readText ?? readUtf8, faults);
+  const origins = new Map<string, Origin>();
+  if (file)
+    noteFile(origins, file.given, [], (at) => ({ from: 'file', file: file.path, ...file.locate(at) }));
+  for (const { target } of settings) noteFlag(origins, target);
+  const kubeletFlags = settings.filter(({ target }) => target.group === 'kubelet');
+  const given = kubeletFlags.reduce(
+    (all, { target, value }) => setIn(all, target.path, value),
+    file?.given ?? {},
+  );
+  const placed = (fault: OptionFault): OptionFault => {
+    const place = placeOf(fault.path, origins);
+    const inFile = place.from === undefined && file && (fault.path.split('.')[0] ?? '') in file.given;
+    return { ...(inFile ? { from: file.path, ...file.locate(fault.path.split('.')) } : place), ...fault };
+  };
+  const checked = settingFaults(given);
+  faults.push(...checked.faults.map(placed));
+  const agent = readAgent(settings, sources, { faults, origins });
+  if (checked.faults.length > 0) throw new OptionsError(faults);
+  const kubelet = withDefaults(given);
+  faults.push(...validateKubeletConfiguration(kubelet).map((fault) => placed(described(fault, kubelet))));
+  if (faults.length > 0) throw new OptionsError(faults);
+  return { kubelet, agent, origins, warnings: [...(file?.warnings ?? []), ...checked.unknown.map(placed)] };
+}
+
+const readUtf8 = (path: string): string => readFileSync(path, 'utf8');
+const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+function readFlags(flags: NonNullable<OptionSources['flags']>, faults: OptionFault[]): FlagSetting[] {
+  return Object.entries(flags).flatMap(([name, given]) => {
+    if (given === undefined) return [];
+    const target = flagNamed(name);
+    if (!target) {
+      const near = nearest(name, [...flagTargets.keys()]);
+      faults.push({
+        path: '',
+        from: `--${name}`,
+        message: 'there is no such flag',
+        ...(near !== undefined && { allowed: `--${near}` }),
+      });
+      return [];
+    }
+    const parsed = parseFlag(target.field, given);
+    if ('value' in parsed) return [{ target, value: parsed.value }];
+    const { allowed } = target.field;
+    faults.push({
+      path: target.path.join('.'),
+      from: `--${target.flag}`,
+      message: parsed.fault,
+      ...(allowed !== undefined && { allowed }),
+    });
+    return [];
+  });
+}
+
+function readFile(
+  path: string,
+  readText: (path: string) => string,
+  faults: OptionFault[],
+): (ReturnType<typeof readSettings> & { readonly path: string }) | undefined {
+  let text: string;
+  try {
+    text = readText(path);
+  } catch (reason) {
+    faults.push({ path: '', from: path, message: `the file cannot be read: ${messageOf(reason)}` });
+    return undefined;
+  }
+  try {
+    const read = readSettings(text);
+    return { ...read, path, warnings: read.warnings.map((warning) => ({ from: path, ...warning })) };
+  } catch (reason) {
+    if (!(reason instanceof OptionsError)) throw reason;
+    faults.push(...reason.faults.map((fault) => ({ from: path, ...fault })));
+    return undefined;
+  }
+}
+
+/** Notes the origin of every value of a document that is no mapping, or an empty one. */
+function noteFile(
+  origins: Map<string, Origin>,
+  value: unknown,
+  path: readonly string[],
+  originAt: (path: readonly string[]) => Origin,
+): void {
+  const inner = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  if (path.length > 0 && (inner.length === 0 || Array.isArray(value)))
+    origins.set(path.join('.'), originAt(path));
+  for (const [key, member] of inner) noteFile(origins, member, [...path, key], originAt);
+}
+
+/** A flag sets its setting whole: what the file said below it no longer counts. */
+function noteFlag(origins: Map<string, Origin>, { path, flag }: FlagTarget): void {
+  const key = path.join('.');
+  for (const known of origins.keys()) if (known.startsWith(`${key}.`)) origins.delete(known);
+  origins.set(key, { from: 'flag', flag });
+}
+
+/** The origin of a setting: its own, or that of what it is part of. */
+export function originOf(path: string, origins: ReadonlyMap<string, Origin>): Origin {
+  for (let at = path; at !== ''; at = at.slice(0, Math.max(at.lastIndexOf('.'), 0))) {
+    const origin = origins.get(at);
+    if (origin) return origin;
+  }
+  return { from: 'default' };
+}
+
+function placeOf(path: string, origins: ReadonlyMap<string, Origin>): Partial<OptionFault> {
+  const origin = originOf(path, origins);
+  switch (origin.from) {
+    case 'default':
+      return {};
+    case 'flag':
+      return { from: `--${origin.flag}` };
+    case 'env':
+      return { from: `$${origin.variable}` };
+    case 'file': {
+      const { file, line, column } = origin;
+      return { from: file, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+    }
+  }
+}
+
+/** A broken rule with the value at fault and what is allowed. */
+function described(fault: OptionFault, kubelet: KubeletConfiguration): OptionFault {
+  let value: unknown = kubelet;
+  for (const part of fault.path.split('.')) value = (value as Record<string, unknown> | undefined)?.[part];
+  const allowed = [...flagTargets.values()].find(({ path }) => path.join('.') === fault.path)?.field.allowed;
+  return { ...fault, value, ...(allowed !== undefined && { allowed }) };
+}
+
+function setIn(settings: Settings, [head = '', ...rest]: readonly string[], value: unknown): Settings {
+  if (rest.length === 0) return { ...settings, [head]: value };
+  const inner = settings[head];
+  const branch = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? inner : {};
+  return { ...settings, [head]: setIn(branch as Settings, rest, value) };
+}
+
+function readAgent(
+  settings: readonly FlagSetting[],
+  { env = {}, hostname = 'localhost', configFile }: OptionSources,
+  { faults, origins }: { faults: OptionFault[]; origins: Map<string, Origin> },
+): AgentOptions {
+  const values = new Map<string, unknown>();
+  for (const [name, field] of Object.entries(agentFields) as [string, AgentField][]) {
+    const flag = settings.find(({ target }) => target.group === 'agent' && target.path[0] === name);
+    const variable = field.env === undefined ? undefined : env[field.env];
+    if (!flag && variable) origins.set(name, { from: 'env', variable: field.env ?? '' });
+    const value = flag ? flag.value : variable ? variable : field.default;
+    if (value === undefined) continue;
+    if (field.values && !field.values.includes(String(value as string)))
+      faults.push({
+        path: name,
+        value,
+        message: 'no such value',
+        allowed: field.values.join(', '),
+        ...placeOf(name, origins),
+      });
+    values.set(name, value);
+  }
+  if (origins.has('rootDir') && !origins.has('certDir'))
+    values.set('certDir', `${String(values.get('rootDir') as string)}/pki`);
+  const verbosity = settings.find(({ target }) => target.flag === 'v')?.value;
+  if (!origins.has('logLevel') && Number(verbosity ?? 0) >= 2) values.set('logLevel', 'debug');
+  if (configFile !== undefined) values.set('config', configFile);
+  const nodeName = String((values.get('hostnameOverride') ?? hostname) as string)
+    .trim()
+    .toLowerCase();
+  if (
+    !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(nodeName) ||
+    nodeName.length > 253
+  )
+    faults.push({
+      path: 'hostnameOverride',
+      value: nodeName,
+      message: 'not a name of a Node',
+      allowed: 'a DNS-1123 subdomain of at most 253 characters',
+      ...placeOf('hostnameOverride', origins),
+    });
+  return { ...Object.fromEntries(values), nodeName } as unknown as AgentOptions;
+}

@@ -1,0 +1,28 @@
+/** The name that a typing error most likely meant: at most a third of it differs. */
+export function nearest(typed: string, names: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let least = Math.floor(typed.length / 3) + 1;
+  for (const name of names) {
+    const far = distance(typed.toLowerCase(), name.toLowerCase());
+    if (far < least) [best, least] = [name, far];
+  }
+  return best;
+}
+
+/** Letters to add, drop or change. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(
+        Math.min(
+          (row[j] ?? 0) + 1,
+          (next[j - 1] ?? 0) + 1,
+          (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
+        ),
+      );
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

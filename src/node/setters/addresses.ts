@@ -1,0 +1,77 @@
+import { isIP } from 'node:net';
+import { messageOf } from '../../base/errors.ts';
+import type { Node } from '../../kube/types.ts';
+import { type SetterResult, withStatus } from './setter.ts';
+
+/** Annotation: the node IP that a cloud controller must report. */
+export const providedNodeIpAnnotation = 'alpha.kubernetes.io/provided-node-ip';
+
+/** How a node finds its addresses. */
+export interface AddressSettings {
+  /** None, one, or one of each family; `0.0.0.0` and `::` only say which family is preferred. */
+  readonly nodeIps: readonly string[];
+  readonly hostname: string;
+  /** A cloud controller sets the addresses; those it has set are left alone. */
+  readonly externalCloudProvider: boolean;
+  /** @returns why the address cannot be the node's */
+  readonly validate: (ip: string) => string | undefined;
+  /** Addresses of the node's name by DNS. */
+  readonly lookup: (name: string) => readonly string[] | Promise<readonly string[]>;
+  /** The address of the default route's interface, in the family of `prefer`. @throws when there is none */
+  readonly resolve: (prefer: string | undefined) => string | Promise<string>;
+}
+
+const isUnspecified = (ip: string): boolean => ip === '0.0.0.0' || /^[0:]+$/.test(ip);
+
+/** The node's internal addresses and its host name (kubelet `nodestatus.NodeAddress`). */
+export async function nodeAddress(node: Node, settings: AddressSettings): Promise<SetterResult> {
+  const { nodeIps, externalCloudProvider, hostname } = settings;
+  const specified = nodeIps.slice(0, 2).map((ip) => (isUnspecified(ip) ? undefined : ip));
+  const fault = faultOf(specified, settings);
+  if (fault !== undefined) return { node, error: fault };
+  const annotated = annotate(node, externalCloudProvider ? specified : []);
+  if (externalCloudProvider && (node.status?.addresses ?? []).length > 0) return { node: annotated };
+  if (externalCloudProvider && nodeIps.length === 0) return { node: told(annotated, [], hostname) };
+  const [first, second] = specified;
+  if (first !== undefined)
+    return { node: told(annotated, second === undefined ? [first] : [first, second], hostname) };
+  const name = node.metadata?.name ?? '';
+  try {
+    return { node: told(annotated, [await findAddress(name, settings)], hostname) };
+  } catch (reason) {
+    return { node: annotated, error: `can't get ip address of node ${name}. error: ${messageOf(reason)}` };
+  }
+}
+
+function faultOf(ips: readonly (string | undefined)[], { validate }: AddressSettings): string | undefined {
+  for (const [at, ip] of ips.entries()) {
+    const fault = ip === undefined ? undefined : validate(ip);
+    if (fault !== undefined) return `failed to validate ${at === 0 ? 'nodeIP' : 'secondaryNodeIP'}: ${fault}`;
+  }
+  return undefined;
+}
+
+async function findAddress(name: string, settings: AddressSettings): Promise<string> {
+  const { hostname, nodeIps, validate, lookup, resolve } = settings;
+  if (isIP(hostname) !== 0) return hostname;
+  const family = isIP(nodeIps[0] ?? '0.0.0.0');
+  const valid = (await lookup(name)).filter((ip) => validate(ip) === undefined);
+  return valid.find((ip) => isIP(ip) === family) ?? valid[0] ?? (await resolve(nodeIps[0]));
+}
+
+function annotate(node: Node, ips: readonly (string | undefined)[]): Node {
+  const { [providedNodeIpAnnotation]: before, ...others } = node.metadata?.annotations ?? {};
+  const given = ips[0] === undefined ? undefined : ips.filter((ip) => ip !== undefined).join(',');
+  if (given === before) return node;
+  const annotations = given === undefined ? others : { ...others, [providedNodeIpAnnotation]: given };
+  return { ...node, metadata: { ...node.metadata, annotations } };
+}
+
+function told(node: Node, ips: readonly string[], hostname: string): Node {
+  return withStatus(node, {
+    addresses: [
+      ...ips.map((address) => ({ type: 'InternalIP', address })),
+      { type: 'Hostname', address: hostname },
+    ],
+  });
+}

@@ -1,0 +1,134 @@
+import type { Node, NodeCondition } from '../../kube/types.ts';
+import { conditionEvent, type SetterResult, timeText, withStatus } from './setter.ts';
+
+/** What keeps a node from being ready; each absent one is well. */
+export interface ReadyFaults {
+  readonly runtime?: string;
+  readonly network?: string;
+  readonly storage?: string;
+  readonly shutdown?: string;
+  /** Said, but no reason not to be ready. */
+  readonly warning?: string;
+}
+
+/**
+ * Ready is True unless something is wrong or a capacity is unknown; then False with all of it in the message (R258).
+ *
+ * @param localStorage whether the node counts ephemeral storage
+ */
+export function readyCondition(
+  node: Node,
+  now: number,
+  faults: ReadyFaults,
+  localStorage: boolean,
+): SetterResult {
+  const wrong = [
+    faults.runtime,
+    faults.network,
+    faults.storage,
+    faults.shutdown,
+    missingCapacity(node, localStorage),
+  ];
+  const found = [...new Set(wrong.filter((text) => text !== undefined && text !== ''))];
+  const ready = found.length === 0;
+  const message = ready ? 'kubelet is posting ready status' : aggregate(found as string[]);
+  const condition = {
+    type: 'Ready',
+    status: ready ? 'True' : 'False',
+    reason: ready ? 'KubeletReady' : 'KubeletNotReady',
+    message: faults.warning === undefined ? message : `${message}. WARNING: ${faults.warning}`,
+  };
+  const before = node.status?.conditions?.find(({ type }) => type === 'Ready');
+  const changed = before !== undefined && before.status !== condition.status;
+  const event = conditionEvent(node, ready ? 'NodeReady' : 'NodeNotReady');
+  return { node: put(node, condition, now), ...(changed && { events: [event] }) };
+}
+
+function missingCapacity(node: Node, localStorage: boolean): string | undefined {
+  const required = ['cpu', 'memory', 'pods', ...(localStorage ? ['ephemeral-storage'] : [])];
+  const missing = required.filter((name) => node.status?.capacity?.[name] === undefined);
+  return missing.length === 0 ? undefined : `missing node capacity for resources: ${missing.join(', ')}`;
+}
+
+const aggregate = (texts: readonly string[]): string =>
+  texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
+
+interface Pressure {
+  readonly type: string;
+  readonly bad: readonly [reason: string, message: string, event: string];
+  readonly good: readonly [reason: string, message: string, event: string];
+}
+
+const pressures: Readonly<Record<'memory' | 'disk' | 'pid', Pressure>> = {
+  memory: {
+    type: 'MemoryPressure',
+    bad: [
+      'KubeletHasInsufficientMemory',
+      'kubelet has insufficient memory available',
+      'NodeHasInsufficientMemory',
+    ],
+    good: [
+      'KubeletHasSufficientMemory',
+      'kubelet has sufficient memory available',
+      'NodeHasSufficientMemory',
+    ],
+  },
+  disk: {
+    type: 'DiskPressure',
+    bad: ['KubeletHasDiskPressure', 'kubelet has disk pressure', 'NodeHasDiskPressure'],
+    good: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure', 'NodeHasNoDiskPressure'],
+  },
+  pid: {
+    type: 'PIDPressure',
+    bad: ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available', 'NodeHasInsufficientPID'],
+    good: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available', 'NodeHasSufficientPID'],
+  },
+};
+
+/** One kind of pressure (R259): reason and message change with the status only, the heartbeat always. */
+export function pressureCondition(
+  node: Node,
+  now: number,
+  kind: keyof typeof pressures,
+  underPressure: boolean,
+): SetterResult {
+  const { type, bad, good } = pressures[kind];
+  const status = underPressure ? 'True' : 'False';
+  const before = node.status?.conditions?.find((condition) => condition.type === type);
+  const [reason, message, event] = underPressure ? bad : good;
+  if (before?.status === status) {
+    const { reason: kept, message: said } = before;
+    const same = {
+      type,
+      status,
+      ...(kept !== undefined && { reason: kept }),
+      ...(said !== undefined && { message: said }),
+    };
+    return { node: put(node, same, now) };
+  }
+  return { node: put(node, { type, status, reason, message }, now), events: [conditionEvent(node, event)] };
+}
+
+/** The node with `condition` in its place; the transition time is kept while the status is the same. */
+function put(
+  node: Node,
+  condition: Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>,
+  now: number,
+): Node {
+  const conditions = node.status?.conditions ?? [];
+  const before = conditions.find(({ type }) => type === condition.type);
+  const at = timeText(now);
+  const unchanged = before?.status === condition.status ? before.lastTransitionTime : undefined;
+  const { type, status, ...rest } = condition;
+  const next: NodeCondition = {
+    type,
+    status,
+    lastHeartbeatTime: at,
+    lastTransitionTime: unchanged ?? at,
+    ...rest,
+  };
+  const placed = before
+    ? conditions.map((each) => (each.type === type ? next : each))
+    : [...conditions, next];
+  return withStatus(node, { conditions: placed });
+}

@@ -1,0 +1,149 @@
+import {
+  formatQuantity,
+  milliQuantity,
+  parseQuantity,
+  type Quantity,
+  quantityOf,
+  signOfQuantity,
+  subQuantities,
+} from '../../kube/quantity.ts';
+import type { Node, NodeStatus } from '../../kube/types.ts';
+import { type SetterResult, withStatus } from './setter.ts';
+
+type ResourceList = Readonly<Record<string, string>>;
+
+/** What the machine is made of. */
+export interface MachineInfo {
+  readonly numCores: number;
+  /** Bytes. */
+  readonly memoryCapacity: number;
+  /** Bytes; 0: none. */
+  readonly swapCapacity?: number;
+  readonly machineId: string;
+  readonly systemUuid: string;
+  readonly bootId: string;
+  readonly hugePages?: readonly { readonly pageSizeKib: number; readonly count: number }[];
+}
+
+/** What goes into capacity and allocatable. */
+export interface MachineSettings {
+  /** Absent: it could not be found out. */
+  readonly machine: MachineInfo | undefined;
+  readonly maxPods: number;
+  /** 0: only `maxPods` limits. */
+  readonly podsPerCore: number;
+  /** Bytes of the file system, by name `ephemeral-storage`; others are ignored. */
+  readonly storage: ResourceList;
+  /** Kept from pods (R245). */
+  readonly reservation: ResourceList;
+  /** Amounts that replace what was measured, for nodes that are no machine. */
+  readonly configured?: ResourceList;
+  readonly devices?: {
+    readonly capacity: ResourceList;
+    readonly allocatable: ResourceList;
+    readonly removed: readonly string[];
+  };
+}
+
+/** Capacity, allocatable and the machine's identity (kubelet `nodestatus.MachineInfo`). */
+export function machineInfo(node: Node, settings: MachineSettings): SetterResult {
+  const { machine } = settings;
+  const before = node.status?.nodeInfo;
+  const capacity = { ...capacityOf(node, settings), ...settings.configured };
+  const allocatable = allocatableOf(capacity, node.status?.allocatable ?? {}, settings);
+  const nodeInfo = { ...noInfo, ...before, ...identityOf(machine, before) };
+  const rebooted = machine !== undefined && isAnother(before?.bootID, machine.bootId);
+  const message = `Node ${node.metadata?.name ?? ''} has been rebooted, boot id: ${machine?.bootId ?? ''}`;
+  return {
+    node: withStatus(node, { capacity, allocatable, nodeInfo }),
+    ...(rebooted && { events: [{ type: 'Warning' as const, reason: 'Rebooted', message }] }),
+  };
+}
+
+type NodeInfo = NonNullable<NodeStatus['nodeInfo']>;
+
+const noInfo: NodeInfo = {
+  machineID: '',
+  systemUUID: '',
+  bootID: '',
+  kernelVersion: '',
+  osImage: '',
+  containerRuntimeVersion: '',
+  kubeletVersion: '',
+  kubeProxyVersion: '',
+  operatingSystem: '',
+  architecture: '',
+};
+
+const isAnother = (known: string | undefined, now: string): boolean =>
+  known !== undefined && known !== '' && known !== now;
+
+function identityOf(machine: MachineInfo | undefined, before: NodeInfo | undefined): Partial<NodeInfo> {
+  if (!machine) return before ?? {};
+  const { machineId, systemUuid, bootId, swapCapacity = 0 } = machine;
+  return {
+    machineID: machineId,
+    systemUUID: systemUuid,
+    bootID: bootId,
+    ...(swapCapacity > 0 && { swap: { capacity: swapCapacity } }),
+  };
+}
+
+function capacityOf(node: Node, settings: MachineSettings): ResourceList {
+  const { machine, maxPods, podsPerCore, storage, devices } = settings;
+  const before = node.status?.capacity ?? {};
+  if (!machine) return { ...before, cpu: '0', memory: '0', pods: String(maxPods) };
+  const pods = podsPerCore > 0 ? Math.min(machine.numCores * podsPerCore, maxPods) : maxPods;
+  const ephemeral = storage['ephemeral-storage'];
+  return {
+    ...before,
+    cpu: formatQuantity(milliQuantity(machine.numCores * 1000)),
+    memory: formatQuantity(quantityOf(machine.memoryCapacity, 'BinarySI')),
+    ...hugePages(machine),
+    pods: String(pods),
+    ...(ephemeral !== undefined && { 'ephemeral-storage': ephemeral }),
+    ...devices?.capacity,
+    ...Object.fromEntries((devices?.removed ?? []).map((name) => [name, '0'])),
+  };
+}
+
+function hugePages(machine: MachineInfo): ResourceList {
+  const sizes = (machine.hugePages ?? []).map(({ pageSizeKib, count }) => {
+    const bytes = BigInt(pageSizeKib) * 1024n;
+    return [
+      `hugepages-${formatQuantity(quantityOf(bytes, 'BinarySI'))}`,
+      formatQuantity(quantityOf(bytes * BigInt(count), 'BinarySI')),
+    ];
+  });
+  return Object.fromEntries(sizes) as ResourceList;
+}
+
+function allocatableOf(
+  capacity: ResourceList,
+  before: ResourceList,
+  { machine, reservation, devices }: MachineSettings,
+): ResourceList {
+  const result: Record<string, string> = {};
+  for (const [name, amount] of Object.entries(before)) {
+    if (name in capacity || !isExtendedResource(name)) result[name] = amount;
+  }
+  for (const [name, amount] of Object.entries(capacity)) {
+    const reserved = reservation[name];
+    result[name] = reserved === undefined ? notNegative(parseQuantity(amount)) : less(amount, reserved);
+  }
+  if (machine) Object.assign(result, devices?.allocatable);
+  for (const [name, amount] of Object.entries(capacity)) {
+    if (name.startsWith('hugepages-')) result['memory'] = less(result['memory'] ?? '0', amount);
+  }
+  return result;
+}
+
+const less = (amount: string, taken: string): string =>
+  notNegative(subQuantities(parseQuantity(amount), parseQuantity(taken)));
+
+const notNegative = (amount: Quantity): string => (signOfQuantity(amount) < 0 ? '0' : formatQuantity(amount));
+
+/** A resource with a domain of its own, which only those who offer it can measure. */
+function isExtendedResource(name: string): boolean {
+  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
+}

@@ -30,16 +30,23 @@ export async function nodeAddress(node: Node, settings: AddressSettings): Promis
   const fault = faultOf(specified, settings);
   if (fault !== undefined) return { node, error: fault };
   const annotated = annotate(node, externalCloudProvider ? specified : []);
-  if (externalCloudProvider && (node.status?.addresses ?? []).length > 0) return { node: annotated };
+  const known = node.status?.addresses ?? [];
+  if (externalCloudProvider && known.length > 0) return { node: annotated };
   if (externalCloudProvider && nodeIps.length === 0) return { node: told(annotated, [], hostname) };
-  const [first, second] = specified;
-  if (first !== undefined)
-    return { node: told(annotated, second === undefined ? [first] : [first, second], hostname) };
+  return await findAndTell(annotated, specified, settings);
+}
+
+async function findAndTell(
+  node: Node,
+  [first, second]: readonly (string | undefined)[],
+  settings: AddressSettings,
+): Promise<SetterResult> {
   const name = node.metadata?.name ?? '';
   try {
-    return { node: told(annotated, [await findAddress(name, settings)], hostname) };
+    const ips = [first ?? (await findAddress(name, settings)), ...(first && second ? [second] : [])];
+    return { node: told(node, ips, settings.hostname) };
   } catch (reason) {
-    return { node: annotated, error: `can't get ip address of node ${name}. error: ${messageOf(reason)}` };
+    return { node, error: `can't get ip address of node ${name}. error: ${messageOf(reason)}` };
   }
 }
 

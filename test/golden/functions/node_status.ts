@@ -59,7 +59,7 @@ const pressure =
   };
 
 function machine(input: Input): unknown {
-  const info = input['machineInfo'] as Record<string, number> & Record<string, string>;
+  const info = input['machineInfo'] as Readonly<Record<string, unknown>>;
   const node = nodeOf(input, {
     ...(input['capacity'] != null && { capacity: input['capacity'] as Record<string, string> }),
     ...(input['allocatable'] != null && { allocatable: input['allocatable'] as Record<string, string> }),
@@ -71,7 +71,7 @@ function machine(input: Input): unknown {
         ? {
             numCores: Number(info['numCores']),
             memoryCapacity: Number(info['memoryCapacity']),
-            swapCapacity: info['swapCapacity'] as number,
+            swapCapacity: Number(info['swapCapacity'] ?? 0),
             machineId: String(info['machineID']),
             systemUuid: String(info['systemUUID']),
             bootId: String(info['bootID']),

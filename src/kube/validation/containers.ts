@@ -1,0 +1,178 @@
+import type { Container, EphemeralContainer } from '../types.ts';
+import {
+  duplicate,
+  type Faults,
+  forbidden,
+  invalid,
+  notFound,
+  oneOf,
+  required,
+  tooMany,
+} from './field-error.ts';
+import { validateEnv, validateEnvFrom } from './environment.ts';
+import { validateVolumeDevices, validateVolumeMounts } from './mounts.ts';
+import type { PodContext } from './options.ts';
+import { validatePorts, validateUniqueHostPorts } from './ports.ts';
+import { validateLifecycle, validateProbes } from './probes.ts';
+import { validateContainerResources } from './resource-rules.ts';
+import { validateSecurityContext } from './security-context.ts';
+import { label } from './shared.ts';
+
+const restartPolicies = ['Always', 'Never', 'OnFailure'];
+const mostRules = 20;
+const mostExitCodes = 255;
+
+/** The regular containers of a pod. */
+export function* validateContainers(field: string, context: PodContext): Faults {
+  const containers = context.pod.spec?.containers ?? [];
+  if (containers.length === 0) return yield required(field);
+  const names = new Set<string>();
+  for (const [i, container] of containers.entries()) {
+    const at = `${field}[${i}]`;
+    yield* common(at, container, context);
+    if (names.has(container.name)) yield duplicate(`${at}.name`, container.name);
+    names.add(container.name);
+    yield* hooksAndProbes(at, container, context);
+    yield* restartPolicy(at, container);
+  }
+  yield* validateUniqueHostPorts(field, containers);
+}
+
+/** Init containers: names apart from all others', hooks and probes for sidecars alone. */
+export function* validateInitContainers(field: string, context: PodContext): Faults {
+  const names = new Set((context.pod.spec?.containers ?? []).map(({ name }) => name));
+  for (const [i, container] of (context.pod.spec?.initContainers ?? []).entries()) {
+    const at = `${field}[${i}]`;
+    yield* common(at, container, context);
+    const { name = '' } = container as Partial<Container>;
+    if (names.has(name)) yield duplicate(`${at}.name`, name);
+    else if (name !== '') names.add(name);
+    yield* validateUniqueHostPorts(field, [container]);
+    if (container.restartPolicy === 'Always') yield* hooksAndProbes(at, container, context);
+    else yield* noHooksNorProbes(at, container);
+    yield* restartPolicy(at, container);
+  }
+}
+
+function* hooksAndProbes(field: string, container: Container, { pod }: PodContext): Faults {
+  const grace = pod.spec?.terminationGracePeriodSeconds;
+  if (container.lifecycle)
+    yield* validateLifecycle(`${field}.lifecycle`, container.lifecycle, grace, pod.spec?.os?.name ?? '');
+  yield* validateProbes(field, container);
+}
+
+function* noHooksNorProbes(field: string, container: Container): Faults {
+  for (const key of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const)
+    if (container[key])
+      yield forbidden(`${field}.${key}`, 'may not be set for init containers without restartPolicy=Always');
+}
+
+function* restartPolicy(field: string, container: Container): Faults {
+  const { restartPolicy: policy, restartPolicyRules: rules = [] } = container;
+  if (policy !== undefined) yield* oneOf(`${field}.restartPolicy`, policy, restartPolicies);
+  if (rules.length === 0) return;
+  if (policy === undefined)
+    yield required(`${field}.restartPolicy`, 'must specify restartPolicy when restart rules are used');
+  if (rules.length > mostRules) return yield tooMany(`${field}.restartPolicyRules`, rules.length, mostRules);
+  for (const [i, { action, exitCodes }] of rules.entries()) {
+    const at = `${field}.restartPolicyRules[${i}]`;
+    yield* oneOf(`${at}.action`, action, ['Restart', 'RestartAllContainers']);
+    if (!exitCodes) {
+      yield required(`${at}.exitCodes`, 'must be specified');
+      continue;
+    }
+    yield* oneOf(`${at}.exitCodes.operator`, exitCodes.operator, ['In', 'NotIn']);
+    const count = exitCodes.values?.length ?? 0;
+    if (count > mostExitCodes) yield tooMany(`${at}.exitCodes.values`, count, mostExitCodes);
+  }
+}
+
+const withoutEphemeral = [
+  'ports',
+  'resources',
+  'resizePolicy',
+  'restartPolicy',
+  'restartPolicyRules',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+] as const;
+
+const isSet = (value: unknown): boolean =>
+  value !== undefined && !(typeof value === 'object' && Object.keys(value ?? {}).length === 0);
+
+/** Ephemeral containers: a guest's rights only. */
+export function* validateEphemeralContainers(field: string, context: PodContext): Faults {
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = context.pod.spec ?? {};
+  const targets = new Set([...containers, ...initContainers].map(({ name }) => name));
+  const names = new Set(targets);
+  for (const [i, guest] of ephemeralContainers.entries()) {
+    const at = `${field}[${i}]`;
+    yield* common(at, guest, context);
+    yield* imageSpaces(at, guest);
+    if (names.has(guest.name)) yield duplicate(`${at}.name`, guest.name);
+    names.add(guest.name);
+    const target = guest.targetContainerName ?? '';
+    if (target !== '' && !targets.has(target)) yield notFound(`${at}.targetContainerName`, target);
+    yield* guestRights(at, guest);
+  }
+}
+
+function* guestRights(field: string, guest: EphemeralContainer): Faults {
+  const detail = 'cannot be set for an Ephemeral Container';
+  for (const key of withoutEphemeral) if (isSet(guest[key])) yield forbidden(`${field}.${key}`, detail);
+  for (const [i, mount] of (guest.volumeMounts ?? []).entries())
+    for (const key of ['subPath', 'subPathExpr'] as const)
+      if ((mount[key] ?? '') !== '') yield forbidden(`${field}.volumeMounts[${i}].${key}`, detail);
+}
+
+function* common(field: string, container: Container | EphemeralContainer, context: PodContext): Faults {
+  const { name = '', image = '', terminationMessagePolicy = '' } = container as Partial<Container>;
+  if (name === '') yield required(`${field}.name`);
+  else yield* label(`${field}.name`, name);
+  if (image === '') yield required(`${field}.image`);
+  if (terminationMessagePolicy === '') yield required(`${field}.terminationMessagePolicy`);
+  else
+    yield* oneOf(`${field}.terminationMessagePolicy`, terminationMessagePolicy, [
+      'File',
+      'FallbackToLogsOnError',
+    ]);
+  yield* validatePorts(`${field}.ports`, container.ports ?? []);
+  yield* validateEnv(`${field}.env`, container.env ?? [], context);
+  yield* validateEnvFrom(`${field}.envFrom`, container.envFrom ?? []);
+  yield* validateVolumeMounts(`${field}.volumeMounts`, container, context);
+  yield* validateVolumeDevices(`${field}.volumeDevices`, container, context);
+  yield* pullPolicy(`${field}.imagePullPolicy`, container.imagePullPolicy);
+  yield* validateContainerResources(`${field}.resources`, container.resources ?? {}, context);
+  yield* resizePolicy(`${field}.resizePolicy`, container, context);
+  if (container.securityContext)
+    yield* validateSecurityContext(`${field}.securityContext`, container.securityContext, context);
+}
+
+/** When an image is pulled. */
+export function* pullPolicy(field: string, policy: string | undefined): Faults {
+  if ((policy ?? '') === '') yield required(field);
+  else yield* oneOf(field, policy, ['Always', 'IfNotPresent', 'Never']);
+}
+
+function* resizePolicy(field: string, container: Container, { pod }: PodContext): Faults {
+  const seen = new Set<string>();
+  for (const [i, entry] of (container.resizePolicy ?? []).entries()) {
+    const { resourceName = '', restartPolicy: policy = '' } = entry as Partial<typeof entry>;
+    if (seen.has(resourceName)) yield duplicate(`${field}[${i}]`, resourceName);
+    seen.add(resourceName);
+    if (resourceName === '') yield required(field);
+    else yield* oneOf(field, resourceName, ['cpu', 'memory']);
+    if (policy === '') yield required(field);
+    else yield* oneOf(field, policy, ['NotRequired', 'RestartContainer']);
+    if (pod.spec?.restartPolicy === 'Never' && policy !== 'NotRequired')
+      yield invalid(field, policy, "must be 'NotRequired' when `restartPolicy` is 'Never'");
+  }
+}
+
+/** Images of real pods (not of templates) are written without spaces around. */
+export function* imageSpaces(field: string, { image = '' }: { readonly image?: string }): Faults {
+  if (image.trim() !== image)
+    yield invalid(`${field}.image`, image, 'must not have leading or trailing whitespace');
+}

@@ -1,0 +1,55 @@
+import type { Container, Pod } from '../types.ts';
+import { duplicate, type Faults, invalid, invalidEach, oneOf, required } from './field-error.ts';
+import { portNameRule } from './name-rules.ts';
+import { portNumber } from './shared.ts';
+
+type Port = NonNullable<Container['ports']>[number];
+
+/** The ports of one container: names once each. */
+export function* validatePorts(field: string, ports: readonly Port[]): Faults {
+  const names = new Set<string>();
+  for (const [i, { name = '', containerPort, hostPort = 0, protocol = '' }] of ports.entries()) {
+    const at = `${field}[${i}]`;
+    if (name !== '') yield* portName(`${at}.name`, name, names);
+    const port = (containerPort as number | undefined) ?? 0;
+    if (port === 0) yield required(`${at}.containerPort`);
+    else yield* portNumber(`${at}.containerPort`, port);
+    if (hostPort !== 0) yield* portNumber(`${at}.hostPort`, hostPort);
+    if (protocol === '') yield required(`${at}.protocol`);
+    else yield* oneOf(`${at}.protocol`, protocol, ['SCTP', 'TCP', 'UDP']);
+  }
+}
+
+function* portName(field: string, name: string, names: Set<string>): Faults {
+  const faults = portNameRule(name);
+  yield* invalidEach(field, name, faults);
+  if (faults.length > 0) return;
+  if (names.has(name)) yield duplicate(field, name);
+  names.add(name);
+}
+
+/** A port of the host is given once. */
+export function* validateUniqueHostPorts(field: string, containers: readonly Container[]): Faults {
+  const taken = new Set<string>();
+  for (const [i, { ports = [] }] of containers.entries())
+    for (const [j, { protocol = '', hostIP = '', hostPort = 0 }] of ports.entries()) {
+      if (hostPort === 0) continue;
+      const key = `${protocol}/${hostIP}/${hostPort}`;
+      if (taken.has(key)) yield duplicate(`${field}[${i}].ports[${j}].hostPort`, key);
+      taken.add(key);
+    }
+}
+
+/** On the host's network a container's port is the host's port. */
+export function* validateHostNetworkPorts(pod: Pod): Faults {
+  if (!(pod.spec?.hostNetwork ?? false)) return;
+  for (const key of ['containers', 'initContainers'] as const)
+    for (const [i, { ports = [] }] of (pod.spec?.[key] ?? []).entries())
+      for (const [j, { containerPort, hostPort = 0 }] of ports.entries())
+        if (hostPort !== containerPort)
+          yield invalid(
+            `spec.${key}[${i}].ports[${j}].hostPort`,
+            hostPort,
+            'must match `containerPort` when `hostNetwork` is true',
+          );
+}

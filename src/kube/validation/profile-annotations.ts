@@ -1,0 +1,52 @@
+import type { Container, Pod } from '../types.ts';
+import { type Faults, forbidden } from './field-error.ts';
+import { containersOf } from './windows.ts';
+
+type Profile = { readonly type?: string; readonly localhostProfile?: string };
+
+const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod';
+const seccompContainer = 'container.seccomp.security.alpha.kubernetes.io/';
+const appArmorContainer = 'container.apparmor.security.beta.kubernetes.io/';
+
+/** Profiles named twice, by annotation and by field, must agree; as long as only one is given it is the field's business. */
+export function* validateProfileAnnotations(pod: Pod): Faults {
+  const map = pod.metadata?.annotations ?? {};
+  const ofPod = pod.spec?.securityContext;
+  yield* match('spec.securityContext.seccompProfile', 'seccomp', map[seccompPod], ofPod?.seccompProfile);
+  for (const [field, { name, securityContext }] of containersOf(pod))
+    yield* match(
+      `${field}.securityContext.seccompProfile`,
+      'seccomp',
+      map[`${seccompContainer}${name}`],
+      securityContext?.seccompProfile,
+    );
+  for (const [field, container] of containersOf(pod)) yield* appArmor(field, container, pod);
+}
+
+function* appArmor(field: string, { name, securityContext }: Container, pod: Pod): Faults {
+  const annotation = pod.metadata?.annotations?.[`${appArmorContainer}${name}`];
+  const profile = securityContext?.appArmorProfile ?? pod.spec?.securityContext?.appArmorProfile;
+  yield* match(`${field}.securityContext.appArmorProfile`, 'apparmor', annotation, profile);
+}
+
+const typesOf: Readonly<Record<string, string>> = {
+  'runtime/default': 'RuntimeDefault',
+  'docker/default': 'RuntimeDefault',
+  unconfined: 'Unconfined',
+};
+
+function* match(
+  field: string,
+  kind: string,
+  annotation: string | undefined,
+  profile: Profile | undefined,
+): Faults {
+  if (annotation === undefined || annotation === '' || !profile) return;
+  const local = annotation.startsWith('localhost/');
+  const type = local ? 'Localhost' : typesOf[annotation];
+  if (type === undefined) return;
+  if (type !== profile.type)
+    yield forbidden(`${field}.type`, `${kind} type in annotation and field must match`);
+  else if (local && annotation.slice('localhost/'.length) !== (profile.localhostProfile ?? ''))
+    yield forbidden(`${field}.localhostProfile`, `${kind} profile in annotation and field must match`);
+}

@@ -1,0 +1,156 @@
+import { downwardFile } from './downward-api.ts';
+import { type Faults, forbidden, invalid, invalidEach, oneOf, required } from './field-error.ts';
+import { dns1123Subdomain } from './name-rules.ts';
+import { annotations } from './metadata.ts';
+import { fileMode, labelSelector, nonReservedPath, type Selector } from './shared.ts';
+import { keysToPaths } from './volume-sources.ts';
+
+type Source = Readonly<Record<string, unknown>>;
+
+const text = (source: Source, key: string): string => String(source[key] ?? '');
+
+/** One kind of projected source; `field` is the source, `volume` the projected volume. */
+type ProjectionRule = (at: Place, source: Source) => Faults;
+
+interface Place {
+  readonly volume: string;
+  readonly field: string;
+  /** Paths that other sources fill. */
+  readonly paths: Set<string>;
+}
+
+/** Several sources in one folder. */
+export function* validateProjected(field: string, projected: Source): Faults {
+  yield* fileMode(`${field}.defaultMode`, projected['defaultMode'] as number | undefined);
+  const paths = new Set<string>();
+  for (const [i, source] of ((projected['sources'] ?? []) as readonly Source[]).entries()) {
+    const at = `${field}.sources[${i}]`;
+    let seen = 0;
+    for (const [kind, rule] of Object.entries(rules)) {
+      const part = source[kind] as Source | undefined;
+      if (part === undefined) continue;
+      seen++;
+      yield* rule({ volume: field, field: `${at}.${kind}`, paths }, part);
+    }
+    if (seen > 1) yield forbidden(at, 'may not specify more than 1 volume type per source');
+  }
+}
+
+function* taken({ volume, paths }: Place, path: string): Faults {
+  if (path === '') return;
+  if (paths.has(path)) yield invalid(volume, path, 'conflicting duplicate paths');
+  paths.add(path);
+}
+
+const keyed: ProjectionRule = function* (at, source) {
+  if (text(source, 'name') === '') yield required(`${at.field}.name`);
+  yield* keysToPaths(`${at.field}.items`, source['items']);
+  for (const item of (source['items'] ?? []) as readonly Source[]) yield* taken(at, text(item, 'path'));
+};
+
+const downwardApi: ProjectionRule = function* (at, source) {
+  for (const item of (source['items'] ?? []) as readonly Source[]) {
+    yield* downwardFile(at.field, item);
+    yield* taken(at, text(item, 'path'));
+  }
+};
+
+const leastTokenSeconds = 600;
+
+const token: ProjectionRule = function* (at, source) {
+  const seconds = source['expirationSeconds'] as number | undefined;
+  if (seconds !== undefined && seconds < leastTokenSeconds)
+    yield invalid(
+      `${at.field}.expirationSeconds`,
+      seconds,
+      'may not specify a duration less than 10 minutes',
+    );
+  if (seconds !== undefined && seconds > 2 ** 32)
+    yield invalid(
+      `${at.field}.expirationSeconds`,
+      seconds,
+      'may not specify a duration larger than 2^32 seconds',
+    );
+  const path = text(source, 'path');
+  if (path === '') yield required(`${at.volume}.path`);
+  else yield* nonReservedPath(`${at.volume}.path`, path);
+  yield* taken(at, path);
+};
+
+const trustBundle: ProjectionRule = function* (at, source) {
+  const [name, signer] = [source['name'] as string | undefined, source['signerName'] as string | undefined];
+  const selector = source['labelSelector'] as Selector | undefined;
+  if (name !== undefined && signer !== undefined)
+    yield invalid(at.field, source, 'only one of name and signerName may be used');
+  else if (name !== undefined) yield* bundleName(at.field, name, selector);
+  else if (signer !== undefined) {
+    yield* signerName(`${at.field}.signerName`, signer);
+    yield* labelSelector(`${at.field}.labelSelector`, selector);
+  } else yield required(at.field, 'either name or signerName must be specified');
+  const path = text(source, 'path');
+  if (path === '') yield required(`${at.field}.path`);
+  else yield* nonReservedPath(`${at.field}.path`, path);
+  yield* taken(at, path);
+};
+
+function* bundleName(field: string, name: string, selector: Selector | undefined): Faults {
+  if (name === '') yield required(`${field}.name`);
+  else yield* invalidEach(`${field}.name`, name, dns1123Subdomain(name.slice(name.lastIndexOf(':') + 1)));
+  if (selector)
+    yield invalid(`${field}.labelSelector`, selector, 'labelSelector must be unset if name is specified');
+}
+
+const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
+
+const certificate: ProjectionRule = function* (at, source) {
+  yield* signerName(`${at.field}.signerName`, text(source, 'signerName'));
+  yield* oneOf(`${at.field}.keyType`, text(source, 'keyType'), keyTypes);
+  yield* certificateLifetime(
+    `${at.field}.maxExpirationSeconds`,
+    source['maxExpirationSeconds'] as number | undefined,
+  );
+  const keys = ['credentialBundlePath', 'keyPath', 'certificateChainPath'];
+  if (keys.every((key) => text(source, key) === ''))
+    yield required(
+      at.field,
+      'specify at least one of credentialBundlePath, keyPath, and certificateChainPath',
+    );
+  for (const key of keys) {
+    const path = text(source, key);
+    if (path !== '') yield* nonReservedPath(`${at.field}.${key}`, path);
+  }
+  for (const key of keys) yield* taken(at, text(source, key));
+  yield* annotations(
+    `${at.field}.userAnnotations`,
+    source['userAnnotations'] as Readonly<Record<string, string>> | undefined,
+  );
+};
+
+function* certificateLifetime(field: string, seconds: number | undefined): Faults {
+  if (seconds === undefined) return;
+  if (seconds < 3600) yield invalid(field, seconds, 'if provided, maxExpirationSeconds must be >= 3600');
+  if (seconds > 7_862_400)
+    yield invalid(field, seconds, 'if provided, maxExpirationSeconds must be <= 7862400');
+}
+
+function* signerName(field: string, name: string): Faults {
+  if (name === '') return yield required(field);
+  const parts = name.split('/');
+  if (parts.length !== 2 || parts[1] === '')
+    return yield invalid(
+      field,
+      name,
+      "must be a fully qualified domain and path of the form 'example.com/signer-name'",
+    );
+  yield* invalidEach(field, name, dns1123Subdomain(parts[0] ?? ''));
+  yield* invalidEach(field, name, dns1123Subdomain(parts[1] ?? ''));
+}
+
+const rules: Readonly<Record<string, ProjectionRule>> = {
+  secret: keyed,
+  configMap: keyed,
+  downwardAPI: downwardApi,
+  serviceAccountToken: token,
+  clusterTrustBundle: trustBundle,
+  podCertificate: certificate,
+};

@@ -1,0 +1,195 @@
+import {
+  compareQuantities,
+  formatQuantity,
+  milliValueOf,
+  type Quantity,
+  scaledValue,
+  signOfQuantity,
+  zeroQuantity,
+} from '../quantity.ts';
+import { aggregateContainers, amountsOf, hugePageSizeOf, isPodLevelResource } from '../resources.ts';
+import type { Container, Pod, ResourceRequirements } from '../types.ts';
+import {
+  duplicate,
+  type Faults,
+  forbidden,
+  invalid,
+  invalidEach,
+  notFound,
+  required,
+  unsupported,
+} from './field-error.ts';
+import { qualifiedNameRule } from './name-rules.ts';
+import type { PodContext } from './options.ts';
+import { sorted } from './shared.ts';
+
+type NameRule = (field: string, name: string) => Faults;
+
+const standard: ReadonlySet<string> = new Set([
+  ...['cpu', 'memory', 'ephemeral-storage', 'storage'].flatMap((name) => [name, `requests.${name}`]),
+  ...[
+    'limits.cpu',
+    'limits.memory',
+    'limits.ephemeral-storage',
+    'pods',
+    'services',
+    'replicationcontrollers',
+  ],
+  ...['resourcequotas', 'secrets', 'configmaps', 'persistentvolumeclaims'],
+  ...['services.nodeports', 'services.loadbalancers'],
+]);
+const whole: ReadonlySet<string> = new Set([
+  ...['pods', 'services', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps'],
+  ...['persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'],
+]);
+
+const isHugePage = (name: string): boolean => name.startsWith('hugepages-');
+const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
+const isExtended = (name: string): boolean =>
+  !isNative(name) && !name.startsWith('requests.') && qualifiedNameRule(`requests.${name}`).length === 0;
+const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePage(name);
+
+/** The resources of one container. */
+export const validateContainerResources = (
+  field: string,
+  resources: ResourceRequirements,
+  context: PodContext,
+): Faults => requirements(field, resources, context, containerResourceName);
+
+function* containerResourceName(field: string, name: string): Faults {
+  const faults = qualifiedNameRule(name);
+  yield* invalidEach(field, name, faults);
+  const plain = !name.includes('/');
+  if (faults.length === 0 && plain && !standard.has(name) && !isHugePage(name))
+    yield invalid(field, name, 'must be a standard resource type or fully qualified');
+  if (plain && !['cpu', 'memory', 'ephemeral-storage'].includes(name) && !isHugePage(name))
+    yield invalid(field, name, 'must be a standard resource for containers');
+  if (!plain && !isNative(name) && !isExtended(name))
+    yield invalid(field, name, "doesn't follow extended resource name standard");
+}
+
+function* requirements(
+  field: string,
+  resources: ResourceRequirements,
+  { claimNames }: PodContext,
+  nameRule: NameRule,
+): Faults {
+  const limits = amountsOf(resources.limits);
+  const requests = amountsOf(resources.requests);
+  for (const [name, amount] of sorted(limits))
+    yield* oneAmount(`${field}.limits[${name}]`, name, amount, nameRule);
+  for (const [name, amount] of sorted(requests)) {
+    yield* oneAmount(`${field}.requests[${name}]`, name, amount, nameRule);
+    yield* requestWithinLimit(field, name, amount, limits[name]);
+  }
+  const names = [...Object.keys(limits), ...Object.keys(requests)];
+  if (names.some(isHugePage) && !names.includes('cpu') && !names.includes('memory'))
+    yield forbidden(field, 'HugePages require cpu or memory');
+  yield* claims(`${field}.claims`, resources.claims ?? [], claimNames);
+}
+
+function* oneAmount(field: string, name: string, amount: Quantity, nameRule: NameRule): Faults {
+  yield* nameRule(field, name);
+  yield* quantityFaults(field, name, amount);
+  if (isHugePage(name) && !isWholePages(name, amount))
+    yield invalid(
+      field,
+      formatQuantity(amount),
+      `${formatQuantity(amount)} is not positive integer multiple of ${name}`,
+    );
+}
+
+/** An amount not below zero, and whole for what is counted. */
+export function* quantityFaults(field: string, name: string, amount: Quantity): Faults {
+  if (signOfQuantity(amount) < 0)
+    yield invalid(field, formatQuantity(amount), 'must be greater than or equal to 0');
+  if ((whole.has(name) || isExtended(name)) && milliValueOf(amount) % 1000 !== 0)
+    yield invalid(field, formatQuantity(amount), 'must be an integer');
+}
+
+function isWholePages(name: string, amount: Quantity): boolean {
+  const page = hugePageSizeOf(name);
+  if (!page || signOfQuantity(page) <= 0 || scaledValue(page, -3) % 1000n !== 0n) return false;
+  return scaledValue(amount, 0) % scaledValue(page, 0) === 0n;
+}
+
+function* requestWithinLimit(
+  field: string,
+  name: string,
+  request: Quantity,
+  limit: Quantity | undefined,
+): Faults {
+  if (!limit) {
+    if (!mayOvercommit(name))
+      yield required(`${field}.limits`, 'Limit must be set for non overcommitable resources');
+    return;
+  }
+  const order = compareQuantities(request, limit);
+  const rest = `${name} limit of ${formatQuantity(limit)}`;
+  if (order !== 0 && !mayOvercommit(name))
+    yield invalid(`${field}.requests`, formatQuantity(request), `must be equal to ${rest}`);
+  else if (order > 0)
+    yield invalid(`${field}.requests`, formatQuantity(request), `must be less than or equal to ${rest}`);
+}
+
+function* claims(
+  field: string,
+  list: readonly { readonly name?: string; readonly request?: string }[],
+  claimNames: ReadonlySet<string>,
+): Faults {
+  const seen = new Set<string>();
+  for (const [i, { name = '', request = '' }] of list.entries()) {
+    const at = `${field}[${i}]`;
+    if (name === '') {
+      yield required(at);
+      continue;
+    }
+    const key = request === '' ? name : `${name}/${request}`;
+    if (seen.has(key) || seen.has(name)) yield duplicate(at, key);
+    seen.add(key);
+    if (claimNames.has(name)) continue;
+    const known = claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
+    yield notFound(at, name, `must be one of the names in pod.spec.resourceClaims${known}`);
+  }
+}
+
+/** The resources of a pod as a whole: only some kinds, and enough for its containers. */
+export function* validatePodResources(field: string, pod: Pod, context: PodContext): Faults {
+  const resources = pod.spec?.resources;
+  if (!resources || !pod.spec) return;
+  if (resources.claims)
+    yield forbidden(`${field}.claims`, 'claims may not be set for Resources at pod-level');
+  yield* requirements(field, resources, context, podResourceName);
+  const requests = amountsOf(resources.requests);
+  for (const [name, needed] of sorted(aggregateContainers(pod.spec, 'requests'))) {
+    const asked = requests[name] ?? zeroQuantity;
+    if (isPodLevelResource(name) && requests[name] && compareQuantities(needed, asked) > 0)
+      yield invalid(
+        `${field}.requests[${name}]`,
+        formatQuantity(asked),
+        `must be greater than or equal to aggregate container requests of ${formatQuantity(needed)}`,
+      );
+  }
+  yield* containersWithinPod(`${field}.containers`, pod.spec.containers, amountsOf(resources.limits));
+}
+
+function* podResourceName(field: string, name: string): Faults {
+  if (!isPodLevelResource(name)) yield unsupported(field, name, ['cpu', 'hugepages-', 'memory']);
+}
+
+function* containersWithinPod(
+  field: string,
+  containers: readonly Container[],
+  podLimits: Readonly<Record<string, Quantity>>,
+): Faults {
+  for (const [i, { resources }] of containers.entries())
+    for (const [name, limit] of sorted(amountsOf(resources?.limits))) {
+      const most = podLimits[name];
+      if (most && compareQuantities(limit, most) > 0)
+        yield invalid(
+          `${field}[${i}][${name}].limits`,
+          formatQuantity(limit),
+          `must be less than or equal to pod limits of ${formatQuantity(most)}`,
+        );
+    }
+}

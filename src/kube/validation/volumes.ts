@@ -1,0 +1,64 @@
+import type { Volume } from '../types.ts';
+import { duplicate, type FieldError, type Faults, forbidden, invalid, required } from './field-error.ts';
+import type { PodContext } from './options.ts';
+import { label } from './shared.ts';
+import { type SourceRule, volumeSourceRules } from './volume-sources.ts';
+
+type Source = Readonly<Record<string, unknown>>;
+
+/** The sources of a pod's volumes that are valid by themselves, by name, and all faults. */
+export interface VolumesFound {
+  readonly volumes: ReadonlyMap<string, Source>;
+  readonly faults: readonly FieldError[];
+}
+
+/** The volumes of a pod (Kubernetes `ValidateVolumes`). */
+export function validateVolumes(field: string, context: PodContext): VolumesFound {
+  const list = context.pod.spec?.volumes ?? [];
+  const podName = context.pod.metadata?.name ?? '';
+  const created = new Set(
+    list.filter(({ ephemeral }) => podName !== '' && ephemeral).map(({ name }) => `${podName}-${name}`),
+  );
+  const volumes = new Map<string, Source>();
+  const faults: FieldError[] = [];
+  for (const [i, volume] of list.entries()) {
+    const own = [...oneVolume(`${field}[${i}]`, volume, volumes, context)];
+    if (own.length === 0) volumes.set(volume.name, volume as unknown as Source);
+    faults.push(...own);
+    const claim = volume.persistentVolumeClaim?.claimName;
+    if (claim !== undefined && created.has(claim))
+      faults.push(
+        invalid(
+          `${field}[${i}].persistentVolumeClaim.claimName`,
+          claim,
+          'must not reference a PVC that gets created for an ephemeral volume',
+        ),
+      );
+  }
+  return { volumes, faults };
+}
+
+function* oneVolume(
+  field: string,
+  volume: Volume,
+  known: ReadonlyMap<string, unknown>,
+  context: PodContext,
+): Faults {
+  yield* volumeSource(field, volume as unknown as Source, context);
+  const { name = '' } = volume as Partial<Volume>;
+  if (name === '') yield required(`${field}.name`);
+  else yield* label(`${field}.name`, name);
+  if (known.has(name)) yield duplicate(`${field}.name`, name);
+}
+
+/** Exactly one source; the first is looked into, the others are too many. */
+function* volumeSource(field: string, volume: Source, context: PodContext): Faults {
+  let seen = 0;
+  for (const [kind, rule] of Object.entries(volumeSourceRules) as [string, SourceRule][]) {
+    const source = volume[kind] as Source | undefined;
+    if (source === undefined) continue;
+    if (seen++ > 0) yield forbidden(`${field}.${kind}`, 'may not specify more than 1 volume type');
+    else yield* rule(`${field}.${kind}`, source, { name: String(volume['name'] ?? ''), context });
+  }
+  if (seen === 0) yield required(field, 'must specify a volume type');
+}

@@ -1,0 +1,158 @@
+import type { Container, Pod } from '../types.ts';
+import { type Faults, forbidden, invalid, invalidEach } from './field-error.ts';
+import { dns1123Subdomain } from './name-rules.ts';
+import type { PodContext } from './options.ts';
+
+type WindowsOptions = NonNullable<NonNullable<Container['securityContext']>['windowsOptions']>;
+
+const mostSpecKiB = 64;
+
+/** Rights that only Windows knows. */
+export function* validateWindowsOptions(field: string, options: WindowsOptions | undefined): Faults {
+  if (!options) return;
+  const { gmsaCredentialSpecName: name, gmsaCredentialSpec: spec, runAsUserName } = options;
+  if (name !== undefined) yield* invalidEach(`${field}.gmsaCredentialSpecName`, name, dns1123Subdomain(name));
+  if (spec === '')
+    yield invalid(`${field}.gmsaCredentialSpec`, spec, 'gmsaCredentialSpec cannot be an empty string');
+  else if (spec !== undefined && Buffer.byteLength(spec) > mostSpecKiB * 1024)
+    yield invalid(
+      `${field}.gmsaCredentialSpec`,
+      spec,
+      `gmsaCredentialSpec size must be under ${mostSpecKiB} KiB`,
+    );
+  if (runAsUserName !== undefined) {
+    const fault = userNameFault(runAsUserName);
+    if (fault !== undefined) yield invalid(`${field}.runAsUserName`, runAsUserName, fault);
+  }
+}
+
+function userNameFault(name: string): string | undefined {
+  if (name === '') return 'runAsUserName cannot be an empty string';
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u001f\u007f]/.test(name)) return 'runAsUserName cannot contain control characters';
+  const parts = name.split('\\');
+  if (parts.length > 2) return 'runAsUserName cannot contain more than one backslash';
+  const [domain, user = ''] = parts.length === 2 ? parts : [undefined, name];
+  return (domain === undefined ? undefined : domainFault(domain)) ?? accountFault(user);
+}
+
+function domainFault(domain: string): string | undefined {
+  if (domain.length >= 256) return "runAsUserName's Domain length must be under 256 characters";
+  const netBios = /^[^\\/:*?|."<>]{1,15}$/.test(domain) && !domain.startsWith('.');
+  const dns =
+    domain.length <= 255 &&
+    domain.split('.').every((part) => /^[a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/.test(part));
+  return netBios || dns ? undefined : "runAsUserName's Domain doesn't match the NetBios nor the DNS format";
+}
+
+function accountFault(user: string): string | undefined {
+  if (user === '') return "runAsUserName's User cannot be empty";
+  if (user.length > 104) return "runAsUserName's User length must not be longer than 104 characters";
+  if (/["/\\:;|=,+*?<>@[\]]/.test(user))
+    return 'runAsUserName\'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]';
+  return /^[. ]+$/.test(user) ? "runAsUserName's User cannot contain only periods or spaces" : undefined;
+}
+
+/** Every container of a spec with the field that holds it. */
+export function containersOf(pod: Pod): readonly (readonly [string, Container])[] {
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec ?? {};
+  const named = (field: string, list: readonly Container[]): (readonly [string, Container])[] =>
+    list.map((container, i) => [`spec.${field}[${i}]`, container] as const);
+  return [
+    ...named('initContainers', initContainers),
+    ...named('containers', containers),
+    ...named('ephemeralContainers', ephemeralContainers),
+  ];
+}
+
+/** Windows containers that are processes of the host: all or none, on the host's network. */
+export function* validateHostProcess(pod: Pod, context: PodContext): Faults {
+  const ofPod = pod.spec?.securityContext?.windowsOptions?.hostProcess;
+  const all = containersOf(pod);
+  let count = 0;
+  for (const [field, { securityContext }] of all) {
+    const own = securityContext?.windowsOptions?.hostProcess;
+    if (ofPod !== undefined && own !== undefined && ofPod !== own)
+      yield invalid(
+        `${field}.securityContext.windowsOptions.hostProcess`,
+        own,
+        `pod hostProcess value must be identical if both are specified, was ${ofPod}`,
+      );
+    if (own ?? ofPod ?? false) count++;
+  }
+  if (count === 0) return;
+  if (count !== all.length)
+    yield invalid(
+      'spec',
+      '',
+      'If pod contains any hostProcess containers then all containers must be HostProcess containers',
+    );
+  if (!(pod.spec?.hostNetwork ?? false))
+    yield invalid(
+      'spec.hostNetwork',
+      false,
+      'hostNetwork must be true if pod contains any hostProcess containers',
+    );
+  if (context.options.allowPrivileged === false)
+    yield forbidden('spec', 'hostProcess containers are disallowed by cluster policy');
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const notOnWindows: readonly (readonly ['spec' | 'securityContext', string])[] = [
+  ['securityContext', 'appArmorProfile'],
+  ['securityContext', 'seLinuxOptions'],
+  ['spec', 'hostUsers'],
+  ['spec', 'hostPID'],
+  ['spec', 'hostIPC'],
+  ['securityContext', 'seccompProfile'],
+  ['securityContext', 'fsGroup'],
+  ['securityContext', 'fsGroupChangePolicy'],
+  ['securityContext', 'sysctls'],
+  ['spec', 'shareProcessNamespace'],
+  ['securityContext', 'runAsUser'],
+  ['securityContext', 'runAsGroup'],
+  ['securityContext', 'supplementalGroups'],
+  ['securityContext', 'supplementalGroupsPolicy'],
+];
+const notInWindowsContainers = [
+  'appArmorProfile',
+  'seLinuxOptions',
+  'capabilities',
+  'readOnlyRootFilesystem',
+  'privileged',
+  'allowPrivilegeEscalation',
+  'procMount',
+  'runAsUser',
+  'runAsGroup',
+  'seccompProfile',
+];
+
+/** What a Windows pod cannot have. */
+export function* validateWindowsPod(pod: Pod): Faults {
+  const spec = (pod.spec ?? {}) as unknown as Fields;
+  const security = (pod.spec?.securityContext ?? {}) as Fields;
+  for (const [holder, key] of notOnWindows) {
+    const inSecurity = holder === 'securityContext' || key === 'shareProcessNamespace';
+    const value = (holder === 'spec' ? spec : security)[key];
+    const set = key === 'hostPID' || key === 'hostIPC' ? value === true : value !== undefined;
+    if (set)
+      yield forbidden(
+        `spec.${inSecurity ? 'securityContext.' : ''}${key}`,
+        'cannot be set for a windows pod',
+      );
+  }
+  for (const [field, { securityContext }] of containersOf(pod))
+    for (const key of notInWindowsContainers)
+      if ((securityContext as Fields | undefined)?.[key] !== undefined)
+        yield forbidden(`${field}.securityContext.${key}`, 'cannot be set for a windows pod');
+}
+
+/** What a Linux pod cannot have. */
+export function* validateLinuxPod(pod: Pod): Faults {
+  const detail = 'windows options cannot be set for a linux pod';
+  if (pod.spec?.securityContext?.windowsOptions)
+    yield forbidden('spec.securityContext.windowsOptions', detail);
+  for (const [field, { securityContext }] of containersOf(pod))
+    if (securityContext?.windowsOptions) yield forbidden(`${field}.securityContext.windowsOptions`, detail);
+}

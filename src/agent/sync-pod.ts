@@ -1,0 +1,279 @@
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { isStaticPod, keyOf, uidOf } from '../kube/names.ts';
+import type { Pod, PodStatus, Secret } from '../kube/types.ts';
+import type { PodProvider, PodSyncResult, SyncResult } from '../provider/provider.ts';
+import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
+import type {
+  PodStep,
+  PodSyncer,
+  SyncPodOutcome,
+  SyncPodStep,
+  SyncTerminatingPodStep,
+} from '../podworkers/pod-syncer.ts';
+
+/** The pod's status as the API server is told it, and what is kept of it between steps. */
+export interface StatusSink {
+  setPodStatus(pod: Pod, status: PodStatus): void;
+  terminatePod(pod: Pod): void;
+}
+
+/** Probe workers of the pod's containers. */
+export interface ProbeControl {
+  addPod(pod: Pod): void;
+  stopLivenessAndStartup(pod: Pod): void;
+  removePod(pod: Pod): void;
+}
+
+/** What a pod finds on disk: directories, volumes, and their way out. */
+export interface PodVolumes {
+  /** Makes the pod's directories and mounts everything its spec names; throws with what could not be mounted. */
+  mount(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** Unmounts what the pod no longer needs; resolves when its volumes are gone from disk. */
+  unmount(pod: Pod, signal: AbortSignal): Promise<void>;
+}
+
+/** Which secrets and config maps are watched because a pod names them. */
+export interface ReferencedObjects {
+  register(pod: Pod): void;
+  unregister(pod: Pod): void;
+}
+
+/** The pod's cgroup, where the node has them. */
+export interface PodCgroups {
+  exists(pod: Pod): boolean;
+  ensure(pod: Pod): Promise<void>;
+  destroy(pod: Pod): Promise<void>;
+}
+
+export interface SyncStepsDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder;
+  readonly provider: PodProvider;
+  readonly statuses: StatusSink;
+  readonly probes: ProbeControl;
+  readonly volumes: PodVolumes;
+  readonly objects: ReferencedObjects;
+  readonly cgroups: PodCgroups;
+  readonly reasons: { update(uid: string, results: readonly SyncResult[]): void };
+  /** R205…R228: the status of the pod, given what the runtime shows. */
+  readonly generateStatus: (pod: Pod, observed: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
+  readonly isTerminationRequested: (uid: string) => boolean;
+  readonly networkError: () => string | undefined;
+  readonly pullSecrets: (pod: Pod) => Promise<readonly Secret[]>;
+  /** R241…R243; never throws. */
+  readonly reconcileMirror: (pod: Pod, mirror: Pod | undefined) => Promise<void>;
+  /** Asks the PLEG to look at this pod soon (R153). */
+  readonly requestRelist: (uid: string) => void;
+  /** The worker is to sync the pod again at once (R152). */
+  readonly syncAgain: (uid: string) => void;
+}
+
+/** An error that knows when it makes sense to try again. */
+export class SyncPodError extends Error {
+  override readonly name: string = 'SyncPodError';
+  /** ms since the epoch (R117) */
+  readonly backOffUntil: number | undefined;
+
+  constructor(cause: Error, backOffUntil: number | undefined) {
+    super(cause.message, { cause });
+    this.backOffUntil = backOffUntil;
+  }
+}
+
+/**
+ * The three verbs of a pod: each brings it one stage on and may be repeated until it succeeds.
+ *
+ * Follows kubelet `SyncPod`, `SyncTerminatingPod`, `SyncTerminatingRuntimePod`, `SyncTerminatedPod` (R138…R166).
+ */
+export class SyncSteps implements PodSyncer {
+  readonly #deps: SyncStepsDeps;
+
+  constructor(deps: SyncStepsDeps) {
+    this.#deps = deps;
+  }
+
+  /** R138…R154. */
+  async syncPod(
+    { pod, mirrorPod, runtimeStatus }: SyncPodStep,
+    signal: AbortSignal,
+  ): Promise<SyncPodOutcome> {
+    const { statuses, generateStatus } = this.#deps;
+    const status = generateStatus(pod, runtimeStatus, false);
+    const observed = withIps(runtimeStatus, status);
+    statuses.setPodStatus(pod, status);
+    if (status.phase === 'Succeeded' || status.phase === 'Failed') return { terminal: true };
+    this.#requireNetwork(pod);
+    await this.#prepare(pod, mirrorPod, observed, signal);
+    const pullSecrets = await this.#deps.pullSecrets(pod);
+    this.#deps.probes.addPod(pod);
+    const restartAllContainers =
+      status.conditions?.some((c) => c.type === 'AllContainersRestarting' && c.status === 'True') ?? false;
+    // R150: a pull or a start in progress is not interrupted by a deletion
+    const result = await this.#deps.provider.syncPod(
+      { pod, observed, pullSecrets, restartAllContainers },
+      new AbortController().signal,
+    );
+    this.#deps.reasons.update(uidOf(pod), result.results);
+    return this.#outcome(pod, result);
+  }
+
+  /** R151…R153. */
+  #outcome(pod: Pod, result: PodSyncResult): SyncPodOutcome {
+    const uid = uidOf(pod);
+    const reset = result.results.some(({ action }) => action === 'RemoveContainer');
+    if (!result.error && result.changed) this.#deps.requestRelist(uid);
+    return {
+      terminal: false,
+      ...(result.error && { error: new SyncPodError(result.error, result.backOffUntil) }),
+      ...(reset && {
+        postSync: () => {
+          this.#deps.syncAgain(uid);
+        },
+      }),
+    };
+  }
+
+  #requireNetwork(pod: Pod): void {
+    const networkError = this.#deps.networkError();
+    if (networkError === undefined || pod.spec?.hostNetwork === true) return;
+    this.#deps.recorder.event(pod, 'Warning', 'NetworkNotReady', `network is not ready: ${networkError}`);
+    throw new Error(`network is not ready: ${networkError}`);
+  }
+
+  /** R144…R147: what has to stand before containers can. */
+  async #prepare(
+    pod: Pod,
+    mirror: Pod | undefined,
+    observed: RuntimePodStatus,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { objects, recorder, volumes } = this.#deps;
+    if (!this.#deps.isTerminationRequested(uidOf(pod))) objects.register(pod);
+    await this.#ensureCgroups(pod, observed);
+    if (isStaticPod(pod)) await this.#deps.reconcileMirror(pod, mirror);
+    try {
+      await volumes.mount(pod, signal);
+    } catch (reason) {
+      if (!signal.aborted) recorder.event(pod, 'Warning', 'FailedMount', messageOf(reason));
+      throw reason;
+    }
+  }
+
+  async #ensureCgroups(pod: Pod, observed: RuntimePodStatus): Promise<void> {
+    const { cgroups, recorder, provider } = this.#deps;
+    if (cgroups.exists(pod)) return;
+    const running = observed.containerStatuses.some((c) => c.state === 'running');
+    if (running) await provider.killPod(pod, runtimePodOf(observed), undefined, new AbortController().signal);
+    if (running && pod.spec?.restartPolicy === 'Never') return;
+    try {
+      await cgroups.ensure(pod);
+    } catch (reason) {
+      recorder.event(
+        pod,
+        'Warning',
+        'FailedCreatePodContainer',
+        `unable to ensure pod container exists: ${messageOf(reason)}`,
+      );
+      throw new Error(
+        `failed to ensure that the pod: ${uidOf(pod)} cgroups exist and are correctly applied: ${messageOf(reason)}`,
+        { cause: reason },
+      );
+    }
+  }
+
+  /** R155…R158. `statusFn` is the last one that asked for this end (eviction, preemption, shutdown). */
+  async syncTerminatingPod(step: SyncTerminatingPodStep): Promise<void> {
+    const { pod, runtimeStatus, gracePeriodSeconds, statusFn } = step;
+    const { statuses, probes, provider, generateStatus, logger } = this.#deps;
+    const status = generateStatus(pod, runtimeStatus, false);
+    statuses.setPodStatus(pod, statusFn ? statusFn(status) : status);
+    probes.stopLivenessAndStartup(pod);
+    await this.#kill(pod, runtimePodOf(runtimeStatus), gracePeriodSeconds);
+    probes.removePod(pod);
+
+    const stopped = await provider.getPodStatus(refOf(pod));
+    const running = stopped.containerStatuses.filter((c) => c.state === 'running').map((c) => c.name);
+    if (running.length > 0)
+      throw new Error(
+        `detected running containers after a successful KillPod, CRI violation: [${running.join(' ')}]`,
+      );
+    logger.debug('pod has stopped', { pod: keyOf(pod), uid: uidOf(pod) });
+    const final = { ...stopped, ips: runtimeStatus.ips };
+    statuses.setPodStatus(pod, generateStatus(pod, final, true));
+  }
+
+  /** R159. */
+  async syncTerminatingRuntimePod(running: RuntimePod): Promise<void> {
+    await this.#kill(undefined, running, 1);
+  }
+
+  async #kill(
+    pod: Pod | undefined,
+    running: RuntimePod,
+    gracePeriodSeconds: number | undefined,
+  ): Promise<void> {
+    try {
+      // R157: a shortened grace applies to the next attempt
+      await this.#deps.provider.killPod(pod, running, gracePeriodSeconds, new AbortController().signal);
+    } catch (reason) {
+      this.#deps.recorder.event(
+        pod ?? skeleton(running),
+        'Warning',
+        'FailedKillPod',
+        `error killing pod: ${messageOf(reason)}`,
+      );
+      throw reason;
+    }
+  }
+
+  /** R160. */
+  async syncTerminatedPod({ pod, runtimeStatus }: PodStep, signal: AbortSignal): Promise<void> {
+    const { statuses, volumes, objects, cgroups, generateStatus } = this.#deps;
+    statuses.setPodStatus(pod, generateStatus(pod, runtimeStatus, true));
+    await volumes.unmount(pod, signal);
+    objects.unregister(pod);
+    await cgroups.destroy(pod);
+    statuses.terminatePod(pod);
+  }
+}
+
+/** R140: host-network pods have the node's addresses, which only the status knows. */
+function withIps(observed: RuntimePodStatus, status: PodStatus): RuntimePodStatus {
+  if (status.podIPs && status.podIPs.length > 0)
+    return { ...observed, ips: status.podIPs.map(({ ip }) => ip) };
+  return status.podIP === undefined || status.podIP === '' ? observed : { ...observed, ips: [status.podIP] };
+}
+
+const refOf = (pod: Pod): { uid: string; name: string; namespace: string } => ({
+  uid: uidOf(pod),
+  name: pod.metadata?.name ?? '',
+  namespace: pod.metadata?.namespace ?? '',
+});
+
+/** A pod of which only the runtime knows, as far as events need it. */
+export const skeleton = (running: RuntimePod): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { uid: running.uid, name: running.name, namespace: running.namespace },
+});
+
+/** The running pod inside a status: running containers and all sandboxes (kubelet `ConvertPodStatusToRunningPod`). */
+export function runtimePodOf(status: RuntimePodStatus): RuntimePod {
+  return {
+    uid: status.uid,
+    name: status.name,
+    namespace: status.namespace,
+    containers: status.containerStatuses
+      .filter((c) => c.state === 'running')
+      .map(({ id, name, state, image, imageId, hash }) => ({ id, name, state, image, imageId, hash })),
+    sandboxes: status.sandboxStatuses.map(({ id, state }) => ({
+      id,
+      name: '',
+      state: state === 'SANDBOX_READY' ? 'running' : 'exited',
+    })),
+  };
+}

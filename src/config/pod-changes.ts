@@ -1,5 +1,5 @@
 import { configMirrorAnnotation, configSeenAnnotation, configSourceAnnotation } from '../kube/names.ts';
-import type { Pod } from '../kube/types.ts';
+import type { ObjectMeta, Pod } from '../kube/types.ts';
 import { deepEqual } from './deep-equal.ts';
 
 /** Annotations that belong to this node, not to the pod's definition: never compared, and a remembered value wins (R10, R13). */
@@ -9,6 +9,14 @@ const localAnnotations: readonly string[] = [
   configSeenAnnotation,
 ];
 
+/** What of the metadata is compared besides annotations (R10), and is taken over (R13). */
+const comparedMetadata: readonly (keyof ObjectMeta)[] = [
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'labels',
+];
+const takenMetadata: readonly (keyof ObjectMeta)[] = [...comparedMetadata, 'generation'];
+
 type Annotations = Readonly<Record<string, string>>;
 
 /** What a known pod becomes, and as which operation it is announced; no operation when nothing changed. */
@@ -17,6 +25,8 @@ export interface MergedPod {
   readonly pod: Pod;
 }
 
+const none: Readonly<Record<string, never>> = {};
+
 /**
  * Compares a remembered pod with the source's present object and takes over what changed (R10 to R13).
  * The identity (name, namespace, UID, creation), resourceVersion, owners and finalizers stay as at first sight.
@@ -24,25 +34,19 @@ export interface MergedPod {
  * Follows kubelet `checkAndUpdatePod`.
  */
 export function mergeKnownPod(known: Pod, incoming: Pod): MergedPod {
-  if (!differSemantically(known, incoming)) {
-    if (deepEqual(known.status ?? {}, incoming.status ?? {})) return { pod: known };
-    return { op: 'RECONCILE', pod: { ...known, ...(incoming.status && { status: incoming.status }) } };
-  }
-  return {
-    op: incoming.metadata?.deletionTimestamp ? 'DELETE' : 'UPDATE',
-    pod: takeOver(known, incoming),
-  };
+  if (differSemantically(known, incoming))
+    return { op: incoming.metadata?.deletionTimestamp ? 'DELETE' : 'UPDATE', pod: takeOver(known, incoming) };
+  if (deepEqual(known.status ?? none, incoming.status ?? none)) return { pod: known };
+  return { op: 'RECONCILE', pod: replaced(known, incoming, ['status']) };
 }
 
 /** R10: spec, labels, deletion fields and foreign annotations are the pod's meaning; nothing else is. */
 function differSemantically(known: Pod, incoming: Pod): boolean {
-  const [a, b] = [known.metadata, incoming.metadata];
-  return !(
-    deepEqual(a?.deletionTimestamp, b?.deletionTimestamp) &&
-    deepEqual(a?.deletionGracePeriodSeconds, b?.deletionGracePeriodSeconds) &&
-    deepEqual(a?.labels ?? {}, b?.labels ?? {}) &&
-    sameForeignAnnotations(a?.annotations ?? {}, b?.annotations ?? {}) &&
-    deepEqual(known.spec ?? {}, incoming.spec ?? {})
+  const [was, is]: ObjectMeta[] = [known.metadata ?? none, incoming.metadata ?? none];
+  return (
+    comparedMetadata.some((key) => !deepEqual(was?.[key] ?? none, is?.[key] ?? none)) ||
+    !sameForeignAnnotations(was?.annotations ?? none, is?.annotations ?? none) ||
+    !deepEqual(known.spec ?? none, incoming.spec ?? none)
   );
 }
 
@@ -58,30 +62,23 @@ function sameForeignAnnotations(known: Annotations, incoming: Annotations): bool
 }
 
 function takeOver(known: Pod, incoming: Pod): Pod {
-  const { spec: _spec, status: _status, metadata: identity, ...rest } = known;
-  const {
-    labels: _labels,
-    deletionTimestamp: _at,
-    deletionGracePeriodSeconds: _grace,
-    generation: _generation,
-    ...kept
-  } = identity ?? {};
-  const now = incoming.metadata;
+  const was = known.metadata ?? none;
+  const is = incoming.metadata ?? none;
+  const annotations = mergeAnnotations(was.annotations ?? none, is.annotations ?? none);
   return {
-    ...rest,
-    metadata: {
-      ...kept,
-      ...(now?.labels && { labels: now.labels }),
-      ...(now?.deletionTimestamp !== undefined && { deletionTimestamp: now.deletionTimestamp }),
-      ...(now?.deletionGracePeriodSeconds !== undefined && {
-        deletionGracePeriodSeconds: now.deletionGracePeriodSeconds,
-      }),
-      ...(now?.generation !== undefined && { generation: now.generation }),
-      annotations: mergeAnnotations(identity?.annotations ?? {}, now?.annotations ?? {}),
-    },
-    ...(incoming.spec && { spec: incoming.spec }),
-    ...(incoming.status && { status: incoming.status }),
+    ...replaced(known, incoming, ['spec', 'status']),
+    metadata: { ...replaced<ObjectMeta>(was, is, takenMetadata), annotations },
   };
+}
+
+/** A copy of one object with some members as the other has them, absent ones included. */
+function replaced<T extends object>(known: T, incoming: T, keys: readonly (keyof T)[]): T {
+  const out: Partial<T> = { ...known };
+  for (const key of keys) {
+    delete out[key];
+    if (incoming[key] !== undefined && incoming[key] !== null) out[key] = incoming[key];
+  }
+  return out as T;
 }
 
 /** R13: the source's annotations, but of the local ones those that are remembered. */

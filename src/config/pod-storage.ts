@@ -52,7 +52,8 @@ export function mergeSnapshot(
   snapshot: SourceSnapshot,
   now: number,
 ): MergeResult {
-  const batches: Record<PodOperation, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
+  const { source } = snapshot;
+  const batches: Batches = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
   const known = memory?.pods ?? new Map<string, StoredPod>();
   const next = new Map<string, StoredPod>();
   const names = new Set<string>();
@@ -60,31 +61,42 @@ export function mergeSnapshot(
   const firstSeen = formatFirstSeen(now);
   for (const incoming of snapshot.pods) {
     const uid = uidOf(incoming);
-    const old = known.get(uid);
-    const stored = old && (next.get(uid) ?? old);
-    const fullName = stored?.from === incoming ? stored.fullName : fullNameOf(incoming);
+    const stored = known.has(uid) ? (next.get(uid) ?? known.get(uid)) : undefined;
+    const unchanged = stored?.from === incoming ? stored : undefined;
+    const fullName = unchanged ? unchanged.fullName : fullNameOf(incoming);
     if (names.has(fullName)) {
       duplicates.push(incoming);
       continue;
     }
     names.add(fullName);
-    if (stored?.from === incoming) {
-      next.set(uid, stored);
-      continue;
-    }
-    const merged = stored
-      ? mergeKnownPod(stored.pod, incoming)
-      : { op: 'ADD' as const, pod: introduce(incoming, snapshot.source, firstSeen) };
-    if (merged.op) batches[merged.op].push(merged.pod);
-    next.set(uid, { pod: merged.pod, from: incoming, fullName });
+    const pod = unchanged ? unchanged.pod : take(incoming, stored, { batches, source, firstSeen });
+    next.set(uid, unchanged ?? { pod, from: incoming, fullName });
   }
   for (const [uid, { pod }] of known) if (!next.has(uid)) batches.REMOVE.push(pod);
   return {
     memory: { pods: next },
-    updates: inOrder(batches, snapshot.source, memory === undefined),
+    updates: inOrder(batches, source, memory === undefined),
     duplicates,
     accepted: without(snapshot.pods, duplicates),
   };
+}
+
+type Batches = Record<PodOperation, Pod[]>;
+
+/** Puts a pod in its batch, if it changed, and gives the pod to be remembered. */
+function take(
+  incoming: Pod,
+  stored: StoredPod | undefined,
+  { batches, source, firstSeen }: { batches: Batches; source: PodSource; firstSeen: string },
+): Pod {
+  if (!stored) {
+    const pod = introduce(incoming, source, firstSeen);
+    batches.ADD.push(pod);
+    return pod;
+  }
+  const { op, pod } = mergeKnownPod(stored.pod, incoming);
+  if (op) batches[op].push(pod);
+  return pod;
 }
 
 /** A pod as it stands after first sight: marked with its source and the time (R9). */

@@ -53,7 +53,7 @@ export const fetchManifest: FetchManifest = async (url, { headers, maxBytes }) =
   const decoder = new TextDecoder();
   let body = '';
   let size = 0;
-  for await (const chunk of answer.body ?? []) {
+  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     if (size > maxBytes) throw new Error('the read limit is reached');
     body += decoder.decode(chunk, { stream: true });

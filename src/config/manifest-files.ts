@@ -24,7 +24,7 @@ export interface ManifestFilesDeps {
   readonly onError: (problem: ManifestProblem) => void;
 }
 
-export interface ManifestFilesOptions extends Pick<ManifestOrigin, 'nodeName' | 'validate'> {
+export interface ManifestFilesOptions extends Pick<ManifestOrigin, 'nodeName'> {
   /** A directory of manifests, or one manifest. */
   readonly path: string;
   /**
@@ -187,8 +187,8 @@ export class ManifestFiles {
       .readText(path, maxManifestBytes)
       .catch((reason: unknown) => systemFault('open', path, reason));
     if (typeof text !== 'string') return { fault: text };
-    const { nodeName, validate } = this.#options;
-    const decoded = decodeSinglePod(text, { source: path, isFile: true, nodeName, validate });
+    const { nodeName } = this.#options;
+    const decoded = decodeSinglePod(text, { source: path, isFile: true, nodeName });
     if ('fault' in decoded) {
       const { message } = decoded.fault;
       if (decoded.parsed) return { fault: decoded.fault };

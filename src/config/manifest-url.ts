@@ -21,7 +21,7 @@ export type FetchManifest = (
   options: { readonly headers: Readonly<Record<string, readonly string[]>>; readonly maxBytes: number },
 ) => Promise<ManifestAnswer>;
 
-export interface ManifestUrlOptions extends Pick<ManifestOrigin, 'nodeName' | 'validate'> {
+export interface ManifestUrlOptions extends Pick<ManifestOrigin, 'nodeName'> {
   readonly url: string;
   /** kubelet `staticPodURLHeader` */
   readonly headers?: Readonly<Record<string, readonly string[]>>;
@@ -71,8 +71,8 @@ export class ManifestUrl {
   }
 
   #decode(body: string): UrlOutcome {
-    const { url, nodeName, validate } = this.#options;
-    const origin: ManifestOrigin = { source: url, isFile: false, nodeName, validate };
+    const { url, nodeName } = this.#options;
+    const origin: ManifestOrigin = { source: url, isFile: false, nodeName };
     const single = decodeSinglePod(body, origin);
     if (single.parsed) return outcomeOf(single);
     const list = decodePodList(body, origin);

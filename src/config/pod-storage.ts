@@ -59,17 +59,18 @@ export function mergeSnapshot(
   const names = new Set<string>();
   const duplicates: Pod[] = [];
   const firstSeen = formatFirstSeen(now);
+  const latest = (uid: string): StoredPod | undefined => next.get(uid) ?? known.get(uid);
   for (const incoming of snapshot.pods) {
     const uid = uidOf(incoming);
-    const stored = known.has(uid) ? (next.get(uid) ?? known.get(uid)) : undefined;
+    const stored = known.has(uid) ? latest(uid) : undefined;
     const unchanged = stored?.from === incoming ? stored : undefined;
-    const fullName = unchanged ? unchanged.fullName : fullNameOf(incoming);
+    const fullName = unchanged?.fullName ?? fullNameOf(incoming);
     if (names.has(fullName)) {
       duplicates.push(incoming);
       continue;
     }
     names.add(fullName);
-    const pod = unchanged ? unchanged.pod : take(incoming, stored, { batches, source, firstSeen });
+    const pod = unchanged?.pod ?? take(incoming, stored, { batches, source, firstSeen });
     next.set(uid, unchanged ?? { pod, from: incoming, fullName });
   }
   for (const [uid, { pod }] of known) if (!next.has(uid)) batches.REMOVE.push(pod);

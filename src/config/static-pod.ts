@@ -4,6 +4,8 @@ import { configHashAnnotation, nameOf } from '../kube/names.ts';
 import { decodeStruct } from '../kube/pod-decoder.ts';
 import type { Pod, Toleration } from '../kube/types.ts';
 import { defaultPod } from '../kube/validation/defaults.ts';
+import { formatFieldError } from '../kube/validation/field-error.ts';
+import { validatePod } from '../kube/validation/pod.ts';
 import { apiReferenceOf } from './api-references.ts';
 import { fnv128a } from './fnv128.ts';
 
@@ -13,8 +15,6 @@ export interface ManifestOrigin {
   readonly source: string;
   readonly isFile: boolean;
   readonly nodeName: string;
-  /** The rules of the API for a pod, as texts in order; none when it is valid. */
-  readonly validate: (pod: Pod) => readonly string[];
 }
 
 /** Why a manifest gives no pod. */
@@ -111,7 +111,7 @@ function finishPod(decoded: Pod, origin: ManifestOrigin): Pod | string {
   if (nameOf(decoded) === '') return 'invalid pod: name is needed for the pod';
   const pod = asStaticPod(defaultPod(converted(decoded)), origin);
   const reference = apiReferenceOf(pod);
-  const faults = origin.validate(pod);
+  const faults = validatePod(pod).map(formatFieldError);
   if (faults.length > 0) return `invalid pod: [${faults.join(' ')}]`;
   if (reference !== undefined) return `static pods may not reference ${reference}`;
   return pod;
@@ -134,14 +134,14 @@ function converted({ apiVersion: _version, kind: _kind, ...pod }: Pod): Pod {
 /** R22: identity, place and status of a static pod. Follows kubelet `applyDefaults`. */
 function asStaticPod(pod: Pod, { source, isFile, nodeName }: ManifestOrigin): Pod {
   const { metadata, spec } = pod;
-  const uid = metadata?.uid ? metadata.uid : manifestHash(pod, { source, isFile, nodeName });
+  const uid = given(metadata?.uid) ?? manifestHash(pod, { source, isFile, nodeName });
   return {
     ...pod,
     metadata: {
       ...metadata,
       uid,
       name: staticPodName(nameOf(pod), nodeName),
-      namespace: metadata?.namespace ? metadata.namespace : 'default',
+      namespace: given(metadata?.namespace) ?? 'default',
       annotations: { ...metadata?.annotations, [configHashAnnotation]: uid },
     },
     spec: {
@@ -153,6 +153,9 @@ function asStaticPod(pod: Pod, { source, isFile, nodeName }: ManifestOrigin): Po
     status: { ...pod.status, phase: 'Pending' },
   };
 }
+
+/** A text, unless it is empty. */
+const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 
 /** The name of a static pod on a node. Kubelet `generatePodName`. */
 export const staticPodName = (name: string, nodeName: string): string => `${name}-${nodeName.toLowerCase()}`;

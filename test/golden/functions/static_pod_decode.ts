@@ -1,7 +1,6 @@
 import { decodePodList, decodeSinglePod, staticPodName } from '../../../src/config/static-pod.ts';
 import { namespaceOf, nameOf } from '../../../src/kube/names.ts';
 import { check, type Replay } from '../harness.ts';
-import { validate } from '../support/validate.ts';
 
 interface Input {
   readonly op: 'single' | 'list' | 'name';
@@ -20,7 +19,7 @@ export const replay: Replay = (line) => {
   const { op, nodeName, text, name, node } = line['in'] as Input;
   if (op === 'name') return check(line['out'], staticPodName(name, node));
   const decode = op === 'single' ? decodeSinglePod : decodePodList;
-  const result = decode(text, { source: '/manifests/a.yaml', isFile: true, nodeName, validate });
+  const result = decode(text, { source: '/manifests/a.yaml', isFile: true, nodeName });
   const { error = '' } = line['out'] as Output;
   if ('fault' in result) {
     const dump = error.includes('<Go dump of the object>');

@@ -2,7 +2,6 @@ import { type FileEvent, ManifestFiles } from '../../../src/config/manifest-file
 import { check, type Replay } from '../harness.ts';
 import { MemoryFiles } from '../support/memory-files.ts';
 import { sent } from '../support/sent-pods.ts';
-import { validate } from '../support/validate.ts';
 
 type Op =
   | { readonly op: 'write'; readonly file: string; readonly content?: string }
@@ -23,7 +22,7 @@ export const replay: Replay = async (line) => {
   fs.mkdir(root ?? '');
   const files = new ManifestFiles(
     { fs, onError: () => undefined },
-    { path: path ?? '', nodeName: nodeName ?? '', validate },
+    { path: path ?? '', nodeName: nodeName ?? '' },
   );
   for (const [step, { op, expect }] of (line['steps'] as Step[]).entries()) {
     const { pods, fault } = await perform(op, { fs, files, dir });

@@ -1,7 +1,6 @@
 import { type ManifestAnswer, ManifestUrl } from '../../../src/config/manifest-url.ts';
 import { check, type Replay } from '../harness.ts';
 import { sent } from '../support/sent-pods.ts';
-import { validate } from '../support/validate.ts';
 
 interface Step {
   readonly op: { readonly status?: number; readonly body?: string; readonly transportError?: boolean };
@@ -20,7 +19,7 @@ export const replay: Replay = async (line) => {
       if (!answer) throw new Error('unexpected EOF');
       return answer;
     },
-    { url: 'http://h/x', nodeName: 'node1', validate },
+    { url: 'http://h/x', nodeName: 'node1' },
   );
   for (const [step, { op, expect }] of (line['steps'] as Step[]).entries()) {
     answer = op.transportError ? undefined : { status: op.status ?? 0, body: op.body ?? '' };

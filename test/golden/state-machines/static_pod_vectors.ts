@@ -2,7 +2,6 @@ import { decodePodList, decodeSinglePod, type ManifestOrigin } from '../../../sr
 import type { Pod } from '../../../src/kube/types.ts';
 import { apiOptionalKeys } from '../compare.ts';
 import { check, type Replay } from '../harness.ts';
-import { validate } from '../support/validate.ts';
 
 interface Input {
   readonly manifest?: string;
@@ -22,7 +21,7 @@ interface Output {
 export const replay: Replay = (line) => {
   const { manifest = '', ...rest } = line['in'] as Input;
   const out = line['out'] as Output;
-  const origin: ManifestOrigin = { ...rest, validate };
+  const origin: ManifestOrigin = rest;
   const single = line['fn'] === 'decodeSinglePod';
   const decode = single ? decodeSinglePod : decodePodList;
   const result = decode(manifest, origin);

@@ -1,1 +1,0 @@
-export const validate = (): readonly string[] => [];

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { FakeClock, settle } from '../../src/base/fake-clock.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import { GenericPleg } from '../../src/pleg/generic-pleg.ts';
+import { emptyStatus, PodCache } from '../../src/pleg/pod-cache.ts';
+import type { RuntimeContainerState, RuntimePod } from '../../src/provider/runtime-pod.ts';
+
+const podOf = (uid: string, state: RuntimeContainerState): RuntimePod => ({
+  uid,
+  name: uid,
+  namespace: 'ns',
+  containers: [{ id: `c-${uid}`, name: 'c', state }],
+  sandboxes: [],
+});
+
+function setUp(options = {}) {
+  const clock = new FakeClock(1000);
+  const cache = new PodCache();
+  const world = { pods: [] as RuntimePod[], listings: 0, inspections: [] as string[] };
+  const provider = {
+    listPods: async () => {
+      world.listings++;
+      return world.pods;
+    },
+    getPodStatus: async ({ uid }: { uid: string }) => {
+      world.inspections.push(uid);
+      return emptyStatus(uid);
+    },
+  };
+  const pleg = new GenericPleg({ clock, cache, provider, logger: silentLogger }, options);
+  return { clock, cache, world, pleg };
+}
+
+test('relists every second until it is stopped, and leaves no timer', async () => {
+  const { clock, world, pleg } = setUp();
+  const aborter = new AbortController();
+  const run = pleg.run(aborter.signal);
+  await clock.advance(3500);
+  expect(world.listings).toBe(4);
+  expect(pleg.health()).toBeUndefined();
+  aborter.abort();
+  await run;
+  expect(clock.pending).toBe(0);
+});
+
+test('a request is served before the period is over (R234)', async () => {
+  const { clock, world, pleg } = setUp();
+  const aborter = new AbortController();
+  const run = pleg.run(aborter.signal);
+  await clock.advance(300);
+  world.pods = [podOf('a', 'running'), podOf('b', 'running')];
+  expect(pleg.requestRelist('a')).toBe(true);
+  await clock.advance(100);
+  expect(pleg.channel.drain()).toEqual([{ uid: 'a', type: 'ContainerStarted', containerId: 'c-a' }]);
+  await clock.advance(600);
+  expect(world.listings).toBe(3);
+  expect(pleg.channel.drain()).toEqual([{ uid: 'b', type: 'ContainerStarted', containerId: 'c-b' }]);
+  aborter.abort();
+  await run;
+});
+
+test('too many requests are refused, the same pod twice is one (R234)', () => {
+  const { pleg } = setUp({ onDemandCapacity: 1 });
+  expect([pleg.requestRelist('a'), pleg.requestRelist('a'), pleg.requestRelist('b')]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
+
+test('nothing changed: nothing is inspected', async () => {
+  const { world, pleg } = setUp();
+  world.pods = [podOf('a', 'running')];
+  await pleg.relist();
+  world.pods = [podOf('a', 'running')];
+  await pleg.relist();
+  expect(world.inspections).toEqual(['a']);
+});
+
+test('events reach a subscriber outside the relist', async () => {
+  const { world, pleg } = setUp();
+  const seen: string[] = [];
+  world.pods = [podOf('a', 'running')];
+  await pleg.relist();
+  const subscription = pleg.events.subscribe(({ type }) => seen.push(type));
+  world.pods = [podOf('a', 'exited')];
+  await pleg.relist();
+  await settle();
+  expect(seen).toEqual(['ContainerStarted', 'ContainerDied']);
+  subscription.unsubscribe();
+  world.pods = [];
+  await pleg.relist();
+  await settle();
+  expect(seen).toHaveLength(2);
+});
+
+test('what does not fit is counted (R231)', async () => {
+  const { world, pleg } = setUp({ eventChannelCapacity: 1 });
+  world.pods = [podOf('a', 'running'), podOf('b', 'running')];
+  await pleg.relist();
+  expect(pleg.channel.dropped).toBe(1);
+});
+
+test('a hanging runtime is not healthy, in the words of the kubelet (R235)', async () => {
+  const { clock, pleg } = setUp();
+  expect(pleg.health()).toBe('pleg has yet to be successful');
+  await pleg.relist();
+  clock.set(1000 + 200_500);
+  expect(pleg.health()).toBe('pleg was last seen active 3m20.5s ago; threshold is 3m0s');
+  clock.set(1000 + 3_723_000);
+  expect(pleg.health()).toBe('pleg was last seen active 1h2m3s ago; threshold is 3m0s');
+});

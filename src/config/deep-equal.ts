@@ -9,13 +9,22 @@ export function deepEqual(a: unknown, b: unknown): boolean {
 type Members = Readonly<Record<string, unknown>>;
 
 function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((item, i) => deepEqual(item, b[i]));
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i] && !deepEqual(a[i], b[i])) return false;
+  return true;
 }
 
 function sameMembers(a: Members, b: Members): boolean {
-  for (const key in a) if (!deepEqual(a[key], b[key])) return false;
-  for (const key in b) if (isAbsent(a[key]) && !isAbsent(b[key])) return false;
-  return true;
+  // one pass over each: what is left over in b was not in a
+  let left = 0;
+  for (const key in a) {
+    const value = a[key];
+    if (isAbsent(value)) continue;
+    left++;
+    if (value !== b[key] && !deepEqual(value, b[key])) return false;
+  }
+  for (const key in b) if (!isAbsent(b[key])) left--;
+  return left === 0;
 }
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;

@@ -1,0 +1,77 @@
+import { isAborted } from '../base/abort.ts';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { NodeProvider } from '../provider/provider.ts';
+
+/** Said until the first ping has come back, as the kubelet says it of its runtime. */
+const notYet = 'container runtime status check may not have completed yet';
+
+/**
+ * Asks the provider again and again whether it can run pods; never twice at once. A ping that takes too long counts as failed, and
+ * its late answer is not waited for.
+ */
+export class PingLoop {
+  readonly #provider: NodeProvider;
+  readonly #clock: Clock;
+  readonly #intervalMs: number;
+  readonly #timeoutMs: number | undefined;
+  #fault: string | undefined = notYet;
+
+  /** @param timeoutMs absent: a ping may take for ever (virtual-kubelet's default) */
+  constructor(
+    provider: NodeProvider,
+    clock: Clock,
+    options: { readonly intervalMs: number; readonly timeoutMs?: number },
+  ) {
+    this.#provider = provider;
+    this.#clock = clock;
+    this.#intervalMs = options.intervalMs;
+    this.#timeoutMs = options.timeoutMs;
+  }
+
+  /** Why the provider cannot run pods; `undefined` while it can. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  /** Pings until `signal` aborts; `changed` is called when the answer became another. */
+  async run(changed: () => void, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const fault = await this.#ping(signal);
+      if (isAborted(signal)) return;
+      const before = this.#fault;
+      this.#fault = fault;
+      if (before !== fault) changed();
+      await this.#clock.sleep(this.#intervalMs, signal).catch(() => undefined);
+    }
+  }
+
+  async #ping(signal: AbortSignal): Promise<string | undefined> {
+    const own = new AbortController();
+    const abort = (): void => {
+      own.abort(signal.reason);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    const late = Promise.withResolvers<string>();
+    const timeoutMs = this.#timeoutMs;
+    const stop =
+      timeoutMs === undefined
+        ? () => undefined
+        : this.#clock.timer(timeoutMs, () => {
+            late.resolve(`the provider did not answer a ping within ${timeoutMs} ms`);
+            own.abort(new Error('ping timed out'));
+          });
+    try {
+      const answer = this.#provider.ping(own.signal).then(
+        () => undefined,
+        (reason: unknown) => messageOf(reason),
+      );
+      return await Promise.race([answer, late.promise]);
+    } catch (reason) {
+      return messageOf(reason);
+    } finally {
+      stop();
+      signal.removeEventListener('abort', abort);
+    }
+  }
+}

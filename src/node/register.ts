@@ -1,0 +1,136 @@
+import { ApiError, isAlreadyExists } from '../api/client.ts';
+import { isAborted } from '../base/abort.ts';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Node } from '../kube/types.ts';
+import type { NodeClient } from './clients.ts';
+
+/** Labels that the agent owns on a node that was there before (R254). */
+const defaultLabels = [
+  'kubernetes.io/hostname',
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+  'beta.kubernetes.io/instance-type',
+  'node.kubernetes.io/instance-type',
+  'kubernetes.io/os',
+  'kubernetes.io/arch',
+  'beta.kubernetes.io/os',
+  'beta.kubernetes.io/arch',
+];
+
+/** Annotation: the attach/detach controller looks after this node's volumes. */
+export const attachDetachAnnotation = 'volumes.kubernetes.io/controller-managed-attach-detach';
+
+/** What a node is called and how it is marked. */
+export interface NodeIdentity {
+  readonly name: string;
+  readonly hostname: string;
+  /** Go's names: `linux`, `amd64`. */
+  readonly operatingSystem: string;
+  readonly architecture: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly taints?: NonNullable<NonNullable<Node['spec']>['taints']>;
+  readonly unschedulable?: boolean;
+  readonly providerId?: string;
+  /** A cloud controller finishes the node: it is tainted until then. */
+  readonly externalCloudProvider?: boolean;
+}
+
+/** The Node before its status (R255): own labels win over the default ones. */
+export function initialNode(identity: NodeIdentity): Node {
+  const { name, hostname, operatingSystem: os, architecture: arch } = identity;
+  const taints = [
+    ...(identity.taints ?? []),
+    ...(identity.externalCloudProvider === true
+      ? [{ key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' }]
+      : []),
+  ];
+  return {
+    kind: 'Node',
+    apiVersion: 'v1',
+    metadata: {
+      name,
+      labels: {
+        'beta.kubernetes.io/arch': arch,
+        'beta.kubernetes.io/os': os,
+        'kubernetes.io/arch': arch,
+        'kubernetes.io/hostname': hostname,
+        'kubernetes.io/os': os,
+        ...identity.labels,
+      },
+      annotations: { [attachDetachAnnotation]: 'true', ...identity.annotations },
+    },
+    spec: {
+      ...(taints.length > 0 && { taints }),
+      ...(identity.unschedulable === true && { unschedulable: true }),
+      ...(identity.providerId !== undefined && { providerID: identity.providerId }),
+    },
+  };
+}
+
+/**
+ * What must change on a Node that was there before: default labels and the attach annotation; foreign labels, taints and
+ * `unschedulable` are left alone (R254). Nothing: it is well as it is.
+ */
+export function reconcilePatch(existing: Node, wanted: Node): object | undefined {
+  const [has, shall] = [existing.metadata ?? {}, wanted.metadata ?? {}];
+  const labels = differing(has.labels, shall.labels, defaultLabels);
+  const annotations = differing(has.annotations, shall.annotations, [attachDetachAnnotation]);
+  return labels || annotations
+    ? { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } }
+    : undefined;
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+function differing(
+  existing: Texts = {},
+  wanted: Texts = {},
+  names: readonly string[] = [],
+): Texts | undefined {
+  const other = names.filter((name) => wanted[name] !== undefined && wanted[name] !== existing[name]);
+  return other.length === 0 ? undefined : Object.fromEntries(other.map((name) => [name, wanted[name] ?? '']));
+}
+
+export interface RegisterDeps {
+  readonly nodes: NodeClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Makes the Node or adopts the one that is there; tries until it works or `signal` aborts (R253: 100 ms, doubling to 7 s). */
+export async function registerNode(
+  deps: RegisterDeps,
+  make: () => Promise<Node>,
+  signal: AbortSignal,
+): Promise<Node | undefined> {
+  for (let pauseMs = 100; !signal.aborted; pauseMs = Math.min(2 * pauseMs, 7000)) {
+    try {
+      return await tryRegister(deps.nodes, await make(), signal);
+    } catch (reason) {
+      if (isAborted(signal)) break;
+      deps.logger.warn('the node could not be registered', { err: messageOf(reason), pauseMs });
+      await deps.clock.sleep(pauseMs, signal).catch(() => undefined);
+    }
+  }
+  return undefined;
+}
+
+async function tryRegister(nodes: NodeClient, wanted: Node, signal: AbortSignal): Promise<Node> {
+  const name = wanted.metadata?.name ?? '';
+  const options = { signal, timeoutMs: 10_000 };
+  try {
+    return await nodes.create(wanted, options);
+  } catch (reason) {
+    if (!isAlreadyExists(reason) && !isForbidden(reason)) throw reason;
+  }
+  const existing = await nodes.get(name, options);
+  const body = reconcilePatch(existing, wanted);
+  return body ? await nodes.patch(name, { type: 'strategic', body }, options) : existing;
+}
+
+const isForbidden = (reason: unknown): boolean => reason instanceof ApiError && reason.status === 403;

@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Node, NodeCondition, NodeStatus } from '../kube/types.ts';
+
+type Json = Record<string, unknown>;
+
+/**
+ * Did anything change but the heartbeats? The order of conditions does not matter, absent and empty are one.
+ *
+ * Follows kubelet `nodeStatusHasChanged`.
+ */
+export function statusChanged(before: Node['status'], now: Node['status']): boolean {
+  return !isDeepStrictEqual(comparable(before), comparable(now));
+}
+
+function comparable(status: Node['status']): unknown {
+  const { conditions = [], ...rest } = status ?? {};
+  const kept = Object.entries(rest).filter(([, value]) => !isEmpty(value));
+  const still = conditions
+    .map(({ lastHeartbeatTime: _at, ...condition }) => condition)
+    .sort((a, b) => a.type.localeCompare(b.type));
+  return { rest: Object.fromEntries(kept), conditions: still };
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+
+/**
+ * The strategic merge patch from one node to the next, for its status and annotations; nothing when they are equal. Conditions go
+ * by type with only the members that changed; addresses are replaced as a whole.
+ *
+ * Follows kubelet `nodeutil.PatchNodeStatus`.
+ */
+export function nodeStatusPatch(before: Node, now: Node): object | undefined {
+  const status = statusDiff(before.status ?? {}, now.status ?? {});
+  const annotations = mapDiff(before.metadata?.annotations ?? {}, now.metadata?.annotations ?? {});
+  return status || annotations
+    ? { ...(annotations && { metadata: { annotations } }), ...(status && { status }) }
+    : undefined;
+}
+
+function statusDiff(before: NodeStatus, now: NodeStatus): Json | undefined {
+  const { conditions: oldConditions = [], addresses: oldAddresses = [], ...oldRest } = before;
+  const { conditions = [], addresses, ...rest } = now;
+  const moved = addresses !== undefined && !isDeepStrictEqual(oldAddresses, addresses);
+  const diff: Json = {
+    ...mapDiff(oldRest, rest),
+    ...conditionsDiff(oldConditions, conditions),
+    ...(moved && { addresses: [...addresses, { $patch: 'replace' }] }),
+  };
+  return Object.keys(diff).length > 0 ? diff : undefined;
+}
+
+function conditionsDiff(before: readonly NodeCondition[], now: readonly NodeCondition[]): Json {
+  const changed = now.flatMap((condition): Json[] => {
+    const old = before.find(({ type }) => type === condition.type);
+    const diff = old ? mapDiff({ ...old }, { ...condition }) : { ...condition };
+    return diff ? [{ ...diff, type: condition.type }] : [];
+  });
+  const gone = before.filter(({ type }) => !now.some((condition) => condition.type === type));
+  if (changed.length === 0 && gone.length === 0) return {};
+  return {
+    '$setElementOrder/conditions': now.map(({ type }) => ({ type })),
+    conditions: [...changed, ...gone.map(({ type }) => ({ $patch: 'delete', type }))],
+  };
+}
+
+/** A merge of objects: what is new or other, `null` for what is gone; lists are taken as a whole. */
+function mapDiff(before: object, now: object): Json | undefined {
+  const old = before as Json;
+  const diff: Json = {};
+  for (const [name, value] of Object.entries(now) as [string, unknown][]) {
+    const was = old[name];
+    if (isDeepStrictEqual(was, value)) continue;
+    const inner = isObject(value) && isObject(was) ? mapDiff(was, value) : value;
+    if (inner !== undefined) diff[name] = inner;
+  }
+  for (const name of Object.keys(old)) if (!(name in now)) diff[name] = null;
+  return Object.keys(diff).length > 0 ? diff : undefined;
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

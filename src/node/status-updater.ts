@@ -1,0 +1,117 @@
+import { messageOf } from '../base/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { Node } from '../kube/types.ts';
+import type { NodeClient } from './clients.ts';
+import { foldSetters, type NodeEvent, type NodeStatusSetter } from './setters/setter.ts';
+import { nodeStatusPatch, statusChanged } from './status-patch.ts';
+
+/** What a status updater needs. */
+export interface StatusUpdaterDeps {
+  readonly nodes: NodeClient;
+  readonly name: string;
+  readonly setters: readonly NodeStatusSetter[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly record: (event: NodeEvent) => void;
+  readonly onHeartbeatFailure?: () => void;
+  readonly reportIntervalMs: number;
+}
+
+const maxTries = 5;
+
+/**
+ * Works out the node's status and sends what is news; without news only now and then (R256, R257). Rounds never overlap.
+ *
+ * Follows kubelet `syncNodeStatus`, `tryUpdateNodeStatus`.
+ */
+export class StatusUpdater {
+  readonly #deps: StatusUpdaterDeps;
+  #node: Node | undefined;
+  #reportedAt: number | undefined;
+  /** Shifts the next report without news by up to half the interval, so that nodes do not report in step. */
+  #shiftMs = 0;
+  #unschedulable: boolean | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: StatusUpdaterDeps) {
+    this.#deps = deps;
+  }
+
+  /** The Node as last read or written. */
+  get node(): Node | undefined {
+    return this.#node;
+  }
+
+  /** The Node was read or written by somebody else here. */
+  adopt(node: Node): void {
+    this.#node = node;
+  }
+
+  /** `node` with the status of this moment. */
+  async compute(node: Node): Promise<Node> {
+    const { setters, clock, logger, record } = this.#deps;
+    const { node: next, events, errors } = await foldSetters(setters, node, clock.now());
+    for (const event of events) record(event);
+    for (const err of errors) logger.warn('a part of the node status is not known', { err });
+    return next;
+  }
+
+  /** One round. @throws the last failure when all tries failed */
+  update(signal: AbortSignal): Promise<void> {
+    const round = this.#turn.then(() => this.#tries(signal));
+    this.#turn = round.catch(() => undefined);
+    return round;
+  }
+
+  async #tries(signal: AbortSignal): Promise<void> {
+    let failure: unknown;
+    for (let tries = 0; tries < maxTries && !signal.aborted; tries++) {
+      try {
+        await this.#once(tries, signal);
+        return;
+      } catch (reason) {
+        failure = reason;
+        if (tries > 0) this.#deps.onHeartbeatFailure?.();
+        this.#deps.logger.debug('the node status could not be sent', { err: messageOf(reason), tries });
+      }
+    }
+    if (!signal.aborted) throw failure;
+  }
+
+  /** The first try trusts what is known of the node, the others read it. */
+  async #once(tries: number, signal: AbortSignal): Promise<void> {
+    const { nodes, name, clock, random, reportIntervalMs } = this.#deps;
+    const options = { signal, timeoutMs: 10_000 };
+    const known = tries === 0 ? this.#node : undefined;
+    const before = known ?? (await nodes.get(name, options));
+    this.#tellSchedulable(before);
+    const next = await this.compute(before);
+    const changed = statusChanged(before.status, next.status);
+    const due =
+      this.#reportedAt === undefined || clock.now() - this.#reportedAt >= reportIntervalMs + this.#shiftMs;
+    if (!changed && !due) return;
+    const body = nodeStatusPatch(before, next);
+    this.#node = body
+      ? await nodes.patch(name, { type: 'strategic', body }, { ...options, subresource: 'status' })
+      : before;
+    if (changed || this.#reportedAt === undefined) this.#shiftMs = (random.float() - 0.5) * reportIntervalMs;
+    else this.#shiftMs = 0;
+    this.#reportedAt = clock.now();
+  }
+
+  #tellSchedulable(node: Node): void {
+    const now = node.spec?.unschedulable === true;
+    const before = this.#unschedulable;
+    this.#unschedulable = now;
+    if (before === undefined || before === now) return;
+    const reason = now ? 'NodeNotSchedulable' : 'NodeSchedulable';
+    this.#deps.record({
+      type: 'Normal',
+      reason,
+      message: `Node ${this.#deps.name} status is now: ${reason}`,
+    });
+  }
+}

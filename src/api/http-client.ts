@@ -30,7 +30,7 @@ export interface ApiClientDeps {
   readonly qps?: number;
   /** Calls that may go at once. Default 100 (kubelet kubeAPIBurst). */
   readonly burst?: number;
-  /** Deadline of a call that sets none, ms. Default 30 s. */
+  /** Deadline of a call that sets none, ms. Default 30 s, a list's 60 s. */
   readonly timeoutMs?: number;
   /** The server's default field manager is the part before the slash. */
   readonly userAgent?: string;
@@ -106,7 +106,7 @@ class Client implements HttpApiClient {
 
   list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubeList<T>> {
     return this.#call<KubeList<T>>(collectionPath(resource, options.namespace), {
-      timeoutMs: 60_000,
+      timeoutMs: this.#deps.timeoutMs ?? 60_000,
       ...options,
       method: 'GET',
       query: listQuery(options),

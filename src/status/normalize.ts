@@ -1,0 +1,115 @@
+import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../kube/types.ts';
+import { sortedByName } from './container-statuses.ts';
+import { wholeSeconds } from './time.ts';
+
+/** Bytes of termination messages that one pod may have, all containers together. */
+export const maxTerminationMessageBytes = 12 * 1024;
+
+/**
+ * R198: the status as the API server would give it back: times in whole seconds, termination messages within their share of 12 KiB,
+ * containers sorted. What is so already is kept by reference, so an unchanged status costs no memory.
+ *
+ * Follows kubelet `normalizeStatus`.
+ */
+export function normalizeStatus(pod: Pod, status: PodStatus): PodStatus {
+  const limit = messageLimit(pod);
+  const changes: Record<string, unknown> = {};
+  const set = <Key extends keyof PodStatus>(key: Key, value: PodStatus[Key]): void => {
+    if (value !== status[key]) changes[key] = value;
+  };
+  if (status.startTime !== undefined) set('startTime', wholeSeconds(status.startTime) ?? status.startTime);
+  if (status.conditions) set('conditions', mapSame(status.conditions, normalCondition));
+  const normal = (container: ContainerStatus): ContainerStatus => normalContainer(container, limit);
+  const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
+  if (containerStatuses) set('containerStatuses', sortedByName(mapSame(containerStatuses, normal)));
+  if (initContainerStatuses)
+    set('initContainerStatuses', inSpecOrder(pod, mapSame(initContainerStatuses, normal)));
+  if (ephemeralContainerStatuses)
+    set('ephemeralContainerStatuses', sortedByName(mapSame(ephemeralContainerStatuses, normal)));
+  for (const _ in changes) return { ...status, ...changes };
+  return status;
+}
+
+/** Each container's share, bytes: init and ephemeral ones count too. */
+function messageLimit({ spec }: Pod): number {
+  const count =
+    (spec?.containers.length ?? 0) +
+    (spec?.initContainers?.length ?? 0) +
+    (spec?.ephemeralContainers?.length ?? 0);
+  return Math.floor(maxTerminationMessageBytes / Math.max(1, count));
+}
+
+/** As `map`, but the same list when no item changed. */
+function mapSame<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
+  let changed: T[] | undefined;
+  for (const [i, item] of list.entries()) {
+    const next = change(item);
+    if (next !== item) (changed ??= [...list])[i] = next;
+  }
+  return changed ?? list;
+}
+
+/** The object with its times in whole seconds; the same object when they are. */
+function withTimes<T extends object>(object: T, keys: readonly (keyof T & string)[]): T {
+  let changed: T | undefined;
+  for (const key of keys) {
+    const text = object[key] as string | null | undefined;
+    if (text == null) continue;
+    const normal = wholeSeconds(text);
+    if (normal === text) continue;
+    changed ??= { ...object };
+    if (normal === undefined) delete changed[key];
+    else changed[key] = normal as T[keyof T & string];
+  }
+  return changed ?? object;
+}
+
+const normalCondition = (condition: PodCondition): PodCondition =>
+  withTimes(condition, ['lastProbeTime', 'lastTransitionTime']);
+
+function normalContainer(container: ContainerStatus, limit: number): ContainerStatus {
+  const state = container.state && normalState(container.state, limit);
+  const lastState = container.lastState && normalState(container.lastState, limit);
+  if (state === container.state && lastState === container.lastState) return container;
+  return { ...container, ...(state && { state }), ...(lastState && { lastState }) };
+}
+
+function normalState(state: ContainerState, limit: number): ContainerState {
+  if (state.running) {
+    const running = withTimes(state.running, ['startedAt']);
+    return running === state.running ? state : { ...state, running };
+  }
+  if (!state.terminated) return state;
+  const timed = withTimes(state.terminated, ['startedAt', 'finishedAt']);
+  const message = cut(timed.message, limit);
+  const terminated =
+    message === timed.message ? timed : { ...timed, ...(message !== undefined && { message }) };
+  return terminated === state.terminated ? state : { ...state, terminated };
+}
+
+/** The first `limit` bytes of a text in UTF-8; each byte of a character cut in two becomes a replacement character, as in Go. */
+function cut(text: string | undefined, limit: number): string | undefined {
+  if (text === undefined || text.length * 3 <= limit) return text;
+  const bytes = Buffer.from(text);
+  if (bytes.length <= limit) return text;
+  let end = limit;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.toString('utf8', 0, end) + '\ufffd'.repeat(limit - end);
+}
+
+/** Init statuses in the order of the spec. Follows kubelet `SortInitContainerStatuses`: what the spec does not name drifts to the end. */
+function inSpecOrder(pod: Pod, statuses: readonly ContainerStatus[]): readonly ContainerStatus[] {
+  const containers = pod.spec?.initContainers ?? [];
+  if (statuses.every(({ name }, i) => containers[i]?.name === name)) return statuses;
+  const sorted = [...statuses];
+  let current = 0;
+  for (const { name } of containers) {
+    const found = sorted.findIndex((status, i) => i >= current && status.name === name);
+    const [here, there] = [sorted[current], sorted[found]];
+    if (!here || !there) continue;
+    sorted[current++] = there;
+    sorted[found] = here;
+    if (found === current - 1) sorted[found] = there;
+  }
+  return sorted;
+}

@@ -1,0 +1,104 @@
+import type { PodStatus } from '../kube/types.ts';
+import { goJson, isJson, type Json, type Shape, statusShape, wire } from './wire-status.ts';
+
+/** A change of status as it is sent. */
+export interface StatusPatch {
+  /** The exact request body, a strategic merge patch that holds the UID as a precondition. */
+  readonly body: string;
+  /** Nothing differs, so nothing needs to be sent. */
+  readonly unchanged: boolean;
+}
+
+/**
+ * The strategic merge patch that turns one status into another, to the byte as the Go kubelet writes it.
+ *
+ * Follows `statusutil.PatchPodStatus` and `strategicpatch.CreateTwoWayMergePatch`.
+ */
+export function statusPatch(uid: string, old: PodStatus, next: PodStatus): StatusPatch {
+  const status = diffStatus(old, next);
+  const unchanged = Object.keys(status).length === 0;
+  const body = goJson({ metadata: { uid }, ...(!unchanged && { status }) });
+  return { body, unchanged };
+}
+
+function diffStatus(old: Json, next: Json): Json {
+  const changes: Record<string, unknown> = {};
+  for (const [name, shape] of Object.entries(statusShape.members ?? {})) {
+    if (old[name] === next[name]) continue;
+    diffMember(changes, name, { old: wire(old[name], shape), next: wire(next[name], shape), shape });
+  }
+  return changes;
+}
+
+interface Member {
+  readonly old: unknown;
+  readonly next: unknown;
+  readonly shape: Shape;
+}
+
+/** Adds to `changes` what must be said of one member: `null` removes it, a new one is written whole. */
+function diffMember(changes: Record<string, unknown>, name: string, { old, next, shape }: Member): void {
+  if (next === undefined) {
+    if (old !== undefined) changes[name] = null;
+  } else if (old === undefined || old === null || next === null) {
+    if (old !== next) changes[name] = next;
+  } else if (Array.isArray(next) && Array.isArray(old)) {
+    if (shape.mergeKey !== undefined) diffByKey(changes, name, { old, next, key: shape.mergeKey });
+    else if (!sameWire(old, next)) changes[name] = next;
+  } else if (isJson(old) && isJson(next)) {
+    const inner = diffObject(old, next);
+    if (Object.keys(inner).length > 0) changes[name] = inner;
+  } else if (old !== next) changes[name] = next;
+}
+
+function diffObject(old: Json, next: Json): Json {
+  const changes: Record<string, unknown> = {};
+  for (const name of new Set([...Object.keys(old), ...Object.keys(next)]))
+    diffMember(changes, name, { old: old[name], next: next[name], shape: {} });
+  return changes;
+}
+
+interface KeyedLists {
+  readonly old: readonly unknown[];
+  readonly next: readonly unknown[];
+  readonly key: string;
+}
+
+/** Elements that changed or are new, those that are gone, and the order of all of them where it cannot be told otherwise. */
+function diffByKey(changes: Record<string, unknown>, name: string, { old, next, key }: KeyedLists): void {
+  const before = byKey(old, key);
+  const after = byKey(next, key);
+  const changed = next
+    .filter(isJson)
+    .flatMap((element) => diffElement(before.get(element[key]), element, key));
+  const gone = [...before.keys()].filter((id) => !after.has(id)).sort();
+  const elements = [...changed, ...gone.map((id) => ({ $patch: 'delete', [key]: id }))];
+  const sameOrder =
+    old.length === next.length && [...before.keys()].every((id, i) => keyOf(next[i], key) === id);
+  if (elements.length === 0 && sameOrder) return;
+  if (elements.length > 0) changes[name] = elements;
+  changes[`$setElementOrder/${name}`] = next.map((element) => ({ [key]: keyOf(element, key) }));
+}
+
+const keyOf = (element: unknown, key: string): unknown => (isJson(element) ? element[key] : undefined);
+
+const byKey = (list: readonly unknown[], key: string): ReadonlyMap<unknown, Json> =>
+  new Map(list.filter(isJson).map((element) => [element[key], element]));
+
+function diffElement(old: Json | undefined, next: Json, key: string): readonly Json[] {
+  if (!old) return [next];
+  const inner = diffObject(old, next);
+  return Object.keys(inner).length === 0 ? [] : [{ ...inner, [key]: next[key] }];
+}
+
+/** Are two written values equal? */
+function sameWire(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, i) => sameWire(item, b[i]));
+  if (!isJson(a) || !isJson(b)) return false;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length && names.every((name) => name in b && sameWire(a[name], b[name]))
+  );
+}

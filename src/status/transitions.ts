@@ -1,0 +1,134 @@
+import { containerShouldRestart, isRestartableInitContainer } from '../kube/restart-policy.ts';
+import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '../kube/types.ts';
+import { conditionOf, withTransitionTime } from './condition-list.ts';
+import { vanished } from './container-status.ts';
+import { isStaticPod } from '../kube/names.ts';
+import { isTerminalPhase } from './phase.ts';
+
+/**
+ * R196: why a status may not follow another, or nothing when it may: a container that ended for good never comes back.
+ *
+ * Follows kubelet `checkContainerStateTransition`.
+ */
+export function illegalTransition(old: PodStatus, next: PodStatus, spec: PodSpec): string | undefined {
+  if (spec.restartPolicy === undefined || spec.restartPolicy === 'Always') return undefined;
+  return (
+    regularTransition(spec, old.containerStatuses ?? [], next.containerStatuses ?? []) ??
+    initTransition(spec, old.initContainerStatuses ?? [], next.initContainerStatuses ?? [])
+  );
+}
+
+function regularTransition(
+  spec: PodSpec,
+  old: readonly ContainerStatus[],
+  next: readonly ContainerStatus[],
+): string | undefined {
+  for (const status of old) {
+    const container = spec.containers.find(({ name }) => name === status.name);
+    if (!endedForGood(status, container, spec)) continue;
+    const fault = revived(status.name, next);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** Init statuses are matched with the spec by position. */
+function initTransition(
+  spec: PodSpec,
+  old: readonly ContainerStatus[],
+  next: readonly ContainerStatus[],
+): string | undefined {
+  for (const [i, status] of old.entries()) {
+    const container = spec.initContainers?.[i];
+    if (container?.name !== status.name)
+      return `found mismatch between pod spec and status, container: ${status.name}`;
+    if (isRestartableInitContainer(container) || !endedForGood(status, container, spec)) continue;
+    const fault = revived(status.name, next, 'init container');
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function endedForGood(status: ContainerStatus, container: Container | undefined, spec: PodSpec): boolean {
+  const { terminated } = status.state ?? {};
+  if (!terminated) return false;
+  const { exitCode } = terminated;
+  if (!container) return exitCode === 0 || spec.restartPolicy === 'Never';
+  return !containerShouldRestart(container, spec, exitCode);
+}
+
+const revived = (name: string, next: readonly ContainerStatus[], what = 'container'): string | undefined =>
+  next.some((status) => status.name === name && !status.state?.terminated)
+    ? `terminated ${what} ${name} attempted illegal transition to non-terminated state`
+    : undefined;
+
+const timedConditions: ReadonlySet<string> = new Set([
+  'ContainersReady',
+  'Ready',
+  'Initialized',
+  'PodReadyToStartContainers',
+  'PodScheduled',
+  'DisruptionTarget',
+]);
+
+/** R197: a condition's time moves to `now` (RFC 3339) only when its status does; the start time is written once. */
+export function withTimes(status: PodStatus, old: PodStatus, now: string): PodStatus {
+  const conditions = status.conditions?.map((condition) => {
+    if (!timedConditions.has(condition.type)) return condition;
+    const before = conditionOf(old.conditions, condition.type);
+    return withTransitionTime(
+      condition,
+      before?.status === condition.status ? before.lastTransitionTime : now,
+    );
+  });
+  const startTime = old.startTime ?? status.startTime ?? now;
+  return { ...status, ...(conditions && { conditions }), startTime };
+}
+
+const hasRun = ({ state, lastState }: ContainerStatus): boolean =>
+  (lastState?.terminated ?? state?.terminated ?? state?.running) !== undefined;
+
+/**
+ * Is there evidence that the pod came past its init containers? Follows kubelet `hasPodInitialized`.
+ */
+export function hasPodInitialized({ spec, status }: Pod): boolean {
+  const containers = spec?.initContainers ?? [];
+  if (containers.length === 0) return true;
+  if (status?.containerStatuses?.some(hasRun)) return true;
+  const statuses = status?.initContainerStatuses ?? [];
+  const last = statuses.at(-1);
+  const container = containers[statuses.length - 1];
+  if (!last || container?.name !== last.name) return false;
+  if (isRestartableInitContainer(container))
+    return last.state?.running !== undefined && last.started === true;
+  return last.lastState?.terminated?.exitCode === 0 || last.state?.terminated?.exitCode === 0;
+}
+
+/**
+ * How many init containers, from the first, have tried to start; the first one always has. Follows kubelet `initializedContainers`.
+ */
+export function triedToStart(statuses: readonly ContainerStatus[]): number {
+  const last = statuses.findLastIndex(({ state, lastState }) => !state?.waiting || lastState?.terminated);
+  return Math.max(last + 1, Math.min(1, statuses.length));
+}
+
+/**
+ * R204: the status of a pod whose end is certain, whatever was seen: no container is left without an end, and the phase is terminal.
+ *
+ * Follows kubelet `TerminatePod`.
+ */
+export function terminatedStatus(pod: Pod, status: PodStatus): PodStatus {
+  const { containerStatuses, initContainerStatuses } = status;
+  const tried = triedToStart(initContainerStatuses ?? []);
+  return {
+    ...status,
+    ...(containerStatuses && hasPodInitialized(pod) && { containerStatuses: containerStatuses.map(withEnd) }),
+    ...(initContainerStatuses && {
+      initContainerStatuses: initContainerStatuses.map((s, i) => (i < tried ? withEnd(s) : s)),
+    }),
+    ...(!isStaticPod(pod) && !isTerminalPhase(status.phase) && { phase: 'Failed' }),
+  };
+}
+
+const withEnd = (status: ContainerStatus): ContainerStatus =>
+  status.state?.terminated ? status : { ...status, state: vanished('terminated') };

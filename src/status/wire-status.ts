@@ -1,0 +1,134 @@
+/** A JSON object. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** How a member of an API object is written. */
+export interface Shape {
+  /** Members that are always written, with what stands for their zero value. */
+  readonly always?: Json;
+  /** Members that are objects or lists of objects. */
+  readonly members?: Readonly<Record<string, Shape>>;
+  /** Scalars of which zero is a value. */
+  readonly pointers?: ReadonlySet<string>;
+  /** Written even when empty, as Go does with structs and with what it points to. */
+  readonly keepEmpty?: boolean;
+  /** The member that tells the elements of a list apart, so that a patch can speak of one. */
+  readonly mergeKey?: string;
+}
+
+const containerState: Shape = {
+  keepEmpty: true,
+  members: {
+    waiting: { keepEmpty: true },
+    running: { keepEmpty: true, always: { startedAt: null } },
+    terminated: { keepEmpty: true, always: { exitCode: 0, startedAt: null, finishedAt: null } },
+  },
+};
+
+const resources: Shape = { keepEmpty: true, members: { limits: {}, requests: {}, claims: {} } };
+
+const containerStatus: Shape = {
+  keepEmpty: true,
+  always: {
+    name: '',
+    state: {},
+    lastState: {},
+    ready: false,
+    restartCount: 0,
+    image: '',
+    imageID: '',
+  },
+  pointers: new Set(['started', 'stopSignal']),
+  members: {
+    state: containerState,
+    lastState: containerState,
+    resources,
+    allocatedResources: {},
+    volumeMounts: { keepEmpty: true, pointers: new Set(['recursiveReadOnly']) },
+    user: {
+      keepEmpty: true,
+      members: { linux: { keepEmpty: true, always: { uid: 0, gid: 0 } } },
+    },
+    allocatedResourcesStatus: { keepEmpty: true },
+  },
+};
+
+const ip: Shape = { keepEmpty: true, mergeKey: 'ip', always: { ip: '' } };
+
+/** The members of a pod status that a patch may touch; what a newer server adds stays untouched. */
+export const statusShape: Shape = {
+  members: {
+    observedGeneration: {},
+    phase: {},
+    message: {},
+    reason: {},
+    nominatedNodeName: {},
+    hostIP: {},
+    podIP: {},
+    startTime: {},
+    qosClass: {},
+    resize: {},
+    hostIPs: ip,
+    podIPs: ip,
+    conditions: {
+      keepEmpty: true,
+      mergeKey: 'type',
+      always: { type: '', status: '', lastProbeTime: null, lastTransitionTime: null },
+    },
+    containerStatuses: containerStatus,
+    initContainerStatuses: containerStatus,
+    ephemeralContainerStatuses: containerStatus,
+    resourceClaimStatuses: {
+      keepEmpty: true,
+      mergeKey: 'name',
+      always: { name: '' },
+      pointers: new Set(['resourceClaimName']),
+    },
+    extendedResourceClaimStatus: { keepEmpty: true },
+    allocatedResources: {},
+    resources,
+  },
+};
+
+export const isJson = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A value as Go writes it: zero values left out but where they are always written. `undefined`: not written at all. */
+export function wire(value: unknown, shape: Shape): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => wire(item, shape));
+  if (!isJson(value)) return isZero(value) ? undefined : value;
+  const written = wireObject(value, shape);
+  if (shape.keepEmpty) return written;
+  for (const _ in written) return written;
+  return undefined;
+}
+
+const isZero = (value: unknown): boolean => value === undefined || value === null || !value;
+
+function wireObject(object: Json, shape: Shape): Json {
+  const written: Record<string, unknown> = {};
+  for (const key in shape.always) written[key] = object[key] ?? shape.always[key];
+  for (const key in object) {
+    const value = wireMember(object[key], key, shape);
+    if (value !== undefined) written[key] = value;
+  }
+  return written;
+}
+
+function wireMember(value: unknown, key: string, shape: Shape): unknown {
+  if (shape.pointers?.has(key)) return value ?? undefined;
+  return wire(value, shape.members?.[key] ?? {});
+}
+
+/** JSON as Go writes it: keys sorted, no white space, `<`, `>`, `&` and the two line separators escaped. */
+export const goJson = (value: unknown): string => sortedJson(value).replace(/[<>&\u2028\u2029]/g, escaped);
+
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+function sortedJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
+  if (!isJson(value)) return JSON.stringify(value ?? null);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${sortedJson(value[key])}`);
+  return `{${members.join(',')}}`;
+}

@@ -37,18 +37,28 @@ interface Member {
 }
 
 /** Adds to `changes` what must be said of one member: `null` removes it, a new one is written whole. */
-function diffMember(changes: Record<string, unknown>, name: string, { old, next, shape }: Member): void {
+function diffMember(changes: Record<string, unknown>, name: string, member: Member): void {
+  const { old, next } = member;
   if (next === undefined) {
     if (old !== undefined) changes[name] = null;
-  } else if (old === undefined || old === null || next === null) {
-    if (old !== next) changes[name] = next;
-  } else if (Array.isArray(next) && Array.isArray(old)) {
-    if (shape.mergeKey !== undefined) diffByKey(changes, name, { old, next, key: shape.mergeKey });
-    else if (!sameWire(old, next)) changes[name] = next;
-  } else if (isJson(old) && isJson(next)) {
+  } else if (Array.isArray(next) && Array.isArray(old))
+    diffList(changes, name, { old, next, shape: member.shape });
+  else if (isJson(old) && isJson(next)) {
     const inner = diffObject(old, next);
     if (Object.keys(inner).length > 0) changes[name] = inner;
   } else if (old !== next) changes[name] = next;
+}
+
+interface ListMember {
+  readonly old: readonly unknown[];
+  readonly next: readonly unknown[];
+  readonly shape: Shape;
+}
+
+/** A list without a merge key is replaced whole. */
+function diffList(changes: Record<string, unknown>, name: string, { old, next, shape }: ListMember): void {
+  if (shape.mergeKey !== undefined) diffByKey(changes, name, { old, next, key: shape.mergeKey });
+  else if (!sameWire(old, next)) changes[name] = next;
 }
 
 function diffObject(old: Json, next: Json): Json {

@@ -1,4 +1,8 @@
-import { containerShouldRestart, isRestartableInitContainer } from '../kube/restart-policy.ts';
+import {
+  containerShouldRestart,
+  isRestartableInitContainer,
+  mayRestartAllContainers,
+} from '../kube/restart-policy.ts';
 import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '../kube/types.ts';
 import { conditionOf, withTransitionTime } from './condition-list.ts';
 import { vanished } from './container-status.ts';
@@ -12,6 +16,7 @@ import { isTerminalPhase } from './phase.ts';
  */
 export function illegalTransition(old: PodStatus, next: PodStatus, spec: PodSpec): string | undefined {
   if (spec.restartPolicy === undefined || spec.restartPolicy === 'Always') return undefined;
+  if (mayRestartAllContainers(spec)) return undefined;
   return (
     regularTransition(spec, old.containerStatuses ?? [], next.containerStatuses ?? []) ??
     initTransition(spec, old.initContainerStatuses ?? [], next.initContainerStatuses ?? [])
@@ -53,8 +58,9 @@ function endedForGood(status: ContainerStatus, container: Container | undefined,
   const { terminated } = status.state ?? {};
   if (!terminated) return false;
   const { exitCode } = terminated;
-  if (!container) return exitCode === 0 || spec.restartPolicy === 'Never';
-  return !containerShouldRestart(container, spec, exitCode);
+  // a pod that restarts failures may do so whatever the container says of itself
+  if (exitCode !== 0 && spec.restartPolicy === 'OnFailure') return false;
+  return !container || !containerShouldRestart(container, spec, exitCode);
 }
 
 const revived = (name: string, next: readonly ContainerStatus[], what = 'container'): string | undefined =>
@@ -69,6 +75,7 @@ const timedConditions: ReadonlySet<string> = new Set([
   'PodReadyToStartContainers',
   'PodScheduled',
   'DisruptionTarget',
+  'AllContainersRestarting',
 ]);
 
 /** R197: a condition's time moves to `now` (RFC 3339) only when its status does; the start time is written once. */
@@ -86,7 +93,7 @@ export function withTimes(status: PodStatus, old: PodStatus, now: string): PodSt
 }
 
 const hasRun = ({ state, lastState }: ContainerStatus): boolean =>
-  (lastState?.terminated ?? state?.terminated ?? state?.running) !== undefined;
+  !state?.waiting || lastState?.terminated !== undefined;
 
 /**
  * Is there evidence that the pod came past its init containers? Follows kubelet `hasPodInitialized`.
@@ -98,17 +105,19 @@ export function hasPodInitialized({ spec, status }: Pod): boolean {
   const statuses = status?.initContainerStatuses ?? [];
   const last = statuses.at(-1);
   const container = containers[statuses.length - 1];
-  if (!last || container?.name !== last.name) return false;
-  if (isRestartableInitContainer(container))
-    return last.state?.running !== undefined && last.started === true;
-  return last.lastState?.terminated?.exitCode === 0 || last.state?.terminated?.exitCode === 0;
+  return last !== undefined && container?.name === last.name && isInitDone(container, last);
+}
+
+function isInitDone(container: Container, { state, lastState, started }: ContainerStatus): boolean {
+  if (isRestartableInitContainer(container)) return state?.running !== undefined && started === true;
+  return lastState?.terminated?.exitCode === 0 || state?.terminated?.exitCode === 0;
 }
 
 /**
  * How many init containers, from the first, have tried to start; the first one always has. Follows kubelet `initializedContainers`.
  */
 export function triedToStart(statuses: readonly ContainerStatus[]): number {
-  const last = statuses.findLastIndex(({ state, lastState }) => !state?.waiting || lastState?.terminated);
+  const last = statuses.findLastIndex(hasRun);
   return Math.max(last + 1, Math.min(1, statuses.length));
 }
 

@@ -1,0 +1,370 @@
+import { isNotFound } from '../api/client.ts';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { isMirrorPod, isStaticPod, keyOf, nameOf, namespaceOf, uidOf } from '../kube/names.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../kube/types.ts';
+import { replaceOrAppend } from './condition-list.ts';
+import { containersReadyCondition, readyCondition } from './conditions.ts';
+import { isPodStatusByKubeletEqual } from './equal.ts';
+import { mergePodStatus } from './merge.ts';
+import { normalizeStatus } from './normalize.ts';
+import { statusPatch } from './patch.ts';
+import { isTerminalPhase } from './phase.ts';
+import { ResizeStatuses } from './resize-statuses.ts';
+import type { StatusClient } from './status-client.ts';
+import { rfc3339 } from './time.ts';
+import { illegalTransition, terminatedStatus, withTimes } from './transitions.ts';
+
+/** The desired pods, as far as statuses need them (R27…R31). */
+export interface PodLookup {
+  getPodByUID(uid: string): Pod | undefined;
+  getMirrorPodByPod(pod: Pod): Pod | undefined;
+  /** A mirror's UID becomes its static pod's, any other stays. */
+  translatePodUID(uid: string): string;
+  /** Static pods with their mirrors' UIDs (`''`: none yet), and back. */
+  getUIDTranslations(): {
+    readonly podToMirror: ReadonlyMap<string, string>;
+    readonly mirrorToPod: ReadonlyMap<string, string>;
+  };
+}
+
+/** Whether the end of a pod may be told (R201). */
+export interface DeletionSafety {
+  podCouldHaveRunningContainers(pod: Pod): boolean;
+}
+
+/** Is told what becomes of statuses; all calls return at once. */
+export interface StatusListener {
+  /** A status was stored of a pod that is not finished. */
+  podUpdated?(pod: Pod, status: PodStatus, added: boolean): void;
+  /** A status was stored of a pod that will never run again. */
+  podFinished?(pod: Pod, status: PodStatus): void;
+  /** The API server has taken a status; this is its answer. */
+  statusSent?(pod: Pod): void;
+  /** A pod was deleted in the API, or found to be another one. */
+  podDeleted?(uid: string): void;
+}
+
+/** What the status manager needs. */
+export interface StatusManagerDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly pods: PodLookup;
+  readonly deletionSafety: DeletionSafety;
+  readonly client: StatusClient;
+  readonly listener?: StatusListener;
+}
+
+/** One pod's status as it is kept until it is told. */
+export interface CachedStatus {
+  readonly status: PodStatus;
+  /** Grows with each change (R187). */
+  readonly version: number;
+  readonly podName: string;
+  readonly podNamespace: string;
+  /** When the first change of this entry was noted, ms since the epoch. */
+  readonly at: number;
+  /** Nothing of the pod will ever run again (R199). */
+  readonly podIsFinished: boolean;
+}
+
+interface UpdateOptions {
+  /** A new version even if nothing differs (R187). */
+  readonly force: boolean;
+  readonly finished: boolean;
+}
+
+/** How often everything is compared with the API, ms. */
+export const statusSyncPeriodMs = 10_000;
+
+/**
+ * The only writer of pod statuses: keeps the newest status of each pod, and brings the API server to it, one pod after the other
+ * (R186…R204).
+ *
+ * Follows kubelet `status.Manager`.
+ */
+export class StatusManager {
+  readonly #deps: StatusManagerDeps;
+  /** By the UID of the source's pod. */
+  readonly #cache = new Map<string, CachedStatus>();
+  /** Versions that the API has, by the UID of the API's pod: for a static pod its mirror's. */
+  readonly #sent = new Map<string, number>();
+  #signalled = false;
+  #notify: (() => void) | undefined;
+  /** Conditions of in-place resizes, which come before there is a status. */
+  readonly resizes: ResizeStatuses;
+
+  constructor(deps: StatusManagerDeps) {
+    this.#deps = deps;
+    this.resizes = new ResizeStatuses(deps.clock);
+  }
+
+  /** The newest status of a pod; a mirror's UID gives its static pod's. */
+  getPodStatus(uid: string): PodStatus | undefined {
+    return this.#cache.get(this.#deps.pods.translatePodUID(uid))?.status;
+  }
+
+  /** What is kept of a pod, by the UID of its source. */
+  entry(uid: string): CachedStatus | undefined {
+    return this.#cache.get(uid);
+  }
+
+  /** The versions that the API server has, by API UID. */
+  get sentVersions(): ReadonlyMap<string, number> {
+    return this.#sent;
+  }
+
+  /** Is an incremental batch asked for? */
+  get signalled(): boolean {
+    return this.#signalled;
+  }
+
+  /** Notes a pod's status, to be told soon. Tells whether anything was new. Follows kubelet `SetPodStatus`. */
+  setPodStatus(pod: Pod, status: PodStatus): boolean {
+    const { generation, deletionTimestamp } = pod.metadata ?? {};
+    const seen = generation ? { ...status, observedGeneration: generation } : status;
+    return this.#update(pod, seen, { force: deletionTimestamp !== undefined, finished: false });
+  }
+
+  /** R203. Follows kubelet `SetContainerReadiness`. */
+  setContainerReadiness(uid: string, containerId: string, ready: boolean): void {
+    this.#changeContainer(uid, containerId, (container, pod, status) => {
+      if (container.ready === ready) return undefined;
+      const next = withContainer(status, container, { ...container, ready });
+      const statuses = [...(next.initContainerStatuses ?? []), ...(next.containerStatuses ?? [])];
+      const conditions = next.conditions ?? [];
+      const podReady = readyCondition(pod, conditions, statuses, next.phase);
+      const containersReady = containersReadyCondition(pod, statuses, next.phase);
+      return {
+        ...next,
+        conditions: replaceOrAppend(replaceOrAppend(conditions, podReady), containersReady),
+      };
+    });
+  }
+
+  /** R203. Follows kubelet `SetContainerStartup`. */
+  setContainerStartup(uid: string, containerId: string, started: boolean): void {
+    this.#changeContainer(uid, containerId, (container, _pod, status) =>
+      container.started === started ? undefined : withContainer(status, container, { ...container, started }),
+    );
+  }
+
+  #changeContainer(
+    uid: string,
+    containerId: string,
+    change: (container: ContainerStatus, pod: Pod, status: PodStatus) => PodStatus | undefined,
+  ): void {
+    const pod = this.#deps.pods.getPodByUID(uid);
+    const status = this.#cache.get(uid)?.status;
+    const container = status && findContainer(status, containerId);
+    const next = pod && container && change(container, pod, status);
+    if (next) this.#update(pod, next, { force: false, finished: false });
+  }
+
+  /** R204: nothing of the pod will run again. Follows kubelet `TerminatePod`. */
+  terminatePod(pod: Pod): void {
+    const status = this.#cache.get(uidOf(pod))?.status ?? pod.status ?? {};
+    this.#update(pod, terminatedStatus(pod, status), { force: true, finished: true });
+  }
+
+  /** R72: forgets pods that nobody wants. */
+  removeOrphanedStatuses(keep: ReadonlySet<string>): void {
+    for (const uid of [...this.#cache.keys()]) if (!keep.has(uid)) this.#forget(uid);
+  }
+
+  #forget(uid: string): void {
+    this.#cache.delete(uid);
+    this.resizes.forget(uid);
+  }
+
+  /** Follows kubelet `updateStatusInternal`. */
+  #update(pod: Pod, status: PodStatus, how: UpdateOptions): boolean {
+    const uid = uidOf(pod);
+    const cached = this.#cache.get(uid);
+    const old = cached?.status ?? this.#deps.pods.getMirrorPodByPod(pod)?.status ?? pod.status ?? {};
+    const fault = pod.spec && illegalTransition(old, status, pod.spec);
+    if (fault !== undefined) {
+      this.#deps.logger.error('status update was dropped', { pod: keyOf(pod), uid, err: fault });
+      return false;
+    }
+    const timed = withTimes(notBefore(status, old), old, rfc3339(this.#deps.clock.now()));
+    const next = normalizeStatus(pod, timed);
+    if (cached && !how.force && isPodStatusByKubeletEqual(cached.status, next)) return false;
+    this.#store(pod, next, how);
+    return true;
+  }
+
+  #store(pod: Pod, status: PodStatus, { force, finished }: UpdateOptions): void {
+    const { clock, listener } = this.#deps;
+    const uid = uidOf(pod);
+    const cached = this.#cache.get(uid);
+    const podIsFinished = finished || (!isStaticPod(pod) && (cached?.podIsFinished ?? false));
+    this.#cache.set(uid, {
+      status,
+      version: (cached?.version ?? 0) + 1,
+      podName: nameOf(pod),
+      podNamespace: namespaceOf(pod),
+      at: cached?.at ?? clock.now(),
+      podIsFinished,
+    });
+    if (podIsFinished) listener?.podFinished?.(pod, status);
+    else listener?.podUpdated?.(pod, status, !cached && !force);
+    this.#signalled = true;
+    this.#notify?.();
+  }
+
+  /** Clears the signal and tells what is new, if the signal was set. @returns how many pods were tried */
+  async wake(): Promise<number> {
+    if (!this.#signalled) return 0;
+    this.#signalled = false;
+    return this.syncBatch(false);
+  }
+
+  /**
+   * Tells the API server what it does not know yet; with `all`, also what it has forgotten or changed, and deletes what may go (R189).
+   *
+   * @returns how many pods were tried
+   */
+  async syncBatch(all: boolean): Promise<number> {
+    const { podToMirror, mirrorToPod } = this.#deps.pods.getUIDTranslations();
+    if (all)
+      for (const uid of [...this.#sent.keys()])
+        if (!this.#cache.has(uid) && !mirrorToPod.has(uid)) this.#sent.delete(uid);
+    const due: (readonly [uid: string, entry: CachedStatus])[] = [];
+    for (const [uid, entry] of this.#cache) {
+      const apiUid = podToMirror.get(uid) ?? uid;
+      // R194: a static pod without a mirror has no place to be told
+      if (apiUid !== '' && this.#isDue(uid, apiUid, entry, all)) due.push([uid, entry]);
+    }
+    for (const [uid, entry] of due) await this.#sync(uid, entry);
+    return due.length;
+  }
+
+  #isDue(uid: string, apiUid: string, entry: CachedStatus, all: boolean): boolean {
+    const sent = this.#sent.get(apiUid);
+    if (!all) return (sent ?? 0) < entry.version;
+    if (sent === undefined || sent < entry.version) return true;
+    const apiPod = this.#deps.pods.getPodByUID(apiUid);
+    if (apiPod && canBeDeleted(apiPod, entry)) return true;
+    if (!this.#hasDrifted(uid, entry)) return false;
+    this.#sent.delete(apiUid);
+    return true;
+  }
+
+  /** R190: does the API show another status than the one told? */
+  #hasDrifted(uid: string, { status }: CachedStatus): boolean {
+    const { pods } = this.#deps;
+    const pod = pods.getPodByUID(uid);
+    const shown = pod && isStaticPod(pod) ? pods.getMirrorPodByPod(pod) : pod;
+    return (
+      shown !== undefined && !isPodStatusByKubeletEqual(normalizeStatus(shown, shown.status ?? {}), status)
+    );
+  }
+
+  /** R191, R192. Never throws: what failed is tried again at the next signal or tick. */
+  async #sync(uid: string, entry: CachedStatus): Promise<void> {
+    const { client, pods, logger } = this.#deps;
+    const { podNamespace, podName } = entry;
+    try {
+      const pod = await client.getPod(podNamespace, podName);
+      const apiUid = uidOf(pod);
+      const translated = pods.translatePodUID(apiUid);
+      if (translated !== '' && translated !== uid) {
+        this.#drop(uid);
+        return;
+      }
+      const told = await this.#tell(pod, entry.status);
+      this.#sent.set(apiUid, entry.version);
+      if (!canBeDeleted(told, entry)) return;
+      await client.deletePod(podNamespace, podName, apiUid);
+      this.#drop(uid);
+    } catch (reason) {
+      if (isNotFound(reason)) return;
+      logger.warn('status could not be told', {
+        pod: `${podNamespace}/${podName}`,
+        uid,
+        err: messageOf(reason),
+      });
+    }
+  }
+
+  #drop(uid: string): void {
+    this.#forget(uid);
+    this.#deps.listener?.podDeleted?.(uid);
+  }
+
+  /** @returns the pod as the API server now has it */
+  async #tell(pod: Pod, status: PodStatus): Promise<Pod> {
+    const { client, clock, deletionSafety, listener } = this.#deps;
+    const old = pod.status ?? {};
+    const merged = mergePodStatus(pod, old, status, {
+      couldHaveRunningContainers: deletionSafety.podCouldHaveRunningContainers(pod),
+      now: rfc3339(clock.now()),
+    });
+    const { body, unchanged } = statusPatch(uidOf(pod), old, merged);
+    if (unchanged) return pod;
+    const answer = await client.patchStatus(namespaceOf(pod), nameOf(pod), body);
+    listener?.statusSent?.(answer);
+    return answer;
+  }
+
+  /** Tells statuses as they come, and compares everything each {@link statusSyncPeriodMs}, until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    let nextTick = clock.now() + statusSyncPeriodMs;
+    while (!signal.aborted) {
+      if (clock.now() >= nextTick) {
+        nextTick = clock.now() + statusSyncPeriodMs;
+        await this.syncBatch(true);
+      } else if (this.#signalled) await this.wake();
+      else await this.#idle(nextTick - clock.now(), signal);
+    }
+  }
+
+  /** Until something is new, the time is over, or the signal aborts. */
+  #idle(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        stop();
+        signal.removeEventListener('abort', done);
+        this.#notify = undefined;
+        resolve();
+      };
+      const stop = this.#deps.clock.timer(ms, done);
+      signal.addEventListener('abort', done, { once: true });
+      this.#notify = done;
+    });
+  }
+}
+
+/** R193: the phase that counts is the API's, so that the end was told before the pod goes. */
+const canBeDeleted = (pod: Pod, { podIsFinished }: CachedStatus): boolean =>
+  podIsFinished &&
+  pod.metadata?.deletionTimestamp !== undefined &&
+  !isMirrorPod(pod) &&
+  isTerminalPhase(pod.status?.phase);
+
+/** R197: the observed generation never goes back. */
+function notBefore(status: PodStatus, { observedGeneration = 0 }: PodStatus): PodStatus {
+  return observedGeneration > (status.observedGeneration ?? 0) ? { ...status, observedGeneration } : status;
+}
+
+const containerLists = ['containerStatuses', 'initContainerStatuses'] as const;
+
+function findContainer(status: PodStatus, containerId: string): ContainerStatus | undefined {
+  for (const list of containerLists) {
+    const found = status[list]?.find(({ containerID = '' }) => containerID === containerId);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The status with one container status in the place of another. */
+function withContainer(status: PodStatus, old: ContainerStatus, next: ContainerStatus): PodStatus {
+  for (const list of containerLists) {
+    const at = status[list]?.indexOf(old) ?? -1;
+    if (at >= 0) return { ...status, [list]: status[list]?.with(at, next) };
+  }
+  return status;
+}

@@ -1,3 +1,4 @@
+import { formatDuration } from '../kube/duration.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
@@ -58,14 +59,5 @@ export function crashBackoff(
   return { message, until: endedAt + delay };
 }
 
-/** A span in ms as Go prints it: `10s`, `2m40s`, `1h0m0s`, `1.5s`, `120ms`, `0s`. */
-export function goDuration(ms: number): string {
-  if (ms === 0) return '0s';
-  if (ms < 0) return `-${goDuration(-ms)}`;
-  if (ms < 1000) return `${ms}ms`;
-  const hours = Math.floor(ms / 3_600_000);
-  const minutes = Math.floor(ms / 60_000) % 60;
-  const seconds = `${Number(((ms % 60_000) / 1000).toFixed(3))}s`;
-  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
-  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
-}
+/** A span in ms as Go prints it: `10s`, `2m40s`, `1h0m0s`, `120ms`. */
+export const goDuration = (ms: number): string => formatDuration(BigInt(Math.round(ms * 1e6)));

@@ -55,38 +55,57 @@ export function toContainerStatus(
   actuated?: ResourceRequirements,
 ): RuntimeContainerStatus {
   const { hash, restartCount } = recordFromAnnotations(status.annotations);
-  const state = stateOf(status.state);
-  const exited = state === 'exited';
-  const imageRef = status.imageRef ?? '';
   const resources = withActuated(toResources(status.resources?.linux), actuated);
-  const user = status.user?.linux;
-  const handler = status.image?.runtimeHandler;
   return {
     id: containerId(runtimeName, status.id ?? ''),
     name: identityFromLabels(status.labels).containerName,
-    state,
-    createdAt: millis(status.createdAt),
-    ...(state !== 'created' && { startedAt: millis(status.startedAt) }),
-    ...(exited && { finishedAt: millis(status.finishedAt) }),
-    exitCode: exited ? (status.exitCode ?? 0) : 0,
-    reason: exited ? (status.reason ?? '') : '',
-    message: exited ? (status.message ?? '') : '',
-    image: status.image?.image ?? '',
-    imageId: nonEmpty(status.imageId) ?? imageRef,
-    imageRef,
-    ...(handler && { imageRuntimeHandler: handler }),
+    ...courseOf(status),
+    ...imageOf(status),
     hash,
     restartCount,
     ...(resources && { resources }),
-    ...(user && {
-      user: {
-        uid: user.uid ?? 0,
-        gid: user.gid ?? 0,
-        ...(user.supplementalGroups && { supplementalGroups: user.supplementalGroups }),
-      },
-    }),
+    ...userOf(status),
     ...mountsOf(status),
   };
+}
+
+/** The state and what only some states have. */
+function courseOf(
+  status: ContainerStatus,
+): Pick<
+  RuntimeContainerStatus,
+  'state' | 'createdAt' | 'startedAt' | 'finishedAt' | 'exitCode' | 'reason' | 'message'
+> {
+  const state = stateOf(status.state);
+  const { exitCode = 0, reason = '', message = '' } = status;
+  return {
+    state,
+    createdAt: millis(status.createdAt),
+    ...(state !== 'created' && { startedAt: millis(status.startedAt) }),
+    ...(state === 'exited'
+      ? { finishedAt: millis(status.finishedAt), exitCode, reason, message }
+      : { exitCode: 0, reason: '', message: '' }),
+  };
+}
+
+function imageOf({
+  image,
+  imageId,
+  imageRef = '',
+}: ContainerStatus): Pick<RuntimeContainerStatus, 'image' | 'imageId' | 'imageRef' | 'imageRuntimeHandler'> {
+  const handler = image?.runtimeHandler;
+  return {
+    image: image?.image ?? '',
+    imageId: nonEmpty(imageId) ?? imageRef,
+    imageRef,
+    ...(handler && { imageRuntimeHandler: handler }),
+  };
+}
+
+function userOf({ user }: ContainerStatus): Pick<RuntimeContainerStatus, 'user'> {
+  if (!user?.linux) return {};
+  const { uid = 0, gid = 0, supplementalGroups } = user.linux;
+  return { user: { uid, gid, ...(supplementalGroups && { supplementalGroups }) } };
 }
 
 const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
@@ -168,19 +187,19 @@ const networkModes: Readonly<Record<NamespaceMode, RuntimeSandboxStatus['network
 };
 
 /** A sandbox in detail; without namespace information its network is its own. */
-export function toSandboxStatus(status: PodSandboxStatus): RuntimeSandboxStatus {
-  const { network } = status;
-  const additional = (network?.additionalIps ?? []).map(({ ip = '' }) => ip);
-  return {
-    id: status.id ?? '',
-    state: sandboxReady(status.state) ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
-    attempt: status.metadata?.attempt ?? 0,
-    createdAt: millis(status.createdAt),
-    networkMode: networkModes[status.linux?.namespaces?.options?.network ?? NamespaceMode.POD],
-    ...(network && {
-      network: { ip: network.ip ?? '', ...(additional.length > 0 && { additionalIps: additional }) },
-    }),
-  };
+export const toSandboxStatus = (status: PodSandboxStatus): RuntimeSandboxStatus => ({
+  id: status.id ?? '',
+  state: sandboxReady(status.state) ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
+  attempt: status.metadata?.attempt ?? 0,
+  createdAt: millis(status.createdAt),
+  networkMode: networkModes[status.linux?.namespaces?.options?.network ?? NamespaceMode.POD],
+  ...networkOf(status),
+});
+
+function networkOf({ network }: PodSandboxStatus): Pick<RuntimeSandboxStatus, 'network'> {
+  if (!network) return {};
+  const additionalIps = (network.additionalIps ?? []).map(({ ip = '' }) => ip);
+  return { network: { ip: network.ip ?? '', ...(additionalIps.length > 0 && { additionalIps }) } };
 }
 
 /** The pod's addresses, primary first; none with the host's network, whose addresses are the node's (`determinePodSandboxIPs`). */

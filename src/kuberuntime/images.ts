@@ -194,7 +194,6 @@ export class ImageManager {
   }
 }
 
- 
 function fail(note: NoteEvent, event: string, reason: string, message: string): StartError {
   note('Warning', event, message);
   return new StartError(reason, message);

@@ -122,3 +122,12 @@ function jsonOf(text: string): object | undefined {
     return undefined;
   }
 }
+
+/** The pod that labels name, as far as they do. */
+export function podFromLabels(labels: StringMap | undefined): {
+  readonly pod: Pod;
+  readonly containerName: string;
+} {
+  const { podName, podNamespace, podUid, containerName } = identityFromLabels(labels);
+  return { pod: { metadata: { name: podName, namespace: podNamespace, uid: podUid } }, containerName };
+}

@@ -13,7 +13,7 @@ export const replay: Replay = ({ in: given, out }) => {
   const input = given as { status: Record<string, unknown>; actuated: ResourceRequirements | null };
   const status = fromProtoJson(input.status) as ContainerStatus;
   const named = status.labels?.['io.kubernetes.container.name'] === actuatedName;
-  const actual = toContainerStatus(status, 'cri-o', (named && input.actuated) || undefined);
+  const actual = toContainerStatus(status, 'cri-o', named ? (input.actuated ?? undefined) : undefined);
   const expected = normal(out as Recorded);
   return check(
     expected,

@@ -1,0 +1,13 @@
+import type { Container, Pod } from './types.ts';
+
+/** The lists of a pod spec that hold containers, in the order in which a name is looked up. */
+export const allContainerFields = ['containers', 'initContainers', 'ephemeralContainers'] as const;
+
+/** The container of that name, of whichever kind (`GetContainerSpec`). */
+export function findContainer(pod: Pod, name: string): Container | undefined {
+  for (const field of allContainerFields) {
+    const found = pod.spec?.[field]?.find((container) => container.name === name);
+    if (found) return found;
+  }
+  return undefined;
+}

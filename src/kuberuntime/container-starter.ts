@@ -1,0 +1,246 @@
+import { dirname, join } from 'node:path';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import type { Container, Pod, Secret } from '../kube/types.ts';
+import type { ContainerRuntime } from '../provider/container-runtime.ts';
+import type { ContainerConfig, ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
+import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import type { ActuatedStore } from './actuated.ts';
+import { generateContainerConfig, terminationLogPath } from './container-config.ts';
+import { containerEvents } from './container-events.ts';
+import { containerId, runtimeId } from './convert.ts';
+import type { RuntimeFiles } from './files.ts';
+import { newestStatus } from './find.ts';
+import type { RuntimeHelper } from './helper.ts';
+import type { HookRunner } from './hooks.ts';
+import type { ImageManager, NoteEvent } from './images.ts';
+import type { ContainerKiller } from './kill.ts';
+import {
+  containerLogPath,
+  containerLogsDirectory,
+  legacyLogName,
+  restartCountFromLogs,
+} from './log-paths.ts';
+import type { ResourceSettings } from './resources.ts';
+import { descriptionOf, StartError } from './runtime-errors.ts';
+
+export interface ContainerStarterDeps {
+  readonly runtime: Pick<ContainerRuntime, 'createContainer' | 'startContainer'>;
+  readonly runtimeName: string;
+  readonly images: ImageManager;
+  readonly helper: RuntimeHelper;
+  readonly recorder: EventRecorder;
+  readonly killer: ContainerKiller;
+  readonly hooks: HookRunner;
+  readonly files: RuntimeFiles;
+  readonly actuated: ActuatedStore;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly podLogsRoot: string;
+  readonly resources: ResourceSettings;
+  /** Where log collectors find a link to each log; absent: no links. */
+  readonly containerLogsRoot?: string;
+}
+
+/** What all containers of one sync share. */
+export interface StartContext {
+  readonly pod: Pod;
+  readonly observed: RuntimePodStatus;
+  readonly sandboxId: string;
+  readonly sandboxConfig: PodSandboxConfig;
+  readonly pullSecrets: readonly Secret[];
+  readonly podIps: readonly string[];
+  /** Images of image volumes by volume name, or why there is none. */
+  readonly imageVolumes: ReadonlyMap<string, ImageSpec | StartError>;
+  readonly runtimeHandler: string;
+}
+
+/** A container to start; `targetName` is that of an ephemeral container. */
+export interface StartSpec {
+  readonly container: Container;
+  readonly targetName?: string;
+}
+
+/** Starts one container: image, configuration, create, start, postStart (R180). Follows `startContainer` (pkg/kubelet/kuberuntime). */
+export class ContainerStarter {
+  readonly #deps: ContainerStarterDeps;
+
+  constructor(deps: ContainerStarterDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws {StartError} with the waiting reason that users see (R181) */
+  async start(context: StartContext, spec: StartSpec, signal?: AbortSignal): Promise<void> {
+    const { pod } = context;
+    const { container } = spec;
+    const note = containerEvents(this.#deps.recorder, pod, container);
+    const imageRef = await this.#image(context, container, note, signal);
+    const volumes = imageVolumesOf(context, container);
+    const restartCount = await this.#restartCount(context, container.name);
+    const config = await this.#step(note, 'CreateContainerConfigError', () =>
+      this.#config(context, spec, { imageRef, restartCount, volumes }),
+    );
+    this.#deps.actuated.set(pod, container);
+    const id = await this.#step(note, 'CreateContainerError', () => this.#create(context, config, signal));
+    const events: NoteEvent = (type, reason, message) => {
+      note(type, reason, message.replaceAll(id, container.name));
+    };
+    events('Normal', 'Created', 'Container created');
+    await this.#step(events, 'RunContainerError', async () => {
+      await this.#deps.runtime.startContainer({ containerId: id }, signal && { signal });
+    });
+    events('Normal', 'Started', 'Container started');
+    await this.#linkLog(context, container.name, { id, restartCount });
+    await this.#postStart(pod, container, { id, note: events });
+  }
+
+  async #image(
+    { pod, pullSecrets, sandboxConfig, runtimeHandler }: StartContext,
+    { image = '', imagePullPolicy }: Container,
+    note: NoteEvent,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    const request = {
+      pod,
+      image,
+      policy: imagePullPolicy,
+      secrets: pullSecrets,
+      sandboxConfig,
+      runtimeHandler,
+    };
+    try {
+      return (await this.#deps.images.ensureImageExists(request, note, signal)).imageRef;
+    } catch (reason) {
+      if (reason instanceof StartError) note('Warning', 'Failed', `Error: ${reason.reason}`);
+      throw reason;
+    }
+  }
+
+  /** Tells a failure as an event and gives it the reason that users see. */
+  async #step<T>(note: NoteEvent, reason: string, act: () => Promise<T>): Promise<T> {
+    try {
+      return await act();
+    } catch (cause) {
+      const message = descriptionOf(cause);
+      note('Warning', 'Failed', `Error: ${message}`);
+      throw new StartError(reason, message, { cause });
+    }
+  }
+
+  /** R183 */
+  async #restartCount({ pod, observed }: StartContext, name: string): Promise<number> {
+    const status = newestStatus(observed, name);
+    if (status) return status.restartCount + 1;
+    const { files, podLogsRoot, logger } = this.#deps;
+    try {
+      return restartCountFromLogs(await files.filesIn(containerLogsDirectory(podLogsRoot, pod, name)));
+    } catch (err) {
+      logger.warn('restart count could not be read from the log folder', { container: name, err });
+      return 0;
+    }
+  }
+
+  async #config(
+    { pod, observed, podIps }: StartContext,
+    { container, targetName }: StartSpec,
+    made: { imageRef: string; restartCount: number; volumes: ReadonlyMap<string, ImageSpec> },
+  ): Promise<ContainerConfig> {
+    const { helper, files, random, podLogsRoot, resources } = this.#deps;
+    const target = targetId(observed, targetName);
+    const options = await helper.generateRunContainerOptions(pod, container, podIps, made.volumes);
+    const { podContainerDir = '' } = options;
+    const terminationLog =
+      podContainerDir !== '' && (container.terminationMessagePath ?? '') !== ''
+        ? terminationLogPath(podContainerDir, random.hex(4))
+        : undefined;
+    await files.makeDirectory(containerLogsDirectory(podLogsRoot, pod, container.name));
+    if (terminationLog !== undefined) await files.makeFile(terminationLog, 0o666);
+    return generateContainerConfig(container, pod, {
+      options,
+      restartCount: made.restartCount,
+      imageRef: made.imageRef,
+      resources,
+      extraSupplementalGroups: helper.extraSupplementalGroups(pod),
+      ...(target !== undefined && { targetId: target }),
+      ...(terminationLog !== undefined && { terminationLog }),
+    });
+  }
+
+  async #create(
+    { sandboxId, sandboxConfig }: StartContext,
+    config: ContainerConfig,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    const request = { podSandboxId: sandboxId, config, sandboxConfig };
+    const { containerId: id } = await this.#deps.runtime.createContainer(request, signal && { signal });
+    if (id === undefined || id === '')
+      throw new AgentError(
+        'internal',
+        `ContainerID is not set for container "${config.metadata?.name ?? ''}"`,
+      );
+    return id;
+  }
+
+  /** For log collectors only, so a failure is not the container's. */
+  async #linkLog(
+    { pod, sandboxConfig }: StartContext,
+    name: string,
+    { id, restartCount }: { id: string; restartCount: number },
+  ): Promise<void> {
+    const { files, containerLogsRoot, logger } = this.#deps;
+    if (containerLogsRoot === undefined) return;
+    const link = join(containerLogsRoot, legacyLogName(id, name, pod));
+    const target = join(sandboxConfig.logDirectory ?? '', containerLogPath(name, restartCount));
+    try {
+      if ((await files.filesIn(dirname(target))).length > 0) await files.link(target, link);
+    } catch (err) {
+      logger.warn('link to the container log could not be made', { link, err });
+    }
+  }
+
+  async #postStart(
+    pod: Pod,
+    container: Container,
+    { id, note }: { id: string; note: NoteEvent },
+  ): Promise<void> {
+    const handler = container.lifecycle?.postStart;
+    if (!handler) return;
+    const target = { pod, container, id: containerId(this.#deps.runtimeName, id) };
+    try {
+      await this.#deps.hooks.run(target, handler, new AbortController().signal);
+    } catch (cause) {
+      note('Warning', 'FailedPostStartHook', 'PostStartHook failed');
+      const message = 'FailedPostStartHook';
+      await this.#deps.killer
+        .killContainer(pod, { id: target.id, name: container.name, message, reason: message })
+        .catch((err: unknown) => {
+          this.#deps.logger.error('container could not be killed after its postStart hook failed', { err });
+        });
+      throw new StartError('PostStartHookError', messageOf(cause), { cause });
+    }
+  }
+}
+
+/** The runtime's id of the container whose processes an ephemeral one is to see. */
+function targetId(observed: RuntimePodStatus, name: string | undefined): string | undefined {
+  if (name === undefined || name === '') return undefined;
+  const status = newestStatus(observed, name);
+  if (status) return runtimeId(status.id);
+  throw new AgentError('not_found', `unable to find target container ${name}`);
+}
+
+/** The images that this container mounts. @throws {StartError} why one of them is missing */
+function imageVolumesOf(
+  { imageVolumes }: StartContext,
+  { volumeMounts = [] }: Container,
+): ReadonlyMap<string, ImageSpec> {
+  const mounted = new Map<string, ImageSpec>();
+  for (const { name } of volumeMounts) {
+    const image = imageVolumes.get(name);
+    if (image instanceof StartError) throw image;
+    if (image) mounted.set(name, image);
+  }
+  return mounted;
+}

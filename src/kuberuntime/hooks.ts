@@ -1,0 +1,111 @@
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import { goQuote } from '../kube/go-quote.ts';
+import type { Container, Pod } from '../kube/types.ts';
+import type { ContainerRuntime } from '../provider/container-runtime.ts';
+import { podText } from './backoff.ts';
+import { runtimeId } from './convert.ts';
+import { hookRequest, type SendHookRequest } from './hook-http.ts';
+
+type Handler = NonNullable<NonNullable<Container['lifecycle']>['postStart']>;
+
+/** Which container of which pod a hook is for. */
+export interface HookTarget {
+  readonly pod: Pod;
+  readonly container: Container;
+  /** `type://id` */
+  readonly id: string;
+}
+
+export interface HookRunnerDeps {
+  readonly runtime: Pick<ContainerRuntime, 'execSync'>;
+  readonly clock: Clock;
+  readonly send: SendHookRequest;
+  /** The pod's addresses as the runtime has them now. */
+  readonly podIps: (pod: Pod) => Promise<readonly string[]>;
+}
+
+/** Runs postStart and preStop handlers. Follows `handlerRunner` (pkg/kubelet/lifecycle). */
+export class HookRunner {
+  readonly #deps: HookRunnerDeps;
+
+  constructor(deps: HookRunnerDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws {AgentError} what failed, as the waiting state shows it; it may hold the hook's output, so events do not show it */
+  async run(target: HookTarget, handler: Handler, signal: AbortSignal): Promise<void> {
+    const { exec, httpGet, sleep } = handler;
+    if (exec) await this.#exec(target, exec.command ?? [], signal);
+    else if (httpGet)
+      await this.#attempt(target, `HTTP lifecycle hook (${httpGet.path ?? ''})`, () =>
+        this.#get(target, httpGet, signal),
+      );
+    else if (sleep)
+      await this.#attempt(target, `Sleep lifecycle hook (${sleep.seconds})`, () =>
+        this.#sleep(sleep.seconds, signal),
+      );
+    else
+      throw new AgentError(
+        'invalid_argument',
+        'Cannot run handler: invalid handler: none of exec, httpGet, sleep',
+      );
+  }
+
+  async #exec(target: HookTarget, command: readonly string[], signal: AbortSignal): Promise<void> {
+    let output = '';
+    const run = async (): Promise<void> => {
+      const { runtime } = this.#deps;
+      if (!runtime.execSync)
+        throw new AgentError('unimplemented', 'the runtime cannot run commands in containers');
+      const answer = await runtime.execSync(
+        { containerId: runtimeId(target.id), cmd: command, timeout: 0 },
+        { signal },
+      );
+      const stderr = text(answer.stderr);
+      output = text(answer.stdout) + stderr;
+      const code = answer.exitCode ?? 0;
+      if (code !== 0)
+        throw new AgentError('internal', `command '${command.join(' ')}' exited with ${code}: ${stderr}`);
+    };
+    const what = `Exec lifecycle hook ([${command.join(' ')}])`;
+    await this.#attempt(target, what, run, () => `, message: ${goQuote(output)}`);
+  }
+
+  async #attempt(
+    { pod, container }: HookTarget,
+    what: string,
+    run: () => Promise<void>,
+    tail: () => string = () => '',
+  ): Promise<void> {
+    try {
+      await run();
+    } catch (cause) {
+      const where = `for Container ${goQuote(container.name)} in Pod ${goQuote(podText(pod))}`;
+      const message = `${what} ${where} failed - error: ${messageOf(cause)}${tail()}`;
+      throw new AgentError('internal', message, { cause });
+    }
+  }
+
+  async #get(
+    { pod, container }: HookTarget,
+    action: NonNullable<Handler['httpGet']>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let host = action.host ?? '';
+    if (host === '') [host = ''] = await this.#deps.podIps(pod);
+    if (host === '')
+      throw new AgentError('unavailable', 'failed to find networking container: the pod has no IP');
+    await this.#deps.send(hookRequest(action, container, host), signal);
+  }
+
+  async #sleep(seconds: number, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#deps.clock.sleep(seconds * 1000, signal);
+    } catch (cause) {
+      throw new AgentError('cancelled', 'container terminated before sleep hook finished', { cause });
+    }
+  }
+}
+
+const text = (bytes: Uint8Array | undefined): string => (bytes ? Buffer.from(bytes).toString('utf8') : '');

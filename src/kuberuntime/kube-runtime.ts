@@ -1,0 +1,219 @@
+import type { Clock } from '../base/clock.ts';
+import { AgentError } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import type { Pod } from '../kube/types.ts';
+import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
+import type { ContainerRef, ProviderPowers, StreamUrls } from '../provider/powers.ts';
+import type { NodeProvider, PodProvider, PodSyncResult, SyncPodRequest } from '../provider/provider.ts';
+import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
+import type { ProbeResults } from './actions.ts';
+import { ActuatedStore } from './actuated.ts';
+import type { BackoffTable } from './backoff.ts';
+import { ContainerRemover } from './container-remover.ts';
+import { ContainerStarter } from './container-starter.ts';
+import { runtimeId } from './convert.ts';
+import { nodeFiles, type RuntimeFiles } from './files.ts';
+import type { RuntimeHelper } from './helper.ts';
+import { type SendHookRequest, sendHookRequest } from './hook-http.ts';
+import { HookRunner } from './hooks.ts';
+import { ImageManager, type Keyring } from './images.ts';
+import { ContainerKiller } from './kill.ts';
+import { tailLog } from './logs.ts';
+import { RuntimeObserver } from './observer.ts';
+import { PodSync, type PodSyncDeps } from './pod-sync.ts';
+import { PullQueue } from './pull-queue.ts';
+import type { ResourceSettings } from './resources.ts';
+import { aggregate } from './runtime-errors.ts';
+import { streamUrls } from './stream-urls.ts';
+
+type Powers = Pick<ProviderPowers, 'exec' | 'attach' | 'portForward' | 'onPodEvent' | 'admit'>;
+
+/** Who fills what `kuberuntime` needs. */
+export interface KubeRuntimeDeps {
+  readonly runtime: ContainerRuntime;
+  readonly images: ImageService;
+  readonly helper: RuntimeHelper;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Container restarts: 10 s to 5 min (R179). */
+  readonly crashBackoff: BackoffTable;
+  /** Image pulls: 10 s to 5 min. */
+  readonly imageBackoff: BackoffTable;
+  readonly liveness: ProbeResults;
+  readonly startup: ProbeResults;
+  /** Abilities that the runtime has beside CRI; they win over what is made of its calls. */
+  readonly powers?: Powers;
+  /** Default: pulls go without credentials. */
+  readonly keyring?: Keyring;
+  /** Default: the machine's disk. */
+  readonly files?: RuntimeFiles;
+  /** Default: a plain HTTP client. */
+  readonly sendHookRequest?: SendHookRequest;
+}
+
+/** Settings, named as the kubelet's. */
+export interface KubeRuntimeOptions extends ResourceSettings {
+  /** The runtime's own name, as `version` tells it; the type of container IDs. */
+  readonly runtimeName: string;
+  /** Where pods' log folders are; the kubelet's is `/var/log/pods`. */
+  readonly podLogsRoot: string;
+  /** Where log collectors find links to container logs, `/var/log/containers`; absent: no links. */
+  readonly containerLogsRoot?: string;
+  /** Pulls at one time: 1 is the kubelet's `serializeImagePulls`; absent: no limit. */
+  readonly maxParallelImagePulls?: number;
+  /** Kubernetes feature gates that differ from their default. */
+  readonly features?: Readonly<Record<string, boolean>>;
+}
+
+/**
+ * Runs pods in any container runtime. It decides nothing: `actions.ts` does, and the parts act.
+ * Follows `kubeGenericRuntimeManager` (pkg/kubelet/kuberuntime).
+ */
+export class KubeRuntime implements PodProvider, NodeProvider {
+  readonly name: string;
+  readonly streamUrls?: StreamUrls;
+  readonly exec?: NonNullable<ProviderPowers['exec']>;
+  readonly attach?: NonNullable<ProviderPowers['attach']>;
+  readonly portForward?: NonNullable<ProviderPowers['portForward']>;
+  readonly onPodEvent?: NonNullable<ProviderPowers['onPodEvent']>;
+  readonly admit?: NonNullable<ProviderPowers['admit']>;
+  /** Resources last handed to the runtime. */
+  readonly actuated: ActuatedStore = new ActuatedStore();
+  /** Makes images present; also for image volumes and by hand. */
+  readonly imageManager: ImageManager;
+  /** Removes dead containers with their logs; for garbage collection. */
+  readonly remover: ContainerRemover;
+  readonly #runtime: ContainerRuntime;
+  readonly #observer: RuntimeObserver;
+  readonly #killer: ContainerKiller;
+  readonly #sync: PodSyncDeps;
+
+  constructor(deps: KubeRuntimeDeps, options: KubeRuntimeOptions) {
+    const { runtime, clock } = deps;
+    const { runtimeName } = options;
+    const files = deps.files ?? nodeFiles;
+    const { actuated } = this;
+    this.name = runtimeName;
+    this.#runtime = runtime;
+    if (runtime.exec && !deps.powers?.exec)
+      this.streamUrls = streamUrls(runtime, (uid) => this.#readySandbox(uid));
+    Object.assign(this, deps.powers);
+    this.#observer = new RuntimeObserver({ ...deps, runtimeName, actuated, files, logTail: tailLog });
+    const send = deps.sendHookRequest ?? sendHookRequest;
+    const podIps = async (pod: Pod): Promise<readonly string[]> => (await this.#statusOf(pod)).ips;
+    const hooks = new HookRunner({ runtime, clock, send, podIps });
+    this.#killer = new ContainerKiller({ ...deps, hooks });
+    this.remover = new ContainerRemover({ ...deps, ...options, files });
+    const queue = new PullQueue(options.maxParallelImagePulls);
+    const keyring = deps.keyring ?? ((): [] => []);
+    this.imageManager = new ImageManager({ ...deps, backoff: deps.imageBackoff, queue, keyring });
+    const shared = { ...deps, runtimeName, files, actuated, images: this.imageManager, killer: this.#killer };
+    const resources: ResourceSettings = options;
+    this.#sync = {
+      ...shared,
+      backoff: deps.crashBackoff,
+      inputs: { liveness: deps.liveness, startup: deps.startup, actuated, features: options.features ?? {} },
+      starter: new ContainerStarter({ ...shared, ...options, hooks, resources }),
+      remover: this.remover,
+      config: options,
+      resources,
+    };
+  }
+
+  syncPod(request: SyncPodRequest, signal: AbortSignal): Promise<PodSyncResult> {
+    return new PodSync(this.#sync, request, signal).run();
+  }
+
+  async killPod(
+    pod: Pod | undefined,
+    running: RuntimePod,
+    gracePeriodSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const containers = running.containers.filter(({ state }) => state === 'running');
+    const results = await this.#killer.killPod(pod, { ...running, containers }, gracePeriodSeconds, signal);
+    const failures = results.filter(({ reason }) => reason !== undefined);
+    if (failures.length === 0) return;
+    const texts = failures.map(
+      ({ action, target, reason, message = '' }) =>
+        `failed to "${action}" for "${target}" with ${reason ?? ''}: ${JSON.stringify(message)}`,
+    );
+    throw new AgentError('internal', aggregate(texts));
+  }
+
+  listPods(signal?: AbortSignal): Promise<readonly RuntimePod[]> {
+    return this.#observer.listPods(signal && { signal });
+  }
+
+  getPodStatus(
+    ref: { readonly uid: string; readonly name: string; readonly namespace: string },
+    signal?: AbortSignal,
+  ): Promise<RuntimePodStatus> {
+    return this.#observer.getPodStatus(ref, signal && { signal });
+  }
+
+  /** @throws {AgentError} `unavailable`, naming each condition that the runtime says is not met */
+  async ping(signal: AbortSignal): Promise<void> {
+    const { status } = await this.#runtime.status({}, { signal });
+    const unmet = (status?.conditions ?? []).filter((condition) => condition.status !== true);
+    if (unmet.length === 0) return;
+    const texts = unmet.map(
+      ({ type = '', reason = '', message = '' }) =>
+        `container runtime condition ${type} is not met: reason:${reason} message:${message}`,
+    );
+    throw new AgentError('unavailable', texts.join('; '));
+  }
+
+  /** @throws {AgentError} `not_found` when the runtime does not know the container or keeps no log of it */
+  async logPath(container: ContainerRef): Promise<string> {
+    const { status } = await this.#runtime.containerStatus({ containerId: runtimeId(container.id) });
+    if (status?.logPath) return status.logPath;
+    throw new AgentError('not_found', `container "${container.container}" has no log`);
+  }
+
+  async execSync(
+    container: ContainerRef,
+    command: readonly string[],
+    timeoutMs: number,
+  ): Promise<{ readonly exitCode: number; readonly stdout: Buffer; readonly stderr: Buffer }> {
+    if (!this.#runtime.execSync)
+      throw new AgentError('unimplemented', 'the runtime cannot run commands in containers');
+    const request = {
+      containerId: runtimeId(container.id),
+      cmd: command,
+      timeout: Math.ceil(timeoutMs / 1000),
+    };
+    const { exitCode = 0, stdout, stderr } = await this.#runtime.execSync(request);
+    return { exitCode, stdout: Buffer.from(stdout ?? []), stderr: Buffer.from(stderr ?? []) };
+  }
+
+  /** Lets the runtime open a container's log anew after rotation. */
+  async reopenLog(id: string): Promise<void> {
+    await this.#runtime.reopenContainerLog?.({ containerId: runtimeId(id) });
+  }
+
+  #statusOf({ metadata }: Pod): Promise<RuntimePodStatus> {
+    const { uid = '', name = '', namespace = '' } = metadata ?? {};
+    return this.getPodStatus({ uid, name, namespace });
+  }
+
+  async #readySandbox(uid: string): Promise<string> {
+    const { sandboxStatuses } = await this.getPodStatus({ uid, name: '', namespace: '' });
+    const ready = sandboxStatuses.find(({ state }) => state === 'SANDBOX_READY');
+    if (ready) return ready.id;
+    throw new AgentError('not_found', `pod ${uid} has no sandbox that is ready`);
+  }
+}
+
+/** Asks the runtime who it is and makes the provider of it. @throws {AgentError} when the runtime does not answer */
+export async function connectKubeRuntime(
+  deps: KubeRuntimeDeps,
+  options: Omit<KubeRuntimeOptions, 'runtimeName'>,
+): Promise<KubeRuntime> {
+  const { runtimeName = '' } = await deps.runtime.version({ version: '0.1.0' });
+  return new KubeRuntime(deps, { ...options, runtimeName });
+}

@@ -1,0 +1,94 @@
+/** One line of a log file: when and where it was written, and what. */
+export interface LogLine {
+  /** Whole seconds since the epoch and the nanoseconds beyond; compares exactly. */
+  readonly seconds: number;
+  readonly nanos: number;
+  /** The zone as written, `Z` or `+02:00`. */
+  readonly zone: string;
+  readonly stream: string;
+  /** With its newline, unless the line goes on in the next entry. */
+  readonly text: Buffer;
+}
+
+/** Reads one line; `undefined`: it is not of this format. */
+export type ParseLine = (line: Buffer) => LogLine | undefined;
+
+const space = 0x20;
+const newline = 0x0a;
+
+/** `<RFC 3339> <stdout|stderr> <tags> <text>`; the first tag `P` says that the line goes on. Follows `parseCRILog`. */
+export const parseCriLine: ParseLine = (line) => {
+  const [first, second] = [line.indexOf(space), line.indexOf(space, line.indexOf(space) + 1)];
+  const third = second < 0 ? -1 : line.indexOf(space, second + 1);
+  if (first < 0 || second <= first || third < 0) return undefined;
+  const time = parseTime(line.toString('latin1', 0, first));
+  const stream = line.toString('latin1', first + 1, second);
+  if (!time || (stream !== 'stdout' && stream !== 'stderr')) return undefined;
+  const [tag] = line.toString('latin1', second + 1, third).split(':');
+  const end = tag === 'P' && line.at(-1) === newline ? line.length - 1 : line.length;
+  return { ...time, stream, text: line.subarray(Math.min(third + 1, end), end) };
+};
+
+/** `{"log":"…\n","stream":"stdout","time":"…"}`, as Docker wrote it. Follows `parseDockerJSONLog`. */
+export const parseDockerLine: ParseLine = (line) => {
+  const entry = parseJson(line);
+  if (!entry) return undefined;
+  const { log = '', stream = '', time } = entry;
+  if (typeof log !== 'string' || typeof stream !== 'string') return undefined;
+  const at =
+    time === undefined || time === null ? zeroTime : typeof time === 'string' ? parseTime(time) : undefined;
+  return at && { ...at, stream, text: Buffer.from(log) };
+};
+
+/** The first format that fits the line, which then holds for the file. */
+export const formatOf = (line: Buffer): ParseLine | undefined =>
+  [parseCriLine, parseDockerLine].find((parse) => parse(line) !== undefined);
+
+type Time = Pick<LogLine, 'seconds' | 'nanos' | 'zone'>;
+
+/** Go's zero time: before everything. */
+const zeroTime: Time = { seconds: -62_135_596_800, nanos: 0, zone: 'Z' };
+
+function parseJson(line: Buffer): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const rfc3339 = /^(\d{4}-\d\d-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
+
+/** RFC 3339 with any number of fractional digits, of which nine count. */
+export function parseTime(text: string): Time | undefined {
+  const [, base, day, fraction = '', zone = ''] = rfc3339.exec(text) ?? [];
+  if (base === undefined) return undefined;
+  const local = new Date(`${base}Z`);
+  if (Number.isNaN(local.getTime()) || local.getUTCDate() !== Number(day)) return undefined;
+  const seconds = Date.parse(`${base}${zone}`) / 1000;
+  return {
+    seconds,
+    nanos: Number(fraction.slice(0, 9).padEnd(9, '0')),
+    zone: zone === '+00:00' ? 'Z' : zone,
+  };
+}
+
+/** The time with nine fractional digits, in the zone in which it was written. */
+export function formatTime({ seconds, nanos, zone }: Time): string {
+  const local = new Date((seconds + offsetOf(zone)) * 1000).toISOString().slice(0, 19);
+  return `${local}.${String(nanos).padStart(9, '0')}${zone}`;
+}
+
+function offsetOf(zone: string): number {
+  if (zone === 'Z') return 0;
+  const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number);
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 3600 + minutes * 60);
+}
+
+/** Whether a line was written before an instant. @param since ms since the epoch, fractions allowed */
+export function isBefore({ seconds, nanos }: Time, since: number): boolean {
+  const whole = Math.floor(since / 1000);
+  const rest = Math.round((since - whole * 1000) * 1e6);
+  return seconds < whole || (seconds === whole && nanos < rest);
+}

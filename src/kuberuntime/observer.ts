@@ -1,0 +1,156 @@
+import type { Logger } from '../base/logger.ts';
+import type { CallOptions, ContainerRuntime } from '../provider/container-runtime.ts';
+import { ContainerState, type ContainerStatus, type PodSandboxStatus } from '../provider/cri-messages.ts';
+import type {
+  RuntimeContainer,
+  RuntimeContainerStatus,
+  RuntimePod,
+  RuntimePodStatus,
+} from '../provider/runtime-pod.ts';
+import {
+  podIpsOf,
+  toContainerStatus,
+  toRuntimeContainer,
+  toSandboxContainer,
+  toSandboxStatus,
+} from './convert.ts';
+import type { RuntimeFiles } from './files.ts';
+import { identityFromLabels, podUidLabel } from './labels.ts';
+import type { ActuatedResources } from './resize-actions.ts';
+import { isNotFound } from './runtime-errors.ts';
+import { joinMessages, type LogTail, terminationMessage } from './termination-message.ts';
+
+export interface ObserverDeps {
+  readonly runtime: Pick<
+    ContainerRuntime,
+    'listPodSandbox' | 'listContainers' | 'podSandboxStatus' | 'containerStatus'
+  >;
+  readonly runtimeName: string;
+  readonly actuated: ActuatedResources;
+  readonly files: Pick<RuntimeFiles, 'readEnd'>;
+  readonly logTail: LogTail;
+  readonly logger: Logger;
+}
+
+interface PodRef {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** Reads what runs from the runtime. Follows `GetPods` and `GetPodStatus` (pkg/kubelet/kuberuntime). */
+export class RuntimeObserver {
+  readonly #deps: ObserverDeps;
+
+  constructor(deps: ObserverDeps) {
+    this.#deps = deps;
+  }
+
+  /** Every pod with a sandbox or container, newest first. */
+  async listPods(options?: CallOptions): Promise<readonly RuntimePod[]> {
+    const { runtime, runtimeName } = this.#deps;
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandbox({}, options),
+      runtime.listContainers({}, options),
+    ]);
+    const pods = new Map<
+      string,
+      PodRef & { containers: RuntimeContainer[]; sandboxes: RuntimeContainer[] }
+    >();
+    const podOf = (ref: PodRef): { containers: RuntimeContainer[]; sandboxes: RuntimeContainer[] } => {
+      const known = pods.get(ref.uid) ?? { ...ref, containers: [], sandboxes: [] };
+      pods.set(ref.uid, known);
+      return known;
+    };
+    for (const sandbox of sandboxes.items ?? []) {
+      const { uid = '', name = '', namespace = '' } = sandbox.metadata ?? {};
+      podOf({ uid, name, namespace }).sandboxes.push(toSandboxContainer(sandbox, runtimeName));
+    }
+    for (const container of containers.containers ?? []) {
+      const { podUid: uid, podName: name, podNamespace: namespace } = identityFromLabels(container.labels);
+      podOf({ uid, name, namespace }).containers.push(toRuntimeContainer(container, runtimeName));
+    }
+    return [...pods.values()].map(withCreation).toSorted((a, b) => b.createdAt - a.createdAt);
+  }
+
+  /** All instances of one pod; what vanishes between listing and looking is left out. */
+  async getPodStatus(ref: PodRef, options?: CallOptions): Promise<RuntimePodStatus> {
+    const filter = { labelSelector: { [podUidLabel]: ref.uid } };
+    const [sandboxes, containers] = await Promise.all([
+      this.#sandboxes(filter, options),
+      this.#containers(filter, options),
+    ]);
+    const [newest] = sandboxes;
+    const active = newest?.state === 'SANDBOX_READY' ? newest : undefined;
+    return {
+      uid: ref.uid,
+      name: ref.name,
+      namespace: ref.namespace,
+      ips: active ? podIpsOf(active) : [],
+      containerStatuses: containers,
+      activeContainerStatuses: active
+        ? containers.filter(({ podSandboxId }) => podSandboxId === active.id)
+        : [],
+      sandboxStatuses: sandboxes,
+    };
+  }
+
+  async #sandboxes(
+    filter: { labelSelector: Readonly<Record<string, string>> },
+    options: CallOptions | undefined,
+  ): Promise<RuntimePodStatus['sandboxStatuses']> {
+    const { runtime } = this.#deps;
+    const listed = (await runtime.listPodSandbox({ filter }, options)).items ?? [];
+    const newestFirst = listed.toSorted((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
+    const statuses = await Promise.all(
+      newestFirst.map(({ id = '' }) =>
+        orGone(async () => (await runtime.podSandboxStatus({ podSandboxId: id }, options)).status),
+      ),
+    );
+    return statuses.filter((status): status is PodSandboxStatus => status !== undefined).map(toSandboxStatus);
+  }
+
+  async #containers(
+    filter: { labelSelector: Readonly<Record<string, string>> },
+    options: CallOptions | undefined,
+  ): Promise<readonly RuntimeContainerStatus[]> {
+    const { runtime } = this.#deps;
+    const listed = (await runtime.listContainers({ filter }, options)).containers ?? [];
+    const statuses = await Promise.all(
+      listed.map(({ id = '', podSandboxId = '' }) =>
+        orGone(async () => {
+          const { status } = await runtime.containerStatus({ containerId: id }, options);
+          return status && { ...(await this.#status(status)), podSandboxId };
+        }),
+      ),
+    );
+    return statuses
+      .filter((status): status is NonNullable<typeof status> => status !== undefined)
+      .toSorted((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
+  }
+
+  async #status(status: ContainerStatus): Promise<RuntimeContainerStatus> {
+    const { runtimeName, actuated, files, logTail } = this.#deps;
+    const { podUid, containerName } = identityFromLabels(status.labels);
+    const converted = toContainerStatus(status, runtimeName, actuated.container(podUid, containerName));
+    if (status.state !== ContainerState.CONTAINER_EXITED) return converted;
+    const own = await terminationMessage(status, files, logTail);
+    return { ...converted, message: joinMessages(converted.message, own) };
+  }
+}
+
+async function orGone<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
+  try {
+    return await look();
+  } catch (reason) {
+    if (isNotFound(reason)) return undefined;
+    throw reason;
+  }
+}
+
+function withCreation<T extends { containers: RuntimeContainer[]; sandboxes: RuntimeContainer[] }>(
+  pod: T,
+): T & { createdAt: number } {
+  const times = [...pod.sandboxes, ...pod.containers].map(({ createdAt = 0 }) => createdAt);
+  return { ...pod, createdAt: Math.min(...times) };
+}

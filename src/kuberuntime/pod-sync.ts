@@ -1,0 +1,394 @@
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { findContainer } from '../kube/container-fields.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { goQuote } from '../kube/go-quote.ts';
+import { uidOf } from '../kube/names.ts';
+import { isRestartableInitContainer } from '../kube/restart-policy.ts';
+import type { Container } from '../kube/types.ts';
+import type { ContainerRuntime } from '../provider/container-runtime.ts';
+import type { ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
+import type { PodSyncResult, SyncPodRequest, SyncResult } from '../provider/provider.ts';
+import { type ActionInputs, computePodActions, type PodActions } from './actions.ts';
+import type { ActuatedStore } from './actuated.ts';
+import { type BackoffTable, crashBackoff, podText } from './backoff.ts';
+import { containerEvents } from './container-events.ts';
+import type { ContainerRemover } from './container-remover.ts';
+import type { ContainerStarter, StartContext, StartSpec } from './container-starter.ts';
+import { podIpsOf, runningPodOf, runtimeId, toSandboxStatus } from './convert.ts';
+import type { RuntimeFiles } from './files.ts';
+import type { RuntimeHelper } from './helper.ts';
+import type { ImageManager } from './images.ts';
+import { attempt, type ContainerKiller } from './kill.ts';
+import { linuxResources, type ResourceSettings } from './resources.ts';
+import { aggregate, StartError } from './runtime-errors.ts';
+import { type ConfigSettings, generateSandboxConfig } from './sandbox-config.ts';
+
+export interface PodSyncDeps {
+  readonly runtime: Pick<ContainerRuntime, 'runPodSandbox' | 'podSandboxStatus' | 'updateContainerResources'>;
+  readonly runtimeName: string;
+  readonly helper: RuntimeHelper;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  readonly files: RuntimeFiles;
+  readonly backoff: BackoffTable;
+  readonly inputs: Omit<ActionInputs, 'restartAllContainers'>;
+  readonly actuated: ActuatedStore;
+  readonly images: ImageManager;
+  readonly starter: ContainerStarter;
+  readonly killer: ContainerKiller;
+  readonly remover: ContainerRemover;
+  readonly config: ConfigSettings;
+  readonly resources: ResourceSettings;
+}
+
+/** Where the containers go. */
+interface Sandbox {
+  readonly id: string;
+  readonly podIps: readonly string[];
+}
+
+/**
+ * One sync of one pod: decides once, then acts in the kubelet's order and writes down how each part went.
+ * Follows `SyncPod` (pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+ */
+export class PodSync {
+  readonly #deps: PodSyncDeps;
+  readonly #request: SyncPodRequest;
+  readonly #actions: PodActions;
+  readonly #signal: AbortSignal;
+  readonly #results: SyncResult[] = [];
+  #failure: string | undefined;
+  #backOffUntil: number | undefined;
+
+  constructor(deps: PodSyncDeps, request: SyncPodRequest, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#signal = signal;
+    const { restartAllContainers } = request;
+    this.#actions = computePodActions(request.pod, request.observed, {
+      ...deps.inputs,
+      restartAllContainers,
+    });
+  }
+
+  async run(): Promise<PodSyncResult> {
+    await this.#steps();
+    return this.#result();
+  }
+
+  async #steps(): Promise<void> {
+    const { createSandbox, sandboxId } = this.#actions;
+    if (createSandbox && sandboxId !== '')
+      this.#podEvent('Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
+    if (!(await this.#stopWhatMustEnd())) return;
+    if (this.#actions.containersToReset.length > 0) {
+      await this.#resetContainers();
+      return;
+    }
+    await this.#pruneInitContainers();
+    const sandbox = await this.#sandbox();
+    if (!sandbox || !this.#hasMoreToDo()) return;
+    const context = await this.#context(sandbox);
+    if (context) await this.#startContainers(context);
+  }
+
+  /** False: something could not be stopped, so nothing may start. */
+  async #stopWhatMustEnd(): Promise<boolean> {
+    const { pod, observed } = this.#request;
+    const { killer, runtimeName } = this.#deps;
+    if (this.#actions.killPod) {
+      const running = runningPodOf(pod, observed, runtimeName);
+      const results = await killer.killPod(pod, running, undefined, this.#signal);
+      this.#results.push(...results);
+      if (results.some(({ reason }) => reason !== undefined)) return false;
+      if (this.#actions.createSandbox) await this.#removeInitContainers(0);
+      return true;
+    }
+    for (const request of this.#actions.containersToKill.values()) {
+      const done = await attempt(
+        { action: 'KillContainer', target: request.name },
+        'KillContainerError',
+        () => killer.killContainer(pod, request, this.#signal),
+      );
+      this.#results.push(done);
+      if (done.reason !== undefined) return false;
+    }
+    return true;
+  }
+
+  /** All instances go, the one that asked for it last; the next sync begins with the init containers. */
+  async #resetContainers(): Promise<void> {
+    const { killer, remover } = this.#deps;
+    for (const { id, name, kill } of this.#actions.containersToReset) {
+      const message = `Stopping container ${name} because all containers of the pod restart`;
+      const act = async (): Promise<void> => {
+        if (kill)
+          await killer.killContainer(this.#request.pod, { id, name, message, reason: '' }, this.#signal);
+        await remover.remove(runtimeId(id), this.#signal);
+      };
+      const done = await attempt({ action: 'RemoveContainer', target: name }, 'RemoveContainerError', act);
+      this.#results.push(done);
+      if (done.reason !== undefined) return;
+    }
+  }
+
+  /** The newest dead instance of each init container stays; it tells that it has run. */
+  async #pruneInitContainers(): Promise<void> {
+    await this.#removeInitContainers(1, ['exited', 'unknown']);
+  }
+
+  async #removeInitContainers(keep: number, states?: readonly string[]): Promise<void> {
+    const { pod, observed } = this.#request;
+    for (const { name } of pod.spec?.initContainers ?? []) {
+      const instances = observed.containerStatuses.filter(
+        (status) => status.name === name && (states?.includes(status.state) ?? true),
+      );
+      for (const { id } of instances.slice(keep))
+        await this.#deps.remover.remove(runtimeId(id), this.#signal).catch((err: unknown) => {
+          this.#deps.logger.error('init container could not be removed', { container: id, err });
+        });
+    }
+  }
+
+  /** The sandbox to start in, made anew where needed; `undefined`: there is none. */
+  async #sandbox(): Promise<Sandbox | undefined> {
+    const { pod, observed } = this.#request;
+    if (!this.#actions.createSandbox) return { id: this.#actions.sandboxId, podIps: observed.ips };
+    const result: SyncResult = { action: 'CreatePodSandbox', target: podText(pod) };
+    try {
+      const id = await this.#createSandbox();
+      this.#results.push(result);
+      return await this.#inspectSandbox(id);
+    } catch (reason) {
+      if (!(reason instanceof SandboxError)) throw reason;
+      this.#results.push(result);
+      if (this.#deps.helper.isPodTerminationRequested(uidOf(pod))) return undefined; // R182
+      this.#results.splice(-1, 1, { ...result, reason: 'CreatePodSandboxError', message: reason.message });
+      this.#podEvent(
+        'Warning',
+        'FailedCreatePodSandBox',
+        `Failed to create pod sandbox: ${messageOf(reason.cause)}`,
+      );
+      return undefined;
+    }
+  }
+
+  /** @throws {SandboxError} */
+  async #createSandbox(): Promise<string> {
+    const { pod } = this.#request;
+    const { helper, files, runtime } = this.#deps;
+    const text = goQuote(podText(pod));
+    const config = await orSandboxError(`Failed to generate sandbox config for pod ${text}`, () =>
+      this.#sandboxConfig(),
+    );
+    await orSandboxError(`Failed to create log directory for pod ${text}`, () =>
+      files.makeDirectory(config.logDirectory ?? ''),
+    );
+    return orSandboxError(`Failed to create sandbox for pod ${text}`, async () => {
+      const runtimeHandler = (await helper.runtimeHandler?.(pod)) ?? '';
+      const { podSandboxId } = await runtime.runPodSandbox(
+        { config, runtimeHandler },
+        { signal: this.#signal },
+      );
+      if (!podSandboxId) throw new AgentError('internal', `PodSandboxId is not set for sandbox ${text}`);
+      return podSandboxId;
+    });
+  }
+
+  async #inspectSandbox(id: string): Promise<Sandbox | undefined> {
+    const { pod, observed } = this.#request;
+    try {
+      const answer = await this.#deps.runtime.podSandboxStatus(
+        { podSandboxId: id },
+        { signal: this.#signal },
+      );
+      if (!answer.status) throw new AgentError('internal', 'pod sandbox status is nil');
+      const hostNetwork = pod.spec?.hostNetwork === true;
+      return { id, podIps: hostNetwork ? observed.ips : podIpsOf(toSandboxStatus(answer.status), false) };
+    } catch (reason) {
+      const message = messageOf(reason);
+      this.#podEvent('Warning', 'FailedPodSandBoxStatus', `Unable to get pod sandbox status: ${message}`);
+      this.#failure = message;
+      return undefined;
+    }
+  }
+
+  #sandboxConfig(): Promise<PodSandboxConfig> {
+    return generateSandboxConfig(
+      this.#request.pod,
+      this.#actions.attempt,
+      this.#deps.helper,
+      this.#deps.config,
+    );
+  }
+
+  #hasMoreToDo(): boolean {
+    const { initContainersToStart, containersToStart, ephemeralContainersToStart, containersToUpdate } =
+      this.#actions;
+    const lists = [initContainersToStart, containersToStart, ephemeralContainersToStart];
+    return [...lists, containersToUpdate.cpu, containersToUpdate.memory].some(({ length }) => length > 0);
+  }
+
+  async #context({ id, podIps }: Sandbox): Promise<StartContext | undefined> {
+    const { pod, observed, pullSecrets } = this.#request;
+    try {
+      const sandboxConfig = await this.#sandboxConfig();
+      const runtimeHandler = (await this.#deps.helper.runtimeHandler?.(pod)) ?? '';
+      const base = { pod, observed, pullSecrets, podIps, sandboxId: id, sandboxConfig, runtimeHandler };
+      return { ...base, imageVolumes: await this.#imageVolumes(sandboxConfig, runtimeHandler) };
+    } catch (reason) {
+      const message = `GeneratePodSandboxConfig for pod ${goQuote(podText(pod))} failed: ${messageOf(reason)}`;
+      this.#results.push({
+        action: 'ConfigPodSandbox',
+        target: id,
+        reason: 'ConfigPodSandboxError',
+        message,
+      });
+      return undefined;
+    }
+  }
+
+  /** Pulls the images of image volumes; a failure is that of the containers that mount them. */
+  async #imageVolumes(
+    sandboxConfig: PodSandboxConfig,
+    runtimeHandler: string,
+  ): Promise<ReadonlyMap<string, ImageSpec | StartError>> {
+    const { pod, pullSecrets } = this.#request;
+    const volumes = new Map<string, ImageSpec | StartError>();
+    for (const { name, image } of pod.spec?.volumes ?? []) {
+      if (!image) continue;
+      const { reference = '', pullPolicy } = image;
+      const request = {
+        pod,
+        image: reference,
+        policy: pullPolicy,
+        secrets: pullSecrets,
+        sandboxConfig,
+        runtimeHandler,
+      };
+      const note = this.#podEvent.bind(this);
+      try {
+        const { imageRef } = await this.#deps.images.ensureImageExists(request, note, this.#signal);
+        volumes.set(name, { image: imageRef, userSpecifiedImage: reference, runtimeHandler });
+      } catch (reason) {
+        if (!(reason instanceof StartError)) throw reason;
+        volumes.set(name, reason);
+      }
+    }
+    return volumes;
+  }
+
+  /** R171, R172, R178: ephemeral, then init containers in order, then resizes, then regular ones. */
+  async #startContainers(context: StartContext): Promise<void> {
+    const { ephemeralContainers = [], initContainers = [], containers = [] } = context.pod.spec ?? {};
+    for (const index of this.#actions.ephemeralContainersToStart) {
+      const { targetContainerName, ...container } = at(ephemeralContainers, index);
+      const target = targetContainerName === undefined ? {} : { targetName: targetContainerName };
+      await this.#start(context, { container: container, ...target });
+    }
+    for (const index of this.#actions.initContainersToStart) {
+      const container = at(initContainers, index);
+      const started = await this.#start(context, { container });
+      if (!started && !isRestartableInitContainer(container)) return;
+    }
+    await this.#resize();
+    for (const index of this.#actions.containersToStart)
+      await this.#start(context, { container: at(containers, index) });
+  }
+
+  async #start(context: StartContext, spec: StartSpec): Promise<boolean> {
+    const { container } = spec;
+    const result: SyncResult = { action: 'StartContainer', target: container.name };
+    try {
+      this.#checkBackoff(container);
+      await this.#deps.starter.start(context, spec, this.#signal);
+      this.#results.push(result);
+      return true;
+    } catch (cause) {
+      const error =
+        cause instanceof StartError
+          ? cause
+          : new StartError('RunContainerError', messageOf(cause), { cause });
+      this.#results.push({ ...result, reason: error.reason, message: error.message });
+      if (error.until !== undefined)
+        this.#backOffUntil = Math.min(error.until, this.#backOffUntil ?? error.until);
+      return false;
+    }
+  }
+
+  /** @throws {StartError} `CrashLoopBackOff` (R179) */
+  #checkBackoff(container: Container): void {
+    const { pod, observed } = this.#request;
+    const wait = crashBackoff(pod, container, observed, this.#deps.backoff);
+    if (!wait) return;
+    const message = `Back-off restarting failed container ${container.name} in pod ${podText(pod)}`;
+    containerEvents(this.#deps.recorder, pod, container)('Warning', 'BackOff', message);
+    throw new StartError('CrashLoopBackOff', wait.message, { until: wait.until });
+  }
+
+  /** Applies new resources to running containers, memory before CPU. */
+  async #resize(): Promise<void> {
+    const { cpu, memory } = this.#actions.containersToUpdate;
+    const { pod } = this.#request;
+    const { runtime, actuated, resources } = this.#deps;
+    const updates = new Map([...memory, ...cpu].map((update) => [update.id, update]));
+    if (updates.size === 0) return;
+    const act = async (): Promise<void> => {
+      if (!runtime.updateContainerResources)
+        throw new AgentError('unimplemented', 'the runtime cannot change resources of running containers');
+      for (const { id, name } of updates.values()) {
+        const container = findContainer(pod, name);
+        if (!container) continue;
+        const linux = linuxResources(pod, container, resources);
+        await runtime.updateContainerResources(
+          { containerId: runtimeId(id), linux },
+          { signal: this.#signal },
+        );
+        actuated.set(pod, container);
+      }
+      actuated.setPod(pod);
+    };
+    this.#results.push(
+      await attempt({ action: 'ResizePodInPlace', target: podText(pod) }, 'ResizePodInPlaceError', act),
+    );
+  }
+
+  #podEvent(type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#deps.recorder.event(this.#request.pod, type, reason, message);
+  }
+
+  /** The whole failure in the kubelet's words (`PodSyncResult.Error`). */
+  #result(): PodSyncResult {
+    const failures = this.#results
+      .filter(({ reason }) => reason !== undefined)
+      .map(
+        ({ action, target, reason = '', message = '' }) =>
+          `failed to ${goQuote(action)} for ${goQuote(target)} with ${reason}: ${goQuote(message)}`,
+      );
+    if (this.#failure !== undefined) failures.unshift(`failed to SyncPod: ${this.#failure}`);
+    return {
+      results: this.#results,
+      changed: this.#results.some(({ reason }) => reason === undefined),
+      ...(failures.length > 0 && { error: new AgentError('internal', aggregate(failures)) }),
+      ...(this.#backOffUntil !== undefined && { backOffUntil: this.#backOffUntil }),
+    };
+  }
+}
+
+/** Why there is no sandbox: `message` for the result, `cause` for the event. */
+class SandboxError extends AgentError {}
+
+async function orSandboxError<T>(what: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (cause) {
+    throw new SandboxError('internal', `${what}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function at<T>(list: readonly T[], index: number): T {
+  const item = list[index];
+  if (item === undefined) throw new AgentError('internal', `the spec has no container ${index}`);
+  return item;
+}

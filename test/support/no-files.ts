@@ -1,0 +1,16 @@
+import { AgentError } from '../../src/base/errors.ts';
+import type { RuntimeFiles } from '../../src/kuberuntime/files.ts';
+
+/** A disk that takes everything and has nothing. */
+export const noFiles: RuntimeFiles = {
+  makeDirectory: async () => undefined,
+  makeFile: async () => undefined,
+  filesIn: async () => [],
+  directoriesIn: async () => [],
+  remove: async () => undefined,
+  link: async () => undefined,
+  linkTarget: async () => undefined,
+  readEnd: async (path) => {
+    throw Object.assign(new AgentError('not_found', `no file ${path}`), { code: 'ENOENT' });
+  },
+};

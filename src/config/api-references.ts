@@ -24,19 +24,31 @@ const projectedReferences: readonly (readonly [keyof Projection, string])[] = [
   ['podCertificate', 'podcertificates'],
 ];
 
-/** Which kind of API object a pod needs, if any: a static pod must do without (R23). Follows Kubernetes `HasAPIObjectReference`. */
-export function apiReferenceOf({ spec }: Pod): string | undefined {
+/** Projected sources that a static pod has, or is refused for before. */
+const harmlessProjections: readonly (keyof Projection)[] = ['secret', 'configMap', 'downwardAPI'];
+
+/**
+ * Why a pod needs the API server, in the kubelet's words: a static pod must do without (R23); nothing when it does.
+ *
+ * Follows Kubernetes `HasAPIObjectReference`.
+ */
+export function apiReferenceFault({ spec }: Pod): string | undefined {
   if (!spec) return undefined;
-  return references.find(([needs]) => needs(spec))?.[1] ?? volumeReferenceOf(spec.volumes ?? []);
+  const kind = references.find(([needs]) => needs(spec))?.[1];
+  return kind === undefined ? volumeReferenceFault(spec.volumes ?? []) : refused(kind);
 }
 
-function volumeReferenceOf(volumes: readonly Volume[]): string | undefined {
+const refused = (kind: string): string => `static pods may not reference ${kind}`;
+
+function volumeReferenceFault(volumes: readonly Volume[]): string | undefined {
   for (const volume of volumes) {
     const own = volumeReferences.find(([source]) => volume[source] !== undefined);
-    if (own) return own[1];
-    for (const source of volume.projected?.sources ?? []) {
+    if (own) return refused(own[1]);
+    for (const source of projectionsOf(volume)) {
       const found = projectedReferences.find(([kind]) => source[kind] !== undefined);
-      if (found) return found[1];
+      if (found) return refused(found[1]);
+      if (!harmlessProjections.some((kind) => source[kind] !== undefined))
+        return `unknown source for projected volume "${volume.name}"`;
     }
   }
   return undefined;
@@ -52,7 +64,7 @@ const projectionsOf = (volume: Volume): readonly Projection[] => volume.projecte
 
 function needsSecret(spec: PodSpec): boolean {
   return (
-    (spec.imagePullSecrets ?? []).length > 0 ||
+    (spec.imagePullSecrets ?? []).some(({ name = '' }) => name !== '') ||
     containersOf(spec).some(
       ({ env = [], envFrom = [] }) =>
         envFrom.some(({ secretRef }) => secretRef) || env.some(({ valueFrom }) => valueFrom?.secretKeyRef),

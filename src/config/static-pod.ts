@@ -4,9 +4,13 @@ import { configHashAnnotation, nameOf } from '../kube/names.ts';
 import { decodeStruct } from '../kube/pod-decoder.ts';
 import type { Pod, Toleration } from '../kube/types.ts';
 import { defaultPod } from '../kube/validation/defaults.ts';
+<<<<<<< HEAD
 import { formatFieldError } from '../kube/validation/field-error.ts';
 import { validatePod } from '../kube/validation/pod.ts';
 import { apiReferenceOf } from './api-references.ts';
+=======
+import { apiReferenceFault } from './api-references.ts';
+>>>>>>> dcdf04e (kube: pod validation in the kubelet's order; static pods are validated by it)
 import { fnv128a } from './fnv128.ts';
 
 /** Where a manifest came from. */
@@ -110,10 +114,15 @@ function finishPods(decoded: readonly Pod[], origin: ManifestOrigin): DecodedMan
 function finishPod(decoded: Pod, origin: ManifestOrigin): Pod | string {
   if (nameOf(decoded) === '') return 'invalid pod: name is needed for the pod';
   const pod = asStaticPod(defaultPod(converted(decoded)), origin);
+<<<<<<< HEAD
   const reference = apiReferenceOf(pod);
   const faults = validatePod(pod).map(formatFieldError);
+=======
+  const reference = apiReferenceFault(pod);
+  const faults = origin.validate(pod);
+>>>>>>> dcdf04e (kube: pod validation in the kubelet's order; static pods are validated by it)
   if (faults.length > 0) return `invalid pod: [${faults.join(' ')}]`;
-  if (reference !== undefined) return `static pods may not reference ${reference}`;
+  if (reference !== undefined) return reference;
   return pod;
 }
 

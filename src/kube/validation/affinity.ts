@@ -92,7 +92,7 @@ function* matchKeys(field: string, term: PodTerm): Faults {
         key,
         'exists in both matchLabelKeys and mismatchLabelKeys',
       );
-  yield* mergedKeys(field, match, mismatch, selector);
+  yield* mergedKeys(field, match, selector);
 }
 
 function* labelKeys(field: string, keys: readonly string[], selector: Selector | undefined): Faults {
@@ -101,24 +101,11 @@ function* labelKeys(field: string, keys: readonly string[], selector: Selector |
   for (const [i, key] of keys.entries()) yield* labelName(`${field}[${i}]`, key);
 }
 
-/** The API server adds each key to the selector as one expression; another one of that key is the user's own. */
-function* mergedKeys(
-  field: string,
-  match: readonly string[],
-  mismatch: readonly string[],
-  selector: Selector | undefined,
-): Faults {
-  const expressions = selector?.matchExpressions ?? [];
-  const own = (key: string, operator: string): boolean => {
-    const named = expressions.filter((expression) => expression.key === key);
-    const added = named.filter((expression) => expression.operator === operator).length;
-    return key in (selector?.matchLabels ?? {}) || named.length - Math.min(added, 1) > 0;
-  };
-  for (const [keys, operator, text] of [
-    [match, 'In', 'matchLabelKeys'],
-    [mismatch, 'NotIn', 'mismatchLabelKeys'],
-  ] as const)
-    for (const [i, key] of keys.entries())
-      if (own(key, operator))
-        yield invalid(`${field}[${i}]`, key, `exists in both ${text} and labelSelector`);
+/** The API server adds each key to the selector as one expression; a second one of that key is the user's own. */
+function* mergedKeys(field: string, match: readonly string[], selector: Selector | undefined): Faults {
+  for (const [i, key] of match.entries()) {
+    const expressions = (selector?.matchExpressions ?? []).filter((expression) => expression.key === key);
+    if (expressions.length > 1)
+      yield invalid(`${field}[${i}]`, key, 'exists in both matchLabelKeys and labelSelector');
+  }
 }

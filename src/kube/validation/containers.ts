@@ -44,13 +44,13 @@ export function* validateInitContainers(field: string, context: PodContext): Fau
   for (const [i, container] of (context.pod.spec?.initContainers ?? []).entries()) {
     const at = `${field}[${i}]`;
     yield* common(at, container, context);
+    yield* restartPolicy(at, container);
     const { name = '' } = container as Partial<Container>;
     if (names.has(name)) yield duplicate(`${at}.name`, name);
     else if (name !== '') names.add(name);
     yield* validateUniqueHostPorts(field, [container]);
     if (container.restartPolicy === 'Always') yield* hooksAndProbes(at, container, context);
     else yield* noHooksNorProbes(at, container);
-    yield* restartPolicy(at, container);
   }
 }
 

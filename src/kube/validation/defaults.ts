@@ -35,7 +35,9 @@ function defaultSpec(spec: PodSpec): PodSpec {
     restartPolicy: orElse(spec.restartPolicy, 'Always'),
     dnsPolicy: orElse(spec.dnsPolicy, 'ClusterFirst'),
     schedulerName: orElse(spec.schedulerName, 'default-scheduler'),
-    terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds ?? 30,
+    // a negative grace period means the shortest one
+    terminationGracePeriodSeconds:
+      (spec.terminationGracePeriodSeconds ?? 30) < 0 ? 1 : (spec.terminationGracePeriodSeconds ?? 30),
     enableServiceLinks: spec.enableServiceLinks ?? true,
     securityContext: spec.securityContext ?? {},
     ...accountNames(spec),

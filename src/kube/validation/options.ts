@@ -8,6 +8,8 @@ export interface PodValidationOptions {
   readonly podLevelResources?: boolean;
   /** Tolerations may compare numbers with `Lt` and `Gt` (gate TaintTolerationComparisonOperators). Default false. */
   readonly taintComparison?: boolean;
+  /** An image volume must name its image; the kubelet leaves that to the pull of a static pod. Default true. */
+  readonly imageReferenceRequired?: boolean;
   /** `hostUsers: false` together with `hostNetwork` (gate UserNamespacesHostNetworkSupport). Default false. */
   readonly userNamespacesHostNetwork?: boolean;
 }

@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../types.ts';
 import { imageSpaces } from './containers.ts';
-import { type FieldError, type Faults, forbidden } from './field-error.ts';
+import { type FieldError, type Faults, forbidden, formatFieldError } from './field-error.ts';
 import { validateMetadata, validatePodAnnotations } from './metadata.ts';
 import type { PodValidationOptions } from './options.ts';
 import { validateProfileAnnotations } from './profile-annotations.ts';
@@ -15,6 +15,10 @@ import { validatePodSpec } from './spec.ts';
 export function validatePod(pod: Pod, options: PodValidationOptions = {}): readonly FieldError[] {
   return [...create(pod, options)];
 }
+
+/** The faults of a static pod as the kubelet lists them, one text each; the pod has its defaults, node name and source. */
+export const staticPodFaults = (pod: Pod, options: PodValidationOptions = {}): readonly string[] =>
+  validatePod(pod, { imageReferenceRequired: false, ...options }).map(formatFieldError);
 
 function* create(pod: Pod, options: PodValidationOptions): Faults {
   yield* metadataAndSpec(pod, options);

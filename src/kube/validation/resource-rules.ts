@@ -76,11 +76,15 @@ function* requirements(
 ): Faults {
   const limits = amountsOf(resources.limits);
   const requests = amountsOf(resources.requests);
-  for (const [name, amount] of sorted(limits))
+  for (const [name, amount] of sorted(limits)) {
     yield* oneAmount(`${field}.limits[${name}]`, name, amount, nameRule);
+    yield* wholePages(`${field}.limits[${name}]`, name, amount);
+  }
   for (const [name, amount] of sorted(requests)) {
-    yield* oneAmount(`${field}.requests[${name}]`, name, amount, nameRule);
+    const at = `${field}.requests[${name}]`;
+    yield* oneAmount(at, name, amount, nameRule);
     yield* requestWithinLimit(field, name, amount, limits[name]);
+    yield* wholePages(at, name, amount);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   if (names.some(isHugePage) && !names.includes('cpu') && !names.includes('memory'))
@@ -91,6 +95,9 @@ function* requirements(
 function* oneAmount(field: string, name: string, amount: Quantity, nameRule: NameRule): Faults {
   yield* nameRule(field, name);
   yield* quantityFaults(field, name, amount);
+}
+
+function* wholePages(field: string, name: string, amount: Quantity): Faults {
   if (isHugePage(name) && !isWholePages(name, amount))
     yield invalid(
       field,

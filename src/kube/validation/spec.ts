@@ -62,6 +62,7 @@ export function* validatePodSpec(pod: Pod, options: PodValidationOptions): Fault
   yield* validateTopologySpread('spec.topologySpreadConstraints', spec.topologySpreadConstraints ?? []);
   yield* validateHostProcess(pod, context);
   yield* hostUsers(pod, options);
+  yield* hostnameOverride(spec);
   yield* names(spec);
   yield* placement(spec, context);
   yield* operatingSystem(pod);
@@ -168,7 +169,6 @@ function* placement(spec: PodSpec, context: PodContext): Faults {
     yield* oneOf('spec.preemptionPolicy', preemptionPolicy, ['PreemptLowerPriority', 'Never']);
   if (overhead && Object.keys(amountsOf(overhead)).length > 0)
     yield* validateContainerResources('spec.overhead', { limits: overhead }, context);
-  yield* hostnameOverride(spec);
 }
 
 function* operatingSystem(pod: Pod): Faults {

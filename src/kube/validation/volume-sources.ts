@@ -108,8 +108,8 @@ const keyed = (nameKey: string): SourceRule =>
     yield* keysToPaths(`${field}.items`, source['items']);
   };
 
-const image: SourceRule = function* (field, source) {
-  yield* needs('reference')(field, source, nowhere);
+const image: SourceRule = function* (field, source, volume) {
+  if (volume.context.options.imageReferenceRequired ?? true) yield* needs('reference')(field, source, volume);
   yield* pullPolicy(`${field}.pullPolicy`, source['pullPolicy'] as string | undefined);
 };
 

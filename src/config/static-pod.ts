@@ -4,13 +4,9 @@ import { configHashAnnotation, nameOf } from '../kube/names.ts';
 import { decodeStruct } from '../kube/pod-decoder.ts';
 import type { Pod, Toleration } from '../kube/types.ts';
 import { defaultPod } from '../kube/validation/defaults.ts';
-<<<<<<< HEAD
-import { formatFieldError } from '../kube/validation/field-error.ts';
-import { validatePod } from '../kube/validation/pod.ts';
-import { apiReferenceOf } from './api-references.ts';
-=======
+import type { PodValidationOptions } from '../kube/validation/options.ts';
+import { staticPodFaults } from '../kube/validation/pod.ts';
 import { apiReferenceFault } from './api-references.ts';
->>>>>>> dcdf04e (kube: pod validation in the kubelet's order; static pods are validated by it)
 import { fnv128a } from './fnv128.ts';
 
 /** Where a manifest came from. */
@@ -19,6 +15,8 @@ export interface ManifestOrigin {
   readonly source: string;
   readonly isFile: boolean;
   readonly nodeName: string;
+  /** What validation allows on this node; absent: the defaults. */
+  readonly validation?: PodValidationOptions;
 }
 
 /** Why a manifest gives no pod. */
@@ -114,13 +112,8 @@ function finishPods(decoded: readonly Pod[], origin: ManifestOrigin): DecodedMan
 function finishPod(decoded: Pod, origin: ManifestOrigin): Pod | string {
   if (nameOf(decoded) === '') return 'invalid pod: name is needed for the pod';
   const pod = asStaticPod(defaultPod(converted(decoded)), origin);
-<<<<<<< HEAD
-  const reference = apiReferenceOf(pod);
-  const faults = validatePod(pod).map(formatFieldError);
-=======
   const reference = apiReferenceFault(pod);
-  const faults = origin.validate(pod);
->>>>>>> dcdf04e (kube: pod validation in the kubelet's order; static pods are validated by it)
+  const faults = staticPodFaults(pod, origin.validation);
   if (faults.length > 0) return `invalid pod: [${faults.join(' ')}]`;
   if (reference !== undefined) return reference;
   return pod;

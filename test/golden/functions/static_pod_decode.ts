@@ -1,4 +1,3 @@
-import { staticPodFaults } from '../../../src/kube/validation/pod.ts';
 import { decodePodList, decodeSinglePod, staticPodName } from '../../../src/config/static-pod.ts';
 import { namespaceOf, nameOf } from '../../../src/kube/names.ts';
 import { check, type Replay } from '../harness.ts';

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { exitCodeOf, exitCodes, failureLine } from './exit-codes.ts';
+import { runProgram, type Commands, type Surroundings } from './program.ts';
+
+/** The command: parses the line, runs the one subcommand, tells a failure in one line, and ends with its exit code. */
+async function main(): Promise<number> {
+  try {
+    return await runProgram(process.argv.slice(2), commands, around());
+  } catch (reason) {
+    process.stderr.write(`podtender: ${failureLine(reason)}\n`);
+    return exitCodeOf(reason);
+  }
+}
+
+const commands: Commands = {
+  async up(options) {
+    const [{ up }, { systemClock }, { startUp }] = await Promise.all([
+      import('./up.ts'),
+      import('../base/clock.ts'),
+      import('./compose.ts'),
+    ]);
+    return up(options, {
+      start: startUp,
+      stdout: process.stdout,
+      colour: !process.env['NO_COLOR'],
+      clock: systemClock,
+      onSignal,
+    });
+  },
+  async run(options) {
+    const { joinCluster } = await import('./compose.ts');
+    return joinCluster(options, onSignal);
+  },
+  async validate(files) {
+    const { validateFiles } = await import('./validate.ts');
+    return validateFiles(files, (line) => process.stdout.write(`${line}\n`));
+  },
+  async explain(options) {
+    const { explain } = await import('./explain.ts');
+    return explain(options, (line) => process.stdout.write(`${line}\n`));
+  },
+};
+
+const stopSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+function onSignal(listener: () => void): () => void {
+  for (const signal of stopSignals) process.on(signal, listener);
+  return () => {
+    for (const signal of stopSignals) process.off(signal, listener);
+  };
+}
+
+function around(): Surroundings {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const version =
+    typeof manifest === 'object' && manifest !== null && 'version' in manifest
+      ? String(manifest.version)
+      : '';
+  return { env: process.env, cwd: process.cwd(), uid: process.getuid?.() ?? -1, version };
+}
+
+// a reader that went away (`podtender up | head`) ends the command quietly
+process.stdout.on('error', () => process.exit(exitCodes.failed));
+process.exitCode = await main();
+process.exit();

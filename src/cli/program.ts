@@ -1,0 +1,240 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { homedir, hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { exitCodes } from './exit-codes.ts';
+import type { UpOptions } from './running.ts';
+
+/** What the subcommands do; each is loaded when it is asked for, since start-up counts. Every one returns its exit code. */
+export interface Commands {
+  up(options: UpOptions): Promise<number>;
+  run(options: RunOptions): Promise<number>;
+  validate(files: readonly string[]): Promise<number>;
+  explain(options: ExplainOptions): Promise<number>;
+}
+
+/** What the command line says to `podtender run`. */
+export interface RunOptions extends Omit<UpOptions, 'port' | 'leaveRunning'> {
+  /** Absent: the in-cluster credentials. */
+  readonly kubeconfig?: string;
+}
+
+/** What the command line says to `podtender explain`. */
+export interface ExplainOptions {
+  readonly config?: string;
+  /** Only settings whose path begins with this. */
+  readonly path?: string;
+  readonly output: 'text' | 'json';
+}
+
+/** The parts of the process that the command line reads. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly uid: number;
+  readonly version: string;
+}
+
+/** The command line of podtender. Parsing it calls one of `commands` and keeps the exit code for {@link runProgram}. */
+export function makeProgram(commands: Commands, around: Surroundings, done: (code: number) => void): Command {
+  const program = new Command('podtender')
+    .description("The kubelet's pod lifecycle as a node agent, with or without a cluster.")
+    .version(around.version, '--version', 'print the version')
+    .helpOption('--help', 'print this help')
+    .helpCommand(false)
+    .showHelpAfterError('(podtender COMMAND --help tells what there is)')
+    .exitOverride()
+    .addHelpText(
+      'after',
+      examples(['podtender up', 'podtender run --kubeconfig ~/.kube/config --node-name worker-1']),
+    );
+  addUp(program, around, async (options) => {
+    done(await commands.up(options));
+  });
+  addRun(program, around, async (options) => {
+    done(await commands.run(options));
+  });
+  addValidate(program, async (files) => {
+    done(await commands.validate(files));
+  });
+  addExplain(program, async (options) => {
+    done(await commands.explain(options));
+  });
+  return program;
+}
+
+/** Runs one command line and returns the exit code. */
+export async function runProgram(
+  args: readonly string[],
+  commands: Commands,
+  around: Surroundings,
+): Promise<number> {
+  let code: number = exitCodes.ok;
+  const program = makeProgram(commands, around, (given) => {
+    code = given;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (reason) {
+    if (!(reason instanceof CommanderError)) throw reason;
+    return reason.exitCode === 0 ? exitCodes.ok : exitCodes.invalid;
+  }
+}
+
+/** Where state is kept unless the user says: the system's place for root, the user's own otherwise. */
+export function defaultDataDir({ env, uid }: Pick<Surroundings, 'env' | 'uid'>): string {
+  if (env['PODTENDER_DATA_DIR']) return env['PODTENDER_DATA_DIR'];
+  if (uid === 0) return '/var/lib/podtender';
+  return join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local/state'), 'podtender');
+}
+
+type Raw = Readonly<Record<string, string | number | boolean | undefined>>;
+
+function addShared(command: Command, around: Surroundings): Command {
+  return command
+    .option('--data-dir <dir>', 'where state is kept', defaultDataDir(around))
+    .option('--manifests <path>', 'directory or file of static pods')
+    .option('--manifest-url <url>', 'URL of static pods', url)
+    .addOption(
+      new Option('--provider <name>', 'who runs the containers').choices(['process', 'memory', 'cri']),
+    )
+    .option('--node-name <name>', 'name of the node', hostname().toLowerCase())
+    .addOption(
+      new Option('--output <form>', 'what is printed; auto: a table on a terminal, lines elsewhere')
+        .choices(['auto', 'table', 'plain', 'json'])
+        .default('auto'),
+    )
+    .addOption(
+      new Option('--log-level <level>', 'least level of the log on stderr')
+        .choices(['debug', 'info', 'warn', 'error', 'silent'])
+        .default('error'),
+    )
+    .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
+    .helpOption('--help', 'print this help');
+}
+
+function addUp(program: Command, around: Surroundings, act: (options: UpOptions) => Promise<void>): void {
+  addShared(program.command('up'), around)
+    .description('Run an API server and a node on this machine: pods are local processes.')
+    .option('--port <port>', 'port of the API server on 127.0.0.1; 0: any free one', port, 16443)
+    .option('--leave-running', 'at the end, leave the containers running for the next start', false)
+    .addHelpText(
+      'after',
+      examples([
+        'podtender up',
+        'podtender up --manifests ./pods --port 0 --output json',
+        'podtender up --data-dir /tmp/try --leave-running',
+      ]),
+    )
+    .action(async (raw: Raw) => {
+      const example = join(around.cwd, 'examples/manifests');
+      const manifests = existsSync(example) ? example : undefined;
+      await act({
+        ...shared(raw, around, manifests),
+        port: Number(raw['port']),
+        leaveRunning: raw['leaveRunning'] === true,
+      });
+    });
+}
+
+function addRun(program: Command, around: Surroundings, act: (options: RunOptions) => Promise<void>): void {
+  addShared(program.command('run'), around)
+    .description('Join a cluster as a node. Containers run on when it ends, as the kubelet leaves them.')
+    .option('--kubeconfig <file>', 'credentials of the cluster; default: those of the pod that this runs in')
+    .addHelpText(
+      'after',
+      examples([
+        'podtender run --kubeconfig /etc/podtender/kubeconfig --provider cri',
+        'podtender run --config /var/lib/kubelet/config.yaml --node-name worker-1',
+      ]),
+    )
+    .action(async (raw: Raw) => {
+      const { kubeconfig } = raw;
+      await act({
+        ...shared(raw, around, undefined),
+        ...(typeof kubeconfig === 'string' && { kubeconfig: resolve(around.cwd, kubeconfig) }),
+      });
+    });
+}
+
+function addValidate(program: Command, act: (files: readonly string[]) => Promise<void>): void {
+  program
+    .command('validate')
+    .description(
+      'Check KubeletConfiguration files: every fault at once, with path, value and what is allowed.',
+    )
+    .argument('<file...>', 'files to check; - is standard input')
+    .helpOption('--help', 'print this help')
+    .addHelpText(
+      'after',
+      examples(['podtender validate kubelet.yaml', 'cat kubelet.yaml | podtender validate -']),
+    )
+    .action(async (files: string[]) => {
+      await act(files);
+    });
+}
+
+function addExplain(program: Command, act: (options: ExplainOptions) => Promise<void>): void {
+  program
+    .command('explain')
+    .description('Print the effective settings and where each came from.')
+    .argument('[path]', 'only settings whose path begins with this')
+    .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
+    .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))
+    .helpOption('--help', 'print this help')
+    .addHelpText(
+      'after',
+      examples(['podtender explain', 'podtender explain --config kubelet.yaml evictionHard']),
+    )
+    .action(async (path: string | undefined, raw: Raw) => {
+      await act({
+        ...(path !== undefined && { path }),
+        ...(typeof raw['config'] === 'string' && { config: raw['config'] }),
+        output: raw['output'] === 'json' ? 'json' : 'text',
+      });
+    });
+}
+
+function shared(
+  raw: Raw,
+  around: Surroundings,
+  manifests: string | undefined,
+): Omit<UpOptions, 'port' | 'leaveRunning'> {
+  const text = (name: string): string | undefined => {
+    const value = raw[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const path = (name: string): string | undefined => {
+    const value = text(name);
+    return value === undefined ? undefined : resolve(around.cwd, value);
+  };
+  const pods = path('manifests') ?? manifests;
+  const config = path('config');
+  const manifestUrl = text('manifestUrl');
+  return {
+    dataDir: path('dataDir') ?? defaultDataDir(around),
+    ...(pods !== undefined && { manifests: pods }),
+    ...(manifestUrl !== undefined && { manifestUrl }),
+    ...(config !== undefined && { config }),
+    provider: (text('provider') ?? 'process') as UpOptions['provider'],
+    nodeName: text('nodeName') ?? 'localhost',
+    output: (text('output') ?? 'auto') as UpOptions['output'],
+    logLevel: (text('logLevel') ?? 'error') as UpOptions['logLevel'],
+  };
+}
+
+function port(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= 65_535) return value;
+  throw new InvalidArgumentError('it must be a number from 0 to 65535.');
+}
+
+function url(text: string): string {
+  if (URL.canParse(text) && /^https?:/.test(text)) return text;
+  throw new InvalidArgumentError('it must be an http:// or https:// URL.');
+}
+
+function examples(lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
+}

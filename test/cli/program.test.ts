@@ -1,0 +1,176 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { AgentError } from '../../src/base/errors.ts';
+import { openDataDir } from '../../src/cli/data-dir.ts';
+import { exitCodeOf, ExitError, failureLine } from '../../src/cli/exit-codes.ts';
+import { effectiveSettings } from '../../src/cli/explain.ts';
+import { defaultDataDir, runProgram } from '../../src/cli/program.ts';
+import { judge, validateFiles } from '../../src/cli/validate.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'podtender-cli-'));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Runs one command line; answers which command was called with what, the exit code, and what commander wrote. */
+async function line(...args: readonly string[]) {
+  const calls: unknown[] = [];
+  let written = '';
+  const keep = (text: unknown): boolean => {
+    written += String(text);
+    return true;
+  };
+  vi.spyOn(process.stdout, 'write').mockImplementation(keep);
+  vi.spyOn(process.stderr, 'write').mockImplementation(keep);
+  const note = (name: string) => async (options: unknown) => {
+    calls.push([name, options]);
+    return 0;
+  };
+  const commands = { up: note('up'), run: note('run'), validate: note('validate'), explain: note('explain') };
+  const around = { env: { PODTENDER_DATA_DIR: '/data' }, cwd: dir, uid: 1, version: '1.2.3' };
+  const code = await runProgram(args, commands, around);
+  vi.restoreAllMocks();
+  return { calls, code, written };
+}
+
+describe('the command line', () => {
+  test('`up` needs no flags', async () => {
+    const { calls, code } = await line('up', '--node-name', 'n');
+    expect(code).toBe(0);
+    expect(calls).toEqual([
+      [
+        'up',
+        {
+          dataDir: '/data',
+          provider: 'process',
+          nodeName: 'n',
+          output: 'auto',
+          logLevel: 'error',
+          port: 16443,
+          leaveRunning: false,
+        },
+      ],
+    ]);
+  });
+
+  test('`up` takes the examples of the directory it is started in, unless manifests are named', async () => {
+    mkdirSync(join(dir, 'examples/manifests'), { recursive: true });
+    expect((await line('up')).calls).toMatchObject([['up', { manifests: join(dir, 'examples/manifests') }]]);
+    expect((await line('up', '--manifests', 'pods')).calls).toMatchObject([
+      ['up', { manifests: join(dir, 'pods') }],
+    ]);
+  });
+
+  test('`run` has no port and takes a kubeconfig', async () => {
+    const { calls } = await line('run', '--kubeconfig', 'k', '--provider', 'cri');
+    expect(calls).toMatchObject([['run', { kubeconfig: join(dir, 'k'), provider: 'cri' }]]);
+  });
+
+  test.for([
+    [['up', '--port', '70000'], /must be a number from 0 to 65535/],
+    [['up', '--manifest-url', 'ftp://x'], /http/],
+    [['up', '--output', 'xml'], /Allowed choices are auto, table, plain, json/],
+    [['up', '--nosuch'], /unknown option '--nosuch'/],
+    [['nosuch'], /unknown command 'nosuch'/],
+  ] as const)('%j is refused with 2 and a reason', async ([args, reason]) => {
+    const { code, written, calls } = await line(...args);
+    expect(code).toBe(2);
+    expect(written).toMatch(reason);
+    expect(calls).toEqual([]);
+  });
+
+  test.for([
+    [['--help']],
+    [['up', '--help']],
+    [['run', '--help']],
+    [['validate', '--help']],
+    [['explain', '--help']],
+  ] as const)('%j shows examples and ends with 0', async ([args]) => {
+    const { code, written } = await line(...args);
+    expect(code).toBe(0);
+    expect(written).toContain('Examples:\n  podtender');
+  });
+
+  test('--version prints the version', async () => {
+    expect(await line('--version')).toMatchObject({ code: 0, written: '1.2.3\n' });
+  });
+
+  test("root keeps state in the system's place, others in their own", () => {
+    expect(defaultDataDir({ env: {}, uid: 0 })).toBe('/var/lib/podtender');
+    expect(defaultDataDir({ env: { XDG_STATE_HOME: '/s' }, uid: 5 })).toBe('/s/podtender');
+  });
+});
+
+describe('exit codes', () => {
+  const inUse = Object.assign(new Error('listen EADDRINUSE: address already in use 127.0.0.1:6443'), {
+    code: 'EADDRINUSE',
+  });
+  test.for<readonly [unknown, number, string]>([
+    [new ExitError(73, 'no'), 73, 'no'],
+    [inUse, 75, 'port 6443 is in use; choose another with --port, or 0 for any free one'],
+    [new AgentError('internal', 'server: x', { cause: inUse }), 75, 'server: x'],
+    [new AgentError('invalid_argument', 'bad'), 2, 'bad'],
+    ['odd', 1, 'odd'],
+  ])('%s', ([reason, code, text]) => {
+    expect([exitCodeOf(reason), failureLine(reason)]).toEqual([code, text]);
+  });
+});
+
+describe('the data directory', () => {
+  test('is made, claimed, and free again after its release', () => {
+    const path = join(dir, 'new/data');
+    const first = openDataDir(path);
+    expect(() => openDataDir(path)).toThrow(/is in use by process \d+; stop it, or choose another/);
+    first.release();
+    openDataDir(path).release();
+  });
+
+  test('of a dead agent is free', () => {
+    writeFileSync(join(dir, 'agent.lock'), '1 1');
+    openDataDir(dir).release();
+  });
+
+  test('of another version is refused', () => {
+    writeFileSync(join(dir, 'format'), 'podtender data 9\n');
+    expect(() => openDataDir(dir)).toThrow('holds "podtender data 9", this version reads "podtender data 1"');
+  });
+
+  test('that is a file is refused with 73', () => {
+    const path = join(dir, 'file');
+    writeFileSync(path, '');
+    expect(() => openDataDir(path)).toThrow(expect.objectContaining({ exitCode: 73 }));
+  });
+});
+
+const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+test('validate names every fault with its line, and the exit code says whether all can be used', () => {
+  const good = join(dir, 'good.yaml');
+  const bad = join(dir, 'bad.yaml');
+  writeFileSync(good, `${head}maxPods: 50\n`);
+  writeFileSync(bad, `${head}maxPods: many\n`);
+  const said: string[] = [];
+  expect(validateFiles([good], (text) => said.push(text))).toBe(0);
+  expect(validateFiles([good, bad], (text) => said.push(text))).toBe(2);
+  expect(said[0]).toBe(`${good}: can be used`);
+  expect(said.at(-1)).toMatch(/maxPods/);
+  expect(() => validateFiles([join(dir, 'none')], () => undefined)).toThrow(/none cannot be read: ENOENT/);
+  expect(judge(`${head}healthzPort: 99999\n`).faults.length).toBeGreaterThan(0);
+});
+
+test('explain tells each setting and where it came from', () => {
+  const settings = effectiveSettings(`${head}maxPods: 50\n`, 'k.yaml');
+  expect(settings.find(({ path }) => path === 'maxPods')).toEqual({
+    path: 'maxPods',
+    value: 50,
+    from: 'k.yaml:3',
+  });
+  expect(settings.find(({ path }) => path === 'podPidsLimit')?.from).toBe('default');
+  expect(effectiveSettings(undefined, '').every(({ from }) => from === 'default')).toBe(true);
+});

@@ -95,8 +95,10 @@ export class GenericPleg {
       this.#relistedAt = startedAt;
       for (const record of this.#records.values()) record.current = undefined;
       for (const pod of pods) this.#setCurrent(pod.uid, pod);
-      for (const [uid, record] of [...this.#records])
-        if (await this.#isInspected(uid, record, signal)) this.#toReinspect.delete(uid);
+      for (const [uid, record] of [...this.#records]) {
+        const events = podEvents(uid, record.old, record.current);
+        if (events.length > 0 || this.#toReinspect.has(uid)) await this.#observe(uid, record, events, signal);
+      }
       this.#deps.cache.updateTime(startedAt); // R232: only after all pods
       this.#deps.observeRelist?.(this.#deps.clock.now() - startedAt);
     });
@@ -110,7 +112,8 @@ export class GenericPleg {
       if (!pods) return;
       const pod = pods.find((candidate) => candidate.uid === uid);
       const record = this.#setCurrent(uid, pod ?? { ...nowhere, uid });
-      if (await this.#isInspected(uid, record, signal)) this.#toReinspect.delete(uid);
+      const events = podEvents(uid, record.old, record.current);
+      if (events.length > 0 || this.#toReinspect.has(uid)) await this.#observe(uid, record, events, signal);
       if (!this.#toReinspect.has(uid)) this.#deps.cache.setObservedTime(uid, startedAt);
     });
   }
@@ -160,23 +163,25 @@ export class GenericPleg {
     return record;
   }
 
-  /** R230: inspects a pod that changed or that is to be inspected, then tells its events. True: it was inspected and that worked. */
-  async #isInspected(uid: string, record: PodRecord, signal?: AbortSignal): Promise<boolean> {
-    const { old, current } = record;
-    const events = podEvents(uid, old, current);
-    const toReinspect = this.#toReinspect.has(uid);
-    if (events.length === 0 && !toReinspect) return false;
+  /** R230: inspects a pod that changed or that is to be inspected, then tells its events; withholds them if that fails. */
+  async #observe(
+    uid: string,
+    record: PodRecord,
+    events: readonly PodLifecycleEvent[],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const { current } = record;
     try {
       await this.#inspect(uid, current, signal);
     } catch (reason) {
       this.#toReinspect.add(uid);
       this.#deps.logger.error('relist: pod cannot be inspected', { uid, err: messageOf(reason) });
-      return false;
+      return;
     }
+    this.#toReinspect.delete(uid);
     if (current) record.old = current;
     else this.#records.delete(uid);
     this.#tell(events.length > 0 ? events : [{ uid, type: 'PodSync' }]);
-    return true;
   }
 
   async #inspect(uid: string, pod: RuntimePod | undefined, signal?: AbortSignal): Promise<void> {

@@ -10,6 +10,7 @@ import {
   type YAMLError,
 } from 'yaml';
 import { goJson } from './go-types.ts';
+import { findJsonFault } from './json-fault.ts';
 
 /** Where something stands in a text; both count from 1. */
 export interface Position {
@@ -71,36 +72,23 @@ function parseJson(text: string): Parsed {
         },
       },
     };
-  } catch (reason) {
-    return { ok: false, fault: jsonFault(text, reason as SyntaxError) };
+  } catch {
+    return { ok: false, fault: jsonFault(text) };
   }
 }
 
-function jsonFault(text: string, error: SyntaxError): SyntaxFault {
-  const at = /position (\d+)/.exec(error.message)?.[1];
-  const offset = at === undefined ? text.length : Number(at);
+function jsonFault(text: string): SyntaxFault {
+  const { offset, at } = findJsonFault(text);
   const before = text.slice(0, offset).split('\n');
   const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
   const found = text[offset];
-  const message =
-    found === undefined
-      ? 'unexpected end of JSON input'
-      : `invalid character ${goQuote(found)} ${expectedAfter(text.slice(0, offset))}`;
+  const quoted = found === "'" ? "'\\''" : `'${JSON.stringify(found ?? '').slice(1, -1)}'`;
+  const message = found === undefined ? 'unexpected end of JSON input' : `invalid character ${quoted} ${at}`;
   return {
     ...position,
     message: `couldn't get version/kind; json parse error: ${message}`,
     advice: `the JSON is broken: ${message}`,
   };
-}
-
-const goQuote = (char: string): string => (char === "'" ? "'\\''" : `'${JSON.stringify(char).slice(1, -1)}'`);
-
-/** What Go's scanner was waiting for, judged by the last token before the fault. */
-function expectedAfter(before: string): string {
-  const last = before.trimEnd().at(-1);
-  if (last === '{') return 'looking for beginning of object key string';
-  if (last === ',' || last === ':' || last === '[') return 'looking for beginning of value';
-  return 'after object key:value pair';
 }
 
 function composeFirst(text: string): {

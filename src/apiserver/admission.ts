@@ -1,0 +1,178 @@
+import { nodeOf, podRefersTo } from './authorizer.ts';
+import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt } from './json.ts';
+import type { Kind } from './kinds.ts';
+import { isMirror } from './pod-admission.ts';
+import type { ApiRequest } from './request.ts';
+import type { Admission } from './resource-api.ts';
+import { badRequest, forbidden, notFound, StatusError } from './status-error.ts';
+import type { Store } from './store.ts';
+
+const nameOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
+
+/** No new content in a namespace that is not there or is going away (admission plugin NamespaceLifecycle). */
+function checkNamespace(store: Store, namespace: string, kind: Kind, name: string): void {
+  const found = store.get('namespaces', namespace);
+  if (!found) throw notFound({ kind: 'namespaces', name: namespace });
+  if (valueAt(found.object, 'metadata', 'deletionTimestamp') === undefined) return;
+  const where = kind.group ? `${kind.resource}.${kind.group}` : kind.resource;
+  throw new StatusError(
+    403,
+    'Forbidden',
+    `${where} "${name}" is forbidden: unable to create new content in namespace ${namespace} because it is being terminated`,
+    {
+      details: {
+        name,
+        ...(kind.group && { group: kind.group }),
+        kind: kind.resource,
+        causes: [
+          {
+            reason: 'NamespaceTerminating',
+            message: `namespace ${namespace} is being terminated`,
+            field: 'metadata.namespace',
+          },
+        ],
+      },
+    },
+  );
+}
+
+/** What a node may do to objects besides what it is authorized to (admission plugin NodeRestriction). */
+class NodeRestriction {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  create(request: ApiRequest, kind: Kind, object: JsonObject): void {
+    const node = nodeOf(request.user);
+    if (node === undefined) return;
+    if (kind.resource === 'pods') this.#createPod(node, object);
+    if (kind.resource === 'nodes') this.#node(node, kind, object, undefined);
+    if (kind.resource === 'leases') this.#lease(node, object);
+  }
+
+  update(request: ApiRequest, kind: Kind, object: JsonObject, old: JsonObject): void {
+    const node = nodeOf(request.user);
+    if (node === undefined) return;
+    if (kind.resource === 'pods') this.#updatePod(node, object, old);
+    if (kind.resource === 'nodes') this.#node(node, kind, object, old);
+    if (kind.resource === 'leases') this.#lease(node, old);
+  }
+
+  delete(request: ApiRequest, kind: Kind, old: JsonObject): void {
+    const node = nodeOf(request.user);
+    if (node === undefined || kind.resource !== 'pods') return;
+    if (valueAt(old, 'spec', 'nodeName') !== node)
+      throw refuse('pods', old, `node ${JSON.stringify(node)} can only delete pods with spec.nodeName set to itself`);
+  }
+
+  #createPod(node: string, pod: JsonObject): void {
+    if (!isMirror(pod)) throw refuse('pods', pod, `pod does not have "kubernetes.io/config.mirror" annotation, node ${JSON.stringify(node)} can only create mirror pods`);
+    if (valueAt(pod, 'spec', 'nodeName') !== node)
+      throw refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with spec.nodeName set to itself`);
+    const owners = objectsAt(objectAt(pod, 'metadata'), 'ownerReferences');
+    if (owners.length > 1) throw refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with a single owner reference set to itself`);
+    if (owners.length === 0) throw refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with an owner reference set to itself`);
+    const [owner] = owners;
+    if (owner?.['apiVersion'] !== 'v1' || owner['kind'] !== 'Node' || owner['name'] !== node || owner['controller'] !== true || owner['blockOwnerDeletion'] === true)
+      throw refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with an owner reference set to itself`);
+    const found = this.#store.get('nodes', node);
+    if (found && valueAt(found.object, 'metadata', 'uid') !== owner['uid'])
+      throw refuse('pods', pod, `node ${JSON.stringify(node)} UID mismatch: expected ${String(owner['uid'] as string)} got ${String(valueAt(found.object, 'metadata', 'uid') as string)}`);
+    for (const resource of ['secrets', 'configmaps', 'persistentvolumeclaims']) this.#noReference(node, pod, resource);
+  }
+
+  #noReference(node: string, pod: JsonObject, resource: string): void {
+    const names: Readonly<Record<string, string>> = { secrets: 'secrets', configmaps: 'configmaps', persistentvolumeclaims: 'persistentvolumeclaims' };
+    const volumes = objectsAt(objectAt(pod, 'spec'), 'volumes');
+    const key: Readonly<Record<string, string>> = { secrets: 'secret', configmaps: 'configMap', persistentvolumeclaims: 'persistentVolumeClaim' };
+    if (volumes.some((volume) => volume[key[resource] ?? ''] !== undefined) || podRefersTo(pod, resource, ''))
+      throw refuse('pods', pod, `node ${JSON.stringify(node)} can not create pods that reference ${names[resource] ?? resource}`);
+  }
+
+  #updatePod(node: string, pod: JsonObject, old: JsonObject): void {
+    if (valueAt(old, 'spec', 'nodeName') !== node)
+      throw refuse('pods', old, `node ${JSON.stringify(node)} can only update pod status for pods with spec.nodeName set to itself`);
+    if (!sameJson(objectAt(objectAt(pod, 'metadata'), 'labels'), objectAt(objectAt(old, 'metadata'), 'labels')))
+      throw refuse('pods', old, `node ${JSON.stringify(node)} cannot update labels through pod status`);
+  }
+
+  #node(node: string, kind: Kind, object: JsonObject, old: JsonObject | undefined): void {
+    if (nameOf(object) !== node && nameOf(object) !== '')
+      throw refuse('nodes', object, `node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(nameOf(object))}`);
+    const spec = objectAt(object, 'spec');
+    if (spec['configSource'] !== undefined && !sameJson(spec['configSource'], old && objectAt(old, 'spec')['configSource']))
+      throw refuse(kind.resource, object, `node ${JSON.stringify(node)} is not allowed to update configSource to a new non-nil configSource`);
+    if (old && !sameJson(objectsAt(spec, 'taints'), objectsAt(objectAt(old, 'spec'), 'taints')))
+      throw refuse(kind.resource, object, `node ${JSON.stringify(node)} is not allowed to modify taints`);
+    const changed = changedLabels(objectAt(objectAt(object, 'metadata'), 'labels'), objectAt(objectAt(old, 'metadata'), 'labels'));
+    const wrong = changed.filter((label) => !mayLabel(label));
+    if (wrong.length > 0)
+      throw refuse(
+        kind.resource,
+        object,
+        `${`is not allowed to modify labels: ${wrong.join(', ')}`}`,
+      );
+    const owners = objectAt(object, 'metadata')['ownerReferences'];
+    if (old && !sameJson(owners, objectAt(old, 'metadata')['ownerReferences']) && owners !== undefined)
+      throw refuse(kind.resource, object, `node ${JSON.stringify(node)} is not allowed to modify ownerReferences`);
+  }
+
+  #lease(node: string, lease: JsonObject): void {
+    if (stringAt(objectAt(lease, 'metadata'), 'namespace') !== 'kube-node-lease')
+      throw refuse('leases.coordination.k8s.io', lease, 'can only access leases in the "kube-node-lease" system namespace');
+    if (nameOf(lease) !== node)
+      throw refuse('leases.coordination.k8s.io', lease, 'can only access node lease with the same name as the requesting node');
+  }
+}
+
+function refuse(resource: string, object: JsonObject, why: string): Error {
+  const [kind = '', ...group] = resource.split('.');
+  return forbidden({ kind, name: nameOf(object), ...(group.length > 0 && { group: group.join('.') }) }, why);
+}
+
+const ownLabels = new Set(
+  (
+    'kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os beta.kubernetes.io/instance-type node.kubernetes.io/instance-type ' +
+    'failure-domain.beta.kubernetes.io/region failure-domain.beta.kubernetes.io/zone topology.kubernetes.io/region topology.kubernetes.io/zone ' +
+    'beta.kubernetes.io/os beta.kubernetes.io/arch'
+  ).split(' '),
+);
+
+/** Whether a node may set a label on itself: its own ones, and every one outside Kubernetes' domains. */
+function mayLabel(label: string): boolean {
+  if (ownLabels.has(label)) return true;
+  const domain = label.includes('/') ? (label.split('/')[0] ?? '') : '';
+  const reserved = domain === 'kubernetes.io' || domain.endsWith('.kubernetes.io') || domain === 'k8s.io' || domain.endsWith('.k8s.io');
+  if (domain === 'node-restriction.kubernetes.io' || domain.endsWith('.node-restriction.kubernetes.io')) return false;
+  if (domain === 'kubelet.kubernetes.io' || domain.endsWith('.kubelet.kubernetes.io')) return true;
+  if (domain === 'node.kubernetes.io' || domain.endsWith('.node.kubernetes.io')) return true;
+  return !reserved;
+}
+
+const changedLabels = (now: JsonObject, before: JsonObject): string[] =>
+  [...new Set([...Object.keys(now), ...Object.keys(before)])].filter((key) => now[key] !== before[key]).sort();
+
+/** Admission plugins that look at who asks and where. */
+export function createAdmission(store: Store): Admission {
+  const restriction = new NodeRestriction(store);
+  return {
+    create(request, kind, object) {
+      const namespace = request.target?.namespace ?? '';
+      if (kind.namespaced) {
+        if (namespace === '') throw badRequest('an empty namespace may not be set during creation');
+        checkNamespace(store, namespace, kind, nameOf(object) || stringAt(objectAt(object, 'metadata'), 'generateName'));
+      }
+      restriction.create(request, kind, object);
+      return object;
+    },
+    update: (request, kind, object, old) => {
+      restriction.update(request, kind, object, old);
+    },
+    delete: (request, kind, old) => {
+      restriction.delete(request, kind, old);
+    },
+  };
+}
+

@@ -1,0 +1,242 @@
+import types from './api-types.json' with { type: 'json' };
+
+/** A field of a type: what it holds, and how the server treats it. */
+export interface FieldType {
+  readonly name: string;
+  readonly shape: Shape;
+  /** Written even when it is zero; Go: no `omitempty`. */
+  readonly required: boolean;
+  /** Zero is a value of its own; Go: a pointer. */
+  readonly pointer: boolean;
+  /** An absent struct is written as `{}` (or `null` for a list); Go: a plain struct without `omitempty`. */
+  readonly always: boolean;
+}
+
+export type Scalar =
+  | 'string'
+  | 'boolean'
+  | 'int32'
+  | 'int64'
+  | 'double'
+  | 'time'
+  | 'microtime'
+  | 'bytes'
+  | 'intstr'
+  | 'quantity'
+  | 'any';
+
+/** What a value looks like. */
+export type Shape =
+  | { readonly is: 'scalar'; readonly scalar: Scalar }
+  | { readonly is: 'list'; readonly of: Shape; readonly merge: ListMerge }
+  | { readonly is: 'map'; readonly of: Shape; readonly atomic: boolean }
+  | { readonly is: 'struct'; readonly type: string; readonly atomic: boolean };
+
+/** How two versions of a list are joined: by keys of its items, as a set, or whole. */
+export interface ListMerge {
+  readonly kind: 'map' | 'set' | 'atomic';
+  /** Keys of an item for server-side apply. */
+  readonly keys: readonly string[];
+  /** Key for strategic merge, where that merges at all. */
+  readonly patchKey?: string;
+  /** Strategic merge drops the members of an item that the patch does not name in `$retainKeys`. */
+  readonly retainKeys?: boolean;
+}
+
+const atomicList: ListMerge = { kind: 'atomic', keys: [] };
+const byName: ListMerge = { kind: 'map', keys: ['name'], patchKey: 'name' };
+const byType: ListMerge = { kind: 'map', keys: ['type'], patchKey: 'type' };
+
+/** Lists that are joined item by item; every list that is not here is replaced whole. */
+const merges: Readonly<Record<string, ListMerge>> = {
+  'ObjectMeta.finalizers': { kind: 'set', keys: [], patchKey: '' },
+  'ObjectMeta.ownerReferences': { kind: 'map', keys: ['uid'], patchKey: 'uid' },
+  'PodSpec.containers': byName,
+  'PodSpec.initContainers': byName,
+  'PodSpec.ephemeralContainers': byName,
+  'PodSpec.volumes': { ...byName, retainKeys: true },
+  'PodSpec.imagePullSecrets': byName,
+  'PodSpec.hostAliases': { kind: 'map', keys: ['ip'], patchKey: 'ip' },
+  'PodSpec.topologySpreadConstraints': {
+    kind: 'map',
+    keys: ['topologyKey', 'whenUnsatisfiable'],
+    patchKey: 'topologyKey',
+  },
+  'PodSpec.resourceClaims': { ...byName, retainKeys: true },
+  'PodSpec.schedulingGates': byName,
+  'PodStatus.conditions': byType,
+  'PodStatus.podIPs': { kind: 'map', keys: ['ip'], patchKey: 'ip' },
+  'PodStatus.hostIPs': { kind: 'atomic', keys: [], patchKey: 'ip' },
+  'PodStatus.resourceClaimStatuses': { ...byName, retainKeys: true },
+  'ContainerStatus.volumeMounts': { kind: 'map', keys: ['mountPath'], patchKey: 'mountPath' },
+  'ContainerStatus.allocatedResourcesStatus': byName,
+  'ResourceRequirements.claims': { kind: 'map', keys: ['name'] },
+  ...Object.fromEntries(
+    ['Container', 'EphemeralContainer'].flatMap((type): [string, ListMerge][] => [
+      [`${type}.ports`, { kind: 'map', keys: ['containerPort', 'protocol'], patchKey: 'containerPort' }],
+      [`${type}.env`, byName],
+      [`${type}.volumeMounts`, { kind: 'map', keys: ['mountPath'], patchKey: 'mountPath' }],
+      [`${type}.volumeDevices`, { kind: 'map', keys: ['devicePath'], patchKey: 'devicePath' }],
+    ]),
+  ),
+  'NodeSpec.podCIDRs': { kind: 'set', keys: [], patchKey: '' },
+  'NodeStatus.conditions': byType,
+  'NodeStatus.addresses': byType,
+  'NamespaceStatus.conditions': byType,
+  'ServiceSpec.ports': { kind: 'map', keys: ['port', 'protocol'], patchKey: 'port' },
+  'ServiceStatus.conditions': byType,
+  'ServiceAccount.secrets': byName,
+  'CertificateSigningRequestStatus.conditions': { kind: 'map', keys: ['type'] },
+  'CSINodeSpec.drivers': byName,
+  ...Object.fromEntries(
+    [
+      'Deployment',
+      'ReplicaSet',
+      'DaemonSet',
+      'StatefulSet',
+      'Job',
+      'PodDisruptionBudget',
+      'PersistentVolumeClaim',
+      'ReplicationController',
+      'APIService',
+      'FlowSchema',
+      'CustomResourceDefinition',
+      'ServiceCIDR',
+    ].map((kind): [string, ListMerge] => [`${kind}Status.conditions`, byType]),
+  ),
+  'MutatingWebhookConfiguration.webhooks': byName,
+  'ValidatingWebhookConfiguration.webhooks': byName,
+};
+
+/** Structs that server-side apply takes as one value. */
+const atomicStructs = new Set(
+  (
+    'LabelSelector NodeSelector NodeSelectorTerm ObjectReference LocalObjectReference SecretKeySelector ConfigMapKeySelector ' +
+    'FileKeySelector ObjectFieldSelector ResourceFieldSelector TypedLocalObjectReference SecretReference OwnerReference ' +
+    'TopologySelectorTerm TypedObjectReference RoleRef EndpointSubset'
+  ).split(' '),
+);
+/** Maps that server-side apply takes as one value. */
+const atomicMaps = new Set(['PodSpec.nodeSelector', 'ServiceSpec.selector', 'ReplicationControllerSpec.selector']);
+
+const words = (text: string): Set<string> => new Set(text.split(/\s+/));
+
+/** Optional scalars for which zero is a value. */
+const pointers = words(
+  `PodSpec.terminationGracePeriodSeconds PodSpec.activeDeadlineSeconds PodSpec.automountServiceAccountToken PodSpec.shareProcessNamespace
+   PodSpec.priority PodSpec.enableServiceLinks PodSpec.preemptionPolicy PodSpec.runtimeClassName PodSpec.setHostnameAsFQDN PodSpec.hostUsers
+   PodSpec.hostnameOverride Container.restartPolicy EphemeralContainer.restartPolicy SecurityContext.privileged SecurityContext.runAsUser
+   SecurityContext.runAsGroup SecurityContext.runAsNonRoot SecurityContext.readOnlyRootFilesystem SecurityContext.allowPrivilegeEscalation
+   SecurityContext.procMount PodSecurityContext.runAsUser PodSecurityContext.runAsNonRoot PodSecurityContext.runAsGroup
+   PodSecurityContext.fsGroup PodSecurityContext.fsGroupChangePolicy PodSecurityContext.supplementalGroupsPolicy
+   PodSecurityContext.seLinuxChangePolicy Probe.terminationGracePeriodSeconds GRPCAction.service ConfigMapKeySelector.optional
+   SecretKeySelector.optional FileKeySelector.optional ConfigMapEnvSource.optional SecretEnvSource.optional ConfigMapProjection.optional
+   SecretProjection.optional ConfigMapVolumeSource.optional ConfigMapVolumeSource.defaultMode SecretVolumeSource.optional
+   SecretVolumeSource.defaultMode DownwardAPIVolumeSource.defaultMode ProjectedVolumeSource.defaultMode KeyToPath.mode
+   DownwardAPIVolumeFile.mode ServiceAccountTokenProjection.expirationSeconds HostPathVolumeSource.type ClusterTrustBundleProjection.name
+   ClusterTrustBundleProjection.signerName ClusterTrustBundleProjection.optional CSIVolumeSource.readOnly CSIVolumeSource.fsType
+   VolumeMount.mountPropagation VolumeMount.recursiveReadOnly VolumeMountStatus.recursiveReadOnly PodDNSConfigOption.value
+   Toleration.tolerationSeconds ContainerStatus.started OwnerReference.controller OwnerReference.blockOwnerDeletion
+   ObjectMeta.deletionGracePeriodSeconds SeccompProfile.localhostProfile AppArmorProfile.localhostProfile Lifecycle.stopSignal
+   PersistentVolumeClaimSpec.storageClassName PersistentVolumeClaimSpec.volumeMode PersistentVolumeSpec.volumeMode
+   PersistentVolumeSpec.volumeAttributesClassName TypedLocalObjectReference.apiGroup TypedObjectReference.apiGroup
+   ServiceSpec.internalTrafficPolicy ServiceSpec.ipFamilyPolicy ServiceSpec.allocateLoadBalancerNodePorts ServiceSpec.loadBalancerClass
+   ServiceSpec.trafficDistribution ServicePort.appProtocol ClientIPConfig.timeoutSeconds LeaseSpec.holderIdentity
+   LeaseSpec.leaseDurationSeconds LeaseSpec.leaseTransitions LeaseSpec.strategy LeaseSpec.preferredHolder Secret.immutable
+   ConfigMap.immutable ServiceAccount.automountServiceAccountToken CertificateSigningRequestSpec.expirationSeconds
+   TokenRequestSpec.expirationSeconds DeleteOptions.gracePeriodSeconds DeleteOptions.orphanDependents DeleteOptions.propagationPolicy
+   Preconditions.uid Preconditions.resourceVersion DeploymentSpec.replicas DeploymentSpec.revisionHistoryLimit
+   DeploymentSpec.progressDeadlineSeconds ReplicaSetSpec.replicas ReplicationControllerSpec.replicas StatefulSetSpec.replicas
+   StatefulSetSpec.revisionHistoryLimit DaemonSetSpec.revisionHistoryLimit JobSpec.parallelism JobSpec.completions
+   JobSpec.activeDeadlineSeconds JobSpec.backoffLimit JobSpec.manualSelector JobSpec.ttlSecondsAfterFinished JobSpec.completionMode
+   JobSpec.suspend JobSpec.backoffLimitPerIndex JobSpec.maxFailedIndexes JobSpec.podReplacementPolicy CronJobSpec.startingDeadlineSeconds
+   CronJobSpec.suspend CronJobSpec.successfulJobsHistoryLimit CronJobSpec.failedJobsHistoryLimit CronJobSpec.timeZone
+   PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy PriorityClass.preemptionPolicy StorageClass.reclaimPolicy
+   StorageClass.allowVolumeExpansion StorageClass.volumeBindingMode EndpointConditions.ready EndpointConditions.serving
+   EndpointConditions.terminating DiscoveryV1EndpointPort.name DiscoveryV1EndpointPort.port DiscoveryV1EndpointPort.protocol
+   NodeRuntimeHandlerFeatures.recursiveReadOnlyMounts NodeRuntimeHandlerFeatures.userNamespaces NodeFeatures.supplementalGroupsPolicy
+   VolumeError.errorCode ContainerExtendedResourceRequest.requestName ResourceFieldSelector.divisor CSINodeDriver.count VolumeNodeResources.count`,
+);
+
+/** Structs that are written although nothing was set in them. */
+const always = words(
+  `Pod.metadata Pod.spec Pod.status Node.metadata Node.spec Node.status Namespace.metadata Namespace.spec Namespace.status Service.metadata
+   Service.spec Service.status ServiceStatus.loadBalancer Lease.metadata Lease.spec Container.resources NodeStatus.daemonEndpoints
+   DaemonEndpoints.kubeletEndpoint NodeStatus.nodeInfo ContainerStatus.state ContainerStatus.lastState NodeDaemonEndpoints.kubeletEndpoint
+   CoreV1Event.source CoreV1Event.involvedObject CoreV1Event.firstTimestamp CoreV1Event.lastTimestamp CoreV1Event.eventTime
+   CoreV1Event.reportingComponent CoreV1Event.reportingInstance EventsV1Event.regarding EventsV1Event.deprecatedSource
+   EventsV1Event.deprecatedFirstTimestamp EventsV1Event.deprecatedLastTimestamp EventsV1Event.eventTime PersistentVolumeClaim.spec
+   PersistentVolumeClaim.status PersistentVolumeClaimSpec.resources PersistentVolume.spec PersistentVolume.status
+   CertificateSigningRequest.spec CertificateSigningRequest.status Deployment.spec Deployment.status DeploymentSpec.template
+   DeploymentSpec.strategy ReplicaSet.spec ReplicaSet.status ReplicaSetStatus.replicas DaemonSet.spec DaemonSet.status DaemonSetSpec.template
+   DaemonSetSpec.updateStrategy StatefulSet.spec StatefulSet.status StatefulSetSpec.template StatefulSetSpec.updateStrategy Job.spec Job.status
+   JobSpec.template CronJob.spec CronJob.status PodDisruptionBudget.spec PodDisruptionBudget.status PodTemplate.template PodTemplateSpec.spec
+   LimitRange.spec ResourceQuota.spec ResourceQuota.status TokenReview.status TokenRequest.status SubjectAccessReview.status
+   ReplicationController.spec ReplicationController.status NetworkPolicy.spec Ingress.spec Ingress.status IngressStatus.loadBalancer
+   PodCondition.lastProbeTime PodCondition.lastTransitionTime ContainerStateTerminated.startedAt ContainerStateTerminated.finishedAt
+   ContainerStateRunning.startedAt NodeCondition.lastHeartbeatTime NodeCondition.lastTransitionTime DeploymentCondition.lastUpdateTime
+   DeploymentCondition.lastTransitionTime NamespaceCondition.lastTransitionTime PersistentVolumeClaimCondition.lastProbeTime
+   PersistentVolumeClaimCondition.lastTransitionTime CertificateSigningRequestCondition.lastUpdateTime
+   CertificateSigningRequestCondition.lastTransitionTime CSINode.spec PodTemplateSpec.metadata CoreV1Event.metadata ConfigMap.metadata Secret.metadata ServiceAccount.metadata`,
+);
+
+/** Required scalars and lists that Go leaves out when they are empty. */
+const omitted = words(
+  `NodeSystemInfo.swap NodeStatus.phase PodSpec.nodeName RoleRef.apiGroup DeploymentSpec.selector ResourceFieldSelector.containerName`,
+);
+
+/** Fields that hold quantities: `100m`, `1Gi`. */
+const quantities = words(
+  `ResourceRequirements.limits ResourceRequirements.requests VolumeResourceRequirements.limits VolumeResourceRequirements.requests
+   ResourceFieldSelector.divisor EmptyDirVolumeSource.sizeLimit NodeStatus.capacity NodeStatus.allocatable Overhead.podFixed PodSpec.overhead
+   PersistentVolumeSpec.capacity PersistentVolumeClaimStatus.capacity PersistentVolumeClaimStatus.allocatedResources
+   ResourceQuotaSpec.hard ResourceQuotaStatus.hard ResourceQuotaStatus.used LimitRangeItem.default LimitRangeItem.defaultRequest
+   LimitRangeItem.max LimitRangeItem.min LimitRangeItem.maxLimitRequestRatio ContainerStatus.allocatedResources PodStatus.allocatedResources
+   CSIStorageCapacity.capacity CSIStorageCapacity.maximumVolumeSize`,
+);
+
+const table = types as Readonly<Record<string, Readonly<Record<string, string>>>>;
+const scalars = new Set<string>(
+  'string boolean int32 int64 double time microtime bytes intstr quantity any'.split(' '),
+);
+
+function shapeOf(text: string, place: string): Shape {
+  if (text.startsWith('[]'))
+    return { is: 'list', of: shapeOf(text.slice(2), ''), merge: merges[place] ?? atomicList };
+  if (text.startsWith('{}'))
+    return {
+      is: 'map',
+      of: quantities.has(place) ? { is: 'scalar', scalar: 'quantity' } : shapeOf(text.slice(2), ''),
+      atomic: atomicMaps.has(place),
+    };
+  if (quantities.has(place)) return { is: 'scalar', scalar: 'quantity' };
+  if (scalars.has(text)) return { is: 'scalar', scalar: text as Scalar };
+  return { is: 'struct', type: text, atomic: atomicStructs.has(text) };
+}
+
+const cache = new Map<string, ReadonlyMap<string, FieldType>>();
+
+/** The fields of a type by JSON name; empty for a type that is not known. */
+export function fieldsOf(type: string): ReadonlyMap<string, FieldType> {
+  const known = cache.get(type);
+  if (known) return known;
+  const fields = new Map<string, FieldType>();
+  for (const [name, text] of Object.entries(table[type] ?? {})) {
+    const place = `${type}.${name}`;
+    const required = text.endsWith('!') && !omitted.has(place);
+    const shape = shapeOf(text.endsWith('!') ? text.slice(0, -1) : text, place);
+    fields.set(name, { name, shape, required, pointer: pointers.has(place), always: always.has(place) });
+  }
+  cache.set(type, fields);
+  return fields;
+}
+
+/** Whether the type is in the table. */
+export const isKnownType = (type: string): boolean => type in table;
+
+/** Every type with its fields as written in the table, for OpenAPI. */
+export const typeNames = (): readonly string[] => Object.keys(table);
+
+/** Go's name of a struct: what stands in decoding errors. */
+export const goName = (type: string): string =>
+  type.replace(/^(Core|Events|Rbac|Storage|Discovery|Authentication|Admissionregistration|Flowcontrol|Resource|Apiextensions)?V\d(alpha\d|beta\d)?(?=[A-Z])/, '');

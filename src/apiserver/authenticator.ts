@@ -1,0 +1,155 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../base/clock.ts';
+import { type JsonObject, listAt, objectAt, stringAt, valueAt } from './json.ts';
+import { StatusError, unauthorized } from './status-error.ts';
+import { keyOf, type Store } from './store.ts';
+import { anonymous, asAuthenticated, sameSecret, serviceAccountUser, type TokenSigner, type TokenUser, type User } from './users.ts';
+import type { Attributes } from './authorizer.ts';
+
+/** The audience of the API server itself, and the issuer of its tokens. */
+export const issuer = 'https://kubernetes.default.svc.cluster.local';
+
+export interface AuthenticatorDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly signer: TokenSigner;
+  readonly tokens: readonly TokenUser[];
+  /** Requests without credentials are `system:anonymous` instead of refused. */
+  readonly anonymous: boolean;
+}
+
+export interface TokenResult {
+  readonly user: User | undefined;
+  readonly audiences: readonly string[];
+  readonly error?: string;
+}
+
+/** Finds out who makes a request: client certificate, then bearer token, then nobody. */
+export class Authenticator {
+  readonly #deps: AuthenticatorDeps;
+
+  constructor(deps: AuthenticatorDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws {StatusError} 401 */
+  authenticate(request: IncomingMessage): User {
+    const byCertificate = certificateUser(request.socket as TLSSocket);
+    if (byCertificate) return asAuthenticated(byCertificate);
+    const token = bearerOf(request.headers);
+    if (token === undefined) {
+      if (this.#deps.anonymous) return anonymous;
+      throw unauthorized();
+    }
+    const { user } = this.token(token, []);
+    if (!user) throw unauthorized();
+    return asAuthenticated(user);
+  }
+
+  /** Whom a token stands for; with audiences, only a token that is good for one of them. */
+  token(token: string, audiences: readonly string[]): TokenResult {
+    const known = this.#deps.tokens.find((one) => sameSecret(one.token, token));
+    if (known) return { user: asAuthenticated(known.user), audiences: audiences.includes(issuer) ? [issuer] : [] };
+    const claims = token.split('.').length === 3 ? this.#deps.signer.read(token) : undefined;
+    if (!claims) return { user: undefined, audiences: [], error: 'invalid bearer token' };
+    const wrong = this.#invalid(claims);
+    if (wrong !== undefined) return { user: undefined, audiences: [], error: `[invalid bearer token, ${wrong}]` };
+    const aud = listAt(claims, 'aud') as readonly string[];
+    const wanted = audiences.length > 0 ? audiences : [issuer];
+    const good = aud.filter((one) => wanted.includes(one));
+    if (good.length === 0)
+      return { user: undefined, audiences: [], error: `[invalid bearer token, token audiences [${aud.map((a) => JSON.stringify(a)).join(' ')}] is invalid for the target audiences [${wanted.map((a) => JSON.stringify(a)).join(' ')}]]` };
+    return { user: asAuthenticated(serviceAccountUser(claims)), audiences: good };
+  }
+
+  /** A token dies with what it is bound to. */
+  #invalid(claims: JsonObject): string | undefined {
+    const { store, clock } = this.#deps;
+    const now = clock.now() / 1000;
+    if (Number(claims['exp'] ?? 0) < now) return 'service account token has expired';
+    if (Number(claims['nbf'] ?? 0) > now + 1) return 'service account token is not valid yet';
+    const bound = objectAt(claims, 'kubernetes.io');
+    const namespace = stringAt(bound, 'namespace');
+    const checks: readonly (readonly [string, string, string])[] = [
+      ['serviceaccounts', 'serviceaccount', 'service account'],
+      ['pods', 'pod', 'pod'],
+      ['secrets', 'secret', 'secret'],
+    ];
+    for (const [storage, claim, what] of checks) {
+      const ref = objectAt(bound, claim);
+      if (stringAt(ref, 'name') === '') continue;
+      const found = store.get(storage, keyOf(namespace, stringAt(ref, 'name')));
+      if (!found || valueAt(found.object, 'metadata', 'uid') !== ref['uid']) return `${what} ${namespace}/${stringAt(ref, 'name')} has been deleted`;
+      const deleted = valueAt(found.object, 'metadata', 'deletionTimestamp');
+      if (typeof deleted === 'string' && Date.parse(deleted) < clock.now() - 60_000) return `${what} has been deleted`;
+    }
+    return undefined;
+  }
+}
+
+function certificateUser(socket: TLSSocket): User | undefined {
+  if (!socket.authorized) return undefined;
+  const { subject } = socket.getPeerCertificate();
+  const common = first(subject?.CN);
+  if (!common) return undefined;
+  const organizations = subject.O as string | string[] | undefined;
+  return { name: common, groups: organizations === undefined ? [] : [organizations].flat() };
+}
+
+const first = (value: string | string[] | undefined): string => (Array.isArray(value) ? (value[0] ?? '') : (value ?? ''));
+
+/** The token of a request: the header, or the WebSocket subprotocol that browsers use in its place. */
+function bearerOf(headers: IncomingHttpHeaders): string | undefined {
+  const match = /^bearer +(\S.*)$/i.exec((headers.authorization ?? '').trim());
+  if (match) return match[1]?.trim();
+  const prefix = 'base64url.bearer.authorization.k8s.io.';
+  const protocol = (headers['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .find((one) => one.startsWith(prefix));
+  return protocol && Buffer.from(protocol.slice(prefix.length), 'base64url').toString();
+}
+
+const listOf = (value: string | readonly string[] | undefined): string[] =>
+  value === undefined ? [] : [value].flat();
+
+/** The user that a request asks to be taken for; `undefined` when it asks for none. @throws {StatusError} 400, 403 */
+export function impersonated(
+  request: IncomingMessage,
+  user: User,
+  may: (attributes: Attributes) => boolean,
+): User | undefined {
+  const headers = request.headers;
+  const name = first(headers['impersonate-user']);
+  const groups = listOf(request.headersDistinct['impersonate-group']);
+  const uid = first(headers['impersonate-uid']);
+  const extra: Record<string, string[]> = {};
+  for (const [key, value] of Object.entries(request.headersDistinct))
+    if (key.startsWith('impersonate-extra-')) extra[decodeURIComponent(key.slice(18))] = value ?? [];
+  if (name === '' && groups.length === 0 && uid === '' && Object.keys(extra).length === 0) return undefined;
+  if (name === '')
+    throw new StatusError(
+      400,
+      'BadRequest',
+      `requested &user.DefaultInfo{Name:"", UID:${JSON.stringify(uid)}, Groups:[]string{${groups.map((g) => JSON.stringify(g)).join(', ')}}, Extra:map[string][]string(nil)} without impersonating a user name`,
+      { headers: { 'X-Content-Type-Options': 'nosniff' } },
+    );
+  const ask = (resource: string, object: string): void => {
+    const attributes = { user, verb: 'impersonate', group: '', resource, subresource: '', namespace: '', name: object };
+    if (!may(attributes)) throw refusal(user, request.url ?? '');
+  };
+  ask('users', name);
+  for (const group of groups) ask('groups', group);
+  const system = name === 'system:anonymous' ? [] : ['system:authenticated'];
+  return { name, groups: [...groups, ...system.filter((one) => !groups.includes(one))], ...(uid && { uid }), extra };
+}
+
+function refusal(user: User, url: string): StatusError {
+  const path = url.split('?')[0] ?? '';
+  return new StatusError(403, 'Forbidden', `forbidden: User ${JSON.stringify(user.name)} cannot impersonate-on:user-info:get path ${JSON.stringify(path)}`, {
+    details: {},
+    headers: { 'X-Content-Type-Options': 'nosniff' },
+  });
+}
+

@@ -1,0 +1,151 @@
+import type { IncomingMessage } from 'node:http';
+import { parse as parseYaml } from 'yaml';
+import { DecodeError, decodeType } from './codec.ts';
+import { duplicateFields, jsonFault } from './json-scan.ts';
+import { isObject, type JsonObject, stringAt } from './json.ts';
+import { findByKind, groupVersionOf } from './kinds.ts';
+import { mediaTypes } from './negotiate.ts';
+import { badRequest, StatusError, unsupportedMediaType } from './status-error.ts';
+
+/** Largest body that is read, bytes. */
+export const bodyMost = 3 * 1024 * 1024;
+
+const tooLarge = (): StatusError =>
+  new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${bodyMost}`, { details: {} });
+
+/** Reads a whole body. @throws {StatusError} 413 */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > bodyMost) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > bodyMost) throw tooLarge();
+    chunks.push(chunk as Buffer);
+  }
+  return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
+}
+
+/** The media type of a body: `application/json` when none is named. @throws {StatusError} 415 */
+export function bodyFormat(request: IncomingMessage): 'json' | 'yaml' | 'protobuf' {
+  const given = request.headers['content-type'];
+  const type = (given ?? 'application/json').split(';')[0]?.trim() ?? '';
+  if (type === '' || type === 'application/json') return 'json';
+  if (type === 'application/yaml') return 'yaml';
+  if (type === 'application/vnd.kubernetes.protobuf') return 'protobuf';
+  throw unsupportedMediaType(mediaTypes);
+}
+
+/** What is expected of a body. */
+export interface Expected {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Name of the type in the table. */
+  readonly type: string;
+  /** How Go names the internal type: `core.Pod`. */
+  readonly internal: string;
+  /** Any apiVersion will do. */
+  readonly loose?: boolean;
+}
+
+export interface ReadObject {
+  /** Without apiVersion and kind. */
+  readonly object: JsonObject;
+  /** What strict decoding holds against it. */
+  readonly strict: readonly string[];
+}
+
+const unrecognized = (kind: string, why: string, body: Buffer): StatusError =>
+  badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${shown(body)})`);
+
+function shown(body: Buffer): string {
+  if (body.length === 0) return '<empty>';
+  const text = body.toString();
+  if (!/^[\s]*\{/.test(text)) return body.length > 25 ? `${body.subarray(0, 25).toString('hex')} ...` : body.toString('hex');
+  return text.length > 30 ? `${text.slice(0, 30)} ...` : text;
+}
+
+const goKind = (value: unknown): string =>
+  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+
+const goStruct =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+function parseJson(body: Buffer, kind: string): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    throw unrecognized(kind, `couldn't get version/kind; json parse error: ${jsonFault(body.toString())}`, body);
+  }
+}
+
+function parse(body: Buffer, format: 'json' | 'yaml' | 'protobuf', kind: string): unknown {
+  if (format === 'protobuf')
+    throw unrecognized(kind, 'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]', body);
+  if (format === 'json') return parseJson(body, kind);
+  try {
+    return parseYaml(body.toString()) as unknown;
+  } catch (reason) {
+    throw unrecognized(kind, `yaml: ${reason instanceof Error ? (reason.message.split('\n')[0] ?? '') : ''}`, body);
+  }
+}
+
+/** Reads an object of the expected kind out of a body. @throws {StatusError} 400 */
+export function readObject(body: Buffer, format: 'json' | 'yaml' | 'protobuf', expected: Expected): ReadObject {
+  const value = parse(body, format, expected.kind);
+  const text = body.toString();
+  if (value === null || value === undefined) return decodeAs({}, expected, []);
+  if (!isObject(value))
+    throw unrecognized(
+      expected.kind,
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value)} into Go value of type ${goStruct}`,
+      body,
+    );
+  for (const key of ['apiVersion', 'kind'])
+    if (value[key] !== undefined && value[key] !== null && typeof value[key] !== 'string')
+      throw unrecognized(
+        expected.kind,
+        `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value[key])} into Go struct field .${key} of type string`,
+        body,
+      );
+  return decodeAs(value, expected, format === 'json' ? duplicateFields(text) : []);
+}
+
+/** Reads an object that is already parsed. @throws {StatusError} 400 */
+export function decodeAs(value: JsonObject, expected: Expected, duplicates: readonly string[]): ReadObject {
+  const apiVersion = stringAt(value, 'apiVersion') || expected.apiVersion;
+  const kind = stringAt(value, 'kind') || expected.kind;
+  const cannot = (why: string): StatusError =>
+    badRequest(`${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`);
+  if (!expected.loose && (apiVersion !== expected.apiVersion || kind !== expected.kind)) {
+    const known = findByKind(apiVersion, kind) !== undefined || metaKinds.has(`${apiVersion}/${kind}`);
+    if (!known) throw cannot(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`);
+    if (kind !== expected.kind && metaKinds.has(`${apiVersion}/${kind}`))
+      throw cannot(`converting (${shortVersion(apiVersion)}.${kind}) to (${expected.internal}): unknown conversion`);
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
+    );
+  }
+  try {
+    const { object, strict } = decodeType(value, expected.type);
+    const { apiVersion: _a, kind: _k, ...rest } = object;
+    return { object: rest, strict: [...duplicates, ...strict] };
+  } catch (reason) {
+    if (reason instanceof DecodeError) throw cannot(reason.message);
+    throw reason;
+  }
+}
+
+const shortVersion = (apiVersion: string): string => apiVersion.split('/').at(-1) ?? apiVersion;
+const metaKinds = new Set(['v1/DeleteOptions', 'v1/Status', 'v1/ListOptions', 'v1/CreateOptions', 'v1/List']);
+
+export const internalName = (kind: { readonly group: string; readonly kind: string }): string =>
+  `${kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '')}.${kind.kind}`;
+
+export const expectedOf = (kind: {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly type: string;
+}): Expected => ({ apiVersion: groupVersionOf(kind), kind: kind.kind, type: kind.type, internal: internalName(kind) });

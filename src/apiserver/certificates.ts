@@ -1,0 +1,257 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  verify,
+} from 'node:crypto';
+import { isIP } from 'node:net';
+import {
+  bits,
+  certificateTime,
+  type Element,
+  elements,
+  integer,
+  octets,
+  oid,
+  oidText,
+  sequence,
+  setOf,
+  tagged,
+  truth,
+  utf8,
+} from './der.ts';
+
+/** A key and its certificate, PEM. */
+export interface KeyPair {
+  readonly key: string;
+  readonly cert: string;
+}
+
+/** Whom a certificate names. */
+export interface CertificateSubject {
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+}
+
+export type ExtendedUsage = 'server auth' | 'client auth';
+
+interface CertificateRequest {
+  readonly subject: CertificateSubject;
+  readonly publicKey: KeyObject;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly usages?: readonly ExtendedUsage[];
+  /** Host names and addresses. */
+  readonly hosts?: readonly string[];
+  readonly ca?: boolean;
+}
+
+const ecdsaSha256 = sequence(oid('1.2.840.10045.4.3.2'));
+const usageOids: Readonly<Record<ExtendedUsage, string>> = {
+  'server auth': '1.3.6.1.5.5.7.3.1',
+  'client auth': '1.3.6.1.5.5.7.3.2',
+};
+
+const attribute = (type: string, value: string): Buffer => setOf(sequence(oid(type), utf8(value)));
+
+const nameOf = ({ commonName, organizations = [] }: CertificateSubject): Buffer =>
+  sequence(...organizations.map((o) => attribute('2.5.4.10', o)), attribute('2.5.4.3', commonName));
+
+export const pem = (label: string, body: Uint8Array): string =>
+  `-----BEGIN ${label}-----\n${(Buffer.from(body).toString('base64').match(/.{1,64}/g) ?? []).join('\n')}\n-----END ${label}-----\n`;
+
+/** The bytes of the first block with one of the labels. */
+export function unpem(text: string, ...labels: readonly string[]): Buffer | undefined {
+  const match = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END \1-----/.exec(text);
+  if (!match || !labels.includes(match[1] ?? '')) return undefined;
+  return Buffer.from(match[2] ?? '', 'base64');
+}
+
+const address = (host: string): Buffer =>
+  isIP(host) === 4
+    ? Buffer.from(host.split('.').map(Number))
+    : Buffer.from(expand(host).flatMap((group) => [group >> 8, group & 0xff]));
+
+function expand(host: string): number[] {
+  const [head = '', tail] = host.split('::');
+  const left = head === '' ? [] : head.split(':').map((g) => parseInt(g, 16));
+  if (tail === undefined) return left;
+  const right = tail === '' ? [] : tail.split(':').map((g) => parseInt(g, 16));
+  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
+}
+
+function extension(id: string, critical: boolean, body: Buffer): Buffer {
+  return critical ? sequence(oid(id), truth(), octets(body)) : sequence(oid(id), octets(body));
+}
+
+/** SHA-1 of the key's bits: how certificates refer to a key. */
+function keyId(key: KeyObject): Buffer {
+  const [, body] = elements(elements(key.export({ type: 'spki', format: 'der' }))[0]?.body ?? Buffer.alloc(0));
+  return createHash('sha1')
+    .update(body?.body.subarray(1) ?? Buffer.alloc(0))
+    .digest();
+}
+
+function extensionsOf(request: CertificateRequest, issuerKey: KeyObject): Buffer {
+  const list = [extension('2.5.29.15', true, request.ca ? bits(Buffer.from([0xa4]), 2) : bits(Buffer.from([0xa0]), 5))];
+  if (request.usages?.length)
+    list.push(extension('2.5.29.37', false, sequence(...request.usages.map((usage) => oid(usageOids[usage])))));
+  list.push(extension('2.5.29.19', true, request.ca ? sequence(truth()) : sequence()));
+  list.push(extension('2.5.29.14', false, octets(keyId(request.publicKey))));
+  list.push(extension('2.5.29.35', false, sequence(tagged(0, keyId(issuerKey), false))));
+  if (request.hosts?.length)
+    list.push(
+      extension(
+        '2.5.29.17',
+        false,
+        sequence(
+          ...request.hosts.map((host) =>
+            isIP(host) ? tagged(7, address(host), false) : tagged(2, Buffer.from(host), false),
+          ),
+        ),
+      ),
+    );
+  return tagged(3, sequence(...list));
+}
+
+/** A certificate authority with an EC key: signs certificates for servers and clients. */
+export class Authority {
+  readonly cert: string;
+  readonly key: string;
+  readonly #key: KeyObject;
+  readonly #issuer: Buffer;
+  readonly #publicKey: KeyObject;
+
+  constructor(pair: KeyPair) {
+    this.cert = pair.cert;
+    this.key = pair.key;
+    this.#key = createPrivateKey(pair.key);
+    this.#publicKey = createPublicKey(this.#key);
+    const [body] = elements(elements(unpem(pair.cert, 'CERTIFICATE') ?? Buffer.alloc(0))[0]?.body ?? Buffer.alloc(0));
+    this.#issuer = elements(body?.body ?? Buffer.alloc(0))[5]?.whole ?? Buffer.alloc(0);
+  }
+
+  static create(commonName: string, now: number): Authority {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+    const subject = { commonName };
+    const cert = write(
+      { subject, publicKey, notBefore: now - hour, notAfter: now + 10 * year, ca: true },
+      { name: nameOf(subject), key: privateKey, publicKey },
+    );
+    return new Authority({ cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() });
+  }
+
+  /** A new key with a certificate for it. */
+  issue(request: Omit<CertificateRequest, 'publicKey'>): KeyPair {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+    return {
+      cert: this.sign({ ...request, publicKey }),
+      key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    };
+  }
+
+  /** A certificate for somebody else's key, PEM. */
+  sign(request: CertificateRequest): string {
+    return write(request, { name: this.#issuer, key: this.#key, publicKey: this.#publicKey });
+  }
+}
+
+export const hour: number = 3_600_000;
+export const year: number = 365 * 24 * hour;
+
+function write(
+  request: CertificateRequest,
+  issuer: { readonly name: Buffer; readonly key: KeyObject; readonly publicKey: KeyObject },
+): string {
+  const serial = randomBytes(16);
+  serial[0] = (serial[0] ?? 0) & 0x7f || 1;
+  const body = sequence(
+    tagged(0, integer(Buffer.from([2]))),
+    integer(serial),
+    ecdsaSha256,
+    issuer.name,
+    sequence(certificateTime(request.notBefore), certificateTime(request.notAfter)),
+    nameOf(request.subject),
+    request.publicKey.export({ type: 'spki', format: 'der' }),
+    extensionsOf(request, issuer.publicKey),
+  );
+  return pem('CERTIFICATE', sequence(body, ecdsaSha256, bits(sign('sha256', body, issuer.key))));
+}
+
+/** What a certificate signing request (PKCS#10) asks for. */
+export interface SigningRequest {
+  readonly subject: CertificateSubject;
+  readonly publicKey: KeyObject;
+  readonly dnsNames: readonly string[];
+  readonly ips: readonly string[];
+  readonly emails: readonly string[];
+  readonly uris: readonly string[];
+}
+
+function subjectOf(name: Element): CertificateSubject {
+  let commonName = '';
+  const organizations: string[] = [];
+  for (const set of elements(name.body))
+    for (const pair of elements(set.body)) {
+      const [type, value] = elements(pair.body);
+      const id = type ? oidText(type.body) : '';
+      if (id === '2.5.4.3') commonName = value?.body.toString() ?? '';
+      if (id === '2.5.4.10') organizations.push(value?.body.toString() ?? '');
+    }
+  return { commonName, organizations };
+}
+
+const ipText = (body: Buffer): string =>
+  body.length === 4
+    ? [...body].join('.')
+    : Array.from({ length: 8 }, (_, i) => body.readUInt16BE(i * 2).toString(16)).join(':');
+
+function alternativeNames(attributes: Element | undefined): Pick<SigningRequest, 'dnsNames' | 'ips' | 'emails' | 'uris'> {
+  const found = { dnsNames: [] as string[], ips: [] as string[], emails: [] as string[], uris: [] as string[] };
+  for (const attr of attributes ? elements(attributes.body) : []) {
+    const [id, values] = elements(attr.body);
+    if (!id || oidText(id.body) !== '1.2.840.113549.1.9.14') continue;
+    const extensions = elements(elements(values?.body ?? Buffer.alloc(0))[0]?.body ?? Buffer.alloc(0));
+    for (const ext of extensions) {
+      const parts = elements(ext.body);
+      if (oidText(parts[0]?.body ?? Buffer.alloc(0)) !== '2.5.29.17') continue;
+      const names = elements(elements(parts.at(-1)?.body ?? Buffer.alloc(0))[0]?.body ?? Buffer.alloc(0));
+      for (const { tag, body } of names) {
+        if ((tag & 0x1f) === 1) found.emails.push(body.toString());
+        if ((tag & 0x1f) === 2) found.dnsNames.push(body.toString());
+        if ((tag & 0x1f) === 6) found.uris.push(body.toString());
+        if ((tag & 0x1f) === 7) found.ips.push(ipText(body));
+      }
+    }
+  }
+  return found;
+}
+
+const signatureHash: Readonly<Record<string, string | null>> = {
+  '1.2.840.10045.4.3.2': 'sha256',
+  '1.2.840.10045.4.3.3': 'sha384',
+  '1.2.840.10045.4.3.4': 'sha512',
+  '1.2.840.113549.1.1.11': 'sha256',
+  '1.2.840.113549.1.1.12': 'sha384',
+  '1.2.840.113549.1.1.13': 'sha512',
+  '1.3.101.112': null,
+};
+
+/** Reads a PKCS#10 request and checks its signature. @throws {Error} when it is none or the signature is not its key's */
+export function readSigningRequest(text: string): SigningRequest {
+  const bytes = unpem(text, 'CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST');
+  if (!bytes) throw new Error('PEM block type must be CERTIFICATE REQUEST');
+  const [info, algorithm, signature] = elements(elements(bytes)[0]?.body ?? Buffer.alloc(0));
+  if (!info || !algorithm || !signature) throw new Error('not a certificate signing request');
+  const [, name, key, attributes] = elements(info.body);
+  if (!name || !key) throw new Error('not a certificate signing request');
+  const publicKey = createPublicKey({ key: key.whole, format: 'der', type: 'spki' });
+  const hash = signatureHash[oidText(elements(algorithm.body)[0]?.body ?? Buffer.alloc(0))];
+  if (hash === undefined || !verify(hash, info.whole, publicKey, signature.body.subarray(1)))
+    throw new Error('the signature of the request does not match its key');
+  return { subject: subjectOf(name), publicKey, ...alternativeNames(attributes) };
+}

@@ -1,0 +1,287 @@
+import { fieldsOf, goName, type FieldType, type Scalar, type Shape } from './api-types.ts';
+import { isObject, type Draft, type JsonObject } from './json.ts';
+import { canonicalQuantity, quantityFault } from './quantity.ts';
+import { canonicalMicroTime, canonicalTime } from './times.ts';
+
+/** What could not be read; the message is Go's decoder's. */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
+}
+
+/** A decoded object, and what strict decoding holds against it. */
+export interface Decoded {
+  readonly object: JsonObject;
+  /** `unknown field "spec.foo"`, in the order of the document. */
+  readonly strict: readonly string[];
+}
+
+interface Reading {
+  readonly strict: string[];
+}
+
+/** Where a value stands: the path for messages (`spec.containers[0]`) and Go's struct field (`Container.spec.containers`). */
+interface Place {
+  readonly path: string;
+  readonly goPath: string;
+  readonly struct: string;
+}
+
+const goKinds: Readonly<Record<string, string>> = { string: 'string', number: 'number', boolean: 'bool' };
+const jsonKind = (value: unknown): string =>
+  Array.isArray(value) ? 'array' : isObject(value) ? 'object' : (goKinds[typeof value] ?? 'null');
+
+const cannot = (value: unknown, place: Place, type: string): DecodeError =>
+  new DecodeError(
+    `json: cannot unmarshal ${jsonKind(value)}${typeof value === 'number' && type !== 'string' && !type.startsWith('v1.') && type !== 'bool' ? ` ${value}` : ''} into Go struct field ${place.struct}.${place.goPath} of type ${type}`,
+  );
+
+const integers: Readonly<Record<string, readonly [number, number]>> = {
+  int32: [-2147483648, 2147483647],
+  int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+};
+
+function readInteger(value: unknown, scalar: 'int32' | 'int64', place: Place): number {
+  const [least, most] = integers[scalar] ?? [0, 0];
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most)
+    throw cannot(value, place, scalar);
+  return value;
+}
+
+function readQuantity(value: unknown): string {
+  if (typeof value !== 'string' && typeof value !== 'number')
+    throw new DecodeError(quantityFault('') ?? 'not a quantity');
+  const text = String(value);
+  const wrong = quantityFault(text);
+  if (wrong !== undefined) throw new DecodeError(wrong);
+  return canonicalQuantity(text);
+}
+
+function readTime(value: unknown, micro: boolean): string {
+  if (typeof value !== 'string')
+    throw new DecodeError(`json: cannot unmarshal ${jsonKind(value)} into Go value of type string`);
+  const text = micro ? canonicalMicroTime(value) : canonicalTime(value);
+  if (text !== undefined) return text;
+  const layout = micro ? '2006-01-02T15:04:05.000000Z07:00' : '2006-01-02T15:04:05Z07:00';
+  throw new DecodeError(timeFault(value, layout));
+}
+
+/** Go's time.Parse tells the first part of the layout that it could not read. */
+function timeFault(value: string, layout: string): string {
+  const parts: readonly (readonly [RegExp, string, number])[] = [
+    [/^\d{4}/, '2006', 4],
+    [/^-/, '-', 1],
+    [/^\d{2}/, '01', 2],
+    [/^-/, '-', 1],
+    [/^\d{2}/, '02', 2],
+    [/^T/, 'T', 1],
+    [/^\d{2}/, '15', 2],
+    [/^:/, ':', 1],
+    [/^\d{2}/, '04', 2],
+    [/^:/, ':', 1],
+    [/^\d{2}/, '05', 2],
+    ...(layout.includes('.') ? ([[/^\.\d{6}/, '.000000', 7]] as const) : []),
+  ];
+  let rest = value;
+  for (const [expected, element, size] of parts) {
+    if (!expected.test(rest)) return `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(element)}`;
+    rest = rest.slice(size);
+  }
+  return `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(rest)} as "Z07:00"`;
+}
+
+function readBytes(value: unknown, place: Place): string {
+  if (typeof value !== 'string') throw cannot(value, place, '[]uint8');
+  const bad = /[^A-Za-z0-9+/=\r\n]/.exec(value);
+  const clean = value.replace(/[\r\n]/g, '');
+  if (bad) throw new DecodeError(`illegal base64 data at input byte ${bad.index}`);
+  const padding = clean.indexOf('=');
+  const at = padding < 0 ? clean.length : padding;
+  if (clean.length % 4 !== 0 || /=[^=]/.test(clean))
+    throw new DecodeError(`illegal base64 data at input byte ${clean.length % 4 !== 0 && padding < 0 ? Math.floor(clean.length / 4) * 4 : at}`);
+  return Buffer.from(clean, 'base64').toString('base64');
+}
+
+function readScalar(value: unknown, scalar: Scalar, place: Place): unknown {
+  switch (scalar) {
+    case 'string':
+      if (typeof value !== 'string') throw cannot(value, place, 'string');
+      return value;
+    case 'boolean':
+      if (typeof value !== 'boolean') throw cannot(value, place, 'bool');
+      return value;
+    case 'int32':
+    case 'int64':
+      return readInteger(value, scalar, place);
+    case 'double':
+      if (typeof value !== 'number') throw cannot(value, place, 'float64');
+      return value;
+    case 'intstr':
+      return typeof value === 'string' ? value : readInteger(value, 'int32', place);
+    case 'quantity':
+      return readQuantity(value);
+    case 'time':
+      return readTime(value, false);
+    case 'microtime':
+      return readTime(value, true);
+    case 'bytes':
+      return readBytes(value, place);
+    case 'any':
+      return value;
+  }
+}
+
+const goTypes: Readonly<Record<Scalar, string>> = {
+  string: 'string',
+  boolean: 'bool',
+  int32: 'int32',
+  int64: 'int64',
+  double: 'float64',
+  time: 'v1.Time',
+  microtime: 'v1.MicroTime',
+  bytes: '[]uint8',
+  intstr: 'intstr.IntOrString',
+  quantity: 'resource.Quantity',
+  any: 'interface {}',
+};
+
+const mapNames = new Set(['limits', 'requests', 'capacity', 'allocatable', 'overhead', 'podFixed', 'hard', 'used']);
+
+function goShape(shape: Shape, name: string): string {
+  switch (shape.is) {
+    case 'scalar':
+      return goTypes[shape.scalar];
+    case 'list':
+      return `[]${goShape(shape.of, name)}`;
+    case 'map':
+      return mapNames.has(name) ? 'v1.ResourceList' : `map[string]${goShape(shape.of, name)}`;
+    case 'struct':
+      return `v1.${goName(shape.type)}`;
+  }
+}
+
+function readShape(value: unknown, shape: Shape, place: Place, reading: Reading): unknown {
+  switch (shape.is) {
+    case 'scalar':
+      return readScalar(value, shape.scalar, place);
+    case 'struct':
+      if (!isObject(value)) throw cannot(value, place, goShape(shape, ''));
+      return readStruct(value, shape.type, place, reading);
+    case 'list':
+      if (!Array.isArray(value)) throw cannot(value, place, goShape(shape, ''));
+      return value.map((item: unknown, i) =>
+        item === null
+          ? zeroOf(shape.of)
+          : readShape(item, shape.of, { ...place, path: `${place.path}[${i}]` }, reading),
+      );
+    case 'map': {
+      if (!isObject(value)) throw cannot(value, place, goShape(shape, place.goPath.split('.').at(-1) ?? ''));
+      const out: Draft = {};
+      for (const key of Object.keys(value).sort()) {
+        const item = value[key];
+        out[key] =
+          item === null
+            ? zeroOf(shape.of)
+            : readShape(item, shape.of, { ...place, path: `${place.path}.${key}` }, reading);
+      }
+      return out;
+    }
+  }
+}
+
+function zeroOf(shape: Shape): unknown {
+  switch (shape.is) {
+    case 'struct':
+      return emptyStruct(shape.type);
+    case 'list':
+    case 'map':
+      return null;
+    case 'scalar':
+      return scalarZero(shape.scalar);
+  }
+}
+
+function scalarZero(scalar: Scalar): unknown {
+  if (scalar === 'boolean') return false;
+  if (scalar === 'int32' || scalar === 'int64' || scalar === 'double' || scalar === 'intstr') return 0;
+  if (scalar === 'quantity') return '0';
+  if (scalar === 'time' || scalar === 'microtime' || scalar === 'any' || scalar === 'bytes') return null;
+  return '';
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  value === 0 ||
+  value === false ||
+  (Array.isArray(value) && value.length === 0);
+
+/** Whether a field that was read is left out again when it is written. */
+function leftOut(field: FieldType, value: unknown): boolean {
+  if (field.always || field.required) return false;
+  if (value === undefined || value === null) return true;
+  if (field.pointer) return false;
+  if (field.shape.is === 'struct') return false;
+  if (field.shape.is === 'map') return Object.keys(value).length === 0;
+  if (field.shape.is === 'scalar' && (field.shape.scalar === 'any' || field.shape.scalar === 'intstr')) return false;
+  return isEmpty(value);
+}
+
+/** What Go writes for a field that was not set; `undefined`: nothing. */
+function absent(field: FieldType): unknown {
+  if (!field.always && !field.required) return undefined;
+  if (field.shape.is === 'struct') return field.always ? emptyStruct(field.shape.type) : undefined;
+  if (field.shape.is === 'scalar') return scalarZero(field.shape.scalar);
+  return field.always || field.required ? null : undefined;
+}
+
+/** An object of the type as Go's zero value is written. */
+export function emptyStruct(type: string): JsonObject {
+  const out: Draft = {};
+  for (const field of fieldsOf(type).values()) {
+    const value = absent(field);
+    if (value !== undefined) out[field.name] = value;
+  }
+  return out;
+}
+
+/** Fields whose value is taken as it is: the server reads them elsewhere. */
+const opaque = new Set(['fieldsV1']);
+
+function readStruct(value: JsonObject, type: string, place: Place, reading: Reading): JsonObject {
+  const fields = fieldsOf(type);
+  if (fields.size === 0) return value;
+  const out: Draft = {};
+  for (const [name, inner] of Object.entries(value)) {
+    const path = place.path ? `${place.path}.${name}` : name;
+    const field = fields.get(name);
+    if (!field) {
+      reading.strict.push(`unknown field "${path}"`);
+      continue;
+    }
+    if (inner === null || inner === undefined) continue;
+    const goPath = place.goPath ? `${place.goPath}.${name}` : name;
+    const read = opaque.has(name)
+      ? inner
+      : readShape(inner, field.shape, { path, goPath, struct: goName(type) }, reading);
+    if (!leftOut(field, read)) out[name] = read;
+  }
+  for (const field of fields.values()) {
+    if (field.name in out) continue;
+    const zero = absent(field);
+    if (zero !== undefined) out[field.name] = zero;
+  }
+  return out;
+}
+
+/**
+ * Reads an object of a known type as Go's decoder would: types checked, unknown fields dropped and told, nulls and empty
+ * optional fields left out, quantities and times in their canonical writing.
+ *
+ * @throws {DecodeError} with Go's words
+ */
+export function decodeType(value: JsonObject, type: string): Decoded {
+  const reading: Reading = { strict: [] };
+  const object = readStruct(value, type, { path: '', goPath: '', struct: goName(type) }, reading);
+  return { object, strict: reading.strict };
+}

@@ -1,0 +1,231 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { type Authority, hour } from './certificates.ts';
+import { requestOf } from './csr.ts';
+import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { builtIn, type Kind, kinds } from './kinds.ts';
+import type { ResourceApi } from './resource-api.ts';
+import { keyOf, type Store } from './store.ts';
+import type { World, WriteContext } from './strategy.ts';
+import type { User } from './users.ts';
+
+export interface ControllerDeps {
+  readonly world: World;
+  readonly resources: ResourceApi;
+  readonly authority: Authority;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const system: User = { name: 'system:apiserver', groups: ['system:masters'] };
+
+export const systemContext = (world: World): WriteContext => ({
+  world,
+  user: system,
+  now: world.clock.now(),
+  dryRun: false,
+  warnings: [],
+});
+
+const nameOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
+
+/** Runs `work` for each object of a storage, now and after each of its changes. */
+export function follow(store: Store, storage: string, work: (object: JsonObject) => void): () => void {
+  for (const { object } of [...store.list(storage)]) work(object);
+  return store.onChange((changed, changes) => {
+    if (changed !== storage) return;
+    for (const change of changes) if (change.type !== 'DELETED') work(change.entry.object);
+  });
+}
+
+/** Gives every namespace its `default` service account and the cluster's root certificate. */
+export function furnishNamespaces(deps: ControllerDeps): () => void {
+  const writer = { manager: 'podtender', operation: 'Update', apiVersion: 'v1' } as const;
+  const create = (kind: Kind, namespace: string, object: JsonObject): void => {
+    const name = nameOf(object);
+    if (deps.world.store.get(kind.storage, keyOf(namespace, name))) return;
+    deps.resources.registry(kind).create(namespace, object, writer, systemContext(deps.world));
+  };
+  return follow(deps.world.store, 'namespaces', (namespace) => {
+    if (valueAt(namespace, 'metadata', 'deletionTimestamp') !== undefined) return;
+    create(builtIn('serviceaccounts'), nameOf(namespace), { metadata: { name: 'default' } });
+    create(builtIn('configmaps'), nameOf(namespace), {
+      metadata: { name: 'kube-root-ca.crt' },
+      data: { 'ca.crt': deps.authority.cert },
+    });
+  });
+}
+
+/** Empties a namespace that was deleted, and removes it when nothing is left. */
+export function emptyNamespaces(deps: ControllerDeps): () => void {
+  const { store } = deps.world;
+  const namespaced = kinds.filter((kind) => kind.namespaced && kind.storageHash !== undefined && kind.group !== 'events.k8s.io');
+  const sweep = (name: string): void => {
+    const entry = store.get('namespaces', name);
+    if (!entry || valueAt(entry.object, 'metadata', 'deletionTimestamp') === undefined) return;
+    let left = 0;
+    for (const kind of namespaced) {
+      const registry = deps.resources.registry(kind);
+      for (const one of [...store.list(kind.storage, `${name}/`)]) {
+        const { deleted } = registry.delete(name, nameOf(one.object), {}, systemContext(deps.world));
+        if (!deleted) left++;
+      }
+    }
+    if (left > 0) return;
+    const finalizers = listAt(objectAt(entry.object, 'spec'), 'finalizers').filter((one) => one !== 'kubernetes');
+    const more = listAt(objectAt(entry.object, 'metadata'), 'finalizers');
+    if (finalizers.length > 0 || more.length > 0) {
+      store.put('namespaces', { ...entry.object, spec: { finalizers } });
+      return;
+    }
+    store.delete('namespaces', name);
+  };
+  const stopOwn = follow(store, 'namespaces', (namespace) => {
+    if (listAt(objectAt(namespace, 'spec'), 'finalizers').includes('kubernetes')) sweep(nameOf(namespace));
+  });
+  const stopRest = store.onChange((storage, changes) => {
+    if (storage === 'namespaces') return;
+    const touched = new Set(changes.filter((c) => c.type === 'DELETED' && c.entry.key.includes('/')).map((c) => c.entry.key.split('/')[0] ?? ''));
+    for (const name of touched) sweep(name);
+  });
+  return () => {
+    stopOwn();
+    stopRest();
+  };
+}
+
+const isReady = (node: JsonObject): boolean =>
+  objectsAt(objectAt(node, 'status'), 'conditions').some((c) => c['type'] === 'Ready' && c['status'] === 'True') &&
+  valueAt(node, 'spec', 'unschedulable') !== true;
+
+const isWaiting = (pod: JsonObject): boolean =>
+  stringAt(objectAt(pod, 'spec'), 'nodeName') === '' &&
+  objectsAt(objectAt(pod, 'spec'), 'schedulingGates').length === 0 &&
+  valueAt(pod, 'spec', 'schedulerName') === 'default-scheduler' &&
+  valueAt(pod, 'metadata', 'deletionTimestamp') === undefined &&
+  valueAt(pod, 'status', 'phase') === 'Pending';
+
+/**
+ * Binds pods that no node has to the ready node with the fewest pods; a full scheduler it is not: it looks at readiness and the node selector,
+ * and leaves the rest to the node's own admission. The not-ready taint of a new node is lifted once it is ready.
+ */
+export function minimalScheduler(deps: ControllerDeps, bind: (namespace: string, name: string, node: string) => void): () => void {
+  const { store } = deps.world;
+  const waiting = new Set<string>();
+  const counts = new Map<string, number>();
+  const fits = (pod: JsonObject, node: JsonObject): boolean =>
+    Object.entries(objectAt(objectAt(pod, 'spec'), 'nodeSelector')).every(
+      ([key, value]) => valueAt(node, 'metadata', 'labels', key) === value,
+    );
+  const place = (pod: JsonObject): void => {
+    const key = keyOf(stringAt(objectAt(pod, 'metadata'), 'namespace'), nameOf(pod));
+    const nodes = [...store.list('nodes')].map((entry) => entry.object).filter((node) => isReady(node) && fits(pod, node));
+    const [best] = nodes.sort((a, b) => (counts.get(nameOf(a)) ?? 0) - (counts.get(nameOf(b)) ?? 0));
+    if (!best) {
+      waiting.add(key);
+      return;
+    }
+    waiting.delete(key);
+    counts.set(nameOf(best), (counts.get(nameOf(best)) ?? 0) + 1);
+    bind(stringAt(objectAt(pod, 'metadata'), 'namespace'), nameOf(pod), nameOf(best));
+  };
+  const retry = (): void => {
+    for (const key of [...waiting]) {
+      const entry = store.get('pods', key);
+      if (entry && isWaiting(entry.object)) place(entry.object);
+      else waiting.delete(key);
+    }
+  };
+  const stopPods = follow(store, 'pods', (pod) => {
+    const current = store.get('pods', keyOf(stringAt(objectAt(pod, 'metadata'), 'namespace'), nameOf(pod)));
+    if (current && isWaiting(current.object)) place(current.object);
+  });
+  const stopNodes = follow(store, 'nodes', (node) => {
+    untaint(store, node);
+    if (waiting.size > 0 && isReady(node)) retry();
+  });
+  return () => {
+    stopPods();
+    stopNodes();
+  };
+}
+
+function untaint(store: Store, node: JsonObject): void {
+  const entry = store.get('nodes', nameOf(node));
+  if (!entry || !isReady(entry.object)) return;
+  const spec = objectAt(entry.object, 'spec');
+  const taints = objectsAt(spec, 'taints');
+  const rest = taints.filter((taint) => taint['key'] !== 'node.kubernetes.io/not-ready');
+  if (rest.length === taints.length) return;
+  const { taints: _t, ...bare } = spec;
+  store.put('nodes', { ...entry.object, spec: rest.length > 0 ? { ...bare, taints: rest } : bare });
+}
+
+const signers: Readonly<Record<string, readonly ('client auth' | 'server auth')[]>> = {
+  'kubernetes.io/kube-apiserver-client': ['client auth'],
+  'kubernetes.io/kube-apiserver-client-kubelet': ['client auth'],
+  'kubernetes.io/kubelet-serving': ['server auth'],
+};
+const kubeletSigners = new Set(['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving']);
+
+/** Approves what nodes ask for themselves, and issues certificates for requests that were approved. */
+export function signRequests(deps: ControllerDeps): () => void {
+  const { store } = deps.world;
+  return follow(store, 'certificates.k8s.io/certificatesigningrequests', (csr) => {
+    const entry = store.get('certificates.k8s.io/certificatesigningrequests', nameOf(csr));
+    if (!entry) return;
+    const status = objectAt(entry.object, 'status');
+    const spec = objectAt(entry.object, 'spec');
+    const usages = signers[stringAt(spec, 'signerName')];
+    if (!usages || status['certificate'] !== undefined) return;
+    const types = objectsAt(status, 'conditions').map((condition) => condition['type']);
+    if (types.includes('Denied') || types.includes('Failed')) return;
+    if (!types.includes('Approved')) {
+      if (!mayApprove(spec)) return;
+      store.put('certificates.k8s.io/certificatesigningrequests', approve(entry.object, deps.clock.now()));
+      return;
+    }
+    store.put('certificates.k8s.io/certificatesigningrequests', issue(entry.object, usages, deps));
+  });
+}
+
+/** A node asks for its own client certificate, or for a serving certificate in its own name. */
+function mayApprove(spec: JsonObject): boolean {
+  if (!kubeletSigners.has(stringAt(spec, 'signerName'))) return false;
+  const request = requestOf({ spec });
+  const name = request?.subject.commonName ?? '';
+  const own = stringAt(spec, 'username') === name;
+  const bootstrapping = (listAt(spec, 'groups') as readonly string[]).some((group) => group === 'system:bootstrappers' || group === 'system:masters');
+  return name.startsWith('system:node:') && (request?.subject.organizations ?? []).includes('system:nodes') && (own || bootstrapping);
+}
+
+function approve(csr: JsonObject, now: number): JsonObject {
+  const at = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+  const condition = {
+    type: 'Approved',
+    status: 'True',
+    reason: 'AutoApproved',
+    message: 'The node asked for its own certificate.',
+    lastUpdateTime: at,
+    lastTransitionTime: at,
+  };
+  const status = objectAt(csr, 'status');
+  return { ...csr, status: { ...status, conditions: [...objectsAt(status, 'conditions'), condition] } };
+}
+
+function issue(csr: JsonObject, usages: readonly ('client auth' | 'server auth')[], deps: ControllerDeps): JsonObject {
+  const request = requestOf(csr);
+  if (!request) return csr;
+  const now = deps.clock.now();
+  const lifetime = Number(valueAt(csr, 'spec', 'expirationSeconds') ?? 365 * 24 * 3600) * 1000;
+  const certificate = deps.authority.sign({
+    subject: request.subject,
+    publicKey: request.publicKey,
+    notBefore: now - hour / 12,
+    notAfter: now + Math.min(lifetime, 365 * 24 * hour),
+    usages,
+    hosts: [...request.dnsNames, ...request.ips],
+  });
+  return { ...csr, status: { ...objectAt(csr, 'status'), certificate: Buffer.from(certificate).toString('base64') } };
+}
+

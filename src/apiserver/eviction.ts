@@ -1,0 +1,96 @@
+import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import type { DeleteOptions, Registry } from './registry.ts';
+import { selectorMatches } from './selectors.ts';
+import { conflict, StatusError } from './status-error.ts';
+import type { Store } from './store.ts';
+import type { WriteContext } from './strategy.ts';
+
+const budgets = 'policy/poddisruptionbudgets';
+
+const tooMany = (cause: string, retryAfterSeconds?: number): StatusError =>
+  new StatusError(429, 'TooManyRequests', "Cannot evict pod as it would violate the pod's disruption budget.", {
+    details: {
+      causes: [{ reason: 'DisruptionBudget', message: cause }],
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    },
+    ...(retryAfterSeconds !== undefined && { headers: { 'Retry-After': String(retryAfterSeconds) } }),
+  });
+
+const isReady = (pod: JsonObject): boolean =>
+  objectsAt(objectAt(pod, 'status'), 'conditions').some((c) => c['type'] === 'Ready' && c['status'] === 'True');
+
+/** A pod that no budget needs: not started, ended, or already on its way. */
+function ignoresBudgets(pod: JsonObject): boolean {
+  const phase = valueAt(pod, 'status', 'phase');
+  return (
+    phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending' || valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined
+  );
+}
+
+/** Whether an unready pod may go whatever the budget says. */
+function unreadyMayGo(pod: JsonObject, budget: JsonObject): boolean {
+  if (isReady(pod)) return false;
+  if (valueAt(budget, 'spec', 'unhealthyPodEvictionPolicy') === 'AlwaysAllow') return true;
+  const status = objectAt(budget, 'status');
+  return (
+    Number(status['currentHealthy'] ?? 0) >= Number(status['desiredHealthy'] ?? 0) && Number(status['desiredHealthy'] ?? 0) > 0
+  );
+}
+
+/** Takes one disruption out of a budget. @throws {StatusError} 429 when there is none */
+function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void {
+  const status = objectAt(budget, 'status');
+  const name = stringAt(objectAt(budget, 'metadata'), 'name');
+  const allowed = Number(status['disruptionsAllowed'] ?? 0);
+  if (Number(status['observedGeneration'] ?? 0) < Number(valueAt(budget, 'metadata', 'generation') ?? 0))
+    throw tooMany(`The disruption budget ${name} is still being processed by the server.`, 10);
+  if (allowed < 0)
+    throw new StatusError(403, 'Forbidden', `poddisruptionbudgets.policy "${name}" is forbidden: pdb disruptions allowed is negative`, {
+      details: { name, group: 'policy', kind: 'poddisruptionbudgets' },
+    });
+  if (allowed === 0)
+    throw tooMany(
+      `The disruption budget ${name} needs ${Number(status['desiredHealthy'] ?? 0)} healthy pods and has ${Number(status['currentHealthy'] ?? 0)} currently`,
+    );
+  if (context.dryRun) return;
+  const podName = stringAt(objectAt(pod, 'metadata'), 'name');
+  context.world.store.put(budgets, {
+    ...budget,
+    status: {
+      ...status,
+      disruptionsAllowed: allowed - 1,
+      disruptedPods: { ...objectAt(status, 'disruptedPods'), [podName]: new Date(context.now).toISOString().replace(/\.\d+Z$/, 'Z') },
+    },
+  });
+}
+
+function budgetsOf(store: Store, pod: JsonObject): JsonObject[] {
+  const metadata = objectAt(pod, 'metadata');
+  return [...store.list(budgets, `${stringAt(metadata, 'namespace')}/`)]
+    .map((entry) => entry.object)
+    .filter((budget) => selectorMatches(objectAt(budget, 'spec')['selector'], objectAt(metadata, 'labels')));
+}
+
+/** Evicts a pod within the disruption budgets (A12). @throws {StatusError} 429, 500 */
+export function evict(
+  at: { readonly namespace: string; readonly name: string; readonly options: DeleteOptions },
+  pods: Registry,
+  context: WriteContext,
+): void {
+  const { object: pod } = pods.entry(at.namespace, at.name);
+  const remove = (): void => {
+    pods.delete(at.namespace, at.name, at.options, context);
+  };
+  if (at.options.resourceVersion !== undefined && at.options.resourceVersion !== valueAt(pod, 'metadata', 'resourceVersion'))
+    throw conflict({ kind: 'pods', name: at.name }, `the ResourceVersion in the precondition (${at.options.resourceVersion}) does not match the ResourceVersion in record (${String(valueAt(pod, 'metadata', 'resourceVersion') as string)}). The object might have been modified`);
+  if (ignoresBudgets(pod)) {
+    remove();
+    return;
+  }
+  const found = budgetsOf(context.world.store, pod);
+  if (found.length > 1)
+    throw new StatusError(500, '', 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.');
+  const [budget] = found;
+  if (budget && !unreadyMayGo(pod, budget)) spend(budget, pod, context);
+  remove();
+}

@@ -1,0 +1,246 @@
+import { fieldsOf, type FieldType, type Shape } from './api-types.ts';
+import { canonicalJson, type Draft, isObject, type JsonObject, sameJson } from './json.ts';
+
+/** A set of field paths: a tree whose nodes may be members. Keys are written as in `fieldsV1`: `f:name`, `k:{…}`, `v:…`. */
+export interface FieldSet {
+  member: boolean;
+  readonly children: Map<string, FieldSet>;
+}
+
+export const emptySet = (): FieldSet => ({ member: false, children: new Map() });
+
+export const isEmptySet = (set: FieldSet): boolean =>
+  !set.member && [...set.children.values()].every(isEmptySet);
+
+/** The node at `key`, made when it is missing. */
+function childOf(set: FieldSet, key: string): FieldSet {
+  let child = set.children.get(key);
+  if (!child) {
+    child = emptySet();
+    set.children.set(key, child);
+  }
+  return child;
+}
+
+export function parseSet(fields: unknown): FieldSet {
+  const set = emptySet();
+  if (!isObject(fields)) return set;
+  for (const [key, inner] of Object.entries(fields)) {
+    if (key === '.') set.member = true;
+    else {
+      const child = parseSet(inner);
+      if (isEmptySet(child)) child.member = true;
+      set.children.set(key.startsWith('k:') ? `k:${canonicalJson(JSON.parse(key.slice(2)))}` : key, child);
+    }
+  }
+  return set;
+}
+
+/** The set as `fieldsV1`; members in order. */
+export function writeSet(set: FieldSet): JsonObject {
+  const out: Draft = {};
+  const inner = [...set.children].filter(([, child]) => !isEmptySet(child));
+  if (set.member && inner.length > 0) out['.'] = {};
+  for (const [key, child] of inner.sort(([a], [b]) => (a < b ? -1 : 1))) out[key] = writeSet(child);
+  return out;
+}
+
+function combine(a: FieldSet, b: FieldSet, member: (x: boolean, y: boolean) => boolean): FieldSet {
+  const out: FieldSet = { member: member(a.member, b.member), children: new Map() };
+  for (const key of new Set([...a.children.keys(), ...b.children.keys()])) {
+    const child = combine(a.children.get(key) ?? emptySet(), b.children.get(key) ?? emptySet(), member);
+    if (!isEmptySet(child)) out.children.set(key, child);
+  }
+  return out;
+}
+
+export const union = (a: FieldSet, b: FieldSet): FieldSet => combine(a, b, (x, y) => x || y);
+export const difference = (a: FieldSet, b: FieldSet): FieldSet => combine(a, b, (x, y) => x && !y);
+export const intersection = (a: FieldSet, b: FieldSet): FieldSet => combine(a, b, (x, y) => x && y);
+
+/** The set without whole branches, each a path of keys. */
+export function strip(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
+  const out: FieldSet = { member: set.member, children: new Map() };
+  for (const [key, child] of set.children) {
+    const below = paths.filter((path) => path[0] === key).map((path) => path.slice(1));
+    if (below.some((path) => path.length === 0)) continue;
+    const kept = below.length > 0 ? strip(child, below) : child;
+    if (!isEmptySet(kept)) out.children.set(key, kept);
+  }
+  return out;
+}
+
+/** Every member's path. */
+export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
+  if (set.member) yield prefix;
+  for (const [key, child] of set.children) yield* paths(child, [...prefix, key]);
+}
+
+/** A path as conflicts name it: `.spec.containers[name="c"].image`. */
+export function pathText(path: readonly string[]): string {
+  return path
+    .map((key) => {
+      if (key.startsWith('f:')) return `.${key.slice(2)}`;
+      if (key.startsWith('v:')) return `[=${key.slice(2)}]`;
+      const keys = JSON.parse(key.slice(2)) as Record<string, unknown>;
+      return `[${Object.entries(keys)
+        .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+        .join(',')}]`;
+    })
+    .join('');
+}
+
+const defaultKeys: Readonly<Record<string, unknown>> = { protocol: 'TCP' };
+
+/** The key of a list item: `k:{"name":"c"}`, or `v:…` in a set of scalars. */
+export function itemKey(item: unknown, keys: readonly string[]): string {
+  if (!isObject(item)) return `v:${JSON.stringify(item)}`;
+  return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, item[key] ?? defaultKeys[key]])))}`;
+}
+
+/** How the walker sees one place: a value whole, or a thing with parts. */
+type Parts = ReadonlyMap<string, { readonly value: unknown; readonly shape: Shape | undefined; readonly declared: boolean }>;
+
+function partsOf(value: unknown, shape: Shape | undefined): Parts | undefined {
+  if (shape?.is === 'struct') {
+    if (shape.atomic || !isObject(value)) return undefined;
+    const fields = fieldsOf(shape.type);
+    if (fields.size === 0) return undefined;
+    return new Map(
+      Object.entries(value).map(([key, inner]) => [
+        `f:${key}`,
+        { value: inner, shape: fields.get(key)?.shape, declared: true },
+      ]),
+    );
+  }
+  if (shape?.is === 'map') {
+    if (shape.atomic || !isObject(value)) return undefined;
+    return new Map(
+      Object.entries(value).map(([key, inner]) => [`f:${key}`, { value: inner, shape: shape.of, declared: false }]),
+    );
+  }
+  if (shape?.is === 'list' && shape.merge.kind !== 'atomic' && Array.isArray(value)) {
+    const keys = shape.merge.keys;
+    return new Map(
+      value.map((item: unknown) => [itemKey(item, keys), { value: item, shape: shape.of, declared: false }]),
+    );
+  }
+  return undefined;
+}
+
+const isAtomic = (shape: Shape | undefined): boolean => {
+  if (!shape || shape.is === 'scalar') return true;
+  if (shape.is === 'list') return shape.merge.kind === 'atomic';
+  return shape.atomic || (shape.is === 'struct' && fieldsOf(shape.type).size === 0);
+};
+
+/** Every field that an object sets (structured-merge-diff `ToFieldSet`). */
+export function setOf(value: unknown, shape: Shape): FieldSet {
+  const set = emptySet();
+  fill(set, value, shape);
+  return set;
+}
+
+function fill(set: FieldSet, value: unknown, shape: Shape | undefined): void {
+  const parts = isAtomic(shape) ? undefined : partsOf(value, shape);
+  if (!parts) {
+    if (isAtomic(shape)) set.member = true;
+    return;
+  }
+  for (const [key, part] of parts) {
+    const child = childOf(set, key);
+    fill(child, part.value, part.shape);
+    const hollow = part.value === null || (isObject(part.value) && Object.keys(part.value).length === 0);
+    if (!part.declared || hollow) child.member = true;
+  }
+}
+
+/** What changed between two objects of one shape. */
+export interface Comparison {
+  readonly added: FieldSet;
+  readonly modified: FieldSet;
+  readonly removed: FieldSet;
+}
+
+/** Compares two objects (structured-merge-diff `Compare`); `undefined` is absent, `null` is there without parts. */
+export function compare(before: unknown, after: unknown, shape: Shape): Comparison {
+  const result = { added: emptySet(), modified: emptySet(), removed: emptySet() };
+  walk(before, after, shape, result);
+  return result;
+}
+
+function walk(before: unknown, after: unknown, shape: Shape | undefined, at: Comparison): void {
+  if (before === undefined && after === undefined) return;
+  if (before === after) return;
+  if (isAtomic(shape)) {
+    if (before === undefined) at.added.member = true;
+    else if (after === undefined) at.removed.member = true;
+    else if (!sameJson(before, after)) at.modified.member = true;
+    return;
+  }
+  const left: Parts = partsOf(before, shape) ?? new Map();
+  const right: Parts = partsOf(after, shape) ?? new Map();
+  for (const key of new Set([...left.keys(), ...right.keys()])) {
+    const part = right.get(key) ?? left.get(key);
+    walk(left.get(key)?.value, right.get(key)?.value, part?.shape, {
+      added: childOf(at.added, key),
+      modified: childOf(at.modified, key),
+      removed: childOf(at.removed, key),
+    });
+  }
+  if (before === undefined) at.added.member = true;
+  else if (after === undefined) at.removed.member = true;
+}
+
+/** Joins what is applied into what stands (structured-merge-diff `Merge`); neither is written to. */
+export function merge(live: unknown, applied: unknown, shape: Shape | undefined): unknown {
+  if (applied === undefined) return live;
+  if (live === undefined || isAtomic(shape)) return applied;
+  if (shape?.is === 'list') return mergeList(live, applied, shape);
+  if (!isObject(live) || !isObject(applied)) return applied ?? live;
+  const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
+  const out: Draft = { ...live };
+  for (const [key, inner] of Object.entries(applied))
+    out[key] = merge(live[key], inner, shapeIn(shape, fields, key));
+  return out;
+}
+
+const shapeIn = (
+  shape: Shape | undefined,
+  fields: ReadonlyMap<string, FieldType> | undefined,
+  key: string,
+): Shape | undefined => fields?.get(key)?.shape ?? (shape?.is === 'map' ? shape.of : undefined);
+
+function mergeList(live: unknown, applied: unknown, shape: Shape & { is: 'list' }): unknown {
+  if (!Array.isArray(live) || !Array.isArray(applied)) return applied ?? live;
+  const keys = shape.merge.keys;
+  const standing = new Map(live.map((item: unknown) => [itemKey(item, keys), item]));
+  const wanted = new Map(applied.map((item: unknown) => [itemKey(item, keys), item]));
+  const out = live.map((item: unknown) => {
+    const key = itemKey(item, keys);
+    return wanted.has(key) ? merge(item, wanted.get(key), shape.of) : item;
+  });
+  for (const [key, item] of wanted) if (!standing.has(key)) out.push(item);
+  return out;
+}
+
+/** The value without the members of a set; containers that were members go whole. */
+export function removeFields(value: unknown, set: FieldSet, shape: Shape | undefined): unknown {
+  if (isAtomic(shape)) return value;
+  if (Array.isArray(value) && shape?.is === 'list') {
+    return value.flatMap((item: unknown): unknown[] => {
+      const below = set.children.get(itemKey(item, shape.merge.keys));
+      if (!below) return [item];
+      return below.member ? [] : [removeFields(item, below, shape.of)];
+    });
+  }
+  if (!isObject(value)) return value;
+  const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
+  const out: Draft = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const below = set.children.get(`f:${key}`);
+    if (!below) out[key] = inner;
+    else if (!below.member) out[key] = removeFields(inner, below, shapeIn(shape, fields, key));
+  }
+  return out;
+}

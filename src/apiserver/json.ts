@@ -1,0 +1,79 @@
+/** A JSON object as it came off the wire; never written to once it is stored. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A JSON object that is being built; nobody else holds it yet. */
+export type Draft = Record<string, unknown>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The object under `key`, or an empty one. */
+export const objectAt = (value: JsonObject | undefined, key: string): JsonObject => {
+  const inner = value?.[key];
+  return isObject(inner) ? inner : {};
+};
+
+/** The list under `key`, or an empty one. */
+export const listAt = (value: JsonObject | undefined, key: string): readonly unknown[] => {
+  const inner = value?.[key];
+  return Array.isArray(inner) ? inner : [];
+};
+
+/** The objects of the list under `key`. */
+export const objectsAt = (value: JsonObject | undefined, key: string): readonly JsonObject[] =>
+  listAt(value, key).filter(isObject);
+
+/** The text under `key`, or `''`. */
+export const stringAt = (value: JsonObject | undefined, key: string): string => {
+  const inner = value?.[key];
+  return typeof inner === 'string' ? inner : '';
+};
+
+/** What stands under a path of member names; `undefined` where the path ends early. */
+export function valueAt(value: unknown, ...path: readonly string[]): unknown {
+  let at = value;
+  for (const key of path) {
+    if (!isObject(at)) return undefined;
+    at = at[key];
+  }
+  return at;
+}
+
+/** Deep equality of JSON values; a member that is `undefined` counts as absent. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a).filter((key) => a[key] !== undefined);
+  const others = Object.keys(b).filter((key) => b[key] !== undefined);
+  return keys.length === others.length && keys.every((key) => sameJson(a[key], b[key]));
+}
+
+/** JSON with the members of every object in order: equal values give equal text. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = Object.keys(value)
+    .filter((key) => value[key] !== undefined)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`);
+  return `{${members.join(',')}}`;
+}
+
+/** The value without one member. */
+export function without(value: JsonObject, ...keys: readonly string[]): Draft {
+  const copy: Draft = { ...value };
+  for (const key of keys) delete copy[key];
+  return copy;
+}
+
+/** The object with new metadata members; `undefined` removes one. */
+export function withMetadata(object: JsonObject, members: JsonObject): JsonObject {
+  const metadata: Draft = { ...objectAt(object, 'metadata') };
+  for (const [key, value] of Object.entries(members)) {
+    if (value === undefined) delete metadata[key];
+    else metadata[key] = value;
+  }
+  return { ...object, metadata };
+}

@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto';
+
+/** One subresource that a kind serves. */
+export interface Subresource {
+  readonly name: string;
+  readonly kind: string;
+  readonly group?: string;
+  readonly version?: string;
+  readonly verbs: readonly string[];
+}
+
+/** One kind that the server serves under one version. */
+export interface Kind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** Plural, as in the path. */
+  readonly resource: string;
+  readonly singular: string;
+  readonly namespaced: boolean;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly verbs: readonly string[];
+  readonly subresources: readonly Subresource[];
+  /** Name of the type in `api-types.json`. */
+  readonly type: string;
+  /** Where its objects are kept: two versions or groups may share one store. */
+  readonly storage: string;
+  /** What discovery hashes to tell storage versions apart; absent for kinds that are not stored. */
+  readonly storageHash?: string;
+}
+
+const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const statusVerbs = ['get', 'patch', 'update'];
+const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update'];
+const streamVerbs = ['create', 'get'];
+
+/** `/apis/group/version` or `/api/v1` of a kind. */
+export const groupVersionOf = (kind: { readonly group: string; readonly version: string }): string =>
+  kind.group ? `${kind.group}/${kind.version}` : kind.version;
+
+/** `C` is cluster-scoped; then resource, kind, short names, categories, `+sub` for a usual subresource. */
+const rows: readonly (readonly [group: string, version: string, lines: string])[] = [
+  [
+    '',
+    'v1',
+    `bindings Binding
+componentstatuses ComponentStatus C cs
+configmaps ConfigMap - cm
+endpoints Endpoints - ep
+events Event - ev
+limitranges LimitRange - limits
+namespaces Namespace C ns
+nodes Node C no
+persistentvolumeclaims PersistentVolumeClaim - pvc +status
+persistentvolumes PersistentVolume C pv +status
+pods Pod - po all
+podtemplates PodTemplate
+replicationcontrollers ReplicationController - rc all +scale +status
+resourcequotas ResourceQuota - quota +status
+secrets Secret
+serviceaccounts ServiceAccount - sa
+services Service - svc all`,
+  ],
+  ['apiregistration.k8s.io', 'v1', 'apiservices APIService C - api-extensions +status'],
+  [
+    'apps',
+    'v1',
+    `controllerrevisions ControllerRevision
+daemonsets DaemonSet - ds all +status
+deployments Deployment - deploy all +scale +status
+replicasets ReplicaSet - rs all +scale +status
+statefulsets StatefulSet - sts all +scale +status`,
+  ],
+  ['events.k8s.io', 'v1', 'events Event - ev'],
+  ['authentication.k8s.io', 'v1', 'selfsubjectreviews SelfSubjectReview C\ntokenreviews TokenReview C'],
+  [
+    'authorization.k8s.io',
+    'v1',
+    `localsubjectaccessreviews LocalSubjectAccessReview
+selfsubjectaccessreviews SelfSubjectAccessReview C
+selfsubjectrulesreviews SelfSubjectRulesReview C
+subjectaccessreviews SubjectAccessReview C`,
+  ],
+  ['autoscaling', 'v2', 'horizontalpodautoscalers HorizontalPodAutoscaler - hpa all +status'],
+  ['autoscaling', 'v1', 'horizontalpodautoscalers HorizontalPodAutoscaler - hpa all +status'],
+  ['batch', 'v1', 'cronjobs CronJob - cj all +status\njobs Job - - all +status'],
+  ['certificates.k8s.io', 'v1', 'certificatesigningrequests CertificateSigningRequest C csr - +approval +status'],
+  [
+    'networking.k8s.io',
+    'v1',
+    `ingressclasses IngressClass C
+ingresses Ingress - ing - +status
+ipaddresses IPAddress C ip
+networkpolicies NetworkPolicy - netpol
+servicecidrs ServiceCIDR C - - +status`,
+  ],
+  ['policy', 'v1', 'poddisruptionbudgets PodDisruptionBudget - pdb - +status'],
+  [
+    'rbac.authorization.k8s.io',
+    'v1',
+    `clusterrolebindings ClusterRoleBinding C
+clusterroles ClusterRole C
+rolebindings RoleBinding
+roles Role`,
+  ],
+  [
+    'storage.k8s.io',
+    'v1',
+    `csidrivers CSIDriver C
+csinodes CSINode C
+csistoragecapacities CSIStorageCapacity
+storageclasses StorageClass C sc
+volumeattachments VolumeAttachment C - - +status
+volumeattributesclasses VolumeAttributesClass C vac`,
+  ],
+  [
+    'admissionregistration.k8s.io',
+    'v1',
+    `mutatingadmissionpolicies MutatingAdmissionPolicy C - api-extensions
+mutatingadmissionpolicybindings MutatingAdmissionPolicyBinding C - api-extensions
+mutatingwebhookconfigurations MutatingWebhookConfiguration C - api-extensions
+validatingadmissionpolicies ValidatingAdmissionPolicy C - api-extensions +status
+validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding C - api-extensions
+validatingwebhookconfigurations ValidatingWebhookConfiguration C - api-extensions`,
+  ],
+  [
+    'apiextensions.k8s.io',
+    'v1',
+    'customresourcedefinitions CustomResourceDefinition C crd,crds api-extensions +status',
+  ],
+  ['scheduling.k8s.io', 'v1', 'priorityclasses PriorityClass C pc'],
+  ['coordination.k8s.io', 'v1', 'leases Lease'],
+  ['node.k8s.io', 'v1', 'runtimeclasses RuntimeClass C'],
+  ['discovery.k8s.io', 'v1', 'endpointslices EndpointSlice'],
+  [
+    'resource.k8s.io',
+    'v1',
+    `deviceclasses DeviceClass C
+resourceclaims ResourceClaim - - - +status
+resourceclaimtemplates ResourceClaimTemplate
+resourceslices ResourceSlice C`,
+  ],
+  [
+    'flowcontrol.apiserver.k8s.io',
+    'v1',
+    'flowschemas FlowSchema C - - +status\nprioritylevelconfigurations PriorityLevelConfiguration C - - +status',
+  ],
+];
+
+const singulars: Readonly<Record<string, string>> = { endpoints: 'endpoints' };
+const createOnly = /^(Binding|TokenReview|.*SubjectAccessReview|SelfSubject.*)$/;
+const types: Readonly<Record<string, string>> = {
+  '/Event': 'CoreV1Event',
+  'events.k8s.io/Event': 'EventsV1Event',
+  'autoscaling/v2/HorizontalPodAutoscaler': 'V2HorizontalPodAutoscaler',
+};
+
+const sub = (name: string, kind: string, verbs: readonly string[], more: Partial<Subresource> = {}): Subresource => ({
+  name,
+  kind,
+  verbs,
+  ...more,
+});
+
+const special: Readonly<Record<string, readonly Subresource[]>> = {
+  Namespace: [sub('finalize', 'Namespace', ['update']), sub('status', 'Namespace', statusVerbs)],
+  Node: [sub('proxy', 'NodeProxyOptions', proxyVerbs), sub('status', 'Node', statusVerbs)],
+  Pod: [
+    sub('attach', 'PodAttachOptions', streamVerbs),
+    sub('binding', 'Binding', ['create']),
+    sub('ephemeralcontainers', 'Pod', statusVerbs),
+    sub('eviction', 'Eviction', ['create'], { group: 'policy', version: 'v1' }),
+    sub('exec', 'PodExecOptions', streamVerbs),
+    sub('log', 'Pod', ['get']),
+    sub('portforward', 'PodPortForwardOptions', streamVerbs),
+    sub('proxy', 'PodProxyOptions', proxyVerbs),
+    sub('resize', 'Pod', statusVerbs),
+    sub('status', 'Pod', statusVerbs),
+  ],
+  ServiceAccount: [
+    sub('token', 'TokenRequest', ['create'], { group: 'authentication.k8s.io', version: 'v1' }),
+  ],
+  Service: [sub('proxy', 'ServiceProxyOptions', proxyVerbs), sub('status', 'Service', statusVerbs)],
+};
+
+const usual = (name: string, kind: string): Subresource =>
+  name === 'scale'
+    ? sub('scale', 'Scale', statusVerbs, { group: 'autoscaling', version: 'v1' })
+    : sub(name, kind, statusVerbs);
+
+/** Whether objects of the kind are only answered, never kept. */
+const isTransient = (kind: string): boolean => createOnly.test(kind) || kind === 'ComponentStatus';
+
+function verbsOf(kind: string): readonly string[] {
+  if (createOnly.test(kind)) return ['create'];
+  if (kind === 'ComponentStatus') return ['get', 'list'];
+  return kind === 'Namespace' ? allVerbs.filter((verb) => verb !== 'deletecollection') : allVerbs;
+}
+
+const listOf = (text: string | undefined): string[] => (text && text !== '-' ? text.split(',') : []);
+
+function kindOf(group: string, version: string, line: string): Kind {
+  const all = line.split(' ');
+  const subs = all.filter((word) => word.startsWith('+')).map((word) => word.slice(1));
+  const [resource = '', kind = '', scope, shortNames, categories] = all.filter((word) => !word.startsWith('+'));
+  const storage = group === 'events.k8s.io' ? 'events' : group ? `${group}/${resource}` : resource;
+  return {
+    group,
+    version,
+    resource,
+    kind,
+    singular: singulars[resource] ?? kind.toLowerCase(),
+    namespaced: scope !== 'C',
+    shortNames: listOf(shortNames),
+    categories: listOf(categories),
+    verbs: verbsOf(kind),
+    subresources: special[kind] ?? subs.map((name) => usual(name, kind)),
+    type: types[`${group}/${version}/${kind}`] ?? types[`${group}/${kind}`] ?? kind,
+    storage,
+    ...(!isTransient(kind) && { storageHash: hashOf(group, version, kind) }),
+  };
+}
+
+/** Discovery's hash of the version that objects are stored in. */
+function hashOf(group: string, version: string, kind: string): string {
+  const [g, v] = group === 'events.k8s.io' ? ['', 'v1'] : [group, group === 'autoscaling' ? 'v2' : version];
+  return createHash('sha256').update(`${g}/${v}/${kind}`).digest().subarray(0, 8).toString('base64');
+}
+
+/** Every kind, in the order of discovery. */
+export const kinds: readonly Kind[] = rows.flatMap(([group, version, lines]) =>
+  lines.split('\n').map((line) => kindOf(group, version, line)),
+);
+
+const byPath = new Map(kinds.map((kind) => [`${kind.group}/${kind.version}/${kind.resource}`, kind]));
+const byKind = new Map(kinds.map((kind) => [`${groupVersionOf(kind)}/${kind.kind}`, kind]));
+
+export const findKind = (group: string, version: string, resource: string): Kind | undefined =>
+  byPath.get(`${group}/${version}/${resource}`);
+
+/** By `apiVersion` and `kind`. */
+export const findByKind = (apiVersion: string, kind: string): Kind | undefined =>
+  byKind.get(`${apiVersion}/${kind}`);
+
+/** One of the kinds that the server itself works with. */
+export function builtIn(resource: string, group = '', version = 'v1'): Kind {
+  const kind = findKind(group, version, resource);
+  if (!kind) throw new Error(`no built-in kind ${group}/${version}/${resource}`);
+  return kind;
+}
+
+/** `group/version` pairs in the order of discovery, grouped by group. */
+export function groups(): readonly (readonly [group: string, versions: readonly string[]])[] {
+  const found = new Map<string, string[]>();
+  for (const [group, version] of rows) found.set(group, [...(found.get(group) ?? []), version]);
+  return [...found];
+}

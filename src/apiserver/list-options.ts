@@ -1,0 +1,194 @@
+import { fault, type FieldFault, badRequest, expired, invalid, tooLargeVersion } from './status-error.ts';
+import { isTrue } from './request.ts';
+import type { Entry, Store } from './store.ts';
+import type { Matcher } from './selectors.ts';
+
+/** What a list or watch asks for. */
+export interface ListOptions {
+  readonly resourceVersion: string;
+  readonly match: string;
+  readonly limit: number;
+  readonly continue: string;
+  readonly sendInitialEvents: boolean | undefined;
+  readonly bookmarks: boolean;
+  readonly watch: boolean;
+  readonly timeoutSeconds: number | undefined;
+}
+
+const listInvalid = (faults: readonly FieldFault[]): Error => invalid('ListOptions', 'meta.k8s.io', '', faults);
+
+function integer(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  if (!/^[+-]?\d+$/.test(text))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return Number(text);
+}
+
+/** Reads and checks the options of a list or watch. @throws {StatusError} 400, 422 */
+export function readListOptions(query: URLSearchParams): ListOptions {
+  const sie = query.get('sendInitialEvents');
+  const options: ListOptions = {
+    resourceVersion: query.get('resourceVersion') ?? '',
+    match: query.get('resourceVersionMatch') ?? '',
+    limit: integer(query, 'limit') ?? 0,
+    continue: query.get('continue') ?? '',
+    sendInitialEvents: sie === null ? undefined : isTrue(sie),
+    bookmarks: query.has('allowWatchBookmarks') && isTrue(query.get('allowWatchBookmarks')),
+    watch: query.has('watch') && isTrue(query.get('watch')),
+    timeoutSeconds: integer(query, 'timeoutSeconds'),
+  };
+  check(options);
+  return options;
+}
+
+function check(options: ListOptions): void {
+  const faults: FieldFault[] = [];
+  const { match, resourceVersion, watch, sendInitialEvents } = options;
+  if (watch) {
+    if (sendInitialEvents !== undefined && match !== 'NotOlderThan')
+      faults.push(fault.forbidden('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+    if (sendInitialEvents === undefined && match !== '')
+      faults.push(fault.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+  } else {
+    if (sendInitialEvents !== undefined)
+      faults.push(fault.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+    faults.push(...matchFaults(match, resourceVersion, options.continue));
+  }
+  if (faults.length > 0) throw listInvalid(faults);
+}
+
+function matchFaults(match: string, version: string, token: string): FieldFault[] {
+  if (match === '') return [];
+  const field = 'resourceVersionMatch';
+  const faults: FieldFault[] = [];
+  if (token !== '') faults.push(fault.forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+  if (version === '') faults.push(fault.forbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+  if (match !== 'Exact' && match !== 'NotOlderThan')
+    faults.push(fault.unsupported(field, match, ['Exact', 'NotOlderThan', '']));
+  if (match === 'Exact' && version === '0')
+    faults.push(fault.forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  return faults;
+}
+
+interface Token {
+  readonly version: number;
+  readonly after: string;
+}
+
+const syntax = (text: string): Error => badRequest(`invalid continue token: ${text}`);
+
+function readToken(text: string): Token {
+  const bytes = Buffer.from(text, 'base64url');
+  let body: unknown;
+  try {
+    body = JSON.parse(bytes.toString());
+  } catch {
+    const first = bytes.toString()[0] ?? '';
+    throw syntax(
+      /^[A-Za-z0-9_-]*$/.test(text) && first
+        ? `continue key is not valid: invalid character '${first}' looking for beginning of value`
+        : `continue key is not valid: illegal base64 data at input byte ${Math.max(0, text.search(/[^A-Za-z0-9_-]/))}`,
+    );
+  }
+  const { v, rv, start } = body as { v?: string; rv?: number; start?: string };
+  if (v !== 'meta.k8s.io/v1' || typeof start !== 'string') throw syntax('continue key is not valid: incorrect encoded start resourceVersion');
+  return { version: rv ?? 0, after: start };
+}
+
+const writeToken = (version: number, after: string): string =>
+  Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: version, start: `${after}\u0000` })).toString('base64url');
+
+/** A page of a list and the metadata that goes with it. */
+export interface Page {
+  readonly entries: readonly Entry[];
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
+}
+
+/** A resource version as a number. @throws {StatusError} 400 */
+export function parseVersion(text: string): number {
+  if (text === '') return 0;
+  if (!/^\d+$/.test(text))
+    throw badRequest(
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
+  return Number(text);
+}
+
+/** What of the store a list shows. */
+export interface Selection {
+  readonly storage: string;
+  /** `namespace/`, or `''` for all */
+  readonly prefix: string;
+  readonly matches: Matcher;
+  /** Whether anything is selected on: then nothing is said of how many remain. */
+  readonly selective: boolean;
+}
+
+/** The page of a list that the options ask for (A8). @throws {StatusError} 400, 410, 504 */
+export function listPage(store: Store, selection: Selection, options: ListOptions): Page {
+  if (options.continue !== '') return continued(store, selection, options);
+  const wanted = parseVersion(options.resourceVersion);
+  if (wanted > store.version) throw tooLargeVersion(wanted, store.version);
+  const exact = options.match === 'Exact' || (options.match === '' && options.limit > 0 && wanted > 0);
+  const version = exact ? wanted : store.version;
+  return page(source(store, selection, version), selection, { version, after: '', limit: options.limit });
+}
+
+function continued(store: Store, selection: Selection, options: ListOptions): Page {
+  const token = readToken(options.continue);
+  if (options.resourceVersion !== '' && options.resourceVersion !== '0')
+    throw badRequest('specifying resource version is not allowed when using continue');
+  const after = token.after.slice(0, -1);
+  const version = token.version > 0 ? token.version : store.version;
+  try {
+    return page(source(store, selection, version), selection, { version, after, limit: options.limit });
+  } catch {
+    throw inconsistent(store, after);
+  }
+}
+
+/** The past of a continue token is gone: the answer offers one that goes on in the present. */
+function inconsistent(store: Store, after: string): Error {
+  void store;
+  const token = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start: `${after}\u0000` })).toString('base64url');
+  const error = expired(
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+  );
+  Object.assign(error.body, { metadata: { continue: token } });
+  return error;
+}
+
+function source(store: Store, selection: Selection, version: number): Iterable<Entry> {
+  return version === store.version
+    ? store.list(selection.storage, selection.prefix)
+    : store.listAt(selection.storage, version).filter((entry) => entry.key.startsWith(selection.prefix));
+}
+
+function page(
+  entries: Iterable<Entry>,
+  selection: Selection,
+  at: { readonly version: number; readonly after: string; readonly limit: number },
+): Page {
+  const found: Entry[] = [];
+  let remaining = 0;
+  for (const entry of entries) {
+    if (at.after !== '' && entry.key <= at.after) continue;
+    if (!selection.matches(entry.object)) continue;
+    if (at.limit > 0 && found.length >= at.limit) remaining++;
+    else found.push(entry);
+  }
+  const last = found.at(-1);
+  return {
+    entries: found,
+    metadata: {
+      resourceVersion: String(at.version),
+      ...(remaining > 0 && last && { continue: writeToken(at.version, last.key) }),
+      ...(remaining > 0 && !selection.selective && { remainingItemCount: remaining }),
+    },
+  };
+}

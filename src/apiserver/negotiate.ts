@@ -1,0 +1,85 @@
+import { notAcceptable } from './status-error.ts';
+
+/** How an answer is to be written. */
+export interface Representation {
+  readonly format: 'json' | 'yaml';
+  /** A view of the object in place of itself. */
+  readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
+  /** `v1` or `v1beta1` of the view. */
+  readonly version?: string;
+  readonly pretty: boolean;
+}
+
+export const mediaTypes: readonly string[] = [
+  'application/json',
+  'application/yaml',
+  'application/vnd.kubernetes.protobuf',
+];
+
+interface Clause {
+  readonly type: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly quality: number;
+}
+
+function clauses(accept: string): Clause[] {
+  return accept
+    .split(',')
+    .map((text) => {
+      const [type = '', ...rest] = text.split(';').map((part) => part.trim());
+      const parameters: Record<string, string> = {};
+      for (const part of rest) {
+        const [key = '', value = ''] = part.split('=');
+        parameters[key] = value;
+      }
+      const quality = Number(parameters['q'] ?? 1);
+      return { type, parameters, quality: Number.isNaN(quality) ? 1 : quality };
+    })
+    .filter((clause) => clause.quality > 0)
+    .sort((a, b) => b.quality - a.quality);
+}
+
+const formats: Readonly<Record<string, Representation['format']>> = {
+  'application/json': 'json',
+  'application/*': 'json',
+  '*/*': 'json',
+  'application/yaml': 'yaml',
+};
+
+/** Which views an endpoint can give. */
+export type Views = readonly NonNullable<Representation['as']>[];
+
+function viewOf({ parameters }: Clause, views: Views): Pick<Representation, 'as' | 'version'> | undefined {
+  const as = parameters['as'];
+  if (as === undefined) return {};
+  const view = views.find((one) => one === as);
+  if (!view) return undefined;
+  const group = view === 'APIGroupDiscoveryList' ? 'apidiscovery.k8s.io' : 'meta.k8s.io';
+  const versions = view === 'APIGroupDiscoveryList' ? ['v2'] : ['v1', 'v1beta1'];
+  if (parameters['g'] !== group || !versions.includes(parameters['v'] ?? '')) return undefined;
+  return { as: view, version: parameters['v'] ?? 'v1' };
+}
+
+/** Reads `Accept`: the first clause that can be met wins. @throws {StatusError} 406 */
+export function negotiate(
+  accept: string | undefined,
+  options: { readonly views?: Views; readonly pretty?: boolean } = {},
+): Representation {
+  const pretty = options.pretty ?? false;
+  if (accept === undefined || accept.trim() === '') return { format: 'json', pretty };
+  for (const clause of clauses(accept)) {
+    const format = formats[clause.type];
+    if (!format) continue;
+    const view = viewOf(clause, options.views ?? []);
+    if (!view) continue;
+    return { format, ...view, pretty: pretty || clause.parameters['pretty'] === '1' };
+  }
+  throw notAcceptable(mediaTypes);
+}
+
+/** A browser or curl gets indented JSON. */
+export const wantsPretty = (query: URLSearchParams, agent: string | undefined): boolean => {
+  const asked = query.get('pretty');
+  if (asked !== null) return asked !== 'false' && asked !== '0';
+  return /^(curl|Wget|Mozilla\/5\.0)/.test(agent ?? '');
+};

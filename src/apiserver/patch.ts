@@ -1,0 +1,269 @@
+import { type FieldType, fieldsOf, type ListMerge, type Shape } from './api-types.ts';
+import { type Draft, isObject, type JsonObject, sameJson } from './json.ts';
+import { badRequest, StatusError } from './status-error.ts';
+
+/** RFC 7386. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const out: Draft = isObject(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete out[key];
+    else out[key] = mergePatch(out[key], value);
+  }
+  return out;
+}
+
+const rejected = (): StatusError =>
+  new StatusError(422, 'Invalid', 'the server rejected our request due to an error in our request', {
+    details: {},
+  });
+
+const pointer = (path: string): string[] =>
+  path
+    .split('/')
+    .slice(1)
+    .map((part) => part.replace(/~1/g, '/').replace(/~0/g, '~'));
+
+function find(value: unknown, path: readonly string[]): unknown {
+  let at = value;
+  for (const key of path) {
+    if (Array.isArray(at)) at = (at as unknown[])[Number(key)];
+    else if (isObject(at)) at = at[key];
+    else return undefined;
+  }
+  return at;
+}
+
+/** Copies along the path and changes the last step. */
+function edit(value: unknown, path: readonly string[], change: (holder: unknown, key: string) => unknown): unknown {
+  const [key = '', ...rest] = path;
+  if (rest.length === 0) return change(value, key);
+  if (Array.isArray(value)) {
+    const at = Number(key);
+    if (!(at in value)) throw rejected();
+    return value.map((item: unknown, i) => (i === at ? edit(item, rest, change) : item));
+  }
+  if (!isObject(value) || !(key in value)) throw rejected();
+  return { ...value, [key]: edit(value[key], rest, change) };
+}
+
+const indexIn = (holder: readonly unknown[], key: string, most: number): number => {
+  const at = Number(key);
+  if (!/^-?\d+$/.test(key)) throw rejected();
+  const index = at < 0 ? at + holder.length : at;
+  if (index < 0 || index > most) throw rejected();
+  return index;
+};
+
+const added = (value: unknown) => (holder: unknown, key: string): unknown => {
+  if (Array.isArray(holder)) {
+    const at = key === '-' ? holder.length : indexIn(holder, key, holder.length);
+    return [...(holder.slice(0, at) as unknown[]), value, ...(holder.slice(at) as unknown[])];
+  }
+  if (!isObject(holder)) throw rejected();
+  return { ...holder, [key]: value };
+};
+
+const removed = (holder: unknown, key: string): unknown => {
+  if (Array.isArray(holder)) {
+    const at = indexIn(holder, key, holder.length - 1);
+    return holder.filter((_, i) => i !== at) as unknown[];
+  }
+  if (!isObject(holder) || !(key in holder)) throw rejected();
+  const { [key]: _gone, ...rest } = holder;
+  return rest;
+};
+
+const replaced = (value: unknown) => (holder: unknown, key: string): unknown => {
+  if (Array.isArray(holder)) {
+    const at = indexIn(holder, key, holder.length - 1);
+    return holder.map((item: unknown, i) => (i === at ? value : item));
+  }
+  if (!isObject(holder)) throw rejected();
+  return { ...holder, [key]: value };
+};
+
+function step(target: unknown, operation: JsonObject): unknown {
+  const path = typeof operation['path'] === 'string' ? operation['path'] : undefined;
+  if (path === undefined) throw rejected();
+  const to = pointer(path);
+  const value = operation['value'];
+  const from = typeof operation['from'] === 'string' ? pointer(operation['from']) : undefined;
+  switch (operation['op']) {
+    case 'add':
+      return path === '' ? value : edit(target, to, added(value ?? null));
+    case 'replace':
+      return path === '' ? value : edit(target, to, replaced(value ?? null));
+    case 'remove':
+      return edit(target, to, removed);
+    case 'test':
+      if (!sameJson(find(target, to) ?? null, value ?? null)) throw rejected();
+      return target;
+    case 'copy':
+    case 'move': {
+      const found = from && find(target, from);
+      if (!from || found === undefined) throw rejected();
+      const base = operation['op'] === 'move' ? edit(target, from, removed) : target;
+      return edit(base, to, added(found));
+    }
+    default:
+      throw rejected();
+  }
+}
+
+/** RFC 6902, all or nothing. @throws {StatusError} 422 for an operation that cannot be done, 413 for too many */
+export function jsonPatch(target: JsonObject, operations: readonly unknown[]): unknown {
+  if (operations.length > 10_000)
+    throw new StatusError(
+      413,
+      'RequestEntityTooLarge',
+      `The allowed maximum operations in a JSON patch is 10000, got ${operations.length}`,
+    );
+  let at: unknown = target;
+  for (const operation of operations) {
+    if (!isObject(operation)) throw rejected();
+    at = step(at, operation);
+  }
+  return at;
+}
+
+const directive = /^\$(patch|retainKeys|deleteFromPrimitiveList\/.*|setElementOrder\/.*)$/;
+
+/**
+ * Strategic merge patch: maps are joined, lists by their merge keys where their type has them (else replaced), with the `$patch`,
+ * `$retainKeys`, `$deleteFromPrimitiveList` and `$setElementOrder` directives.
+ *
+ * @throws {StatusError} 400 for a patch that cannot be read so
+ */
+export function strategicPatch(target: JsonObject, patch: JsonObject, type: string): JsonObject {
+  return mergeObject(target, patch, { is: 'struct', type, atomic: false });
+}
+
+function mergeObject(target: JsonObject, patch: JsonObject, shape: Shape | undefined): JsonObject {
+  const how = patch['$patch'];
+  if (how === 'replace') return dropDirectives(patch);
+  if (how === 'delete') return {};
+  if (how !== undefined && how !== 'merge') throw badRequest(`Unknown patch type found: ${String(how as string)}`);
+  const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
+  const out: Draft = { ...retained(target, patch) };
+  for (const [key, value] of Object.entries(patch)) {
+    if (directive.test(key)) continue;
+    if (value === null) {
+      delete out[key];
+      continue;
+    }
+    out[key] = mergeMember(out[key], value, memberShape(shape, fields, key), orderOf(patch, key));
+  }
+  for (const [key, gone] of Object.entries(patch)) {
+    if (!key.startsWith('$deleteFromPrimitiveList/') || !Array.isArray(gone)) continue;
+    const name = key.slice('$deleteFromPrimitiveList/'.length);
+    const list = out[name];
+    if (Array.isArray(list)) out[name] = list.filter((item) => !gone.includes(item)) as unknown[];
+  }
+  return out;
+}
+
+function retained(target: JsonObject, patch: JsonObject): JsonObject {
+  const keys = patch['$retainKeys'];
+  if (!Array.isArray(keys)) return target;
+  return Object.fromEntries(Object.entries(target).filter(([key]) => keys.includes(key)));
+}
+
+const memberShape = (
+  shape: Shape | undefined,
+  fields: ReadonlyMap<string, FieldType> | undefined,
+  key: string,
+): Shape | undefined => fields?.get(key)?.shape ?? (shape?.is === 'map' ? shape.of : undefined);
+
+const orderOf = (patch: JsonObject, key: string): readonly unknown[] | undefined => {
+  const order = patch[`$setElementOrder/${key}`];
+  return Array.isArray(order) ? order : undefined;
+};
+
+function dropDirectives(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([key, inner]) => !directive.test(key) && inner !== null));
+}
+
+function mergeMember(
+  target: unknown,
+  patch: unknown,
+  shape: Shape | undefined,
+  order: readonly unknown[] | undefined,
+): unknown {
+  if (Array.isArray(patch)) {
+    const merge = shape?.is === 'list' ? shape.merge : undefined;
+    const standing = Array.isArray(target) ? (target as unknown[]) : [];
+    if (merge?.patchKey === undefined) return plainList(patch);
+    if (merge.patchKey === '') return ordered(mergeSet(standing, patch), order, '');
+    return ordered(mergeKeyed(standing, patch, merge, shape?.is === 'list' ? shape.of : undefined), order, merge.patchKey);
+  }
+  if (!isObject(patch)) return patch;
+  return mergeObject(isObject(target) ? target : {}, patch, shape);
+}
+
+const plainList = (patch: readonly unknown[]): unknown[] =>
+  patch.filter((item) => !(isObject(item) && '$patch' in item && Object.keys(item).length === 1));
+
+const mergeSet = (standing: readonly unknown[], patch: readonly unknown[]): unknown[] => [
+  ...standing,
+  ...patch.filter((item) => !standing.includes(item)),
+];
+
+function mergeKeyed(
+  standing: readonly unknown[],
+  patch: readonly unknown[],
+  merge: ListMerge,
+  of: Shape | undefined,
+): unknown[] {
+  const key = merge.patchKey ?? '';
+  const items = patch.map((item) => {
+    if (!isObject(item)) throw badRequest(`expected an object with the merge key ${key}`);
+    return item;
+  });
+  if (items.some((item) => item['$patch'] === 'replace'))
+    return items.filter((item) => item['$patch'] === undefined).map(dropDirectives);
+  let out = [...standing];
+  for (const item of items) {
+    if (!(key in item)) {
+      if (item['$patch'] === 'delete' || item['$patch'] === 'merge') continue;
+      throw new StatusError(500, '', `map: ${goMap(item)} does not contain declared merge key: ${key}`);
+    }
+    const same = (other: unknown): boolean => isObject(other) && other[key] === item[key];
+    if (item['$patch'] === 'delete') out = out.filter((other) => !same(other));
+    else if (out.some(same)) {
+      let done = false;
+      out = out.flatMap((other) => {
+        if (!same(other) || !isObject(other)) return [other];
+        if (done) return [other];
+        done = true;
+        return [mergeObject(other, item, of)];
+      });
+    } else out.push(mergeObject({}, item, of));
+  }
+  return out;
+}
+
+/** How Go prints a map: `map[a:1 b:2]`. */
+const goMap = (item: JsonObject): string =>
+  `map[${Object.keys(item)
+    .sort()
+    .map((key) => `${key}:${isObject(item[key]) ? goMap(item[key]) : String(item[key] as string)}`)
+    .join(' ')}]`;
+
+/** Brings the items into the order that the patch asks for; those it does not name keep their place before what followed them. */
+function ordered(items: unknown[], order: readonly unknown[] | undefined, key: string): unknown[] {
+  if (!order) return items;
+  const id = (item: unknown): unknown => (key === '' ? item : isObject(item) ? item[key] : undefined);
+  const rank = new Map(order.map((item, i) => [id(item), i]));
+  const named = items.filter((item) => rank.has(id(item))).sort((a, b) => (rank.get(id(a)) ?? 0) - (rank.get(id(b)) ?? 0));
+  const others = items.filter((item) => !rank.has(id(item)));
+  const place = new Map(items.map((item, i) => [item, i]));
+  const out: unknown[] = [];
+  while (named.length > 0 || others.length > 0) {
+    const [next, other] = [named[0], others[0]];
+    const otherFirst =
+      other !== undefined && (next === undefined || (place.get(other) ?? 0) < (place.get(next) ?? 0));
+    out.push(otherFirst ? others.shift() : named.shift());
+  }
+  return out;
+}

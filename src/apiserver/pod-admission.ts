@@ -1,0 +1,141 @@
+import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { forbidden } from './status-error.ts';
+import { keyOf } from './store.ts';
+import type { WriteContext } from './strategy.ts';
+import { randomSuffix } from './suffix.ts';
+
+const tokenPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+const mirrorAnnotation = 'kubernetes.io/config.mirror';
+
+export const isMirror = (pod: JsonObject): boolean =>
+  valueAt(pod, 'metadata', 'annotations', mirrorAnnotation) !== undefined;
+
+const refuse = (pod: JsonObject, why: string): Error =>
+  forbidden({ kind: 'pods', name: stringAt(objectAt(pod, 'metadata'), 'name') }, why);
+
+const withSpec = (pod: JsonObject, members: JsonObject): JsonObject => ({
+  ...pod,
+  spec: { ...objectAt(pod, 'spec'), ...members },
+});
+
+/** Tokens for the pod's containers: a projected volume, mounted where none is yet (admission plugin ServiceAccount). */
+function mountToken(pod: JsonObject, context: WriteContext): JsonObject {
+  const spec = objectAt(pod, 'spec');
+  const name = `kube-api-access-${randomSuffix(context.world.random)}`;
+  let used = false;
+  const mounted = (container: JsonObject): JsonObject => {
+    const mounts = objectsAt(container, 'volumeMounts');
+    if (mounts.some((mount) => mount['mountPath'] === tokenPath)) return container;
+    used = true;
+    return { ...container, volumeMounts: [...mounts, { name, readOnly: true, mountPath: tokenPath }] };
+  };
+  const init = objectsAt(spec, 'initContainers').map(mounted);
+  const containers = objectsAt(spec, 'containers').map(mounted);
+  if (!used) return pod;
+  return withSpec(pod, {
+    ...(init.length > 0 && { initContainers: init }),
+    containers,
+    volumes: [...objectsAt(spec, 'volumes'), { name, projected: tokenSources }],
+  });
+}
+
+const tokenSources = {
+  sources: [
+    { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
+    { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+    {
+      downwardAPI: {
+        items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+      },
+    },
+  ],
+  defaultMode: 420,
+};
+
+/** The account of a pod, its token and its pull secrets. */
+function admitServiceAccount(pod: JsonObject, context: WriteContext): JsonObject {
+  const spec = objectAt(pod, 'spec');
+  if (isMirror(pod)) {
+    if (stringAt(spec, 'serviceAccountName')) throw refuse(pod, 'a mirror pod may not reference service accounts');
+    if (objectsAt(spec, 'volumes').some((volume) => objectsAt(objectAt(volume, 'projected'), 'sources').some((s) => 'serviceAccountToken' in s)))
+      throw refuse(pod, 'a mirror pod may not use ServiceAccountToken volume projections');
+    return pod;
+  }
+  const name = stringAt(spec, 'serviceAccountName') || 'default';
+  const namespace = stringAt(objectAt(pod, 'metadata'), 'namespace');
+  const account = context.world.store.get('serviceaccounts', keyOf(namespace, name))?.object;
+  if (!account)
+    throw refuse(pod, `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`);
+  let next = withSpec(pod, { serviceAccountName: name, serviceAccount: name });
+  const automount = spec['automountServiceAccountToken'] ?? account['automountServiceAccountToken'] ?? true;
+  if (automount === true) next = mountToken(next, context);
+  const secrets = objectsAt(account, 'imagePullSecrets');
+  if (objectsAt(spec, 'imagePullSecrets').length === 0 && secrets.length > 0)
+    next = withSpec(next, { imagePullSecrets: secrets });
+  return next;
+}
+
+const tolerated = (pod: JsonObject, key: string): boolean =>
+  objectsAt(objectAt(pod, 'spec'), 'tolerations').some(
+    (toleration) =>
+      (toleration['key'] === key || (!stringAt(toleration, 'key') && toleration['operator'] === 'Exists')) &&
+      (!stringAt(toleration, 'effect') || toleration['effect'] === 'NoExecute'),
+  );
+
+/** 300 seconds on a node that is not ready or not reached (admission plugin DefaultTolerationSeconds). */
+export function addTolerations(pod: JsonObject): JsonObject {
+  const missing = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].filter((key) => !tolerated(pod, key));
+  if (missing.length === 0) return pod;
+  const added = missing.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }));
+  return withSpec(pod, { tolerations: [...objectsAt(objectAt(pod, 'spec'), 'tolerations'), ...added] });
+}
+
+/** Priority by class, the global default or 0 (admission plugin Priority). */
+function admitPriority(pod: JsonObject, context: WriteContext): JsonObject {
+  const spec = objectAt(pod, 'spec');
+  const classes = [...context.world.store.list('scheduling.k8s.io/priorityclasses')].map((entry) => entry.object);
+  const given = stringAt(spec, 'priorityClassName');
+  const found = given
+    ? classes.find((one) => valueAt(one, 'metadata', 'name') === given)
+    : classes
+        .filter((one) => one['globalDefault'] === true)
+        .sort((a, b) => Number(a['value']) - Number(b['value']))[0];
+  if (given && !found) throw refuse(pod, `no PriorityClass with name ${given} was found`);
+  const priority = Number(found?.['value'] ?? 0);
+  const policy = stringAt(found, 'preemptionPolicy') || 'PreemptLowerPriority';
+  const named = found ? { priorityClassName: stringAt(objectAt(found, 'metadata'), 'name') } : {};
+  if (typeof spec['priority'] === 'number' && spec['priority'] !== priority)
+    throw refuse(pod, `the integer value of priority (${spec['priority']}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`);
+  if (typeof spec['preemptionPolicy'] === 'string' && spec['preemptionPolicy'] !== policy)
+    throw refuse(pod, `the string value of PreemptionPolicy (${spec['preemptionPolicy']}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`);
+  return withSpec(pod, { ...named, priority, preemptionPolicy: policy });
+}
+
+/** Overhead and scheduling by runtime class (admission plugin RuntimeClass). */
+function admitRuntimeClass(pod: JsonObject, context: WriteContext): JsonObject {
+  const spec = objectAt(pod, 'spec');
+  const name = stringAt(spec, 'runtimeClassName');
+  const found = name ? context.world.store.get('node.k8s.io/runtimeclasses', name)?.object : undefined;
+  if (name && !found) throw refuse(pod, `pod rejected: RuntimeClass "${name}" not found`);
+  const overhead = objectAt(objectAt(found, 'overhead'), 'podFixed');
+  if (Object.keys(objectAt(spec, 'overhead')).length > 0 && Object.keys(overhead).length === 0)
+    throw refuse(pod, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
+  const scheduling = objectAt(found, 'scheduling');
+  return withSpec(pod, {
+    ...(Object.keys(overhead).length > 0 && { overhead }),
+    ...(scheduling['nodeSelector'] !== undefined && {
+      nodeSelector: { ...objectAt(spec, 'nodeSelector'), ...objectAt(scheduling, 'nodeSelector') },
+    }),
+    ...(scheduling['tolerations'] !== undefined && {
+      tolerations: [...objectsAt(spec, 'tolerations'), ...objectsAt(scheduling, 'tolerations')],
+    }),
+  });
+}
+
+/** Everything that admission does to a new pod, in the API server's order. */
+export function admitPod(pod: JsonObject, context: WriteContext): JsonObject {
+  const account = admitServiceAccount(pod, context);
+  const tolerating = addTolerations(account);
+  return admitRuntimeClass(admitPriority(tolerating, context), context);
+}
+

@@ -1,0 +1,409 @@
+import { decodeType } from './codec.ts';
+import { type Draft, type JsonObject, listAt, objectAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
+import { groupVersionOf, type Kind } from './kinds.ts';
+import { keepManaged, manageApply, manageUpdate, type Writer } from './managed-fields.ts';
+import { validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  type FieldFault,
+
+  internal,
+  invalid,
+  modified,
+  notFound,
+  type Subject,
+} from './status-error.ts';
+import { type Entry, keyOf, type Store } from './store.ts';
+import type { Strategy, UpdateRules, WriteContext } from './strategy.ts';
+import { randomSuffix } from './suffix.ts';
+import { seconds } from './times.ts';
+
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly propagation?: 'Orphan' | 'Background' | 'Foreground';
+}
+
+const longestPrefix = 58;
+
+export const subjectOf = (kind: Kind, name: string): Subject => ({
+  kind: kind.resource,
+  name,
+  ...(kind.group && { group: kind.group }),
+});
+
+const nameOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
+const namespaceOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'namespace');
+
+/** What a write made. */
+export interface Written {
+  readonly object: JsonObject;
+  readonly created: boolean;
+}
+
+/**
+ * Writes objects of one kind by its rules: decode, defaults, owners, admission, validation, store. Every method either throws a StatusError
+ * or has written; acknowledge only after `store.settled()`.
+ */
+export class Registry {
+  readonly strategy: Strategy;
+  readonly #store: Store;
+
+  constructor(strategy: Strategy, store: Store) {
+    this.strategy = strategy;
+    this.#store = store;
+  }
+
+  get #kind(): Kind {
+    return this.strategy.kind;
+  }
+
+  /** The stored entry. @throws {StatusError} 404 */
+  entry(namespace: string, name: string): Entry {
+    const entry = this.#store.get(this.#kind.storage, keyOf(namespace, name));
+    if (!entry) throw notFound(subjectOf(this.#kind, name));
+    return entry;
+  }
+
+  /** The object in the form that this version serves. */
+  served(entry: Entry): JsonObject {
+    return this.strategy.fromStorage?.(entry.object) ?? entry.object;
+  }
+
+  create(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): JsonObject {
+    const at = objectAt(given, 'metadata');
+    if (stringAt(at, 'resourceVersion') !== '')
+      throw internal('resourceVersion should not be set on objects to be created');
+    const named = this.#fresh(this.strategy.defaults(given), namespace, context);
+    const managed = manageUpdate(undefined, named, this.#kind.type, {
+      writer,
+      now: context.now,
+      reset: this.strategy.createReset,
+    });
+    return this.#insert(this.strategy.prepareCreate(managed, context), context);
+  }
+
+  #fresh(object: JsonObject, namespace: string, context: WriteContext): JsonObject {
+    const metadata = objectAt(object, 'metadata');
+    const prefix = stringAt(metadata, 'generateName');
+    const name = stringAt(metadata, 'name') || (prefix && this.#generate(prefix, context));
+    return withMetadata(object, {
+      ...(name && { name }),
+      namespace: this.#kind.namespaced ? namespace : undefined,
+      uid: context.world.random.uuid(),
+      creationTimestamp: seconds(context.now),
+      deletionTimestamp: undefined,
+      deletionGracePeriodSeconds: undefined,
+      selfLink: undefined,
+      generation: undefined,
+      resourceVersion: undefined,
+    });
+  }
+
+  #generate(prefix: string, context: WriteContext): string {
+    return prefix.slice(0, longestPrefix) + randomSuffix(context.world.random);
+  }
+
+  #insert(object: JsonObject, context: WriteContext): JsonObject {
+    const admitted = this.strategy.admitCreate(object, context);
+    const faults = [...validateMetadata(admitted, this.#kind), ...this.strategy.validateCreate(admitted, context)];
+    this.#refuse(admitted, faults);
+    const key = keyOf(namespaceOf(admitted), nameOf(admitted));
+    const standing = this.#store.get(this.#kind.storage, key);
+    if (standing)
+      throw alreadyExists(
+        subjectOf(this.#kind, nameOf(admitted)),
+        valueAt(standing.object, 'metadata', 'deletionTimestamp') !== undefined,
+      );
+    if (context.dryRun) return admitted;
+    return this.served(this.#store.put(this.#kind.storage, this.#stored(admitted)));
+  }
+
+  #stored(object: JsonObject): JsonObject {
+    const { apiVersion: _a, kind: _k, ...rest } = this.strategy.toStorage?.(object) ?? object;
+    return rest;
+  }
+
+  #refuse(object: JsonObject, faults: readonly FieldFault[]): void {
+    if (faults.length > 0) throw invalid(this.#kind.kind, this.#kind.group, nameOf(object), faults);
+  }
+
+  rulesOf(subresource: string): UpdateRules {
+    return this.strategy.subresources[subresource] ?? this.strategy.main;
+  }
+
+  /** Replaces an object; `change` makes the new one from the standing one and may be told to do so again. */
+  update(
+    at: { readonly namespace: string; readonly name: string; readonly subresource: string },
+    change: (standing: JsonObject) => JsonObject,
+    writer: Writer,
+    context: WriteContext,
+  ): Written {
+    const entry = this.entry(at.namespace, at.name);
+    const old = this.served(entry);
+    const changed = change(old);
+    this.#precondition(changed, old, at.name);
+    const rules = this.rulesOf(at.subresource);
+    const whole = this.#whole(changed, old);
+    const managed = manageUpdate(old, whole, this.#kind.type, { writer, now: context.now, reset: rules.reset });
+    const next = rules.prepare(managed, old, context);
+    return { object: this.#replace(entry, old, next, rules, context), created: false };
+  }
+
+  /** The object that a client sent with what only the server says. */
+  #whole(changed: JsonObject, old: JsonObject): JsonObject {
+    const before = objectAt(old, 'metadata');
+    const given = objectAt(changed, 'metadata');
+    return withMetadata(this.strategy.defaults(changed), {
+      namespace: given['namespace'] ?? before['namespace'],
+      uid: given['uid'] ?? before['uid'],
+      creationTimestamp: before['creationTimestamp'],
+      deletionTimestamp: before['deletionTimestamp'],
+      deletionGracePeriodSeconds: before['deletionGracePeriodSeconds'],
+      selfLink: undefined,
+      generation: before['generation'],
+    });
+  }
+
+  #precondition(changed: JsonObject, old: JsonObject, name: string): void {
+    const [now, before] = [objectAt(changed, 'metadata'), objectAt(old, 'metadata')];
+    const version = stringAt(now, 'resourceVersion');
+    if (version && version !== before['resourceVersion']) {
+      if (!/^\d+$/.test(version))
+        throw badRequest(
+          `${this.#kind.kind} in version "${this.#kind.version}" cannot be handled as a ${this.#kind.kind}: resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`,
+        );
+      throw modified(subjectOf(this.#kind, name));
+    }
+    if (!version && !this.strategy.unconditionalUpdate)
+      throw invalid(this.#kind.kind, this.#kind.group, name, [
+        { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message: 'Invalid value: 0: must be specified for an update' },
+      ]);
+  }
+
+  #replace(entry: Entry, old: JsonObject, next: JsonObject, rules: UpdateRules, context: WriteContext): JsonObject {
+    const admitted = rules.admit?.(next, old, context) ?? next;
+    const faults = [...validateMetadataUpdate(admitted, old), ...(rules.validate?.(admitted, old, context) ?? [])];
+    this.#refuse(admitted, faults);
+    const given = withMetadata(admitted, { resourceVersion: valueAt(old, 'metadata', 'resourceVersion') });
+    if (sameJson(given, old) || onlyTimesDiffer(given, old)) return old;
+    if (context.dryRun) return given;
+    const gone =
+      valueAt(given, 'metadata', 'deletionTimestamp') !== undefined &&
+      listAt(objectAt(given, 'metadata'), 'finalizers').length === 0 &&
+      (valueAt(given, 'metadata', 'deletionGracePeriodSeconds') ?? 0) === 0 &&
+      listAt(objectAt(given, 'spec'), 'finalizers').length === 0;
+    if (gone) {
+      this.strategy.afterDelete?.(given, context);
+      const deleted = this.#store.delete(this.#kind.storage, entry.key, this.#stored(given));
+      return deleted ? this.served(deleted) : given;
+    }
+    return this.served(this.#store.put(this.#kind.storage, this.#stored(given)));
+  }
+
+  /** Server-side apply: changes or makes the object. */
+  apply(
+    at: { readonly namespace: string; readonly name: string; readonly subresource: string; readonly force: boolean },
+    config: JsonObject,
+    writer: Writer,
+    context: WriteContext,
+  ): Written {
+    const key = keyOf(at.namespace, at.name);
+    const standing = this.#store.get(this.#kind.storage, key);
+    const rules = this.rulesOf(at.subresource);
+    const common = { writer, now: context.now, force: at.force, subject: subjectOf(this.#kind, at.name) };
+    if (!standing) {
+      if (at.subresource || !this.strategy.createOnUpdate) throw notFound(subjectOf(this.#kind, at.name));
+      const uid = stringAt(objectAt(config, 'metadata'), 'uid');
+      if (uid)
+        throw conflict(
+          subjectOf(this.#kind, at.name),
+          `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+        );
+      return { object: this.#applyNew(at, config, common, context), created: true };
+    }
+    const old = this.served(standing);
+    this.#precondition(
+      withMetadata(config, {
+        resourceVersion: valueAt(config, 'metadata', 'resourceVersion') ?? valueAt(old, 'metadata', 'resourceVersion'),
+      }),
+      old,
+      at.name,
+    );
+    const next = manageApply(old, config, this.#kind.type, {
+      ...common,
+      reset: rules.reset,
+      finish: (object) => this.#whole(this.decode(object), old),
+    });
+    return { object: this.#replace(standing, old, rules.prepare(next, old, context), rules, context), created: false };
+  }
+
+  #applyNew(
+    at: { readonly namespace: string; readonly name: string },
+    config: JsonObject,
+    common: { readonly writer: Writer; readonly now: number; readonly force: boolean; readonly subject: Subject },
+    context: WriteContext,
+  ): JsonObject {
+    const named = withMetadata(config, { name: at.name });
+    const prepare = (object: JsonObject): JsonObject =>
+      this.#fresh(this.strategy.defaults(this.decode(object)), at.namespace, context);
+    const managed = manageApply({}, named, this.#kind.type, { ...common, reset: this.strategy.createReset, finish: prepare });
+    return this.#insert(this.strategy.prepareCreate(managed, context), context);
+  }
+
+  /** The object in Go's normal form. @throws {DecodeError} */
+  decode(object: JsonObject): JsonObject {
+    const { apiVersion: _a, kind: _k, ...rest } = decodeType(object, this.#kind.type).object;
+    return rest;
+  }
+
+  /** Deletes by the kind's rules; `deleted` is false while grace or finalizers hold the object. */
+  delete(
+    namespace: string,
+    name: string,
+    options: DeleteOptions,
+    context: WriteContext,
+  ): { readonly object: JsonObject; readonly deleted: boolean } {
+    const entry = this.entry(namespace, name);
+    this.#deletePrecondition(entry, name, options);
+    this.strategy.checkDelete?.(entry.object, context);
+    if (this.strategy.beginDelete) {
+      const begun = this.strategy.beginDelete(entry.object, context);
+      if (begun !== entry.object) return this.#hold(entry, begun, context, false);
+    }
+    if (this.strategy.grace) return this.#deleteGracefully(entry, options, context);
+    const finalizers = this.#finalizers(entry.object, options);
+    const metadata = objectAt(entry.object, 'metadata');
+    if (finalizers.length > 0 || listAt(objectAt(entry.object, 'spec'), 'finalizers').length > 0) {
+      const marked = metadata['deletionTimestamp'] !== undefined;
+      return this.#hold(
+        entry,
+        withMetadata(entry.object, {
+          finalizers,
+          ...(!marked && {
+            deletionTimestamp: seconds(context.now),
+            deletionGracePeriodSeconds: 0,
+            ...bump(entry.object),
+          }),
+        }),
+        context,
+        false,
+      );
+    }
+    return this.#remove(entry, entry.object, context);
+  }
+
+  #deletePrecondition(entry: Entry, name: string, options: DeleteOptions): void {
+    const uid = valueAt(entry.object, 'metadata', 'uid');
+    const refuse = (what: string, wanted: string, found: string): never => {
+      throw conflict(
+        subjectOf(this.#kind, name),
+        `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been deleted and then recreated`,
+      );
+    };
+    if (options.uid !== undefined && options.uid !== uid) refuse('UID', options.uid, String(uid as string));
+    if (options.resourceVersion !== undefined && options.resourceVersion !== String(entry.version))
+      refuse('ResourceVersion', options.resourceVersion, String(entry.version));
+  }
+
+  #finalizers(object: JsonObject, options: DeleteOptions): string[] {
+    const standing = listAt(objectAt(object, 'metadata'), 'finalizers') as readonly string[];
+    if (options.propagation === undefined) return [...standing];
+    const kept = standing.filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
+    if (options.propagation === 'Orphan') return [...kept, 'orphan'];
+    return options.propagation === 'Foreground' ? [...kept, 'foregroundDeletion'] : kept;
+  }
+
+  #deleteGracefully(
+    entry: Entry,
+    options: DeleteOptions,
+    context: WriteContext,
+  ): { readonly object: JsonObject; readonly deleted: boolean } {
+    const finalizers = this.#finalizers(entry.object, options);
+    const metadata = objectAt(entry.object, 'metadata');
+    const standing = metadata['deletionTimestamp'];
+    const before = Number(metadata['deletionGracePeriodSeconds'] ?? 0);
+    const changes: Draft = {};
+    if (!sameJson(finalizers, listAt(metadata, 'finalizers'))) changes['finalizers'] = finalizers.length > 0 ? finalizers : undefined;
+    let grace: number;
+    if (typeof standing === 'string') {
+      const wanted = options.gracePeriodSeconds;
+      grace = wanted === undefined ? before : Math.max(0, wanted);
+      if (grace >= before && (before > 0 || finalizers.length > 0))
+        return Object.keys(changes).length > 0
+          ? this.#hold(entry, withMetadata(entry.object, changes), context, false)
+          : { object: this.served(entry), deleted: false };
+      changes['deletionTimestamp'] = seconds(Date.parse(standing) - before * 1000 + grace * 1000);
+    } else {
+      grace = this.strategy.grace?.(entry.object, options.gracePeriodSeconds) ?? 0;
+      changes['deletionTimestamp'] = seconds(context.now + grace * 1000);
+      Object.assign(changes, bump(entry.object));
+    }
+    changes['deletionGracePeriodSeconds'] = grace;
+    return this.#hold(entry, withMetadata(entry.object, changes), context, grace === 0 && finalizers.length === 0);
+  }
+
+  /** Writes the mark of a deletion, and goes on to remove the object when nothing holds it. */
+  #hold(
+    entry: Entry,
+    marked: JsonObject,
+    context: WriteContext,
+    thenRemove: boolean,
+  ): { readonly object: JsonObject; readonly deleted: boolean } {
+    if (context.dryRun || sameJson(marked, entry.object)) return { object: this.#view(marked), deleted: thenRemove };
+    const held = this.#store.put(this.#kind.storage, marked);
+    if (!thenRemove) return { object: this.served(held), deleted: false };
+    this.#remove(held, held.object, context);
+    return { object: this.served(held), deleted: true };
+  }
+
+  #view(object: JsonObject): JsonObject {
+    return this.strategy.fromStorage?.(object) ?? object;
+  }
+
+  #remove(
+    entry: Entry,
+    last: JsonObject,
+    context: WriteContext,
+  ): { readonly object: JsonObject; readonly deleted: boolean } {
+    if (!context.dryRun) {
+      this.#store.delete(this.#kind.storage, entry.key, last);
+      this.strategy.afterDelete?.(last, context);
+    }
+    return { object: this.served(entry), deleted: true };
+  }
+
+  /** Writes what a subresource without a body type of its own changed (binding, eviction): owners stay as they are. */
+  put(object: JsonObject, from: JsonObject): JsonObject {
+    return this.served(this.#store.put(this.#kind.storage, this.#stored(keepManaged(object, from))));
+  }
+
+  get apiVersion(): string {
+    return groupVersionOf(this.#kind);
+  }
+}
+
+/** The next generation, for kinds that count them. */
+export function bump(object: JsonObject): JsonObject {
+  const generation = valueAt(object, 'metadata', 'generation');
+  return typeof generation === 'number' ? { generation: generation + 1 } : {};
+}
+
+/** Whether two versions differ in the times of their owners alone: such a write is none. */
+function onlyTimesDiffer(a: JsonObject, b: JsonObject): boolean {
+  const timeless = (object: JsonObject): JsonObject =>
+    withMetadata(object, {
+      managedFields: listAt(objectAt(object, 'metadata'), 'managedFields').map((entry) => {
+        const { time: _time, ...rest } = entry as JsonObject;
+        return rest;
+      }),
+    });
+  return sameJson(timeless(a), timeless(b));
+}
+
+export const noNamespaceMatch = (): Error =>
+  badRequest('the namespace of the provided object does not match the namespace sent on the request');
+

@@ -1,0 +1,82 @@
+import type { IncomingMessage } from 'node:http';
+import { findKind, type Kind, type Subresource } from './kinds.ts';
+import type { User } from './users.ts';
+
+/** A path of the resource API taken apart; `kind` is absent when the server does not serve it. */
+export interface ResourcePath {
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly name: string;
+  readonly subresource: string;
+  /** What follows a proxied subresource. */
+  readonly rest: string;
+  readonly kind: Kind | undefined;
+}
+
+/** One request, read. */
+export interface ApiRequest {
+  readonly raw: IncomingMessage;
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly user: User;
+  readonly target: ResourcePath | undefined;
+}
+
+const namespaced = new Set(['status', 'finalize']);
+
+/** Reads `/api/v1/…` and `/apis/group/version/…`; `undefined` for every other path, and for those of discovery. */
+export function parseResourcePath(path: string): ResourcePath | undefined {
+  const parts = path.split('/').filter((part) => part !== '').map(decode);
+  const [root, ...after] = parts;
+  if (root !== 'api' && root !== 'apis') return undefined;
+  const [group, version, rest] =
+    root === 'api' ? ['', after[0], after.slice(1)] : [after[0] ?? '', after[1], after.slice(2)];
+  if (version === undefined || rest.length === 0) return undefined;
+  const [namespace, inner] = inNamespace(rest);
+  const [resource = '', name = '', subresource = '', ...below] = inner;
+  const kind = findKind(group, version, resource);
+  const trailing = path.endsWith('/') && below.length + 1 > 1 ? '/' : '';
+  return { group, version, namespace, resource, name, subresource, rest: below.join('/') + trailing, kind };
+}
+
+function inNamespace(parts: readonly string[]): readonly [namespace: string, rest: readonly string[]] {
+  if (parts[0] !== 'namespaces' || parts.length < 2) return ['', parts];
+  if (parts.length === 2 || (parts.length === 3 && namespaced.has(parts[2] ?? ''))) return [parts[1] ?? '', parts];
+  return [parts[1] ?? '', parts.slice(2)];
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+const methodVerbs: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  HEAD: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+export const isTrue = (value: string | null): boolean =>
+  value !== null && !['false', '0', 'f', 'F', 'FALSE', 'False'].includes(value);
+
+/** The verb that authorization sees. */
+export function verbOf(method: string, target: ResourcePath | undefined, query: URLSearchParams): string {
+  const verb = methodVerbs[method] ?? '';
+  if (!target) return method.toLowerCase();
+  if (target.name !== '' || target.subresource !== '') return verb;
+  if (verb === 'get') return isTrue(query.get('watch')) ? 'watch' : 'list';
+  return verb === 'delete' ? 'deletecollection' : verb;
+}
+
+/** The subresource of a path; `undefined` where the kind does not serve it. */
+export const subresourceOf = (target: ResourcePath): Subresource | undefined =>
+  target.kind?.subresources.find((sub) => sub.name === target.subresource);

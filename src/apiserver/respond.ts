@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { stringify } from 'yaml';
+import type { Representation } from './negotiate.ts';
+import { StatusError } from './status-error.ts';
+
+const compress = promisify(gzip);
+const gzipLeast = 128 * 1024;
+
+/** JSON with sorted members for YAML, as `sigs.k8s.io/yaml` writes it. */
+const toYaml = (body: unknown): string =>
+  stringify(body, { sortMapEntries: true, lineWidth: 0, indentSeq: false, aliasDuplicateObjects: false });
+
+export function encode(body: unknown, representation: Representation): string {
+  if (representation.format === 'yaml') return toYaml(body);
+  return representation.pretty ? `${JSON.stringify(body, null, 2)}\n` : `${JSON.stringify(body)}\n`;
+}
+
+/** Everything an answer may carry besides its body. */
+export interface Extras {
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly warnings?: readonly string[];
+}
+
+const quotable = (text: string): string => text.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/[\r\n]/g, ' ');
+
+export function warningHeaders(warnings: readonly string[]): string[] {
+  const out: string[] = [];
+  let size = 0;
+  for (const warning of warnings) {
+    const header = `299 - "${quotable(warning)}"`;
+    size += warning.length;
+    if (size > 4096) break;
+    out.push(header);
+  }
+  return out;
+}
+
+/** Sends a body that is already text. */
+export async function sendText(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: { readonly status: number; readonly type: string; readonly text: string; readonly extras?: Extras },
+): Promise<void> {
+  const headers: Record<string, string | string[]> = {
+    'Cache-Control': 'no-cache, private',
+    'Content-Type': answer.type,
+  };
+  for (const [name, value] of Object.entries(answer.extras?.headers ?? {})) headers[name] = value as string | string[];
+  const warnings = warningHeaders(answer.extras?.warnings ?? []);
+  if (warnings.length > 0) headers['Warning'] = warnings;
+  let body: string | Buffer = answer.text;
+  const zipped =
+    answer.text.length > gzipLeast && request.method === 'GET' && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+  if (zipped) {
+    body = await compress(answer.text, { level: 4 });
+    headers['Content-Encoding'] = 'gzip';
+    headers['Vary'] = 'Accept-Encoding';
+  }
+  headers['Content-Length'] = String(Buffer.byteLength(body));
+  response.writeHead(answer.status, headers);
+  response.end(request.method === 'HEAD' ? '' : body);
+}
+
+export const sendBody = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: { readonly status: number; readonly body: unknown; readonly representation: Representation; readonly extras?: Extras },
+): Promise<void> =>
+  sendText(request, response, {
+    status: answer.status,
+    type: answer.representation.format === 'yaml' ? 'application/yaml' : 'application/json',
+    text: encode(answer.body, answer.representation),
+    ...(answer.extras && { extras: answer.extras }),
+  });
+
+const plainJson: Representation = { format: 'json', pretty: false };
+
+/** Sends what was thrown as a Status; anything but a StatusError is told as an internal error. */
+export async function sendError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reason: StatusError,
+  more: { readonly representation?: Representation; readonly extras?: Extras } = {},
+): Promise<void> {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  await sendBody(request, response, {
+    status: reason.code,
+    body: reason.body,
+    representation: more.representation ?? plainJson,
+    extras: { ...more.extras, headers: { ...reason.headers, ...more.extras?.headers } },
+  });
+}

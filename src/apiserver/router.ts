@@ -1,0 +1,312 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { impersonated, type Authenticator } from './authenticator.ts';
+import type { Attributes, Authorizer } from './authorizer.ts';
+import { bodyFormat, expectedOf, readBody, readObject } from './body.ts';
+import { aggregatedDiscovery, coreVersions, groupList, isGroup, isServed, oneGroup, resourceList } from './discovery.ts';
+import { health } from './health.ts';
+import { type JsonObject, objectAt } from './json.ts';
+import { groupVersionOf, type Kind } from './kinds.ts';
+import { refuseUpgrade, type KubeletProxy } from './kubelet-proxy.ts';
+import { manageUpdate } from './managed-fields.ts';
+import { mediaTypes, negotiate, wantsPretty } from './negotiate.ts';
+import { openApi, openApiIndex, swagger } from './openapi.ts';
+import { type ApiRequest, parseResourcePath, type ResourcePath, subresourceOf, verbOf } from './request.ts';
+import { type ResourceApi, warningsOf } from './resource-api.ts';
+import { sendBody, sendError, sendText } from './respond.ts';
+import { review } from './reviews.ts';
+import { methodNotAllowed, noSuchResource, StatusError } from './status-error.ts';
+import type { Subresources } from './subresources.ts';
+import { versionInfo } from './version.ts';
+import { readWriteQuery } from './write-options.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { issuer } from './authenticator.ts';
+import type { TokenSigner } from './users.ts';
+
+export interface RouterDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly resources: ResourceApi;
+  readonly subresources: Subresources;
+  readonly proxy: KubeletProxy;
+  readonly signer: TokenSigner;
+}
+
+const noSniff = { 'X-Content-Type-Options': 'nosniff' };
+const plain = 'text/plain; charset=utf-8';
+
+/** Every request: who, may they, and then where to. */
+export class Router {
+  readonly #deps: RouterDeps;
+
+  constructor(deps: RouterDeps) {
+    this.#deps = deps;
+  }
+
+  async handle(raw: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const request = this.#read(raw);
+      this.#authorize(request);
+      await this.#route(request, response);
+    } catch (reason) {
+      await this.#fail(raw, response, reason);
+    }
+  }
+
+  async #fail(raw: IncomingMessage, response: ServerResponse, reason: unknown): Promise<void> {
+    const error = this.#asStatus(reason);
+    const warnings = warningsOf.get(error);
+    let representation = negotiate(undefined);
+    try {
+      const [path = '', search = ''] = (raw.url ?? '').split('?');
+      void path;
+      const { as: _as, ...rest } = negotiate(raw.headers.accept, { views: ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList', 'APIGroupDiscoveryList'], pretty: wantsPretty(new URLSearchParams(search), raw.headers['user-agent']) });
+      representation = rest;
+    } catch {
+      representation = { format: 'json', pretty: false };
+    }
+    await sendError(raw, response, error, { representation, ...(warnings && { extras: { warnings } }) });
+    if (!raw.readableEnded) raw.resume();
+  }
+
+  #asStatus(reason: unknown): StatusError {
+    if (reason instanceof StatusError) return reason;
+    this.#deps.logger.error('a request failed for a reason that is not its own', { err: reason });
+    return new StatusError(500, 'InternalError', 'Internal error occurred', { details: {} });
+  }
+
+  #read(raw: IncomingMessage): ApiRequest {
+    const url = raw.url ?? '/';
+    const cut = url.indexOf('?');
+    const path = cut < 0 ? url : url.slice(0, cut);
+    const query = new URLSearchParams(cut < 0 ? '' : url.slice(cut + 1));
+    const own = this.#deps.authenticator.authenticate(raw);
+    const user = impersonated(raw, own, (attributes) => this.#deps.authorizer.decide(attributes).allowed) ?? own;
+    return { raw, method: raw.method ?? 'GET', path, query, user, target: parseResourcePath(path) };
+  }
+
+  #attributes({ user, method, path, query, target }: ApiRequest): Attributes {
+    const verb = verbOf(method, target, query);
+    if (!target) return { user, verb, path, group: '', resource: '', subresource: '', namespace: '', name: '' };
+    const { group, resource, subresource, namespace, name } = target;
+    const fieldSelector = query.get('fieldSelector') ?? '';
+    return { user, verb, group, resource, subresource, namespace, name, fieldSelector };
+  }
+
+  /** @throws {StatusError} 403 */
+  #authorize(request: ApiRequest): void {
+    const attributes = this.#attributes(request);
+    const decision = this.#deps.authorizer.decide(attributes);
+    if (decision.allowed) return;
+    throw denied(attributes, decision.reason);
+  }
+
+  async #route(request: ApiRequest, response: ServerResponse): Promise<void> {
+    const { target } = request;
+    if (target) return this.#resource(request, response, target);
+    return this.#other(request, response);
+  }
+
+  async #resource(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
+    const { kind } = target;
+    if (!kind) {
+      if (target.group !== '' && !isGroup(target.group)) return notFoundText(request, response);
+      throw noSuchResource();
+    }
+    if (request.method === 'HEAD') throw methodNotAllowed();
+    if (target.subresource !== '') return this.#subresource(request, response, target, kind);
+    if (kind.storageHash === undefined) return this.#transient(request, response, target, kind);
+    await this.#deps.resources.handle(request, response, target, kind);
+  }
+
+  async #subresource(request: ApiRequest, response: ServerResponse, target: ResourcePath, kind: Kind): Promise<void> {
+    const sub = subresourceOf(target);
+    if (!sub) throw noSuchResource();
+    const handler = this.#deps.subresources.handler(kind.resource, sub.name);
+    if (handler) return handler({ request, response, target, kind });
+    const verb = verbOf(request.method, target, request.query);
+    if (!sub.verbs.includes(verb)) throw methodNotAllowed();
+    await this.#deps.resources.handle(request, response, target, kind);
+  }
+
+  /** Kinds that are answered and never kept. */
+  async #transient(request: ApiRequest, response: ServerResponse, target: ResourcePath, kind: Kind): Promise<void> {
+    if (kind.kind === 'ComponentStatus') return this.#components(request, response, target);
+    if (request.method !== 'POST' || target.name !== '') throw methodNotAllowed();
+    if (kind.kind === 'Binding') return this.#deps.subresources.createBinding({ request, response, target, kind });
+    const representation = negotiate(request.raw.headers.accept, { pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
+    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options: 'CreateOptions', apply: false });
+    const format = bodyFormat(request.raw);
+    const { object } = readObject(await readBody(request.raw), format, expectedOf(kind));
+    const now = this.#deps.clock.now();
+    const managed = manageUpdate(undefined, object, kind.type, {
+      writer: { manager: query.manager, operation: 'Update', apiVersion: groupVersionOf(kind) },
+      now,
+      reset: [['f:status']],
+    });
+    const answer = await review(kind.kind, object, { user: request.user, namespace: target.namespace, now, managed: objectAt(managed, 'metadata') }, this.#deps);
+    await sendBody(request.raw, response, { status: 201, body: { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer }, representation });
+  }
+
+  async #components(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
+    const representation = negotiate(request.raw.headers.accept);
+    const items = [{ metadata: { name: 'storage' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] }];
+    if (target.name !== '') throw new StatusError(404, 'NotFound', `Component not found: ${target.name}`, { details: {} });
+    await sendBody(request.raw, response, { status: 200, representation, body: { kind: 'ComponentStatusList', apiVersion: 'v1', metadata: {}, items } });
+  }
+
+  async #other(request: ApiRequest, response: ServerResponse): Promise<void> {
+    const { path } = request;
+    if (/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return this.#health(request, response);
+    const parts = path.split('/').filter(Boolean);
+    if (parts[0] === 'api' || parts[0] === 'apis') return this.#discovery(request, response, parts);
+    if (parts[0] === 'openapi') return this.#openapi(request, response, parts);
+    if (path === '/version' || path === '/version/') return this.#json(request, response, versionInfo);
+    if (path === '/.well-known/openid-configuration') {
+      const host = request.raw.headers.host ?? 'localhost';
+      return this.#json(request, response, openIdConfiguration(host), { 'Cache-Control': 'public, max-age=3600' });
+    }
+    if (path === '/openid/v1/jwks') return this.#keySet(request, response);
+    if (path === '/metrics') return sendText(request.raw, response, { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', text: '' });
+    if (path === '/') return this.#json(request, response, { paths: rootPaths });
+    return notFoundText(request, response);
+  }
+
+  async #keySet(request: ApiRequest, response: ServerResponse): Promise<void> {
+    readOnly(request);
+    if (/application\/json/.test(request.raw.headers.accept ?? ''))
+      throw new StatusError(406, 'NotAcceptable', '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json', { details: {} });
+    await sendText(request.raw, response, {
+      status: 200,
+      type: 'application/jwk-set+json',
+      text: JSON.stringify(this.#deps.signer.keySet()),
+      extras: { headers: { 'Cache-Control': 'public, max-age=3600' } },
+    });
+  }
+
+  async #health(request: ApiRequest, response: ServerResponse): Promise<void> {
+    const found = health(request.path, request.query);
+    if (!found) return notFoundText(request, response);
+    const single = request.path.split('/').filter(Boolean).length > 1;
+    await sendText(request.raw, response, { status: found.status, type: plain, text: found.text, extras: { headers: single ? {} : noSniff } });
+  }
+
+  async #json(request: ApiRequest, response: ServerResponse, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+    readOnly(request);
+    const representation = negotiate(request.raw.headers.accept, { pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
+    await sendBody(request.raw, response, { status: 200, body, representation, extras: { headers } });
+  }
+
+  async #discovery(request: ApiRequest, response: ServerResponse, parts: readonly string[]): Promise<void> {
+    const [root, first, second] = parts;
+    const representation = (views: boolean): ReturnType<typeof negotiate> =>
+      negotiate(request.raw.headers.accept, { views: views ? ['APIGroupDiscoveryList'] : [], pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
+    const send = (body: JsonObject): Promise<void> => sendBody(request.raw, response, { status: 200, body, representation: representation(false) });
+    if (first === undefined) {
+      const wanted = this.#rootRepresentation(request, root === 'api');
+      if (wanted.as) return this.#aggregated(request, response, root === 'api');
+      return sendBody(request.raw, response, { status: 200, body: root === 'api' ? coreVersions(request.raw.headers.host ?? '') : groupList(), representation: wanted });
+    }
+    const [group, version] = root === 'api' ? ['', first] : [first, second];
+    if (root === 'apis' && !isGroup(group)) return notFoundText(request, response);
+    if (version === undefined) return send(oneGroup(group) ?? {});
+    if (!isServed(group, version)) throw noSuchResource();
+    if (request.method !== 'GET') throw methodNotAllowed();
+    await send(resourceList(group, version) ?? {});
+  }
+
+  #rootRepresentation(request: ApiRequest, core: boolean): ReturnType<typeof negotiate> {
+    const accept = request.raw.headers.accept;
+    if (core && /^text\/html/.test(accept ?? ''))
+      throw new StatusError(406, 'NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${mediaTypes.join(', ')}`, { details: {} });
+    return negotiate(accept, { views: ['APIGroupDiscoveryList'], pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
+  }
+
+  async #aggregated(request: ApiRequest, response: ServerResponse, core: boolean): Promise<void> {
+    const { text, etag } = aggregatedDiscovery(core);
+    const headers = { 'Cache-Control': 'public', ETag: etag, Vary: 'Accept' };
+    if (request.raw.headers['if-none-match'] === etag) {
+      response.writeHead(304, headers);
+      response.end();
+      return;
+    }
+    await sendText(request.raw, response, {
+      status: 200,
+      type: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
+      text,
+      extras: { headers },
+    });
+  }
+
+  async #openapi(request: ApiRequest, response: ServerResponse, parts: readonly string[]): Promise<void> {
+    const [, version, ...rest] = parts;
+    if (version === 'v3' && rest.length === 0) return this.#json(request, response, openApiIndex());
+    const document = version === 'v2' && rest.length === 0 ? swagger() : version === 'v3' ? openApi(rest.join('/')) : undefined;
+    if (!document) return notFoundText(request, response);
+    const hash = request.query.get('hash');
+    if (version === 'v3' && hash !== null && hash !== document.hash) {
+      response.writeHead(301, { Location: `${request.path}?hash=${document.hash}`, 'Cache-Control': 'no-cache, private' });
+      response.end();
+      return;
+    }
+    const headers = { ETag: `"${document.hash}"`, Vary: 'Accept', ...(hash !== null && { 'Cache-Control': 'public, immutable' }) };
+    if (request.raw.headers['if-none-match'] === `"${document.hash}"`) {
+      response.writeHead(304, headers);
+      response.end();
+      return;
+    }
+    await sendText(request.raw, response, { status: 200, type: 'application/json', text: document.text, extras: { headers } });
+  }
+
+  /** An upgrade: authorized like any request, then joined with the kubelet's connection. */
+  upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer): void {
+    try {
+      const request = this.#read(raw);
+      this.#authorize(request);
+      const { target } = request;
+      if (!target?.kind || target.kind.resource !== 'pods' || !['exec', 'attach', 'portforward'].includes(target.subresource))
+        throw noSuchResource();
+      const { endpoint, path } = this.#deps.proxy.streamPath({ ...target, query: request.query });
+      this.#deps.proxy.upgrade({ endpoint, path, method: request.method }, raw, socket, head);
+    } catch (reason) {
+      refuseUpgrade(socket, this.#asStatus(reason));
+    }
+  }
+}
+
+const rootPaths = ['/.well-known/openid-configuration', '/api', '/api/v1', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/openid/v1/jwks', '/readyz', '/version'];
+
+function readOnly(request: ApiRequest): void {
+  if (request.method !== 'GET') throw methodNotAllowed();
+}
+
+const notFoundText = (request: ApiRequest, response: ServerResponse): Promise<void> =>
+  sendText(request.raw, response, { status: 404, type: plain, text: '404 page not found\n', extras: { headers: noSniff } });
+
+const openIdConfiguration = (host: string): JsonObject => ({
+  issuer,
+  jwks_uri: `https://${host}/openid/v1/jwks`,
+  response_types_supported: ['id_token'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['RS256'],
+});
+
+/** 403 in the API server's words. */
+export function denied(attributes: Attributes, reason: string): StatusError {
+  const { user, verb, group, resource, subresource, namespace, name, path } = attributes;
+  const who = JSON.stringify(user.name);
+  if (path !== undefined)
+    return new StatusError(403, 'Forbidden', `forbidden: User ${who} cannot ${verb} path ${JSON.stringify(path)}`, { details: {}, headers: noSniff });
+  const what = subresource ? `${resource}/${subresource}` : resource;
+  const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : 'at the cluster scope';
+  const head = `${group ? `${resource}.${group}` : resource}${name ? ` ${JSON.stringify(name)}` : ''}`;
+  const message = `${head} is forbidden: User ${who} cannot ${verb} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}${reason ? `: ${reason}` : ''}`;
+  return new StatusError(403, 'Forbidden', message, {
+    details: { ...(name && { name }), ...(group && { group }), kind: resource },
+    headers: noSniff,
+  });
+}
+

@@ -1,0 +1,302 @@
+import { mkdirSync, readFileSync, writeFileSync, renameSync, openSync, fsyncSync, closeSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import { join } from 'node:path';
+import type { AddressInfo } from 'node:net';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import { type Logger, silentLogger } from '../base/logger.ts';
+import { type Random, systemRandom } from '../base/random.ts';
+import { createAdmission } from './admission.ts';
+import { Authenticator } from './authenticator.ts';
+import { Authorizer } from './authorizer.ts';
+import { Authority, hour, type KeyPair, year } from './certificates.ts';
+import { type ControllerDeps, emptyNamespaces, furnishNamespaces, minimalScheduler, signRequests, systemContext } from './controllers.ts';
+import type { JsonObject } from './json.ts';
+import { builtIn } from './kinds.ts';
+import { kubeconfigText } from './kubeconfig.ts';
+import { KubeletProxy } from './kubelet-proxy.ts';
+import { ResourceApi } from './resource-api.ts';
+import { Router } from './router.ts';
+import { serviceAddresses } from './service-addresses.ts';
+import { SqliteJournal } from './sqlite-journal.ts';
+import { keyOf, Store } from './store.ts';
+import type { World } from './strategy.ts';
+import { Subresources } from './subresources.ts';
+import { TokenSigner, type TokenUser } from './users.ts';
+
+/** Settings of an embedded API server; every one has a default. */
+export interface EmbeddedApiServerOptions {
+  /** Where objects and keys are kept; absent: in memory, gone when the server stops. */
+  readonly dataDir?: string;
+  /** 0 or absent: any free port. */
+  readonly port?: number;
+  /** Address to listen on; 127.0.0.1 unless said. */
+  readonly host?: string;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly logger?: Logger;
+  /** Bearer tokens besides the admin's client certificate. */
+  readonly tokens?: readonly TokenUser[];
+  /** Requests without credentials are `system:anonymous`; true unless said. */
+  readonly anonymous?: boolean;
+  /** Binds pods without a node to a ready one; true unless said. */
+  readonly minimalScheduler?: boolean;
+  /** Service accounts, emptying of namespaces and signing of certificates; true unless said. */
+  readonly controllers?: boolean;
+  /** How many changes of each kind are remembered for watches; 10000 unless said. */
+  readonly history?: number;
+}
+
+interface Secrets {
+  readonly ca: KeyPair;
+  readonly tokenKey?: string;
+}
+
+/**
+ * An API server inside the process: objects of Kubernetes' built-in kinds over HTTPS, with the rules of kube-apiserver 1.36. In memory, or durable in
+ * a data directory: what was acknowledged outlives a kill.
+ */
+export class EmbeddedApiServer {
+  readonly url: string;
+  readonly port: number;
+  /** The certificate of the authority that signed the server's certificate, PEM. */
+  readonly ca: string;
+  /** Client certificate of the administrator (group `system:masters`), PEM. */
+  readonly admin: KeyPair;
+  readonly store: Store;
+  readonly #authority: Authority;
+  readonly #server: Server;
+  readonly #stopping: AbortController;
+  readonly #clock: Clock;
+  readonly #ends: readonly (() => void)[];
+
+  private constructor(parts: {
+    readonly server: Server;
+    readonly authority: Authority;
+    readonly store: Store;
+    readonly stopping: AbortController;
+    readonly clock: Clock;
+    readonly ends: readonly (() => void)[];
+    readonly host: string;
+  }) {
+    this.#server = parts.server;
+    this.#authority = parts.authority;
+    this.#stopping = parts.stopping;
+    this.#clock = parts.clock;
+    this.#ends = parts.ends;
+    this.store = parts.store;
+    this.ca = parts.authority.cert;
+    this.port = (parts.server.address() as AddressInfo).port;
+    this.url = `https://${parts.host.includes(':') ? `[${parts.host}]` : parts.host}:${this.port}`;
+    this.admin = this.clientCertificate('podtender-admin', ['system:masters']);
+  }
+
+  /**
+   * Starts serving; resolves when requests are answered.
+   *
+   * @throws {AgentError} `failed_precondition` for a data directory of another version or in use, `permission_denied` for one that cannot be written,
+   *   `unavailable` for a port that is taken
+   */
+  static async start(options: EmbeddedApiServerOptions = {}): Promise<EmbeddedApiServer> {
+    const clock = options.clock ?? systemClock;
+    const random = options.random ?? systemRandom;
+    const logger = options.logger ?? silentLogger;
+    const host = options.host ?? '127.0.0.1';
+    const store = openStore(options, logger);
+    const secrets = loadSecrets(options.dataDir, clock.now());
+    const authority = new Authority(secrets.ca);
+    const world: World = { store, clock, random, services: serviceAddresses(store, random) };
+    const stopping = new AbortController();
+    const resources = new ResourceApi({ world, stopping: stopping.signal, admission: createAdmission(store) });
+    const signer = new TokenSigner(secrets.tokenKey, (pem) => {
+      saveSecret(options.dataDir, 'service-account.key', pem);
+    });
+    const client = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
+    const proxy = new KubeletProxy({ store, client });
+    const subresources = new Subresources({ world, resources, proxy, signer });
+    const authenticator = new Authenticator({ store, clock, signer, tokens: options.tokens ?? [], anonymous: options.anonymous ?? true });
+    const router = new Router({ clock, logger, authenticator, authorizer: new Authorizer(store), resources, subresources, proxy, signer });
+    seed(resources, world);
+    const server = await listen(router, authority, { host, port: options.port ?? 0, clock });
+    const ends = control({ world, resources, authority, clock, logger }, subresources, options);
+    store.flush();
+    return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host });
+  }
+
+  /** A client certificate for a user of this server. */
+  clientCertificate(commonName: string, organizations: readonly string[] = []): KeyPair {
+    return clientOf(this.#authority, this.#clock, commonName, organizations);
+  }
+
+  /** A serving certificate signed by this server's authority. */
+  servingCertificate(commonName: string, hosts: readonly string[]): KeyPair {
+    const now = this.#clock.now();
+    return this.#authority.issue({
+      subject: { commonName, organizations: ['system:nodes'] },
+      notBefore: now - hour,
+      notAfter: now + year,
+      usages: ['server auth'],
+      hosts,
+    });
+  }
+
+  /** A kubeconfig file for a user; the administrator unless said. */
+  kubeconfig(user: KeyPair = this.admin, namespace = 'default'): string {
+    return kubeconfigText({ server: this.url, ca: this.ca, user, namespace });
+  }
+
+  /** Forgets the past: watches and lists at older versions answer 410. */
+  compact(): void {
+    this.store.compact();
+  }
+
+  /** Ends every watch and connection, and closes the database. */
+  async stop(): Promise<void> {
+    for (const end of this.#ends) end();
+    this.#stopping.abort();
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+    });
+    this.#server.closeAllConnections();
+    await closed;
+    this.store.close();
+  }
+}
+
+function openStore(options: EmbeddedApiServerOptions, logger: Logger): Store {
+  return new Store({
+    ...(options.dataDir !== undefined && { journal: new SqliteJournal(options.dataDir) }),
+    ...(options.history !== undefined && { history: options.history }),
+    onFailure: (reason) => {
+      logger.error('the API server cannot keep its objects; it takes no more writes', { err: reason });
+    },
+  });
+}
+
+const clientOf = (authority: Authority, clock: Clock, commonName: string, organizations: readonly string[]): KeyPair =>
+  authority.issue({
+    subject: { commonName, organizations },
+    notBefore: clock.now() - hour,
+    notAfter: clock.now() + year,
+    usages: ['client auth'],
+  });
+
+function readSecret(dataDir: string | undefined, name: string): string | undefined {
+  if (dataDir === undefined) return undefined;
+  try {
+    return readFileSync(join(dataDir, name), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes a file as a whole, readable by its owner alone. */
+function saveSecret(dataDir: string | undefined, name: string, text: string): void {
+  if (dataDir === undefined) return;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const file = join(dataDir, name);
+  const handle = openSync(`${file}.new`, 'w', 0o600);
+  writeFileSync(handle, text);
+  fsyncSync(handle);
+  closeSync(handle);
+  renameSync(`${file}.new`, file);
+}
+
+function loadSecrets(dataDir: string | undefined, now: number): Secrets {
+  const kept = readSecret(dataDir, 'ca.pem');
+  const tokenKey = readSecret(dataDir, 'service-account.key');
+  const both = kept === undefined ? undefined : splitPem(kept);
+  if (both) return { ca: both, ...(tokenKey !== undefined && { tokenKey }) };
+  const { cert, key } = Authority.create('podtender-ca', now);
+  saveSecret(dataDir, 'ca.pem', `${cert}${key}`);
+  return { ca: { cert, key }, ...(tokenKey !== undefined && { tokenKey }) };
+}
+
+function splitPem(text: string): KeyPair | undefined {
+  const cert = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----\n?/.exec(text)?.[0];
+  const key = /-----BEGIN PRIVATE KEY-----[\s\S]*?-----END PRIVATE KEY-----\n?/.exec(text)?.[0];
+  return cert !== undefined && key !== undefined ? { cert, key } : undefined;
+}
+
+const systemNamespaces = ['kube-system', 'kube-public', 'default', 'kube-node-lease'];
+const systemPriorities: Readonly<Record<string, number>> = {
+  'system-cluster-critical': 2_000_000_000,
+  'system-node-critical': 2_000_001_000,
+};
+
+/** What a new cluster has: four namespaces, two priority classes, the role of administrators, the server's own service. */
+function seed(resources: ResourceApi, world: World): void {
+  const create = (resource: string, group: string, namespace: string, object: JsonObject & { readonly metadata: JsonObject }): void => {
+    const kind = builtIn(resource, group);
+    const name = String(object.metadata['name'] as string);
+    if (world.store.get(kind.storage, keyOf(namespace, name))) return;
+    const apiVersion = group ? `${group}/v1` : 'v1';
+    resources.registry(kind).create(namespace, object, { manager: 'kube-apiserver', operation: 'Update', apiVersion }, systemContext(world));
+  };
+  for (const name of systemNamespaces) create('namespaces', '', '', { metadata: { name } });
+  for (const [name, value] of Object.entries(systemPriorities))
+    create('priorityclasses', 'scheduling.k8s.io', '', { metadata: { name }, value, description: 'Used for system critical pods.' });
+  create('clusterroles', 'rbac.authorization.k8s.io', '', {
+    metadata: { name: 'cluster-admin', labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults' } },
+    rules: [
+      { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+      { verbs: ['*'], nonResourceURLs: ['*'] },
+    ],
+  });
+}
+
+function control(deps: ControllerDeps, subresources: Subresources, options: EmbeddedApiServerOptions): (() => void)[] {
+  const ends: (() => void)[] = [];
+  if (options.controllers ?? true) ends.push(furnishNamespaces(deps), emptyNamespaces(deps), signRequests(deps));
+  if (options.minimalScheduler ?? true)
+    ends.push(
+      minimalScheduler(deps, (namespace, name, node) => {
+        subresources.bind(namespace, name, { target: { kind: 'Node', name: node } });
+      }),
+    );
+  return ends;
+}
+
+async function listen(
+  router: Router,
+  authority: Authority,
+  at: { readonly host: string; readonly port: number; readonly clock: Clock },
+): Promise<Server> {
+  const now = at.clock.now();
+  const serving = authority.issue({
+    subject: { commonName: 'kube-apiserver' },
+    notBefore: now - hour,
+    notAfter: now + 10 * year,
+    usages: ['server auth'],
+    hosts: [...new Set(['127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', at.host])],
+  });
+  const server = createServer(
+    { cert: serving.cert, key: serving.key, ca: authority.cert, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' },
+    (request, response) => {
+      void router.handle(request, response);
+    },
+  );
+  server.keepAliveTimeout = 120_000;
+  server.headersTimeout = 60_000;
+  server.on('upgrade', (request, socket, head: Buffer) => {
+    router.upgrade(request, socket, head);
+  });
+  server.on('tlsClientError', (_reason, socket) => {
+    socket.destroy();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (reason: NodeJS.ErrnoException) => {
+      reject(listenFailure(reason, at));
+    });
+    server.listen(at.port, at.host, resolve);
+  });
+  return server;
+}
+
+function listenFailure(reason: NodeJS.ErrnoException, at: { readonly host: string; readonly port: number }): AgentError {
+  const where = `${at.host}:${at.port}`;
+  const text = reason.code === 'EADDRINUSE' ? `port ${where} is taken by another program: stop that or choose another port` : `cannot listen on ${where}: ${messageOf(reason)}`;
+  return new AgentError('unavailable', text, { cause: reason });
+}

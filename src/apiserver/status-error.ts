@@ -1,0 +1,215 @@
+import type { JsonObject } from './json.ts';
+
+/** One field that is wrong, as `details.causes` tells it. */
+export interface Cause {
+  readonly reason: string;
+  readonly message: string;
+  readonly field?: string;
+}
+
+/** Which kind of object a Status is about. */
+export interface Subject {
+  readonly group?: string;
+  /** The resource (`pods`) in most answers, the kind (`Pod`) in validation errors. */
+  readonly kind?: string;
+  readonly name?: string;
+  readonly uid?: string;
+}
+
+/** Thrown anywhere below the HTTP layer; becomes the Status body of the answer. */
+export class StatusError extends Error {
+  override readonly name = 'StatusError';
+  readonly code: number;
+  readonly body: JsonObject;
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** @param details left out of the body when `undefined`; an empty one is written as `{}` */
+  constructor(
+    code: number,
+    reason: string,
+    message: string,
+    extra: { details?: JsonObject; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(message);
+    this.code = code;
+    this.headers = extra.headers ?? {};
+    this.body = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      ...(reason && { reason }),
+      ...(extra.details && { details: extra.details }),
+      code,
+    };
+  }
+}
+
+const detailsOf = ({ group, kind, name, uid }: Subject): JsonObject => ({
+  ...(name && { name }),
+  ...(group && { group }),
+  ...(kind && { kind }),
+  ...(uid && { uid }),
+});
+
+/** `pods` or `leases.coordination.k8s.io`: how messages name a resource. */
+export const qualified = (resource: string, group?: string): string =>
+  group ? `${resource}.${group}` : resource;
+
+export const notFound = (subject: Subject): StatusError =>
+  new StatusError(
+    404,
+    'NotFound',
+    `${qualified(subject.kind ?? '', subject.group)} "${subject.name ?? ''}" not found`,
+    { details: detailsOf(subject) },
+  );
+
+export const alreadyExists = (subject: Subject, beingDeleted = false): StatusError =>
+  new StatusError(
+    409,
+    'AlreadyExists',
+    `${beingDeleted ? 'object is being deleted: ' : ''}${qualified(subject.kind ?? '', subject.group)} "${subject.name ?? ''}" already exists`,
+    { details: detailsOf(subject) },
+  );
+
+export const conflict = (subject: Subject, why: string, causes?: readonly Cause[]): StatusError =>
+  new StatusError(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${qualified(subject.kind ?? '', subject.group)} "${subject.name ?? ''}": ${why}`,
+    { details: { ...detailsOf(subject), ...(causes && { causes }) } },
+  );
+
+export const modified = (subject: Subject): StatusError =>
+  conflict(
+    subject,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  );
+
+export const badRequest = (message: string): StatusError => new StatusError(400, 'BadRequest', message);
+
+export const internal = (message: string): StatusError =>
+  new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, {
+    details: { causes: [{ message }] },
+  });
+
+export const unauthorized = (): StatusError => new StatusError(401, 'Unauthorized', 'Unauthorized');
+
+/** 403 with the reason after the colon. */
+export const forbidden = (subject: Subject, why: string): StatusError => {
+  const where = qualified(subject.kind ?? '', subject.group);
+  const head = subject.name ? `${where} "${subject.name}"` : where;
+  return new StatusError(403, 'Forbidden', `${head} is forbidden: ${why}`, { details: detailsOf(subject) });
+};
+
+export const methodNotAllowed = (): StatusError =>
+  new StatusError(
+    405,
+    'MethodNotAllowed',
+    'the server does not allow this method on the requested resource',
+    { details: {} },
+  );
+
+export const noSuchResource = (): StatusError =>
+  new StatusError(404, 'NotFound', 'the server could not find the requested resource', { details: {} });
+
+export const notAcceptable = (types: readonly string[]): StatusError =>
+  new StatusError(
+    406,
+    'NotAcceptable',
+    `only the following media types are accepted: ${types.join(', ')}`,
+  );
+
+export const unsupportedMediaType = (types: readonly string[]): StatusError =>
+  new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${types.join(', ')}`,
+  );
+
+export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
+
+export const tooLargeVersion = (wanted: number | string, current: number): StatusError =>
+  new StatusError(504, 'Timeout', `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
+    details: {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+    headers: { 'Retry-After': '1' },
+  });
+
+/** A wrong field: the reason of the cause, its text and where. */
+export interface FieldFault {
+  readonly reason:
+    | 'FieldValueRequired'
+    | 'FieldValueInvalid'
+    | 'FieldValueNotSupported'
+    | 'FieldValueForbidden'
+    | 'FieldValueDuplicate'
+    | 'FieldValueTooLong'
+    | 'FieldValueTooMany'
+    | 'FieldValueTypeInvalid'
+    | 'FieldValueNotFound'
+    | 'InternalError';
+  readonly field: string;
+  /** With its kind in front: `Invalid value: "x": …`. */
+  readonly message: string;
+}
+
+/** How Go prints a value in `Invalid value: …`. */
+export const quoted = (value: unknown): string =>
+  typeof value === 'string' ? JSON.stringify(value) : (JSON.stringify(value) ?? 'null');
+
+export const fault = {
+  required: (field: string, why = ''): FieldFault => ({
+    reason: 'FieldValueRequired',
+    field,
+    message: why ? `Required value: ${why}` : 'Required value',
+  }),
+  invalid: (field: string, value: unknown, why: string): FieldFault => ({
+    reason: 'FieldValueInvalid',
+    field,
+    message: `Invalid value: ${quoted(value)}: ${why}`,
+  }),
+  unsupported: (field: string, value: unknown, values: readonly string[]): FieldFault => ({
+    reason: 'FieldValueNotSupported',
+    field,
+    message:
+      values.length > 0
+        ? `Unsupported value: ${quoted(value)}: supported values: ${values.map((v) => JSON.stringify(v)).join(', ')}`
+        : `Unsupported value: ${quoted(value)}`,
+  }),
+  forbidden: (field: string, why: string): FieldFault => ({
+    reason: 'FieldValueForbidden',
+    field,
+    message: `Forbidden: ${why}`,
+  }),
+  duplicate: (field: string, value: unknown): FieldFault => ({
+    reason: 'FieldValueDuplicate',
+    field,
+    message: `Duplicate value: ${quoted(value)}`,
+  }),
+  tooLong: (field: string, most: number): FieldFault => ({
+    reason: 'FieldValueTooLong',
+    field,
+    message: `Too long: may not be more than ${most} bytes`,
+  }),
+};
+
+/** 422 with every fault; `kind` is the kind's name. Equal lines are told once. */
+export function invalid(
+  kind: string,
+  group: string | undefined,
+  name: string,
+  faults: readonly FieldFault[],
+): StatusError {
+  const lines = [...new Set(faults.map((f) => `${f.field}: ${f.message}`))];
+  const text = lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
+  return new StatusError(422, 'Invalid', `${qualified(kind, group)} "${name}" is invalid: ${text}`, {
+    details: {
+      ...detailsOf({ name, ...(group && { group }), kind }),
+      causes: faults.map(({ reason, message, field }) => ({ reason, message, field })),
+    },
+  });
+}

@@ -1,0 +1,252 @@
+import { type Draft, isObject, type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
+import { builtIn } from './kinds.ts';
+import { fault, type FieldFault, forbidden } from './status-error.ts';
+import { commonStrategy, mainRules, statusRules } from './strategies.ts';
+import type { Strategy } from './strategy.ts';
+import { seconds } from './times.ts';
+
+const lasting = new Set(['default', 'kube-system', 'kube-public']);
+const nameLabel = 'kubernetes.io/metadata.name';
+const metaOf = (object: JsonObject): JsonObject => objectAt(object, 'metadata');
+const nameOf = (object: JsonObject): string => stringAt(metaOf(object), 'name');
+
+const named = (namespace: JsonObject): JsonObject => {
+  const name = nameOf(namespace);
+  return name ? withMetadata(namespace, { labels: { ...objectAt(metaOf(namespace), 'labels'), [nameLabel]: name } }) : namespace;
+};
+
+const namespaces = builtIn('namespaces');
+const namespaceCommon = commonStrategy(namespaces);
+
+/** Namespaces: Active until deleted, then Terminating until their finalizers are gone. */
+export const namespaceStrategy: Strategy = {
+  ...namespaceCommon,
+  defaults: named,
+  prepareCreate(namespace) {
+    const finalizers = listAt(objectAt(namespace, 'spec'), 'finalizers');
+    const all = finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'];
+    return named({ ...namespace, spec: { finalizers: all }, status: { phase: 'Active' } });
+  },
+  main: {
+    reset: [['f:status']],
+    prepare: (object, old) => named({ ...object, spec: objectAt(old, 'spec'), status: old['status'] }),
+  },
+  subresources: {
+    status: statusRules(namespaces),
+    finalize: {
+      reset: [['f:status']],
+      prepare: (object, old) => ({ ...old, metadata: objectAt(object, 'metadata'), spec: objectAt(object, 'spec') }),
+    },
+  },
+  checkDelete(namespace) {
+    if (lasting.has(nameOf(namespace)))
+      throw forbidden({ kind: 'namespaces', name: nameOf(namespace) }, 'this namespace may not be deleted');
+  },
+  beginDelete(namespace, context) {
+    if (listAt(objectAt(namespace, 'spec'), 'finalizers').length === 0 && listAt(metaOf(namespace), 'finalizers').length === 0)
+      return namespace;
+    if (metaOf(namespace)['deletionTimestamp'] !== undefined) return { ...namespace };
+    return withMetadata(
+      { ...namespace, status: { ...objectAt(namespace, 'status'), phase: 'Terminating' } },
+      { deletionTimestamp: seconds(context.now) },
+    );
+  },
+  deleteReturnsObject: true,
+};
+
+const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
+
+function taintFaults(node: JsonObject): FieldFault[] {
+  const faults: FieldFault[] = [];
+  const seen = new Set<string>();
+  objectsAt(objectAt(node, 'spec'), 'taints').forEach((taint, i) => {
+    const field = `metadata.taints[${i}]`;
+    const effect = stringAt(taint, 'effect');
+    if (effect === '') faults.push(fault.required(`${field}.effect`));
+    else if (!effects.includes(effect)) faults.push(fault.unsupported(`${field}.effect`, effect, effects));
+    const id = `${stringAt(taint, 'key')}:${effect}`;
+    if (seen.has(id)) faults.push(fault.duplicate(field, taint));
+    seen.add(id);
+  });
+  return faults;
+}
+
+const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+const nodes = builtIn('nodes');
+
+/** Nodes: kept with the status that they are created with, tainted until somebody finds them ready. */
+export const nodeStrategy: Strategy = {
+  ...commonStrategy(nodes),
+  prepareCreate: (node) => node,
+  admitCreate(node) {
+    const spec = objectAt(node, 'spec');
+    const taints = objectsAt(spec, 'taints');
+    if (taints.some((taint) => taint['key'] === notReady.key && taint['effect'] === notReady.effect)) return node;
+    return { ...node, spec: { ...spec, taints: [...taints, notReady] } };
+  },
+  validateCreate: taintFaults,
+  createReset: [['f:status']],
+  main: {
+    ...mainRules(nodes, true),
+    validate(node, old) {
+      const faults = taintFaults(node);
+      const [before, now] = [listAt(objectAt(old, 'spec'), 'podCIDRs'), listAt(objectAt(node, 'spec'), 'podCIDRs')];
+      if (before.length > 0 && !sameJson(before, now))
+        faults.push(fault.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
+      return [...faults, ...faults];
+    },
+  },
+};
+
+const keyPattern = /^[-._a-zA-Z0-9]+$/;
+const keyRule =
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
+/** Why a key cannot name a file of a config map or secret. */
+export function configKeyFaults(key: string): readonly string[] {
+  const faults: string[] = [];
+  if (key.length > 253) faults.push('must be no more than 253 characters');
+  if (!keyPattern.test(key)) faults.push(keyRule);
+  if (key === '.') faults.push("must not be '.'");
+  else if (key === '..') faults.push("must not be '..'");
+  else if (key.startsWith('..')) faults.push("must not start with '..'");
+  return faults;
+}
+
+const sizeMost = 1024 * 1024;
+const configMaps = builtIn('configmaps');
+
+function configMapFaults(map: JsonObject): FieldFault[] {
+  const faults: FieldFault[] = [];
+  const [data, binary] = [objectAt(map, 'data'), objectAt(map, 'binaryData')];
+  let size = 0;
+  for (const [key, value] of Object.entries(data)) {
+    faults.push(...configKeyFaults(key).map((why) => fault.invalid(`data[${key}]`, key, why)));
+    if (key in binary) faults.push(fault.invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
+    size += Buffer.byteLength(String(value as string));
+  }
+  for (const [key, value] of Object.entries(binary)) {
+    faults.push(...configKeyFaults(key).map((why) => fault.invalid(`binaryData[${key}]`, key, why)));
+    size += Buffer.from(String(value as string), 'base64').length;
+  }
+  if (size > sizeMost) faults.push(fault.tooLong('', sizeMost));
+  return faults;
+}
+
+
+function immutableFaults(object: JsonObject, old: JsonObject, keys: readonly string[]): FieldFault[] {
+  if (old['immutable'] !== true) return [];
+  const faults: FieldFault[] = [];
+  if (object['immutable'] !== true)
+    faults.push(fault.forbidden('immutable', 'field is immutable when `immutable` is set'));
+  for (const key of keys)
+    if (!sameJson(object[key], old[key])) faults.push(fault.forbidden(key, 'field is immutable when `immutable` is set'));
+  return faults;
+}
+
+export const configMapStrategy: Strategy = {
+  ...commonStrategy(configMaps),
+  validateCreate: configMapFaults,
+  main: {
+    ...mainRules(configMaps, false),
+    validate: (map, old) => [...immutableFaults(map, old, ['data', 'binaryData']), ...configMapFaults(map)],
+  },
+};
+
+const secrets = builtIn('secrets');
+
+function secretTypeFaults(secret: JsonObject): FieldFault[] {
+  const data = objectAt(secret, 'data');
+  const required = (key: string): FieldFault[] => (key in data ? [] : [fault.required(`data[${key}]`)]);
+  const docker = (key: string): FieldFault[] => {
+    if (!(key in data)) return [fault.required(`data[${key}]`)];
+    try {
+      JSON.parse(Buffer.from(String(data[key] as string), 'base64').toString());
+      return [];
+    } catch (reason) {
+      return [fault.invalid(`data[${key}]`, '<secret contents redacted>', goJsonFault(Buffer.from(String(data[key] as string), 'base64').toString(), reason))];
+    }
+  };
+  switch (secret['type']) {
+    case 'kubernetes.io/service-account-token': {
+      const account = valueAt(secret, 'metadata', 'annotations', 'kubernetes.io/service-account.name');
+      return account ? [] : [fault.required('metadata.annotations[kubernetes.io/service-account.name]')];
+    }
+    case 'kubernetes.io/dockercfg':
+      return docker('.dockercfg');
+    case 'kubernetes.io/dockerconfigjson':
+      return docker('.dockerconfigjson');
+    case 'kubernetes.io/basic-auth':
+      return 'username' in data || 'password' in data
+        ? []
+        : [fault.required('data[username]'), fault.required('data[password]')];
+    case 'kubernetes.io/ssh-auth':
+      return required('ssh-privatekey');
+    case 'kubernetes.io/tls':
+      return [...required('tls.crt'), ...required('tls.key')];
+    default:
+      return [];
+  }
+}
+
+function goJsonFault(text: string, reason: unknown): string {
+  void reason;
+  const first = text.trimStart()[0];
+  return first === undefined ? 'unexpected end of JSON input' : `invalid character '${first}' looking for beginning of value`;
+}
+
+function secretFaults(secret: JsonObject): FieldFault[] {
+  const faults: FieldFault[] = [];
+  let size = 0;
+  for (const [key, value] of Object.entries(objectAt(secret, 'data'))) {
+    faults.push(...configKeyFaults(key).map((why) => fault.invalid(`data[${key}]`, key, why)));
+    size += Buffer.from(String(value as string), 'base64').length;
+  }
+  if (size > sizeMost) faults.push(fault.tooLong('data', sizeMost));
+  return [...faults, ...secretTypeFaults(secret)];
+}
+
+/** `stringData` is a way to write `data`; the type is Opaque unless said. */
+function secretDefaults(secret: JsonObject): JsonObject {
+  const { stringData, ...rest } = secret;
+  const data: Draft = { ...objectAt(secret, 'data') };
+  for (const [key, value] of Object.entries(isObject(stringData) ? stringData : {}))
+    data[key] = Buffer.from(String(value as string)).toString('base64');
+  return { ...rest, ...(Object.keys(data).length > 0 && { data }), type: stringAt(secret, 'type') || 'Opaque' };
+}
+
+export const secretStrategy: Strategy = {
+  ...commonStrategy(secrets),
+  defaults: secretDefaults,
+  validateCreate: secretFaults,
+  main: {
+    ...mainRules(secrets, false),
+    prepare: (secret) => secret,
+    validate: (secret, old) => [
+      ...(secret['type'] === old['type'] ? [] : [fault.invalid('type', secret['type'], 'field is immutable')]),
+      ...immutableFaults(secret, old, ['data']),
+      ...secretFaults(secret),
+    ],
+  },
+};
+
+const leases = builtIn('leases', 'coordination.k8s.io');
+
+function leaseFaults(lease: JsonObject): FieldFault[] {
+  const spec = objectAt(lease, 'spec');
+  const faults: FieldFault[] = [];
+  const duration = spec['leaseDurationSeconds'];
+  const transitions = spec['leaseTransitions'];
+  if (typeof duration === 'number' && duration <= 0)
+    faults.push(fault.invalid('spec.leaseDurationSeconds', duration, 'must be greater than 0'));
+  if (typeof transitions === 'number' && transitions < 0)
+    faults.push(fault.invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'));
+  return faults;
+}
+
+export const leaseStrategy: Strategy = {
+  ...commonStrategy(leases),
+  validateCreate: leaseFaults,
+  main: { ...mainRules(leases, false), validate: leaseFaults },
+};
+

@@ -1,0 +1,164 @@
+import type { Pod } from '../kube/types.ts';
+import { computeQosClass } from '../kube/resources.ts';
+import { defaultPod } from '../kube/validation/defaults.ts';
+import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
+import { builtIn } from './kinds.ts';
+import { admitPod } from './pod-admission.ts';
+import { podValidation } from './pod-validation.ts';
+import { bump } from './registry.ts';
+import { forbidden } from './status-error.ts';
+import { commonStrategy, statusRules } from './strategies.ts';
+import type { Strategy, UpdateRules } from './strategy.ts';
+
+const kind = builtIn('pods');
+const terminal = new Set(['Succeeded', 'Failed']);
+
+/** JSON in the types of the house: the same value, seen as what it is. */
+export const asPod = (object: JsonObject): Pod => object as unknown as Pod;
+const asObject = (pod: Pod): JsonObject => pod as unknown as JsonObject;
+
+/** `serviceAccount` is the old name of `serviceAccountName`: both are written. */
+function bothAccountNames(pod: JsonObject): JsonObject {
+  const spec = objectAt(pod, 'spec');
+  const name = stringAt(spec, 'serviceAccountName') || stringAt(spec, 'serviceAccount');
+  return name ? { ...pod, spec: { ...spec, serviceAccountName: name, serviceAccount: name } } : pod;
+}
+
+const defaults = (pod: JsonObject): JsonObject => bothAccountNames(asObject(defaultPod(asPod(pod))));
+
+/** The phase and conditions of a pod that nobody has looked at. */
+function firstStatus(pod: JsonObject, now: string): JsonObject {
+  const gated = objectsAt(objectAt(pod, 'spec'), 'schedulingGates').length > 0;
+  void now;
+  return {
+    phase: 'Pending',
+    ...(gated && {
+      conditions: [
+        {
+          type: 'PodScheduled',
+          status: 'False',
+          lastProbeTime: null,
+          lastTransitionTime: null,
+          reason: 'SchedulingGated',
+          message: 'Scheduling is blocked due to non-empty scheduling gates',
+        },
+      ],
+    }),
+    qosClass: computeQosClass(asPod(pod).spec ?? { containers: [] }),
+  };
+}
+
+const specOf = (object: JsonObject): JsonObject => objectAt(object, 'spec');
+
+const withGeneration = (next: JsonObject, old: JsonObject): JsonObject =>
+  sameJson(specOf(next), specOf(old)) ? next : withMetadata(next, bump(old));
+
+const main: UpdateRules = {
+  reset: [['f:status']],
+  prepare: (object, old) => withGeneration({ ...object, status: old['status'] }, old),
+  validate: (object, old) => podValidation.update(object, old),
+};
+
+const base = statusRules(kind);
+
+const status: UpdateRules = {
+  reset: base.reset,
+  prepare(object, old, context) {
+    const next = base.prepare(object, old, context);
+    const given = objectAt(next, 'status');
+    return { ...next, status: { ...given, qosClass: given['qosClass'] ?? valueAt(old, 'status', 'qosClass') } };
+  },
+  validate: (object, old) => podValidation.status(object, old),
+};
+
+/** The metadata that stood, with the owners as they were settled for this write. */
+const ownersOf = (object: JsonObject, old: JsonObject): JsonObject => ({
+  ...objectAt(old, 'metadata'),
+  managedFields: objectAt(object, 'metadata')['managedFields'],
+});
+
+const ephemeral: UpdateRules = {
+  reset: [['f:status']],
+  prepare: (object, old) =>
+    withGeneration(
+      { ...old, metadata: ownersOf(object, old), spec: { ...specOf(old), ephemeralContainers: specOf(object)['ephemeralContainers'] } },
+      old,
+    ),
+  validate: (object, old) => podValidation.ephemeral(object, old),
+};
+
+/** The containers of `old` with the resources that `object` asks for. */
+function resized(object: JsonObject, old: JsonObject, key: 'containers' | 'initContainers'): JsonObject {
+  const wanted = objectsAt(specOf(object), key);
+  const list = objectsAt(specOf(old), key).map((container, i) => {
+    const same = wanted[i];
+    return same && same['name'] === container['name'] ? { ...container, resources: same['resources'] ?? {}, ...(same['resizePolicy'] !== undefined && { resizePolicy: same['resizePolicy'] }) } : container;
+  });
+  return list.length > 0 ? { [key]: list } : {};
+}
+
+const resize: UpdateRules = {
+  reset: [['f:status']],
+  prepare(object, old) {
+    const spec = {
+      ...specOf(old),
+      ...resized(object, old, 'containers'),
+      ...resized(object, old, 'initContainers'),
+      ...(specOf(object)['resources'] !== undefined && { resources: specOf(object)['resources'] }),
+    };
+    return withGeneration({ ...old, metadata: ownersOf(object, old), spec }, old);
+  },
+  validate: (object, old) => podValidation.resize(object, old),
+  admit(object, old, context) {
+    const node = stringAt(specOf(old), 'nodeName');
+    if (node && !context.world.store.get('nodes', node))
+      throw forbidden(
+        { kind: 'pods', name: stringAt(objectAt(old, 'metadata'), 'name') },
+        `node "${node}" not found`,
+      );
+    return object;
+  },
+};
+
+/** Seconds that a pod keeps after a DELETE: none when no node has it or it has ended (A1, A2). */
+export function podGrace(pod: JsonObject, wanted: number | undefined): number {
+  if (stringAt(specOf(pod), 'nodeName') === '' || terminal.has(String(valueAt(pod, 'status', 'phase') as string))) return 0;
+  const seconds = wanted ?? Number(specOf(pod)['terminationGracePeriodSeconds'] ?? 30);
+  return seconds < 0 ? 1 : seconds;
+}
+
+export const podStrategy: Strategy = {
+  ...commonStrategy(kind),
+  defaults,
+  prepareCreate: (pod, context) =>
+    withMetadata({ ...pod, status: firstStatus(pod, String(context.now)) }, { generation: 1 }),
+  admitCreate: admitPod,
+  validateCreate: (pod) => podValidation.create(pod),
+  createReset: [['f:status']],
+  main,
+  subresources: { status, ephemeralcontainers: ephemeral, resize },
+  grace: podGrace,
+};
+
+/** What `pods/binding` and `bindings` do to a pod. @throws {StatusError} */
+export function bound(pod: JsonObject, binding: JsonObject, now: string): JsonObject {
+  const node = stringAt(objectAt(binding, 'target'), 'name');
+  const labels = objectAt(objectAt(binding, 'metadata'), 'labels');
+  const annotations = objectAt(objectAt(binding, 'metadata'), 'annotations');
+  const metadata = objectAt(pod, 'metadata');
+  const status = objectAt(pod, 'status');
+  const conditions = [
+    ...objectsAt(status, 'conditions').filter((condition) => condition['type'] !== 'PodScheduled'),
+    { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: now },
+  ];
+  return withMetadata(
+    { ...pod, spec: { ...specOf(pod), nodeName: node }, status: { ...status, conditions } },
+    {
+      ...(Object.keys(labels).length > 0 && { labels: { ...objectAt(metadata, 'labels'), ...labels } }),
+      ...(Object.keys(annotations).length > 0 && {
+        annotations: { ...objectAt(metadata, 'annotations'), ...annotations },
+      }),
+    },
+  );
+}
+

@@ -1,0 +1,30 @@
+import { csrStrategy } from './csr.ts';
+import { type Kind, kinds } from './kinds.ts';
+import { commonStrategy } from './strategies.ts';
+import { configMapStrategy, leaseStrategy, namespaceStrategy, nodeStrategy, secretStrategy } from './strategy-core.ts';
+import { coreEventStrategy, modernEventStrategy } from './strategy-events.ts';
+import { podStrategy } from './strategy-pods.ts';
+import { claimStrategy, priorityStrategy, serviceStrategy, volumeStrategy } from './strategy-workloads.ts';
+import type { Strategy } from './strategy.ts';
+
+const own: readonly Strategy[] = [
+  podStrategy,
+  namespaceStrategy,
+  nodeStrategy,
+  configMapStrategy,
+  secretStrategy,
+  leaseStrategy,
+  coreEventStrategy,
+  modernEventStrategy,
+  serviceStrategy,
+  volumeStrategy,
+  claimStrategy,
+  priorityStrategy,
+  csrStrategy,
+];
+const byKind = new Map<Kind, Strategy>(own.map((strategy) => [strategy.kind, strategy]));
+
+/** The rules of every kind. */
+export const strategies: ReadonlyMap<Kind, Strategy> = new Map(
+  kinds.map((kind) => [kind, byKind.get(kind) ?? commonStrategy(kind)]),
+);

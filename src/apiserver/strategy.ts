@@ -1,0 +1,73 @@
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import type { JsonObject } from './json.ts';
+import type { Kind } from './kinds.ts';
+import type { ResetFields } from './managed-fields.ts';
+import type { FieldFault } from './status-error.ts';
+import type { Store } from './store.ts';
+import type { User } from './users.ts';
+
+/** What every rule may look at. */
+export interface World {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly services: ServiceAddresses;
+}
+
+/** Cluster addresses and node ports that are free. */
+export interface ServiceAddresses {
+  allocate(wanted?: string): string;
+  release(address: string): void;
+  nodePort(wanted?: number): number;
+}
+
+/** One write, on its way through the rules. */
+export interface WriteContext {
+  readonly world: World;
+  readonly user: User;
+  readonly now: number;
+  readonly dryRun: boolean;
+  /** Told to the client in `Warning` headers. */
+  readonly warnings: string[];
+}
+
+/** What one door to a kind (the main resource or a subresource) may change and must check. */
+export interface UpdateRules {
+  /** Puts back what this door may not change, and raises the generation where the spec changed. */
+  prepare(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
+  validate?(object: JsonObject, old: JsonObject, context: WriteContext): readonly FieldFault[];
+  /** Changes by admission, after owners were settled. */
+  admit?(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
+  readonly reset: ResetFields;
+}
+
+/** What is special about a kind; all that is absent is as for every kind. */
+export interface Strategy {
+  readonly kind: Kind;
+  /** Fills in what was left out, on create and on update. */
+  defaults(object: JsonObject): JsonObject;
+  prepareCreate(object: JsonObject, context: WriteContext): JsonObject;
+  /** Changes by admission, after owners were settled. @throws {StatusError} when the object is refused */
+  admitCreate(object: JsonObject, context: WriteContext): JsonObject;
+  validateCreate(object: JsonObject, context: WriteContext): readonly FieldFault[];
+  readonly createReset: ResetFields;
+  readonly main: UpdateRules;
+  readonly subresources: Readonly<Record<string, UpdateRules>>;
+  /** May be created by PUT or apply on a name that is not there. */
+  readonly createOnUpdate: boolean;
+  /** PUT without a resourceVersion is allowed. */
+  readonly unconditionalUpdate: boolean;
+  /** Grace seconds of a deletion; `undefined`: the kind is deleted at once. */
+  grace?(object: JsonObject, wanted: number | undefined): number;
+  /** DELETE answers with the object. */
+  readonly deleteReturnsObject: boolean;
+  /** Refuses a deletion by throwing. */
+  checkDelete?(object: JsonObject, context: WriteContext): void;
+  /** What a deletion does besides; for namespaces that is all. */
+  beginDelete?(object: JsonObject, context: WriteContext): JsonObject;
+  afterDelete?(object: JsonObject, context: WriteContext): void;
+  /** Form that is stored, where it differs from the one that is served. */
+  toStorage?(object: JsonObject): JsonObject;
+  fromStorage?(object: JsonObject): JsonObject;
+}

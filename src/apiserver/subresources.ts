@@ -1,0 +1,181 @@
+import type { ServerResponse } from 'node:http';
+import type { TokenSigner } from './users.ts';
+import { bodyFormat, type Expected, readBody, readObject } from './body.ts';
+import { evict } from './eviction.ts';
+import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { builtIn, type Kind } from './kinds.ts';
+import type { KubeletProxy } from './kubelet-proxy.ts';
+import { negotiate, wantsPretty } from './negotiate.ts';
+
+import type { ApiRequest, ResourcePath } from './request.ts';
+import type { ResourceApi } from './resource-api.ts';
+import { sendBody } from './respond.ts';
+import { badRequest, conflict, fault, methodNotAllowed, StatusError } from './status-error.ts';
+
+import { bound } from './strategy-pods.ts';
+import type { World, WriteContext } from './strategy.ts';
+import { seconds } from './times.ts';
+import { issueToken } from './token-request.ts';
+import { readDeleteOptions, readWriteQuery } from './write-options.ts';
+
+export interface SubresourceDeps {
+  readonly world: World;
+  readonly resources: ResourceApi;
+  readonly proxy: KubeletProxy;
+  readonly signer: TokenSigner;
+}
+
+interface Call {
+  readonly request: ApiRequest;
+  readonly response: ServerResponse;
+  readonly target: ResourcePath;
+  readonly kind: Kind;
+}
+
+type Handler = (call: Call) => Promise<void>;
+
+const bindingBody: Expected = { apiVersion: 'v1', kind: 'Binding', type: 'Binding', internal: 'core.Binding' };
+const tokenBody: Expected = {
+  apiVersion: 'authentication.k8s.io/v1',
+  kind: 'TokenRequest',
+  type: 'AuthenticationV1TokenRequest',
+  internal: 'authentication.TokenRequest',
+};
+const evictionBody: Expected = {
+  apiVersion: 'policy/v1',
+  kind: 'Eviction',
+  type: 'Eviction',
+  internal: 'policy.Eviction',
+  loose: true,
+};
+
+const success = (code: number): JsonObject => ({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code });
+
+/** Subresources that are not a part of the object: they do something. */
+export class Subresources {
+  readonly #deps: SubresourceDeps;
+  readonly #handlers: Readonly<Record<string, Handler>>;
+
+  constructor(deps: SubresourceDeps) {
+    this.#deps = deps;
+    this.#handlers = {
+      'pods/binding': (call) => this.#bind(call, call.target.name),
+      'pods/eviction': (call) => this.#evict(call),
+      'pods/log': (call) => this.#log(call),
+      'pods/exec': (call) => this.#needsUpgrade(call),
+      'pods/attach': (call) => this.#needsUpgrade(call),
+      'pods/portforward': (call) => this.#needsUpgrade(call),
+      'serviceaccounts/token': (call) => this.#token(call),
+      'nodes/proxy': (call) => this.#nodeProxy(call),
+      'pods/proxy': () => Promise.reject(badRequest('address not allowed')),
+      'services/proxy': () => Promise.reject(badRequest('address not allowed')),
+    };
+  }
+
+  /** The handler of a subresource; `undefined` for those that read and write the object itself. */
+  handler(resource: string, subresource: string): Handler | undefined {
+    return this.#handlers[`${resource}/${subresource}`];
+  }
+
+  #representation({ request }: Call): ReturnType<typeof negotiate> {
+    return negotiate(request.raw.headers.accept, { pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
+  }
+
+  #send(call: Call, status: number, body: JsonObject): Promise<void> {
+    return sendBody(call.request.raw, call.response, { status, body, representation: this.#representation(call) });
+  }
+
+  async #read(call: Call, expected: Expected): Promise<{ readonly object: JsonObject; readonly dryRun: boolean }> {
+    if (call.request.method !== 'POST') throw methodNotAllowed();
+    const query = readWriteQuery(call.request.query, call.request.raw.headers['user-agent'], { options: 'CreateOptions', apply: false });
+    const format = bodyFormat(call.request.raw);
+    const { object } = readObject(await readBody(call.request.raw), format, expected);
+    return { object, dryRun: query.dryRun };
+  }
+
+  #context(call: Call, dryRun: boolean): WriteContext {
+    const { world } = this.#deps;
+    return { world, user: call.request.user, now: world.clock.now(), dryRun, warnings: [] };
+  }
+
+  /** `bindings` and `pods/NAME/binding` (A13). */
+  async #bind(call: Call, name: string): Promise<void> {
+    const { object, dryRun } = await this.#read(call, bindingBody);
+    this.bind(call.target.namespace, name || stringAt(objectAt(object, 'metadata'), 'name'), object, dryRun);
+    await this.#deps.world.store.settled();
+    await this.#send(call, 201, success(201));
+  }
+
+  /** Binds a pod to a node. @throws {StatusError} 409 when it has one or is gated */
+  bind(namespace: string, name: string, binding: JsonObject, dryRun = false): void {
+    const { resources, world } = this.#deps;
+    const target = objectAt(binding, 'target');
+    const given = stringAt(objectAt(binding, 'metadata'), 'name');
+    if (given !== '' && given !== name) throw badRequest(`name in URL does not match name in Binding object`);
+    const faults = [];
+    if (!['', 'Node'].includes(stringAt(target, 'kind')))
+      faults.push(fault.unsupported('target.kind', stringAt(target, 'kind'), ['Node', '<empty>']));
+    if (stringAt(target, 'name') === '') faults.push(fault.required('target.name'));
+    if (faults.length > 0) throw new StatusError(500, '', faults.map((f) => `${f.field}: ${f.message}`).join(', '));
+    const registry = resources.registry(builtIn('pods'));
+    const { object: pod } = registry.entry(namespace, name);
+    const uid = stringAt(objectAt(binding, 'metadata'), 'uid');
+    const found = stringAt(objectAt(pod, 'metadata'), 'uid');
+    const refuse = (why: string): Error => conflict({ kind: 'pods/binding', name }, why);
+    if (uid !== '' && uid !== found) throw refuse(`the UID in the precondition (${uid}) does not match the UID in record (${found}). The object might have been deleted and then recreated`);
+    if (valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined) throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
+    const node = stringAt(objectAt(pod, 'spec'), 'nodeName');
+    if (node !== '') throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(node)}`);
+    if (objectsAt(objectAt(pod, 'spec'), 'schedulingGates').length > 0) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
+    if (!dryRun) registry.put(bound(pod, binding, seconds(world.clock.now())), pod);
+  }
+
+  async #evict(call: Call): Promise<void> {
+    const { object, dryRun } = await this.#read(call, evictionBody);
+    const name = stringAt(objectAt(object, 'metadata'), 'name');
+    if (name !== '' && name !== call.target.name) throw badRequest('name in URL does not match name in Eviction object');
+    const given = object['deleteOptions'];
+    const options = readDeleteOptions(given === undefined ? {} : objectAt(object, 'deleteOptions'), new URLSearchParams());
+    const context = this.#context(call, dryRun || options.dryRun);
+    evict({ namespace: call.target.namespace, name: call.target.name, options }, this.#deps.resources.registry(builtIn('pods')), context);
+    await this.#deps.world.store.settled();
+    await this.#send(call, 201, success(201));
+  }
+
+  async #token(call: Call): Promise<void> {
+    const { object, dryRun } = await this.#read(call, tokenBody);
+    const { namespace, name } = call.target;
+    const made = issueToken({ namespace, name }, object, this.#context(call, dryRun), this.#deps.signer);
+    const metadata = { name, namespace, creationTimestamp: seconds(this.#deps.world.clock.now()), ...objectAt(object, 'metadata') };
+    await this.#send(call, 201, { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', metadata, ...made });
+  }
+
+  async #log(call: Call): Promise<void> {
+    if (call.request.method !== 'GET') throw methodNotAllowed();
+    const accept = call.request.raw.headers.accept;
+    if (accept !== undefined && accept !== '') negotiate(accept);
+    const { namespace, name } = call.target;
+    await this.#deps.proxy.logs({ namespace, name, query: call.request.query }, call.request.raw, call.response);
+  }
+
+  #needsUpgrade(call: Call): Promise<void> {
+    this.#deps.proxy.streamPath({ ...call.target, query: call.request.query });
+    throw badRequest('Upgrade request required');
+  }
+
+  async #nodeProxy(call: Call): Promise<void> {
+    const url = call.request.raw.url ?? '';
+    const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+    await this.#deps.proxy.node(
+      { name: call.target.name, path: call.target.rest, search, method: call.request.method },
+      call.request.raw,
+      call.response,
+    );
+  }
+
+  /** Kinds that are created and never kept: `bindings`. */
+  createBinding(call: Call): Promise<void> {
+    return this.#bind(call, '');
+  }
+}
+

@@ -1,0 +1,152 @@
+import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { ageOf, type Column, column } from './table-format.ts';
+
+export const podColumns: readonly Column[] = [
+  column('Name'),
+  column('Ready'),
+  column('Status'),
+  column('Restarts'),
+  column('Age'),
+  column('IP', 1),
+  column('Node', 1),
+  column('Nominated Node', 1),
+  column('Readiness Gates', 1),
+];
+
+interface Summary {
+  reason: string;
+  ready: number;
+  restarts: number;
+  /** ms of the last restart */
+  restartedAt: number;
+}
+
+const state = (status: JsonObject | undefined, key: 'state' | 'lastState', kind: string): JsonObject | undefined => {
+  const found = objectAt(status, key)[kind];
+  return found === undefined ? undefined : (found as JsonObject);
+};
+
+const exitText = (terminated: JsonObject): string => {
+  const reason = stringAt(terminated, 'reason');
+  if (reason) return reason;
+  return Number(terminated['signal'] ?? 0) !== 0 ? `Signal:${String(terminated['signal'] as number)}` : `ExitCode:${String((terminated['exitCode'] ?? 0) as number)}`;
+};
+
+const isSidecar = (container: JsonObject | undefined): boolean => container?.['restartPolicy'] === 'Always';
+
+function restarted(status: JsonObject, summary: Summary): void {
+  summary.restarts += Number(status['restartCount'] ?? 0);
+  const finished = stringAt(state(status, 'lastState', 'terminated'), 'finishedAt');
+  if (finished) summary.restartedAt = Math.max(summary.restartedAt, Date.parse(finished));
+}
+
+/** Init containers first: the pod is told by the first that is not done. */
+function initializing(pod: JsonObject, summary: Summary): boolean {
+  const specs = objectsAt(objectAt(pod, 'spec'), 'initContainers');
+  const statuses = objectsAt(objectAt(pod, 'status'), 'initContainerStatuses');
+  for (const [i, status] of statuses.entries()) {
+    const container = specs.find((one) => one['name'] === status['name']);
+    restarted(status, summary);
+    const terminated = state(status, 'state', 'terminated');
+    if (terminated && Number(terminated['exitCode'] ?? 0) === 0) continue;
+    if (isSidecar(container) && status['started'] === true) {
+      if (status['ready'] === true) summary.ready++;
+      continue;
+    }
+    const waiting = stringAt(state(status, 'state', 'waiting'), 'reason');
+    if (terminated) summary.reason = `Init:${exitText(terminated)}`;
+    else if (waiting && waiting !== 'PodInitializing') summary.reason = `Init:${waiting}`;
+    else summary.reason = `Init:${i}/${specs.length}`;
+    return true;
+  }
+  return false;
+}
+
+function running(pod: JsonObject, summary: Summary): void {
+  const statuses = objectsAt(objectAt(pod, 'status'), 'containerStatuses');
+  let hasRunning = false;
+  for (const status of [...statuses].reverse()) {
+    restarted(status, summary);
+    const waiting = stringAt(state(status, 'state', 'waiting'), 'reason');
+    const terminated = state(status, 'state', 'terminated');
+    if (waiting) summary.reason = waiting;
+    else if (terminated) summary.reason = exitText(terminated);
+    else if (status['ready'] === true && state(status, 'state', 'running')) {
+      hasRunning = true;
+      summary.ready++;
+    }
+  }
+  if (summary.reason === 'Completed' && hasRunning) summary.reason = isReady(pod) ? 'Running' : 'NotReady';
+}
+
+const conditionsOf = (pod: JsonObject): readonly JsonObject[] => objectsAt(objectAt(pod, 'status'), 'conditions');
+const isReady = (pod: JsonObject): boolean =>
+  conditionsOf(pod).some((condition) => condition['type'] === 'Ready' && condition['status'] === 'True');
+
+function finalReason(pod: JsonObject, summary: Summary): string {
+  if (valueAt(pod, 'metadata', 'deletionTimestamp') === undefined) return summary.reason;
+  if (valueAt(pod, 'status', 'reason') === 'NodeLost') return 'Unknown';
+  const phase = valueAt(pod, 'status', 'phase');
+  return phase === 'Succeeded' || phase === 'Failed' ? summary.reason : 'Terminating';
+}
+
+function gates(pod: JsonObject): string {
+  const wanted = objectsAt(objectAt(pod, 'spec'), 'readinessGates');
+  if (wanted.length === 0) return '<none>';
+  const met = wanted.filter((gate) =>
+    conditionsOf(pod).some((c) => c['type'] === gate['conditionType'] && c['status'] === 'True'),
+  );
+  return `${met.length}/${wanted.length}`;
+}
+
+function summarize(pod: JsonObject): Summary {
+  const status = objectAt(pod, 'status');
+  const summary: Summary = {
+    reason: stringAt(status, 'reason') || stringAt(status, 'phase'),
+    ready: 0,
+    restarts: 0,
+    restartedAt: 0,
+  };
+  if (conditionsOf(pod).some((c) => c['type'] === 'PodScheduled' && c['reason'] === 'SchedulingGated'))
+    summary.reason = 'SchedulingGated';
+  const specs = objectsAt(objectAt(pod, 'spec'), 'initContainers');
+  if (!initializing(pod, summary) || (specs.length > 0 && isInitialized(pod))) {
+    const inits = summary.restarts;
+    const when = summary.restartedAt;
+    summary.restarts = 0;
+    summary.restartedAt = 0;
+    if (sidecars(pod)) {
+      summary.restarts = inits;
+      summary.restartedAt = when;
+    }
+    running(pod, summary);
+  }
+  return summary;
+}
+
+const sidecars = (pod: JsonObject): boolean => objectsAt(objectAt(pod, 'spec'), 'initContainers').some(isSidecar);
+const isInitialized = (pod: JsonObject): boolean =>
+  conditionsOf(pod).some((c) => c['type'] === 'Initialized' && c['status'] === 'True');
+
+/** The cells of one pod, as `kubectl get pods -o wide` shows them. */
+export function podCells(pod: JsonObject, now: number): readonly unknown[] {
+  const spec = objectAt(pod, 'spec');
+  const status = objectAt(pod, 'status');
+  const summary = summarize(pod);
+  const total = objectsAt(spec, 'containers').length + objectsAt(spec, 'initContainers').filter(isSidecar).length;
+  const restarts =
+    summary.restarts !== 0 && summary.restartedAt > 0
+      ? `${summary.restarts} (${ageOf(new Date(summary.restartedAt).toISOString(), now)} ago)`
+      : String(summary.restarts);
+  return [
+    stringAt(objectAt(pod, 'metadata'), 'name'),
+    `${summary.ready}/${total}`,
+    finalReason(pod, summary),
+    restarts,
+    ageOf(valueAt(pod, 'metadata', 'creationTimestamp'), now),
+    stringAt(objectsAt(status, 'podIPs')[0], 'ip') || stringAt(status, 'podIP') || '<none>',
+    stringAt(spec, 'nodeName') || '<none>',
+    stringAt(status, 'nominatedNodeName') || '<none>',
+    gates(pod),
+  ];
+}

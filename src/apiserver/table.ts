@@ -1,0 +1,216 @@
+import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import type { Kind } from './kinds.ts';
+import { age, ageOf, type Column, column } from './table-format.ts';
+import { podCells, podColumns } from './table-pods.ts';
+
+const created = (object: JsonObject, now: number): string =>
+  ageOf(valueAt(object, 'metadata', 'creationTimestamp'), now);
+const name = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
+
+interface Printer {
+  readonly columns: readonly Column[];
+  readonly cells: (object: JsonObject, now: number) => readonly unknown[];
+}
+
+const printer = (columns: readonly Column[], cells: Printer['cells']): Printer => ({ columns, cells });
+const cols = (...names: readonly string[]): Column[] => names.map((one) => (one.endsWith('+') ? column(one.slice(0, -1), 1) : column(one)));
+const text = (value: unknown): string => (value === undefined || value === null ? '' : String(value as string));
+
+function nodeStatus(node: JsonObject): string {
+  const ready = objectsAt(objectAt(node, 'status'), 'conditions').find((c) => c['type'] === 'Ready');
+  const state = ready ? (ready['status'] === 'True' ? 'Ready' : 'NotReady') : 'Unknown';
+  return valueAt(node, 'spec', 'unschedulable') === true ? `${state},SchedulingDisabled` : state;
+}
+
+function nodeRoles(node: JsonObject): string {
+  const roles = Object.entries(objectAt(objectAt(node, 'metadata'), 'labels')).flatMap(([key, value]) => {
+    if (key.startsWith('node-role.kubernetes.io/')) return [key.slice('node-role.kubernetes.io/'.length)];
+    return key === 'kubernetes.io/role' && value ? [text(value)] : [];
+  });
+  return [...new Set(roles.filter(Boolean))].sort().join(',') || '<none>';
+}
+
+const address = (node: JsonObject, type: string): string =>
+  stringAt(
+    objectsAt(objectAt(node, 'status'), 'addresses').find((one) => one['type'] === type),
+    'address',
+  ) || '<none>';
+
+const info = (node: JsonObject, key: string): string =>
+  text(valueAt(node, 'status', 'nodeInfo', key)) || (key === 'kubeletVersion' ? '' : '<unknown>');
+
+function eventObject(event: JsonObject): string {
+  const ref = objectAt(event, 'involvedObject');
+  return `${stringAt(ref, 'kind').toLowerCase()}/${stringAt(ref, 'name')}`;
+}
+
+function lastSeen(event: JsonObject, now: number): string {
+  const series = objectAt(event, 'series');
+  const last = series['lastObservedTime'] ?? event['lastTimestamp'] ?? event['firstTimestamp'] ?? event['eventTime'];
+  const first = event['firstTimestamp'] ?? event['eventTime'];
+  const count = Number(series['count'] ?? event['count'] ?? 1);
+  const at = ageOf(last ?? undefined, now);
+  return count > 1 ? `${at} (x${count} over ${ageOf(first ?? undefined, now)})` : at;
+}
+
+const firstSeen = (event: JsonObject, now: number): string =>
+  ageOf(event['firstTimestamp'] ?? event['eventTime'] ?? undefined, now);
+
+function eventSource(event: JsonObject): string {
+  const source = objectAt(event, 'source');
+  const component = stringAt(source, 'component') || stringAt(event, 'reportingComponent');
+  const host = stringAt(source, 'host') || stringAt(event, 'reportingInstance');
+  return host ? `${component}, ${host}` : component;
+}
+
+const keys = (object: JsonObject, ...members: readonly string[]): number =>
+  members.reduce((sum, member) => sum + Object.keys(objectAt(object, member)).length, 0);
+
+function servicePorts(service: JsonObject): string {
+  const ports = objectsAt(objectAt(service, 'spec'), 'ports').map(
+    (port) => `${text(port['port'])}${port['nodePort'] ? `:${text(port['nodePort'])}` : ''}/${text(port['protocol'])}`,
+  );
+  return ports.join(',') || '<none>';
+}
+
+function serviceExternal(service: JsonObject): string {
+  const spec = objectAt(service, 'spec');
+  const ips = listAt(spec, 'externalIPs').map(text);
+  if (spec['type'] === 'ExternalName') return text(spec['externalName']);
+  if (spec['type'] === 'LoadBalancer') {
+    const ingress = objectsAt(objectAt(objectAt(service, 'status'), 'loadBalancer'), 'ingress').map(
+      (one) => stringAt(one, 'ip') || stringAt(one, 'hostname'),
+    );
+    return [...ingress, ...ips].join(',') || '<pending>';
+  }
+  return ips.join(',') || '<none>';
+}
+
+const selectorText = (selector: JsonObject): string =>
+  Object.entries(selector)
+    .map(([key, value]) => `${key}=${text(value)}`)
+    .sort()
+    .join(',') || '<none>';
+
+const csrCondition = (csr: JsonObject): string => {
+  const status = objectAt(csr, 'status');
+  const types = objectsAt(status, 'conditions').map((condition) => text(condition['type']));
+  const decided = ['Denied', 'Approved', 'Failed'].filter((type) => types.includes(type));
+  const state = decided.includes('Denied') ? ['Denied'] : decided;
+  if (state.length === 0) return 'Pending';
+  return [...state, ...(status['certificate'] ? ['Issued'] : [])].join(',');
+};
+
+const printers: Readonly<Record<string, Printer>> = {
+  pods: printer(podColumns, podCells),
+  nodes: printer(
+    cols('Name', 'Status', 'Roles', 'Age', 'Version', 'Internal-IP+', 'External-IP+', 'OS-Image+', 'Kernel-Version+', 'Container-Runtime+'),
+    (node, now) => [
+      name(node),
+      nodeStatus(node),
+      nodeRoles(node),
+      created(node, now),
+      info(node, 'kubeletVersion'),
+      address(node, 'InternalIP'),
+      address(node, 'ExternalIP'),
+      info(node, 'osImage'),
+      info(node, 'kernelVersion'),
+      info(node, 'containerRuntimeVersion'),
+    ],
+  ),
+  namespaces: printer(cols('Name', 'Status', 'Age'), (ns, now) => [
+    name(ns),
+    text(valueAt(ns, 'status', 'phase')),
+    created(ns, now),
+  ]),
+  events: printer(
+    [
+      ...cols('Last Seen', 'Type', 'Reason', 'Object', 'Subobject+', 'Source+', 'Message', 'First Seen+'),
+      column('Count', 1, 'integer'),
+      column('Name', 1),
+    ],
+    (event, now) => [
+      lastSeen(event, now),
+      text(event['type']),
+      text(event['reason']),
+      eventObject(event),
+      stringAt(objectAt(event, 'involvedObject'), 'fieldPath'),
+      eventSource(event),
+      text(event['message']).trim(),
+      firstSeen(event, now),
+      Number(objectAt(event, 'series')['count'] ?? event['count'] ?? 1),
+      name(event),
+    ],
+  ),
+  configmaps: printer([column('Name'), column('Data'), column('Age')], (map, now) => [
+    name(map),
+    keys(map, 'data', 'binaryData'),
+    created(map, now),
+  ]),
+  secrets: printer([column('Name'), column('Type'), column('Data'), column('Age')], (secret, now) => [
+    name(secret),
+    text(secret['type']),
+    keys(secret, 'data'),
+    created(secret, now),
+  ]),
+  serviceaccounts: printer([column('Name'), column('Secrets'), column('Age')], (account, now) => [
+    name(account),
+    objectsAt(account, 'secrets').length,
+    created(account, now),
+  ]),
+  services: printer(cols('Name', 'Type', 'Cluster-IP', 'External-IP', 'Port(s)', 'Age', 'Selector+'), (service, now) => [
+    name(service),
+    text(valueAt(service, 'spec', 'type')),
+    text(valueAt(service, 'spec', 'clusterIP')) || '<none>',
+    serviceExternal(service),
+    servicePorts(service),
+    created(service, now),
+    selectorText(objectAt(objectAt(service, 'spec'), 'selector')),
+  ]),
+  'coordination.k8s.io/leases': printer(cols('Name', 'Holder', 'Age'), (lease, now) => [
+    name(lease),
+    text(valueAt(lease, 'spec', 'holderIdentity')),
+    created(lease, now),
+  ]),
+  'node.k8s.io/runtimeclasses': printer(cols('Name', 'Handler', 'Age'), (one, now) => [
+    name(one),
+    text(one['handler']),
+    created(one, now),
+  ]),
+  'scheduling.k8s.io/priorityclasses': printer(
+    [column('Name'), column('Value'), column('Global-Default', 0, 'boolean'), column('Age'), column('PreemptionPolicy')],
+    (one, now) => [name(one), Number(one['value'] ?? 0), one['globalDefault'] === true, created(one, now), text(one['preemptionPolicy'])],
+  ),
+  'certificates.k8s.io/certificatesigningrequests': printer(
+    cols('Name', 'Age', 'SignerName', 'Requestor', 'RequestedDuration', 'Condition'),
+    (csr, now) => {
+      const lifetime = valueAt(csr, 'spec', 'expirationSeconds');
+      return [
+        name(csr),
+        created(csr, now),
+        text(valueAt(csr, 'spec', 'signerName')) || '<none>',
+        text(valueAt(csr, 'spec', 'username')),
+        typeof lifetime === 'number' ? age(lifetime * 1000) : '<none>',
+        csrCondition(csr),
+      ];
+    },
+  ),
+};
+
+const fallback = printer(cols('Name', 'Created At'), (object) => [
+  name(object),
+  text(valueAt(object, 'metadata', 'creationTimestamp')),
+]);
+
+/** The columns of a kind. */
+export const columnsOf = (kind: Kind): readonly Column[] => (printers[kind.storage] ?? fallback).columns;
+
+/** One row; `object` is in its stored form, `shown` what the row carries along. */
+export function rowOf(
+  kind: Kind,
+  object: JsonObject,
+  now: number,
+  shown: unknown,
+): { readonly cells: readonly unknown[]; readonly object?: unknown } {
+  return { cells: (printers[kind.storage] ?? fallback).cells(object, now), ...(shown !== undefined && { object: shown }) };
+}

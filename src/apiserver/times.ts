@@ -1,0 +1,23 @@
+/** RFC 3339 to the second, as `metav1.Time` writes it. */
+export const seconds = (ms: number): string => new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
+
+/** RFC 3339 to the microsecond, as `metav1.MicroTime` writes it. */
+export const micros = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');
+
+const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** The text of a `Time` field brought to UTC and whole seconds; `undefined` when it is no RFC 3339 time. */
+export function canonicalTime(text: string): string | undefined {
+  const at = rfc3339.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : seconds(Math.floor(at / 1000) * 1000);
+}
+
+/** The text of a `MicroTime` field in UTC with six digits; `undefined` when it is none. */
+export function canonicalMicroTime(text: string): string | undefined {
+  const match = rfc3339.exec(text);
+  if (!match) return undefined;
+  const [, whole = '', fraction = '', zone = ''] = match;
+  const at = Date.parse(`${whole}${zone}`);
+  if (Number.isNaN(at)) return undefined;
+  return `${new Date(at).toISOString().slice(0, 19)}.${fraction.slice(1, 7).padEnd(6, '0')}Z`;
+}

@@ -1,0 +1,137 @@
+import { issuer } from './authenticator.ts';
+import { nodeOf } from './authorizer.ts';
+import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { conflict, fault, type FieldFault, forbidden, invalid, notFound, badRequest } from './status-error.ts';
+import { type Entry, keyOf } from './store.ts';
+import type { WriteContext } from './strategy.ts';
+import { seconds } from './times.ts';
+import type { TokenSigner } from './users.ts';
+
+const least = 600;
+const most = 2 ** 32;
+const defaultLifetime = 3600;
+const yearSeconds = 365 * 24 * 3600;
+/** What a kubelet asks for: such a token lives a year, with a warning after the time that was asked for. */
+const kubeletLifetime = 3607;
+
+interface Bound {
+  readonly kind: 'pod' | 'secret' | 'node';
+  readonly entry: Entry | undefined;
+}
+
+const kinds: Readonly<Record<string, readonly [string, Bound['kind']]>> = {
+  Pod: ['pods', 'pod'],
+  Secret: ['secrets', 'secret'],
+  Node: ['nodes', 'node'],
+};
+
+function faultsOf(spec: JsonObject): FieldFault[] {
+  const lifetime = Number(spec['expirationSeconds'] ?? defaultLifetime);
+  if (lifetime < least)
+    return [fault.invalid('spec.expirationSeconds', lifetime, 'may not specify a duration less than 10 minutes')];
+  return lifetime > most
+    ? [fault.invalid('spec.expirationSeconds', lifetime, 'may not specify a duration larger than 2^32 seconds')]
+    : [];
+}
+
+/** Issues a token for a service account (TokenRequest; A15, A16). @throws {StatusError} */
+export function issueToken(
+  account: { readonly namespace: string; readonly name: string },
+  request: JsonObject,
+  context: WriteContext,
+  signer: TokenSigner,
+): JsonObject {
+  const { world, now } = context;
+  const entry = world.store.get('serviceaccounts', keyOf(account.namespace, account.name));
+  if (!entry) throw notFound({ kind: 'serviceaccounts', name: account.name });
+  const spec = objectAt(request, 'spec');
+  const faults = faultsOf(spec);
+  if (faults.length > 0) throw invalid('TokenRequest', 'authentication.k8s.io', '', faults);
+  const lifetime = Number(spec['expirationSeconds'] ?? defaultLifetime);
+  const given = listAt(spec, 'audiences') as readonly string[];
+  const audiences = given.length > 0 ? given : [issuer];
+  const bound = boundOf(account.namespace, account.name, objectAt(spec, 'boundObjectRef'), context);
+  checkNode(account, spec, bound, context);
+  const at = Math.floor(now / 1000);
+  const extended = lifetime === kubeletLifetime && audiences.includes(issuer);
+  const token = signer.sign({
+    aud: audiences,
+    exp: at + (extended ? yearSeconds : lifetime),
+    iat: at,
+    iss: issuer,
+    jti: world.random.uuid(),
+    'kubernetes.io': claims(account, entry, bound, { context, ...(extended && { warnAfter: at + lifetime }) }),
+    nbf: at,
+    sub: `system:serviceaccount:${account.namespace}:${account.name}`,
+  });
+  return {
+    spec: { audiences, expirationSeconds: lifetime, boundObjectRef: spec['boundObjectRef'] ?? null },
+    status: { token, expirationTimestamp: seconds((at + lifetime) * 1000) },
+  };
+}
+
+function boundOf(namespace: string, account: string, ref: JsonObject, context: WriteContext): Bound | undefined {
+  const kind = stringAt(ref, 'kind');
+  if (kind === '') return undefined;
+  const known = kinds[kind];
+  if (!known || (stringAt(ref, 'apiVersion') || 'v1') !== 'v1')
+    throw badRequest(`cannot bind token for serviceaccount "${account}" to object ref with kind ${stringAt(ref, 'apiVersion').includes('/') ? stringAt(ref, 'apiVersion') : `/${stringAt(ref, 'apiVersion')}`}, Kind=${kind}`.replace('kind /', 'type /'));
+  const [storage, claim] = known;
+  const name = stringAt(ref, 'name');
+  const entry = context.world.store.get(storage, claim === 'node' ? name : keyOf(namespace, name));
+  if (!entry) throw notFound({ kind: storage, name });
+  const [uid, found] = [stringAt(ref, 'uid'), stringAt(objectAt(entry.object, 'metadata'), 'uid')];
+  if (uid !== '' && uid !== found)
+    throw conflict({ kind: storage, name }, `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`);
+  if (claim === 'pod' && valueAt(entry.object, 'spec', 'serviceAccountName') !== account)
+    throw badRequest(`cannot bind token for serviceaccount "${account}" to pod running with different serviceaccount name.`);
+  return { kind: claim, entry };
+}
+
+/** A node may ask only for tokens of its own pods, for audiences that they name. */
+function checkNode(
+  account: { readonly name: string },
+  spec: JsonObject,
+  bound: Bound | undefined,
+  context: WriteContext,
+): void {
+  const node = nodeOf(context.user);
+  if (node === undefined) return;
+  const refuse = (why: string): Error => forbidden({ kind: 'serviceaccounts', name: account.name }, why);
+  const who = JSON.stringify(node);
+  if (!bound || bound.kind !== 'pod') throw refuse(`node requested token not bound to a pod`);
+  if (stringAt(objectAt(spec, 'boundObjectRef'), 'uid') === '') throw refuse('node requested token with a pod binding without a uid');
+  const pod = bound.entry?.object;
+  if (valueAt(pod, 'spec', 'nodeName') !== node) throw refuse(`node requested token bound to a pod scheduled on a different node`);
+  for (const audience of listAt(spec, 'audiences') as readonly string[])
+    if (audience !== '' && !podAudiences(pod ?? {}).includes(audience))
+      throw refuse(`audience ${JSON.stringify(audience)} not found in pod spec volume, ${who.replace(/"/g, '"')} is not authorized to request tokens for this audience`.replace(`${who} is not`, `${context.user.name} is not`));
+}
+
+const podAudiences = (pod: JsonObject): readonly string[] =>
+  objectsAt(objectAt(pod, 'spec'), 'volumes').flatMap((volume) =>
+    objectsAt(objectAt(volume, 'projected'), 'sources').map((source) => stringAt(objectAt(source, 'serviceAccountToken'), 'audience')),
+  );
+
+const refOf = (entry: Entry): JsonObject => ({
+  name: valueAt(entry.object, 'metadata', 'name'),
+  uid: valueAt(entry.object, 'metadata', 'uid'),
+});
+
+function claims(
+  account: { readonly namespace: string },
+  entry: Entry,
+  bound: Bound | undefined,
+  at: { readonly context: WriteContext; readonly warnAfter?: number },
+): JsonObject {
+  const pod = bound?.kind === 'pod' ? bound.entry?.object : undefined;
+  const nodeName = stringAt(objectAt(pod, 'spec'), 'nodeName');
+  const node = nodeName ? at.context.world.store.get('nodes', nodeName) : undefined;
+  return {
+    namespace: account.namespace,
+    ...(nodeName && { node: node ? refOf(node) : { name: nodeName } }),
+    ...(bound?.entry && { [bound.kind]: refOf(bound.entry) }),
+    serviceaccount: refOf(entry),
+    ...(at.warnAfter !== undefined && { warnafter: at.warnAfter }),
+  };
+}

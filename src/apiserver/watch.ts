@@ -1,0 +1,218 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../base/clock.ts';
+import { emptyStruct } from './codec.ts';
+import type { JsonObject } from './json.ts';
+import { groupVersionOf } from './kinds.ts';
+import { type ListOptions, parseVersion, type Selection } from './list-options.ts';
+import { encode } from './respond.ts';
+import { StatusError, expired, tooLargeVersion } from './status-error.ts';
+import type { Change, Entry, Store } from './store.ts';
+import { entryText, type View, viewOne } from './views.ts';
+
+/** Everything a watch needs to know. */
+export interface WatchRequest {
+  readonly selection: Selection;
+  readonly options: ListOptions;
+  readonly view: View;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: { float(): number };
+  /** Ends every watch when the server stops. */
+  readonly stopping: AbortSignal;
+}
+
+const initialEventsDone = 'k8s.io/initial-events-end';
+const bookmarkEveryMs = 60_000;
+/** A reader that lets this much wait is cut off. */
+const backlogMost = 64 * 1024 * 1024;
+
+/** Texts of changes that several watches send alike. */
+const shared = new WeakMap<Change, Map<string, string>>();
+
+function sharedText(change: Change, key: string, make: () => string): string {
+  let texts = shared.get(change);
+  if (!texts) {
+    texts = new Map();
+    shared.set(change, texts);
+  }
+  let text = texts.get(key);
+  if (text === undefined) {
+    text = make();
+    texts.set(key, text);
+  }
+  return text;
+}
+
+/** One watch connection: initial state, the past since a version, then every change as it is committed. */
+export class Watch {
+  readonly #request: WatchRequest;
+  readonly #response: ServerResponse;
+  readonly #ends: (() => void)[] = [];
+  #columnsSent = false;
+  #lastVersion = 0;
+  #closed = false;
+
+  constructor(request: WatchRequest, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+  }
+
+  /** Answers and stays until the client leaves, the time is up or the server stops. */
+  run(incoming: IncomingMessage): void {
+    const { representation } = this.#request.view;
+    this.#response.writeHead(200, {
+      'Cache-Control': 'no-cache, private',
+      'Content-Type': representation.format === 'yaml' ? 'application/yaml' : 'application/json',
+      'Transfer-Encoding': 'chunked',
+    });
+    this.#response.flushHeaders();
+    incoming.on('close', () => {
+      this.#end();
+    });
+    this.#response.on('close', () => {
+      this.#end();
+    });
+    const stop = (): void => {
+      this.#close();
+    };
+    this.#request.stopping.addEventListener('abort', stop, { once: true });
+    this.#ends.push(() => {
+      this.#request.stopping.removeEventListener('abort', stop);
+    });
+    const timeout = this.#request.options.timeoutSeconds;
+    if (timeout !== undefined && timeout < 0) {
+      this.#fail(new StatusError(500, 'InternalError', 'context deadline exceeded'));
+      return;
+    }
+    this.#start();
+  }
+
+  #start(): void {
+    const { store, selection, options } = this.#request;
+    const from = parseVersion(options.resourceVersion);
+    const initial = options.sendInitialEvents === true || (options.sendInitialEvents !== false && from === 0);
+    if (options.sendInitialEvents === true && from > store.version) {
+      this.#fail(tooLargeVersion(from, store.version));
+      return;
+    }
+    if (!initial && from > 0 && store.changesSince(selection.storage, from) === undefined) {
+      this.#fail(expired(`too old resource version: ${from} (${store.version})`));
+      return;
+    }
+    this.#ends.push(
+      store.onChange((storage, changes) => {
+        if (storage === selection.storage) for (const change of changes) this.#change(change);
+      }),
+    );
+    this.#lastVersion = initial ? store.version : from > 0 ? from : store.version;
+    if (initial) this.#initial();
+    else if (from > 0)
+      for (const change of store.changesSince(selection.storage, from) ?? []) this.#change(change);
+    this.#schedule();
+  }
+
+  #initial(): void {
+    const { store, selection, options } = this.#request;
+    const version = store.version;
+    for (const entry of store.list(selection.storage, selection.prefix))
+      if (selection.matches(entry.object)) this.#send('ADDED', entry);
+    this.#lastVersion = version;
+    if (options.sendInitialEvents && options.bookmarks) this.#bookmark({ [initialEventsDone]: 'true' });
+  }
+
+  #schedule(): void {
+    const { clock, options, random } = this.#request;
+    const seconds = options.timeoutSeconds || 1800 + Math.floor(random.float() * 1800);
+    this.#ends.push(
+      clock.timer(seconds * 1000, () => {
+        if (options.bookmarks && seconds >= 10) this.#bookmark();
+        this.#close();
+      }),
+    );
+    if (options.bookmarks) this.#nextBookmark();
+  }
+
+  #nextBookmark(): void {
+    const { clock, random } = this.#request;
+    const stop = clock.timer(bookmarkEveryMs * (0.9 + random.float() * 0.2), () => {
+      this.#bookmark();
+      this.#nextBookmark();
+    });
+    this.#ends.push(stop);
+  }
+
+  /** Tells a change as the selection sees it: an object may come into or go out of what is selected. */
+  #change(change: Change): void {
+    if (change.version <= this.#lastVersion || this.#closed) return;
+    this.#lastVersion = change.version;
+    const { selection } = this.#request;
+    if (!change.entry.key.startsWith(selection.prefix)) return;
+    const was = change.before !== undefined && selection.matches(change.before.object);
+    const is = change.type !== 'DELETED' && selection.matches(change.entry.object);
+    if (is) this.#send(was ? 'MODIFIED' : 'ADDED', change.entry, change);
+    else if (was) this.#send('DELETED', this.#gone(change), change.type === 'DELETED' ? change : undefined);
+  }
+
+  /** What left the selection: its last selected state under the version of the change. */
+  #gone(change: Change): Entry {
+    if (change.type === 'DELETED' || !change.before) return change.entry;
+    const object = { ...change.before.object };
+    const metadata = { ...(object['metadata'] as JsonObject), resourceVersion: String(change.version) };
+    const moved = { ...object, metadata };
+    return { ...change.before, version: change.version, object: moved, json: JSON.stringify(moved) };
+  }
+
+  #send(type: 'ADDED' | 'MODIFIED' | 'DELETED', entry: Entry, change?: Change): void {
+    const { view, clock } = this.#request;
+    const kind = view.strategy.kind;
+    const special = viewOne(entry.object, view, clock.now(), !this.#columnsSent);
+    if (special) {
+      this.#columnsSent = true;
+      this.#write(encode({ type, object: special }, { ...view.representation, pretty: false }));
+      return;
+    }
+    if (view.representation.format === 'yaml') {
+      const object = { kind: kind.kind, apiVersion: groupVersionOf(kind), ...entry.object };
+      this.#write(`---\n${encode({ type, object }, view.representation)}`);
+      return;
+    }
+    const make = (): string => `{"type":"${type}","object":${entryText(entry, view.strategy, true)}}\n`;
+    this.#write(change ? sharedText(change, `${type} ${kind.group}/${kind.version}`, make) : make());
+  }
+
+  #bookmark(annotations?: JsonObject): void {
+    const { view, store } = this.#request;
+    const kind = view.strategy.kind;
+    if (!store.busy) this.#lastVersion = Math.max(this.#lastVersion, store.version);
+    const metadata = { resourceVersion: String(this.#lastVersion), ...(annotations && { annotations }) };
+    const bare = { ...emptyStruct(kind.type), kind: kind.kind, apiVersion: groupVersionOf(kind), metadata };
+    const special = viewOne({ metadata }, view, 0, !this.#columnsSent);
+    const object = special ?? bare;
+    this.#write(encode({ type: 'BOOKMARK', object }, { ...view.representation, pretty: false }));
+  }
+
+  #fail(error: StatusError): void {
+    this.#write(encode({ type: 'ERROR', object: error.body }, { format: 'json', pretty: false }));
+    this.#close();
+  }
+
+  #write(text: string): void {
+    if (this.#closed) return;
+    this.#response.write(text);
+    if (this.#response.writableLength > backlogMost) {
+      this.#end();
+      this.#response.destroy();
+    }
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#end();
+    this.#response.end();
+  }
+
+  #end(): void {
+    this.#closed = true;
+    for (const end of this.#ends.splice(0)) end();
+  }
+}

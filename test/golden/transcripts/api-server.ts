@@ -1,0 +1,270 @@
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { EmbeddedApiServer, type TokenUser } from '../../../src/apiserver/index.ts';
+import { Bindings } from './bindings.ts';
+import { differ, type Difference } from './compare.ts';
+import type { Deviation, Player, Step, TranscriptCase } from './transcript.ts';
+
+const user = (name: string, groups: readonly string[], id = name): TokenUser => ({
+  token: `token-of-${id}`,
+  user: { name, uid: `${id}-uid`, groups },
+});
+
+const users: readonly TokenUser[] = [
+  user('admin', ['system:masters']),
+  user('system:node:node-a', ['system:nodes'], 'nodea'),
+  user('system:node:node-b', ['system:nodes'], 'nodeb'),
+  user('system:node:', ['system:nodes'], 'badnode'),
+  user('notanode', ['system:nodes'], 'oddnode'),
+  user('alice', ['dev']),
+  user('viewer', ['dev']),
+];
+
+interface OpenWatch {
+  readonly events: unknown[];
+  taken: number;
+  closed: boolean;
+  lastAt: number;
+  readonly end: () => void;
+}
+
+type Found = Omit<Deviation, 'step'>;
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const told = (what: string, differences: readonly Difference[]): Found[] =>
+  differences.map((difference) => ({ what, ...difference }));
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** One case against one embedded server. */
+class CasePlay {
+  readonly #server: EmbeddedApiServer;
+  readonly #bindings = new Bindings();
+  readonly #watches = new Map<string, OpenWatch>();
+  readonly #quietMs = 60;
+
+  constructor(server: EmbeddedApiServer) {
+    this.#server = server;
+  }
+
+  async play(one: TranscriptCase): Promise<Deviation[]> {
+    const found: Deviation[] = [];
+    for (const [i, step] of (one.steps ?? []).entries()) {
+      const differences = await this.#step(step);
+      found.push(...differences.map((difference) => ({ ...difference, step: i })));
+      if (found.length > 0) break;
+    }
+    for (const watch of this.#watches.values()) watch.end();
+    if (found.length === 0)
+      for (const text of this.#bindings.disorder())
+        found.push({ step: -1, what: 'order of versions', path: '', expected: 'rising', actual: text });
+    return found;
+  }
+
+  #step(step: Step): Promise<Found[]> {
+    switch (step.op) {
+      case 'request':
+        return this.#request(step);
+      case 'watch':
+        return this.#watch(step);
+      case 'events':
+        return this.#events(step);
+      case 'closed':
+        return this.#closed(step);
+      default:
+        return Promise.resolve([
+          { what: 'operation', path: '', expected: 'one that is known', actual: step.op },
+        ]);
+    }
+  }
+
+  #headersOf(step: Step): Record<string, string> {
+    const headers: Record<string, string> = { 'User-Agent': 'transcript/1.0' };
+    for (const [name, value] of Object.entries(step.headers ?? {}))
+      if (value !== null) headers[name] = this.#bindings.fill(value);
+    if (step.as === 'wrong') headers['Authorization'] = 'Bearer unknown';
+    else if (step.as === '$token' || step.bearer !== undefined)
+      headers['Authorization'] = `Bearer ${this.#bindings.fill(step.bearer ?? '')}`;
+    else if (step.as !== null && step.as !== undefined)
+      headers['Authorization'] = `Bearer token-of-${step.as}`;
+    return headers;
+  }
+
+  #bodyOf(step: Step): Buffer | undefined {
+    if (step.rawBodyBase64 !== undefined) return Buffer.from(step.rawBodyBase64, 'base64');
+    if (step.rawBody !== undefined) return Buffer.from(this.#bindings.fill(step.rawBody));
+    return step.body === undefined
+      ? undefined
+      : Buffer.from(JSON.stringify(this.#bindings.fillValue(inflated(step.body))));
+  }
+
+  #open(step: Step): Promise<IncomingMessage> {
+    const headers = this.#headersOf(step);
+    const body = this.#bodyOf(step);
+    if (body) headers['Content-Length'] = String(body.length);
+    const path = this.#bindings.fill(step.path ?? '/').replace(/ /g, '%20');
+    return new Promise((resolve, reject) => {
+      const { port, ca } = this.#server;
+      const request = httpsRequest(
+        { host: '127.0.0.1', port, ca, path, method: step.method ?? 'GET', headers },
+        resolve,
+      );
+      request.on('error', reject);
+      request.end(body);
+    });
+  }
+
+  async #request(step: Step): Promise<Found[]> {
+    const message = await this.#open(step);
+    const chunks: Buffer[] = [];
+    for await (const chunk of message) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    const status = message.statusCode ?? 0;
+    const { res } = step;
+    if (!res) return [];
+    if (step.setup && (status === 409 || (res.status === 409 && status < 300))) return [];
+    const found: Found[] = [];
+    if (status !== res.status)
+      found.push({
+        what: 'status',
+        path: '',
+        expected: `${res.status} ${JSON.stringify(res.body ?? res.text ?? '')}`,
+        actual: `${status} ${text}`,
+      });
+    found.push(...this.#checkHeaders(step, message.headersDistinct), ...this.#checkBody(step, text));
+    return found;
+  }
+
+  #checkHeaders(step: Step, actual: NodeJS.Dict<string[]>): Found[] {
+    return Object.entries(step.res?.headers ?? {}).flatMap(([name, values]) => {
+      if (['etag', 'content-encoding', 'transfer-encoding'].includes(name)) return [];
+      const got = (actual[name] ?? []).flatMap((value) =>
+        name === 'warning' ? value.split(/, (?=299 )/) : [value],
+      );
+      return told(`header ${name}`, differ(values, got, this.#bindings));
+    });
+  }
+
+  #checkBody(step: Step, text: string): Found[] {
+    const { res } = step;
+    if (!res || res.bodyOmitted !== undefined || res.truncated !== undefined) return [];
+    if (res.body !== undefined) return told('body', differ(res.body, parsed(text), this.#bindings));
+    return res.text === undefined ? [] : told('body', differ(res.text, text, this.#bindings));
+  }
+
+  async #watch(step: Step): Promise<Found[]> {
+    const message = await this.#open(step);
+    const watch: OpenWatch = {
+      events: [],
+      taken: 0,
+      closed: false,
+      lastAt: Date.now(),
+      end: () => {
+        message.destroy();
+      },
+    };
+    this.#watches.set(step.id ?? '', watch);
+    collect(message, watch);
+    const { res } = step;
+    if (!res) return [];
+    const found: Found[] = [];
+    if (res.status !== message.statusCode)
+      found.push({ what: 'status of the watch', path: '', expected: res.status, actual: message.statusCode });
+    if (res.status !== 200) {
+      for (let i = 0; i < 50 && !watch.closed; i++) await sleep(10);
+      const [body] = watch.events.splice(0);
+      if (res.body !== undefined) found.push(...told('body', differ(res.body, body, this.#bindings)));
+    }
+    return found;
+  }
+
+  async #events(step: Step): Promise<Found[]> {
+    const watch = this.#watches.get(step.id ?? '');
+    if (!watch) return [{ what: 'events', path: '', expected: 'an open watch', actual: step.id }];
+    const wanted = step.events?.length ?? 0;
+    const start = Date.now();
+    const limit = step.closed ? 8000 : 2000;
+    while (Date.now() - start < limit && !watch.closed) {
+      const enough = watch.events.length - watch.taken >= wanted;
+      const quiet = Date.now() - Math.max(watch.lastAt, start) > this.#quietMs;
+      if (enough && quiet && !step.closed) break;
+      await sleep(5);
+    }
+    const came = watch.events.slice(watch.taken);
+    watch.taken = watch.events.length;
+    const found = told('events', differ(step.events ?? [], came, this.#bindings));
+    if (step.closed !== undefined && step.closed !== watch.closed)
+      found.push({ what: 'stream closed', path: '', expected: step.closed, actual: watch.closed });
+    return found;
+  }
+
+  async #closed(step: Step): Promise<Found[]> {
+    const watch = this.#watches.get(step.id ?? '');
+    for (let i = 0; i < 300 && step.closedByServer && watch && !watch.closed; i++) await sleep(20);
+    return watch?.closed === (step.closedByServer ?? false)
+      ? []
+      : [{ what: 'closed by the server', path: '', expected: step.closedByServer, actual: watch?.closed }];
+  }
+}
+
+/** Gathers the events of a watch: JSON by line, any other answer whole. */
+function collect(message: IncomingMessage, watch: OpenWatch): void {
+  const byLine = message.statusCode === 200 && !/yaml/.test(String(message.headers['content-type']));
+  let rest = '';
+  const push = (text: string): void => {
+    if (text.trim() === '') return;
+    watch.lastAt = Date.now();
+    watch.events.push(parsed(text));
+  };
+  message.on('data', (chunk: Buffer) => {
+    rest += chunk.toString();
+    if (!byLine) return;
+    const lines = rest.split('\n');
+    rest = lines.pop() ?? '';
+    lines.forEach(push);
+  });
+  message.on('end', () => {
+    push(rest);
+    watch.closed = true;
+  });
+  message.on('error', () => {
+    watch.closed = true;
+  });
+}
+
+/** Big request bodies are described in the recording: `{omitted: …}`. */
+function inflated(body: unknown): unknown {
+  return body;
+}
+
+const families = new Set(
+  (
+    'auth configmaps-secrets csr discovery errors events expired leases misc-objects namespaces negotiation noderestriction nodes pods-crud ' +
+    'pods-defaulting pods-delete pods-fieldvalidation pods-immutable pods-invalid pods-list pods-patch pods-subresources pods-table pods-watch ' +
+    'serviceaccounts services'
+  ).split(' '),
+);
+
+/** Plays recordings of kube-apiserver: an empty embedded server in memory for each case, without controllers, as the recording was made. */
+export const apiServerPlayer: Player = {
+  families,
+  async play(one) {
+    const server = await EmbeddedApiServer.start({
+      tokens: users,
+      controllers: false,
+      minimalScheduler: false,
+    });
+    try {
+      return await new CasePlay(server).play(one);
+    } finally {
+      await server.stop();
+    }
+  },
+  close: () => Promise.resolve(),
+};

@@ -1,0 +1,62 @@
+import type { Bindings } from './bindings.ts';
+
+/** One place where an answer is not what was recorded. */
+export interface Difference {
+  readonly path: string;
+  readonly expected: unknown;
+  readonly actual: unknown;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Source positions depend on the build. */
+const buildIndependent = (text: string): string => text.replace(/in scheme "[^"]*"/g, 'in scheme "…"');
+
+const managerKey = (entry: unknown): string =>
+  isRecord(entry)
+    ? ['manager', 'operation', 'apiVersion', 'subresource'].map((key) => String(entry[key] ?? '')).join('|')
+    : '';
+
+/** Differences between what was recorded and what came, placeholders bound on the way. */
+export function differ(expected: unknown, actual: unknown, bindings: Bindings, path = ''): Difference[] {
+  if (typeof expected === 'string' && typeof actual === 'string')
+    return bindings.matches(buildIndependent(expected), buildIndependent(actual))
+      ? []
+      : [{ path, expected: bindings.fill(expected), actual }];
+  if (Array.isArray(expected) && Array.isArray(actual)) return list(expected, actual, bindings, path);
+  if (isRecord(expected) && isRecord(actual)) return record(expected, actual, bindings, path);
+  return Object.is(expected, actual) ? [] : [{ path, expected, actual }];
+}
+
+function list(expected: unknown[], actual: unknown[], bindings: Bindings, path: string): Difference[] {
+  const by = (a: unknown, b: unknown): number => managerKey(a).localeCompare(managerKey(b));
+  const managed = path.endsWith('.managedFields');
+  const [left, right] = managed ? [[...expected].sort(by), [...actual].sort(by)] : [expected, actual];
+  const found: Difference[] = [];
+  for (let i = 0; i < Math.max(left.length, right.length); i++)
+    found.push(...differ(left[i], right[i], bindings, `${path}[${i}]`));
+  return found;
+}
+
+function record(
+  expected: Record<string, unknown>,
+  actual: Record<string, unknown>,
+  bindings: Bindings,
+  path: string,
+): Difference[] {
+  const found: Difference[] = [];
+  const seen = new Set<string>();
+  const inManaged = /\.managedFields\[\d+\]$/.test(path);
+  for (const [name, value] of Object.entries(expected)) {
+    const key = name.includes('$')
+      ? (Object.keys(actual).find((other) => bindings.matches(name, other)) ?? name)
+      : name;
+    seen.add(key);
+    if (inManaged && key === 'time') continue;
+    found.push(...differ(value, actual[key], bindings, `${path}.${key}`));
+  }
+  for (const key of Object.keys(actual))
+    if (!seen.has(key)) found.push({ path: `${path}.${key}`, expected: undefined, actual: actual[key] });
+  return found;
+}

@@ -63,15 +63,10 @@ export function mergeSnapshot(
   for (const incoming of snapshot.pods) {
     const uid = uidOf(incoming);
     const stored = known.has(uid) ? latest(uid) : undefined;
-    const unchanged = stored?.from === incoming ? stored : undefined;
-    const fullName = unchanged?.fullName ?? fullNameOf(incoming);
-    if (names.has(fullName)) {
-      duplicates.push(incoming);
-      continue;
-    }
+    const fullName = stored?.from === incoming ? stored.fullName : fullNameOf(incoming);
+    if (names.has(fullName)) duplicates.push(incoming);
+    else next.set(uid, take({ incoming, fullName }, stored, { batches, source, firstSeen }));
     names.add(fullName);
-    const pod = unchanged?.pod ?? take(incoming, stored, { batches, source, firstSeen });
-    next.set(uid, unchanged ?? { pod, from: incoming, fullName });
   }
   for (const [uid, { pod }] of known) if (!next.has(uid)) batches.REMOVE.push(pod);
   return {
@@ -84,20 +79,21 @@ export function mergeSnapshot(
 
 type Batches = Record<PodOperation, Pod[]>;
 
-/** Puts a pod in its batch, if it changed, and gives the pod to be remembered. */
+/** Puts a pod in its batch, if it changed, and gives what is to be remembered. */
 function take(
-  incoming: Pod,
+  { incoming, fullName }: { readonly incoming: Pod; readonly fullName: string },
   stored: StoredPod | undefined,
   { batches, source, firstSeen }: { batches: Batches; source: PodSource; firstSeen: string },
-): Pod {
+): StoredPod {
   if (!stored) {
     const pod = introduce(incoming, source, firstSeen);
     batches.ADD.push(pod);
-    return pod;
+    return { pod, from: incoming, fullName };
   }
+  if (stored.from === incoming) return stored;
   const { op, pod } = mergeKnownPod(stored.pod, incoming);
   if (op) batches[op].push(pod);
-  return pod;
+  return { pod, from: incoming, fullName };
 }
 
 /** A pod as it stands after first sight: marked with its source and the time (R9). */

@@ -20,21 +20,23 @@ export function parseDuration(text: string): bigint | string {
   const [, sign, rest = ''] = /^([-+]?)([\s\S]*)$/.exec(text) ?? [];
   if (rest === '0') return 0n;
   if (rest === '') return invalid(text);
-  let left = rest;
   let total = 0n;
-  while (left !== '') {
-    const [part, whole = '', , fraction = '', unit = ''] = /^(\d*)(\.(\d*))?([^\d.]*)/.exec(left) ?? [''];
+  for (let left = rest; left !== '';) {
+    const [part, whole = '', fraction = '', unit = ''] = /^(\d*)(?:\.(\d*))?([^\d.]*)/.exec(left) ?? [''];
     if (whole === '' && fraction === '') return invalid(text);
-    if (unit === '') return `time: missing unit in duration ${JSON.stringify(text)}`;
-    const nanos = nanosPer[unit];
-    if (nanos === undefined)
-      return `time: unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`;
-    total += BigInt(whole || '0') * nanos;
-    if (fraction !== '') total += (BigInt(fraction) * nanos) / 10n ** BigInt(fraction.length);
+    const nanos = nanosOf(unit, text);
+    if (typeof nanos === 'string') return nanos;
+    total +=
+      BigInt(whole || '0') * nanos + (BigInt(fraction || '0') * nanos) / 10n ** BigInt(fraction.length);
     if (total > largest) return invalid(text);
     left = left.slice(part.length);
   }
   return sign === '-' ? -total : total;
+}
+
+function nanosOf(unit: string, text: string): bigint | string {
+  if (unit === '') return `time: missing unit in duration ${JSON.stringify(text)}`;
+  return nanosPer[unit] ?? `time: unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`;
 }
 
 const invalid = (text: string): string => `time: invalid duration ${JSON.stringify(text)}`;

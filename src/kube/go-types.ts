@@ -26,23 +26,22 @@ export interface TypeMeta {
 const typeMetaStruct =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
+const metaFault = (text: string): string =>
+  `couldn't get version/kind; json parse error: json: cannot unmarshal ${text}`;
+
 /** Reads kind and version. @returns the fault as text when the document is no object or does not say */
 export function typeMetaOf(value: unknown, body: string): TypeMeta | string {
-  const fault = (text: string): string => `couldn't get version/kind; json parse error: json: ${text}`;
   if (value !== null && (typeof value !== 'object' || Array.isArray(value)))
-    return fault(`cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeMetaStruct}`);
-  const { apiVersion, kind } = (value ?? {}) as { apiVersion?: unknown; kind?: unknown };
-  for (const [name, member] of [
-    ['apiVersion', apiVersion],
-    ['kind', kind],
-  ] as const)
-    if (member !== undefined && member !== null && typeof member !== 'string')
-      return fault(`cannot unmarshal ${jsonTypeOf(member)} into Go struct field .${name} of type string`);
-  if (typeof kind !== 'string' || kind === '') return `Object 'Kind' is missing in '${body}'`;
-  if (typeof apiVersion !== 'string' || apiVersion === '')
-    return `Object 'apiVersion' is missing in '${body}'`;
-  return { apiVersion, kind };
+    return metaFault(`${jsonTypeOf(value)} into Go value of type ${typeMetaStruct}`);
+  const { apiVersion, kind } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  for (const [name, member] of Object.entries({ apiVersion: apiVersion ?? '', kind: kind ?? '' }))
+    if (typeof member !== 'string')
+      return metaFault(`${jsonTypeOf(member)} into Go struct field .${name} of type string`);
+  if (!isText(kind)) return `Object 'Kind' is missing in '${body}'`;
+  return isText(apiVersion) ? { apiVersion, kind } : `Object 'apiVersion' is missing in '${body}'`;
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 /** JSON as Go's encoder writes a map: keys sorted, and `<`, `>`, `&` and the two line separators escaped. */
 export function goJson(value: unknown): string {

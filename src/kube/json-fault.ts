@@ -34,25 +34,44 @@ export function findJsonFault(text: string): JsonFault {
 
 /** What may come after a token; nothing when the token may not stand here. */
 function step(
-  [, text, scalar, mark]: RegExpExecArray,
+  [, text, scalar, mark = '']: RegExpExecArray,
   expect: Expectation,
   open: ('{' | '[')[],
 ): Expectation | undefined {
   if (text !== undefined && expect.startsWith('key')) return 'colon';
   if (text !== undefined || scalar !== undefined) return expect.startsWith('value') ? 'more' : undefined;
-  if (mark === '{' || mark === '[') {
+  return marks[mark]?.(expect, open);
+}
+
+type AfterMark = (expect: Expectation, open: ('{' | '[')[]) => Expectation | undefined;
+
+const opens =
+  (mark: '{' | '[', inside: Expectation): AfterMark =>
+  (expect, open) => {
     if (!expect.startsWith('value')) return undefined;
     open.push(mark);
-    return mark === '{' ? 'key or end' : 'value or end';
-  }
-  if (mark === ':') return expect === 'colon' ? 'value' : undefined;
-  const inside = open.at(-1);
-  if (mark === ',') return expect === 'more' && inside ? (inside === '{' ? 'key' : 'value') : undefined;
-  const closes = inside === (mark === '}' ? '{' : '[') && (expect === 'more' || expect.endsWith('or end'));
-  if (!closes) return undefined;
-  open.pop();
-  return 'more';
-}
+    return inside;
+  };
+
+const closes =
+  (mark: '{' | '['): AfterMark =>
+  (expect, open) => {
+    if (open.at(-1) !== mark || (expect !== 'more' && !expect.endsWith('or end'))) return undefined;
+    open.pop();
+    return 'more';
+  };
+
+const marks: Readonly<Record<string, AfterMark>> = {
+  '{': opens('{', 'key or end'),
+  '[': opens('[', 'value or end'),
+  '}': closes('{'),
+  ']': closes('['),
+  ':': (expect) => (expect === 'colon' ? 'value' : undefined),
+  ',': (expect, open) => {
+    if (expect !== 'more' || open.length === 0) return undefined;
+    return open.at(-1) === '{' ? 'key' : 'value';
+  },
+};
 
 function placeOf(expect: Expectation, open: readonly ('{' | '[')[]): string {
   if (expect !== 'more') return words[expect];

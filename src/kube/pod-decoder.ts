@@ -13,10 +13,11 @@ export type Decoded =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly fault: DecodeFault };
 
 /** Stops a decoding: a value that reads itself is wrong, and the decoder reads no further. */
-class Stop {
+class Stop extends Error {
   readonly fault: DecodeFault;
 
   constructor(fault: DecodeFault) {
+    super(fault.message);
     this.fault = fault;
   }
 }
@@ -84,8 +85,9 @@ class Reader {
     return typeof value === 'string' ? value : this.#wrong(value, goTypeOf(type), place);
   }
 
-  #wrong(value: unknown, goType: string, place: Place): undefined {
+  #wrong(value: unknown, goType: string, place: Place): unknown {
     this.first ??= { message: cannotUnmarshal(value, place.owner, place.dotted, goType), path: place.path };
+    return undefined;
   }
 
   #keys(value: object): string[] {
@@ -138,7 +140,7 @@ class Reader {
     int32: this.#integer(32),
     int64: this.#integer(64),
     Quantity: (value, { path }) => {
-      const text = typeof value === 'object' ? '{}' : String(value as string | number | boolean);
+      const text = typeof value === 'object' ? '{}' : String(value);
       const parsed = tryParseQuantity(text);
       if (typeof parsed === 'string') throw new Stop({ message: parsed, path });
       return canonicalQuantity(text);

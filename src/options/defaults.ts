@@ -28,7 +28,10 @@ function derived(raw: Readonly<Record<string, unknown>>): Draft {
   return out;
 }
 
-const isZeroSpan = (value: unknown): boolean => value === undefined || parseDuration(String(value)) === 0n;
+const nanosOf = (value: unknown): bigint | string | undefined =>
+  typeof value === 'string' ? parseDuration(value) : undefined;
+
+const isZeroSpan = (value: unknown): boolean => value === undefined || nanosOf(value) === 0n;
 
 function fill(type: StructType, raw: Readonly<Record<string, unknown>>): Draft {
   const out: Draft = {};
@@ -40,30 +43,39 @@ function fill(type: StructType, raw: Readonly<Record<string, unknown>>): Draft {
 }
 
 function fillField(field: Field, value: unknown): unknown {
-  const { type, zeroIsSet = false } = field;
-  if (typeof type === 'object') {
-    if ('listOf' in type)
-      return (value as Draft[] | undefined)?.length
-        ? (value as Draft[]).map((item) => fill(type.listOf, item))
-        : undefined;
-    return value === undefined && zeroIsSet ? undefined : fill(type, (value ?? {}) as Draft);
-  }
+  const { type } = field;
+  if (typeof type === 'object') return fillStruct(field, type, value);
   if (type === 'duration') return fillSpan(field, value);
   if (value === undefined) return field.default;
-  if (!zeroIsSet && isZero(value)) return Array.isArray(field.default) ? value : field.default;
-  return type === 'quantity' ? String(value) : canonical(type, value);
+  if (!field.zeroIsSet && isZero(value)) return Array.isArray(field.default) ? value : field.default;
+  return canonical(type, value);
+}
+
+function fillStruct(field: Field, type: Exclude<FieldType, string>, value: unknown): unknown {
+  if ('listOf' in type) {
+    const items = (value ?? []) as readonly Draft[];
+    return items.length === 0 ? undefined : items.map((item) => fill(type.listOf, item));
+  }
+  return value === undefined && field.zeroIsSet ? undefined : fill(type, (value ?? {}) as Draft);
 }
 
 function fillSpan({ default: unset, zeroIsSet = false }: Field, value: unknown): unknown {
-  const nanos = value === undefined ? undefined : parseDuration(String(value));
+  const nanos = nanosOf(value);
   if (typeof nanos === 'bigint' && (zeroIsSet || nanos !== 0n)) return formatDuration(nanos);
   return unset ?? (zeroIsSet ? undefined : '0s');
 }
 
-const canonical = (type: FieldType, value: unknown): unknown =>
-  type === 'map[string]quantity'
-    ? Object.fromEntries(Object.entries(value as Draft).map(([key, inner]) => [key, String(inner)]))
-    : value;
+/** Amounts are text, also where they were written as numbers. */
+function canonical(type: FieldType, value: unknown): unknown {
+  if (type === 'quantity') return String(value as string | number);
+  if (type !== 'map[string]quantity') return value;
+  return Object.fromEntries(
+    Object.entries(value as Readonly<Record<string, string | number>>).map(([key, amount]) => [
+      key,
+      String(amount),
+    ]),
+  );
+}
 
 const isZero = (value: unknown): boolean =>
   value === '' ||

@@ -39,7 +39,7 @@ export function between(
   path: Numeric,
   flag: string,
   [least, most]: readonly [number, number],
-  zeroIsOff: { readonly shown: number } | undefined = undefined,
+  zeroIsOff?: { readonly shown: number },
 ): Rule {
   return {
     path,

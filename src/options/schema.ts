@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type SchemaObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../kube/duration.ts';
 import { cannotUnmarshal } from '../kube/go-types.ts';
-import { tryParseQuantity } from '../kube/quantity.ts';
+import { quantityFormatError, tryParseQuantity } from '../kube/quantity.ts';
 import type { Field, FieldType, StructType } from './field.ts';
 import { kubeletFields } from './kubelet-fields.ts';
 
@@ -133,8 +133,7 @@ function faultOf(error: ErrorObject): StructureFault {
   const base = { path, value: error.data, allowed };
   if (error.keyword === 'duration')
     return { ...base, message: String(parseDuration(String(error.data))), stops: true };
-  if (error.keyword === 'quantity')
-    return { ...base, message: String(tryParseQuantity(String(error.data))), stops: true };
+  if (error.keyword === 'quantity') return { ...base, message: quantityFormatError, stops: true };
   const { owner, dotted } = goPath(path);
   // a span reads itself, so the decoder stops at it
   const stops = error.parentSchema?.['duration'] === true;

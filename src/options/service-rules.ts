@@ -109,7 +109,7 @@ export const serviceRules: readonly Rule[] = [
   ),
   when(
     'podLogsDir',
-    (c) => [...c.podLogsDir].some((char) => char > '\x7f'),
+    (c) => /[^\u0000-\u007f]/.test(c.podLogsDir),
     (c) => `pod logs path ${quote(c.podLogsDir)} mut contains ASCII characters only`,
   ),
 ];
@@ -194,16 +194,22 @@ function tracingFaults({ tracing }: KubeletConfiguration): string[] {
 /** An OTLP endpoint is a URL; without a scheme it means `dns://`. */
 function endpointFault(endpoint: string): string | undefined {
   const url = endpoint.includes('//') ? endpoint : `dns://${endpoint}`;
-  const fault = (text: string): string => `tracing.endpoint: Invalid value: ${quote(url)}: ${text}`;
-  const [, scheme = '', rest = ''] = /^([a-zA-Z][-+.a-zA-Z0-9]*):\/\/([\s\S]*)$/.exec(url) ?? [];
-  if (scheme === '') return fault(`parse ${quote(url)}: first path segment in URL cannot contain colon`);
+  const fault = urlFault(url);
+  return fault === undefined ? undefined : `tracing.endpoint: Invalid value: ${quote(url)}: ${fault}`;
+}
+
+const endpointSchemes: readonly string[] = ['dns', 'unix', 'unix-abstract', 'http', 'https'];
+
+function urlFault(url: string): string | undefined {
+  const parsing = `parse ${quote(url)}: `;
+  const [, scheme, rest = ''] = /^([a-zA-Z][-+.a-zA-Z0-9]*):\/\/([\s\S]*)$/.exec(url) ?? [];
+  if (scheme === undefined) return `${parsing}first path segment in URL cannot contain colon`;
   const host = rest.split(/[/?#]/)[0] ?? '';
-  const port = /:[^:\]]*$/.exec(host)?.[0];
-  if (port !== undefined && !/^:\d*$/.test(port))
-    return fault(`parse ${quote(url)}: invalid port ${quote(port)} after host`);
+  const port = /:[^:\]]*$/.exec(host)?.[0] ?? ':';
+  if (!/^:\d*$/.test(port)) return `${parsing}invalid port ${quote(port)} after host`;
   const odd = /[\s"<>\\^`{|}]/.exec(host)?.[0];
-  if (odd !== undefined) return fault(`parse ${quote(url)}: invalid character ${quote(odd)} in host name`);
-  return ['dns', 'unix', 'unix-abstract', 'http', 'https'].includes(scheme)
+  if (odd !== undefined) return `${parsing}invalid character ${quote(odd)} in host name`;
+  return endpointSchemes.includes(scheme)
     ? undefined
-    : fault(`unsupported scheme: ${scheme}.  Options are none, dns, unix, or unix-abstract`);
+    : `unsupported scheme: ${scheme}.  Options are none, dns, unix, or unix-abstract`;
 }

@@ -9,7 +9,10 @@ import { OptionsError } from '../../src/options/options-error.ts';
 const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 const load = (sources: OptionSources & { text?: string }): ReturnType<typeof loadOptions> =>
   loadOptions({
-    ...(sources.text !== undefined && { configFile: '/c.yaml', readText: () => head + sources.text }),
+    ...(sources.text !== undefined && {
+      configFile: '/c.yaml',
+      readText: () => `${head}${sources.text ?? ''}`,
+    }),
     ...sources,
   });
 

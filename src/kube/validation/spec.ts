@@ -46,6 +46,7 @@ export function* validatePodSpec(pod: Pod, options: PodValidationOptions): Fault
   const context: PodContext = { ...bare, volumes };
   if (spec.terminationGracePeriodSeconds === undefined) yield required('spec.terminationGracePeriodSeconds');
   yield* faults;
+  yield* claimsOfStaticPod(pod);
   yield* resourceClaims('spec.resourceClaims', spec);
   yield* validateContainers('spec.containers', context);
   yield* validateInitContainers('spec.initContainers', context);
@@ -66,6 +67,15 @@ export function* validatePodSpec(pod: Pod, options: PodValidationOptions): Fault
   yield* names(spec);
   yield* placement(spec, context);
   yield* operatingSystem(pod);
+}
+
+/** A pod with the mirror annotation stands for a static pod. The field of the fault has no name in Kubernetes either. */
+function* claimsOfStaticPod({ metadata, spec }: Pod): Faults {
+  if (
+    metadata?.annotations?.['kubernetes.io/config.mirror'] !== undefined &&
+    (spec?.resourceClaims ?? []).length > 0
+  )
+    yield forbidden('[]', 'static pods do not support resource claims');
 }
 
 function* resourceClaims(field: string, spec: PodSpec): Faults {

@@ -1,0 +1,154 @@
+import type { Container, Pod } from '../../kube/types.ts';
+import type {
+  RuntimeContainer,
+  RuntimeContainerStatus,
+  RuntimePod,
+  RuntimePodStatus,
+  RuntimeSandboxStatus,
+} from '../../provider/runtime-pod.ts';
+import type { StopTimer } from '../../base/clock.ts';
+
+/** One life of a container. */
+export interface Instance {
+  readonly id: string;
+  readonly name: string;
+  readonly image: string;
+  readonly restartCount: number;
+  /** ms since the epoch */
+  readonly createdAt: number;
+  startedAt?: number;
+  finishedAt?: number;
+  exitCode: number;
+  reason: string;
+  /** What it waits for: its start or its end. */
+  timer?: StopTimer | undefined;
+}
+
+/** One pod: a record and nothing else. */
+export interface MemoryPod {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly ip: string;
+  /** As last synced. */
+  pod: Pod | undefined;
+  sandbox: { readonly id: string; readonly attempt: number; readonly createdAt: number; ready: boolean };
+  /** By container name, newest first. */
+  readonly instances: Map<string, Instance[]>;
+  /** How many starts have failed so far, by container name. */
+  readonly failedStarts: Map<string, number>;
+  /** Made anew after each change. */
+  listed: RuntimePod | undefined;
+}
+
+/** How many ended lives of a container are kept beside the newest. */
+const keptInstances = 2;
+
+/** The newest life of a container. */
+export function newest(record: MemoryPod, name: string): Instance | undefined {
+  return record.instances.get(name)?.[0];
+}
+
+export function isLive(instance: Instance | undefined): boolean {
+  return instance !== undefined && instance.finishedAt === undefined;
+}
+
+export function addInstance(record: MemoryPod, instance: Instance): void {
+  const older = record.instances.get(instance.name) ?? [];
+  record.instances.set(instance.name, [instance, ...older.slice(0, keptInstances)]);
+}
+
+/** Which containers may start now: init containers in order, sidecars among them; after these all others. */
+export function startable(record: MemoryPod, pod: Pod): readonly Container[] {
+  const { initContainers = [], containers = [], restartPolicy = 'Always' } = pod.spec ?? {};
+  const found: Container[] = [];
+  for (const init of initContainers) {
+    const last = newest(record, init.name);
+    const sidecar = init.restartPolicy === 'Always';
+    if (!sidecar && hasSucceeded(last)) continue;
+    if (mayStart(last, sidecar ? 'Always' : onFailure(restartPolicy))) found.push(init);
+    if (!sidecar) return found;
+  }
+  return [...found, ...containers.filter(({ name }) => mayStart(newest(record, name), restartPolicy))];
+}
+
+function mayStart(last: Instance | undefined, policy: string): boolean {
+  if (last?.finishedAt === undefined) return last === undefined;
+  return policy === 'Always' || (policy === 'OnFailure' && last.exitCode !== 0);
+}
+
+/** An init container that has succeeded is done, whatever the pod's policy. */
+function onFailure(policy: string): string {
+  return policy === 'Never' ? policy : 'OnFailure';
+}
+
+function hasSucceeded(last: Instance | undefined): boolean {
+  return last?.finishedAt !== undefined && last.exitCode === 0;
+}
+
+/** The pod as a listing shows it. */
+export function toRuntimePod(record: MemoryPod): RuntimePod {
+  const containers = [...record.instances.values()].flat().map(toRuntimeContainer);
+  const { id, createdAt, ready } = record.sandbox;
+  return {
+    uid: record.uid,
+    name: record.name,
+    namespace: record.namespace,
+    createdAt,
+    containers,
+    sandboxes: [{ id, name: '', state: ready ? 'running' : 'exited', createdAt }],
+  };
+}
+
+/** The pod in detail. */
+export function toPodStatus(record: MemoryPod, observedAt: number): RuntimePodStatus {
+  const containerStatuses = [...record.instances.values()].flat().map(toStatus);
+  const sandbox: RuntimeSandboxStatus = {
+    id: record.sandbox.id,
+    state: record.sandbox.ready ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
+    attempt: record.sandbox.attempt,
+    createdAt: record.sandbox.createdAt,
+    networkMode: 'POD',
+    network: { ip: record.ip },
+  };
+  return {
+    uid: record.uid,
+    name: record.name,
+    namespace: record.namespace,
+    ips: [record.ip],
+    containerStatuses,
+    activeContainerStatuses: record.sandbox.ready ? containerStatuses : [],
+    sandboxStatuses: [sandbox],
+    observedAt,
+  };
+}
+
+function stateOf(instance: Instance): RuntimeContainer['state'] {
+  if (instance.finishedAt !== undefined) return 'exited';
+  return instance.startedAt === undefined ? 'created' : 'running';
+}
+
+function toRuntimeContainer(instance: Instance): RuntimeContainer {
+  const { id, name, image, createdAt } = instance;
+  return { id, name, image, imageId: image, createdAt, state: stateOf(instance) };
+}
+
+function toStatus(instance: Instance): RuntimeContainerStatus {
+  const { startedAt, finishedAt, image } = instance;
+  return {
+    id: instance.id,
+    name: instance.name,
+    state: stateOf(instance),
+    createdAt: instance.createdAt,
+    ...(startedAt !== undefined && { startedAt }),
+    ...(finishedAt !== undefined && { finishedAt }),
+    exitCode: instance.exitCode,
+    image,
+    imageId: `memory:${image}`,
+    imageRef: `memory:${image}`,
+    hash: 0,
+    restartCount: instance.restartCount,
+    reason: instance.reason,
+    message: '',
+  };
+}

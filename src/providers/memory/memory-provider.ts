@@ -1,0 +1,353 @@
+import type { Clock } from '../../base/clock.ts';
+import { Emitter } from '../../base/emitter.ts';
+import { AgentError } from '../../base/errors.ts';
+import { nameOf, namespaceOf, uidOf } from '../../kube/names.ts';
+import type { Container, Pod } from '../../kube/types.ts';
+import type { ContainerRef } from '../../provider/powers.ts';
+import type {
+  NodeProvider,
+  PodProvider,
+  PodSyncResult,
+  SyncPodRequest,
+  SyncResult,
+} from '../../provider/provider.ts';
+import type { RuntimePod, RuntimePodStatus } from '../../provider/runtime-pod.ts';
+import { behaviourOf, type MemoryBehaviour } from './behaviour.ts';
+import {
+  addInstance,
+  isLive,
+  newest,
+  startable,
+  toPodStatus,
+  toRuntimePod,
+  type Instance,
+  type MemoryPod,
+} from './memory-pod.ts';
+import { kubeletBackOff, restartDelayMs, type RestartBackOff } from './restart-back-off.ts';
+
+/** What a memory provider is made of; the clock alone is needed. */
+export interface MemoryProviderDeps {
+  readonly clock: Clock;
+  /** How containers behave; default: as the pod's annotations say ({@link behaviourOf}). */
+  readonly behaviour?: (pod: Pod, container: string) => MemoryBehaviour;
+  readonly backOff?: RestartBackOff;
+  /** How many stopped pods are remembered; the oldest go first. */
+  readonly keptPods?: number;
+}
+
+/** The calls that can be made to fail. */
+export type MemoryCall = 'syncPod' | 'killPod' | 'listPods' | 'getPodStatus' | 'ping';
+
+/**
+ * Pods as records, behaviour as data: the fake of all tests, and the provider of scale runs. A call costs what its pod costs,
+ * however many there are; a pod that waits for nothing holds no timer.
+ */
+export class MemoryProvider implements PodProvider, NodeProvider {
+  readonly name = 'memory';
+  readonly #clock: Clock;
+  readonly #behaviour: (pod: Pod, container: string) => MemoryBehaviour;
+  readonly #backOff: RestartBackOff;
+  readonly #keptPods: number;
+  readonly #pods = new Map<string, MemoryPod>();
+  readonly #stopped = new Set<string>();
+  readonly #failures = new Map<MemoryCall, Error[]>();
+  readonly #events = new Emitter<{ change: [uid: string] }>();
+  #list: readonly RuntimePod[] | undefined;
+  #serial = 0;
+
+  constructor(deps: MemoryProviderDeps) {
+    this.#clock = deps.clock;
+    this.#behaviour = deps.behaviour ?? behaviourOf;
+    this.#backOff = deps.backOff ?? kubeletBackOff;
+    this.#keptPods = deps.keptPods ?? 1000;
+  }
+
+  async syncPod(request: SyncPodRequest, signal: AbortSignal): Promise<PodSyncResult> {
+    signal.throwIfAborted();
+    this.#failIfTold('syncPod');
+    const record = this.#recordOf(request.pod);
+    const before = this.#serial;
+    if (request.restartAllContainers) this.#endAll(record);
+    this.#endChanged(record, request.pod);
+    const results = this.#startAll(record, request.pod);
+    const failed = results.filter(({ reason }) => reason !== undefined);
+    const until = this.#backOffEnds(record, failed);
+    return {
+      results,
+      changed: this.#serial !== before,
+      ...(failed.length > 0 && { error: new Error(failed.map(({ message }) => message ?? '').join('; ')) }),
+      ...(until !== undefined && { backOffUntil: until }),
+    };
+  }
+
+  async killPod(
+    pod: Pod | undefined,
+    running: RuntimePod,
+    gracePeriodSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted();
+    this.#failIfTold('killPod');
+    const record = this.#pods.get(running.uid);
+    if (!record) return;
+    const seconds = gracePeriodSeconds ?? pod?.spec?.terminationGracePeriodSeconds ?? 30;
+    const live = [...record.instances.values()].flatMap(([first]) => (first && isLive(first) ? [first] : []));
+    await Promise.all(live.map((instance) => this.#stop(record, instance, seconds * 1000, signal)));
+    if (!record.sandbox.ready) return;
+    record.sandbox.ready = false;
+    this.#stopped.add(record.uid);
+    this.#forgetOldest();
+    this.#changed(record);
+  }
+
+  async listPods(): Promise<readonly RuntimePod[]> {
+    this.#failIfTold('listPods');
+    this.#list ??= Array.from(this.#pods.values(), (record) => (record.listed ??= toRuntimePod(record)));
+    return this.#list;
+  }
+
+  async getPodStatus(ref: {
+    readonly uid: string;
+    readonly name: string;
+    readonly namespace: string;
+  }): Promise<RuntimePodStatus> {
+    this.#failIfTold('getPodStatus');
+    const record = this.#pods.get(ref.uid);
+    if (record) return toPodStatus(record, this.#clock.now());
+    const { uid, name, namespace } = ref;
+    return {
+      uid,
+      name,
+      namespace,
+      ips: [],
+      containerStatuses: [],
+      activeContainerStatuses: [],
+      sandboxStatuses: [],
+    };
+  }
+
+  async ping(): Promise<void> {
+    this.#failIfTold('ping');
+  }
+
+  async execSync(
+    container: ContainerRef,
+  ): Promise<{ readonly exitCode: number; readonly stdout: Buffer; readonly stderr: Buffer }> {
+    const record = this.#pods.get(container.podUid);
+    const { pod } = record ?? {};
+    const instance = record && newest(record, container.container);
+    if (!pod || instance?.startedAt === undefined || !isLive(instance)) {
+      throw new AgentError('not_found', `container ${container.container} does not run`);
+    }
+    const exitCode = this.#behaviour(pod, container.container).execExitCode;
+    return { exitCode, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+  }
+
+  onPodEvent(listener: (uid: string) => void): () => void {
+    return this.#events.on('change', listener);
+  }
+
+  removeDeadContainers(podUid: string, all: boolean): void {
+    const record = this.#pods.get(podUid);
+    if (!record) return;
+    for (const [name, [first]] of record.instances) {
+      if (first && (!all || isLive(first))) record.instances.set(name, [first]);
+      else record.instances.delete(name);
+    }
+    if (record.instances.size === 0 && !record.sandbox.ready) this.#forget(podUid);
+    else this.#changed(record);
+  }
+
+  /** Makes the next call of a kind fail; several add up. */
+  failNext(call: MemoryCall, reason: Error): void {
+    this.#failures.set(call, [...(this.#failures.get(call) ?? []), reason]);
+  }
+
+  /** Ends a running container now, as if its program had ended. @returns whether it ran */
+  endContainer(podUid: string, name: string, exitCode: number): boolean {
+    const record = this.#pods.get(podUid);
+    const instance = record && newest(record, name);
+    if (!record || instance?.startedAt === undefined || !isLive(instance)) return false;
+    this.#end(record, instance, exitCode);
+    return true;
+  }
+
+  #recordOf(pod: Pod): MemoryPod {
+    const uid = uidOf(pod);
+    const known = this.#pods.get(uid);
+    if (known?.sandbox.ready) {
+      known.pod = pod;
+      return known;
+    }
+    const sandbox = {
+      id: this.#nextId(),
+      attempt: known ? known.sandbox.attempt + 1 : 0,
+      createdAt: this.#clock.now(),
+      ready: true,
+    };
+    this.#stopped.delete(uid);
+    const record: MemoryPod = known ?? {
+      uid,
+      name: nameOf(pod),
+      namespace: namespaceOf(pod),
+      ip: addressOf(this.#serial),
+      pod,
+      sandbox,
+      instances: new Map(),
+      failedStarts: new Map(),
+      listed: undefined,
+    };
+    record.sandbox = sandbox;
+    record.pod = pod;
+    this.#pods.set(uid, record);
+    this.#changed(record);
+    return record;
+  }
+
+  /** Starts what may start; a container that ends at once lets the next one start in the same sync. */
+  #startAll(record: MemoryPod, pod: Pod): readonly SyncResult[] {
+    const results: SyncResult[] = [];
+    const tried = new Set<string>();
+    for (;;) {
+      const next = startable(record, pod).find(({ name }) => !tried.has(name));
+      if (!next) return results;
+      tried.add(next.name);
+      results.push(this.#start(record, pod, next));
+    }
+  }
+
+  #start(record: MemoryPod, pod: Pod, container: Container): SyncResult {
+    const { name } = container;
+    const last = newest(record, name);
+    const result = { action: 'StartContainer' as const, target: name };
+    const until = this.#backOffEnd(last);
+    if (until > this.#clock.now()) {
+      const seconds = restartDelayMs(last?.restartCount ?? 0, this.#backOff) / 1000;
+      const message = `back-off ${seconds}s restarting failed container=${name} pod=${record.name}_${record.namespace}(${record.uid})`;
+      return { ...result, reason: 'CrashLoopBackOff', message };
+    }
+    const behaviour = this.#behaviour(pod, name);
+    const failed = record.failedStarts.get(name) ?? 0;
+    if (failed < behaviour.startFailures) {
+      record.failedStarts.set(name, failed + 1);
+      return {
+        ...result,
+        reason: 'RunContainerError',
+        message: `container ${name} was told to fail to start`,
+      };
+    }
+    const instance: Instance = {
+      id: this.#nextId(),
+      name,
+      image: container.image ?? '',
+      restartCount: last ? last.restartCount + 1 : 0,
+      createdAt: this.#clock.now(),
+      exitCode: 0,
+      reason: '',
+    };
+    addInstance(record, instance);
+    this.#changed(record);
+    if (behaviour.startDelayMs === 0) this.#run(record, instance, behaviour);
+    else {
+      instance.timer = this.#clock.timer(behaviour.startDelayMs, () => {
+        this.#run(record, instance, behaviour);
+      });
+    }
+    return result;
+  }
+
+  #run(record: MemoryPod, instance: Instance, { runMs, exitCode }: MemoryBehaviour): void {
+    instance.timer = undefined;
+    instance.startedAt = this.#clock.now();
+    this.#changed(record);
+    if (runMs === 0) this.#end(record, instance, exitCode);
+    else if (runMs !== undefined) {
+      instance.timer = this.#clock.timer(runMs, () => {
+        this.#end(record, instance, exitCode);
+      });
+    }
+  }
+
+  #end(record: MemoryPod, instance: Instance, exitCode: number): void {
+    if (instance.finishedAt !== undefined) return;
+    instance.timer?.();
+    instance.timer = undefined;
+    instance.finishedAt = this.#clock.now();
+    instance.exitCode = exitCode;
+    instance.reason = exitCode === 0 ? 'Completed' : 'Error';
+    this.#changed(record);
+  }
+
+  async #stop(record: MemoryPod, instance: Instance, graceMs: number, signal: AbortSignal): Promise<void> {
+    const { stopDelayMs, stopExitCode } = record.pod
+      ? this.#behaviour(record.pod, instance.name)
+      : { stopDelayMs: 0, stopExitCode: 0 };
+    const waitMs = Math.min(stopDelayMs, graceMs);
+    if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
+    this.#end(record, instance, stopDelayMs > graceMs ? 137 : stopExitCode);
+  }
+
+  /** A changed image is a changed container. */
+  #endChanged(record: MemoryPod, pod: Pod): void {
+    for (const { name, image = '' } of pod.spec?.containers ?? []) {
+      const last = newest(record, name);
+      if (last && isLive(last) && last.image !== image) this.#end(record, last, 0);
+    }
+  }
+
+  #endAll(record: MemoryPod): void {
+    for (const [first] of record.instances.values()) if (first) this.#end(record, first, 137);
+    record.instances.clear();
+  }
+
+  /** ms since the epoch; 0: it may start at once. */
+  #backOffEnd(last: Instance | undefined): number {
+    if (last?.finishedAt === undefined) return 0;
+    return last.finishedAt + restartDelayMs(last.restartCount, this.#backOff);
+  }
+
+  #backOffEnds(record: MemoryPod, failed: readonly SyncResult[]): number | undefined {
+    const ends = failed
+      .filter(({ reason }) => reason === 'CrashLoopBackOff')
+      .map(({ target }) => this.#backOffEnd(newest(record, target)));
+    return ends.length === failed.length && ends.length > 0 ? Math.min(...ends) : undefined;
+  }
+
+  #changed(record: MemoryPod): void {
+    record.listed = undefined;
+    this.#list = undefined;
+    this.#events.emit('change', record.uid);
+  }
+
+  #forgetOldest(): void {
+    for (const uid of this.#stopped) {
+      if (this.#stopped.size <= this.#keptPods) return;
+      this.#forget(uid);
+    }
+  }
+
+  #forget(uid: string): void {
+    this.#pods.delete(uid);
+    this.#stopped.delete(uid);
+    this.#list = undefined;
+    this.#events.emit('change', uid);
+  }
+
+  #failIfTold(call: MemoryCall): void {
+    const [reason, ...rest] = this.#failures.get(call) ?? [];
+    if (!reason) return;
+    this.#failures.set(call, rest);
+    throw reason;
+  }
+
+  #nextId(): string {
+    this.#serial += 1;
+    return `memory://${this.#serial.toString(16).padStart(12, '0')}`;
+  }
+}
+
+/** An address of 10.0.0.0/8 for each serial number. */
+function addressOf(serial: number): string {
+  const n = (serial % 0xffff00) + 1;
+  return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
+}

@@ -19,8 +19,10 @@ export interface EnvironmentSources {
   configMap(name: string): ConfigMap | undefined;
   /** As for {@link configMap}; values in base64. */
   secret(name: string): Secret | undefined;
-  /** All services; absent as long as they were never listed. */
-  readonly services: readonly Service[] | undefined;
+  /** All services that are known. */
+  readonly services: readonly Service[];
+  /** They were listed at least once; static pods do not wait for that. */
+  readonly servicesSynced: boolean;
   /** The node's allocatable amounts: they stand in for limits that are not set. */
   readonly nodeAllocatable: Readonly<Record<string, string>>;
   /** The node's own addresses, the main one first. */
@@ -55,12 +57,12 @@ export function makeEnvironment(
       'invalid_argument',
       'nil pod.spec.enableServiceLinks encountered, cannot construct envvars',
     );
-  if (!isStaticPod(pod) && !sources.services)
+  if (!isStaticPod(pod) && !sources.servicesSynced)
     throw new AgentError(
       'unavailable',
       'services have not yet been read at least once, cannot construct envvars',
     );
-  const services = serviceEnvironment(sources.services ?? [], namespaceOf(pod), links);
+  const services = serviceEnvironment(sources.services, namespaceOf(pod), links);
   const own = new Map<string, string>();
   for (const from of container.envFrom ?? [])
     for (const [key, value] of valuesFrom(from, sources)) own.set(`${from.prefix ?? ''}${key}`, value);

@@ -18,6 +18,11 @@ export function* validateMetadata(
   yield* names(field, meta, nameRule);
   if ((meta.generation ?? 0) < 0)
     yield invalid(`${field}.generation`, meta.generation, 'must be greater than or equal to 0');
+  yield* validateMetadataMaps(field, meta);
+}
+
+/** What metadata holds beside names: labels, annotations, owners, finalizers. */
+export function* validateMetadataMaps(field: string, meta: ObjectMeta): Faults {
   yield* labels(`${field}.labels`, meta.labels);
   yield* annotations(`${field}.annotations`, meta.annotations);
   yield* ownerReferences(`${field}.ownerReferences`, meta.ownerReferences ?? []);

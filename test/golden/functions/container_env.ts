@@ -24,7 +24,8 @@ export const replay: Replay = ({ in: given, out }) => {
     const environment = makeEnvironment(input.pod, container, {
       configMap: (name) => input.configMaps?.[name],
       secret: (name) => input.secrets?.[name],
-      services: input.servicesSynced ? (input.services ?? []) : undefined,
+      services: input.services ?? [],
+      servicesSynced: input.servicesSynced,
       nodeAllocatable: input.nodeAllocatable,
       hostIps: input.nodeAddresses,
       podIps: input.podIPs ?? [],

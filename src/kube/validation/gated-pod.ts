@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { PodSpec } from '../types.ts';
+import { type Faults, invalid } from './field-error.ts';
+import { sorted } from './shared.ts';
+
+type NodeAffinity = NonNullable<NonNullable<PodSpec['affinity']>['nodeAffinity']>;
+type Map = Readonly<Record<string, string>>;
+
+const must = 'requiredDuringSchedulingIgnoredDuringExecution';
+
+/** A gated pod may ask for more of its node, never for less. */
+export function* validateNodeSelectorMutation(field: string, after: Map, before: Map): Faults {
+  if (Object.entries(before).every(([key, value]) => after[key] === value)) return;
+  yield invalid(
+    field,
+    Object.fromEntries(sorted(after)),
+    'only additions to spec.nodeSelector are allowed (no mutations or deletions)',
+  );
+}
+
+/** The same for node affinity: each required term may only be narrowed; preferences are free. */
+export function* validateNodeAffinityMutation(
+  field: string,
+  after: NodeAffinity | undefined,
+  before: NodeAffinity | undefined,
+): Faults {
+  const had = before?.[must]?.nodeSelectorTerms;
+  if (!had) return;
+  const terms = after?.[must]?.nodeSelectorTerms ?? [];
+  const at = `${field}.${must}.nodeSelectorTerms`;
+  if (terms.length !== had.length) {
+    yield invalid(at, terms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
+    return;
+  }
+  for (const [i, term] of terms.entries()) {
+    const old = had[i];
+    const startsWith = (list: readonly unknown[] = [], head: readonly unknown[] = []): boolean =>
+      isDeepStrictEqual(list.slice(0, head.length), head);
+    const kept =
+      startsWith(term.matchExpressions, old?.matchExpressions) &&
+      startsWith(term.matchFields, old?.matchFields);
+    if (!kept) yield invalid(`${at}[${i}]`, term, 'only additions are allowed (no mutations or deletions)');
+  }
+}

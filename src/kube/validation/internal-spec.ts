@@ -1,0 +1,158 @@
+import type { PodSpec } from '../types.ts';
+
+/**
+ * Kubernetes' internal form of a pod spec, as its update errors show it: every field, in order, under its Go name, `null` where unset.
+ * A row lists the fields of one struct. A field is its name and how its zero looks: nothing for text, `?` for a pointer, list or map, `!`
+ * for false, `#` for 0, `=T` for a struct T that is always there, `?T` and `[T` for a pointer to or a list of T.
+ */
+const structs: Readonly<Record<string, string>> = {
+  PodSpec:
+    'Volumes[Volume InitContainers[Container Containers[Container EphemeralContainers[Ephemeral RestartPolicy ' +
+    'TerminationGracePeriodSeconds? ActiveDeadlineSeconds? DNSPolicy NodeSelector? ServiceAccountName AutomountServiceAccountToken? ' +
+    'NodeName SecurityContext?PodSecurity ImagePullSecrets[LocalRef Hostname Subdomain SetHostnameAsFQDN? Affinity?Affinity SchedulerName ' +
+    'Tolerations[Toleration HostAliases[HostAlias PriorityClassName Priority? PreemptionPolicy? DNSConfig?DNSConfig ' +
+    'ReadinessGates[Gate RuntimeClassName? Overhead? EnableServiceLinks? TopologySpreadConstraints[Spread OS?LocalRef ' +
+    'SchedulingGates[LocalRef ResourceClaims[PodClaim Resources?Resources HostnameOverride?',
+  Volume:
+    'Name HostPath?HostPath EmptyDir?EmptyDir GCEPersistentDisk? AWSElasticBlockStore? GitRepo?GitRepo Secret?SecretVolume NFS?NFS ISCSI? ' +
+    'Glusterfs? PersistentVolumeClaim?Claim RBD? Quobyte? FlexVolume? Cinder? CephFS? Flocker? DownwardAPI?DownwardVolume FC? AzureFile? ' +
+    'ConfigMap?ConfigMapVolume VsphereVolume? AzureDisk? PhotonPersistentDisk? Projected?Projected PortworxVolume? ScaleIO? StorageOS? ' +
+    'CSI?CSI Ephemeral? Image?ImageVolume',
+  HostPath: 'Path Type?',
+  EmptyDir: 'Medium SizeLimit?',
+  GitRepo: 'Repository Revision Directory',
+  SecretVolume: 'SecretName Items[KeyToPath DefaultMode? Optional?',
+  ConfigMapVolume: 'Name Items[KeyToPath DefaultMode? Optional?',
+  NFS: 'Server Path ReadOnly!',
+  Claim: 'ClaimName ReadOnly!',
+  CSI: 'Driver ReadOnly? FSType? VolumeAttributes? NodePublishSecretRef?LocalRef',
+  ImageVolume: 'Reference PullPolicy',
+  DownwardVolume: 'Items[DownwardFile DefaultMode?',
+  DownwardFile: 'Path FieldRef?FieldRef ResourceFieldRef?ResourceRef Mode?',
+  FieldRef: 'APIVersion FieldPath',
+  ResourceRef: 'ContainerName Resource Divisor',
+  KeyToPath: 'Key Path Mode?',
+  Projected: 'Sources[Projection DefaultMode?',
+  Projection:
+    'Secret?KeyedProjection DownwardAPI?DownwardProjection ConfigMap?KeyedProjection ServiceAccountToken?Token ' +
+    'ClusterTrustBundle?Bundle PodCertificate?Certificate',
+  KeyedProjection: 'Name Items[KeyToPath Optional?',
+  DownwardProjection: 'Items[DownwardFile',
+  Token: 'Audience ExpirationSeconds# Path',
+  Bundle: 'Name? SignerName? LabelSelector? Optional? Path',
+  Certificate:
+    'SignerName KeyType MaxExpirationSeconds? CredentialBundlePath KeyPath CertificateChainPath UserAnnotations?',
+  Container:
+    'Name Image Command? Args? WorkingDir Ports[Port EnvFrom[EnvFrom Env[EnvVar Resources=Resources ResizePolicy[Resize RestartPolicy? ' +
+    'RestartPolicyRules[RestartRule VolumeMounts[Mount VolumeDevices[Device LivenessProbe?Probe ReadinessProbe?Probe StartupProbe?Probe ' +
+    'Lifecycle?Lifecycle TerminationMessagePath TerminationMessagePolicy ImagePullPolicy SecurityContext?Security Stdin! StdinOnce! TTY!',
+  Port: 'Name HostPort# ContainerPort# Protocol HostIP',
+  EnvFrom: 'Prefix ConfigMapRef?OptionalRef SecretRef?OptionalRef',
+  OptionalRef: 'Name Optional?',
+  EnvVar: 'Name Value ValueFrom?EnvSource',
+  EnvSource:
+    'FieldRef?FieldRef ResourceFieldRef?ResourceRef ConfigMapKeyRef?KeyRef SecretKeyRef?KeyRef FileKeyRef?FileKeyRef',
+  KeyRef: 'Name Key Optional?',
+  FileKeyRef: 'VolumeName Path Key Optional?',
+  Resources: 'Limits? Requests? Claims[ResourceClaim',
+  ResourceClaim: 'Name Request',
+  Resize: 'ResourceName RestartPolicy',
+  RestartRule: 'Action ExitCodes?ExitCodes',
+  ExitCodes: 'Operator Values?',
+  Mount: 'Name ReadOnly! RecursiveReadOnly? MountPath SubPath MountPropagation? SubPathExpr',
+  Device: 'Name DevicePath',
+  Probe:
+    'Exec?Exec HTTPGet?HTTPGet TCPSocket?TCPSocket GRPC?GRPC InitialDelaySeconds# TimeoutSeconds# PeriodSeconds# SuccessThreshold# ' +
+    'FailureThreshold# TerminationGracePeriodSeconds?',
+  Exec: 'Command?',
+  HTTPGet: 'Path Port Host Scheme HTTPHeaders[Header',
+  Header: 'Name Value',
+  TCPSocket: 'Port Host',
+  GRPC: 'Port# Service?',
+  Lifecycle: 'PostStart?Handler PreStop?Handler StopSignal?',
+  Handler: 'Exec?Exec HTTPGet?HTTPGet TCPSocket?TCPSocket Sleep?Sleep',
+  Sleep: 'Seconds#',
+  Security:
+    'Capabilities?Capabilities Privileged? SELinuxOptions?SELinux WindowsOptions?Windows RunAsUser? RunAsGroup? RunAsNonRoot? ' +
+    'ReadOnlyRootFilesystem? AllowPrivilegeEscalation? ProcMount? SeccompProfile?Profile AppArmorProfile?Profile',
+  Capabilities: 'Add? Drop?',
+  SELinux: 'User Role Type Level',
+  Windows: 'GMSACredentialSpecName? GMSACredentialSpec? RunAsUserName? HostProcess?',
+  Profile: 'Type LocalhostProfile?',
+  PodSecurity:
+    'HostNetwork! HostPID! HostIPC! ShareProcessNamespace? HostUsers? SELinuxOptions?SELinux WindowsOptions?Windows RunAsUser? RunAsGroup? ' +
+    'RunAsNonRoot? SupplementalGroups? SupplementalGroupsPolicy? FSGroup? FSGroupChangePolicy? Sysctls[Header SeccompProfile?Profile ' +
+    'AppArmorProfile?Profile SELinuxChangePolicy?',
+  LocalRef: 'Name',
+  Affinity: 'NodeAffinity?NodeAffinity PodAffinity?PodAffinity PodAntiAffinity?PodAffinity',
+  NodeAffinity:
+    'RequiredDuringSchedulingIgnoredDuringExecution?NodeSelector PreferredDuringSchedulingIgnoredDuringExecution[PreferredNode',
+  NodeSelector: 'NodeSelectorTerms[NodeTerm',
+  NodeTerm: 'MatchExpressions[Requirement MatchFields[Requirement',
+  Requirement: 'Key Operator Values?',
+  PreferredNode: 'Weight# Preference=NodeTerm',
+  PodAffinity:
+    'RequiredDuringSchedulingIgnoredDuringExecution[PodTerm PreferredDuringSchedulingIgnoredDuringExecution[WeightedPod',
+  PodTerm: 'LabelSelector? Namespaces? TopologyKey NamespaceSelector? MatchLabelKeys? MismatchLabelKeys?',
+  WeightedPod: 'Weight# PodAffinityTerm=PodTerm',
+  Toleration: 'Key Operator Value Effect TolerationSeconds?',
+  HostAlias: 'IP Hostnames?',
+  DNSConfig: 'Nameservers? Searches? Options[DNSOption',
+  DNSOption: 'Name Value?',
+  Gate: 'ConditionType',
+  Spread:
+    'MaxSkew# TopologyKey WhenUnsatisfiable LabelSelector? MinDomains? NodeAffinityPolicy? NodeTaintsPolicy? MatchLabelKeys?',
+  PodClaim: 'Name ResourceClaimName? ResourceClaimTemplateName?',
+};
+
+interface Field {
+  readonly go: string;
+  readonly json: string;
+  readonly kind: string;
+  readonly struct: string;
+}
+
+/** `HTTPGet` → `httpGet`: the capitals of the first word become small. */
+const jsonName = (go: string): string =>
+  go.replace(/^(?:[A-Z]+(?=[A-Z][a-z])|[A-Z]+(?=$)|[A-Z])/, (head) => head.toLowerCase());
+
+const parsed: ReadonlyMap<string, readonly Field[]> = new Map(
+  Object.entries(structs).map(([name, row]) => [
+    name,
+    row.split(' ').map((field): Field => {
+      const [, go = '', kind = '', struct = ''] = /^(\w+)([?!#=[]?)(\w*)$/.exec(field) ?? [];
+      return { go, json: jsonName(go), kind, struct };
+    }),
+  ]),
+);
+
+type Source = Readonly<Record<string, unknown>>;
+
+const zeros: Readonly<Record<string, unknown>> = { '': '', '!': false, '#': 0 };
+
+function internal(struct: string, source: Source): Source {
+  const fields = parsed.get(struct === 'Ephemeral' ? 'Container' : struct) ?? [];
+  const shown = fields.map(
+    ({ go, json, kind, struct: inner }) => [go, shape(kind, inner, source[json])] as const,
+  );
+  const target = struct === 'Ephemeral' ? [['TargetContainerName', source['targetContainerName'] ?? '']] : [];
+  return Object.fromEntries([...shown, ...target]) as Source;
+}
+
+function shape(kind: string, struct: string, value: unknown): unknown {
+  if (kind === '=') return internal(struct, (value ?? {}) as Source);
+  if (value === undefined || value === null) return zeros[kind] ?? null;
+  if (kind === '[') return (value as readonly Source[]).map((item) => internal(struct, item));
+  if (struct !== '') return internal(struct, value as Source);
+  return typeof value === 'object' && !Array.isArray(value) ? sortedKeys(value as Source) : value;
+}
+
+const sortedKeys = (map: Source): Source =>
+  Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** A spec in its internal form; the host's namespaces stand in the security context there. */
+export function internalPodSpec(spec: PodSpec): unknown {
+  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, securityContext } = spec;
+  const security = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, ...securityContext };
+  return internal('PodSpec', { ...spec, securityContext: security } as unknown as Source);
+}

@@ -11,8 +11,10 @@ import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import type { ProbeResults } from './actions.ts';
 import { ActuatedStore } from './actuated.ts';
 import type { BackoffTable } from './backoff.ts';
+import { ContainerGc } from './container-gc.ts';
 import { ContainerRemover } from './container-remover.ts';
 import { ContainerStarter } from './container-starter.ts';
+import { containersToDelete } from './containers-to-delete.ts';
 import { runtimeId } from './convert.ts';
 import { nodeFiles, type RuntimeFiles } from './files.ts';
 import type { RuntimeHelper } from './helper.ts';
@@ -85,8 +87,10 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly actuated: ActuatedStore = new ActuatedStore();
   /** Makes images present; also for image volumes and by hand. */
   readonly imageManager: ImageManager;
-  /** Removes dead containers with their logs; for garbage collection. */
+  /** Removes dead containers with their logs. */
   readonly remover: ContainerRemover;
+  /** Collects what dead containers and pods leave behind. */
+  readonly containerGc: ContainerGc;
   readonly #runtime: ContainerRuntime;
   readonly #observer: RuntimeObserver;
   readonly #killer: ContainerKiller;
@@ -108,6 +112,13 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     const hooks = new HookRunner({ runtime, clock, send, podIps });
     this.#killer = new ContainerKiller({ ...deps, hooks });
     this.remover = new ContainerRemover({ ...deps, ...options, files });
+    this.containerGc = new ContainerGc({
+      ...deps,
+      ...options,
+      files,
+      killer: this.#killer,
+      remover: this.remover,
+    });
     const queue = new PullQueue(options.maxParallelImagePulls);
     const keyring = deps.keyring ?? ((): [] => []);
     this.imageManager = new ImageManager({ ...deps, backoff: deps.imageBackoff, queue, keyring });
@@ -189,6 +200,17 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     };
     const { exitCode = 0, stdout, stderr } = await this.#runtime.execSync(request);
     return { exitCode, stdout: Buffer.from(stdout ?? []), stderr: Buffer.from(stderr ?? []) };
+  }
+
+  /** The ids of images that any container, dead or alive, was made from; for image collection. */
+  async imagesInUse(): Promise<ReadonlySet<string>> {
+    const pods = await this.listPods();
+    return new Set(pods.flatMap(({ containers }) => containers.map(({ imageId = '' }) => imageId)));
+  }
+
+  /** Removes dead instances after one ended (R42). @param id the runtime's own id; empty: of all containers */
+  async deleteContainers(id: string, observed: RuntimePodStatus, keep: number): Promise<void> {
+    for (const dead of containersToDelete(id, observed, keep)) await this.remover.remove(runtimeId(dead.id));
   }
 
   /** Lets the runtime open a container's log anew after rotation. */

@@ -29,6 +29,8 @@ export interface PodWorkerHost {
   readonly requeue: RequeueOptions;
   /** Settle completions that kubelet would leave waiting for ever. */
   readonly settleFinishedKills: boolean;
+  /** Aborts when the agent ends: nobody waits for an observation then. */
+  readonly closing: AbortSignal;
   readonly observeStep: ((step: WorkType, durationMs: number) => void) | undefined;
   readonly stateOf: (uid: string) => PodState | undefined;
   readonly forget: (uid: string) => void;
@@ -176,11 +178,11 @@ export class PodWorker {
   }
 
   async #attempt(step: WorkType, work: Work, signal: AbortSignal): Promise<SyncPodOutcome> {
-    const { cache, clock, observeStep } = this.#host;
+    const { cache, clock, closing, observeStep } = this.#host;
     let runtimeStatus: RuntimePodStatus | undefined;
     if (work.pod) {
       try {
-        runtimeStatus = await cache.getNewerThan(this.uid, this.#lastSyncAt); // R112
+        runtimeStatus = await cache.getNewerThan(this.uid, this.#lastSyncAt, closing); // R112
       } catch (reason) {
         return this.#notObserved(work.pod, reason);
       }
@@ -199,7 +201,7 @@ export class PodWorker {
   /** R112: a failing cache is told as an Event and counts as the step's error. */
   #notObserved(pod: Pod, reason: unknown): SyncPodOutcome {
     const message = `error determining status: ${messageOf(reason)}`;
-    this.#host.recorder.event(pod, 'Warning', 'FailedSync', message);
+    if (!this.#retired) this.#host.recorder.event(pod, 'Warning', 'FailedSync', message);
     return { terminal: false, error: errorOf(reason) };
   }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
@@ -55,12 +56,14 @@ export class PodWorkers {
   readonly #logger: Logger;
   readonly #workers = new Map<string, PodWorker>();
   readonly #startGate = new StartGate();
+  readonly #closing = new AbortController();
   /** R123: the desired pods were told at least once. */
   #podsSynced = false;
 
   constructor(deps: PodWorkersDeps, options: PodWorkersOptions = {}) {
     const { clock, random, recorder, syncer, cache, queue } = deps;
     this.#deps = deps;
+    setMaxListeners(0, this.#closing.signal); // one for each worker that waits
     this.#logger = deps.logger ?? silentLogger;
     this.#host = {
       clock,
@@ -73,6 +76,7 @@ export class PodWorkers {
       startGate: this.#startGate,
       requeue: { ...requeueDefaults, ...options },
       settleFinishedKills: options.settleFinishedKills ?? false,
+      closing: this.#closing.signal,
       observeStep: deps.observeStep,
       stateOf: (uid) => this.#workers.get(uid)?.state,
       forget: (uid) => void this.#workers.delete(uid),
@@ -203,6 +207,7 @@ export class PodWorkers {
   /** The agent ends: steps in flight are cancelled and no other one begins. What runs in the runtime is left alone. */
   close(): void {
     for (const worker of this.#workers.values()) worker.close();
+    this.#closing.abort();
   }
 
   #query(uid: string): PodQueries {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { settle } from '../../src/base/fake-clock.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { emptyStatus } from '../../src/pleg/pod-cache.ts';
+import { emptyStatus, PodCache } from '../../src/pleg/pod-cache.ts';
 import type { PodSyncer } from '../../src/podworkers/pod-syncer.ts';
 import { PodWorkers, type PodWorkersDeps } from '../../src/podworkers/pod-workers.ts';
 import { testPod, WorkersBench } from './bench.ts';
@@ -161,4 +161,31 @@ test('a mirror of a static pod that is ending is still of use (R122)', async () 
   expect(bench.workers.isPodForMirrorPodTerminatingByFullName('etcd_ns')).toBe(true);
   await bench.drain();
   expect(bench.workers.isPodForMirrorPodTerminatingByFullName('etcd_ns')).toBe(false);
+});
+
+test('closing leaves nobody waiting for an observation, and says nothing of it', async () => {
+  const cache = new PodCache();
+  const events: string[] = [];
+  const workers = workersWith({
+    cache,
+    recorder: { event: (_object, _type, reason) => events.push(reason) },
+  });
+  for (let i = 0; i < 20; i++) workers.updatePod({ type: 'create', pod: testPod({ uid: `u${i}` }) });
+  await settle();
+  expect(cache.waiting).toBe(20);
+  workers.close();
+  await settle();
+  expect(cache.waiting).toBe(0);
+  expect(events).toEqual([]);
+});
+
+test('killing does not interrupt the wait for an observation (R112)', async () => {
+  const cache = new PodCache();
+  const workers = workersWith({ cache });
+  workers.updatePod({ type: 'create', pod });
+  await settle();
+  workers.updatePod({ type: 'kill', pod });
+  await settle();
+  expect(cache.waiting).toBe(1);
+  workers.close();
 });

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../base/errors.ts';
 import type { Position } from '../kube/document.ts';
-import { agentFields, type AgentField, type AgentOptions } from './agent-options.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { type FlagSetting, readAgent } from './agent-settings.ts';
 import { readSettings, settingFaults, type Settings } from './decode.ts';
 import { withDefaults } from './defaults.ts';
 import { flagNamed, flagTargets, type FlagTarget, type FlagValue, parseFlag } from './flags.ts';
@@ -39,11 +40,6 @@ export interface EffectiveOptions {
   readonly warnings: readonly OptionFault[];
 }
 
-interface FlagSetting {
-  readonly target: FlagTarget;
-  readonly value: unknown;
-}
-
 /**
  * Joins flags, environment, file and defaults, in this order of precedence, and checks them.
  *
@@ -52,7 +48,7 @@ interface FlagSetting {
 export function loadOptions(sources: OptionSources): EffectiveOptions {
   const faults: OptionFault[] = [];
   const settings = readFlags(sources.flags ?? {}, faults);
-  const path = sources.configFile ?? stringOf(settings.find(({ target }) => target.flag === 'config')?.value);
+  const path = sources.configFile ?? configFlag(settings);
   const file = path === undefined ? undefined : readFile(path, sources.readText ?? readUtf8, faults);
   const origins = new Map<string, Origin>();
   if (file)
@@ -70,16 +66,25 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
   };
   const checked = settingFaults(given);
   faults.push(...checked.faults.map(placed));
-  const agent = readAgent(settings, sources, { faults, origins });
+  const agent = readAgent(settings, sources, origins);
+  faults.push(...agent.faults.map(placed));
   if (checked.faults.length > 0) throw new OptionsError(faults);
   const kubelet = withDefaults(given);
   faults.push(...validateKubeletConfiguration(kubelet).map((fault) => placed(described(fault, kubelet))));
   if (faults.length > 0) throw new OptionsError(faults);
-  return { kubelet, agent, origins, warnings: [...(file?.warnings ?? []), ...checked.unknown.map(placed)] };
+  return {
+    kubelet,
+    agent: agent.options,
+    origins,
+    warnings: [...(file?.warnings ?? []), ...checked.unknown.map(placed)],
+  };
 }
 
 const readUtf8 = (path: string): string => readFileSync(path, 'utf8');
-const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+function configFlag(settings: readonly FlagSetting[]): string | undefined {
+  const value = settings.find(({ target }) => target.flag === 'config')?.value;
+  return typeof value === 'string' ? value : undefined;
+}
 
 function readFlags(flags: NonNullable<OptionSources['flags']>, faults: OptionFault[]): FlagSetting[] {
   return Object.entries(flags).flatMap(([name, given]) => {
@@ -188,48 +193,4 @@ function setIn(settings: Settings, [head = '', ...rest]: readonly string[], valu
   const inner = settings[head];
   const branch = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? inner : {};
   return { ...settings, [head]: setIn(branch as Settings, rest, value) };
-}
-
-function readAgent(
-  settings: readonly FlagSetting[],
-  { env = {}, hostname = 'localhost', configFile }: OptionSources,
-  { faults, origins }: { faults: OptionFault[]; origins: Map<string, Origin> },
-): AgentOptions {
-  const values = new Map<string, unknown>();
-  for (const [name, field] of Object.entries(agentFields) as [string, AgentField][]) {
-    const flag = settings.find(({ target }) => target.group === 'agent' && target.path[0] === name);
-    const variable = field.env === undefined ? undefined : env[field.env];
-    if (!flag && variable) origins.set(name, { from: 'env', variable: field.env ?? '' });
-    const value = flag ? flag.value : variable ? variable : field.default;
-    if (value === undefined) continue;
-    if (field.values && !field.values.includes(String(value as string)))
-      faults.push({
-        path: name,
-        value,
-        message: 'no such value',
-        allowed: field.values.join(', '),
-        ...placeOf(name, origins),
-      });
-    values.set(name, value);
-  }
-  if (origins.has('rootDir') && !origins.has('certDir'))
-    values.set('certDir', `${String(values.get('rootDir') as string)}/pki`);
-  const verbosity = settings.find(({ target }) => target.flag === 'v')?.value;
-  if (!origins.has('logLevel') && Number(verbosity ?? 0) >= 2) values.set('logLevel', 'debug');
-  if (configFile !== undefined) values.set('config', configFile);
-  const nodeName = String((values.get('hostnameOverride') ?? hostname) as string)
-    .trim()
-    .toLowerCase();
-  if (
-    !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(nodeName) ||
-    nodeName.length > 253
-  )
-    faults.push({
-      path: 'hostnameOverride',
-      value: nodeName,
-      message: 'not a name of a Node',
-      allowed: 'a DNS-1123 subdomain of at most 253 characters',
-      ...placeOf('hostnameOverride', origins),
-    });
-  return { ...Object.fromEntries(values), nodeName } as unknown as AgentOptions;
 }

@@ -1,0 +1,85 @@
+import { agentFields, type AgentField, type AgentOptions } from './agent-options.ts';
+import type { FlagTarget } from './flags.ts';
+import type { OptionSources, Origin } from './load.ts';
+import type { OptionFault } from './options-error.ts';
+
+/** A flag that was given, read. */
+export interface FlagSetting {
+  readonly target: FlagTarget;
+  readonly value: unknown;
+}
+
+/** Longest name of a Node. */
+const mostNameLetters = 253;
+const nodeNameForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/**
+ * The agent's own settings from flags and the environment. What the environment sets is noted in `origins`, where the flags already are.
+ */
+export function readAgent(
+  settings: readonly FlagSetting[],
+  { env = {}, hostname = 'localhost', configFile }: OptionSources,
+  origins: Map<string, Origin>,
+): { readonly options: AgentOptions; readonly faults: readonly OptionFault[] } {
+  const values = new Map<string, unknown>();
+  for (const [name, field] of Object.entries<AgentField>(agentFields)) {
+    const value = valueOf(name, field, { settings, env, origins });
+    if (value !== undefined) values.set(name, value);
+  }
+  follow(values, settings, origins);
+  if (configFile !== undefined) values.set('config', configFile);
+  const nodeName = textOf(values.get('hostnameOverride') ?? hostname)
+    .trim()
+    .toLowerCase();
+  values.set('nodeName', nodeName);
+  return {
+    options: Object.fromEntries(values) as unknown as AgentOptions,
+    faults: [...oddValues(values), ...nodeNameFaults(nodeName)],
+  };
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function valueOf(
+  name: string,
+  field: AgentField,
+  from: {
+    readonly settings: readonly FlagSetting[];
+    readonly env: Readonly<Record<string, string | undefined>>;
+    readonly origins: Map<string, Origin>;
+  },
+): unknown {
+  const flag = from.settings.find(({ target }) => target.group === 'agent' && target.path[0] === name);
+  if (flag) return flag.value;
+  const variable = field.env ?? '';
+  const value = from.env[variable];
+  if (variable === '' || value === undefined || value === '') return field.default;
+  from.origins.set(name, { from: 'env', variable });
+  return value;
+}
+
+/** Settings that follow others where they are not set themselves. */
+function follow(
+  values: Map<string, unknown>,
+  settings: readonly FlagSetting[],
+  origins: ReadonlyMap<string, Origin>,
+): void {
+  if (origins.has('rootDir') && !origins.has('certDir'))
+    values.set('certDir', `${textOf(values.get('rootDir'))}/pki`);
+  const verbosity = settings.find(({ target }) => target.flag === 'v')?.value;
+  if (Number(verbosity ?? 0) >= 2 && !origins.has('logLevel')) values.set('logLevel', 'debug');
+}
+
+function oddValues(values: ReadonlyMap<string, unknown>): OptionFault[] {
+  return Object.entries<AgentField>(agentFields).flatMap(([path, { values: allowed }]) => {
+    const value = values.get(path);
+    if (!allowed || allowed.includes(textOf(value))) return [];
+    return [{ path, value, message: 'no such value', allowed: allowed.join(', ') }];
+  });
+}
+
+function nodeNameFaults(value: string): OptionFault[] {
+  if (value.length <= mostNameLetters && nodeNameForm.test(value)) return [];
+  const allowed = `a DNS-1123 subdomain of at most ${mostNameLetters} characters`;
+  return [{ path: 'hostnameOverride', value, message: 'not a name of a Node', allowed }];
+}

@@ -22,21 +22,25 @@ export function parseDuration(text: string): bigint | string {
   if (rest === '') return invalid(text);
   let total = 0n;
   for (let left = rest; left !== '';) {
-    const [part, whole = '', fraction = '', unit = ''] = /^(\d*)(?:\.(\d*))?([^\d.]*)/.exec(left) ?? [''];
-    if (whole === '' && fraction === '') return invalid(text);
-    const nanos = nanosOf(unit, text);
-    if (typeof nanos === 'string') return nanos;
-    total +=
-      BigInt(whole || '0') * nanos + (BigInt(fraction || '0') * nanos) / 10n ** BigInt(fraction.length);
+    const part = partOf(left, text);
+    if (typeof part === 'string') return part;
+    total += part.nanos;
     if (total > largest) return invalid(text);
     left = left.slice(part.length);
   }
   return sign === '-' ? -total : total;
 }
 
-function nanosOf(unit: string, text: string): bigint | string {
+/** The first number with its unit. */
+function partOf(left: string, text: string): { readonly nanos: bigint; readonly length: number } | string {
+  const [part, whole = '', fraction = '', unit = ''] = /^(\d*)(?:\.(\d*))?([^\d.]*)/.exec(left) ?? [''];
+  if (whole === '' && fraction === '') return invalid(text);
   if (unit === '') return `time: missing unit in duration ${JSON.stringify(text)}`;
-  return nanosPer[unit] ?? `time: unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`;
+  const each = nanosPer[unit];
+  if (each === undefined)
+    return `time: unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`;
+  const behindPoint = (BigInt(fraction || '0') * each) / 10n ** BigInt(fraction.length);
+  return { nanos: BigInt(whole || '0') * each + behindPoint, length: part.length };
 }
 
 const invalid = (text: string): string => `time: invalid duration ${JSON.stringify(text)}`;

@@ -140,7 +140,7 @@ class Reader {
     int32: this.#integer(32),
     int64: this.#integer(64),
     Quantity: (value, { path }) => {
-      const text = typeof value === 'object' ? '{}' : String(value);
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
       const parsed = tryParseQuantity(text);
       if (typeof parsed === 'string') throw new Stop({ message: parsed, path });
       return canonicalQuantity(text);

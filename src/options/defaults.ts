@@ -67,7 +67,7 @@ function fillSpan({ default: unset, zeroIsSet = false }: Field, value: unknown):
 
 /** Amounts are text, also where they were written as numbers. */
 function canonical(type: FieldType, value: unknown): unknown {
-  if (type === 'quantity') return String(value as string | number);
+  if (type === 'quantity') return String(value);
   if (type !== 'map[string]quantity') return value;
   return Object.fromEntries(
     Object.entries(value as Readonly<Record<string, string | number>>).map(([key, amount]) => [

@@ -59,11 +59,7 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
     (all, { target, value }) => setIn(all, target.path, value),
     file?.given ?? {},
   );
-  const placed = (fault: OptionFault): OptionFault => {
-    const place = placeOf(fault.path, origins);
-    const inFile = place.from === undefined && file && (fault.path.split('.')[0] ?? '') in file.given;
-    return { ...(inFile ? { from: file.path, ...file.locate(fault.path.split('.')) } : place), ...fault };
-  };
+  const placed = placer(origins, file);
   const checked = settingFaults(given);
   faults.push(...checked.faults.map(placed));
   const agent = readAgent(settings, sources, origins);
@@ -153,6 +149,19 @@ function noteFlag(origins: Map<string, Origin>, { path, flag }: FlagTarget): voi
   const key = path.join('.');
   for (const known of origins.keys()) if (known.startsWith(`${key}.`)) origins.delete(known);
   origins.set(key, { from: 'flag', flag });
+}
+
+/** Adds to a fault where its setting stands; a setting that is only a part of the file's is looked for there. */
+function placer(
+  origins: ReadonlyMap<string, Origin>,
+  file: ReturnType<typeof readFile>,
+): (fault: OptionFault) => OptionFault {
+  return (fault) => {
+    const place = placeOf(fault.path, origins);
+    const path = fault.path.split('.');
+    const inFile = place.from === undefined && file && (path[0] ?? '') in file.given;
+    return { ...(inFile ? { from: file.path, ...file.locate(path) } : place), ...fault };
+  };
 }
 
 /** The origin of a setting: its own, or that of what it is part of. */

@@ -105,7 +105,7 @@ function readScalar(value: unknown, scalar: Scalar, place: Place): unknown {
   switch (scalar) {
     case 'string':
       if (typeof value !== 'string') throw cannot(value, place, 'string');
-      return value;
+      return value.toWellFormed();
     case 'boolean':
       if (typeof value !== 'boolean') throw cannot(value, place, 'bool');
       return value;
@@ -230,7 +230,7 @@ function leftOut(field: FieldType, value: unknown): boolean {
 /** What Go writes for a field that was not set; `undefined`: nothing. */
 function absent(field: FieldType): unknown {
   if (!field.always && !field.required) return undefined;
-  if (field.shape.is === 'struct') return field.always ? emptyStruct(field.shape.type) : undefined;
+  if (field.shape.is === 'struct') return emptyStruct(field.shape.type);
   if (field.shape.is === 'scalar') return scalarZero(field.shape.scalar);
   return field.always || field.required ? null : undefined;
 }

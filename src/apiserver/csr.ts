@@ -2,7 +2,7 @@ import { readSigningRequest, type SigningRequest } from './certificates.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { fault, type FieldFault } from './status-error.ts';
-import { commonStrategy, mainRules, statusRules } from './strategies.ts';
+import { commonStrategy, statusRules } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
 import { seconds } from './times.ts';
 
@@ -29,7 +29,7 @@ function faults(object: JsonObject): FieldFault[] {
   const spec = specOf(object);
   const found: FieldFault[] = [];
   if (!requestOf(object))
-    found.push(fault.invalid('spec.request', bytesText(stringAt(spec, 'request')), 'PEM block type must be CERTIFICATE REQUEST'));
+    found.push(fault.invalid('spec.request', stringAt(spec, 'request'), 'PEM block type must be CERTIFICATE REQUEST'));
   const wanted = listAt(spec, 'usages') as readonly string[];
   if (wanted.length === 0) found.push(fault.required('spec.usages', 'usages must be specified'));
   const seen = new Set<string>();
@@ -50,8 +50,6 @@ function faults(object: JsonObject): FieldFault[] {
   return found;
 }
 
-const bytesText = (base64: string): number[] => [...Buffer.from(base64, 'base64')];
-
 /** Certificate signing requests: who asks is written by the server, only the approval door approves, only the status door issues. */
 export const csrStrategy: Strategy = {
   ...common,
@@ -70,7 +68,8 @@ export const csrStrategy: Strategy = {
     };
   },
   validateCreate: faults,
-  main: { ...mainRules(kind, true), prepare: (object, old) => ({ ...object, spec: specOf(old), status: old['status'] }) },
+  createReset: [['f:spec'], ['f:status']],
+  main: { reset: [['f:spec'], ['f:status']], prepare: (object, old) => ({ ...object, spec: specOf(old), status: old['status'] }) },
   subresources: {
     status: {
       ...statusRules(kind),

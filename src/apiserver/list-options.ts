@@ -136,7 +136,9 @@ export function listPage(store: Store, selection: Selection, options: ListOption
   if (wanted > store.version) throw tooLargeVersion(wanted, store.version);
   const exact = options.match === 'Exact' || (options.match === '' && options.limit > 0 && wanted > 0);
   const version = exact ? wanted : store.version;
-  return page(source(store, selection, version), selection, { version, after: '', limit: options.limit });
+  // version 0 is answered from the cache, which knows no pages
+  const limit = options.resourceVersion === '0' ? 0 : options.limit;
+  return page(source(store, selection, version), selection, { version, after: '', limit });
 }
 
 function continued(store: Store, selection: Selection, options: ListOptions): Page {

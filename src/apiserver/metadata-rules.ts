@@ -31,6 +31,7 @@ const dns1035: NameCheck = (name, prefix) => {
 const checks: Readonly<Record<string, NameCheck>> = {
   Namespace: (name, prefix) => (name.includes('.') && !name.includes('/') ? ['must not contain dots'] : label(name, prefix)),
   Service: (name, prefix) => label(name, prefix).length > 0 || !/^[a-z]/.test(name) ? dns1035(name, prefix) : [],
+  Event: segment,
   Role: segment,
   RoleBinding: segment,
   ClusterRole: segment,

@@ -63,9 +63,13 @@ export class Registry {
 
   /** The stored entry. @throws {StatusError} 404 */
   entry(namespace: string, name: string): Entry {
-    const entry = this.#store.get(this.#kind.storage, keyOf(namespace, name));
+    const entry = this.#store.get(this.#kind.storage, this.#key(namespace, name));
     if (!entry) throw notFound(subjectOf(this.#kind, name));
     return entry;
+  }
+
+  #key(namespace: string, name: string): string {
+    return keyOf(this.#kind.namespaced ? namespace : '', name);
   }
 
   /** The object in the form that this version serves. */
@@ -160,9 +164,9 @@ export class Registry {
     return withMetadata(this.strategy.defaults(changed), {
       namespace: given['namespace'] ?? before['namespace'],
       uid: given['uid'] ?? before['uid'],
-      creationTimestamp: before['creationTimestamp'],
-      deletionTimestamp: before['deletionTimestamp'],
-      deletionGracePeriodSeconds: before['deletionGracePeriodSeconds'],
+      creationTimestamp: given['creationTimestamp'] ?? before['creationTimestamp'],
+      deletionTimestamp: before['deletionTimestamp'] ?? given['deletionTimestamp'],
+      deletionGracePeriodSeconds: given['deletionGracePeriodSeconds'] ?? before['deletionGracePeriodSeconds'],
       selfLink: undefined,
       generation: before['generation'],
     });
@@ -186,7 +190,9 @@ export class Registry {
 
   #replace(entry: Entry, old: JsonObject, next: JsonObject, rules: UpdateRules, context: WriteContext): JsonObject {
     const admitted = rules.admit?.(next, old, context) ?? next;
-    const faults = [...validateMetadataUpdate(admitted, old), ...(rules.validate?.(admitted, old, context) ?? [])];
+    // the API server checks metadata once for every kind and once by the kind's own rules: the causes name each fault twice
+    const metadata = validateMetadataUpdate(admitted, old);
+    const faults = [...metadata, ...metadata, ...(rules.validate?.(admitted, old, context) ?? [])];
     this.#refuse(admitted, faults);
     const given = withMetadata(admitted, { resourceVersion: valueAt(old, 'metadata', 'resourceVersion') });
     if (sameJson(given, old) || onlyTimesDiffer(given, old)) return old;
@@ -211,12 +217,12 @@ export class Registry {
     writer: Writer,
     context: WriteContext,
   ): Written {
-    const key = keyOf(at.namespace, at.name);
+    const key = this.#key(at.namespace, at.name);
     const standing = this.#store.get(this.#kind.storage, key);
     const rules = this.rulesOf(at.subresource);
     const common = { writer, now: context.now, force: at.force, subject: subjectOf(this.#kind, at.name) };
     if (!standing) {
-      if (at.subresource || !this.strategy.createOnUpdate) throw notFound(subjectOf(this.#kind, at.name));
+      if (at.subresource) throw notFound(subjectOf(this.#kind, at.name));
       const uid = stringAt(objectAt(config, 'metadata'), 'uid');
       if (uid)
         throw conflict(
@@ -300,7 +306,7 @@ export class Registry {
     const uid = valueAt(entry.object, 'metadata', 'uid');
     const refuse = (what: string, wanted: string, found: string): never => {
       throw conflict(
-        subjectOf(this.#kind, name),
+        { ...subjectOf(this.#kind, name), kind: this.#kind.kind },
         `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been deleted and then recreated`,
       );
     };

@@ -102,7 +102,7 @@ class LabelParser {
 
   #list(): string[] {
     const open = this.#next();
-    if (open !== '(') throw unable(`found '${open ?? ''}', expected: '('`);
+    if (open !== '(') throw unable(`found '${open ?? ''}' expected: '('`);
     const values: string[] = [];
     for (let next = this.#next(); next !== ')'; next = this.#next()) {
       if (next === undefined) throw unable("found '', expected: ',', or ')'");

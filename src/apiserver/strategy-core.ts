@@ -1,4 +1,5 @@
 import { type Draft, isObject, type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
+import { jsonFault } from './json-scan.ts';
 import { builtIn } from './kinds.ts';
 import { fault, type FieldFault, forbidden } from './status-error.ts';
 import { commonStrategy, mainRules, statusRules } from './strategies.ts';
@@ -191,8 +192,7 @@ function secretTypeFaults(secret: JsonObject): FieldFault[] {
 
 function goJsonFault(text: string, reason: unknown): string {
   void reason;
-  const first = text.trimStart()[0];
-  return first === undefined ? 'unexpected end of JSON input' : `invalid character '${first}' looking for beginning of value`;
+  return jsonFault(text);
 }
 
 function secretFaults(secret: JsonObject): FieldFault[] {
@@ -244,9 +244,16 @@ function leaseFaults(lease: JsonObject): FieldFault[] {
   return faults;
 }
 
+/** Coordinated leader election is off: its fields are dropped. */
+function plainLease(lease: JsonObject): JsonObject {
+  const { strategy: _s, preferredHolder: _p, ...spec } = objectAt(lease, 'spec');
+  return { ...lease, spec };
+}
+
 export const leaseStrategy: Strategy = {
   ...commonStrategy(leases),
+  prepareCreate: plainLease,
   validateCreate: leaseFaults,
-  main: { ...mainRules(leases, false), validate: leaseFaults },
+  main: { ...mainRules(leases, false), prepare: plainLease, validate: leaseFaults },
 };
 

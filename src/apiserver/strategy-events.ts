@@ -35,15 +35,12 @@ export function toModernEvent(event: JsonObject): JsonObject {
 function namespaceFault(event: JsonObject): FieldFault[] {
   const namespace = stringAt(objectAt(event, 'metadata'), 'namespace');
   const involved = stringAt(objectAt(event, 'involvedObject'), 'namespace');
-  const kind = stringAt(objectAt(event, 'involvedObject'), 'kind');
-  if (involved === '' && namespace !== 'default' && kind !== '' && clusterKinds.has(kind) && namespace !== 'kube-system')
+  if (involved === '' && namespace !== 'default' && namespace !== 'kube-system')
     return [fault.invalid('involvedObject.namespace', involved, 'does not match event.namespace')];
   if (involved !== '' && involved !== namespace)
     return [fault.invalid('involvedObject.namespace', involved, 'does not match event.namespace')];
   return [];
 }
-
-const clusterKinds = new Set(['Node', 'Namespace', 'PersistentVolume']);
 
 function coreFaults(event: JsonObject): FieldFault[] {
   const faults = namespaceFault(event);

@@ -7,6 +7,7 @@ import { admitPod } from './pod-admission.ts';
 import { podValidation } from './pod-validation.ts';
 import { bump } from './registry.ts';
 import { forbidden } from './status-error.ts';
+import { seconds } from './times.ts';
 import { commonStrategy, statusRules } from './strategies.ts';
 import type { Strategy, UpdateRules } from './strategy.ts';
 
@@ -29,7 +30,6 @@ const defaults = (pod: JsonObject): JsonObject => bothAccountNames(asObject(defa
 /** The phase and conditions of a pod that nobody has looked at. */
 function firstStatus(pod: JsonObject, now: string): JsonObject {
   const gated = objectsAt(objectAt(pod, 'spec'), 'schedulingGates').length > 0;
-  void now;
   return {
     phase: 'Pending',
     ...(gated && {
@@ -38,7 +38,7 @@ function firstStatus(pod: JsonObject, now: string): JsonObject {
           type: 'PodScheduled',
           status: 'False',
           lastProbeTime: null,
-          lastTransitionTime: null,
+          lastTransitionTime: now,
           reason: 'SchedulingGated',
           message: 'Scheduling is blocked due to non-empty scheduling gates',
         },
@@ -131,7 +131,7 @@ export const podStrategy: Strategy = {
   ...commonStrategy(kind),
   defaults,
   prepareCreate: (pod, context) =>
-    withMetadata({ ...pod, status: firstStatus(pod, String(context.now)) }, { generation: 1 }),
+    withMetadata({ ...pod, status: firstStatus(pod, seconds(context.now)) }, { generation: 1 }),
   admitCreate: admitPod,
   validateCreate: (pod) => podValidation.create(pod),
   createReset: [['f:status']],

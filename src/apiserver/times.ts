@@ -17,6 +17,7 @@ export function canonicalMicroTime(text: string): string | undefined {
   const match = rfc3339.exec(text);
   if (!match) return undefined;
   const [, whole = '', fraction = '', zone = ''] = match;
+  if (fraction.length !== 7) return undefined;
   const at = Date.parse(`${whole}${zone}`);
   if (Number.isNaN(at)) return undefined;
   return `${new Date(at).toISOString().slice(0, 19)}.${fraction.slice(1, 7).padEnd(6, '0')}Z`;

@@ -5,7 +5,7 @@ set -euo pipefail
 dir=${1:-"$(cd "$(dirname "$0")/.." && pwd)/.cache/kubectl"}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
-mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null | grep -v security | head -1 | awk '{print $1}')
+mirror=$( { sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null || true; } | { grep -v security || true; } | head -1 | awk '{print $1}')
 mirror=${mirror:-http://deb.debian.org/debian}
 
 # fetch SUITE NAME: downloads kubernetes-client of a suite and keeps its kubectl as NAME

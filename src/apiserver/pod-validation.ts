@@ -1,4 +1,7 @@
-import { type JsonObject, objectsAt, objectAt, sameJson, stringAt } from './json.ts';
+import { bodyOf, type FieldError, fieldErrorReasons } from '../kube/validation/field-error.ts';
+import { metadataAndSpec, validatePod } from '../kube/validation/pod.ts';
+import type { Pod } from '../kube/types.ts';
+import { type JsonObject, objectAt, objectsAt, sameJson } from './json.ts';
 import { fault, type FieldFault } from './status-error.ts';
 
 /** The checks of a pod at each door. */
@@ -10,6 +13,7 @@ export interface PodValidation {
   resize(pod: JsonObject, old: JsonObject): readonly FieldFault[];
 }
 
+const asPod = (object: JsonObject): Pod => object as unknown as Pod;
 const spec = (pod: JsonObject): JsonObject => objectAt(pod, 'spec');
 
 /** What may change on a pod that runs: images, a shorter deadline, more tolerations, fewer gates. */
@@ -29,19 +33,22 @@ const immutable = fault.forbidden(
 function update(pod: JsonObject, old: JsonObject): readonly FieldFault[] {
   const same = (key: string): boolean => sameJson(imageless(pod, key), imageless(old, key));
   const fits = sameJson(others(pod), others(old)) && same('containers') && same('initContainers');
-  return fits ? [] : [immutable];
+  const faults = [...metadataAndSpec(asPod(pod), {})].map(asFault);
+  for (const key of ['containers', 'initContainers'])
+    if (objectsAt(spec(pod), key).length !== objectsAt(spec(old), key).length)
+      return [...faults, fault.forbidden(`spec.${key}`, 'pod updates may not add or remove containers')];
+  return fits ? faults : [...faults, immutable];
 }
 
-function create(pod: JsonObject): readonly FieldFault[] {
-  const containers = objectsAt(spec(pod), 'containers');
-  if (containers.length === 0) return [fault.required('spec.containers')];
-  return containers.flatMap((container, i) =>
-    ['name', 'image'].filter((key) => stringAt(container, key) === '').map((key) => fault.required(`spec.containers[${i}].${key}`)),
-  );
-}
+/** A fault in the words of the house's validation as a cause of a Status. */
+const asFault = (error: FieldError): FieldFault => ({
+  reason: fieldErrorReasons[error.type] as FieldFault['reason'],
+  field: error.field,
+  message: bodyOf(error),
+});
 
 export const podValidation: PodValidation = {
-  create,
+  create: (pod) => validatePod(asPod(pod)).map(asFault),
   update,
   status: () => [],
   ephemeral: () => [],

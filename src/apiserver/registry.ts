@@ -113,7 +113,8 @@ export class Registry {
 
   #insert(object: JsonObject, context: WriteContext): JsonObject {
     const admitted = this.strategy.admitCreate(object, context);
-    const faults = [...validateMetadata(admitted, this.#kind), ...this.strategy.validateCreate(admitted, context)];
+    const own = this.strategy.validatesMetadata ? [] : validateMetadata(admitted, this.#kind);
+    const faults = [...own, ...this.strategy.validateCreate(admitted, context)];
     this.#refuse(admitted, faults);
     const key = keyOf(namespaceOf(admitted), nameOf(admitted));
     const standing = this.#store.get(this.#kind.storage, key);

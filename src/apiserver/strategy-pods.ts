@@ -15,7 +15,7 @@ const kind = builtIn('pods');
 const terminal = new Set(['Succeeded', 'Failed']);
 
 /** JSON in the types of the house: the same value, seen as what it is. */
-export const asPod = (object: JsonObject): Pod => object as unknown as Pod;
+const asPod = (object: JsonObject): Pod => object as unknown as Pod;
 const asObject = (pod: Pod): JsonObject => pod as unknown as JsonObject;
 
 /** `serviceAccount` is the old name of `serviceAccountName`: both are written. */
@@ -133,6 +133,7 @@ export const podStrategy: Strategy = {
   prepareCreate: (pod, context) =>
     withMetadata({ ...pod, status: firstStatus(pod, seconds(context.now)) }, { generation: 1 }),
   admitCreate: admitPod,
+  validatesMetadata: true,
   validateCreate: (pod) => podValidation.create(pod),
   createReset: [['f:status']],
   main,

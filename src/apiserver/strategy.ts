@@ -51,6 +51,8 @@ export interface Strategy {
   /** Changes by admission, after owners were settled. @throws {StatusError} when the object is refused */
   admitCreate(object: JsonObject, context: WriteContext): JsonObject;
   validateCreate(object: JsonObject, context: WriteContext): readonly FieldFault[];
+  /** `validateCreate` looks at the metadata itself. */
+  readonly validatesMetadata?: boolean;
   readonly createReset: ResetFields;
   readonly main: UpdateRules;
   readonly subresources: Readonly<Record<string, UpdateRules>>;

@@ -56,7 +56,8 @@ class CasePlay {
   async play(one: TranscriptCase): Promise<Deviation[]> {
     const found: Deviation[] = [];
     for (const [i, step] of (one.steps ?? []).entries()) {
-      const differences = await this.#step(step);
+      const changed = isChangedByRecorder(step, one.steps?.[i + 1]);
+      const differences = (await this.#step(step)).filter((one) => !(changed && one.what === 'body'));
       found.push(...differences.map((difference) => ({ ...difference, step: i })));
       if (found.length > 0) break;
     }
@@ -212,6 +213,10 @@ class CasePlay {
       : [{ what: 'closed by the server', path: '', expected: step.closedByServer, actual: watch?.closed }];
   }
 }
+
+/** The recorder changed some answers in place before it sent them back: then the answer reads like the request that follows. */
+const isChangedByRecorder = (step: Step, next: Step | undefined): boolean =>
+  step.method === 'POST' && next?.method === 'PUT' && JSON.stringify(step.res?.body) === JSON.stringify(next.body);
 
 /** Gathers the events of a watch: JSON by line, any other answer whole. */
 function collect(message: IncomingMessage, watch: OpenWatch): void {

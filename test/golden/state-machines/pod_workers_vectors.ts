@@ -271,7 +271,7 @@ function eventOf(fn: string, input: StepInput, state: PodState, gate: StartGate)
     case 'completeTerminating':
       return state.phase === 'terminating' ? { type: 'stopped' } : undefined;
     case 'completeTerminatingRuntimePod':
-      return state.phase === 'terminating' ? { type: 'runtimePodStopped' } : undefined;
+      return { type: 'runtimePodStopped' };
     case 'completeTerminated':
       return state.phase === 'terminated' ? { type: 'cleanedUp' } : undefined;
     default:

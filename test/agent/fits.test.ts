@@ -1,0 +1,18 @@
+import { expectTypeOf, test } from 'vitest';
+import type { HousekeepingDeps } from '../../src/agent/housekeeping.ts';
+import type { PodManager } from '../../src/agent/pod-manager.ts';
+import type { DesiredPods, WorkerOrders } from '../../src/agent/sync-handler.ts';
+import type { PodCache } from '../../src/pleg/pod-cache.ts';
+import type { DueQueue } from '../../src/podworkers/due-queue.ts';
+import type { PodWorkers, PodWorkersDeps } from '../../src/podworkers/pod-workers.ts';
+
+test('the parts fit what asks for them', () => {
+  expectTypeOf<PodWorkers>().toExtend<WorkerOrders>();
+  expectTypeOf<PodWorkers>().toExtend<
+    Pick<HousekeepingDeps['workers'], 'syncKnownPods' | 'isPodForMirrorPodTerminatingByFullName'>
+  >();
+  expectTypeOf<PodManager>().toExtend<DesiredPods>();
+  expectTypeOf<PodManager>().toExtend<HousekeepingDeps['pods']>();
+  expectTypeOf<PodCache>().toExtend<PodWorkersDeps['cache']>();
+  expectTypeOf<DueQueue>().toExtend<PodWorkersDeps['queue']>();
+});

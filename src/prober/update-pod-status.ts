@@ -13,7 +13,7 @@ export interface ProbeView {
   readonly startedAt: number;
   resultOf(type: ProbeType, containerId: string): ProbeResult | undefined;
   hasWorker(type: ProbeType, container: string): boolean;
-  /** The readiness probe of this container has not run yet and should at once. */
+  /** The readiness probe of this container should run at once. */
   probeNow(container: string): void;
 }
 
@@ -68,8 +68,8 @@ function isReady(pod: Pod, status: ContainerStatus, view: ProbeView): boolean {
   const result = view.resultOf('readiness', status.containerID ?? '');
   if (result === 'Success') return true;
   const probing = view.hasWorker('readiness', status.name);
-  if (probing && result !== undefined) return false;
   if (probing) view.probeNow(status.name);
+  if (probing && result !== undefined) return false;
   const startedAt = Date.parse(status.state?.running?.startedAt ?? '');
   const fromBefore = startedAt < view.startedAt - restartGraceMs && hasReadinessProbe(pod, status.name);
   return fromBefore ? wasReady(pod) : !probing;

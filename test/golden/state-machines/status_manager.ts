@@ -299,7 +299,7 @@ function compareStep(
   const { apiAfter: _after, ...rest } = expect;
   const wanted = { ...rest, cache: withGone(rest['cache']), resize: withGone(rest['resize']) };
   const ignore = sharedMemory(expect);
-  const onlyTimes = Object.keys((actual['cache'] ?? {}));
+  const onlyTimes = Object.keys(actual['cache'] ?? {});
   // an entry that changed in Go by shared memory alone did not change here
   for (const uid of Object.keys(wanted.cache))
     if (!onlyTimes.includes(uid) && isTimesOnly(expect, uid)) delete wanted.cache[uid];

@@ -1,0 +1,143 @@
+import type { Clock, StopTimer } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { uidOf } from '../kube/names.ts';
+import type { PodStatus } from '../kube/types.ts';
+import { beginAttempt, endAttempt, newWorker, type ProbeTarget, type WorkerState } from './probe-step.ts';
+import type { ProbeResults } from './results.ts';
+
+/** What one worker needs. */
+export interface ProbeWorkerDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly results: ProbeResults;
+  /** When the manager was made, ms since the epoch. */
+  readonly managerStartedAt: number;
+  /** The pod's status as last known. */
+  statusOf(uid: string): PodStatus | undefined;
+  /** Runs the probe; `undefined`: it gave no answer. Never throws. */
+  probe(
+    target: ProbeTarget,
+    status: PodStatus,
+    containerId: string,
+  ): Promise<'Success' | 'Failure' | undefined>;
+  /** The worker is done and has forgotten its result. */
+  onEnd(): void;
+}
+
+const defaultPeriodSeconds = 10;
+
+/**
+ * The actor of one probe of one container: one attempt each period, never two at once. It holds one timer and nothing else.
+ *
+ * Follows kubelet `prober.worker`.
+ */
+export class ProbeWorker {
+  readonly #target: ProbeTarget;
+  readonly #deps: ProbeWorkerDeps;
+  readonly #periodMs: number;
+  #state: WorkerState = newWorker;
+  #stopTimer: StopTimer | undefined;
+  #nextAt = 0;
+  #attempting = false;
+  #wanted = false;
+  #stopped = false;
+  #ended = false;
+
+  constructor(target: ProbeTarget, deps: ProbeWorkerDeps) {
+    this.#target = target;
+    this.#deps = deps;
+    this.#periodMs = (target.probe.periodSeconds ?? defaultPeriodSeconds) * 1000;
+  }
+
+  get state(): WorkerState {
+    return this.#state;
+  }
+
+  /** Begins at once; shortly after the agent's start after a random part of a period, so that not all probes come together (R240). */
+  start(): void {
+    const { clock, random, managerStartedAt } = this.#deps;
+    const recent = clock.now() - managerStartedAt < this.#periodMs;
+    const delayMs = recent ? random.float() * this.#periodMs : 0;
+    this.#nextAt = clock.now() + delayMs;
+    if (delayMs > 0) this.#wait();
+    else this.#tick();
+  }
+
+  /** Ends the worker: now, or after the attempt that runs. */
+  stop(): void {
+    this.#stopped = true;
+    if (!this.#attempting) this.#end();
+  }
+
+  /** Attempts at once, and from then on each period. */
+  probeNow(): void {
+    if (this.#attempting) this.#wanted = true;
+    else if (!this.#ended) {
+      this.#nextAt = this.#deps.clock.now();
+      this.#tick();
+    }
+  }
+
+  #wait(): void {
+    const { clock } = this.#deps;
+    this.#stopTimer = clock.timer(Math.max(0, this.#nextAt - clock.now()), () => {
+      this.#tick();
+    });
+  }
+
+  #tick(): void {
+    this.#stopTimer?.();
+    this.#nextAt += this.#periodMs;
+    this.#attempting = true;
+    void this.attempt().then((keepGoing) => {
+      this.#attempting = false;
+      if (!keepGoing || this.#stopped) {
+        this.#end();
+        return;
+      }
+      this.#plan();
+    });
+  }
+
+  /** Of the periods that a slow probe overran, one is made up for at once. */
+  #plan(): void {
+    const now = this.#deps.clock.now();
+    if (this.#wanted) {
+      this.#wanted = false;
+      this.#nextAt = now;
+      this.#tick();
+      return;
+    }
+    if (this.#nextAt + this.#periodMs <= now)
+      this.#nextAt += Math.floor((now - this.#nextAt) / this.#periodMs) * this.#periodMs;
+    this.#wait();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#stopTimer?.();
+    if (this.#state.containerId !== '') this.#deps.results.remove(this.#state.containerId);
+    this.#deps.onEnd();
+  }
+
+  /** One attempt. @returns false when the worker has no more to do */
+  async attempt(): Promise<boolean> {
+    const { clock, results, managerStartedAt } = this.#deps;
+    const uid = uidOf(this.#target.pod);
+    const status = this.#deps.statusOf(uid);
+    const start = beginAttempt(this.#target, this.#state, { status, now: clock.now(), managerStartedAt });
+    this.#state = start.state;
+    for (const change of start.changes)
+      if ('remove' in change) results.remove(change.remove);
+      else results.set(change.set, change.result, uid);
+    if (start.next !== 'probe' || !status) return start.next !== 'end';
+    const { containerId } = start.state;
+    const result = await this.#deps.probe(this.#target, status, containerId);
+    if (!result) return true;
+    const end = endAttempt(this.#target, this.#state, result);
+    this.#state = end.state;
+    if (end.set) results.set(containerId, end.set, uid);
+    return true;
+  }
+}

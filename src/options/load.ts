@@ -49,7 +49,7 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
   const faults: OptionFault[] = [];
   const settings = readFlags(sources.flags ?? {}, faults);
   const path = sources.configFile ?? configFlag(settings);
-  const file = path === undefined ? undefined : readFile(path, sources.readText ?? readUtf8, faults);
+  const file = readFile(path, sources.readText ?? readUtf8, faults);
   const origins = new Map<string, Origin>();
   if (file)
     noteFile(origins, file.given, [], (at) => ({ from: 'file', file: file.path, ...file.locate(at) }));
@@ -110,10 +110,11 @@ function readFlags(flags: NonNullable<OptionSources['flags']>, faults: OptionFau
 }
 
 function readFile(
-  path: string,
+  path: string | undefined,
   readText: (path: string) => string,
   faults: OptionFault[],
 ): (ReturnType<typeof readSettings> & { readonly path: string }) | undefined {
+  if (path === undefined) return undefined;
   let text: string;
   try {
     text = readText(path);

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { decodeKubeletConfiguration } from '../../src/options/decode.ts';
+import { validateKubeletConfiguration } from '../../src/options/validate.ts';
+
+const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+test.for<[string, string[]]>([
+  ['maxPods: 5', []],
+  ['nodeStatusMaxImages: -2', ['nodeStatusMaxImages (--node-status-max-images) -2 must be -1 or greater']],
+  ['podsPerCore: -1', ['podsPerCore (--pods-per-core) -1 must not be a negative number']],
+  ['maxParallelImagePulls: 0', ['maxParallelImagePulls 0 must be a positive number']],
+  [
+    'maxParallelImagePulls: 2\nserializeImagePulls: true',
+    [
+      'maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false',
+    ],
+  ],
+  ['runOnce: true', ['runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set']],
+  [
+    'serverTLSBootstrap: true\nfeatureGates: {RotateKubeletServerCertificate: false}',
+    ['serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate'],
+  ],
+  [
+    'cpuCFSQuotaPeriod: 5ms\nfeatureGates: {CustomCPUCFSQuotaPeriod: false}',
+    ['cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {5ms} requires feature gate CustomCPUCFSQuotaPeriod'],
+  ],
+  ['registerWithTaints: [{key: a/b/c, effect: NoSchedule}]', ['invalid taint: {a/b/c  NoSchedule <nil>}']],
+  ['registerWithTaints: [{key: a, effect: NoSchedule, timeAdded: x}]', ['taint.TimeAdded is not nil']],
+  [
+    'enforceNodeAllocatable: [pods, pods]',
+    ['duplicated enforcements "pods" in enforceNodeAllocatable (--enforce-node-allocatable)'],
+  ],
+  [
+    'enforceNodeAllocatable: [kube-reserved, kube-reserved-compressible]\nkubeReservedCgroup: /k',
+    [
+      'both "kube-reserved" and "kube-reserved-compressible" cannot be specified together in enforceNodeAllocatable (--enforce-node-allocatable)',
+    ],
+  ],
+  [
+    'featureGates: {GracefulNodeShutdown: false, GracefulNodeShutdownBasedOnPodPriority: false}\nshutdownGracePeriod: 5s',
+    [
+      'specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown',
+    ],
+  ],
+  [
+    'featureGates: {GracefulNodeShutdownBasedOnPodPriority: false}\nshutdownGracePeriodByPodPriority: [{priority: 1}]',
+    [
+      'Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority',
+    ],
+  ],
+  [
+    'reservedSystemCPUs: "0-3"\nsystemReservedCgroup: /s',
+    [
+      "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
+    ],
+  ],
+  [
+    'reservedSystemCPUs: 3-1',
+    ['unable to parse reservedSystemCPUs (--reserved-cpus) 3-1, error: invalid range "3-1" (3 > 1)'],
+  ],
+  [
+    'reservedMemory: [{numaNode: 0, limits: {memory: "0"}}]',
+    ['reserved memory may not be zero for NUMA node 0 and resource "memory"'],
+  ],
+  ['reservedMemory: [{numaNode: 0, limits: {memory: 1, hugepages-2Mi: 2Mi}}]', []],
+  ['userNamespaces: {idsPerPod: 65537}', ['userNamespaces.idsPerPod must be a multiple of 65536']],
+  ['userNamespaces: {idsPerPod: 4294967296}', ['userNamespaces.idsPerPod must not be more than 4294967295']],
+  ['showHiddenMetricsForVersion: "1.35"', []],
+  ['logging: {format: json}', []],
+  [
+    'logging: {format: json, vmodule: [{filePattern: x, verbosity: 1}]}',
+    ['logging.vmodule: Forbidden: Only supported for text log format'],
+  ],
+  ['logging: {verbosity: -1}', ['logging.verbosity: Invalid value: -1: Must be 0 or more']],
+  [
+    'tracing: {samplingRatePerMillion: 2000000}',
+    [
+      'tracing.samplingRatePerMillion: Invalid value: 2000000: sampling rate per million must be less than or equal to one million',
+    ],
+  ],
+  ['tracing: {endpoint: "unix:///x"}', []],
+  [
+    'tracing: {endpoint: "ftp://h:1"}',
+    [
+      'tracing.endpoint: Invalid value: "ftp://h:1": unsupported scheme: ftp.  Options are none, dns, unix, or unix-abstract',
+    ],
+  ],
+  [
+    'tracing: {endpoint: "dns://a b"}',
+    ['tracing.endpoint: Invalid value: "dns://a b": parse "dns://a b": invalid character " " in host name'],
+  ],
+  [
+    'tracing: {endpoint: "1://x"}',
+    [
+      'tracing.endpoint: Invalid value: "1://x": parse "1://x": first path segment in URL cannot contain colon',
+    ],
+  ],
+  [
+    'memoryReservationPolicy: TieredReservation',
+    ['memoryReservationPolicy "TieredReservation" requires MemoryQoS feature gate to be enabled'],
+  ],
+  [
+    'memoryReservationPolicy: x',
+    ['option "x" specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"'],
+  ],
+  [
+    'enableSystemLogQuery: true\nenableSystemLogHandler: false',
+    ['enableSystemLogHandler is required for enableSystemLogQuery'],
+  ],
+  [
+    'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: [reg.io/a/*, reg.io/b]',
+    [],
+  ],
+  [
+    'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: ["a b"]',
+    [
+      'invalid image pattern in `preloadedImagesVerificationAllowlist`: "a b" is neither an image name without tag and digest nor a prefix that ends in /*',
+    ],
+  ],
+])('%s', ([text, expected]) => {
+  const { config } = decodeKubeletConfiguration(`${head}${text}\n`);
+  const messages = validateKubeletConfiguration(config).map(({ message }) =>
+    message.replace('invalid configuration: ', ''),
+  );
+  expect(messages).toEqual(expected);
+});

@@ -110,3 +110,64 @@ test('a hanging runtime is not healthy, in the words of the kubelet (R235)', asy
   clock.set(1000 + 3_723_000);
   expect(pleg.health()).toBe('pleg was last seen active 1h2m3s ago; threshold is 3m0s');
 });
+
+test('a failing listing changes nothing and does not count for health', async () => {
+  const { cache, clock } = setUp();
+  const provider = {
+    listPods: () => Promise.reject(new Error('list broke')),
+    getPodStatus: async () => emptyStatus('a'),
+  };
+  const pleg = new GenericPleg({ clock, cache, provider, logger: silentLogger });
+  await pleg.relist();
+  await pleg.relistPod('a');
+  expect(pleg.tracked).toEqual([]);
+  expect(pleg.health()).toBe('pleg has yet to be successful');
+});
+
+test('a failing inspection withholds the events until it succeeds (R230)', async () => {
+  const { cache, clock } = setUp();
+  let broken = true;
+  const provider = {
+    listPods: async () => [podOf('a', 'running')],
+    getPodStatus: async () => {
+      if (broken) throw new Error('inspect broke');
+      return emptyStatus('a');
+    },
+  };
+  const pleg = new GenericPleg({ clock, cache, provider, logger: silentLogger });
+  await pleg.relist();
+  expect(pleg.channel.drain()).toEqual([]);
+  expect(() => cache.get('a')).toThrow('inspect broke');
+  broken = false;
+  await pleg.relist();
+  expect(pleg.channel.drain().map(({ type }) => type)).toEqual(['ContainerStarted']);
+  expect(cache.get('a')).toEqual(emptyStatus('a'));
+});
+
+test('a pod that lost its sandbox keeps its addresses (R228)', async () => {
+  const { cache, clock } = setUp();
+  let ips = ['10.0.0.1'];
+  let state: RuntimeContainerState = 'running';
+  const provider = {
+    listPods: async () => [podOf('a', state)],
+    getPodStatus: async () => ({ ...emptyStatus('a'), ips }),
+  };
+  const pleg = new GenericPleg({ clock, cache, provider, logger: silentLogger });
+  await pleg.relist();
+  ips = [];
+  state = 'exited';
+  await pleg.relist();
+  expect(cache.get('a').ips).toEqual(['10.0.0.1']);
+});
+
+test('an asked-for inspection without a change tells PodSync (R233), also on request', async () => {
+  const { world, pleg } = setUp();
+  world.pods = [podOf('a', 'running')];
+  await pleg.relist();
+  pleg.channel.drain();
+  pleg.requestReinspect('a');
+  await pleg.relistPod('a');
+  expect(pleg.channel.drain()).toEqual([{ uid: 'a', type: 'PodSync' }]);
+  await pleg.relist();
+  expect(pleg.channel.drain()).toEqual([]);
+});

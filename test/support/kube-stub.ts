@@ -34,6 +34,7 @@ export class KubeStub {
   #version = 1;
   #oldest = 1;
   #log: LogEntry[] = [];
+  readonly #snapshots = new Map<string, readonly KubeObject[]>();
   readonly #watchers = new Set<{
     follows: boolean;
     send: (entry: LogEntry) => void;
@@ -163,17 +164,25 @@ export class KubeStub {
       this.status(response, 410, 'Expired');
       return;
     }
-    const all = [...this.objects.values()];
+    const all = (token === null ? undefined : this.#snapshots.get(at)) ?? [...this.objects.values()];
     const start = Number(from);
     const page = limit > 0 ? all.slice(start, start + limit) : all;
     const version = token === null ? String(this.#version) : at;
     const more = limit > 0 && start + limit < all.length;
+    if (more && token === null) this.#keep(version, all);
     this.json(response, 200, {
       kind: 'PodList',
       apiVersion: 'v1',
       metadata: { resourceVersion: version, ...(more && { continue: `${version}.${start + limit}` }) },
       items: page.map(({ kind: _kind, apiVersion: _version, ...rest }) => rest),
     });
+  }
+
+  /** All pages of a list are of one moment. */
+  #keep(version: string, all: readonly KubeObject[]): void {
+    this.#snapshots.set(version, all);
+    for (const oldest of this.#snapshots.keys())
+      if (this.#snapshots.size > 20) this.#snapshots.delete(oldest);
   }
 
   #watch(url: URL, response: ServerResponse): void {

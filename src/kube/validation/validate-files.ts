@@ -1,0 +1,170 @@
+import { parseDocument, type Position, type TextDocument } from '../document.ts';
+import { typeMetaOf } from '../go-types.ts';
+import { decodeStruct } from '../pod-decoder.ts';
+import type { Pod } from '../types.ts';
+import { unknownFields } from '../unknown-fields.ts';
+import { defaultPod } from './defaults.ts';
+import { bodyOf, formatFieldError } from './field-error.ts';
+import type { PodValidationOptions } from './options.ts';
+import { validatePod } from './pod.ts';
+
+/** A file to be checked: its name as it shall be shown, and its whole text. */
+export interface ManifestFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** One fault of a manifest, and where it stands. */
+export interface ManifestProblem extends Position {
+  readonly file: string;
+  readonly message: string;
+}
+
+/** What came of checking manifests. */
+export interface ManifestReport {
+  /** In the order of files and documents. */
+  readonly problems: readonly ManifestProblem[];
+  /** How many pods were looked at. */
+  readonly pods: number;
+  /** Documents that are no pods; nothing is said about them. */
+  readonly others: readonly (ManifestProblem & {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly text: string;
+  })[];
+}
+
+interface Scan {
+  readonly file: string;
+  readonly options: PodValidationOptions;
+  readonly problems: ManifestProblem[];
+  readonly others: ManifestReport['others'][number][];
+  pods: number;
+}
+
+/**
+ * Checks pod manifests as the API server would take them: text, types, unknown and doubled fields, then every rule of meaning. A file may
+ * hold several documents; a document a Pod, a PodList or a List of pods.
+ */
+export function validateManifests(
+  files: readonly ManifestFile[],
+  options: PodValidationOptions = {},
+): ManifestReport {
+  const problems: ManifestProblem[] = [];
+  const others: ManifestReport['others'][number][] = [];
+  let pods = 0;
+  for (const { name, text } of files) {
+    const scan: Scan = { file: name, options, problems, others, pods: 0 };
+    const documents = documentsOf(text);
+    const filled = documents.filter((document) => checkDocument(document, scan));
+    if (filled.length === 0)
+      problems.push({ file: name, line: 1, column: 1, message: 'the file holds no manifest' });
+    pods += scan.pods;
+  }
+  return { problems, pods, others };
+}
+
+/** A problem as editors and people read it: `file:line:column: message`. */
+export const formatProblem = ({ file, line, column, message }: ManifestProblem): string =>
+  `${file}:${line}:${column}: ${message}`;
+
+/** The documents of a text; each keeps its line numbers. */
+function documentsOf(text: string): readonly string[] {
+  if (/^\s*\{/.test(text)) return [text];
+  const documents: string[][] = [[]];
+  for (const [i, line] of text.split('\n').entries()) {
+    if (/^---(\s|$)/.test(line)) documents.push(Array.from({ length: i }, () => ''));
+    // what stands behind the marker belongs to the document
+    documents.at(-1)?.push(/^---(\s|$)/.test(line) ? `   ${line.slice(3)}` : line);
+  }
+  return documents.map((lines) => lines.join('\n'));
+}
+
+/** Checks one document; false when there is nothing in it. */
+function checkDocument(text: string, scan: Scan): boolean {
+  if (text.replace(/^\s*(#.*)?$/gm, '') === '') return false;
+  const parsed = parseDocument(text);
+  const report = (message: string, position: Partial<Position> = {}): void => {
+    scan.problems.push({
+      file: scan.file,
+      line: position.line ?? firstLine(text),
+      column: position.column ?? 1,
+      message,
+    });
+  };
+  if (!parsed.ok) {
+    report(
+      parsed.fault.advice === '' ? parsed.fault.message : `${parsed.fault.message}: ${parsed.fault.advice}`,
+      parsed.fault,
+    );
+    return true;
+  }
+  const { document } = parsed;
+  if (document.value === null) return false;
+  const meta = typeMetaOf(document.value, document.body);
+  if (typeof meta === 'string') {
+    report(`${meta}: a manifest begins with apiVersion: v1 and kind: Pod`, document.locate([]));
+    return true;
+  }
+  for (const { key, ...position } of document.duplicates) report(`duplicate field "${key}"`, position);
+  const at = document.locate(['kind']) ?? { line: firstLine(text), column: 1 };
+  if (meta.apiVersion === 'v1' && meta.kind === 'Pod')
+    checkPod(document, document.value, [], { scan, report });
+  else if (meta.apiVersion === 'v1' && (meta.kind === 'PodList' || meta.kind === 'List'))
+    checkList(document, { scan, report });
+  else
+    scan.others.push({
+      ...at,
+      file: scan.file,
+      apiVersion: meta.apiVersion,
+      kind: meta.kind,
+      text,
+      message: `no rules for ${meta.apiVersion} ${meta.kind}`,
+    });
+  return true;
+}
+
+const firstLine = (text: string): number => {
+  const lines = text.split('\n').findIndex((line) => line.trim() !== '' && !line.trimStart().startsWith('#'));
+  return Math.max(1, lines + 1);
+};
+
+interface Sink {
+  readonly scan: Scan;
+  readonly report: (message: string, position?: Partial<Position>) => void;
+}
+
+type Path = readonly (string | number)[];
+
+function checkList(document: TextDocument, sink: Sink): void {
+  const { items } = document.value as { readonly items?: unknown };
+  if (!Array.isArray(items)) {
+    sink.report('items: Required value: a list holds pods', document.locate(['items']));
+    return;
+  }
+  for (const [i, item] of items.entries()) checkPod(document, item, ['items', i], sink);
+}
+
+function checkPod(document: TextDocument, value: unknown, at: Path, { scan, report }: Sink): void {
+  scan.pods++;
+  const prefix = at.length === 0 ? '' : `items[${at[1] ?? 0}].`;
+  for (const { field, path } of unknownFields(value, 'Pod'))
+    report(`unknown field "${prefix}${field}"`, document.locate([...at, ...path]));
+  const decoded = decodeStruct(value, 'Pod');
+  if (!decoded.ok) {
+    report(decoded.fault.message, document.locate([...at, ...decoded.fault.path]));
+    return;
+  }
+  const pod = decoded.value as Pod;
+  const placed = { ...pod, metadata: { ...pod.metadata, namespace: pod.metadata?.namespace ?? 'default' } };
+  for (const fault of validatePod(defaultPod(placed), scan.options)) {
+    const message = prefix === '' ? formatFieldError(fault) : `${prefix}${fault.field}: ${bodyOf(fault)}`;
+    report(message, document.locate([...at, ...pathOf(fault.field)]));
+  }
+}
+
+/** `spec.containers[0].name` as keys and indexes. */
+const pathOf = (field: string): Path =>
+  [...field.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g)].map(([, key, index]) =>
+    index !== undefined && /^\d+$/.test(index) ? Number(index) : (key ?? index ?? ''),
+  );

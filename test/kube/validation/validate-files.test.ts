@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { formatProblem, validateManifests } from '../../../src/kube/validation/validate-files.ts';
+
+const said = (text: string): string[] =>
+  validateManifests([{ name: 'a.yaml', text }]).problems.map(formatProblem);
+
+const pod = (spec: string): string => `apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n${spec}`;
+const good = pod('  containers:\n  - name: c\n    image: x\n');
+
+test('a valid pod has no problems, and is counted', () => {
+  expect(validateManifests([{ name: 'a.yaml', text: good }])).toEqual({ problems: [], pods: 1, others: [] });
+});
+
+test('each fault names file, line and column', () => {
+  expect(said(pod('  containers:\n  - name: C\n    image: x\n  restartPolicy: Maybe\n'))).toEqual([
+    expect.stringMatching(
+      /^a\.yaml:7:11: spec\.containers\[0\]\.name: Invalid value: "C": a lowercase RFC 1123 label/,
+    ),
+    'a.yaml:9:18: spec.restartPolicy: Unsupported value: "Maybe": supported values: "Always", "OnFailure", "Never"',
+  ]);
+});
+
+test('several documents keep the line numbers of their file', () => {
+  const text = `${good}---\n# nothing\n---\n${pod('  containers: []\n')}`;
+  expect(said(text)).toEqual(['a.yaml:17:15: spec.containers: Required value']);
+});
+
+test('several files are told apart', () => {
+  const report = validateManifests([
+    { name: 'one', text: good },
+    { name: 'two', text: pod('  containers: {}\n') },
+    { name: 'three', text: '' },
+  ]);
+  expect(report.pods).toBe(2);
+  expect(report.problems.map(formatProblem)).toEqual([
+    'two:6:15: json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container',
+    'three:1:1: the file holds no manifest',
+  ]);
+});
+
+test('unknown and doubled fields are named', () => {
+  expect(said(pod('  containers:\n  - name: c\n    image: x\n    imge: y\n    image: z\n'))).toEqual([
+    expect.stringMatching(/^a\.yaml:10:5: duplicate field/),
+    'a.yaml:9:11: unknown field "spec.containers[0].imge"',
+  ]);
+});
+
+test('a list is checked pod by pod', () => {
+  const text = JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'PodList',
+    items: [{ metadata: { name: 'A' }, spec: {} }],
+  });
+  expect(said(text)).toEqual([
+    expect.stringContaining('items[0].metadata.name: Invalid value: "A"'),
+    expect.stringContaining('items[0].spec.containers: Required value'),
+  ]);
+});
+
+test('what is no pod is handed back untouched', () => {
+  const { others, problems } = validateManifests([{ name: 'a', text: 'apiVersion: v1\nkind: Service\n' }]);
+  expect(problems).toEqual([]);
+  expect(others).toMatchObject([{ apiVersion: 'v1', kind: 'Service', line: 2, column: 7 }]);
+});
+
+test('broken YAML says where it breaks', () => {
+  expect(said('apiVersion: v1\nkind: Pod\nspec: {\n')).toEqual([
+    expect.stringMatching(/^a\.yaml:\d+:\d+: yaml: /),
+  ]);
+});

@@ -11,9 +11,11 @@ import type { HostImage } from './images.ts';
 import { commandOf, planLaunch, workingDirCandidates } from './launch.ts';
 import { layOutMounts } from './mounts.ts';
 import { createRawFiles, ProcessContainer, type ContainerChange } from './process-container.ts';
+import { ProcessTable } from './proc.ts';
 import { findProgram } from './program.ts';
 import { loadAll, saveRecord, type ContainerRecord, type SandboxRecord } from './record.ts';
 import type { ProcessSettings } from './settings.ts';
+import { sendSignal } from './sweep.ts';
 import { commandScript, supervisorScript, type LaunchPlan } from './supervisor-script.ts';
 
 /** What the containers are kept with. */
@@ -33,10 +35,12 @@ export class ContainerStore {
   readonly #deps: ContainerStoreDeps;
   readonly #containers = new Map<string, ProcessContainer>();
   readonly #bySandbox = new Map<string, ProcessContainer[]>();
+  readonly #processes: ProcessTable;
   #lastCreatedAt = 0;
 
   constructor(deps: ContainerStoreDeps) {
     this.#deps = deps;
+    this.#processes = new ProcessTable(deps.clock);
   }
 
   /** Takes up every container that is on disk. */
@@ -123,7 +127,7 @@ export class ContainerStore {
   async check(): Promise<void> {
     await Promise.all(
       this.all()
-        .filter((container) => container.state === 'running' && container.isGone())
+        .filter((container) => isSuspect(container))
         .map((container) => container.look(true)),
     );
   }
@@ -139,6 +143,7 @@ export class ContainerStore {
       dir: join(this.#deps.dir, record.id),
       bootId: host.bootId,
       shell: settings.shell ?? '/bin/sh',
+      processes: this.#processes,
       clock,
       logger,
       release: (path, bytes) => {
@@ -190,6 +195,17 @@ export class ContainerStore {
     this.#lastCreatedAt = Math.max(now, this.#lastCreatedAt + 1000);
     return this.#lastCreatedAt;
   }
+}
+
+/** Runs, as far as is known, but its supervisor does not answer; one system call each. */
+function isSuspect(container: ProcessContainer): boolean {
+  const { state, identity } = container;
+  return (
+    state === 'running' &&
+    identity !== undefined &&
+    !sendSignal(identity.supervisorPid, 0) &&
+    container.isGone()
+  );
 }
 
 /** In runc's words: users and tools know them. */

@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
+import type { Clock } from '../../base/clock.ts';
 
 /** The fields of `/proc/PID/stat` that supervision reads. Times are in clock ticks (1/100 s on Linux). */
 export interface ProcStat {
@@ -52,6 +53,33 @@ export function listProcesses(): readonly ProcStat[] {
     if (stat) found.push(stat);
   }
   return found;
+}
+
+/** How old a listing may be, ms; see {@link ProcessTable.list}. */
+const freshMs = 5;
+
+/** Listings of all processes, shared by those who ask at the same time: reading them all is the dearest thing done here. */
+export class ProcessTable {
+  readonly #clock: Clock;
+  #listed: readonly ProcStat[] = [];
+  #at = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Every process of some instant within the last few ms. Enough to see a family of processes gone: only a member can make a new
+   * member, so once a listing shows none there is none.
+   */
+  list(): readonly ProcStat[] {
+    const now = this.#clock.now();
+    if (now - this.#at > freshMs || now < this.#at) {
+      this.#listed = listProcesses();
+      this.#at = now;
+    }
+    return this.#listed;
+  }
 }
 
 /** Is the variable `name=value` in the environment that the process was started with? False where it may not be read. */

@@ -7,7 +7,7 @@ import { Latch } from '../../base/latch.ts';
 import type { Logger } from '../../base/logger.ts';
 import { readIfThere, writtenAt } from './files.ts';
 import { LogPump } from './log-pump.ts';
-import { isDead, parseStat, readStat } from './proc.ts';
+import { isDead, parseStat, readStat, type ProcessTable } from './proc.ts';
 import {
   loadRecord,
   saveRecord,
@@ -27,6 +27,7 @@ export interface ProcessContainerDeps {
   readonly dir: string;
   readonly bootId: string;
   readonly shell: string;
+  readonly processes: ProcessTable;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly release: (path: string, bytes: number) => void;
@@ -258,7 +259,7 @@ export class ProcessContainer {
     const { clock, bootId } = this.#deps;
     if (identity.bootId === bootId) {
       const { pid, startTicks } = identity;
-      await sweep({ containerId: this.record.id, leader: pid, startTicks }, clock);
+      await sweep({ containerId: this.record.id, leader: pid, startTicks }, this.#deps.processes, clock);
     }
     await this.#pump.pump(true);
     const finishedAt = (writtenAt(join(this.runDir, 'exit')) ?? clock.now()) * nanosPerMs;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { hasEnvironment, isDead, listProcesses, type ProcStat } from './proc.ts';
+import { hasEnvironment, isDead, type ProcessTable, type ProcStat } from './proc.ts';
 import { containerIdVariable } from './supervisor-script.ts';
 
 /** A container's processes: its leader's pid is also the id of their group and session. */
@@ -11,10 +11,7 @@ export interface Family {
 }
 
 /** Everything alive that belongs to a container: its group, its session, and what left both but carries its mark. */
-export function membersOf(
-  family: Family,
-  processes: readonly ProcStat[] = listProcesses(),
-): readonly ProcStat[] {
+export function membersOf(family: Family, processes: readonly ProcStat[]): readonly ProcStat[] {
   return processes.filter(
     (process) =>
       !isDead(process) &&
@@ -25,12 +22,13 @@ export function membersOf(
   );
 }
 
-const pollMs = 5;
+/** More than a listing may be old. */
+const pollMs = 10;
 
 /** Kills all that is left of a container and resolves once it is gone (or only zombies are left for init to collect). */
-export async function sweep(family: Family, clock: Clock): Promise<void> {
+export async function sweep(family: Family, table: ProcessTable, clock: Clock): Promise<void> {
   for (;;) {
-    const members = membersOf(family);
+    const members = membersOf(family, table.list());
     if (members.length === 0) return;
     for (const { pid } of members) sendSignal(pid, 'SIGKILL');
     await clock.sleep(pollMs);

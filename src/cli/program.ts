@@ -162,13 +162,17 @@ function addValidate(program: Command, act: (files: readonly string[]) => Promis
   program
     .command('validate')
     .description(
-      'Check KubeletConfiguration files: every fault at once, with path, value and what is allowed.',
+      'Check pod manifests and KubeletConfiguration files: every fault at once, where it stands and what is allowed.',
     )
     .argument('<file...>', 'files to check; - is standard input')
     .helpOption('--help', 'print this help')
     .addHelpText(
       'after',
-      examples(['podtender validate kubelet.yaml', 'cat kubelet.yaml | podtender validate -']),
+      examples([
+        'podtender validate pod.yaml more-pods.yaml',
+        'podtender validate kubelet.yaml',
+        'cat kubelet.yaml | podtender validate -',
+      ]),
     )
     .action(async (files: string[]) => {
       await act(files);

@@ -3,6 +3,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import { decodeKubeletConfiguration, type DecodedConfiguration } from '../options/decode.ts';
 import { formatFault, OptionsError, type OptionFault } from '../options/options-error.ts';
 import { validateKubeletConfiguration } from '../options/validate.ts';
+import { formatProblem, validateManifests } from '../kube/validation/validate-files.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** What is wrong with one file's settings: `faults` make them unusable, `warnings` do not. */
@@ -26,7 +27,7 @@ export function judge(text: string): Verdict {
 }
 
 /**
- * Checks files and says all that is wrong, a line each.
+ * Checks files and says all that is wrong, a line each: manifests of pods (`file:line:column: message`) or a KubeletConfiguration.
  *
  * @returns 0 when all can be used, else 2
  * @throws {AgentError} `invalid_argument` a file cannot be read
@@ -34,8 +35,17 @@ export function judge(text: string): Verdict {
 export function validateFiles(files: readonly string[], say: (line: string) => unknown): number {
   let usable = true;
   for (const file of files) {
-    const { faults, warnings } = judge(readConfiguration(file));
+    const text = readConfiguration(file);
     const name = file === '-' ? 'standard input' : file;
+    const manifests = validateManifests([{ name, text }]);
+    if (manifests.pods > 0) {
+      const problems = [...manifests.problems, ...manifests.others];
+      for (const problem of problems) say(formatProblem(problem));
+      if (problems.length === 0) say(`${name}: can be used`);
+      usable &&= problems.length === 0;
+      continue;
+    }
+    const { faults, warnings } = judge(text);
     for (const fault of faults) say(`${name}: ${formatFault(fault)}`);
     for (const warning of warnings) say(`${name}: warning: ${formatFault(warning)}`);
     if (faults.length === 0) say(`${name}: can be used`);

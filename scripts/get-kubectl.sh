@@ -8,7 +8,7 @@ dir=$(cd "$dir" && pwd)
 mirror=$( { sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null || true; } | { grep -v security || true; } | head -1 | awk '{print $1}')
 mirror=${mirror:-http://deb.debian.org/debian}
 
-# fetch SUITE NAME: downloads kubernetes-client of a suite and keeps its kubectl as NAME
+# fetch SUITE NAME: downloads the client package of a suite and keeps its kubectl as NAME
 fetch() {
   local suite=$1 name=$2 work
   [ -x "$dir/$name" ] && return 0
@@ -17,10 +17,17 @@ fetch() {
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$work/sources.list"
   local options=(-o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$work/lists"
     -o "Dir::Cache=$work/cache" -o "Dir::Etc::preferencesparts=$work/etc/preferences.d" -o APT::Sandbox::User= -o Acquire::Languages=none)
-  if apt-get "${options[@]}" -qq update && (cd "$work/out" && apt-get "${options[@]}" -qq download kubernetes-client); then
+  apt-get "${options[@]}" -qq update || true
+  # newer suites call the package kubectl
+  for package in kubectl kubernetes-client; do
+    rm -rf "$work/out" "$work/root" && mkdir -p "$work/out"
+    (cd "$work/out" && apt-get "${options[@]}" -qq download "$package" 2>/dev/null) || continue
     dpkg -x "$work"/out/*.deb "$work/root"
-    if "$work/root/usr/bin/kubectl" version --client >/dev/null 2>&1; then install -m 755 "$work/root/usr/bin/kubectl" "$dir/$name"; fi
-  fi
+    if "$work/root/usr/bin/kubectl" version --client >/dev/null 2>&1; then
+      install -m 755 "$work/root/usr/bin/kubectl" "$dir/$name"
+      break
+    fi
+  done
   rm -rf "$work"
   [ -x "$dir/$name" ]
 }

@@ -10,6 +10,7 @@ import { groupVersionOf, type Kind } from './kinds.ts';
 import { refuseUpgrade, type KubeletProxy } from './kubelet-proxy.ts';
 import { manageUpdate } from './managed-fields.ts';
 import { mediaTypes, negotiate, wantsPretty } from './negotiate.ts';
+import { swaggerProtobuf } from './openapi-protobuf.ts';
 import { openApi, openApiIndex, swagger } from './openapi.ts';
 import { type ApiRequest, parseResourcePath, type ResourcePath, subresourceOf, verbOf } from './request.ts';
 import { type ResourceApi, warningsOf } from './resource-api.ts';
@@ -246,6 +247,12 @@ export class Router {
     if (version === 'v3' && rest.length === 0) return this.#json(request, response, openApiIndex());
     const document = version === 'v2' && rest.length === 0 ? swagger() : version === 'v3' ? openApi(rest.join('/')) : undefined;
     if (!document) return notFoundText(request, response);
+    if (version === 'v2' && /proto-openapi\.spec\.v2/.test(request.raw.headers.accept ?? '')) {
+      swaggerMessage ??= swaggerProtobuf(JSON.parse(document.text) as JsonObject);
+      response.writeHead(200, { 'Content-Type': swaggerType, 'Content-Length': swaggerMessage.length, ETag: `"${document.hash}"`, Vary: 'Accept' });
+      response.end(swaggerMessage);
+      return;
+    }
     const hash = request.query.get('hash');
     if (version === 'v3' && hash !== null && hash !== document.hash) {
       response.writeHead(301, { Location: `${request.path}?hash=${document.hash}`, 'Cache-Control': 'no-cache, private' });
@@ -276,6 +283,9 @@ export class Router {
     }
   }
 }
+
+const swaggerType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+let swaggerMessage: Buffer | undefined;
 
 const rootPaths = ['/.well-known/openid-configuration', '/api', '/api/v1', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/openid/v1/jwks', '/readyz', '/version'];
 

@@ -71,7 +71,7 @@ class Recent<Value> {
 }
 
 /**
- * Decides what becomes of each event: the 11th different message of one kind about one object within ten minutes is folded into a
+ * Decides what becomes of each event: from the tenth different message of one kind about one object within ten minutes on, they are folded into a
  * combined event, a repeated one is counted, and one object may cause 25 and then one every five minutes.
  *
  * After client-go `record.EventCorrelator` with its defaults.

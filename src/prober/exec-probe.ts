@@ -1,0 +1,46 @@
+import { AgentError } from '../base/errors.ts';
+import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
+import type { Container } from '../kube/types.ts';
+import type { ContainerRef } from '../provider/powers.ts';
+import { goDuration } from './probe-port.ts';
+import type { ProbeHandler } from './prober.ts';
+
+/** Output beyond this is cut off, bytes. */
+const maxOutputBytes = 10 * 1024;
+
+/** Who runs a command in a container: a provider's `execSync`. */
+export interface ExecRunner {
+  execSync(
+    container: ContainerRef,
+    command: readonly string[],
+    timeoutMs: number,
+  ): Promise<{ readonly exitCode: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
+  /** The probe's command with `$(NAME)` replaced from the container's own variables. */
+  expand(command: readonly string[], container: Container): readonly string[];
+}
+
+/** Succeeds when the command exits with 0. Follows kubelet `probe/exec`. */
+export const execProbe =
+  (runner: ExecRunner): ProbeHandler =>
+  async ({ target: { pod, container, probe }, containerId, timeoutMs }) => {
+    const command = runner.expand(probe.exec?.command ?? [], container);
+    const ref: ContainerRef = {
+      podUid: uidOf(pod),
+      namespace: namespaceOf(pod),
+      pod: nameOf(pod),
+      container: container.name,
+      id: containerId,
+    };
+    try {
+      const { exitCode, stdout, stderr } = await runner.execSync(ref, command, timeoutMs);
+      const output = Buffer.concat([stdout, stderr]).toString('utf8', 0, maxOutputBytes);
+      return { outcome: exitCode === 0 ? 'success' : 'failure', output };
+    } catch (reason) {
+      if (!(reason instanceof AgentError) || reason.code !== 'deadline_exceeded') throw reason;
+      const line = JSON.stringify(command.join(' '));
+      return {
+        outcome: 'failure',
+        output: `command timed out: ${line} timed out after ${goDuration(timeoutMs)}`,
+      };
+    }
+  };

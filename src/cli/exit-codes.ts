@@ -1,4 +1,5 @@
-import { AgentError, type ErrorCode } from '../base/errors.ts';
+import { AgentError, messageOf, type ErrorCode } from '../base/errors.ts';
+import { formatFault, OptionsError } from '../options/options-error.ts';
 
 /** How the command ends. The numbers are for scripts; docs/cli.md says what each asks of the caller. */
 export const exitCodes: Readonly<
@@ -60,10 +61,12 @@ export function exitCodeOf(reason: unknown): number {
   return exitCodes.failed;
 }
 
-/** The one line that tells a failure; a port in use says what to do about it. */
-export function failureLine(reason: unknown): string {
-  const message = reason instanceof Error ? reason.message : String(reason);
+/** The lines that tell a failure: one, or one for each fault of the settings. A port in use says what to do about it. */
+export function failureLines(reason: unknown): readonly string[] {
+  if (reason instanceof OptionsError) return reason.faults.map(formatFault);
+  const message = messageOf(reason);
   const port = /EADDRINUSE.*?:(\d+)\b/.exec(message);
-  if (port) return `port ${port[1] ?? ''} is in use; choose another with --port, or 0 for any free one`;
-  return message;
+  return [
+    port ? `port ${port[1] ?? ''} is in use; choose another with --port, or 0 for any free one` : message,
+  ];
 }

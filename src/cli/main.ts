@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { exitCodeOf, exitCodes, failureLine } from './exit-codes.ts';
+import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
 import { runProgram, type Commands, type Surroundings } from './program.ts';
 
-/** The command: parses the line, runs the one subcommand, tells a failure in one line, and ends with its exit code. */
+/** The command: parses the line, runs the one subcommand, tells a failure in clear lines, and ends with its exit code. */
 async function main(): Promise<number> {
   try {
     return await runProgram(process.argv.slice(2), commands, around());
   } catch (reason) {
-    process.stderr.write(`podtender: ${failureLine(reason)}\n`);
+    for (const line of failureLines(reason)) process.stderr.write(`podtender: ${line}\n`);
     return exitCodeOf(reason);
   }
 }
@@ -37,7 +37,7 @@ const commands: Commands = {
   },
   async explain(options) {
     const { explain } = await import('./explain.ts');
-    return explain(options, (line) => process.stdout.write(`${line}\n`));
+    return explain(options, process.env, (line) => process.stdout.write(`${line}\n`));
   },
 };
 

@@ -22,8 +22,8 @@ export interface RunOptions extends Omit<UpOptions, 'port' | 'leaveRunning'> {
 /** What the command line says to `podtender explain`. */
 export interface ExplainOptions {
   readonly config?: string;
-  /** Only settings whose path begins with this. */
-  readonly path?: string;
+  /** Kubelet flags, and the path below which settings are wanted. */
+  readonly rest: readonly string[];
   readonly output: 'text' | 'json';
 }
 
@@ -111,7 +111,10 @@ function addShared(command: Command, around: Surroundings): Command {
         .default('error'),
     )
     .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
-    .helpOption('--help', 'print this help');
+    .usage('[options] [kubelet flags]')
+    .helpOption('--help', 'print this help')
+    .allowUnknownOption()
+    .allowExcessArguments();
 }
 
 function addUp(program: Command, around: Surroundings, act: (options: UpOptions) => Promise<void>): void {
@@ -127,11 +130,12 @@ function addUp(program: Command, around: Surroundings, act: (options: UpOptions)
         'podtender up --data-dir /tmp/try --leave-running',
       ]),
     )
-    .action(async (raw: Raw) => {
+    .action(async (raw: Raw, command: Command) => {
       const example = join(around.cwd, 'examples/manifests');
       const manifests = existsSync(example) ? example : undefined;
       await act({
         ...shared(raw, around, manifests),
+        kubeletFlags: command.args,
         port: Number(raw['port']),
         leaveRunning: raw['leaveRunning'] === true,
       });
@@ -146,13 +150,14 @@ function addRun(program: Command, around: Surroundings, act: (options: RunOption
       'after',
       examples([
         'podtender run --kubeconfig /etc/podtender/kubeconfig --provider cri',
-        'podtender run --config /var/lib/kubelet/config.yaml --node-name worker-1',
+        'podtender run --config /var/lib/kubelet/config.yaml --node-name worker-1 --max-pods=50',
       ]),
     )
-    .action(async (raw: Raw) => {
+    .action(async (raw: Raw, command: Command) => {
       const { kubeconfig } = raw;
       await act({
         ...shared(raw, around, undefined),
+        kubeletFlags: command.args,
         ...(typeof kubeconfig === 'string' && { kubeconfig: resolve(around.cwd, kubeconfig) }),
       });
     });
@@ -183,18 +188,20 @@ function addExplain(program: Command, act: (options: ExplainOptions) => Promise<
   program
     .command('explain')
     .description('Print the effective settings and where each came from.')
-    .argument('[path]', 'only settings whose path begins with this')
+    .usage('[options] [kubelet flags] [path]')
     .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
     .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))
     .helpOption('--help', 'print this help')
+    .allowUnknownOption()
+    .allowExcessArguments()
     .addHelpText(
       'after',
-      examples(['podtender explain', 'podtender explain --config kubelet.yaml evictionHard']),
+      examples(['podtender explain', 'podtender explain --config kubelet.yaml --max-pods=20 evictionHard']),
     )
-    .action(async (path: string | undefined, raw: Raw) => {
+    .action(async (raw: Raw, command: Command) => {
       await act({
-        ...(path !== undefined && { path }),
         ...(typeof raw['config'] === 'string' && { config: raw['config'] }),
+        rest: command.args,
         output: raw['output'] === 'json' ? 'json' : 'text',
       });
     });
@@ -204,7 +211,7 @@ function shared(
   raw: Raw,
   around: Surroundings,
   manifests: string | undefined,
-): Omit<UpOptions, 'port' | 'leaveRunning'> {
+): Omit<UpOptions, 'port' | 'leaveRunning' | 'kubeletFlags'> {
   const text = (name: string): string | undefined => {
     const value = raw[name];
     return typeof value === 'string' ? value : undefined;

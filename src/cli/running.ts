@@ -41,6 +41,8 @@ export interface UpOptions {
   readonly leaveRunning: boolean;
   /** A KubeletConfiguration file. */
   readonly config?: string;
+  /** What the command line says beyond these: kubelet flags for `readFlagsOnly`, which override the file. */
+  readonly kubeletFlags: readonly string[];
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AgentError } from '../../src/base/errors.ts';
 import { openDataDir } from '../../src/cli/data-dir.ts';
-import { exitCodeOf, ExitError, failureLine } from '../../src/cli/exit-codes.ts';
-import { effectiveSettings } from '../../src/cli/explain.ts';
+import { exitCodeOf, ExitError, failureLines } from '../../src/cli/exit-codes.ts';
+import { explain } from '../../src/cli/explain.ts';
 import { defaultDataDir, runProgram } from '../../src/cli/program.ts';
+import { readFlagsOnly, readRest } from '../../src/cli/settings.ts';
 import { judge, validateFiles } from '../../src/cli/validate.ts';
 
 let dir: string;
@@ -54,6 +55,7 @@ describe('the command line', () => {
           logLevel: 'error',
           port: 16443,
           leaveRunning: false,
+          kubeletFlags: [],
         },
       ],
     ]);
@@ -72,11 +74,16 @@ describe('the command line', () => {
     expect(calls).toMatchObject([['run', { kubeconfig: join(dir, 'k'), provider: 'cri' }]]);
   });
 
+  test('kubelet flags are passed on among the own ones', async () => {
+    const { calls } = await line('up', '--max-pods', '5', '--port', '0', '--v=2');
+    expect(calls).toMatchObject([['up', { port: 0, kubeletFlags: ['--max-pods', '5', '--v=2'] }]]);
+  });
+
   test.for([
     [['up', '--port', '70000'], /must be a number from 0 to 65535/],
     [['up', '--manifest-url', 'ftp://x'], /http/],
     [['up', '--output', 'xml'], /Allowed choices are auto, table, plain, json/],
-    [['up', '--nosuch'], /unknown option '--nosuch'/],
+    [['validate', '--nosuch'], /unknown option '--nosuch'/],
     [['nosuch'], /unknown command 'nosuch'/],
   ] as const)('%j is refused with 2 and a reason', async ([args, reason]) => {
     const { code, written, calls } = await line(...args);
@@ -118,7 +125,7 @@ describe('exit codes', () => {
     [new AgentError('invalid_argument', 'bad'), 2, 'bad'],
     ['odd', 1, 'odd'],
   ])('%s', ([reason, code, text]) => {
-    expect([exitCodeOf(reason), failureLine(reason)]).toEqual([code, text]);
+    expect([exitCodeOf(reason), failureLines(reason)]).toEqual([code, [text]]);
   });
 });
 
@@ -165,12 +172,30 @@ test('validate names every fault with its line, and the exit code says whether a
 });
 
 test('explain tells each setting and where it came from', () => {
-  const settings = effectiveSettings(`${head}maxPods: 50\n`, 'k.yaml');
-  expect(settings.find(({ path }) => path === 'maxPods')).toEqual({
-    path: 'maxPods',
-    value: 50,
-    from: 'k.yaml:3',
-  });
-  expect(settings.find(({ path }) => path === 'podPidsLimit')?.from).toBe('default');
-  expect(effectiveSettings(undefined, '').every(({ from }) => from === 'default')).toBe(true);
+  const file = join(dir, 'k.yaml');
+  writeFileSync(file, `${head}maxPods: 50\npodsPerCore: 4\n`);
+  const ask = (...rest: readonly string[]): readonly string[] => {
+    const said: string[] = [];
+    expect(explain({ config: file, rest, output: 'text' }, {}, (text) => said.push(text))).toBe(0);
+    return said;
+  };
+  expect(ask('podsPerCore')).toEqual([`podsPerCore  4  (${file}:4)`]);
+  expect(ask('--max-pods', '60', 'maxPods')).toEqual(['maxPods  60  (--max-pods)']);
+  expect(ask('podPidsLimit')).toEqual(['podPidsLimit  -1  (default)']);
+  expect(ask().length).toBeGreaterThan(90);
+  expect(explain({ rest: ['nosuch'], output: 'text' }, {}, () => undefined)).toBe(2);
+});
+
+test.for<readonly [readonly string[], unknown]>([
+  [['--max-pods=5'], { flags: { 'max-pods': '5' }, operands: [] }],
+  [['--max-pods', '5', 'x'], { flags: { 'max-pods': '5' }, operands: ['x'] }],
+  [['--fail-swap-on', 'x'], { flags: { 'fail-swap-on': true }, operands: ['x'] }],
+  [['--node-ip', 'a', '--node-ip', 'b'], { flags: { 'node-ip': ['a', 'b'] }, operands: [] }],
+  [['--a', '--b=c=d'], { flags: { a: true, b: 'c=d' }, operands: [] }],
+])('kubelet flags %j are read', ([words, rest]) => {
+  expect(readRest(words)).toEqual(rest);
+});
+
+test('a word that is no flag is refused where none is wanted', () => {
+  expect(() => readFlagsOnly(['pods'])).toThrow('unexpected argument "pods"');
 });

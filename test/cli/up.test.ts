@@ -11,6 +11,7 @@ const options: UpOptions = {
   logLevel: 'error',
   output: 'plain',
   leaveRunning: false,
+  kubeletFlags: [],
 };
 
 /** A run of `up` on an agent that does what the test says, with everything it wrote. */

@@ -66,17 +66,20 @@ export class LogFile {
     return rest;
   }
 
-  /** If another file stands at the path now, goes on with it; false while there is none or it is the same. */
-  async reopenIfReplaced(): Promise<boolean> {
+  /** Whether another file stands at the path now, or this one was cut. */
+  async isReplaced(): Promise<boolean> {
     const [now, own] = await Promise.all([stat(this.path).catch(() => undefined), this.#file.stat()]);
-    if (!now || (now.ino === own.ino && now.size >= this.#position)) return false;
+    return now !== undefined && (now.ino !== own.ino || now.size < this.#position);
+  }
+
+  /** Goes on with the file that stands at the path now; with the old one while there is none. */
+  async reopen(): Promise<void> {
     const next = await open(this.path).catch(() => undefined);
-    if (!next) return false;
+    if (!next) return;
     await this.#file.close();
     this.#file = next;
     this.#position = 0;
     this.#rest = this.#block = Buffer.alloc(0);
-    return true;
   }
 
   close(): Promise<void> {

@@ -89,7 +89,11 @@ class LogReader {
         if (rest.length > 0 && this.#left > 0 && !following) await this.#take(rest);
         return;
       }
-      if (await this.#file.reopenIfReplaced()) continue;
+      if (await this.#file.isReplaced()) {
+        if (!(await this.#readAll())) return; // what was written just before the rotation
+        await this.#file.reopen();
+        continue;
+      }
       await waitForChange(this.#file.path, following);
       if (following.signal.aborted) return;
       running = await following.isRunning();

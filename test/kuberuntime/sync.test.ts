@@ -1,0 +1,220 @@
+import { expect, test } from 'vitest';
+import { FakeClock } from '../../src/base/fake-clock.ts';
+import type { KubeRuntimeDeps } from '../../src/kuberuntime/kube-runtime.ts';
+import type { Container, Pod } from '../../src/kube/types.ts';
+import { ContainerState } from '../../src/provider/cri-messages.ts';
+import type { PodSyncResult } from '../../src/provider/provider.ts';
+import { kubeRuntimeOver, plainHelper, type RuntimeUnderTest } from '../support/kube-runtime.ts';
+import { MemoryRuntime } from '../support/memory-runtime.ts';
+
+const signal = new AbortController().signal;
+const ref = { uid: 'u', name: 'web', namespace: 'ns' };
+const start = Date.parse('2026-03-04T05:06:07Z');
+
+const container = (name: string, more: Partial<Container> = {}): Container => ({
+  name,
+  image: 'busybox',
+  imagePullPolicy: 'IfNotPresent',
+  ...more,
+});
+
+const podOf = (spec: Partial<NonNullable<Pod['spec']>>): Pod => ({
+  metadata: { name: 'web', namespace: 'ns', uid: 'u' },
+  spec: { containers: [container('main')], ...spec },
+});
+
+interface Bed extends RuntimeUnderTest {
+  readonly runtime: MemoryRuntime;
+  readonly clock: FakeClock;
+  sync(pod: Pod, restartAllContainers?: boolean): Promise<PodSyncResult>;
+}
+
+function bed(overrides: Partial<KubeRuntimeDeps> = {}): Bed {
+  const clock = new FakeClock(start);
+  let tick = 0;
+  const runtime = new MemoryRuntime(() => clock.now() * 1e6 + ++tick * 1e4);
+  const under = kubeRuntimeOver(runtime, clock, overrides);
+  return {
+    ...under,
+    runtime,
+    clock,
+    sync: async (pod, restartAllContainers = false) => {
+      runtime.calls.length = under.events.length = under.fieldPaths.length = 0;
+      const observed = await under.provider.getPodStatus(ref);
+      return under.provider.syncPod({ pod, observed, pullSecrets: [], restartAllContainers }, signal);
+    },
+  };
+}
+
+const exit = ({ runtime, clock }: Bed, name: string, exitCode: number): void => {
+  for (const [id, { config, status }] of runtime.containers)
+    if (config.metadata?.name === name && status.state === ContainerState.CONTAINER_RUNNING)
+      runtime.change(id, { state: ContainerState.CONTAINER_EXITED, exitCode, finishedAt: clock.now() * 1e6 });
+};
+
+test('events about a container say where in the spec it stands (R281)', async () => {
+  const under = bed();
+  await under.sync(podOf({ initContainers: [container('setup')] }));
+  expect(new Set(under.fieldPaths)).toEqual(new Set(['spec.initContainers{setup}']));
+});
+
+test('a crash back-off tells when it ends (R117, R179)', async () => {
+  const under = bed();
+  await under.sync(podOf({}));
+  exit(under, 'main', 1);
+  await under.sync(podOf({}));
+  under.clock.set(start + 1000);
+  exit(under, 'main', 1);
+  const { backOffUntil, error, changed } = await under.sync(podOf({}));
+  expect(backOffUntil).toBe(start + 11_000);
+  expect(changed).toBe(false);
+  expect(error?.message).toBe(
+    'failed to "StartContainer" for "main" with CrashLoopBackOff: "back-off 10s restarting failed container=main pod=web_ns(u)"',
+  );
+});
+
+test('another image begins the back-off anew (R179)', async () => {
+  const under = bed();
+  await under.sync(podOf({}));
+  exit(under, 'main', 1);
+  await under.sync(podOf({}));
+  exit(under, 'main', 1);
+  const pod = podOf({ containers: [container('main', { image: 'busybox:2' })] });
+  expect((await under.sync(pod)).backOffUntil).toBeUndefined();
+  expect(under.runtime.calls).toContain('StartContainer main#2');
+});
+
+test('one container that cannot start keeps no other from starting (R178)', async () => {
+  const under = bed();
+  const pod = podOf({ containers: [container('a', { imagePullPolicy: 'Never' }), container('b')] });
+  const { results, error } = await under.sync(pod);
+  expect(results.at(-1)).toEqual({ action: 'StartContainer', target: 'b' });
+  expect(error?.message).toContain('ErrImageNeverPull');
+});
+
+test('a sandbox that cannot be made is no error once the pod is to end (R182)', async () => {
+  const under = bed({ helper: { ...plainHelper, isPodTerminationRequested: () => true } });
+  under.runtime.failures.set('RunPodSandbox', 'no network');
+  const { error } = await under.sync(podOf({}));
+  expect(error).toBeUndefined();
+  expect(under.events).toEqual([]);
+});
+
+test('a reference that the node cannot resolve is CreateContainerConfigError', async () => {
+  const generateRunContainerOptions = async (): Promise<never> => {
+    throw new Error('configmap "settings" not found');
+  };
+  const under = bed({ helper: { ...plainHelper, generateRunContainerOptions } });
+  const { results } = await under.sync(podOf({}));
+  expect(results.at(-1)).toMatchObject({
+    reason: 'CreateContainerConfigError',
+    message: 'configmap "settings" not found',
+  });
+  expect(under.events.at(-1)).toBe('Warning Failed Error: configmap "settings" not found');
+});
+
+test('a restart of all containers removes every instance and starts with the init containers again', async () => {
+  const under = bed();
+  const rules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [7] } }];
+  const main = container('main', { restartPolicy: 'Never', restartPolicyRules: rules });
+  const pod = podOf({ initContainers: [container('setup')], containers: [main, container('other')] });
+  await under.sync(pod);
+  exit(under, 'setup', 0);
+  await under.sync(pod);
+  exit(under, 'main', 7);
+  const { results } = await under.sync(pod, true);
+  expect(results.map(({ target }) => target)).toEqual(['other', 'setup', 'main']);
+  expect(under.runtime.calls).toEqual([
+    'StopContainer other#0 timeout=2',
+    'RemoveContainer other#0',
+    'RemoveContainer setup#0',
+    'RemoveContainer main#0',
+  ]);
+  await under.sync(pod);
+  expect(under.runtime.calls).toEqual(['CreateContainer setup#0', 'StartContainer setup#0']);
+});
+
+test('resources change in place where the resize policy allows it', async () => {
+  const under = bed();
+  const updates: unknown[] = [];
+  Object.assign(under.runtime, {
+    updateContainerResources: async ({ linux }: { linux: unknown }) => void updates.push(linux),
+  });
+  const sized = (cpu: string): Pod =>
+    podOf({ containers: [container('main', { resources: { requests: { cpu }, limits: { cpu } } })] });
+  await under.sync(sized('100m'));
+  const { results } = await under.sync(sized('200m'));
+  expect(results).toEqual([{ action: 'ResizePodInPlace', target: 'web_ns(u)' }]);
+  expect(updates).toMatchObject([{ cpuShares: 204, cpuQuota: 20_000, cpuPeriod: 100_000 }]);
+  expect((await under.sync(sized('200m'))).results).toEqual([]);
+});
+
+test('a failed image volume is the failure of the container that mounts it', async () => {
+  const under = bed();
+  const volumes = [{ name: 'data', image: { reference: 'data:1', pullPolicy: 'Never' } }];
+  const mounting = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }] });
+  const { results } = await under.sync(podOf({ volumes, containers: [mounting, container('other')] }));
+  expect(results.slice(-2)).toMatchObject([
+    { target: 'main', reason: 'ErrImageNeverPull' },
+    { target: 'other' },
+  ]);
+  expect(results.at(-1)?.reason).toBeUndefined();
+});
+
+test('an ephemeral container sees the processes of the container that it names', async () => {
+  const under = bed();
+  await under.sync(podOf({}));
+  const debug = { ...container('debug'), targetContainerName: 'main' };
+  await under.sync(podOf({ ephemeralContainers: [debug] }));
+  const created = [...under.runtime.containers.values()].find(
+    ({ config }) => config.metadata?.name === 'debug',
+  );
+  const [main] = under.runtime.containers.keys();
+  expect(created?.config.linux?.securityContext?.namespaceOptions).toMatchObject({ pid: 3, targetId: main });
+});
+
+test('a pod that only the runtime knows is stopped with what its containers say of it', async () => {
+  const under = bed();
+  const lifecycle = { preStop: { sleep: { seconds: 3 } } };
+  await under.sync(
+    podOf({ terminationGracePeriodSeconds: 9, containers: [container('main', { lifecycle })] }),
+  );
+  const [running] = await under.provider.listPods();
+  if (!running) throw new Error('nothing runs');
+  const killed = under.provider.killPod(undefined, running, undefined, signal);
+  await under.clock.advance(3000);
+  await killed;
+  expect(under.runtime.calls.slice(-2)).toEqual([
+    'StopContainer main#0 timeout=6',
+    'StopPodSandbox attempt=0',
+  ]);
+});
+
+test('killing a pod that is not there is done at once', async () => {
+  const under = bed();
+  const gone = { id: 'memory://none', name: 'main', state: 'running' as const };
+  const running = { ...ref, containers: [gone], sandboxes: [{ ...gone, id: 'memory://nothing' }] };
+  await under.provider.killPod(undefined, running, 1, signal);
+  await under.provider.killPod(podOf({}), running, 1, signal);
+  expect(under.runtime.calls).toEqual([]);
+});
+
+test('a pod without instances has empty lists', async () => {
+  const status = await bed().provider.getPodStatus(ref);
+  expect(status).toMatchObject({ containerStatuses: [], sandboxStatuses: [], ips: [] });
+});
+
+test('the runtime’s own conditions decide whether it can run pods', async () => {
+  const under = bed();
+  await under.provider.ping(signal);
+  const condition = {
+    type: 'NetworkReady',
+    status: false,
+    reason: 'NoPlugin',
+    message: 'cni not initialized',
+  };
+  Object.assign(under.runtime, { status: async () => ({ status: { conditions: [condition] } }) });
+  await expect(under.provider.ping(signal)).rejects.toThrow(
+    'container runtime condition NetworkReady is not met: reason:NoPlugin message:cni not initialized',
+  );
+});

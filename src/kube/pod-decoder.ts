@@ -64,6 +64,12 @@ export function decodeStruct(value: unknown, struct: string, inOrder = false): D
   }
 }
 
+/** What a null in a list becomes. */
+function zeroOf(type: string): unknown {
+  if (type in podStructs) return {};
+  return type.startsWith('int') ? 0 : type === 'bool' ? false : '';
+}
+
 type Scalar = (value: unknown, place: Place) => unknown;
 
 class Reader {
@@ -110,8 +116,9 @@ class Reader {
 
   #list(value: unknown, type: string, place: Place): unknown {
     if (!Array.isArray(value)) return this.#wrong(value, goTypeOf(type), place);
-    return value.map((item: unknown, i) =>
-      this.read(item, type.slice(2), { ...place, path: [...place.path, i] }),
+    const inner = type.slice(2);
+    return value.map(
+      (item: unknown, i) => this.read(item, inner, { ...place, path: [...place.path, i] }) ?? zeroOf(inner),
     );
   }
 

@@ -70,18 +70,18 @@ function* podAffinity(field: string, affinity: PodTerms): Faults {
   }
 }
 
-function* podTerm(field: string, term: PodTerm): Faults {
+function* podTerm(field: string, term: Partial<PodTerm> = {}): Faults {
   yield* labelSelector(`${field}.labelSelector`, term.labelSelector);
   yield* labelSelector(`${field}.namespaceSelector`, term.namespaceSelector);
   yield* matchKeys(field, term);
   for (const name of term.namespaces ?? [])
     yield* invalidEach(`${field}.namespace`, name, dns1123Label(name));
-  const key = (term.topologyKey as string | undefined) ?? '';
+  const key = term.topologyKey ?? '';
   if (key === '') yield required(`${field}.topologyKey`, 'can not be empty');
   yield* labelName(`${field}.topologyKey`, key);
 }
 
-function* matchKeys(field: string, term: PodTerm): Faults {
+function* matchKeys(field: string, term: Partial<PodTerm>): Faults {
   const { matchLabelKeys: match = [], mismatchLabelKeys: mismatch = [], labelSelector: selector } = term;
   yield* labelKeys(`${field}.matchLabelKeys`, match, selector);
   yield* labelKeys(`${field}.mismatchLabelKeys`, mismatch, selector);

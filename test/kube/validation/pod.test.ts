@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decodeStruct } from '../../../src/kube/pod-decoder.ts';
+import { podStructs } from '../../../src/kube/pod-structs.ts';
+import type { Pod } from '../../../src/kube/types.ts';
+import { unknownFields } from '../../../src/kube/unknown-fields.ts';
+import { defaultPod } from '../../../src/kube/validation/defaults.ts';
+import { formatFieldError, formatFieldErrors } from '../../../src/kube/validation/field-error.ts';
+import { validatePodUpdate } from '../../../src/kube/validation/pod-update.ts';
+import { validatePod } from '../../../src/kube/validation/pod.ts';
+import { validateManifests } from '../../../src/kube/validation/validate-files.ts';
+
+const pod: Pod = {
+  metadata: { name: 'p', namespace: 'default', resourceVersion: '1' },
+  spec: { containers: [{ name: 'c', image: 'x:1' }] },
+};
+const texts = (given: Pod): string[] => validatePod(defaultPod(given)).map(formatFieldError);
+
+test('a small pod is valid once it has its defaults', () => {
+  expect(texts(pod)).toEqual([]);
+});
+
+test('defaults are filled in once: a second time changes nothing', () => {
+  const once = defaultPod(pod);
+  expect(defaultPod(once)).toEqual(once);
+});
+
+test('the given pod is never written to', () => {
+  const frozen = JSON.stringify(pod);
+  validatePod(defaultPod(pod));
+  expect(JSON.stringify(pod)).toBe(frozen);
+});
+
+test('a request follows the limit, in canonical form', () => {
+  const resources = { limits: { cpu: '0.5', memory: '1024Ki' } };
+  const { spec } = defaultPod({ spec: { containers: [{ name: 'c', resources }] } });
+  expect(spec?.containers[0]?.resources).toEqual({
+    limits: { cpu: '500m', memory: '1Mi' },
+    requests: { cpu: '500m', memory: '1Mi' },
+  });
+});
+
+test('an update may change the image', () => {
+  const next = defaultPod({ ...pod, spec: { containers: [{ name: 'c', image: 'x:2' }] } });
+  const old = defaultPod({ ...pod, spec: { containers: [{ name: 'c', image: 'x:3' }] } });
+  expect(validatePodUpdate(next, old)).toEqual([]);
+});
+
+test('an update that changes more shows what', () => {
+  const next = defaultPod({
+    ...pod,
+    spec: { ...pod.spec, containers: [{ name: 'c', image: 'x:1', command: ['x'] }] },
+  });
+  const text = formatFieldErrors(validatePodUpdate(next, defaultPod(pod)));
+  expect(text).toMatch(/^spec: Forbidden: pod updates may not change fields other than /);
+  expect(text).toContain('-   "Command": null,\n+   "Command": [\n+    "x"\n+   ],\n');
+});
+
+const words = fc.constantFrom(
+  '',
+  'Always',
+  'Never',
+  'None',
+  'In',
+  'TCP',
+  'HTTP',
+  'Localhost',
+  'Foo',
+  'File',
+  'Exists',
+);
+
+/** A value of a struct of the API, mostly of the right types; sparse, and not deep. */
+function shaped(type: string, depth: number): fc.Arbitrary<unknown> {
+  if (depth === 0) return fc.constant(undefined);
+  if (type.startsWith('[]')) return fc.array(shaped(type.slice(2), depth - 1), { maxLength: 3 });
+  if (type.startsWith('map:'))
+    return fc.dictionary(fc.constantFrom('a', 'cpu', 'x y', ''), scalars[type.slice(4)] ?? words, {
+      maxKeys: 2,
+    });
+  if (type.startsWith('~')) return words;
+  const row = podStructs[type];
+  if (row === undefined) return scalars[type] ?? fc.constant(undefined);
+  const fields = row.split(' ').map((entry): [string, fc.Arbitrary<unknown>] => {
+    const colon = entry.indexOf(':');
+    const inner = fc.option(shaped(entry.slice(colon + 1), depth - 1), { nil: undefined, freq: 2 });
+    return [entry.slice(0, colon), inner];
+  });
+  return fc.record(Object.fromEntries(fields));
+}
+
+const scalars: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  bool: fc.boolean(),
+  int32: fc.integer({ min: -2, max: 70_000 }),
+  int64: fc.integer({ min: -2, max: 70_000 }),
+  string: fc.constantFrom('', 'a', 'A_b', '..', '/x', 'v', '10.0.0.1', 'é'),
+  Time: fc.constant('2026-03-04T05:06:07Z'),
+  any: fc.constant({}),
+  Quantity: fc.constantFrom('1', '-1', '1Gi', '0.5', '3Mi'),
+  IntOrString: fc.constantFrom(0, 80, 'http', 'BAD'),
+};
+
+test('any decoded spec gives defaults and field errors, and nothing is thrown', { timeout: 60_000 }, () => {
+  const specs = fc.record({ metadata: shaped('ObjectMeta', 2), spec: shaped('PodSpec', 7) });
+  let judged = 0;
+  fc.assert(
+    fc.property(specs, (raw) => {
+      const decoded = decodeStruct(raw, 'Pod');
+      if (!decoded.ok) return;
+      judged++;
+      const filled = defaultPod(decoded.value as Pod);
+      for (const error of validatePod(filled)) expect(formatFieldError(error)).toMatch(/^[^:]+: /);
+      validatePodUpdate(filled, defaultPod(pod));
+    }),
+    { numRuns: 300, seed: 7 },
+  );
+  expect(judged).toBeGreaterThan(200);
+});
+
+test('any JSON and any text is judged, never thrown at', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
+      validateManifests([{ name: 'f', text }]);
+      unknownFields(text, 'Pod');
+    }),
+    { numRuns: 400, seed: 11 },
+  );
+  fc.assert(
+    fc.property(fc.object({ maxDepth: 4 }), (raw) => {
+      validateManifests([{ name: 'f', text: JSON.stringify({ apiVersion: 'v1', kind: 'Pod', ...raw }) }]);
+    }),
+    { numRuns: 400, seed: 13 },
+  );
+});

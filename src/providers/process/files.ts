@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Writes a file so that after a crash at any moment either the old or the new content is there, whole. Mode 0600. */
@@ -41,10 +32,6 @@ export function readIfThere(path: string): string | undefined {
 /** When the file was last written, ms since the epoch with fractions; absent when there is no such file. */
 export function writtenAt(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-}
-
-export function makeDirectory(path: string, mode: number): void {
-  mkdirSync(path, { recursive: true, mode });
 }
 
 /** JSON that keeps byte strings (environment values are bytes in CRI). */

@@ -1,0 +1,89 @@
+/**
+ * Guards the API layer's price: lists of 5,000 and 50,000 pods, watch events and status patches, each beside
+ * `@kubernetes/client-node`'s own informer and client, server and subject in processes of their own.
+ * Aim: at least 4 × its patch throughput and half its memory.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+interface Measure {
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly retainedMiB: number;
+  readonly rssMiB: number;
+}
+
+const run = promisify(execFile);
+const support = (file: string): string => join(import.meta.dirname, 'support', file);
+const round = (value: number): number => Math.round(value * 10) / 10;
+
+async function withServer<R>(pods: number, events: number, work: (url: string) => Promise<R>): Promise<R> {
+  const child = spawn(process.execPath, [support('api-load.ts'), String(pods), String(events)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [port] = (await once(child.stdout, 'data')) as [Buffer];
+  try {
+    return await work(`http://127.0.0.1:${port.toString().trim()}`);
+  } finally {
+    child.kill();
+  }
+}
+
+async function measure(who: string, what: string, server: string, amount: number): Promise<Measure> {
+  const { stdout } = await run(process.execPath, [support('api-case.ts'), who, what, server, String(amount)]);
+  return JSON.parse(stdout) as Measure;
+}
+
+const connectionsOf = async (server: string): Promise<number> =>
+  Number(await (await fetch(`${server}/connections`)).text());
+
+const subjects = ['ours', 'client-node'];
+const rows: Record<string, unknown>[] = [];
+for (const pods of [5000, 50_000]) {
+  await withServer(pods, 1, async (server) => {
+    for (const who of subjects) {
+      const { ms, cpuMs, retainedMiB, rssMiB } = await measure(who, 'list', server, 0);
+      rows.push({
+        case: `list of ${pods} pods`,
+        who,
+        ms: round(ms),
+        'CPU ms': round(cpuMs),
+        'retained MiB': round(retainedMiB),
+        'RSS MiB': round(rssMiB),
+      });
+    }
+  });
+}
+const events = 20_000;
+await withServer(1000, events, async (server) => {
+  for (const who of subjects) {
+    const { ms, cpuMs, rssMiB } = await measure(who, 'watch', server, events);
+    rows.push({
+      case: `watch, ${events} events`,
+      who,
+      ms: round(ms),
+      'per second': Math.round((events / ms) * 1000),
+      'CPU µs each': round((cpuMs / events) * 1000),
+      'RSS MiB': round(rssMiB),
+    });
+  }
+});
+const patches = 4000;
+await withServer(10, 1, async (server) => {
+  for (const who of subjects) {
+    await connectionsOf(server);
+    const { ms, cpuMs, rssMiB } = await measure(who, 'patch', server, patches);
+    rows.push({
+      case: `status patch, 32 at once, ${patches}`,
+      who,
+      ms: round(ms),
+      'per second': Math.round((patches / ms) * 1000),
+      'CPU µs each': round((cpuMs / patches) * 1000),
+      'RSS MiB': round(rssMiB),
+      connections: await connectionsOf(server),
+    });
+  }
+});
+console.table(rows);

@@ -5,6 +5,8 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -19,13 +21,18 @@ const run = promisify(execFile);
 const support = (file: string): string => join(import.meta.dirname, 'support', file);
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-async function withServer<R>(pods: number, events: number, work: (url: string) => Promise<R>): Promise<R> {
-  const child = spawn(process.execPath, [support('api-load.ts'), String(pods), String(events)], {
+async function withServer<R>(
+  pods: number,
+  events: number,
+  work: (url: string) => Promise<R>,
+  tls: readonly string[] = [],
+): Promise<R> {
+  const child = spawn(process.execPath, [support('api-load.ts'), String(pods), String(events), ...tls], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [port] = (await once(child.stdout, 'data')) as [Buffer];
   try {
-    return await work(`http://127.0.0.1:${port.toString().trim()}`);
+    return await work(`${tls.length > 0 ? 'https' : 'http'}://127.0.0.1:${port.toString().trim()}`);
   } finally {
     child.kill();
   }
@@ -86,4 +93,32 @@ await withServer(10, 1, async (server) => {
     });
   }
 });
+const dir = await mkdtemp(join(tmpdir(), 'api-bench-'));
+const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
+await run('openssl', [
+  ...'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=bench'.split(' '),
+  '-keyout',
+  key,
+  '-out',
+  cert,
+]);
+await withServer(
+  10,
+  1,
+  async (server) => {
+    for (const who of ['ours', 'ours-h2']) {
+      const { ms, cpuMs, rssMiB } = await measure(who, 'patch', server, patches);
+      rows.push({
+        case: `the same over TLS`,
+        who,
+        ms: round(ms),
+        'per second': Math.round((patches / ms) * 1000),
+        'CPU µs each': round((cpuMs / patches) * 1000),
+        'RSS MiB': round(rssMiB),
+      });
+    }
+  },
+  [key, cert],
+);
+await rm(dir, { recursive: true });
 console.table(rows);

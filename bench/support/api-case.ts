@@ -22,7 +22,10 @@ async function ours(): Promise<Subject> {
   const { Informer } = await import('../../src/api/informer.ts');
   const { podResource } = await import('../../src/api/resources.ts');
   const { systemClock } = await import('../../src/base/clock.ts');
-  const client = createApiClient({ server }, { clock: systemClock, qps: 0 });
+  const client = createApiClient(
+    { server, skipTlsVerify: true },
+    { clock: systemClock, qps: 0, http2: who === 'ours-h2' },
+  );
   return {
     mirror: async (changed) => {
       const informer = new Informer({ client, clock: systemClock }, podResource, { streamingList: false });
@@ -83,7 +86,7 @@ async function measured(
   };
 }
 
-const subject = who === 'ours' ? await ours() : await clientNode();
+const subject = who?.startsWith('ours') === true ? await ours() : await clientNode();
 if (what === 'patch') for (let i = 0; i < 50; i++) await subject.patch(i);
 const result = await measured(async () => {
   if (what === 'list') return await subject.mirror(() => undefined);

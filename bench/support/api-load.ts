@@ -2,10 +2,12 @@
  * The server of the API bench, in a process of its own: lists, one flood of watch events, and patches that are echoed. Prints its port.
  * Query of a watch: the first without `resourceVersion` past the list gets `events` changes at once.
  */
-import { createServer, type ServerResponse } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 
-const [pods = '5000', events = '20000'] = process.argv.slice(2);
+const [pods = '5000', events = '20000', keyFile, certFile] = process.argv.slice(2);
 const pod = (at: number, version: number): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -103,7 +105,7 @@ async function pour(response: ServerResponse): Promise<void> {
   }
 }
 
-const server = createServer((request, response) => {
+const answer = (request: IncomingMessage, response: ServerResponse): void => {
   connections.add(request.socket);
   const url = new URL(request.url ?? '/', 'http://bench');
   const json = { 'content-type': 'application/json' };
@@ -121,7 +123,14 @@ const server = createServer((request, response) => {
     const [limit, from] = [Number(url.searchParams.get('limit')), Number(url.searchParams.get('continue'))];
     response.writeHead(200, json).end(limit > 0 ? list(from, Math.min(count, from + limit)) : whole);
   } else request.resume().on('end', () => response.writeHead(200, json).end(echo));
-});
+};
+const server =
+  keyFile !== undefined && certFile !== undefined
+    ? createSecureServer(
+        { allowHTTP1: true, key: readFileSync(keyFile), cert: readFileSync(certFile) },
+        answer as never,
+      )
+    : createServer(answer);
 server.listen(0, '127.0.0.1', () => {
   console.log((server.address() as AddressInfo).port);
 });

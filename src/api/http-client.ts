@@ -139,9 +139,10 @@ class Client implements HttpApiClient {
       for await (const chunk of stream.body) parts.push(chunk);
       throw errorOf({ ...stream, text: Buffer.concat(parts).toString() }, 'GET', path, this.#deps.clock);
     }
-    for await (const line of splitLines(stream.body)) {
-      if (line === '' || line === '\r') continue;
-      yield parse(line, 'a watch event') as WatchEvent<T>;
+    for await (const lines of splitLines(stream.body)) {
+      for (const line of lines) {
+        if (line !== '' && line !== '\r') yield parse(line, 'a watch event') as WatchEvent<T>;
+      }
     }
   }
 

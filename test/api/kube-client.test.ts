@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createApiClient } from '../../src/api/http-client.ts';
+import { connectionFromKubeconfig } from '../../src/api/kube-client.ts';
+import { podResource } from '../../src/api/resources.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { KubeStub } from '../support/kube-stub.ts';
+
+let dir: string;
+let stub: KubeStub;
+let path: string;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kubeconfig-'));
+  stub = new KubeStub();
+  const server = await stub.listen();
+  path = join(dir, 'config');
+  await writeFile(join(dir, 'token'), 'from-file');
+  await writeFile(
+    path,
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'fixed',
+      clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': 'Y2E=' } }],
+      users: [
+        { name: 'fixed', user: { token: 'from-config' } },
+        {
+          name: 'plugin',
+          user: {
+            exec: {
+              apiVersion: 'client.authentication.k8s.io/v1',
+              command: 'printf',
+              args: [
+                '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-plugin"}}',
+              ],
+              interactiveMode: 'Never',
+            },
+          },
+        },
+      ],
+      contexts: [
+        { name: 'fixed', context: { cluster: 'c', user: 'fixed', namespace: 'team' } },
+        { name: 'plugin', context: { cluster: 'c', user: 'plugin' } },
+        { name: 'nowhere', context: { cluster: 'gone', user: 'fixed' } },
+      ],
+    }),
+  );
+});
+afterAll(async () => {
+  await stub.close();
+  await rm(dir, { recursive: true });
+});
+
+test.for([
+  ['fixed', 'Bearer from-config'],
+  ['plugin', 'Bearer from-plugin'],
+] as const)('context %s authenticates as %s', async ([context, authorization]) => {
+  const connection = await connectionFromKubeconfig(systemClock, path, context);
+  const client = createApiClient(connection, { clock: systemClock });
+  await client.list(podResource);
+  await client.close();
+  expect(stub.requests.at(-1)?.headers.authorization).toBe(authorization);
+});
+
+test('the current context is taken where none is named, with its namespace and authority', async () => {
+  const connection = await connectionFromKubeconfig(systemClock, path);
+  expect([connection.namespace, String(connection.ca)]).toEqual(['team', 'ca']);
+});
+
+test('what is missing is named', async () => {
+  await expect(connectionFromKubeconfig(systemClock, path, 'other')).rejects.toThrow(
+    /has no context other; it has fixed, plugin, nowhere/,
+  );
+  await expect(connectionFromKubeconfig(systemClock, path, 'nowhere')).rejects.toThrow(/names no cluster/);
+  await expect(connectionFromKubeconfig(systemClock, join(dir, 'none'))).rejects.toThrow(/kubeconfig .*none/);
+});

@@ -25,13 +25,16 @@ export const grpcProbe =
         `timeout: failed to connect service ${JSON.stringify(address)} within ${goDuration(timeoutMs)}: context deadline exceeded`,
       );
     const session = connect(`http://${address}`, { createConnection: () => socket });
+    let expired = false;
+    const hasExpired = (): boolean => expired;
     const stop = clock.timer(Math.max(0, deadline - clock.now()), () => {
-      session.destroy(new Error('deadline'));
+      expired = true;
+      session.destroy();
     });
     try {
       return judge(await check(session, service));
     } catch (reason) {
-      if (clock.now() >= deadline)
+      if (hasExpired())
         return failure(`timeout: health rpc did not complete within ${goDuration(timeoutMs)}`);
       const why = `rpc error: code = Unavailable desc = ${messageOf(reason)}`;
       return failure(`error: health rpc probe failed: ${why}`);
@@ -119,10 +122,20 @@ function check(session: ClientHttp2Session, service: string): Promise<Answer> {
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('error', reject);
     stream.on('close', () => {
-      const code = Number(told['grpc-status'] ?? unimplemented);
-      const message = decodeURIComponent(String(told['grpc-message'] ?? ''));
+      const code = Number(told['grpc-status']);
+      if (Number.isNaN(code)) reject(new Error('the server closed the stream without a status'));
+      const message = decoded(String(told['grpc-message'] ?? ''));
       resolve({ code, message, body: Buffer.concat(chunks) });
     });
     stream.end(encodeCheck(service));
   });
+}
+
+/** A gRPC message with its escapes resolved; one that is broken stays as it came. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

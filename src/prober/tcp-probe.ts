@@ -14,7 +14,7 @@ export const tcpProbe =
     const host = tcpSocket?.host === undefined || tcpSocket.host === '' ? podIp : tcpSocket.host;
     try {
       const socket = await dial(clock, { host, port, timeoutMs });
-      socket.resetAndDestroy();
+      socket.destroy();
       return { outcome: 'success', output: '' };
     } catch (reason) {
       return { outcome: 'failure', output: messageOf(reason) };

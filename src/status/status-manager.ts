@@ -196,20 +196,16 @@ export class StatusManager {
   }
 
   #store(pod: Pod, status: PodStatus, { force, finished }: UpdateOptions): void {
-    const { clock, listener } = this.#deps;
+    const { clock, listener = {} } = this.#deps;
     const uid = uidOf(pod);
     const cached = this.#cache.get(uid);
-    const podIsFinished = finished || (!isStaticPod(pod) && (cached?.podIsFinished ?? false));
-    this.#cache.set(uid, {
-      status,
-      version: (cached?.version ?? 0) + 1,
-      podName: nameOf(pod),
-      podNamespace: namespaceOf(pod),
-      at: cached?.at ?? clock.now(),
-      podIsFinished,
-    });
-    if (podIsFinished) listener?.podFinished?.(pod, status);
-    else listener?.podUpdated?.(pod, status, !cached && !force);
+    const podIsFinished = finished || (!isStaticPod(pod) && cached?.podIsFinished === true);
+    const { version, at } = cached ?? { version: 0, at: clock.now() };
+    const [podName, podNamespace] = [nameOf(pod), namespaceOf(pod)];
+    const entry = { status, version: version + 1, podName, podNamespace, at, podIsFinished };
+    this.#cache.set(uid, entry);
+    if (podIsFinished) listener.podFinished?.(pod, status);
+    else listener.podUpdated?.(pod, status, !cached && !force);
     this.#signalled = true;
     this.#notify?.();
   }

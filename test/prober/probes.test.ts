@@ -1,0 +1,225 @@
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttp2Server, type Http2Server } from 'node:http2';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { AgentError } from '../../src/base/errors.ts';
+import type { Probe } from '../../src/kube/types.ts';
+import { execProbe } from '../../src/prober/exec-probe.ts';
+import { decodeServingStatus, encodeCheck } from '../../src/prober/grpc-health.ts';
+import { grpcProbe } from '../../src/prober/grpc-probe.ts';
+import { httpProbe } from '../../src/prober/http-probe.ts';
+import { httpProbeRequest } from '../../src/prober/http-request.ts';
+import { goDuration, resolvePort } from '../../src/prober/probe-port.ts';
+import type { ProbeCall } from '../../src/prober/prober.ts';
+import { tcpProbe } from '../../src/prober/tcp-probe.ts';
+
+const open: { close(): unknown }[] = [];
+afterEach(() => {
+  for (const server of open.splice(0)) server.close();
+});
+
+async function listen(server: Server | Http2Server | ReturnType<typeof createTcpServer>): Promise<number> {
+  open.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+const call = (probe: Probe, timeoutMs = 2000): ProbeCall => ({
+  target: {
+    type: 'readiness',
+    pod: { metadata: { name: 'p', namespace: 'ns', uid: 'u' }, spec: { containers: [{ name: 'c' }] } },
+    container: { name: 'c' },
+    probe,
+  },
+  podIp: '127.0.0.1',
+  containerId: 'fake://1',
+  timeoutMs,
+});
+
+const http = (listener: RequestListener): Promise<number> => listen(createHttpServer(listener));
+
+test('an HTTP probe introduces itself and succeeds on 200', async () => {
+  let agent: string | undefined;
+  const port = await http((request, response) => {
+    agent = request.headers['user-agent'];
+    response.end('fine');
+  });
+  const answer = await httpProbe(systemClock)(call({ httpGet: { port, path: '/ok' } }));
+  expect(answer).toEqual({ outcome: 'success', output: 'fine' });
+  expect(agent).toBe('kube-probe/1.36');
+});
+
+test('an HTTP probe follows a redirect on its own host', async () => {
+  const port = await http((request, response) => {
+    if (request.url === '/a') response.writeHead(302, { Location: '/b' }).end();
+    else response.end('there');
+  });
+  const answer = await httpProbe(systemClock)(call({ httpGet: { port, path: '/a' } }));
+  expect(answer).toEqual({ outcome: 'success', output: 'there' });
+});
+
+test('a redirect to another host is a warning and is not followed', async () => {
+  const port = await http((_request, response) => {
+    response.writeHead(302, { Location: 'http://elsewhere.example/' }).end('moved');
+  });
+  const answer = await httpProbe(systemClock)(call({ httpGet: { port } }));
+  expect(answer).toEqual({ outcome: 'warning', output: 'Probe terminated redirects, Response body: moved' });
+});
+
+test('a redirect that never ends is a failure', async () => {
+  const port = await http((_request, response) => {
+    response.writeHead(302, { Location: '/again' }).end();
+  });
+  const answer = await httpProbe(systemClock)(call({ httpGet: { port } }));
+  expect(answer).toEqual({
+    outcome: 'failure',
+    output: `Get "http://127.0.0.1:${port}/again": stopped after 10 redirects`,
+  });
+});
+
+test('of a large body ten KiB are read', async () => {
+  const port = await http((_request, response) => {
+    response.end('x'.repeat(100_000));
+  });
+  const answer = await httpProbe(systemClock)(call({ httpGet: { port } }));
+  expect(answer.output).toHaveLength(10_240);
+});
+
+test('an HTTP probe that gets no answer in time is a failure', async () => {
+  const port = await http(() => undefined);
+  const answer = await httpProbe(systemClock)(call({ httpGet: { port, path: '/' } }, 50));
+  expect(answer.outcome).toBe('failure');
+  expect(answer.output).toContain('context deadline exceeded');
+});
+
+test('probes of a closed port say what Go says', async () => {
+  const port = await http(() => undefined);
+  const closed = open.pop() as Server;
+  await new Promise((resolve) => closed.close(resolve));
+  const refused = `dial tcp 127.0.0.1:${port}: connect: connection refused`;
+  expect(await tcpProbe(systemClock)(call({ tcpSocket: { port } }))).toEqual({
+    outcome: 'failure',
+    output: refused,
+  });
+  expect(await httpProbe(systemClock)(call({ httpGet: { port, path: '/x' } }))).toEqual({
+    outcome: 'failure',
+    output: `Get "http://127.0.0.1:${port}/x": ${refused}`,
+  });
+});
+
+test('a TCP probe succeeds where something listens', async () => {
+  const port = await listen(createTcpServer());
+  expect(await tcpProbe(systemClock)(call({ tcpSocket: { port } }))).toEqual({
+    outcome: 'success',
+    output: '',
+  });
+});
+
+function health(status: number, code = '0', message = ''): Http2Server {
+  const server = createHttp2Server();
+  server.on('stream', (stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => {
+      stream.sendTrailers({ 'grpc-status': code, 'grpc-message': message });
+    });
+    stream.end(Buffer.from([0, 0, 0, 0, 2, 8, status]));
+  });
+  return server;
+}
+
+test.for([
+  [health(1), { outcome: 'success', output: 'service healthy' }],
+  [health(2), { outcome: 'failure', output: 'service unhealthy (responded with "NOT_SERVING")' }],
+  [
+    health(1, '12', 'no%20such'),
+    {
+      outcome: 'failure',
+      output:
+        'error: this server does not implement the grpc health protocol (grpc.health.v1.Health): no such',
+    },
+  ],
+  [
+    health(1, '5', 'unknown service'),
+    {
+      outcome: 'failure',
+      output: 'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service',
+    },
+  ],
+] as const)('a gRPC probe reads the health service %#', async ([server, expected]) => {
+  const port = await listen(server);
+  expect(await grpcProbe(systemClock)(call({ grpc: { port, service: 's' } }))).toEqual(expected);
+});
+
+test('a gRPC server that is not there is waited for', async () => {
+  const port = await listen(createTcpServer());
+  const closed = open.pop() as unknown as ReturnType<typeof createTcpServer>;
+  await new Promise((resolve) => closed.close(resolve));
+  const answer = await grpcProbe(systemClock)(call({ grpc: { port } }, 60));
+  expect(answer.output).toBe(
+    `timeout: failed to connect service "127.0.0.1:${port}" within 60ms: context deadline exceeded`,
+  );
+});
+
+test('a gRPC server that does not answer is a failure', async () => {
+  const server = createHttp2Server();
+  server.on('stream', () => undefined);
+  const port = await listen(server);
+  const answer = await grpcProbe(systemClock)(call({ grpc: { port } }, 80));
+  expect(answer.output).toBe('timeout: health rpc did not complete within 80ms');
+});
+
+test('the health request carries the service, a silent answer is UNKNOWN', () => {
+  expect([...encodeCheck('a')]).toEqual([0, 0, 0, 0, 3, 0x0a, 1, 97]);
+  expect([...encodeCheck('')]).toEqual([0, 0, 0, 0, 0]);
+  expect(encodeCheck('x'.repeat(200))).toHaveLength(5 + 3 + 200);
+  expect(decodeServingStatus(Buffer.alloc(5))).toBe('UNKNOWN');
+});
+
+test.for([
+  [0, 'success'],
+  [1, 'failure'],
+] as const)('a command that exits with %i is a %s', async ([exitCode, outcome]) => {
+  const run = execProbe({
+    execSync: async () => ({ exitCode, stdout: Buffer.from('a'), stderr: Buffer.from('b') }),
+    expand: (command) => command,
+  });
+  expect(await run(call({ exec: { command: ['x'] } }))).toEqual({ outcome, output: 'ab' });
+});
+
+test('a command that takes too long is a failure, one that cannot run an error', async () => {
+  const failing = (reason: Error) =>
+    execProbe({ execSync: () => Promise.reject(reason), expand: (command) => command });
+  const late = failing(new AgentError('deadline_exceeded', 'late'));
+  expect(await late(call({ exec: { command: ['sleep', '10'] } }, 1000))).toEqual({
+    outcome: 'failure',
+    output: 'command timed out: "sleep 10" timed out after 1s',
+  });
+  await expect(failing(new Error('gone'))(call({ exec: { command: ['x'] } }))).rejects.toThrow('gone');
+});
+
+test.for([
+  [500, '500ms'],
+  [1000, '1s'],
+  [90_000, '1m30s'],
+  [3_600_000, '1h0m0s'],
+] as const)('%i ms are written %s', ([ms, text]) => {
+  expect(goDuration(ms)).toBe(text);
+});
+
+test('a port may be named, a number or a number in text', () => {
+  const ports = [{ name: 'web', containerPort: 81 }];
+  expect([resolvePort('web', ports), resolvePort(80, ports), resolvePort('82', undefined)]).toEqual([
+    81, 80, 82,
+  ]);
+  expect(() => resolvePort('99999999999999999999', ports)).toThrow('value out of range');
+});
+
+test.for([
+  ['/a%20b ü', '/a%20b%20%C3%BC'],
+  ['a/x:y', '/a/x:y'],
+  ['\u0001', '/%01'],
+  ['', ''],
+] as const)('the path %j is asked for as %j', ([path, shown]) => {
+  expect(httpProbeRequest({ port: 80, path }, '10.0.0.1', undefined).url).toBe(`http://10.0.0.1:80${shown}`);
+});

@@ -40,10 +40,10 @@ describe('following', () => {
     };
     const signal = new AbortController().signal;
     const isRunning = async (): Promise<boolean> => left > 0;
-    let ended = false;
+    const end = { reached: false };
     const done = readLogs(path, { follow: true }, { stdout: take }, { clock, isRunning, signal }).finally(
       () => {
-        ended = true;
+        end.reached = true;
       },
     );
     for (const step of steps) {
@@ -52,7 +52,7 @@ describe('following', () => {
       left--;
       await clock.advance(1000);
     }
-    while (!ended) await clock.advance(1000);
+    while (!end.reached) await clock.advance(1000);
     await done;
     return text;
   }

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { FakeClock } from '../../src/base/fake-clock.ts';
+import { ContainerState } from '../../src/provider/cri-messages.ts';
+import { kubeRuntimeOver } from '../support/kube-runtime.ts';
+import { MemoryRuntime } from '../support/memory-runtime.ts';
+import { noFiles } from '../support/no-files.ts';
+
+const policy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
+const pods = (gone: boolean) => ({
+  allSourcesReady: true,
+  evictNonDeletedPods: false,
+  shouldPodContentBeRemoved: () => gone,
+  shouldPodRuntimeBeRemoved: () => gone,
+});
+
+async function withDeadPod() {
+  const clock = new FakeClock(1e12);
+  let tick = 0;
+  const runtime = new MemoryRuntime(() => clock.now() * 1e6 + ++tick * 1e4);
+  const removed: string[] = [];
+  const files = {
+    ...noFiles,
+    directoriesIn: async () => ['ns_web_u', 'ns_other_v'],
+    remove: async (path: string) => void removed.push(path),
+  };
+  const { provider, events } = kubeRuntimeOver(runtime, clock, { files });
+  const labels = { 'io.kubernetes.pod.uid': 'u', 'io.kubernetes.container.name': 'main' };
+  const metadata = { name: 'web', namespace: 'ns', uid: 'u' };
+  const { podSandboxId } = await runtime.runPodSandbox({ config: { metadata, labels } });
+  for (const attempt of [0, 1]) {
+    const config = { metadata: { name: 'main', attempt }, labels };
+    const { containerId } = await runtime.createContainer({ podSandboxId, config });
+    await runtime.startContainer({ containerId });
+    runtime.change(containerId, { state: ContainerState.CONTAINER_EXITED });
+  }
+  await runtime.stopPodSandbox({ podSandboxId });
+  clock.set(clock.now() + 1000);
+  runtime.calls.length = 0;
+  return { provider, runtime, removed, events };
+}
+
+test('of a pod that is there, the newest dead container and the sandbox stay', async () => {
+  const { provider, runtime, removed } = await withDeadPod();
+  await provider.containerGc.collect(policy, pods(false));
+  expect(runtime.calls).toEqual(['RemoveContainer main#0']);
+  expect(runtime.sandboxes.size).toBe(1);
+  expect(removed).toEqual([]);
+});
+
+test('of a pod that is gone nothing stays, its logs neither', async () => {
+  const { provider, runtime, removed } = await withDeadPod();
+  await provider.containerGc.collect(policy, pods(true));
+  expect([runtime.containers.size, runtime.sandboxes.size]).toEqual([0, 0]);
+  expect(removed).toEqual(['/var/log/pods/ns_web_u', '/var/log/pods/ns_other_v']);
+});
+
+test('what cannot be removed is left for the next round', async () => {
+  const { provider, runtime } = await withDeadPod();
+  runtime.failures.set('RemoveContainer', 'busy');
+  await provider.containerGc.collect(policy, pods(true));
+  expect(runtime.containers.size).toBe(1);
+  await provider.containerGc.collect(policy, pods(true));
+  expect([runtime.containers.size, runtime.sandboxes.size]).toEqual([0, 0]);
+});
+
+test('a container of unknown state is stopped before it is removed', async () => {
+  const { provider, runtime } = await withDeadPod();
+  for (const id of runtime.containers.keys()) runtime.change(id, { state: ContainerState.CONTAINER_UNKNOWN });
+  await provider.containerGc.collect(policy, pods(true));
+  expect(runtime.calls.slice(0, 2)).toEqual(['StopContainer main#0 timeout=2', 'RemoveContainer main#0']);
+});
+
+test('dead instances of the container that ended go at once, but for the newest (R42)', async () => {
+  const { provider, runtime } = await withDeadPod();
+  const status = await provider.getPodStatus({ uid: 'u', name: 'web', namespace: 'ns' });
+  await provider.deleteContainers('', status, 1);
+  expect(runtime.calls).toEqual(['RemoveContainer main#0']);
+});

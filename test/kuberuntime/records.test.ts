@@ -1,0 +1,138 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  identityFromLabels,
+  newContainerAnnotations,
+  newContainerLabels,
+  newPodLabels,
+  recordFromAnnotations,
+} from '../../src/kuberuntime/labels.ts';
+import { terminationMessage } from '../../src/kuberuntime/termination-message.ts';
+import { expand } from '../../src/kube/expansion.ts';
+import { noFiles } from '../support/no-files.ts';
+
+const pod = {
+  metadata: {
+    name: 'web',
+    namespace: 'ns',
+    uid: 'u',
+    labels: { app: 'x', 'io.kubernetes.pod.name': 'forged' },
+    deletionGracePeriodSeconds: 5,
+  },
+  spec: { containers: [], terminationGracePeriodSeconds: 30 },
+};
+const container = {
+  name: 'c1',
+  image: 'busybox',
+  terminationMessagePath: '/dev/termination-log',
+  terminationMessagePolicy: 'File',
+  ports: [{ containerPort: 80, protocol: 'TCP' }],
+  lifecycle: { preStop: { sleep: { seconds: 3 } } },
+};
+
+test('labels name the pod, whatever its own labels say', () => {
+  expect(newPodLabels(pod)).toEqual({
+    app: 'x',
+    'io.kubernetes.pod.name': 'web',
+    'io.kubernetes.pod.namespace': 'ns',
+    'io.kubernetes.pod.uid': 'u',
+  });
+});
+
+test('annotations are those of any kubelet, so that each adopts the containers of the other', () => {
+  expect(
+    newContainerAnnotations(container, pod, 2, { 'io.kubernetes.container.restartCount': '9', own: 'y' }),
+  ).toEqual({
+    own: 'y',
+    'io.kubernetes.container.hash': 'f90b3b7b',
+    'io.kubernetes.container.restartCount': '2',
+    'io.kubernetes.container.terminationMessagePath': '/dev/termination-log',
+    'io.kubernetes.container.terminationMessagePolicy': 'File',
+    'io.kubernetes.container.preStopHandler': '{"sleep":{"seconds":3}}',
+    'io.kubernetes.container.ports': '[{"containerPort":80,"protocol":"TCP"}]',
+    'io.kubernetes.pod.deletionGracePeriod': '5',
+    'io.kubernetes.pod.terminationGracePeriod': '30',
+  });
+});
+
+test('what is written is read back', () => {
+  expect(recordFromAnnotations(newContainerAnnotations(container, pod, 2))).toMatchObject({
+    restartCount: 2,
+    terminationMessagePath: '/dev/termination-log',
+    podDeletionGracePeriodSeconds: 5,
+    podTerminationGracePeriodSeconds: 30,
+    preStop: container.lifecycle.preStop,
+    ports: container.ports,
+  });
+  expect(identityFromLabels(newContainerLabels(container, pod))).toEqual({
+    podName: 'web',
+    podNamespace: 'ns',
+    podUid: 'u',
+    containerName: 'c1',
+  });
+});
+
+test('foreign annotations of any text are read without a fault', () => {
+  const key = fc.constantFrom(...Object.keys(newContainerAnnotations(container, pod, 0)));
+  fc.assert(
+    fc.property(fc.dictionary(key, fc.string()), (annotations) => {
+      expect(Number.isFinite(recordFromAnnotations(annotations).hash)).toBe(true);
+    }),
+  );
+});
+
+const status = (policy: string, more = {}) => ({
+  exitCode: 1,
+  logPath: '/log',
+  mounts: [{ containerPath: '/dev/termination-log', hostPath: '/file' }],
+  annotations: newContainerAnnotations({ ...container, terminationMessagePolicy: policy }, pod, 0),
+  ...more,
+});
+const files = (text: string) => ({ ...noFiles, readEnd: async () => Buffer.from(text) });
+const fallback = 'FallbackToLogsOnError';
+
+test.for([
+  ['what the file says', status(fallback), files('bye'), 'bye'],
+  ['the end of the log when the file is empty', status(fallback), files(''), 'last line\n'],
+  ['the end of the log when there is no file', status(fallback), noFiles, 'last line\n'],
+  ['nothing with policy File', status('File'), files(''), ''],
+  ['nothing after a success', status(fallback, { exitCode: 0 }), files(''), ''],
+  [
+    'nothing of a container that never ran',
+    status(fallback, { reason: 'ContainerCannotRun' }),
+    files(''),
+    '',
+  ],
+] as const)('a termination message is %s', async ([, given, disk, wanted]) => {
+  expect(await terminationMessage(given, disk, async () => 'last line\n')).toBe(wanted);
+});
+
+test('a termination message from the log is at most 2048 bytes, its end', async () => {
+  const message = await terminationMessage(
+    status(fallback),
+    noFiles,
+    async () => `start${'x'.repeat(3000)}end`,
+  );
+  expect(message).toHaveLength(2048);
+  expect(message.endsWith('xend')).toBe(true);
+});
+
+test.for([
+  ['$(A)-$(B)', '1-$(B)'],
+  ['$$(A) $$', '$(A) $'],
+  ['$(A', '$(A'],
+  ['$(', '$('],
+  ['$', '$'],
+  ['$()', '$()'],
+  ['$x$(A)', '$x1'],
+] as const)('%s expands to %s', ([text, wanted]) => {
+  expect(expand(text, (name) => (name === 'A' ? '1' : undefined))).toBe(wanted);
+});
+
+test('expansion of any text ends, and without references changes only doubled dollars', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      expect(expand(text, () => undefined)).toBe(text.replaceAll('$$', '$'));
+    }),
+  );
+});

@@ -41,7 +41,7 @@ function mountFaults(mount: Mount, volume: Volume | undefined, relative: boolean
   const isPayload = payloads.some((kind) => volume?.[kind] !== undefined);
   const where = `mount of "${name}" at ${mountPath}`;
   return [
-    ...(relative || isHostPath(mount, volume)
+    ...(relative || isHostPath(mount, volume) || isApiToken(mount)
       ? []
       : [
           `${where}: processes see the host's file system, so nothing can be put there; mount a hostPath at its own path, ` +
@@ -52,6 +52,14 @@ function mountFaults(mount: Mount, volume: Volume | undefined, relative: boolean
       ? []
       : [`${where}: mountPropagation=${mountPropagation}: there are no mounts`]),
   ];
+}
+
+/**
+ * API servers mount the token of the pod's service account into every container, asked or not. That is no reason to reject all
+ * pods: it is found below the root like any other mount.
+ */
+function isApiToken({ name, mountPath }: Mount): boolean {
+  return name.startsWith('kube-api-access-') && mountPath === '/var/run/secrets/kubernetes.io/serviceaccount';
 }
 
 /** Is the mount's path the very path of the host? */

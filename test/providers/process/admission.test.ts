@@ -93,6 +93,21 @@ test.for<readonly [string, Pod]>([
       { 'podtender.io/mounts': 'relative' },
     ),
   ],
+  [
+    'the token that the API server mounts everywhere',
+    pod(
+      {
+        volumeMounts: [
+          {
+            name: 'kube-api-access-x',
+            mountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
+            readOnly: true,
+          },
+        ],
+      },
+      { volumes: [{ name: 'kube-api-access-x', projected: {} }] },
+    ),
+  ],
 ])('%s is admitted', ([, asked]) => {
   expect(admitProcessPod(asked, [], root)).toEqual({ admit: true });
 });

@@ -12,7 +12,7 @@ const escapes: Readonly<Record<string, string>> = {
 
 /** A text in double quotes as Go's `%q` writes it: printable characters stand for themselves. */
 export function goQuote(text: string): string {
-  return `"${[...text].map(escape).join('')}"`;
+  return `"${Array.from(text, escape).join('')}"`;
 }
 
 function escape(character: string): string {

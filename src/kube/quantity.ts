@@ -29,6 +29,8 @@ const minInt64 = -(2n ** 63n);
 const nano = -9;
 /** Powers of ten beyond this are written, compared and capped, never multiplied out. */
 const widestExponent = 1000;
+/** No amount has more digits; counting with them would take long. */
+const mostDigits = 10_000;
 
 const decimalSuffixes: Readonly<Record<string, number>> = {
   n: -9,
@@ -79,16 +81,19 @@ export function parseQuantity(text: string): Quantity {
 export function tryParseQuantity(text: string): Quantity | string {
   const parts = /^([+-]?)0*([0-9]*)(?:(\.)([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text);
   if (!parts || text === '') return quantityFormatError;
-  const [, sign = '', digits = '', dot = '', fraction = '', suffixText = ''] = parts;
-  const suffix = interpretSuffix(suffixText);
-  if (!suffix) return suffixError;
+  const suffix = interpretSuffix(parts[5] ?? '');
+  return suffix ? readNumber(text, parts, suffix) : suffixError;
+}
+
+function readNumber(text: string, parts: RegExpExecArray, suffix: Suffix): Quantity | string {
+  const [, sign = '', digits = '', dot = '', fraction = ''] = parts;
+  if (digits.length + fraction.length > mostDigits) return numericError;
   const whole = digits === '' ? '0' : digits;
   const negative = sign === '-';
   const quick = quickParse({ whole, fraction, suffix, negative, text });
   if (quick) return quick;
-  const noDigits =
-    digits === '' && fraction === '' && !/[0-9]/.test(text.slice(0, text.length - suffixText.length));
-  if (noDigits && (dot === '' || suffixText !== '')) return numericError;
+  const number = text.slice(0, text.length - (parts[5] ?? '').length);
+  if (!/[0-9]/.test(number) && (dot === '' || number.length < text.length)) return numericError;
   return exactParse(BigInt((negative ? '-' : '') + whole + fraction), fraction.length, suffix);
 }
 
@@ -122,18 +127,19 @@ function quickParse({ whole, fraction, suffix, negative, text }: Parts): Quantit
   const { format, power } = suffix;
   const binary = format === 'BinarySI';
   const spare = binary
-    ? 15 - whole.length - Math.trunc((power * 3) / 10) - 1
+    ? 14 - whole.length - Math.trunc((power * 3) / 10)
     : 18 - whole.length - fraction.length;
   const exponent = binary ? 0 : power - fraction.length;
   if (spare < 0 || exponent < nano || (binary && fraction !== '')) return undefined;
   const digits = whole + fraction;
   const magnitude = BigInt(digits) << BigInt(binary ? power : 0);
   const value = { unscaled: negative ? -magnitude : magnitude, exponent, format, big: false };
-  const canonical = binary
-    ? (BigInt(digits) & 7n) !== 0n
-    : exponent % 3 === 0 && !digits.endsWith('000') && !digits.startsWith('0');
+  const canonical = binary ? (BigInt(digits) & 7n) !== 0n : looksDecimal(digits, exponent);
   return canonical ? { ...value, text } : value;
 }
+
+const looksDecimal = (digits: string, exponent: number): boolean =>
+  exponent % 3 === 0 && !digits.endsWith('000') && !digits.startsWith('0');
 
 function exactParse(digits: bigint, fractionDigits: number, { power, format }: Suffix): Quantity {
   const binary = format === 'BinarySI';

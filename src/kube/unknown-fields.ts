@@ -29,19 +29,33 @@ export function unknownFields(value: unknown, struct: string): readonly UnknownF
 
 function walk(value: unknown, type: string, at: UnknownField, found: UnknownField[]): void {
   if (typeof value !== 'object' || value === null) return;
-  if (type.startsWith('[]')) {
-    if (Array.isArray(value))
-      for (const [i, item] of value.entries())
-        walk(item, type.slice(2), { field: `${at.field}[${i}]`, path: [...at.path, i] }, found);
-    return;
-  }
-  const inner = type.startsWith('map:') ? type.slice('map:'.length) : undefined;
-  const fields = inner === undefined ? fieldsOf(type) : undefined;
-  if ((!fields && inner === undefined) || Array.isArray(value)) return;
+  if (Array.isArray(value)) walkList(value, type, at, found);
+  else if (!type.startsWith('[]')) walkFields(value, type, at, found);
+}
+
+function walkList(list: readonly unknown[], type: string, at: UnknownField, found: UnknownField[]): void {
+  if (!type.startsWith('[]')) return;
+  for (const [i, item] of list.entries())
+    walk(item, type.slice(2), { field: `${at.field}[${i}]`, path: [...at.path, i] }, found);
+}
+
+function walkFields(value: object, type: string, at: UnknownField, found: UnknownField[]): void {
+  const typeOf = typesOf(type);
+  if (!typeOf) return;
+  const root = at.field === '';
   for (const [key, item] of Object.entries(value)) {
-    const place = { field: at.field === '' ? key : `${at.field}.${key}`, path: [...at.path, key] };
-    const next = inner ?? fields?.get(key);
+    const place = { field: root ? key : `${at.field}.${key}`, path: [...at.path, key] };
+    const next = typeOf(key);
     if (next !== undefined) walk(item, next, place, found);
-    else if (at.field !== '' || (key !== 'apiVersion' && key !== 'kind')) found.push(place);
+    else if (!root || !typeMeta.has(key)) found.push(place);
   }
+}
+
+const typeMeta: ReadonlySet<string> = new Set(['apiVersion', 'kind']);
+
+/** The types of a struct's fields, or of every value of a mapping. */
+function typesOf(type: string): ((key: string) => string | undefined) | undefined {
+  if (type.startsWith('map:')) return () => type.slice('map:'.length);
+  const fields = fieldsOf(type);
+  return fields && ((key) => fields.get(key));
 }

@@ -94,19 +94,23 @@ function resolve(source: EnvSource, { pod, container, sources }: Resolution): st
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
   if (fieldRef) return podField(pod, fieldRef, sources);
   if (resourceFieldRef) {
-    const { containerName = '' } = resourceFieldRef;
-    const of = containerName === '' ? container : containerOfPod(pod, containerName);
+    const named = resourceFieldRef.containerName;
+    const of = named ? containerOfPod(pod, named) : container;
     return resourceFieldValue(of, resourceFieldRef, sources.nodeAllocatable);
   }
-  if (configMapKeyRef) {
-    const data = demand('configmap', configMapKeyRef, sources.configMap(configMapKeyRef.name ?? ''));
-    return data && keyOf('ConfigMap', configMapKeyRef, data.data ?? {}, pod);
-  }
-  if (secretKeyRef) {
-    const data = demand('secret', secretKeyRef, sources.secret(secretKeyRef.name ?? ''));
-    return data && keyOf('Secret', secretKeyRef, decoded(data), pod);
-  }
+  if (configMapKeyRef) return configMapValue(configMapKeyRef, pod, sources);
+  if (secretKeyRef) return secretValue(secretKeyRef, pod, sources);
   return fileKeyRef ? fileValue(fileKeyRef, sources) : '';
+}
+
+function configMapValue(reference: Reference, pod: Pod, sources: EnvironmentSources): string | undefined {
+  const map = demand('configmap', reference, sources.configMap(reference.name ?? ''));
+  return map && keyOf('ConfigMap', reference, map.data ?? {}, pod);
+}
+
+function secretValue(reference: Reference, pod: Pod, sources: EnvironmentSources): string | undefined {
+  const secret = demand('secret', reference, sources.secret(reference.name ?? ''));
+  return secret && keyOf('Secret', reference, decoded(secret), pod);
 }
 
 interface Reference {

@@ -106,7 +106,7 @@ export function canonicalResources(
   list: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> | undefined {
   if (!list) return undefined;
-  return Object.fromEntries(Object.entries(list).map(([name, amount]) => [name, toMilli(String(amount))]));
+  return Object.fromEntries(Object.entries(list).map(([name, amount]) => [name, toMilli(amount)]));
 }
 
 function toMilli(text: string): string {

@@ -29,7 +29,9 @@ const fillers: Readonly<Record<string, (source: Source) => Source>> = {
   hostPath: (source) => ({ ...source, type: source['type'] ?? '' }),
   image: (source) => ({
     ...source,
-    pullPolicy: source['pullPolicy'] ?? defaultPullPolicy(String(source['reference'] ?? '')),
+    pullPolicy:
+      source['pullPolicy'] ??
+      defaultPullPolicy(typeof source['reference'] === 'string' ? source['reference'] : ''),
   }),
   ephemeral: (source) => ({ ...source, ...ephemeralTemplate(source) }),
   iscsi: (source) => ({ ...source, iscsiInterface: source['iscsiInterface'] ?? 'default' }),

@@ -1,5 +1,10 @@
-import { aggregateContainers, isPodLevelResource } from '../resources.ts';
-import { formatQuantity } from '../quantity.ts';
+import {
+  aggregateContainers,
+  isPodLevelResource,
+  type ResourceList,
+  resourceListOf,
+  type ResourceSide,
+} from '../resources.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../types.ts';
 import {
   canonicalResources,
@@ -72,22 +77,23 @@ function accountNames(spec: PodSpec): Partial<PodSpec> {
  * Follows Kubernetes `defaultPodRequests` and `defaultHugePagePodLimits`.
  */
 function defaultPodLevel(pod: Pod & { readonly spec: PodSpec }): PodSpec {
-  const { resources } = pod.spec;
-  if (!resources || (!resources.limits && !resources.requests)) return pod.spec;
-  const limits: Record<string, string> = { ...resources.limits };
-  for (const [name, amount] of Object.entries(aggregateContainers(pod.spec, 'limits')))
-    if (name.startsWith('hugepages-')) limits[name] ??= formatQuantity(amount);
-  const requests: Record<string, string> = { ...resources.requests };
-  for (const [name, amount] of Object.entries(aggregateContainers(pod.spec, 'requests')))
-    if (name === 'cpu' || name === 'memory') requests[name] ??= formatQuantity(amount);
-  for (const [name, amount] of Object.entries(limits))
-    if (isPodLevelResource(name)) requests[name] ??= amount;
-  return {
-    ...pod.spec,
-    resources: {
-      ...resources,
-      ...(Object.keys(limits).length > 0 && { limits }),
-      ...(Object.keys(requests).length > 0 && { requests }),
-    },
+  const { spec } = pod;
+  const { resources } = spec;
+  if (!resources || (!resources.limits && !resources.requests)) return spec;
+  const containers = (side: ResourceSide, counts: (name: string) => boolean): ResourceList =>
+    pick(resourceListOf(aggregateContainers(spec, side)), counts);
+  const limits = { ...containers('limits', (name) => name.startsWith('hugepages-')), ...resources.limits };
+  const requests = {
+    ...pick(limits, isPodLevelResource),
+    ...containers('requests', (name) => name === 'cpu' || name === 'memory'),
+    ...resources.requests,
   };
+  return { ...spec, resources: { ...resources, ...filled({ limits }), ...filled({ requests }) } };
 }
+
+const pick = (list: ResourceList, counts: (name: string) => boolean): ResourceList =>
+  Object.fromEntries(Object.entries(list).filter(([name]) => counts(name)));
+
+/** Members that hold something. */
+const filled = (lists: Readonly<Record<string, ResourceList>>): Readonly<Record<string, ResourceList>> =>
+  Object.fromEntries(Object.entries(lists).filter(([, list]) => Object.keys(list).length > 0));

@@ -19,7 +19,10 @@ export function* validateDnsConfig(field: string, config: DnsConfig | undefined,
         'must provide at least one DNS nameserver when `dnsPolicy` is None',
       );
   }
-  const { nameservers = [], searches = [], options = [] } = config ?? {};
+  if (config) yield* lists(field, config);
+}
+
+function* lists(field: string, { nameservers = [], searches = [], options = [] }: DnsConfig): Faults {
   if (nameservers.length > mostNameservers)
     yield invalid(
       `${field}.nameservers`,
@@ -50,7 +53,7 @@ function* searchFaults(field: string, searches: readonly string[]): Faults {
 /** Lines that the pod's hosts file gets. */
 export function* validateHostAliases(field: string, aliases: NonNullable<PodSpec['hostAliases']>): Faults {
   for (const [i, { ip, hostnames }] of aliases.entries()) {
-    yield* ipAddress(`${field}[${i}].ip`, (ip as string | undefined) ?? '');
+    yield* ipAddress(`${field}[${i}].ip`, ip ?? '');
     for (const [j, name] of (hostnames ?? []).entries())
       yield* invalidEach(`${field}[${i}].hostnames[${j}]`, name, dns1123Subdomain(name));
   }

@@ -1,6 +1,6 @@
 import { fieldSelector, resourceSelector } from './environment.ts';
 import { type Faults, invalid, required } from './field-error.ts';
-import { fileMode, nonReservedPath } from './shared.ts';
+import { fileMode, nonReservedPath, textOf } from './shared.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
@@ -20,7 +20,7 @@ export function* validateDownwardApi(field: string, source: Source): Faults {
 
 /** One such file; all its faults are the volume's. */
 export function* downwardFile(field: string, item: Source): Faults {
-  const path = String(item['path'] ?? '');
+  const path = textOf(item, 'path');
   if (path === '') yield required(`${field}.path`);
   else yield* nonReservedPath(`${field}.path`, path);
   const fieldRef = item['fieldRef'] as Source | undefined;

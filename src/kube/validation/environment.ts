@@ -98,7 +98,7 @@ const divisors: readonly (readonly [RegExp, readonly string[], string])[] = [
 ];
 
 function* divisorFaults(field: string, resource: string, divisor: string): Faults {
-  const quantity = tryParseQuantity(String(divisor));
+  const quantity = tryParseQuantity(divisor);
   if (typeof quantity === 'string' || isZeroQuantity(quantity)) return;
   const rule = divisors.find(([pattern]) => pattern.test(resource));
   if (!rule || rule[1].includes(formatQuantity(quantity))) return;

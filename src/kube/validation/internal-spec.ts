@@ -154,5 +154,5 @@ const sortedKeys = (map: Source): Source =>
 export function internalPodSpec(spec: PodSpec): unknown {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, securityContext } = spec;
   const security = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, ...securityContext };
-  return internal('PodSpec', { ...spec, securityContext: security } as unknown as Source);
+  return internal('PodSpec', { ...spec, securityContext: security });
 }

@@ -2,12 +2,10 @@ import { downwardFile } from './downward-api.ts';
 import { type Faults, forbidden, invalid, invalidEach, oneOf, required } from './field-error.ts';
 import { dns1123Subdomain } from './name-rules.ts';
 import { annotations } from './metadata.ts';
-import { fileMode, labelSelector, nonReservedPath, type Selector } from './shared.ts';
+import { fileMode, labelSelector, nonReservedPath, type Selector, textOf } from './shared.ts';
 import { keysToPaths } from './volume-sources.ts';
 
 type Source = Readonly<Record<string, unknown>>;
-
-const text = (source: Source, key: string): string => String(source[key] ?? '');
 
 /** One kind of projected source; `field` is the source, `volume` the projected volume. */
 type ProjectionRule = (at: Place, source: Source) => Faults;
@@ -43,15 +41,15 @@ function* taken({ volume, paths }: Place, path: string): Faults {
 }
 
 const keyed: ProjectionRule = function* (at, source) {
-  if (text(source, 'name') === '') yield required(`${at.field}.name`);
+  if (textOf(source, 'name') === '') yield required(`${at.field}.name`);
   yield* keysToPaths(`${at.field}.items`, source['items']);
-  for (const item of (source['items'] ?? []) as readonly Source[]) yield* taken(at, text(item, 'path'));
+  for (const item of (source['items'] ?? []) as readonly Source[]) yield* taken(at, textOf(item, 'path'));
 };
 
 const downwardApi: ProjectionRule = function* (at, source) {
   for (const item of (source['items'] ?? []) as readonly Source[]) {
     yield* downwardFile(at.field, item);
-    yield* taken(at, text(item, 'path'));
+    yield* taken(at, textOf(item, 'path'));
   }
 };
 
@@ -71,7 +69,7 @@ const token: ProjectionRule = function* (at, source) {
       seconds,
       'may not specify a duration larger than 2^32 seconds',
     );
-  const path = text(source, 'path');
+  const path = textOf(source, 'path');
   if (path === '') yield required(`${at.volume}.path`);
   else yield* nonReservedPath(`${at.volume}.path`, path);
   yield* taken(at, path);
@@ -87,7 +85,7 @@ const trustBundle: ProjectionRule = function* (at, source) {
     yield* signerName(`${at.field}.signerName`, signer);
     yield* labelSelector(`${at.field}.labelSelector`, selector);
   } else yield required(at.field, 'either name or signerName must be specified');
-  const path = text(source, 'path');
+  const path = textOf(source, 'path');
   if (path === '') yield required(`${at.field}.path`);
   else yield* nonReservedPath(`${at.field}.path`, path);
   yield* taken(at, path);
@@ -103,23 +101,23 @@ function* bundleName(field: string, name: string, selector: Selector | undefined
 const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
 
 const certificate: ProjectionRule = function* (at, source) {
-  yield* signerName(`${at.field}.signerName`, text(source, 'signerName'));
-  yield* oneOf(`${at.field}.keyType`, text(source, 'keyType'), keyTypes);
+  yield* signerName(`${at.field}.signerName`, textOf(source, 'signerName'));
+  yield* oneOf(`${at.field}.keyType`, textOf(source, 'keyType'), keyTypes);
   yield* certificateLifetime(
     `${at.field}.maxExpirationSeconds`,
     source['maxExpirationSeconds'] as number | undefined,
   );
   const keys = ['credentialBundlePath', 'keyPath', 'certificateChainPath'];
-  if (keys.every((key) => text(source, key) === ''))
+  if (keys.every((key) => textOf(source, key) === ''))
     yield required(
       at.field,
       'specify at least one of credentialBundlePath, keyPath, and certificateChainPath',
     );
   for (const key of keys) {
-    const path = text(source, key);
+    const path = textOf(source, key);
     if (path !== '') yield* nonReservedPath(`${at.field}.${key}`, path);
   }
-  for (const key of keys) yield* taken(at, text(source, key));
+  for (const key of keys) yield* taken(at, textOf(source, key));
   yield* annotations(
     `${at.field}.userAnnotations`,
     source['userAnnotations'] as Readonly<Record<string, string>> | undefined,

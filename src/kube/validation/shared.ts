@@ -8,6 +8,12 @@ import {
   qualifiedNameRule,
 } from './name-rules.ts';
 
+/** A member of a volume source that is text; empty when it is not there. */
+export function textOf(source: Readonly<Record<string, unknown>>, key: string): string {
+  const value = source[key];
+  return typeof value === 'string' ? value : '';
+}
+
 /** Entries in the order of their keys: rules over maps report in that order. */
 export const sorted = <T>(map: Readonly<Record<string, T>> | undefined): [string, T][] =>
   Object.entries(map ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));

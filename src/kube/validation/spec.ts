@@ -29,6 +29,8 @@ import { label, labels } from './shared.ts';
 import { validateVolumes } from './volumes.ts';
 import { containersOf, validateHostProcess, validateLinuxPod, validateWindowsPod } from './windows.ts';
 
+type Claim = NonNullable<PodSpec['resourceClaims']>[number];
+
 const emptySpec: PodSpec = { containers: [] };
 
 /**
@@ -82,27 +84,33 @@ function* resourceClaims(field: string, spec: PodSpec): Faults {
   const seen = new Set<string>();
   for (const [i, claim] of (spec.resourceClaims ?? []).entries()) {
     const at = `${field}[${i}]`;
-    const { name = '', resourceClaimName, resourceClaimTemplateName } = claim as Partial<typeof claim>;
+    const { name = '' } = claim as Partial<typeof claim>;
     if (name === '') yield required(`${at}.name`);
     else if (seen.has(name)) yield duplicate(`${at}.name`, name);
     else yield* label(`${at}.name`, name);
     seen.add(name);
-    const shown = {
-      Name: name,
-      ResourceClaimName: resourceClaimName ?? null,
-      ResourceClaimTemplateName: resourceClaimTemplateName ?? null,
-    };
-    if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined)
-      yield invalid(
-        at,
-        shown,
-        'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified',
-      );
-    if (resourceClaimName === undefined && resourceClaimTemplateName === undefined)
-      yield invalid(at, shown, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`');
-    for (const [key, value] of Object.entries({ resourceClaimName, resourceClaimTemplateName }))
-      if (value !== undefined) yield* invalidEach(`${at}.${key}`, value, dns1123Subdomain(value));
+    yield* claimSource(at, name, claim);
   }
+}
+
+/** A claim is one that exists or one made from a template. */
+function* claimSource(at: string, name: string, claim: Claim): Faults {
+  const { resourceClaimName, resourceClaimTemplateName } = claim;
+  const shown = {
+    Name: name,
+    ResourceClaimName: resourceClaimName ?? null,
+    ResourceClaimTemplateName: resourceClaimTemplateName ?? null,
+  };
+  if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined)
+    yield invalid(
+      at,
+      shown,
+      'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified',
+    );
+  if (resourceClaimName === undefined && resourceClaimTemplateName === undefined)
+    yield invalid(at, shown, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`');
+  for (const [key, value] of Object.entries({ resourceClaimName, resourceClaimTemplateName }))
+    if (value !== undefined) yield* invalidEach(`${at}.${key}`, value, dns1123Subdomain(value));
 }
 
 function* policies(spec: PodSpec): Faults {
@@ -119,12 +127,11 @@ function* hostUsers(pod: Pod, options: PodValidationOptions): Faults {
   const { spec } = pod;
   if (spec?.hostUsers !== false) return;
   const detail = 'when `hostUsers` is false';
-  if ((spec.hostNetwork ?? false) && !(options.userNamespacesHostNetwork ?? false))
-    yield forbidden('spec.hostNetwork', detail);
-  if (spec.hostPID ?? false) yield forbidden('spec.HostPID', detail);
-  if (spec.hostIPC ?? false) yield forbidden('spec.HostIPC', detail);
-  for (const [field, { volumeDevices }] of containersOf(pod))
-    if ((volumeDevices ?? []).length > 0) yield forbidden(`${field}.volumeDevices`, detail);
+  if (spec.hostNetwork && !options.userNamespacesHostNetwork) yield forbidden('spec.hostNetwork', detail);
+  if (spec.hostPID) yield forbidden('spec.HostPID', detail);
+  if (spec.hostIPC) yield forbidden('spec.HostIPC', detail);
+  for (const [field, { volumeDevices = [] }] of containersOf(pod))
+    if (volumeDevices.length > 0) yield forbidden(`${field}.volumeDevices`, detail);
 }
 
 const mostDeadline = 2_147_483_647;

@@ -6,7 +6,7 @@ import { validateEphemeralVolume } from './ephemeral-volume.ts';
 import { dns1123Subdomain } from './name-rules.ts';
 import type { PodContext } from './options.ts';
 import { validateProjected } from './projected.ts';
-import { fileMode, noBacksteps, nonReservedPath } from './shared.ts';
+import { fileMode, noBacksteps, nonReservedPath, textOf } from './shared.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
@@ -19,12 +19,10 @@ export interface VolumeContext {
 /** The faults of one kind of source; `field` ends in that kind. */
 export type SourceRule = (field: string, source: Source, volume: VolumeContext) => Faults;
 
-const text = (source: Source, key: string): string => String(source[key] ?? '');
-
 /** Members that must not be empty. */
 const needs = (...keys: readonly string[]): SourceRule =>
   function* (field, source) {
-    for (const key of keys) if (text(source, key) === '') yield required(`${field}.${key}`);
+    for (const key of keys) if (textOf(source, key) === '') yield required(`${field}.${key}`);
   };
 
 const hostPathTypes = [
@@ -39,23 +37,23 @@ const hostPathTypes = [
 ];
 
 const hostPath: SourceRule = function* (field, source) {
-  const path = text(source, 'path');
+  const path = textOf(source, 'path');
   if (path === '') return yield required(`${field}.path`);
   yield* noBacksteps(`${field}.path`, path);
-  yield* oneOf(`${field}.type`, text(source, 'type'), hostPathTypes);
+  yield* oneOf(`${field}.type`, textOf(source, 'type'), hostPathTypes);
 };
 
 const emptyDir: SourceRule = function* (field, source) {
   const limit = source['sizeLimit'];
   if (limit === undefined) return;
-  const quantity = tryParseQuantity(String(limit as string));
+  const quantity = tryParseQuantity(String(limit));
   if (typeof quantity === 'string' || signOfQuantity(quantity) < 0)
     yield forbidden(`${field}.sizeLimit`, 'SizeLimit field must be a valid resource quantity');
 };
 
 const nfs: SourceRule = function* (field, source) {
   yield* needs('server', 'path')(field, source, nowhere);
-  const path = text(source, 'path');
+  const path = textOf(source, 'path');
   if (!path.startsWith('/')) yield invalid(`${field}.path`, path, 'must be an absolute path');
 };
 
@@ -67,14 +65,14 @@ const nowhere: VolumeContext = {
 
 const gitRepo: SourceRule = function* (field, source) {
   yield* needs('repository')(field, source, nowhere);
-  const directory = text(source, 'directory');
+  const directory = textOf(source, 'directory');
   if (directory.startsWith('/')) yield invalid(`${field}.directory`, directory, 'must be a relative path');
   yield* noBacksteps(`${field}.directory`, directory);
 };
 
 const iscsi: SourceRule = function* (field, source) {
   yield* needs('targetPortal')(field, source, nowhere);
-  const iqn = text(source, 'iqn');
+  const iqn = textOf(source, 'iqn');
   if (iqn === '') yield required(`${field}.iqn`);
   else if (!/^(iqn|eui|naa)/.test(iqn))
     yield invalid(`${field}.iqn`, iqn, 'must be valid format starting with iqn, eui, or naa');
@@ -94,9 +92,9 @@ const iscsi: SourceRule = function* (field, source) {
 export function* keysToPaths(field: string, items: unknown): Faults {
   for (const [i, item] of ((items ?? []) as readonly Source[]).entries()) {
     const at = `${field}[${i}]`;
-    if (text(item, 'key') === '') yield required(`${at}.key`);
-    if (text(item, 'path') === '') yield required(`${at}.path`);
-    else yield* nonReservedPath(`${at}.path`, text(item, 'path'));
+    if (textOf(item, 'key') === '') yield required(`${at}.key`);
+    if (textOf(item, 'path') === '') yield required(`${at}.path`);
+    else yield* nonReservedPath(`${at}.path`, textOf(item, 'path'));
     yield* fileMode(`${at}.mode`, item['mode'] as number | undefined);
   }
 }
@@ -114,14 +112,14 @@ const image: SourceRule = function* (field, source, volume) {
 };
 
 const csi: SourceRule = function* (field, source) {
-  const driver = text(source, 'driver');
+  const driver = textOf(source, 'driver');
   if (driver === '') yield required(`${field}.driver`);
   else {
     if (driver.length > 63) yield invalid(`${field}.driver`, driver, 'must be no more than 63 characters');
     yield* invalidEach(`${field}.driver`, driver, dns1123Subdomain(driver.toLowerCase()));
   }
   const secret = source['nodePublishSecretRef'] as Source | undefined;
-  if (secret && text(secret, 'name') === '') yield required(`${field}.nodePublishSecretRef.name`);
+  if (secret && textOf(secret, 'name') === '') yield required(`${field}.nodePublishSecretRef.name`);
 };
 
 const monitors: (listKey: string, ...keys: string[]) => SourceRule = (listKey, ...keys) =>
@@ -152,8 +150,8 @@ const quobyte: SourceRule = function* (field, source) {
 };
 
 const flocker: SourceRule = function* (field, source) {
-  const name = text(source, 'datasetName');
-  if (name === '' && text(source, 'datasetUUID') === '')
+  const name = textOf(source, 'datasetName');
+  if (name === '' && textOf(source, 'datasetUUID') === '')
     yield required(field, 'one of datasetName and datasetUUID is required');
   if (name.includes('/')) yield invalid(`${field}.datasetName`, name, "must not contain '/'");
 };

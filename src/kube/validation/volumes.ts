@@ -1,7 +1,7 @@
 import type { Volume } from '../types.ts';
 import { duplicate, type FieldError, type Faults, forbidden, invalid, required } from './field-error.ts';
 import type { PodContext } from './options.ts';
-import { label } from './shared.ts';
+import { label, textOf } from './shared.ts';
 import { type SourceRule, volumeSourceRules } from './volume-sources.ts';
 
 type Source = Readonly<Record<string, unknown>>;
@@ -23,7 +23,7 @@ export function validateVolumes(field: string, context: PodContext): VolumesFoun
   const faults: FieldError[] = [];
   for (const [i, volume] of list.entries()) {
     const own = [...oneVolume(`${field}[${i}]`, volume, volumes, context)];
-    if (own.length === 0) volumes.set(volume.name, volume as unknown as Source);
+    if (own.length === 0) volumes.set(volume.name, volume);
     faults.push(...own);
     const claim = volume.persistentVolumeClaim?.claimName;
     if (claim !== undefined && created.has(claim))
@@ -44,7 +44,7 @@ function* oneVolume(
   known: ReadonlyMap<string, unknown>,
   context: PodContext,
 ): Faults {
-  yield* volumeSource(field, volume as unknown as Source, context);
+  yield* volumeSource(field, volume, context);
   const { name = '' } = volume as Partial<Volume>;
   if (name === '') yield required(`${field}.name`);
   else yield* label(`${field}.name`, name);
@@ -58,7 +58,7 @@ function* volumeSource(field: string, volume: Source, context: PodContext): Faul
     const source = volume[kind] as Source | undefined;
     if (source === undefined) continue;
     if (seen++ > 0) yield forbidden(`${field}.${kind}`, 'may not specify more than 1 volume type');
-    else yield* rule(`${field}.${kind}`, source, { name: String(volume['name'] ?? ''), context });
+    else yield* rule(`${field}.${kind}`, source, { name: textOf(volume, 'name'), context });
   }
   if (seen === 0) yield required(field, 'must specify a volume type');
 }

@@ -28,7 +28,7 @@ export function* validateWindowsOptions(field: string, options: WindowsOptions |
 
 function userNameFault(name: string): string | undefined {
   if (name === '') return 'runAsUserName cannot be an empty string';
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+
   if (/[\u0000-\u001f\u007f]/.test(name)) return 'runAsUserName cannot contain control characters';
   const parts = name.split('\\');
   if (parts.length > 2) return 'runAsUserName cannot contain more than one backslash';

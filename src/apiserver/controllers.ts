@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { type Authority, hour } from './certificates.ts';
+import { type Authority, hour } from '../base/certificates.ts';
 import { requestOf } from './csr.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { builtIn, type Kind, kinds } from './kinds.ts';

@@ -1,4 +1,4 @@
-import { readSigningRequest, type SigningRequest } from './certificates.ts';
+import { readSigningRequest, type SigningRequest } from '../base/certificates.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { fault, type FieldFault } from './status-error.ts';

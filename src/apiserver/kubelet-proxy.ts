@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
-import type { KeyPair } from './certificates.ts';
+import type { KeyPair } from '../base/certificates.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { badRequest, fault, invalid, notFound, StatusError } from './status-error.ts';
 import { keyOf, type Store } from './store.ts';

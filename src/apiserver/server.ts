@@ -9,7 +9,7 @@ import { type Random, systemRandom } from '../base/random.ts';
 import { createAdmission } from './admission.ts';
 import { Authenticator } from './authenticator.ts';
 import { Authorizer } from './authorizer.ts';
-import { Authority, hour, type KeyPair, year } from './certificates.ts';
+import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
 import { type ControllerDeps, emptyNamespaces, furnishNamespaces, minimalScheduler, signRequests, systemContext } from './controllers.ts';
 import type { JsonObject } from './json.ts';
 import { builtIn } from './kinds.ts';

@@ -62,7 +62,11 @@ const nameOf = ({ commonName, organizations = [] }: CertificateSubject): Buffer 
   sequence(...organizations.map((o) => attribute('2.5.4.10', o)), attribute('2.5.4.3', commonName));
 
 export const pem = (label: string, body: Uint8Array): string =>
-  `-----BEGIN ${label}-----\n${(Buffer.from(body).toString('base64').match(/.{1,64}/g) ?? []).join('\n')}\n-----END ${label}-----\n`;
+  `-----BEGIN ${label}-----\n${(
+    Buffer.from(body)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
+  ).join('\n')}\n-----END ${label}-----\n`;
 
 /** The bytes of the first block with one of the labels. */
 export function unpem(text: string, ...labels: readonly string[]): Buffer | undefined {
@@ -88,33 +92,35 @@ function extension(id: string, critical: boolean, body: Buffer): Buffer {
   return critical ? sequence(oid(id), truth(), octets(body)) : sequence(oid(id), octets(body));
 }
 
+const alternativeNamesOf = (hosts: readonly string[]): Buffer =>
+  sequence(
+    ...hosts.map((host) =>
+      isIP(host) ? tagged(7, address(host), false) : tagged(2, Buffer.from(host), false),
+    ),
+  );
+
 /** SHA-1 of the key's bits: how certificates refer to a key. */
 function keyId(key: KeyObject): Buffer {
-  const [, body] = elements(elements(key.export({ type: 'spki', format: 'der' }))[0]?.body ?? Buffer.alloc(0));
+  const [, body] = elements(
+    elements(key.export({ type: 'spki', format: 'der' }))[0]?.body ?? Buffer.alloc(0),
+  );
   return createHash('sha1')
     .update(body?.body.subarray(1) ?? Buffer.alloc(0))
     .digest();
 }
 
 function extensionsOf(request: CertificateRequest, issuerKey: KeyObject): Buffer {
-  const list = [extension('2.5.29.15', true, request.ca ? bits(Buffer.from([0xa4]), 2) : bits(Buffer.from([0xa0]), 5))];
+  const list = [
+    extension('2.5.29.15', true, request.ca ? bits(Buffer.from([0xa4]), 2) : bits(Buffer.from([0xa0]), 5)),
+  ];
   if (request.usages?.length)
-    list.push(extension('2.5.29.37', false, sequence(...request.usages.map((usage) => oid(usageOids[usage])))));
+    list.push(
+      extension('2.5.29.37', false, sequence(...request.usages.map((usage) => oid(usageOids[usage])))),
+    );
   list.push(extension('2.5.29.19', true, request.ca ? sequence(truth()) : sequence()));
   list.push(extension('2.5.29.14', false, octets(keyId(request.publicKey))));
   list.push(extension('2.5.29.35', false, sequence(tagged(0, keyId(issuerKey), false))));
-  if (request.hosts?.length)
-    list.push(
-      extension(
-        '2.5.29.17',
-        false,
-        sequence(
-          ...request.hosts.map((host) =>
-            isIP(host) ? tagged(7, address(host), false) : tagged(2, Buffer.from(host), false),
-          ),
-        ),
-      ),
-    );
+  if (request.hosts?.length) list.push(extension('2.5.29.17', false, alternativeNamesOf(request.hosts)));
   return tagged(3, sequence(...list));
 }
 
@@ -131,7 +137,9 @@ export class Authority {
     this.key = pair.key;
     this.#key = createPrivateKey(pair.key);
     this.#publicKey = createPublicKey(this.#key);
-    const [body] = elements(elements(unpem(pair.cert, 'CERTIFICATE') ?? Buffer.alloc(0))[0]?.body ?? Buffer.alloc(0));
+    const [body] = elements(
+      elements(unpem(pair.cert, 'CERTIFICATE') ?? Buffer.alloc(0))[0]?.body ?? Buffer.alloc(0),
+    );
     this.#issuer = elements(body?.body ?? Buffer.alloc(0))[5]?.whole ?? Buffer.alloc(0);
   }
 
@@ -210,8 +218,15 @@ const ipText = (body: Buffer): string =>
     ? [...body].join('.')
     : Array.from({ length: 8 }, (_, i) => body.readUInt16BE(i * 2).toString(16)).join(':');
 
-function alternativeNames(attributes: Element | undefined): Pick<SigningRequest, 'dnsNames' | 'ips' | 'emails' | 'uris'> {
-  const found = { dnsNames: [] as string[], ips: [] as string[], emails: [] as string[], uris: [] as string[] };
+function alternativeNames(
+  attributes: Element | undefined,
+): Pick<SigningRequest, 'dnsNames' | 'ips' | 'emails' | 'uris'> {
+  const found = {
+    dnsNames: [] as string[],
+    ips: [] as string[],
+    emails: [] as string[],
+    uris: [] as string[],
+  };
   for (const attr of attributes ? elements(attributes.body) : []) {
     const [id, values] = elements(attr.body);
     if (!id || oidText(id.body) !== '1.2.840.113549.1.9.14') continue;
@@ -254,4 +269,32 @@ export function readSigningRequest(text: string): SigningRequest {
   if (hash === undefined || !verify(hash, info.whole, publicKey, signature.body.subarray(1)))
     throw new Error('the signature of the request does not match its key');
   return { subject: subjectOf(name), publicKey, ...alternativeNames(attributes) };
+}
+
+/** A PKCS#10 request for a certificate, PEM; `key` is the PEM of the private key that it is for. */
+export function writeSigningRequest(
+  key: string,
+  subject: CertificateSubject,
+  hosts: readonly string[] = [],
+): string {
+  const privateKey = createPrivateKey(key);
+  const publicKey = createPublicKey(privateKey);
+  const extensions = hosts.length > 0 ? [extension('2.5.29.17', false, alternativeNamesOf(hosts))] : [];
+  const attributes =
+    extensions.length > 0
+      ? sequence(oid('1.2.840.113549.1.9.14'), setOf(sequence(...extensions)))
+      : Buffer.alloc(0);
+  const info = sequence(
+    integer(Buffer.from([0])),
+    nameOf(subject),
+    publicKey.export({ type: 'spki', format: 'der' }),
+    tagged(0, attributes),
+  );
+  return pem('CERTIFICATE REQUEST', sequence(info, ecdsaSha256, bits(sign('sha256', info, privateKey))));
+}
+
+/** A new EC key, PEM. */
+export function createKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }

@@ -10,7 +10,7 @@ import { LeaseKeeper } from './lease.ts';
 import type { NodeControllerConfig } from './node-config.ts';
 import { PingLoop } from './ping.ts';
 import { initialNode, registerNode } from './register.ts';
-import { pressureCondition, readyCondition } from './setters/conditions.ts';
+import { readyCondition } from './setters/conditions.ts';
 import type { NodeEvent, NodeStatusSetter } from './setters/setter.ts';
 import { StatusUpdater } from './status-updater.ts';
 
@@ -269,13 +269,4 @@ export class NodeController {
         options,
       );
   }
-}
-
-/** The three pressure conditions as setters, from what an eviction manager knows. */
-export function pressureSetters(
-  pressure: (kind: 'memory' | 'disk' | 'pid') => boolean,
-): readonly NodeStatusSetter[] {
-  return (['memory', 'disk', 'pid'] as const).map(
-    (kind) => (node, now) => pressureCondition(node, now, kind, pressure(kind)),
-  );
 }

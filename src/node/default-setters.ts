@@ -1,0 +1,54 @@
+import { messageOf } from '../base/errors.ts';
+import { type AddressSettings, nodeAddress } from './setters/addresses.ts';
+import { pressureCondition } from './setters/conditions.ts';
+import { images, type NodeImage } from './setters/images.ts';
+import { machineInfo, type MachineSettings } from './setters/machine.ts';
+import {
+  daemonEndpoints,
+  declaredFeatures,
+  type HandlerFeatures,
+  nodeFeatures,
+  runtimeHandlers,
+  type VersionSettings,
+  versionInfo,
+} from './setters/runtime.ts';
+import type { NodeStatusSetter } from './setters/setter.ts';
+
+/** What a node's status is made of; functions are asked anew in each round. */
+export interface NodeStatusSources {
+  readonly addresses: AddressSettings;
+  readonly machine: () => MachineSettings;
+  readonly versions: () => VersionSettings;
+  /** The agent's HTTPS port. */
+  readonly port: number;
+  /** Largest first. */
+  readonly images?: () => Promise<readonly NodeImage[]>;
+  /** How many images are told; -1: all. Default 50 (kubelet nodeStatusMaxImages). */
+  readonly maxImages?: number;
+  readonly handlers?: () => readonly HandlerFeatures[];
+  readonly features?: () => { readonly supplementalGroupsPolicy: boolean } | undefined;
+  readonly declaredFeatures?: readonly string[];
+  readonly pressure?: (kind: 'memory' | 'disk' | 'pid') => boolean;
+}
+
+/** Every part of the status but Ready, in kubelet's order (kubelet `defaultNodeStatusFuncs`). */
+export function nodeStatusSetters(sources: NodeStatusSources): readonly NodeStatusSetter[] {
+  const { pressure = () => false, maxImages = 50 } = sources;
+  return [
+    (node) => nodeAddress(node, sources.addresses),
+    (node) => machineInfo(node, sources.machine()),
+    (node) => versionInfo(node, sources.versions()),
+    (node) => daemonEndpoints(node, sources.port),
+    async (node) => {
+      if (!sources.images) return { node };
+      const found = await sources.images().catch((reason: unknown) => new Error(messageOf(reason)));
+      return images(node, found, maxImages);
+    },
+    (node) => (sources.handlers ? runtimeHandlers(node, sources.handlers()) : { node }),
+    (node) => nodeFeatures(node, sources.features?.()),
+    (node) => (sources.declaredFeatures ? declaredFeatures(node, sources.declaredFeatures) : { node }),
+    (node, now) => pressureCondition(node, now, 'memory', pressure('memory')),
+    (node, now) => pressureCondition(node, now, 'disk', pressure('disk')),
+    (node, now) => pressureCondition(node, now, 'pid', pressure('pid')),
+  ];
+}

@@ -14,8 +14,9 @@ fetch() {
   [ -x "$dir/$name" ] && return 0
   work=$(mktemp -d)
   mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/etc/preferences.d" "$work/out"
+  : >"$work/status"
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$work/sources.list"
-  local options=(-o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$work/lists"
+  local options=(-o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$work/lists" -o "Dir::State::status=$work/status"
     -o "Dir::Cache=$work/cache" -o "Dir::Etc::preferencesparts=$work/etc/preferences.d" -o APT::Sandbox::User= -o Acquire::Languages=none)
   apt-get "${options[@]}" -qq update || true
   # newer suites call the package kubectl

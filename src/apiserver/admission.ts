@@ -79,7 +79,7 @@ class NodeRestriction {
       throw refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with an owner reference set to itself`);
     const found = this.#store.get('nodes', node);
     if (found && valueAt(found.object, 'metadata', 'uid') !== owner['uid'])
-      throw refuse('pods', pod, `node ${JSON.stringify(node)} UID mismatch: expected ${String(owner['uid'] as string)} got ${String(valueAt(found.object, 'metadata', 'uid') as string)}`);
+      throw refuse('pods', pod, `node ${node} UID mismatch: expected ${String(owner['uid'] as string)} got ${String(valueAt(found.object, 'metadata', 'uid') as string)}`);
     for (const resource of ['secrets', 'configmaps', 'persistentvolumeclaims']) this.#noReference(node, pod, resource);
   }
 
@@ -112,7 +112,9 @@ class NodeRestriction {
       throw refuse(
         kind.resource,
         object,
-        `${`is not allowed to modify labels: ${wrong.join(', ')}`}`,
+        old
+          ? `is not allowed to modify labels: ${wrong.join(', ')}`
+          : `node ${JSON.stringify(node)} is not allowed to set the following labels: ${wrong.join(', ')}`,
       );
     const owners = objectAt(object, 'metadata')['ownerReferences'];
     if (old && !sameJson(owners, objectAt(old, 'metadata')['ownerReferences']) && owners !== undefined)

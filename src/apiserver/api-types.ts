@@ -177,7 +177,8 @@ const always = words(
    ContainerStateRunning.startedAt NodeCondition.lastHeartbeatTime NodeCondition.lastTransitionTime DeploymentCondition.lastUpdateTime
    DeploymentCondition.lastTransitionTime NamespaceCondition.lastTransitionTime PersistentVolumeClaimCondition.lastProbeTime
    PersistentVolumeClaimCondition.lastTransitionTime CertificateSigningRequestCondition.lastUpdateTime
-   CertificateSigningRequestCondition.lastTransitionTime CSINode.spec PodTemplateSpec.metadata CoreV1Event.metadata ConfigMap.metadata Secret.metadata ServiceAccount.metadata`,
+   CertificateSigningRequestCondition.lastTransitionTime PodDisruptionBudgetStatus.disruptionsAllowed
+   PodDisruptionBudgetStatus.currentHealthy PodDisruptionBudgetStatus.desiredHealthy PodDisruptionBudgetStatus.expectedPods CSINode.spec PodTemplateSpec.metadata CoreV1Event.metadata ConfigMap.metadata Secret.metadata ServiceAccount.metadata`,
 );
 
 /** Required scalars and lists that Go leaves out when they are empty. */

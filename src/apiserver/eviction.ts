@@ -4,6 +4,7 @@ import { selectorMatches } from './selectors.ts';
 import { conflict, StatusError } from './status-error.ts';
 import type { Store } from './store.ts';
 import type { WriteContext } from './strategy.ts';
+import { seconds } from './times.ts';
 
 const budgets = 'policy/poddisruptionbudgets';
 
@@ -59,7 +60,7 @@ function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void
     status: {
       ...status,
       disruptionsAllowed: allowed - 1,
-      disruptedPods: { ...objectAt(status, 'disruptedPods'), [podName]: new Date(context.now).toISOString().replace(/\.\d+Z$/, 'Z') },
+      disruptedPods: { ...objectAt(status, 'disruptedPods'), [podName]: seconds(context.now) },
     },
   });
 }
@@ -92,5 +93,21 @@ export function evict(
     throw new StatusError(500, '', 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.');
   const [budget] = found;
   if (budget && !unreadyMayGo(pod, budget)) spend(budget, pod, context);
+  if (!context.dryRun) pods.put(disrupted(pod, context.now), pod);
   remove();
+}
+
+/** The pod with the condition that says who ended it. */
+function disrupted(pod: JsonObject, now: number): JsonObject {
+  const status = objectAt(pod, 'status');
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: seconds(now),
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+  };
+  const others = objectsAt(status, 'conditions').filter((one) => one['type'] !== condition.type);
+  return { ...pod, status: { ...status, conditions: [...others, condition] } };
 }

@@ -1,4 +1,4 @@
-import { notAcceptable } from './status-error.ts';
+import { notAcceptable, StatusError } from './status-error.ts';
 
 /** How an answer is to be written. */
 export interface Representation {
@@ -63,11 +63,13 @@ function viewOf({ parameters }: Clause, views: Views): Pick<Representation, 'as'
 /** Reads `Accept`: the first clause that can be met wins. @throws {StatusError} 406 */
 export function negotiate(
   accept: string | undefined,
-  options: { readonly views?: Views; readonly pretty?: boolean } = {},
+  options: { readonly views?: Views; readonly pretty?: boolean; readonly produces?: readonly string[] } = {},
 ): Representation {
   const pretty = options.pretty ?? false;
   if (accept === undefined || accept.trim() === '') return { format: 'json', pretty };
-  for (const clause of clauses(accept)) {
+  const wanted = clauses(accept);
+  if (options.produces && !wanted.some(({ type }) => offered(type))) throw noRepresentation(options.produces);
+  for (const clause of wanted) {
     const format = formats[clause.type];
     if (!format) continue;
     const view = viewOf(clause, options.views ?? []);
@@ -76,6 +78,22 @@ export function negotiate(
   }
   throw notAcceptable(mediaTypes);
 }
+
+/** What a single object can be written as, and what a list or watch can. */
+export const itemTypes: readonly string[] = mediaTypes;
+export const listTypes: readonly string[] = [
+  ...mediaTypes,
+  'application/json;stream=watch',
+  'application/vnd.kubernetes.protobuf;stream=watch',
+];
+
+const offered = (type: string): boolean => type in formats || mediaTypes.includes(type);
+
+/** 406 of the layer that looks only at media types. */
+export const noRepresentation = (produces: readonly string[]): StatusError =>
+  new StatusError(406, 'NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${produces.join(', ')}`, {
+    details: {},
+  });
 
 /** A browser or curl gets indented JSON. */
 export const wantsPretty = (query: URLSearchParams, agent: string | undefined): boolean => {

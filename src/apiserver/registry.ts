@@ -133,7 +133,7 @@ export class Registry {
   }
 
   #refuse(object: JsonObject, faults: readonly FieldFault[]): void {
-    if (faults.length > 0) throw invalid(this.#kind.kind, this.#kind.group, nameOf(object), faults);
+    if (faults.length > 0) throw invalid(this.#kind.kind, this.strategy.faultGroup ?? this.#kind.group, nameOf(object), faults);
   }
 
   rulesOf(subresource: string): UpdateRules {
@@ -205,8 +205,8 @@ export class Registry {
       listAt(objectAt(given, 'spec'), 'finalizers').length === 0;
     if (gone) {
       this.strategy.afterDelete?.(given, context);
-      const deleted = this.#store.delete(this.#kind.storage, entry.key, this.#stored(given));
-      return deleted ? this.served(deleted) : given;
+      this.#store.delete(this.#kind.storage, entry.key, this.#stored(given));
+      return given;
     }
     return this.served(this.#store.put(this.#kind.storage, this.#stored(given)));
   }
@@ -363,8 +363,7 @@ export class Registry {
     if (context.dryRun || sameJson(marked, entry.object)) return { object: this.#view(marked), deleted: thenRemove };
     const held = this.#store.put(this.#kind.storage, marked);
     if (!thenRemove) return { object: this.served(held), deleted: false };
-    this.#remove(held, held.object, context);
-    return { object: this.served(held), deleted: true };
+    return this.#remove(held, held.object, context);
   }
 
   #view(object: JsonObject): JsonObject {
@@ -376,11 +375,10 @@ export class Registry {
     last: JsonObject,
     context: WriteContext,
   ): { readonly object: JsonObject; readonly deleted: boolean } {
-    if (!context.dryRun) {
-      this.#store.delete(this.#kind.storage, entry.key, last);
-      this.strategy.afterDelete?.(last, context);
-    }
-    return { object: this.served(entry), deleted: true };
+    if (context.dryRun) return { object: this.served(entry), deleted: true };
+    const gone = this.#store.delete(this.#kind.storage, entry.key, last) ?? entry;
+    this.strategy.afterDelete?.(last, context);
+    return { object: this.served(gone), deleted: true };
   }
 
   /** Writes what a subresource without a body type of its own changed (binding, eviction): owners stay as they are. */

@@ -3,13 +3,13 @@ import { bodyFormat, expectedOf, readBody, readObject } from './body.ts';
 import { type JsonObject, objectAt, stringAt, withMetadata } from './json.ts';
 import { type Kind, groupVersionOf } from './kinds.ts';
 import { listPage, readListOptions, type Selection } from './list-options.ts';
-import { negotiate, type Representation, wantsPretty } from './negotiate.ts';
+import { itemTypes, listTypes, mediaTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import { applyConfig, patched, patchTypeOf, readPatch } from './patch-request.ts';
 import { type DeleteOptions, Registry, subjectOf } from './registry.ts';
 import type { ApiRequest, ResourcePath } from './request.ts';
 import { sendBody, sendText } from './respond.ts';
 import { fieldMatcher, labelMatcher } from './selectors.ts';
-import { badRequest, methodNotAllowed, notFound, StatusError, tooLargeVersion } from './status-error.ts';
+import { badRequest, methodNotAllowed, notAcceptable, notFound, StatusError, tooLargeVersion } from './status-error.ts';
 import type { Store } from './store.ts';
 import type { Strategy, World, WriteContext } from './strategy.ts';
 import { strategies } from './strategy-table.ts';
@@ -94,6 +94,7 @@ export class ResourceApi {
     return negotiate(request.raw.headers.accept, {
       views: list ? ['Table', 'PartialObjectMetadataList', 'PartialObjectMetadata'] : ['Table', 'PartialObjectMetadata'],
       pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+      ...(request.method === 'GET' && { produces: list ? listTypes : itemTypes }),
     });
   }
 
@@ -115,10 +116,13 @@ export class ResourceApi {
   }
 
   #checkVersion(text: string): void {
-    if (text === '' || text === '0') return;
-    if (!/^\d+$/.test(text))
-      throw new StatusError(500, '', `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+    this.#checkNumber(text);
     if (Number(text) > this.#store.version) throw tooLargeVersion(text, this.#store.version);
+  }
+
+  #checkNumber(text: string): void {
+    if (text !== '' && !/^\d+$/.test(text))
+      throw new StatusError(500, '', `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
   }
 
   #typed(kind: Kind, object: JsonObject): JsonObject {
@@ -150,6 +154,8 @@ export class ResourceApi {
     const view = viewFor(strategy, representation, request.query);
     if (this.#store.busy) await this.#store.settled();
     if (options.watch) {
+      if (representation.format === 'yaml') throw notAcceptable(mediaTypes);
+      this.#checkNumber(options.resourceVersion);
       const { world, stopping } = this.#deps;
       const { as: _as, ...plain } = representation;
       const one = representation.as === 'PartialObjectMetadataList' ? { ...plain } : representation;

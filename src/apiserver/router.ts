@@ -9,7 +9,7 @@ import { type JsonObject, objectAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { refuseUpgrade, type KubeletProxy } from './kubelet-proxy.ts';
 import { manageUpdate } from './managed-fields.ts';
-import { mediaTypes, negotiate, wantsPretty } from './negotiate.ts';
+import { mediaTypes, negotiate, noRepresentation, wantsPretty } from './negotiate.ts';
 import { swaggerProtobuf } from './openapi-protobuf.ts';
 import { openApi, openApiIndex, swagger } from './openapi.ts';
 import { type ApiRequest, parseResourcePath, type ResourcePath, subresourceOf, verbOf } from './request.ts';
@@ -197,7 +197,9 @@ export class Router {
 
   async #json(request: ApiRequest, response: ServerResponse, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     readOnly(request);
-    const representation = negotiate(request.raw.headers.accept, { pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
+    const accept = (request.raw.headers.accept ?? '*/*').replace(/;[^,]*/g, '');
+    if (!/application\/json|application\/\*|\*\/\*/.test(accept)) throw noRepresentation(['application/json']);
+    const representation = negotiate('application/json', { pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
     await sendBody(request.raw, response, { status: 200, body, representation, extras: { headers } });
   }
 
@@ -221,9 +223,7 @@ export class Router {
 
   #rootRepresentation(request: ApiRequest, core: boolean): ReturnType<typeof negotiate> {
     const accept = request.raw.headers.accept;
-    if (core && /^text\/html/.test(accept ?? ''))
-      throw new StatusError(406, 'NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${mediaTypes.join(', ')}`, { details: {} });
-    return negotiate(accept, { views: ['APIGroupDiscoveryList'], pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
+    return negotiate(accept, { ...(core && { produces: mediaTypes }), views: ['APIGroupDiscoveryList'], pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
   }
 
   async #aggregated(request: ApiRequest, response: ServerResponse, core: boolean): Promise<void> {

@@ -61,7 +61,10 @@ class LabelParser {
       this.#at++;
     }
     const key = this.#next();
-    if (key === undefined || !isWord(key)) throw unable(`found '${key ?? ''}', expected: identifier`);
+    if (key === undefined || !isWord(key))
+      throw this.#at <= 1
+        ? badRequest(`found '${key ?? ''}', expected: !, identifier, or 'end of string'`)
+        : unable(`found '${key ?? ''}', expected: identifier`);
     checkKey(key);
     const operator = this.#peek();
     if (negated || operator === undefined || operator === ',')

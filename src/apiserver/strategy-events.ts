@@ -1,4 +1,5 @@
 import { type Draft, type JsonObject, objectAt, stringAt, valueAt, without } from './json.ts';
+import { qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { builtIn } from './kinds.ts';
 import { fault, type FieldFault } from './status-error.ts';
 import { commonStrategy } from './strategies.ts';
@@ -49,12 +50,13 @@ function coreFaults(event: JsonObject): FieldFault[] {
 
 const most = 1024;
 
-function modernFaults(event: JsonObject): FieldFault[] {
+function modernFaults(event: JsonObject, controller: string): FieldFault[] {
   const faults = namespaceFault(event);
   const text = (key: string): string => stringAt(event, key);
   const eventTime = valueAt(event, 'eventTime');
   if (eventTime === undefined || eventTime === null) faults.push(fault.required('eventTime'));
-  if (text('reportingComponent') === '') faults.push(fault.required('reportingController'));
+  if (text('reportingComponent') === '') faults.push(fault.required(controller));
+  faults.push(...qualifiedNameRule(text('reportingComponent')).map((why) => fault.invalid(controller, text('reportingComponent'), why)));
   if (text('reportingInstance') === '') faults.push(fault.required('reportingInstance'));
   if (text('reportingInstance').length > 128) faults.push(fault.invalid('reportingInstance', '', 'can have at most 128 characters'));
   if (text('action') === '') faults.push(fault.required('action'));
@@ -71,12 +73,13 @@ const modern = builtIn('events', 'events.k8s.io');
 
 export const coreEventStrategy: Strategy = {
   ...commonStrategy(core),
-  validateCreate: (event) => (valueAt(event, 'eventTime') ? modernFaults(event) : coreFaults(event)),
+  validateCreate: (event) => (valueAt(event, 'eventTime') ? modernFaults(event, 'reportingComponent') : coreFaults(event)),
 };
 
 export const modernEventStrategy: Strategy = {
   ...commonStrategy(modern),
-  validateCreate: (event) => modernFaults(toCoreEvent(event)),
+  faultGroup: '',
+  validateCreate: (event) => modernFaults(toCoreEvent(event), 'reportingController'),
   toStorage: toCoreEvent,
   fromStorage: toModernEvent,
 };

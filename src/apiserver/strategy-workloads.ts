@@ -60,10 +60,13 @@ function serviceFaults(service: JsonObject): FieldFault[] {
     const number = Number(port['port']);
     if (number < 1 || number > 65_535)
       faults.push(fault.invalid(`${at}.port`, port['port'], 'must be between 1 and 65535, inclusive'));
+    const target = port['targetPort'];
+    if (typeof target === 'number' && (target < 1 || target > 65_535))
+      faults.push(fault.invalid(`${at}.targetPort`, target, 'must be between 1 and 65535, inclusive'));
     const protocol = stringAt(port, 'protocol');
     if (!protocols.includes(protocol)) faults.push(fault.unsupported(`${at}.protocol`, protocol, protocols));
     const id = `${protocol}/${number}`;
-    if (seen.has(id)) faults.push(fault.duplicate(at, { port: number, protocol, ...(name && { name }) }));
+    if (seen.has(id)) faults.push(fault.duplicate(at, { Name: '', Protocol: protocol, AppProtocol: null, Port: number, TargetPort: 0, NodePort: 0 }));
     seen.add(id);
   });
   const type = stringAt(spec, 'type');
@@ -108,7 +111,11 @@ export const serviceStrategy: Strategy = {
         status: old['status'],
       };
     },
-    validate: serviceFaults,
+    validate(service, old) {
+      const [now, before] = [objectAt(service, 'spec')['clusterIP'], objectAt(old, 'spec')['clusterIP']];
+      const moved = typeof before === 'string' && before !== '' && now !== before && objectAt(service, 'spec')['type'] !== 'ExternalName';
+      return [...(moved ? [fault.invalid('spec.clusterIPs[0]', [now], 'may not change once set')] : []), ...serviceFaults(service)];
+    },
   },
   afterDelete(service, { world }) {
     world.services.release(String(valueAt(service, 'spec', 'clusterIP') as string));

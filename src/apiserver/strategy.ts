@@ -51,6 +51,8 @@ export interface Strategy {
   /** Changes by admission, after owners were settled. @throws {StatusError} when the object is refused */
   admitCreate(object: JsonObject, context: WriteContext): JsonObject;
   validateCreate(object: JsonObject, context: WriteContext): readonly FieldFault[];
+  /** The group that validation errors name, where that is not the kind's own. */
+  readonly faultGroup?: string;
   /** `validateCreate` looks at the metadata itself. */
   readonly validatesMetadata?: boolean;
   readonly createReset: ResetFields;

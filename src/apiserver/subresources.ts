@@ -5,6 +5,8 @@ import { evict } from './eviction.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { builtIn, type Kind } from './kinds.ts';
 import type { KubeletProxy } from './kubelet-proxy.ts';
+import { manageUpdate } from './managed-fields.ts';
+import { keyOf } from './store.ts';
 import { negotiate, wantsPretty } from './negotiate.ts';
 
 import type { ApiRequest, ResourcePath } from './request.ts';
@@ -85,12 +87,12 @@ export class Subresources {
     return sendBody(call.request.raw, call.response, { status, body, representation: this.#representation(call) });
   }
 
-  async #read(call: Call, expected: Expected): Promise<{ readonly object: JsonObject; readonly dryRun: boolean }> {
+  async #read(call: Call, expected: Expected): Promise<{ readonly object: JsonObject; readonly dryRun: boolean; readonly manager: string }> {
     if (call.request.method !== 'POST') throw methodNotAllowed();
     const query = readWriteQuery(call.request.query, call.request.raw.headers['user-agent'], { options: 'CreateOptions', apply: false });
     const format = bodyFormat(call.request.raw);
     const { object } = readObject(await readBody(call.request.raw), format, expected);
-    return { object, dryRun: query.dryRun };
+    return { object, dryRun: query.dryRun, manager: query.manager };
   }
 
   #context(call: Call, dryRun: boolean): WriteContext {
@@ -122,7 +124,11 @@ export class Subresources {
     const uid = stringAt(objectAt(binding, 'metadata'), 'uid');
     const found = stringAt(objectAt(pod, 'metadata'), 'uid');
     const refuse = (why: string): Error => conflict({ kind: 'pods/binding', name }, why);
-    if (uid !== '' && uid !== found) throw refuse(`the UID in the precondition (${uid}) does not match the UID in record (${found}). The object might have been deleted and then recreated`);
+    if (uid !== '' && uid !== found)
+      throw conflict(
+        { kind: 'pods', name },
+        `StorageError: invalid object, Code: 4, Key: /registry/pods/${namespace}/${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
+      );
     if (valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined) throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
     const node = stringAt(objectAt(pod, 'spec'), 'nodeName');
     if (node !== '') throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(node)}`);
@@ -143,10 +149,26 @@ export class Subresources {
   }
 
   async #token(call: Call): Promise<void> {
-    const { object, dryRun } = await this.#read(call, tokenBody);
+    const { object, dryRun, manager } = await this.#read(call, tokenBody);
     const { namespace, name } = call.target;
     const made = issueToken({ namespace, name }, object, this.#context(call, dryRun), this.#deps.signer);
-    const metadata = { name, namespace, creationTimestamp: seconds(this.#deps.world.clock.now()), ...objectAt(object, 'metadata') };
+    const now = this.#deps.world.clock.now();
+    const account = this.#deps.world.store.get('serviceaccounts', keyOf(namespace, name));
+    const { managedFields } = objectAt(
+      manageUpdate(undefined, object, tokenBody.type, {
+        writer: { manager, operation: 'Update', apiVersion: tokenBody.apiVersion, subresource: 'token' },
+        now,
+        reset: [['f:status']],
+      }),
+      'metadata',
+    );
+    const metadata = {
+      name,
+      namespace,
+      ...(account && { uid: valueAt(account.object, 'metadata', 'uid') }),
+      creationTimestamp: seconds(now),
+      ...(managedFields !== undefined && { managedFields }),
+    };
     await this.#send(call, 201, { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', metadata, ...made });
   }
 

@@ -150,3 +150,15 @@ export function podCells(pod: JsonObject, now: number): readonly unknown[] {
     gates(pod),
   ];
 }
+
+const finished: Readonly<Record<string, string>> = {
+  Succeeded: 'The pod has completed successfully.',
+  Failed: 'The pod failed.',
+};
+
+/** The condition of a row whose pod has ended; kubectl greys such rows out or hides them. */
+export function podConditions(pod: JsonObject): readonly JsonObject[] | undefined {
+  const reason = stringAt(objectAt(pod, 'status'), 'phase');
+  const message = finished[reason];
+  return message === undefined ? undefined : [{ type: 'Completed', status: 'True', reason, message }];
+}

@@ -1,7 +1,7 @@
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { age, ageOf, type Column, column } from './table-format.ts';
-import { podCells, podColumns } from './table-pods.ts';
+import { podCells, podColumns, podConditions } from './table-pods.ts';
 
 const created = (object: JsonObject, now: number): string =>
   ageOf(valueAt(object, 'metadata', 'creationTimestamp'), now);
@@ -47,10 +47,7 @@ function eventObject(event: JsonObject): string {
 function lastSeen(event: JsonObject, now: number): string {
   const series = objectAt(event, 'series');
   const last = series['lastObservedTime'] ?? event['lastTimestamp'] ?? event['firstTimestamp'] ?? event['eventTime'];
-  const first = event['firstTimestamp'] ?? event['eventTime'];
-  const count = Number(series['count'] ?? event['count'] ?? 1);
-  const at = ageOf(last ?? undefined, now);
-  return count > 1 ? `${at} (x${count} over ${ageOf(first ?? undefined, now)})` : at;
+  return ageOf(last ?? undefined, now);
 }
 
 const firstSeen = (event: JsonObject, now: number): string =>
@@ -126,7 +123,7 @@ const printers: Readonly<Record<string, Printer>> = {
   events: printer(
     [
       ...cols('Last Seen', 'Type', 'Reason', 'Object', 'Subobject+', 'Source+', 'Message', 'First Seen+'),
-      column('Count', 1, 'integer'),
+      column('Count', 1),
       column('Name', 1),
     ],
     (event, now) => [
@@ -211,6 +208,11 @@ export function rowOf(
   object: JsonObject,
   now: number,
   shown: unknown,
-): { readonly cells: readonly unknown[]; readonly object?: unknown } {
-  return { cells: (printers[kind.storage] ?? fallback).cells(object, now), ...(shown !== undefined && { object: shown }) };
+): { readonly cells: readonly unknown[]; readonly conditions?: readonly unknown[]; readonly object?: unknown } {
+  const conditions = kind.storage === 'pods' ? podConditions(object) : undefined;
+  return {
+    cells: (printers[kind.storage] ?? fallback).cells(object, now),
+    ...(conditions && { conditions }),
+    ...(shown !== undefined && { object: shown }),
+  };
 }

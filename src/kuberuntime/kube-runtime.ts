@@ -51,6 +51,8 @@ export interface KubeRuntimeDeps {
   readonly powers?: Powers;
   /** Default: pulls go without credentials. */
   readonly keyring?: Keyring;
+  /** Resources last handed to the runtime, as kept by an earlier agent; default: nothing is known. */
+  readonly actuated?: ActuatedStore;
   /** Default: the machine's disk. */
   readonly files?: RuntimeFiles;
   /** Default: a plain HTTP client. */
@@ -84,7 +86,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly onPodEvent?: NonNullable<ProviderPowers['onPodEvent']>;
   readonly admit?: NonNullable<ProviderPowers['admit']>;
   /** Resources last handed to the runtime. */
-  readonly actuated: ActuatedStore = new ActuatedStore();
+  readonly actuated: ActuatedStore;
   /** Makes images present; also for image volumes and by hand. */
   readonly imageManager: ImageManager;
   /** Removes dead containers with their logs. */
@@ -100,7 +102,8 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     const { runtime, clock } = deps;
     const { runtimeName } = options;
     const files = deps.files ?? nodeFiles;
-    const { actuated } = this;
+    const actuated = deps.actuated ?? new ActuatedStore();
+    this.actuated = actuated;
     this.name = runtimeName;
     this.#runtime = runtime;
     if (runtime.exec && !deps.powers?.exec)

@@ -66,6 +66,7 @@ export class PodSync {
     this.#request = request;
     this.#signal = signal;
     const { restartAllContainers } = request;
+    deps.actuated.adopt(request.pod, request.observed);
     this.#actions = computePodActions(request.pod, request.observed, {
       ...deps.inputs,
       restartAllContainers,

@@ -80,8 +80,10 @@ export function computeResize(
   startAgain: () => void,
 ): boolean {
   const whole = podLevel(pod, inputs);
+  const applied = inputs.actuated.container(uidOf(pod), container.name);
+  if (applied === container.resources && whole.wanted === whole.current) return true; // the common case, without arithmetic
   const desired = numbersOf(container.resources, whole.wanted);
-  const current = numbersOf(inputs.actuated.container(uidOf(pod), container.name), whole.current);
+  const current = numbersOf(applied, whole.current);
   if (same(desired, current)) return true;
   const cpu = firstChange(
     desired.cpuLimitMilli,

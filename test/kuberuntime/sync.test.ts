@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../src/base/fake-clock.ts';
+import { type ActuatedSnapshot, ActuatedStore } from '../../src/kuberuntime/actuated.ts';
 import type { KubeRuntimeDeps } from '../../src/kuberuntime/kube-runtime.ts';
 import type { Container, Pod } from '../../src/kube/types.ts';
 import { ContainerState } from '../../src/provider/cri-messages.ts';
@@ -217,4 +218,28 @@ test('the runtime’s own conditions decide whether it can run pods', async () =
   await expect(under.provider.ping(signal)).rejects.toThrow(
     'container runtime condition NetworkReady is not met: reason:NoPlugin message:cni not initialized',
   );
+});
+
+test('what runs without a record is not resized, nor restarted for that', async () => {
+  const clock = new FakeClock(start);
+  const runtime = new MemoryRuntime(() => clock.now() * 1e6);
+  const resizePolicy = [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }];
+  const pod = podOf({
+    containers: [container('main', { resizePolicy, resources: { requests: { cpu: '1' } } })],
+  });
+  for (const expected of [3, 0]) {
+    const { provider } = kubeRuntimeOver(runtime, clock); // an agent that knows nothing of the one before
+    const observed = await provider.getPodStatus(ref);
+    const request = { pod, observed, pullSecrets: [], restartAllContainers: false };
+    expect((await provider.syncPod(request, signal)).results).toHaveLength(expected);
+  }
+});
+
+test('the record of resources is kept as plain JSON', async () => {
+  const under = bed();
+  const resources = { requests: { cpu: '1' } };
+  await under.sync(podOf({ containers: [container('main', { resources })] }));
+  const kept = JSON.stringify(under.provider.actuated.snapshot());
+  const again = new ActuatedStore(JSON.parse(kept) as ActuatedSnapshot);
+  expect(again.container('u', 'main')).toEqual(resources);
 });

@@ -86,7 +86,12 @@ export function tryParseQuantity(text: string): Quantity | string {
 }
 
 function readNumber(text: string, parts: RegExpExecArray, suffix: Suffix): Quantity | string {
-  const [, sign = '', digits = '', dot = '', fraction = ''] = parts;
+  const [sign, digits, dot, fraction] = [1, 2, 3, 4].map((i) => parts[i] ?? '') as [
+    string,
+    string,
+    string,
+    string,
+  ];
   if (digits.length + fraction.length > mostDigits) return numericError;
   const whole = digits === '' ? '0' : digits;
   const negative = sign === '-';

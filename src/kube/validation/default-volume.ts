@@ -5,7 +5,7 @@ const defaultMode = 0o644;
 
 /** The API defaults of one volume; a volume without a source is an emptyDir (Kubernetes `SetDefaults_Volume…`). */
 export function defaultVolume(volume: Volume): Volume {
-  const sources = Object.entries(volume).filter(([key, source]) => key !== 'name' && source !== undefined);
+  const sources = Object.entries(volume).filter(([key, source]) => key !== 'name' && source);
   if (sources.length === 0) return { ...volume, emptyDir: {} };
   const next = sources.map(([key, source]) => [key, fillers[key]?.(source as Source) ?? (source as Source)]);
   return { ...volume, ...(Object.fromEntries(next) as Partial<Volume>) };

@@ -47,11 +47,18 @@ function* claimSpec(field: string, spec: Source): Faults {
     if (!accessModes.includes(mode)) yield unsupported(`${field}.accessModes`, mode, accessModes);
   if (modes.includes('ReadWriteOncePod') && modes.length > 1)
     yield forbidden(`${field}.accessModes`, 'may not use ReadWriteOncePod with other access modes');
-  const resources = (spec['resources'] ?? {}) as Readonly<Record<string, Readonly<Record<string, string>>>>;
-  const storage = resources['requests']?.['storage'];
-  if (storage === undefined) yield required(`${field}.resources[storage]`);
+  yield* storageRequest(`${field}.resources[storage]`, (spec['resources'] ?? {}) as Source);
+  yield* storageKind(field, spec);
+}
+
+function* storageRequest(field: string, resources: Source): Faults {
+  const storage = (resources['requests'] as Readonly<Record<string, string>> | undefined)?.['storage'];
+  if (storage === undefined) yield required(field);
   else if (signOfQuantity(parseQuantity(storage)) <= 0)
-    yield invalid(`${field}.resources[storage]`, storage, 'must be greater than zero');
+    yield invalid(field, storage, 'must be greater than zero');
+}
+
+function* storageKind(field: string, spec: Source): Faults {
   const storageClass = spec['storageClassName'] as string | undefined;
   if (storageClass !== undefined && storageClass !== '')
     yield* invalidEach(`${field}.storageClassName`, storageClass, dns1123Subdomain(storageClass));

@@ -110,7 +110,7 @@ export function formatFieldErrors(errors: readonly FieldError[]): string {
 function show(value: unknown): string {
   if (value === undefined || value === null) return 'null';
   if (typeof value === 'string') return goQuote(value);
-  return typeof value === 'object' ? goJson(value) : String(value);
+  return goJson(value);
 }
 
 /** JSON as Go writes it: `<`, `>` and `&` escaped. */

@@ -25,9 +25,13 @@ export function* validateNodeAffinityMutation(
   before: NodeAffinity | undefined,
 ): Faults {
   const had = before?.[must]?.nodeSelectorTerms;
-  if (!had) return;
-  const terms = after?.[must]?.nodeSelectorTerms ?? [];
-  const at = `${field}.${must}.nodeSelectorTerms`;
+  if (had)
+    yield* narrowedTerms(`${field}.${must}.nodeSelectorTerms`, after?.[must]?.nodeSelectorTerms ?? [], had);
+}
+
+type Term = NonNullable<NodeAffinity[typeof must]>['nodeSelectorTerms'][number];
+
+function* narrowedTerms(at: string, terms: readonly Term[], had: readonly Term[]): Faults {
   if (terms.length !== had.length) {
     yield invalid(at, terms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
     return;

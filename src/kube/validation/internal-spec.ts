@@ -130,6 +130,9 @@ type Source = Readonly<Record<string, unknown>>;
 
 const zeros: Readonly<Record<string, unknown>> = { '': '', '!': false, '#': 0 };
 
+/** Any struct of the table in its internal form. */
+export const internalForm = (struct: string, source: Source): unknown => internal(struct, source);
+
 function internal(struct: string, source: Source): Source {
   const fields = parsed.get(struct === 'Ephemeral' ? 'Container' : struct) ?? [];
   const shown = fields.map(

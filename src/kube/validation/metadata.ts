@@ -132,6 +132,10 @@ export function* validatePodAnnotations(field: string, pod: Pod): Faults {
   const cost = map[deletionCost];
   if (cost !== undefined && !isInt32(cost))
     yield invalid(`${field}[${deletionCost}]`, cost, 'must be a 32bit integer');
+  yield* profileAnnotations(field, map, pod);
+}
+
+function* profileAnnotations(field: string, map: Readonly<Record<string, string>>, pod: Pod): Faults {
   const podProfile = map[seccompPod];
   if (podProfile !== undefined) yield* seccompProfile(`${field}.${seccompPod}`, podProfile);
   for (const [key, value] of sorted(map))

@@ -32,7 +32,10 @@ function* update(pod: Pod, old: Pod, options: PodValidationOptions): Faults {
   yield* validateMetadataUpdate('metadata', pod.metadata ?? {}, old.metadata ?? {});
   yield* metadataAndSpec(pod, options);
   yield* annotationUpdate('metadata.annotations', pod.metadata ?? {}, old.metadata ?? {});
-  const [after, before] = [pod.spec ?? emptySpec, old.spec ?? emptySpec];
+  yield* specUpdate(pod.spec ?? emptySpec, old.spec ?? emptySpec);
+}
+
+function* specUpdate(after: PodSpec, before: PodSpec): Faults {
   for (const key of ['containers', 'initContainers'] as const) {
     const [next, previous] = [after[key] ?? [], before[key] ?? []];
     if (next.length !== previous.length)

@@ -163,7 +163,7 @@ function* claims(
 /** The resources of a pod as a whole: only some kinds, and enough for its containers. */
 export function* validatePodResources(field: string, pod: Pod, context: PodContext): Faults {
   const resources = pod.spec?.resources;
-  if (!resources || !pod.spec) return;
+  if (!resources) return;
   if (resources.claims)
     yield forbidden(`${field}.claims`, 'claims may not be set for Resources at pod-level');
   yield* requirements(field, resources, context, podResourceName);

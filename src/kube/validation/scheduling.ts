@@ -48,12 +48,15 @@ function* operatorFaults(
     if (faults.length > 0) yield invalid(field, value, faults.join(';'));
   } else if (operator === 'Exists') {
     if (value !== '') yield invalid(field, value, "value must be empty when `operator` is 'Exists'");
-  } else if (operator === 'Lt' || operator === 'Gt') {
-    if (!(options.taintComparison ?? false))
-      yield unsupported(field, operator, ['Equal', 'Exists', 'Lt', 'Gt']);
-    else if (!/^(0|-?[1-9][0-9]*)$/.test(value))
-      yield invalid(field, value, 'value must be a valid integer for numeric operators');
-  } else yield unsupported(field, operator, ['Equal', 'Exists']);
+  } else if (operator === 'Lt' || operator === 'Gt') yield* comparison(field, operator, value, options);
+  else yield unsupported(field, operator, ['Equal', 'Exists']);
+}
+
+function* comparison(field: string, operator: string, value: string, options: PodValidationOptions): Faults {
+  if (!(options.taintComparison ?? false))
+    yield unsupported(field, operator, ['Equal', 'Exists', 'Lt', 'Gt']);
+  else if (!/^(0|-?[1-9][0-9]*)$/.test(value))
+    yield invalid(field, value, 'value must be a valid integer for numeric operators');
 }
 
 /** How pods of a kind spread over the cluster. */

@@ -9,6 +9,7 @@ import {
   tooLong,
   unsupported,
 } from './field-error.ts';
+import { internalForm } from './internal-spec.ts';
 import type { PodContext } from './options.ts';
 import { descendingPath, posixId } from './shared.ts';
 import { validateWindowsOptions } from './windows.ts';
@@ -59,47 +60,9 @@ function* escalation(field: string, security: SecurityContext): Faults {
       );
 }
 
-const capitalized = (
-  object: Readonly<Record<string, unknown>> | undefined,
-  keys: readonly string[],
-): unknown =>
-  object &&
-  Object.fromEntries(
-    keys.map((key) => [`${key.charAt(0).toUpperCase()}${key.slice(1)}`, object[key] ?? null]),
-  );
-
 /** A security context as the message shows it: every field, under its Go name. */
-function internalSecurityContext(security: SecurityContext): unknown {
-  const { seLinuxOptions: selinux, windowsOptions: windows } = security;
-  return {
-    Capabilities: capitalized(security.capabilities, ['add', 'drop']) ?? null,
-    Privileged: security.privileged ?? null,
-    SELinuxOptions: selinux
-      ? {
-          User: selinux.user ?? '',
-          Role: selinux.role ?? '',
-          Type: selinux.type ?? '',
-          Level: selinux.level ?? '',
-        }
-      : null,
-    WindowsOptions: windows
-      ? {
-          GMSACredentialSpecName: windows.gmsaCredentialSpecName ?? null,
-          GMSACredentialSpec: windows.gmsaCredentialSpec ?? null,
-          RunAsUserName: windows.runAsUserName ?? null,
-          HostProcess: windows.hostProcess ?? null,
-        }
-      : null,
-    RunAsUser: security.runAsUser ?? null,
-    RunAsGroup: security.runAsGroup ?? null,
-    RunAsNonRoot: security.runAsNonRoot ?? null,
-    ReadOnlyRootFilesystem: security.readOnlyRootFilesystem ?? null,
-    AllowPrivilegeEscalation: security.allowPrivilegeEscalation ?? null,
-    ProcMount: security.procMount ?? null,
-    SeccompProfile: internalProfile(security.seccompProfile) ?? null,
-    AppArmorProfile: internalProfile(security.appArmorProfile) ?? null,
-  };
-}
+const internalSecurityContext = (security: SecurityContext): unknown =>
+  internalForm('Security', security as unknown as Readonly<Record<string, unknown>>);
 
 const internalProfile = (profile: Profile | undefined): unknown =>
   profile && { Type: profile.type ?? '', LocalhostProfile: profile.localhostProfile ?? null };
@@ -158,6 +121,10 @@ export function* validatePodSecurityContext(field: string, pod: Pod): Faults {
       'ShareProcessNamespace and HostPID cannot both be enabled',
     );
   yield* sysctls(`${field}.sysctls`, pod);
+  yield* podProfiles(field, security);
+}
+
+function* podProfiles(field: string, security: PodSecurityContext): Faults {
   if (security.fsGroupChangePolicy !== undefined)
     yield* oneOf(`${field}.fsGroupChangePolicy`, security.fsGroupChangePolicy, ['Always', 'OnRootMismatch']);
   yield* seccompProfile(`${field}.seccompProfile`, security.seccompProfile);

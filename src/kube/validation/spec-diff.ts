@@ -90,7 +90,7 @@ function walk(
   for (;;) {
     const [old, fresh] = [gone[i], come[j]];
     if (!old && !fresh) return script;
-    if (old && fresh && old.text === fresh.text) {
+    if (old?.text === fresh?.text && old) {
       script.push({ mark: ' ', text: old.text });
       i++;
       j++;

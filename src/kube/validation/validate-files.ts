@@ -99,12 +99,16 @@ function checkDocument(text: string, scan: Scan): boolean {
     );
     return true;
   }
-  const { document } = parsed;
-  if (document.value === null) return false;
+  if (parsed.document.value === null) return false;
+  checkObject(parsed.document, text, { scan, report });
+  return true;
+}
+
+function checkObject(document: TextDocument, text: string, { scan, report }: Sink): void {
   const meta = typeMetaOf(document.value, document.body);
   if (typeof meta === 'string') {
     report(`${meta}: a manifest begins with apiVersion: v1 and kind: Pod`, document.locate([]));
-    return true;
+    return;
   }
   for (const { key, ...position } of document.duplicates) report(`duplicate field "${key}"`, position);
   const at = document.locate(['kind']) ?? { line: firstLine(text), column: 1 };
@@ -121,7 +125,6 @@ function checkDocument(text: string, scan: Scan): boolean {
       text,
       message: `no rules for ${meta.apiVersion} ${meta.kind}`,
     });
-  return true;
 }
 
 const firstLine = (text: string): number => {

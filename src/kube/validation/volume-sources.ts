@@ -44,9 +44,8 @@ const hostPath: SourceRule = function* (field, source) {
 };
 
 const emptyDir: SourceRule = function* (field, source) {
-  const limit = source['sizeLimit'];
-  if (limit === undefined) return;
-  const quantity = tryParseQuantity(String(limit));
+  if (source['sizeLimit'] === undefined) return;
+  const quantity = tryParseQuantity(textOf(source, 'sizeLimit'));
   if (typeof quantity === 'string' || signOfQuantity(quantity) < 0)
     yield forbidden(`${field}.sizeLimit`, 'SizeLimit field must be a valid resource quantity');
 };

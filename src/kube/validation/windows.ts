@@ -68,26 +68,29 @@ export function containersOf(pod: Pod): readonly (readonly [string, Container])[
 /** Windows containers that are processes of the host: all or none, on the host's network. */
 export function* validateHostProcess(pod: Pod, context: PodContext): Faults {
   const ofPod = pod.spec?.securityContext?.windowsOptions?.hostProcess;
-  const all = containersOf(pod);
-  let count = 0;
-  for (const [field, { securityContext }] of all) {
-    const own = securityContext?.windowsOptions?.hostProcess;
+  const all = containersOf(pod).map(([field, { securityContext }]) => ({
+    field: `${field}.securityContext.windowsOptions.hostProcess`,
+    own: securityContext?.windowsOptions?.hostProcess,
+  }));
+  for (const { field, own } of all)
     if (ofPod !== undefined && own !== undefined && ofPod !== own)
       yield invalid(
-        `${field}.securityContext.windowsOptions.hostProcess`,
+        field,
         own,
         `pod hostProcess value must be identical if both are specified, was ${ofPod}`,
       );
-    if (own ?? ofPod ?? false) count++;
-  }
-  if (count === 0) return;
-  if (count !== all.length)
+  const count = all.filter(({ own }) => own ?? ofPod ?? false).length;
+  if (count > 0) yield* hostProcessPod(pod, count === all.length, context);
+}
+
+function* hostProcessPod(pod: Pod, everyContainer: boolean, context: PodContext): Faults {
+  if (!everyContainer)
     yield invalid(
       'spec',
       '',
       'If pod contains any hostProcess containers then all containers must be HostProcess containers',
     );
-  if (!(pod.spec?.hostNetwork ?? false))
+  if (!pod.spec?.hostNetwork)
     yield invalid(
       'spec.hostNetwork',
       false,
@@ -99,22 +102,25 @@ export function* validateHostProcess(pod: Pod, context: PodContext): Faults {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const notOnWindows: readonly (readonly ['spec' | 'securityContext', string])[] = [
-  ['securityContext', 'appArmorProfile'],
-  ['securityContext', 'seLinuxOptions'],
-  ['spec', 'hostUsers'],
-  ['spec', 'hostPID'],
-  ['spec', 'hostIPC'],
-  ['securityContext', 'seccompProfile'],
-  ['securityContext', 'fsGroup'],
-  ['securityContext', 'fsGroupChangePolicy'],
-  ['securityContext', 'sysctls'],
-  ['spec', 'shareProcessNamespace'],
-  ['securityContext', 'runAsUser'],
-  ['securityContext', 'runAsGroup'],
-  ['securityContext', 'supplementalGroups'],
-  ['securityContext', 'supplementalGroupsPolicy'],
+/** Where a field is looked up, its name, and the field that is named at fault. */
+const notOnWindows: readonly (readonly [holder: 'spec' | 'security', key: string, field: string])[] = [
+  ['security', 'appArmorProfile', 'securityContext.appArmorProfile'],
+  ['security', 'seLinuxOptions', 'securityContext.seLinuxOptions'],
+  ['spec', 'hostUsers', 'hostUsers'],
+  ['spec', 'hostPID', 'hostPID'],
+  ['spec', 'hostIPC', 'hostIPC'],
+  ['security', 'seccompProfile', 'securityContext.seccompProfile'],
+  ['security', 'fsGroup', 'securityContext.fsGroup'],
+  ['security', 'fsGroupChangePolicy', 'securityContext.fsGroupChangePolicy'],
+  ['security', 'sysctls', 'securityContext.sysctls'],
+  ['spec', 'shareProcessNamespace', 'securityContext.shareProcessNamespace'],
+  ['security', 'runAsUser', 'securityContext.runAsUser'],
+  ['security', 'runAsGroup', 'securityContext.runAsGroup'],
+  ['security', 'supplementalGroups', 'securityContext.supplementalGroups'],
+  ['security', 'supplementalGroupsPolicy', 'securityContext.supplementalGroupsPolicy'],
 ];
+/** Plain booleans: false is as good as absent. */
+const plainBooleans: ReadonlySet<string> = new Set(['hostPID', 'hostIPC']);
 const notInWindowsContainers = [
   'appArmorProfile',
   'seLinuxOptions',
@@ -132,15 +138,11 @@ const notInWindowsContainers = [
 export function* validateWindowsPod(pod: Pod): Faults {
   const spec = (pod.spec ?? {}) as unknown as Fields;
   const security = (pod.spec?.securityContext ?? {}) as Fields;
-  for (const [holder, key] of notOnWindows) {
-    const inSecurity = holder === 'securityContext' || key === 'shareProcessNamespace';
-    const value = (holder === 'spec' ? spec : security)[key];
-    const set = key === 'hostPID' || key === 'hostIPC' ? value === true : value !== undefined;
-    if (set)
-      yield forbidden(
-        `spec.${inSecurity ? 'securityContext.' : ''}${key}`,
-        'cannot be set for a windows pod',
-      );
+  const holders = { spec, security };
+  for (const [holder, key, field] of notOnWindows) {
+    const value = holders[holder][key];
+    if (plainBooleans.has(key) ? value === true : value !== undefined)
+      yield forbidden(`spec.${field}`, 'cannot be set for a windows pod');
   }
   for (const [field, { securityContext }] of containersOf(pod))
     for (const key of notInWindowsContainers)

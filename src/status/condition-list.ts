@@ -54,14 +54,15 @@ export function updateCondition(status: PodStatus, condition: PodCondition, now:
   return { status: { ...status, conditions: replaceOrAppend(status.conditions ?? [], next) }, changed };
 }
 
+const toldFields = ['status', 'reason', 'message', 'lastProbeTime', 'lastTransitionTime'] as const;
+
 const sameCondition = (a: PodCondition, b: PodCondition): boolean =>
-  (['status', 'reason', 'message', 'lastProbeTime', 'lastTransitionTime'] as const).every(
-    (field) => (a[field] ?? '') === (b[field] ?? ''),
-  );
+  toldFields.every((field) => (a[field] ?? '') === (b[field] ?? ''));
 
 /** The condition with another transition time; the same object when it has that time already. */
 export function withTransitionTime(condition: PodCondition, at: string | null | undefined): PodCondition {
   if ((condition.lastTransitionTime ?? undefined) === (at ?? undefined)) return condition;
+  if (at != null) return { ...condition, lastTransitionTime: at };
   const { lastTransitionTime: _, ...rest } = condition;
-  return at == null ? rest : { ...rest, lastTransitionTime: at };
+  return rest;
 }

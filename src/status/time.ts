@@ -1,13 +1,22 @@
 /** `YYYY-MM-DDTHH:MM:SSZ` of an instant, ms since the epoch; the fraction is cut off, as the API does. */
-export const rfc3339 = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+export function rfc3339(ms: number): string {
+  const second = Math.floor(ms / 1000);
+  if (second !== last.second)
+    last = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
+  return last.text;
+}
 
-const canonical = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+/** Most instants that are written are of the same second. */
+let last = { second: Number.NaN, text: '' };
+
+/** `YYYY-MM-DDTHH:MM:SSZ`: the only form of 20 characters that ends so. */
+const isCanonical = (text: string): boolean => text.length === 20 && text.endsWith('Z') && text[10] === 'T';
 const zero = '0001-01-01T00:00:00Z';
 
 /** R198: a timestamp in UTC with whole seconds; `undefined` for none and for Go's zero time. A text that is no time stays as it is. */
 export function wholeSeconds(text: string | null | undefined): string | undefined {
   if (text == null || text === '' || text === zero) return undefined;
-  if (canonical.test(text)) return text;
+  if (isCanonical(text)) return text;
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? text : rfc3339(Math.floor(ms / 1000) * 1000);
 }

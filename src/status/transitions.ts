@@ -3,7 +3,7 @@ import {
   isRestartableInitContainer,
   mayRestartAllContainers,
 } from '../kube/restart-policy.ts';
-import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '../kube/types.ts';
+import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../kube/types.ts';
 import { conditionOf, withTransitionTime } from './condition-list.ts';
 import { vanished } from './container-status.ts';
 import { isStaticPod } from '../kube/names.ts';
@@ -78,15 +78,20 @@ const timedConditions: ReadonlySet<string> = new Set([
   'AllContainersRestarting',
 ]);
 
+/** Does a condition say, besides its time, no more than the last one did? Then the old object serves again. */
+const isRepeated = (next: PodCondition, old: PodCondition): boolean =>
+  next.reason === old.reason &&
+  next.message === old.message &&
+  next.observedGeneration === old.observedGeneration &&
+  next.lastProbeTime === old.lastProbeTime;
+
 /** R197: a condition's time moves to `now` (RFC 3339) only when its status does; the start time is written once. */
 export function withTimes(status: PodStatus, old: PodStatus, now: string): PodStatus {
   const conditions = status.conditions?.map((condition) => {
     if (!timedConditions.has(condition.type)) return condition;
     const before = conditionOf(old.conditions, condition.type);
-    return withTransitionTime(
-      condition,
-      before?.status === condition.status ? before.lastTransitionTime : now,
-    );
+    if (before?.status !== condition.status) return withTransitionTime(condition, now);
+    return isRepeated(condition, before) ? before : withTransitionTime(condition, before.lastTransitionTime);
   });
   const startTime = old.startTime ?? status.startTime ?? now;
   return { ...status, ...(conditions && { conditions }), startTime };

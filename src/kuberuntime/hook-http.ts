@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
-import { AgentError } from '../base/errors.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { Container } from '../kube/types.ts';
 
 /** An HTTP GET of a lifecycle hook, ready to send. */
@@ -61,8 +61,9 @@ export const sendHookRequest: SendHookRequest = async (request, signal) => {
   }
 };
 
+/** OpenSSL's words for an answer that is no TLS record. */
 const spokePlainText = (reason: unknown): boolean =>
-  reason instanceof Error && 'code' in reason && reason.code === 'ERR_SSL_WRONG_VERSION_NUMBER';
+  /wrong version number|packet length too long/i.test(messageOf(reason));
 
 async function follow(request: HookRequest, signal: AbortSignal, left: number): Promise<void> {
   const { statusCode = 0, headers } = await ask(request, signal);

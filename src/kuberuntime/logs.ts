@@ -5,6 +5,7 @@ import { AgentError } from '../base/errors.ts';
 import { goQuote } from '../kube/go-quote.ts';
 import type { LogOptions } from '../provider/powers.ts';
 import { LogFile } from './log-file.ts';
+import { maxTerminationLogLines } from './termination-message.ts';
 import { formatOf, formatTime, isBefore, type LogLine, type ParseLine } from './log-line.ts';
 
 /** Takes bytes of one stream; a promise holds the reading back until it settles. */
@@ -60,7 +61,7 @@ export async function tailLog(path: string): Promise<string> {
   const take = (bytes: Buffer): void => {
     chunks.push(bytes);
   };
-  await readLogs(path, { tailLines: 80 }, { stdout: take, stderr: take });
+  await readLogs(path, { tailLines: maxTerminationLogLines }, { stdout: take, stderr: take });
   return Buffer.concat(chunks).toString('utf8');
 }
 

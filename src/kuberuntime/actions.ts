@@ -1,4 +1,4 @@
-import { asksForRestartOfAll, containerShouldRestart } from '../kube/restart-policy.ts';
+import { asksForRestartOfAll } from '../kube/restart-policy.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { newestStatus } from './find.ts';
@@ -11,6 +11,7 @@ import {
   type ContainerUpdate,
   podLevelResized,
 } from './resize-actions.ts';
+import { restartsOnFailure, shouldStart } from './restart.ts';
 import { podSandboxChanged } from './sandbox-changed.ts';
 
 /** What the last probe of a container said; absent: no result yet. */
@@ -179,19 +180,6 @@ function computeRegularActions(
   actions.initContainersToStart = []; // a sidecar must not keep a finished pod alive (R177)
 }
 
-/** R175: whether a container that does not run is started. Follows `ShouldContainerBeRestarted`. */
-export function shouldStart(
-  pod: Pod,
-  container: Container,
-  status: RuntimeContainerStatus | undefined,
-): boolean {
-  if (pod.metadata?.deletionTimestamp) return false;
-  if (!status) return true;
-  if (status.state === 'running') return false;
-  if (status.state === 'unknown' || status.state === 'created') return true;
-  return pod.spec !== undefined && containerShouldRestart(container, pod.spec, status.exitCode);
-}
-
 interface Running {
   readonly pod: Pod;
   readonly container: Container;
@@ -231,7 +219,3 @@ function faultOf(
   if (startup.get(id) === 'Failure') return { what: 'failed startup probe', reason: 'StartupProbe' };
   return undefined;
 }
-
-/** R176: a container that ended against its will starts again unless its own policy, or else the pod's, is `Never`. */
-export const restartsOnFailure = (pod: Pod, container: Container): boolean =>
-  (container.restartPolicy ?? pod.spec?.restartPolicy) !== 'Never';

@@ -1,10 +1,11 @@
 import { containerShouldRestart, isRestartableInitContainer } from '../kube/restart-policy.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
-import { type ActionInputs, type PodActions, restartsOnFailure } from './actions.ts';
+import type { ActionInputs, PodActions } from './actions.ts';
 import { newestStatus } from './find.ts';
 import type { KillReason } from './grace-period.ts';
 import { hashContainer } from './hash.ts';
+import { restartsOnFailure } from './restart.ts';
 import { computeResize } from './resize-actions.ts';
 
 interface Scan {

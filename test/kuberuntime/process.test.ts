@@ -183,8 +183,13 @@ test('logs are read where the runtime writes them, and the next agent finds the 
     id: container?.id ?? '',
   };
   const text: string[] = [];
-  const take = (bytes: Buffer): void => void text.push(bytes.toString());
-  await readLogs(await provider.logPath(where), {}, { stdout: take });
+  const enough = new AbortController();
+  const take = (bytes: Buffer): void => {
+    text.push(bytes.toString());
+    enough.abort();
+  };
+  const following = { clock: systemClock, isRunning: async () => true, signal: enough.signal };
+  await readLogs(await provider.logPath(where), { follow: true }, { stdout: take }, following);
   expect(text.join('')).toBe('hello\n');
   expect((await provider.execSync(where, ['/bin/echo', 'hi'], 5000)).stdout.toString()).toBe('hi\n');
 });

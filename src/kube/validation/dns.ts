@@ -52,9 +52,10 @@ function* searchFaults(field: string, searches: readonly string[]): Faults {
 
 /** Lines that the pod's hosts file gets. */
 export function* validateHostAliases(field: string, aliases: NonNullable<PodSpec['hostAliases']>): Faults {
-  for (const [i, { ip, hostnames }] of aliases.entries()) {
+  for (const [i, alias] of aliases.entries()) {
+    const { ip = '', hostnames = [] } = alias as Partial<typeof alias>;
     yield* ipAddress(`${field}[${i}].ip`, ip);
-    for (const [j, name] of (hostnames ?? []).entries())
+    for (const [j, name] of hostnames.entries())
       yield* invalidEach(`${field}[${i}].hostnames[${j}]`, name, dns1123Subdomain(name));
   }
 }

@@ -3,7 +3,7 @@ import { type Faults, forbidden, invalid, invalidEach, oneOf, required } from '.
 import { dns1123Subdomain } from './name-rules.ts';
 import { annotations } from './metadata.ts';
 import { fileMode, labelSelector, nonReservedPath, type Selector, textOf } from './shared.ts';
-import { keysToPaths } from './volume-sources.ts';
+import { keysToPaths } from './keys-to-paths.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 

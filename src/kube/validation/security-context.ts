@@ -61,8 +61,7 @@ function* escalation(field: string, security: SecurityContext): Faults {
 }
 
 /** A security context as the message shows it: every field, under its Go name. */
-const internalSecurityContext = (security: SecurityContext): unknown =>
-  internalForm('Security', security as unknown as Readonly<Record<string, unknown>>);
+const internalSecurityContext = (security: SecurityContext): unknown => internalForm('Security', security);
 
 const internalProfile = (profile: Profile | undefined): unknown =>
   profile && { Type: profile.type ?? '', LocalhostProfile: profile.localhostProfile ?? null };

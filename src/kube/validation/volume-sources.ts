@@ -4,9 +4,10 @@ import { pullPolicy } from './containers.ts';
 import { validateDownwardApi } from './downward-api.ts';
 import { validateEphemeralVolume } from './ephemeral-volume.ts';
 import { dns1123Subdomain } from './name-rules.ts';
+import { keysToPaths } from './keys-to-paths.ts';
 import type { PodContext } from './options.ts';
 import { validateProjected } from './projected.ts';
-import { fileMode, noBacksteps, nonReservedPath, textOf } from './shared.ts';
+import { fileMode, noBacksteps, textOf } from './shared.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
@@ -86,17 +87,6 @@ const iscsi: SourceRule = function* (field, source) {
   const chap = source['chapAuthDiscovery'] === true || source['chapAuthSession'] === true;
   if (chap && source['secretRef'] === undefined) yield required(`${field}.secretRef`);
 };
-
-/** Keys of a ConfigMap or Secret as files. */
-export function* keysToPaths(field: string, items: unknown): Faults {
-  for (const [i, item] of ((items ?? []) as readonly Source[]).entries()) {
-    const at = `${field}[${i}]`;
-    if (textOf(item, 'key') === '') yield required(`${at}.key`);
-    if (textOf(item, 'path') === '') yield required(`${at}.path`);
-    else yield* nonReservedPath(`${at}.path`, textOf(item, 'path'));
-    yield* fileMode(`${at}.mode`, item['mode'] as number | undefined);
-  }
-}
 
 const keyed = (nameKey: string): SourceRule =>
   function* (field, source) {

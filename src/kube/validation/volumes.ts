@@ -2,7 +2,7 @@ import type { Volume } from '../types.ts';
 import { duplicate, type FieldError, type Faults, forbidden, invalid, required } from './field-error.ts';
 import type { PodContext } from './options.ts';
 import { label, textOf } from './shared.ts';
-import { type SourceRule, volumeSourceRules } from './volume-sources.ts';
+import { volumeSourceRules } from './volume-sources.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
@@ -54,7 +54,7 @@ function* oneVolume(
 /** Exactly one source; the first is looked into, the others are too many. */
 function* volumeSource(field: string, volume: Source, context: PodContext): Faults {
   let seen = 0;
-  for (const [kind, rule] of Object.entries(volumeSourceRules) as [string, SourceRule][]) {
+  for (const [kind, rule] of Object.entries(volumeSourceRules)) {
     const source = volume[kind] as Source | undefined;
     if (source === undefined) continue;
     if (seen++ > 0) yield forbidden(`${field}.${kind}`, 'may not specify more than 1 volume type');

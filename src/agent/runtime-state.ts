@@ -36,6 +36,11 @@ export class RuntimeState {
     this.#networkError = status.networkError;
   }
 
+  /** The runtime has not answered at all so far; `error` says why. */
+  unreachable(error: string): void {
+    this.#runtimeError = error;
+  }
+
   errors(): readonly string[] {
     const found: string[] = [];
     if (this.#lastSyncAt === undefined)

@@ -1,9 +1,4 @@
-import {
-  dns1123Label,
-  dns1123Subdomain,
-  labelValueRule,
-  qualifiedNameRule,
-} from '../kube/validation/name-rules.ts';
+import { dns1123Label, dns1123Subdomain, labelValueRule, qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { fault, type FieldFault } from './status-error.ts';
@@ -34,10 +29,8 @@ const dns1035: NameCheck = (name, prefix) => {
 };
 
 const checks: Readonly<Record<string, NameCheck>> = {
-  Namespace: (name, prefix) =>
-    name.includes('.') && !name.includes('/') ? ['must not contain dots'] : label(name, prefix),
-  Service: (name, prefix) =>
-    label(name, prefix).length > 0 || !/^[a-z]/.test(name) ? dns1035(name, prefix) : [],
+  Namespace: (name, prefix) => (name.includes('.') && !name.includes('/') ? ['must not contain dots'] : label(name, prefix)),
+  Service: (name, prefix) => label(name, prefix).length > 0 || !/^[a-z]/.test(name) ? dns1035(name, prefix) : [],
   Event: segment,
   Role: segment,
   RoleBinding: segment,
@@ -61,9 +54,7 @@ function checkAnnotations(annotations: JsonObject): FieldFault[] {
   const faults: FieldFault[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations)) {
-    faults.push(
-      ...qualifiedNameRule(key.toLowerCase()).map((why) => fault.invalid('metadata.annotations', key, why)),
-    );
+    faults.push(...qualifiedNameRule(key.toLowerCase()).map((why) => fault.invalid('metadata.annotations', key, why)));
     size += Buffer.byteLength(key) + Buffer.byteLength(String(value as string));
   }
   if (size > annotationsMost) faults.push(fault.tooLong('metadata.annotations', annotationsMost));
@@ -76,8 +67,7 @@ function checkOwners(owners: readonly JsonObject[]): FieldFault[] {
   owners.forEach((owner) => {
     const field = 'metadata.ownerReferences';
     const apiVersion = stringAt(owner, 'apiVersion');
-    if (!apiVersion)
-      faults.push(fault.invalid(`${field}.apiVersion`, apiVersion, 'version must not be empty'));
+    if (!apiVersion) faults.push(fault.invalid(`${field}.apiVersion`, apiVersion, 'version must not be empty'));
     for (const key of ['kind', 'name', 'uid'] as const) {
       if (!stringAt(owner, key)) faults.push(fault.invalid(`${field}.${key}`, '', 'must not be empty'));
     }
@@ -103,8 +93,7 @@ export function validateMetadata(object: JsonObject, kind: Kind): FieldFault[] {
   const name = stringAt(metadata, 'name');
   const prefix = stringAt(metadata, 'generateName');
   const faults: FieldFault[] = [];
-  if (prefix)
-    faults.push(...check(prefix, true).map((why) => fault.invalid('metadata.generateName', prefix, why)));
+  if (prefix) faults.push(...check(prefix, true).map((why) => fault.invalid('metadata.generateName', prefix, why)));
   if (!name) faults.push(fault.required('metadata.name', 'name or generateName is required'));
   else faults.push(...check(name, false).map((why) => fault.invalid('metadata.name', name, why)));
   faults.push(...checkLabels(objectAt(metadata, 'labels'), 'metadata.labels'));
@@ -121,16 +110,8 @@ export function validateMetadata(object: JsonObject, kind: Kind): FieldFault[] {
 export function validateMetadataUpdate(object: JsonObject, old: JsonObject): FieldFault[] {
   const [now, before] = [objectAt(object, 'metadata'), objectAt(old, 'metadata')];
   const faults: FieldFault[] = [];
-  for (const key of [
-    'name',
-    'namespace',
-    'uid',
-    'creationTimestamp',
-    'deletionTimestamp',
-    'deletionGracePeriodSeconds',
-  ]) {
-    if (!sameJson(now[key], before[key]))
-      faults.push(fault.invalid(`metadata.${key}`, now[key] ?? null, 'field is immutable'));
+  for (const key of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds']) {
+    if (!sameJson(now[key], before[key])) faults.push(fault.invalid(`metadata.${key}`, now[key] ?? null, 'field is immutable'));
   }
   if (before['deletionTimestamp'] !== undefined) {
     const known = listAt(before, 'finalizers');
@@ -148,3 +129,4 @@ export function validateMetadataUpdate(object: JsonObject, old: JsonObject): Fie
   faults.push(...checkOwners(objectsAt(now, 'ownerReferences')));
   return faults;
 }
+

@@ -1,35 +1,199 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent } from '../agent/agent.ts';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { pinoLogger } from '../agent/logger.ts';
+import type { ApiConnection } from '../api/connection.ts';
+import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
+import { Informer } from '../api/informer.ts';
+import { connectionFromKubeconfig, inClusterConnection } from '../api/kube-client.ts';
+import { eventResource } from '../api/resources.ts';
+import { EmbeddedApiServer } from '../apiserver/index.ts';
+import { systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
-import { loadOptions, type EffectiveOptions } from '../options/load.ts';
-import { readFlagsOnly } from './settings.ts';
-import type { RunOptions } from './program.ts';
+import type { Logger } from '../base/logger.ts';
+import { keyOf } from '../kube/names.ts';
+import type { Event, Pod } from '../kube/types.ts';
+import type { EffectiveOptions } from '../options/load.ts';
+import { agentSettings, effectiveOptions } from './agent-settings.ts';
 import { openDataDir } from './data-dir.ts';
-import type { Running, UpOptions } from './running.ts';
+import type { RunOptions } from './program.ts';
+import { makeProviderOf } from './make-provider.ts';
+import type { PodChange, Running, UpOptions } from './running.ts';
+import { stopPods } from './stop-pods.ts';
+
+const clock = systemClock;
 
 /** Puts an embedded API server, the agent and a provider together, for `podtender up`. */
 export async function startUp(options: UpOptions): Promise<Running> {
-  effectiveOptions(options);
+  const settings = effectiveOptions(options);
   const dataDir = openDataDir(options.dataDir);
-  dataDir.release();
-  throw new AgentError('unimplemented', `provider ${options.provider} is not connected yet`);
+  try {
+    const logger = pinoLogger(options.logLevel, join(dataDir.path, 'podtender.log'));
+    const server = await EmbeddedApiServer.start({
+      dataDir: join(dataDir.path, 'apiserver'),
+      port: options.port,
+      logger,
+    });
+    const kubeconfigPath = join(dataDir.path, 'kubeconfig');
+    writeFileSync(kubeconfigPath, server.kubeconfig(), { mode: 0o600 });
+    chmodSync(kubeconfigPath, 0o600); // of an older file too
+    return await startAgent({
+      options,
+      settings,
+      server,
+      logger,
+      kubeconfigPath,
+      dataDir: dataDir.path,
+      release: () => {
+        dataDir.release();
+      },
+    });
+  } catch (reason) {
+    dataDir.release();
+    throw reason;
+  }
 }
 
-/** Joins a cluster, for `podtender run`; returns the exit code. */
+interface UpParts {
+  readonly options: UpOptions;
+  readonly settings: EffectiveOptions;
+  readonly server: EmbeddedApiServer;
+  readonly logger: Logger;
+  readonly kubeconfigPath: string;
+  readonly dataDir: string;
+  readonly release: () => void;
+}
+
+async function startAgent({
+  options,
+  settings,
+  server,
+  logger,
+  kubeconfigPath,
+  dataDir,
+  release,
+}: UpParts): Promise<Running> {
+  const { nodeName } = options;
+  const connect = (user: { cert: string; key: string }): HttpApiClient =>
+    createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, logger, qps: 0 });
+  const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']));
+  const observer = connect(server.admin);
+  const agent = await Agent.create({ ...agentOptions(options, settings, dataDir), client, logger });
+  const stop = new AbortController();
+  const running = agent.run(stop.signal);
+  const failed = Promise.withResolvers<Error>();
+  running.then(
+    () => {
+      if (!stop.signal.aborted) failed.resolve(new AgentError('internal', 'the agent ended by itself'));
+    },
+    (reason: unknown) => {
+      failed.resolve(AgentError.from(reason));
+    },
+  );
+  const events = new Informer<Event>({ client: observer, clock, logger }, eventResource);
+  void events.run(stop.signal);
+  return {
+    kubeconfigPath,
+    serverUrl: server.url,
+    nodeName,
+    failed: failed.promise,
+    watchPods: (listener) => watchPods(agent, listener),
+    watchEvents: (listener) => {
+      const registration = events.addHandler({
+        added: (event, initial) => {
+          if (!initial) listener(event);
+        },
+        updated: (_old, event) => {
+          listener(event);
+        },
+      });
+      return () => {
+        registration.remove();
+      };
+    },
+    stopPods: async (onProgress, force) => {
+      await agent.stop();
+      await stopPods(
+        { provider: agent.provider, podOf: (uid) => agent.controller.engines.podManager.getPodByUID(uid) },
+        onProgress,
+        force,
+      );
+    },
+    close: async () => {
+      stop.abort();
+      await agent.stop();
+      await Promise.all([client.close(), observer.close()]);
+      await server.stop();
+      release();
+    },
+  };
+}
+
+function agentOptions(
+  options: UpOptions | RunOptions,
+  settings: EffectiveOptions,
+  dataDir: string,
+): AgentOptions {
+  const { nodeName, manifests, manifestUrl } = options;
+  return {
+    ...agentSettings(settings),
+    nodeName,
+    rootDir: join(dataDir, 'agent'),
+    hostDns: options.provider !== 'cri',
+    makeProvider: makeProviderOf(options.provider, dataDir),
+    ...(manifests !== undefined && { manifests }),
+    ...(manifestUrl !== undefined && { manifestUrl }),
+  };
+}
+
+function watchPods(agent: Agent, listener: (change: PodChange) => void): () => void {
+  const set = (pod: Pod): void => {
+    listener({ type: 'set', pod });
+  };
+  const registration = agent.podInformer?.addHandler({
+    added: set,
+    updated: (_old, pod) => {
+      set(pod);
+    },
+    deleted: (pod) => {
+      listener({ type: 'gone', key: keyOf(pod) });
+    },
+  });
+  return () => {
+    registration?.remove();
+  };
+}
+
+/** Joins a cluster, for `podtender run`; returns the exit code. Containers go on when it ends, as with the kubelet. */
 export async function joinCluster(
   options: RunOptions,
-  _onSignal: (listener: () => void) => () => void,
+  onSignal: (listener: () => void) => () => void,
 ): Promise<number> {
-  effectiveOptions(options);
-  throw new AgentError('unimplemented', `provider ${options.provider} is not connected yet`);
-}
-
-/** @throws {OptionsError} every fault of file, flags and environment at once */
-function effectiveOptions(
-  options: Pick<UpOptions, 'kubeletFlags' | 'config' | 'nodeName'>,
-): EffectiveOptions {
-  return loadOptions({
-    flags: readFlagsOnly(options.kubeletFlags),
-    env: process.env,
-    hostname: options.nodeName,
-    ...(options.config !== undefined && { configFile: options.config }),
+  const settings = effectiveOptions(options);
+  const dataDir = openDataDir(options.dataDir);
+  const logger = pinoLogger(options.logLevel);
+  const stop = new AbortController();
+  const off = onSignal(() => {
+    stop.abort();
   });
+  try {
+    const connection: ApiConnection =
+      options.kubeconfig === undefined
+        ? await inClusterConnection(clock)
+        : await connectionFromKubeconfig(clock, options.kubeconfig);
+    const client = createApiClient(connection, { clock, logger });
+    const agent = await Agent.create({ ...agentOptions(options, settings, dataDir.path), client, logger });
+    logger.info('agent runs', {
+      node: options.nodeName,
+      server: connection.server,
+      provider: options.provider,
+    });
+    await agent.run(stop.signal);
+    await client.close();
+    return 0;
+  } finally {
+    off();
+    dataDir.release();
+  }
 }

@@ -1,0 +1,109 @@
+import { admitAppArmor } from '../admission/apparmor.ts';
+import { admitted, type AdmitResult, refused } from '../admission/admit-result.ts';
+import { admitByPredicates, type FailureReason, resultOf } from '../admission/predicates.ts';
+import { podsToPreempt, type Requirement } from '../admission/preemption.ts';
+import { admitUnderPressure } from '../admission/pressure.ts';
+import type { SysctlAllowlist } from '../admission/sysctl.ts';
+import { messageOf } from '../base/errors.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { isCriticalPod } from '../kube/priority.ts';
+import type { Node, Pod } from '../kube/types.ts';
+import type { PodProvider } from '../provider/provider.ts';
+
+export interface AdmissionDeps {
+  /** The node as last seen. */
+  readonly getNode: () => Node | undefined;
+  /** The node as the API server has it now (R133); absent: standalone. */
+  readonly refetchNode?: () => Promise<Node | undefined>;
+  /** Pressure conditions in force, e.g. `MemoryPressure`. */
+  readonly pressure: () => readonly string[];
+  readonly sysctls: SysctlAllowlist;
+  /** What is wrong with the pod's AppArmor profiles on this host. */
+  readonly appArmorFault: (pod: Pod) => string | undefined;
+  /** The node is shutting down and takes no pods (R251). */
+  readonly isShuttingDown: () => boolean;
+  /** Ends a pod so that a critical one can run (R135); resolves when it has stopped. */
+  readonly preempt: (victim: Pod, preemptor: Pod) => Promise<void>;
+  readonly provider: Pick<PodProvider, 'admit'>;
+  readonly recorder: EventRecorder;
+}
+
+/**
+ * May this pod run here beside the others? The first denial counts (R129).
+ *
+ * Follows kubelet's chain of `PodAdmitHandler`s.
+ */
+export async function admitPod(
+  deps: AdmissionDeps,
+  pod: Pod,
+  otherPods: readonly Pod[],
+): Promise<AdmitResult> {
+  const underPressure = admitUnderPressure(pod, deps.pressure());
+  if (!underPressure.admit) return underPressure;
+  const sysctls = deps.sysctls.admit(pod);
+  if (!sysctls.admit) return sysctls;
+  const fits = await admitByFit(deps, pod, otherPods);
+  if (!fits.admit) return fits;
+  const appArmor = admitAppArmor(pod, deps.appArmorFault);
+  if (!appArmor.admit) return appArmor;
+  if (deps.isShuttingDown()) return refused('NodeShutdown', 'Pod was rejected as the node is shutting down.');
+  return admitByProvider(deps, pod, otherPods);
+}
+
+/** A provider's own word comes last; what it admits but will not keep is told in Events. */
+function admitByProvider(
+  { provider, recorder }: AdmissionDeps,
+  pod: Pod,
+  otherPods: readonly Pod[],
+): AdmitResult {
+  const said = provider.admit?.(pod, otherPods);
+  if (!said) return admitted;
+  if (!said.admit)
+    return refused(said.reason ?? 'UnexpectedAdmissionError', said.message ?? 'the provider refused the pod');
+  for (const warning of said.warnings ?? []) recorder.event(pod, 'Warning', 'NotHonoured', warning);
+  return admitted;
+}
+
+/** R131…R135. */
+async function admitByFit(deps: AdmissionDeps, pod: Pod, otherPods: readonly Pod[]): Promise<AdmitResult> {
+  const fit = (node: Node | undefined): ReturnType<typeof admitByPredicates> =>
+    admitByPredicates({ pod, node, otherPods, os: 'linux' });
+  let { result, failures } = fit(deps.getNode());
+  const [only] = failures;
+  // R133: labels may have changed since the node was last seen
+  if (
+    failures.length === 1 &&
+    only?.type === 'predicate' &&
+    only.name === 'NodeAffinity' &&
+    deps.refetchNode
+  ) {
+    ({ result, failures } = fit(await deps.refetchNode().catch(() => deps.getNode())));
+  }
+  if (failures.length === 0 || !isCriticalPod(pod)) return result;
+  return makeRoom(deps, pod, otherPods, failures);
+}
+
+/** R135: only room can be made; what else stands against the pod is the answer. */
+async function makeRoom(
+  deps: AdmissionDeps,
+  pod: Pod,
+  otherPods: readonly Pod[],
+  failures: readonly FailureReason[],
+): Promise<AdmitResult> {
+  const others = failures.filter(({ type }) => type === 'predicate');
+  if (others.length > 0) return resultOf(others);
+  const missing = failures.flatMap((failure): Requirement[] =>
+    failure.type === 'resource'
+      ? [{ resource: failure.resource, quantity: failure.requested - (failure.capacity - failure.used) }]
+      : [],
+  );
+  try {
+    for (const victim of podsToPreempt(pod, otherPods, missing)) await deps.preempt(victim, pod);
+    return admitted;
+  } catch (reason) {
+    return refused(
+      'UnexpectedAdmissionError',
+      `Unexpected error while attempting to recover from admission failure: ${messageOf(reason)}`,
+    );
+  }
+}

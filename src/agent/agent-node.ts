@@ -1,0 +1,64 @@
+import type { ApiClient } from '../api/client.ts';
+import { ResourceClient } from '../api/resource-client.ts';
+import { leaseResource, nodeResource } from '../api/resources.ts';
+import type { Lease, Node } from '../kube/types.ts';
+import type { MeasuredMachine } from '../node/measure.ts';
+import { NodeController } from '../node/node-controller.ts';
+import type { NodeIdentity } from '../node/register.ts';
+import type { ReadyFaults } from '../node/setters/conditions.ts';
+import type { NodeStatusSetter } from '../node/setters/setter.ts';
+import type { NodeProvider } from '../provider/provider.ts';
+import type { AgentOptions, AgentProvider } from './agent-options.ts';
+import type { CommonParts } from './agent-parts.ts';
+import type { PodsController } from './pods-controller.ts';
+
+/** What the node is called: as told, or after the machine. */
+export const nodeIdentity = ({ nodeName, node }: AgentOptions, { system }: MeasuredMachine): NodeIdentity =>
+  node?.identity ?? {
+    name: nodeName,
+    hostname: nodeName,
+    operatingSystem: system.operatingSystem,
+    architecture: system.architecture,
+    ...(node?.labels && { labels: node.labels }),
+    ...(node?.taints && { taints: node.taints }),
+  };
+
+interface NodeParts extends CommonParts {
+  readonly options: AgentOptions;
+  readonly client: ApiClient;
+  readonly provider: AgentProvider;
+  readonly identity: NodeIdentity;
+  readonly setters: readonly NodeStatusSetter[];
+  readonly controller: PodsController;
+}
+
+/** A provider without a ping of its own counts as well. */
+const alwaysWell: NodeProvider = { ping: () => Promise.resolve() };
+
+/** The node's controller over this agent's parts. */
+export function makeNodeController({
+  options,
+  client,
+  provider,
+  controller,
+  ...config
+}: NodeParts): NodeController {
+  const { ping } = provider;
+  return new NodeController(
+    '',
+    ping ? { ping: (signal) => ping.call(provider, signal) } : alwaysWell,
+    new ResourceClient<Node>(client, nodeResource),
+    new ResourceClient<Lease>(client, leaseResource, 'kube-node-lease'),
+    { ...config, readyFaults: () => readyFaults(controller), ...options.node },
+  );
+}
+
+/** What the runtime says against being ready (R258). */
+function readyFaults({ engines: { runtimeState } }: PodsController): ReadyFaults {
+  const network = runtimeState.networkError();
+  const errors = runtimeState.errors();
+  return {
+    ...(errors.length > 0 && { runtime: errors.join(', ') }),
+    ...(network !== undefined && { network: `container runtime network not ready: ${network}` }),
+  };
+}

@@ -1,0 +1,44 @@
+import type { ApiClient } from '../api/client.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { NodeControllerConfig } from '../node/node-config.ts';
+import type { NodeProvider, PodProvider } from '../provider/provider.ts';
+import type { NodeSettings } from './node-setters.ts';
+import type { PodsControllerPeriods } from './pods-controller.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** A provider as the agent takes it: with or without a ping of its own. */
+export type AgentProvider = PodProvider & Partial<NodeProvider>;
+
+/** What a whole node agent is made of. */
+export interface AgentOptions {
+  readonly nodeName: string;
+  /** Primary first; default: what the machine has. */
+  readonly nodeIPs?: readonly string[];
+  /** Where the agent keeps its things (`--root-dir`). */
+  readonly rootDir: string;
+  /** Absent: standalone (R25). */
+  readonly client?: ApiClient;
+  /** Static pods: a directory or a file. */
+  readonly manifests?: string;
+  /** Between two listings of the manifests, ms (kubelet fileCheckFrequency). */
+  readonly manifestPeriodMs?: number;
+  /** A broken manifest does not end its pod (R21); default: it does, as with the kubelet. */
+  readonly keepLastGoodManifest?: boolean;
+  readonly manifestUrl?: string;
+  readonly manifestUrlPeriodMs?: number;
+  readonly manifestHeaders?: Readonly<Record<string, readonly string[]>>;
+  readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;
+  readonly node?: NodeSettings & Partial<NodeControllerConfig>;
+  readonly periods?: Partial<PodsControllerPeriods>;
+  /** Sysctls beyond the safe ones that pods may set. */
+  readonly allowedUnsafeSysctls?: readonly string[];
+  readonly clusterDomain?: string;
+  readonly clusterDns?: readonly string[];
+  /** Pods share the host's resolver: nothing is worked out for them, and nothing said about a missing cluster DNS. */
+  readonly hostDns?: boolean;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly logger?: Logger;
+}

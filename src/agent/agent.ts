@@ -1,0 +1,154 @@
+import { EventBroadcaster } from '../api/event-recorder.ts';
+import type { Informer } from '../api/informer.ts';
+import { Emitter } from '../base/emitter.ts';
+import { apiServerSource } from '../config/apiserver-source.ts';
+import { fileSource } from '../config/file-source.ts';
+import { fetchManifest, httpSource } from '../config/http-source.ts';
+import { nodeFiles, watchFiles } from '../config/node-files.ts';
+import type { Pod } from '../kube/types.ts';
+import type { NodeController } from '../node/node-controller.ts';
+import type { PodProvider } from '../provider/provider.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { type AgentParts, makeParts } from './agent-parts.ts';
+import type { PodsController } from './pods-controller.ts';
+
+/** What the agent tells those in the same process. */
+export interface AgentEvents {
+  /** A manifest or manifest URL that cannot be used. */
+  problem: [problem: { readonly source: string; readonly message: string }];
+}
+
+/**
+ * A whole node agent: sources, controller, provider, node. The composition root: the one place that knows who fills whose slice.
+ */
+export class Agent {
+  readonly events: Emitter<AgentEvents> = new Emitter<AgentEvents>();
+  readonly #options: AgentOptions;
+  readonly #parts: AgentParts;
+  #running: Promise<void> | undefined;
+  readonly #stop = new AbortController();
+
+  private constructor(options: AgentOptions, parts: AgentParts) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** Puts an agent together and makes its provider; nothing runs yet. */
+  static async create(options: AgentOptions): Promise<Agent> {
+    const parts = await makeParts(options);
+    return new Agent(options, parts);
+  }
+
+  get controller(): PodsController {
+    return this.#parts.controller;
+  }
+
+  /** Absent: standalone. */
+  get node(): NodeController | undefined {
+    return this.#parts.node;
+  }
+
+  get provider(): PodProvider {
+    return this.#parts.provider;
+  }
+
+  /** The pods that the API server gives to this node; absent: standalone. */
+  get podInformer(): Informer<Pod> | undefined {
+    return this.#parts.pods;
+  }
+
+  /** Runs until `signal` aborts or {@link stop}; containers go on. */
+  run(signal: AbortSignal): Promise<void> {
+    this.#running ??= this.#run(AbortSignal.any([signal, this.#stop.signal]));
+    return this.#running;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { informers, controller, node, config, recorder, host } = this.#parts;
+    informers?.start(signal);
+    this.#addSources();
+    void controller.ready.then(() => {
+      node?.notifyAgentReady();
+    });
+    try {
+      await Promise.all([controller.run(signal), node?.run(signal)]);
+    } finally {
+      this.#stop.abort();
+      config.stop();
+      host.stop();
+      if (recorder instanceof EventBroadcaster) {
+        await recorder.flush().catch(() => undefined);
+        recorder.stop();
+      }
+    }
+  }
+
+  #addSources(): void {
+    const { config, pods, nodes, clock } = this.#parts;
+    const {
+      nodeName,
+      manifests,
+      manifestPeriodMs,
+      keepLastGoodManifest,
+      manifestUrl,
+      manifestUrlPeriodMs,
+      manifestHeaders,
+    } = this.#options;
+    const report = (source: string, message: string): void => {
+      this.#parts.logger.error('a manifest cannot be used', { source, problem: message });
+      this.events.emit('problem', { source, message });
+    };
+    if (manifests !== undefined) {
+      const onError = (problem: { readonly path: string; readonly message: string }): void => {
+        report(problem.path, problem.message);
+      };
+      config.addSource(
+        'file',
+        fileSource(
+          { clock, fs: nodeFiles, watch: watchFiles, onError },
+          {
+            path: manifests,
+            nodeName,
+            ...(manifestPeriodMs !== undefined && { periodMs: manifestPeriodMs }),
+            ...(keepLastGoodManifest !== undefined && { keepLastGood: keepLastGoodManifest }),
+          },
+        ),
+      );
+    }
+    if (manifestUrl !== undefined) {
+      const onError = (problem: { readonly url: string; readonly message: string }): void => {
+        report(problem.url, problem.message);
+      };
+      const headers = manifestHeaders && { headers: manifestHeaders };
+      config.addSource(
+        'http',
+        httpSource(
+          { clock, fetch: fetchManifest, onError },
+          {
+            url: manifestUrl,
+            nodeName,
+            ...headers,
+            ...(manifestUrlPeriodMs !== undefined && { periodMs: manifestUrlPeriodMs }),
+          },
+        ),
+      );
+    }
+    if (pods && nodes) {
+      const onChange = (listener: (all: readonly Pod[]) => void): (() => void) => {
+        const subscription = pods.snapshots().subscribe(listener);
+        return () => {
+          subscription.unsubscribe();
+        };
+      };
+      config.addSource(
+        'api',
+        apiServerSource({ clock, pods: { onChange }, nodeHasSynced: () => nodes.store.list().length > 0 }),
+      );
+    }
+  }
+}

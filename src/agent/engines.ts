@@ -1,0 +1,305 @@
+import { safeSysctlsOf, SysctlAllowlist } from '../admission/sysctl.ts';
+import type { ApiClient } from '../api/client.ts';
+import { nodeResource } from '../api/resources.ts';
+import type { Clock } from '../base/clock.ts';
+import { AgentError } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { uidOf } from '../kube/names.ts';
+import { qosClassOf } from '../kube/resources.ts';
+import type { Node, Pod, PodStatus } from '../kube/types.ts';
+import type { PodLifecycleEvent } from '../pleg/diff.ts';
+import { GenericPleg } from '../pleg/generic-pleg.ts';
+import { PodCache } from '../pleg/pod-cache.ts';
+import { DueQueue } from '../podworkers/due-queue.ts';
+import { PodWorkers } from '../podworkers/pod-workers.ts';
+import { ProbeManager } from '../prober/probe-manager.ts';
+import type { PodProvider } from '../provider/provider.ts';
+import { needsReadinessReconcile } from '../status/conditions.ts';
+import { ReasonCache } from '../status/reason-cache.ts';
+import { type StatusClient, statusClient } from '../status/status-client.ts';
+import { StatusManager } from '../status/status-manager.ts';
+import { ActiveDeadline } from './active-deadline.ts';
+import { admitPod } from './admission.ts';
+import type { HousekeepingDeps } from './housekeeping.ts';
+import { MirrorClient } from './mirror-client.ts';
+import { bareHost, type PodHost } from './pod-host.ts';
+import { PodManager } from './pod-manager.ts';
+import { reconcileMirror } from './mirror-reconcile.ts';
+import type { ProbeUpdate } from './probe-update.ts';
+import { makeProber } from './probing.ts';
+import { preemptPod } from './preempt.ts';
+import { RuntimeState } from './runtime-state.ts';
+import { watchRuntime } from './runtime-watch.ts';
+import { statusSource } from './status-source.ts';
+import { PodSyncHandler } from './sync-handler.ts';
+import { SyncSteps } from './sync-pod.ts';
+
+/** What the engines are made of; everything is decided by now. */
+export interface EnginesOptions {
+  readonly nodeName: string;
+  readonly nodeIPs: readonly string[];
+  readonly sourcesReady: { allReady(): boolean };
+  readonly kubeClient?: ApiClient;
+  readonly nodeGetter: () => Node | undefined;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly periods: { readonly resyncMs: number; readonly relistMs: number };
+  readonly host: Partial<PodHost>;
+  readonly provider: PodProvider;
+}
+
+/** The parts of a pods controller, put together. */
+export interface Engines {
+  readonly provider: PodProvider;
+  readonly podManager: PodManager;
+  readonly podWorkers: PodWorkers;
+  readonly podCache: PodCache;
+  readonly pleg: GenericPleg;
+  readonly statusManager: StatusManager;
+  readonly probeManager: ProbeManager;
+  readonly syncHandler: PodSyncHandler;
+  readonly runtimeState: RuntimeState;
+  readonly housekeeping: HousekeepingDeps;
+  /** R43: pods whose time has come. */
+  podsToSync(): readonly Pod[];
+  /** R44. */
+  handleProbeUpdate(update: ProbeUpdate): void;
+  /** R42. */
+  trimDeadContainers(event: PodLifecycleEvent): void;
+  /** Starts what runs beside the sync loop; resolves when all of it has ended with `signal`. */
+  start(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Puts the engines of one node together: the one place that knows who fills whose slice.
+ *
+ * Follows kubelet `NewMainKubelet`.
+ */
+export function buildEngines(options: EnginesOptions): Engines {
+  const parts = coreParts(options);
+  const syncHandler = makeSyncHandler(options, parts);
+  const { podManager, workQueue, deadline, statusManager, pleg, runtimeState } = parts;
+  return {
+    ...parts,
+    provider: options.provider,
+    syncHandler,
+    housekeeping: makeHousekeeping(options, parts, syncHandler),
+    podsToSync: () => {
+      const due = new Set(workQueue.getWork());
+      return podManager.getPods().filter((pod) => due.has(uidOf(pod)) || deadline.shouldSync(pod));
+    },
+    handleProbeUpdate: (update) => {
+      applyProbeUpdate(update, statusManager, syncHandler);
+    },
+    trimDeadContainers: (event) => {
+      options.provider.removeDeadContainers?.(
+        event.uid,
+        parts.podWorkers.shouldPodContentBeRemoved(event.uid),
+      );
+    },
+    start: async (signal) => {
+      const forget = options.provider.onPodEvent?.((uid) => void pleg.requestRelist(uid));
+      await Promise.all([
+        watchRuntime(options, runtimeState, signal),
+        pleg.run(signal),
+        options.kubeClient ? statusManager.run(signal) : undefined, // R25
+      ]);
+      forget?.();
+    },
+  };
+}
+
+interface Parts extends Pick<
+  Engines,
+  'podManager' | 'podCache' | 'pleg' | 'runtimeState' | 'statusManager' | 'probeManager' | 'podWorkers'
+> {
+  readonly workQueue: DueQueue;
+  readonly deadline: ActiveDeadline;
+  readonly mirrorClient: MirrorClient;
+  readonly host: PodHost;
+}
+
+/** What stands in a ring: workers call the steps, the steps ask the workers. The ring is closed by asking `parts.podWorkers` late. */
+function coreParts(options: EnginesOptions): Parts {
+  const { clock, logger, recorder, provider, random, kubeClient, periods } = options;
+  const podCache = new PodCache();
+  const pleg = new GenericPleg(
+    { clock, logger, provider, cache: podCache },
+    { relistPeriodMs: periods.relistMs },
+  );
+  const runtimeState = new RuntimeState(clock);
+  runtimeState.addHealthCheck({ name: 'PLEG', check: () => pleg.health() });
+  const podManager = new PodManager();
+  const couldRun = (pod: Pod): boolean => parts.podWorkers.couldHaveRunningContainers(uidOf(pod));
+  const statusManager = new StatusManager({
+    clock,
+    logger,
+    client: kubeClient ? statusClient(kubeClient) : nowhere,
+    pods: podManager,
+    deletionSafety: { podCouldHaveRunningContainers: couldRun },
+  });
+  const statusOf = (uid: string): PodStatus | undefined => statusManager.getPodStatus(uid);
+  const prober = makeProber(clock, provider, recorder);
+  const withoutWorkers = {
+    podManager,
+    podCache,
+    pleg,
+    runtimeState,
+    statusManager,
+    probeManager: new ProbeManager({ clock, random, statusOf, prober }),
+    workQueue: new DueQueue(clock),
+    deadline: new ActiveDeadline({ clock, recorder, getPodStatus: statusOf }),
+    mirrorClient: new MirrorClient({
+      ...(kubeClient && { api: kubeClient }),
+      nodeName: options.nodeName,
+      getNode: async () => knownNode(options),
+      logger,
+    }),
+    host: { ...bareHost, ...options.host },
+  };
+  const syncer = makeSteps(options, withoutWorkers, () => parts.podWorkers);
+  const parts: Parts = {
+    ...withoutWorkers,
+    podWorkers: new PodWorkers(
+      { clock, random, recorder, logger, syncer, cache: podCache, queue: withoutWorkers.workQueue },
+      { resyncMs: periods.resyncMs },
+    ),
+  };
+  return parts;
+}
+
+/** The three verbs of a pod over these parts. @param workers asked late: they are made of the steps */
+function makeSteps(
+  options: EnginesOptions,
+  parts: Omit<Parts, 'podWorkers'>,
+  workers: () => PodWorkers,
+): SyncSteps {
+  const { clock, logger, recorder, provider, nodeGetter } = options;
+  const { podManager, statusManager, probeManager, pleg, runtimeState, mirrorClient, host } = parts;
+  const reasons = new ReasonCache();
+  return new SyncSteps({
+    clock,
+    logger,
+    recorder,
+    provider,
+    statuses: statusManager,
+    probes: probeManager,
+    ...host,
+    reasons,
+    generateStatus: statusSource({ ...options, ...parts, reasons }),
+    isTerminationRequested: (uid) => workers().isPodTerminationRequested(uid),
+    networkError: () => host.networkError() ?? runtimeState.networkError(),
+    reconcileMirror: (pod, mirror) => reconcileMirror({ mirrorClient, logger, nodeGetter }, pod, mirror),
+    requestRelist: (uid) => {
+      pleg.requestRelist(uid);
+    },
+    syncAgain: (uid) => {
+      const pod = podManager.getPodByUID(uid);
+      if (pod) workers().updatePod({ type: 'sync', pod });
+    },
+  });
+}
+
+/** Where a standalone agent's statuses would go. */
+const nowhere: StatusClient = {
+  getPod: () => Promise.reject(new AgentError('unavailable', 'standalone: there is no API server')),
+  patchStatus: () => Promise.reject(new AgentError('unavailable', 'standalone: there is no API server')),
+  deletePod: () => Promise.resolve(),
+};
+
+function knownNode({ nodeGetter, nodeName }: EnginesOptions): Node {
+  const node = nodeGetter();
+  if (node) return node;
+  throw new AgentError('not_found', `node "${nodeName}" is not known yet`);
+}
+
+function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler {
+  const { clock, logger, recorder, provider, nodeName, kubeClient, nodeGetter, sourcesReady } = options;
+  const { podManager, podWorkers, statusManager, host } = parts;
+  const sysctls = new SysctlAllowlist([...safeSysctlsOf(''), ...host.allowedUnsafeSysctls]);
+  const admission = {
+    getNode: nodeGetter,
+    ...(kubeClient && { refetchNode: () => kubeClient.get<Node>(nodeResource, { name: nodeName }) }),
+    pressure: host.pressure,
+    sysctls,
+    appArmorFault: () => undefined,
+    isShuttingDown: host.isShuttingDown,
+    preempt: (victim: Pod, preemptor: Pod) =>
+      preemptPod({ clock, recorder, workers: podWorkers }, victim, preemptor),
+    provider,
+    recorder,
+  };
+  return new PodSyncHandler({
+    clock,
+    logger,
+    recorder,
+    pods: podManager,
+    workers: podWorkers,
+    admit: (pod, others) => admitPod(admission, pod, others),
+    statuses: statusManager,
+    qosOf: qosClassOf,
+    allSourcesReady: () => sourcesReady.allReady(),
+    needsReadinessReconcile,
+    removeDeadContainers: (pod) => {
+      provider.removeDeadContainers?.(uidOf(pod), true);
+    },
+    forget: () => undefined,
+  });
+}
+
+function makeHousekeeping(
+  options: EnginesOptions,
+  parts: Parts,
+  syncHandler: PodSyncHandler,
+): HousekeepingDeps {
+  const { podManager, podWorkers, probeManager, statusManager, mirrorClient, host } = parts;
+  return {
+    logger: options.logger,
+    pods: podManager,
+    workers: {
+      syncKnownPods: (desired) => podWorkers.syncKnownPods(desired),
+      startPod: (pod) => {
+        const mirrorPod = podManager.getMirrorPodByPod(pod);
+        podWorkers.updatePod({ type: 'create', pod, ...(mirrorPod && { mirrorPod }) });
+      },
+      killPod: (pod) => {
+        podWorkers.updatePod({ type: 'kill', pod });
+      },
+      killRuntimePod: (runningPod) => {
+        podWorkers.updatePod({ type: 'kill', runningPod, kill: { gracePeriodSeconds: 1 } });
+      },
+      isPodForMirrorPodTerminatingByFullName: (fullName) =>
+        podWorkers.isPodForMirrorPodTerminatingByFullName(fullName),
+    },
+    probes: probeManager,
+    statuses: statusManager,
+    listRunningPods: async () => (await options.provider.listPods()).filter(isRunning),
+    isActive: (pod) => syncHandler.isActive(pod),
+    deleteMirrorPod: async (fullName) => {
+      await mirrorClient.deleteMirrorPod(fullName);
+    },
+    cleanupOrphans: host.cleanupOrphans,
+    cleanupNode: host.cleanupNode,
+  };
+}
+
+const isRunning = ({
+  containers,
+  sandboxes,
+}: {
+  containers: readonly { state: string }[];
+  sandboxes: readonly { state: string }[];
+}): boolean => [...containers, ...sandboxes].some(({ state }) => state === 'running');
+
+/** R44: what a probe found is written first, then the pod is synced. */
+function applyProbeUpdate(update: ProbeUpdate, statuses: StatusManager, syncHandler: PodSyncHandler): void {
+  const { type, podUid, containerId, result } = update;
+  if (type === 'liveness' && result !== 'Failure') return;
+  if (type === 'readiness') statuses.setContainerReadiness(podUid, containerId, result === 'Success');
+  if (type === 'startup') statuses.setContainerStartup(podUid, containerId, result === 'Success');
+  syncHandler.handlePodSyncByUID(podUid);
+}

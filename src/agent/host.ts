@@ -1,0 +1,182 @@
+import { type ApiClient, isNotFound } from '../api/client.ts';
+import { configMapResource, secretResource } from '../api/resources.ts';
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { namespaceOf, uidOf } from '../kube/names.ts';
+import { referencedConfigMaps, referencedSecrets } from '../kube/references.ts';
+import type { ResourceList } from '../kube/resources.ts';
+import type { ConfigMap, Pod, Secret, Volume } from '../kube/types.ts';
+import type { Payload } from '../volumes/atomic-writer.ts';
+import type { Mounter } from '../volumes/mounter.ts';
+import { configMapPayload, downwardPayload, secretPayload } from '../volumes/payload.ts';
+import { PodVolumes } from '../volumes/pod-volumes.ts';
+import { projectedPayload } from '../volumes/projected.ts';
+import { ObjectWatch } from './object-watch.ts';
+import type { PodHost } from './pod-host.ts';
+import { TokenManager } from './token-manager.ts';
+
+export interface HostDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder;
+  readonly mounter: Mounter;
+  readonly rootDir: string;
+  /** Absent: standalone; pods that refer to API objects cannot run. */
+  readonly kubeClient?: ApiClient;
+  readonly nodeAllocatable: () => ResourceList;
+}
+
+/** A node that gives pods volumes, secrets and config maps; what else a {@link PodHost} has is the caller's. */
+export interface NodeHost extends Pick<PodHost, 'volumes' | 'objects' | 'pullSecrets' | 'cleanupOrphans'> {
+  readonly podVolumes: PodVolumes;
+  readonly configMaps: ObjectWatch<ConfigMap>;
+  readonly secrets: ObjectWatch<Secret>;
+  stop(): void;
+}
+
+/** Puts together what pods find on this node. */
+export function nodeHost(deps: HostDeps): NodeHost {
+  const { clock, random, logger } = deps;
+  const client = deps.kubeClient ?? standalone;
+  const configMaps = new ObjectWatch<ConfigMap>(
+    { client, clock, random, logger },
+    configMapResource,
+    referencedConfigMaps,
+  );
+  const secrets = new ObjectWatch<Secret>(
+    { client, clock, random, logger },
+    secretResource,
+    referencedSecrets,
+  );
+  const tokens = new TokenManager(client, clock, random);
+  const podVolumes = new PodVolumes({
+    ...deps,
+    payloadOf: (pod, volume) => payloadOf({ ...deps, configMaps, secrets, tokens }, pod, volume),
+  });
+  return {
+    podVolumes,
+    configMaps,
+    secrets,
+    volumes: {
+      mount: (pod, signal) => podVolumes.mount(pod, signal),
+      unmount: async (pod) => {
+        await podVolumes.unmount(pod);
+        tokens.forget(uidOf(pod));
+      },
+    },
+    objects: {
+      register: (pod) => {
+        configMaps.register(pod);
+        secrets.register(pod);
+      },
+      unregister: (pod) => {
+        configMaps.unregister(pod);
+        secrets.unregister(pod);
+      },
+    },
+    pullSecrets: (pod) => pullSecretsOf(deps, secrets, pod),
+    cleanupOrphans: (desired, running) =>
+      podVolumes.removeOrphans((uid) => desired.has(uid) || running.has(uid)),
+    stop: () => {
+      configMaps.stop();
+      secrets.stop();
+    },
+  };
+}
+
+type PayloadParts = HostDeps & {
+  readonly configMaps: ObjectWatch<ConfigMap>;
+  readonly secrets: ObjectWatch<Secret>;
+  readonly tokens: TokenManager;
+};
+
+function payloadOf(parts: PayloadParts, pod: Pod, volume: Volume): Promise<Payload> | undefined {
+  const namespace = namespaceOf(pod);
+  const { configMap, secret, downwardAPI, projected } = volume;
+  const source = { pod, nodeAllocatable: parts.nodeAllocatable() };
+  if (configMap)
+    return found(parts.configMaps.get(namespace, configMap.name ?? ''), configMap.optional).then((object) =>
+      configMapPayload(object, configMap),
+    );
+  if (secret)
+    return found(parts.secrets.get(namespace, secret.secretName ?? ''), secret.optional).then((object) =>
+      secretPayload(object, secret),
+    );
+  if (downwardAPI)
+    return Promise.resolve().then(() =>
+      downwardPayload(downwardAPI.items ?? [], downwardAPI.defaultMode, source),
+    );
+  if (!projected) return undefined;
+  const { fsGroup, runAsUser } = pod.spec?.securityContext ?? {};
+  return projectedPayload(projected, {
+    ...source,
+    getConfigMap: (name) => parts.configMaps.get(namespace, name),
+    getSecret: (name) => parts.secrets.get(namespace, name),
+    getToken: (wish) => parts.tokens.get(pod, wish),
+    getTrustBundle: () =>
+      Promise.reject(new AgentError('not_found', 'cluster trust bundles are not supported on this node')),
+    isNotFound,
+    ...(fsGroup !== undefined && { fsGroup }),
+    ...(fsGroup === undefined && runAsUser !== undefined && { fsUser: runAsUser }),
+  });
+}
+
+/** An optional object that does not exist counts as empty. */
+async function found<T extends object>(
+  object: Promise<T>,
+  optional: boolean | undefined,
+): Promise<T | Record<string, never>> {
+  try {
+    return await object;
+  } catch (reason) {
+    if (optional && isNotFound(reason)) return {};
+    throw reason;
+  }
+}
+
+/** R148: missing ones are left out with one Warning; never fatal. */
+async function pullSecretsOf(
+  { recorder, logger }: HostDeps,
+  secrets: ObjectWatch<Secret>,
+  pod: Pod,
+): Promise<readonly Secret[]> {
+  const names = (pod.spec?.imagePullSecrets ?? [])
+    .map(({ name }) => name ?? '')
+    .filter((name) => name !== '');
+  const results = await Promise.allSettled(names.map((name) => secrets.get(namespaceOf(pod), name)));
+  const missing = names.filter((_, index) => results[index]?.status === 'rejected');
+  if (missing.length > 0) {
+    const list = missing.join(', ');
+    logger.warn('pull secrets could not be had', {
+      uid: uidOf(pod),
+      secrets: missing,
+      err: messageOf(results.find((r) => r.status === 'rejected')?.reason),
+    });
+    recorder.event(
+      pod,
+      'Warning',
+      'FailedToRetrieveImagePullSecret',
+      `Unable to retrieve some image pull secrets (${list}); attempting to pull the image may not succeed.`,
+    );
+  }
+  return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+}
+
+const refuse = (): never => {
+  throw new AgentError('unavailable', 'standalone: there is no API server to read from');
+};
+
+/** The API server of an agent without one: everything is refused. */
+const standalone: ApiClient = {
+  get: refuse,
+  list: refuse,
+  watch: refuse,
+  create: refuse,
+  update: refuse,
+  patch: refuse,
+  delete: refuse,
+};

@@ -1,0 +1,32 @@
+import { Backoff, crashLoopBackoff, imagePullBackoff } from '../base/backoff.ts';
+import { type KubeRuntimeDeps, type KubeRuntimeOptions, KubeRuntime } from '../kuberuntime/kube-runtime.ts';
+import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** A runtime to make a pod provider of, and what is special about it. */
+export interface RuntimeParts extends Pick<KubeRuntimeDeps, 'powers' | 'keyring'> {
+  readonly runtime: ContainerRuntime;
+  readonly images: ImageService;
+}
+
+/** A pod provider over any container runtime, wired to the agent around it. */
+export function kuberuntimeProvider(
+  { helper, recorder, clock, random, logger, machine, probeResults }: Surroundings,
+  parts: RuntimeParts,
+  options: Omit<KubeRuntimeOptions, 'memoryCapacityBytes'>,
+): KubeRuntime {
+  return new KubeRuntime(
+    {
+      ...parts,
+      helper,
+      recorder,
+      clock,
+      random,
+      logger,
+      crashBackoff: new Backoff(clock, crashLoopBackoff),
+      imageBackoff: new Backoff(clock, imagePullBackoff),
+      ...probeResults,
+    },
+    { memoryCapacityBytes: machine.machine.memoryCapacity, ...options },
+  );
+}

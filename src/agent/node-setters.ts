@@ -1,0 +1,95 @@
+import { lookup } from 'node:dns/promises';
+import { isIPv6 } from 'node:net';
+import { amountsOf, type ResourceList, resourceListOf } from '../kube/resources.ts';
+import { allocatableReservation, type HardThreshold } from '../node/allocatable.ts';
+import type { MeasuredMachine } from '../node/measure.ts';
+import { nodeStatusSetters } from '../node/default-setters.ts';
+import type { NodeIdentity } from '../node/register.ts';
+import type { NodeImage } from '../node/setters/images.ts';
+import type { HandlerFeatures } from '../node/setters/runtime.ts';
+import type { NodeStatusSetter } from '../node/setters/setter.ts';
+
+/** The Kubernetes release that this agent follows. */
+export const kubernetesVersion = 'v1.36.2';
+
+/** What a node says of itself beyond what is measured. */
+export interface NodeSettings {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: NodeIdentity['taints'];
+  readonly maxPods?: number;
+  readonly podsPerCore?: number;
+  /** Amounts that replace what was measured, for nodes that are no machine. */
+  readonly capacity?: ResourceList;
+  readonly systemReserved?: ResourceList;
+  readonly kubeReserved?: ResourceList;
+  readonly hardEviction?: readonly HardThreshold[];
+  /** Port of the agent's own HTTPS server. */
+  readonly kubeletPort?: number;
+  readonly runtimeVersion?: () => string;
+  readonly images?: () => Promise<readonly NodeImage[]>;
+  readonly handlers?: () => readonly HandlerFeatures[];
+  readonly features?: readonly string[];
+  readonly pressure?: (kind: 'memory' | 'disk' | 'pid') => boolean;
+}
+
+export interface NodeSettersInput {
+  readonly machine: MeasuredMachine;
+  readonly nodeName: string;
+  readonly nodeIPs: readonly string[];
+  readonly settings: NodeSettings;
+}
+
+/** Every part of the node's status but Ready, from what was measured and what was set. */
+export function nodeSetters({
+  machine: measured,
+  nodeName,
+  nodeIPs,
+  settings,
+}: NodeSettersInput): readonly NodeStatusSetter[] {
+  const { machine, system, storage } = measured;
+  const { capacity: configured, images, handlers, pressure } = settings;
+  const reservation = resourceListOf(
+    allocatableReservation(
+      amountsOf({
+        cpu: String(machine.numCores),
+        memory: String(machine.memoryCapacity),
+        ...storage,
+        ...configured,
+      }),
+      {
+        system: amountsOf(settings.systemReserved),
+        kube: amountsOf(settings.kubeReserved),
+        hardEviction: settings.hardEviction ?? [],
+      },
+    ),
+  );
+  return nodeStatusSetters({
+    addresses: {
+      nodeIps: nodeIPs,
+      hostname: nodeName,
+      externalCloudProvider: false,
+      validate: () => undefined,
+      lookup: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+      resolve: (prefer) =>
+        nodeIPs.find((ip) => prefer === undefined || isIPv6(ip) === isIPv6(prefer)) ?? '127.0.0.1',
+    },
+    machine: () => ({
+      machine,
+      maxPods: settings.maxPods ?? 110,
+      podsPerCore: settings.podsPerCore ?? 0,
+      storage,
+      reservation,
+      ...(configured && { configured }),
+    }),
+    versions: () => ({
+      ...system,
+      kubeletVersion: kubernetesVersion,
+      containerRuntimeVersion: settings.runtimeVersion?.() ?? '',
+    }),
+    port: settings.kubeletPort ?? 0,
+    ...(images && { images }),
+    ...(handlers && { handlers }),
+    ...(settings.features && { declaredFeatures: settings.features }),
+    ...(pressure && { pressure }),
+  });
+}

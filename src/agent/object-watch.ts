@@ -1,0 +1,107 @@
+import { ApiError } from '../api/client.ts';
+import { Informer } from '../api/informer.ts';
+import type { ReflectorDeps } from '../api/reflector.ts';
+import type { Resource } from '../api/resources.ts';
+import { AgentError } from '../base/errors.ts';
+import { namespaceOf, uidOf } from '../kube/names.ts';
+import type { KubeObject, Pod } from '../kube/types.ts';
+
+/** How long a reader waits for the first state of an object, ms. */
+const firstStateTimeoutMs = 10_000;
+
+interface Entry<T extends KubeObject> {
+  readonly users: Set<string>;
+  readonly informer: Informer<T>;
+  readonly stop: AbortController;
+}
+
+/**
+ * The config maps or secrets that pods of this node refer to, each watched by name as long as one of them does: what a node may read.
+ *
+ * Follows kubelet's watch-based manager (`configMapAndSecretChangeDetectionStrategy: Watch`).
+ */
+export class ObjectWatch<T extends KubeObject> {
+  readonly #deps: ReflectorDeps;
+  readonly #resource: Resource;
+  readonly #namesOf: (pod: Pod) => ReadonlySet<string>;
+  readonly #entries = new Map<string, Entry<T>>();
+
+  /** @param namesOf what a pod refers to, in its own namespace */
+  constructor(deps: ReflectorDeps, resource: Resource, namesOf: (pod: Pod) => ReadonlySet<string>) {
+    this.#deps = deps;
+    this.#resource = resource;
+    this.#namesOf = namesOf;
+  }
+
+  /** The pod may need its objects from now on; what it no longer names is let go. */
+  register(pod: Pod): void {
+    const uid = uidOf(pod);
+    const wanted = new Set([...this.#namesOf(pod)].map((name) => `${namespaceOf(pod)}/${name}`));
+    for (const key of wanted) (this.#entries.get(key) ?? this.#watch(key)).users.add(uid);
+    for (const [key, entry] of this.#entries) if (!wanted.has(key)) this.#release(key, entry, uid);
+  }
+
+  /** The pod needs nothing any more. */
+  unregister(pod: Pod): void {
+    for (const [key, entry] of this.#entries) this.#release(key, entry, uidOf(pod));
+  }
+
+  /** Ends every watch. */
+  stop(): void {
+    for (const { stop } of this.#entries.values()) stop.abort();
+    this.#entries.clear();
+  }
+
+  /**
+   * The object as last seen.
+   *
+   * @throws {ApiError} 404 when it does not exist; {AgentError} `unavailable` when the server has not told in time, `failed_precondition`
+   *   when no registered pod refers to it
+   */
+  async get(namespace: string, name: string): Promise<T> {
+    const key = `${namespace}/${name}`;
+    const entry = this.#entries.get(key);
+    if (!entry) throw new AgentError('failed_precondition', `object "${namespace}"/"${name}" not registered`);
+    await this.#firstState(entry.informer);
+    const found = entry.informer.store.get(key);
+    if (found) return found;
+    const message = `${this.#resource.kind.toLowerCase()} "${name}" not found`;
+    throw new ApiError(404, { reason: 'NotFound', message });
+  }
+
+  async #firstState(informer: Informer<T>): Promise<void> {
+    if (informer.synced) return;
+    const deadline = new AbortController();
+    const stop = this.#deps.clock.timer(firstStateTimeoutMs, () => {
+      deadline.abort(
+        new AgentError(
+          'unavailable',
+          `failed to sync ${this.#resource.kind.toLowerCase()} cache: timed out waiting for the condition`,
+        ),
+      );
+    });
+    try {
+      await informer.waitSynced(deadline.signal);
+    } finally {
+      stop();
+    }
+  }
+
+  #watch(key: string): Entry<T> {
+    const [namespace = '', name = ''] = key.split('/');
+    const informer = new Informer<T>(this.#deps, this.#resource, {
+      namespace,
+      fieldSelector: `metadata.name=${name}`,
+    });
+    const entry: Entry<T> = { users: new Set(), informer, stop: new AbortController() };
+    this.#entries.set(key, entry);
+    void informer.run(entry.stop.signal);
+    return entry;
+  }
+
+  #release(key: string, entry: Entry<T>, uid: string): void {
+    if (!entry.users.delete(uid) || entry.users.size > 0) return;
+    entry.stop.abort();
+    this.#entries.delete(key);
+  }
+}

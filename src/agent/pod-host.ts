@@ -1,0 +1,38 @@
+import type { Pod, Secret } from '../kube/types.ts';
+import type { PodCgroups, PodVolumes, ReferencedObjects } from './sync-pod.ts';
+
+/** What pods find on a node besides their containers. */
+export interface PodHost {
+  readonly volumes: PodVolumes;
+  readonly objects: ReferencedObjects;
+  readonly cgroups: PodCgroups;
+  /** R148: those that cannot be had are left out and reported. */
+  readonly pullSecrets: (pod: Pod) => Promise<readonly Secret[]>;
+  /** Pressure conditions in force, e.g. `MemoryPressure`. */
+  readonly pressure: () => readonly string[];
+  /** R73: what is left on the node of pods that are neither wanted nor running. */
+  readonly cleanupOrphans: (desired: ReadonlySet<string>, running: ReadonlySet<string>) => Promise<void>;
+  /** R79: cgroups and back-offs of what cannot run. */
+  readonly cleanupNode: (possiblyRunning: ReadonlySet<string>) => Promise<void>;
+  /** What is wrong with the pod's network before it can start; absent: nothing (R143). */
+  readonly networkError: () => string | undefined;
+  readonly isShuttingDown: () => boolean;
+  /** Sysctls beyond the safe ones that pods may set. */
+  readonly allowedUnsafeSysctls: readonly string[];
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** The host of an agent whose provider brings all that pods need. */
+export const bareHost: PodHost = {
+  volumes: { mount: nothing, unmount: nothing },
+  objects: { register: () => undefined, unregister: () => undefined },
+  cgroups: { exists: () => true, ensure: nothing, destroy: nothing },
+  pullSecrets: () => Promise.resolve([]),
+  pressure: () => [],
+  cleanupOrphans: nothing,
+  cleanupNode: nothing,
+  networkError: () => undefined,
+  isShuttingDown: () => false,
+  allowedUnsafeSysctls: [],
+};

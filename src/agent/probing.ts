@@ -1,0 +1,33 @@
+import type { Clock } from '../base/clock.ts';
+import { AgentError } from '../base/errors.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { expand } from '../kube/expansion.ts';
+import { execProbe } from '../prober/exec-probe.ts';
+import { grpcProbe } from '../prober/grpc-probe.ts';
+import { httpProbe } from '../prober/http-probe.ts';
+import { Prober } from '../prober/prober.ts';
+import { tcpProbe } from '../prober/tcp-probe.ts';
+import type { PodProvider } from '../provider/provider.ts';
+
+/** The four kinds of probes over real networks and the provider's own exec. */
+export function makeProber(
+  clock: Clock,
+  provider: Pick<PodProvider, 'execSync'>,
+  recorder: EventRecorder,
+): Prober {
+  const exec = execProbe({
+    execSync: async (container, command, timeoutMs) => {
+      if (!provider.execSync)
+        throw new AgentError('unimplemented', 'this provider cannot run commands in containers');
+      return provider.execSync(container, command, timeoutMs);
+    },
+    expand: (command, container) => {
+      const values = new Map((container.env ?? []).map(({ name, value }) => [name, value ?? '']));
+      return command.map((text) => expand(text, (name) => values.get(name)));
+    },
+  });
+  return new Prober(
+    { exec, httpGet: httpProbe(clock), tcpSocket: tcpProbe(clock), grpc: grpcProbe(clock) },
+    recorder,
+  );
+}

@@ -1,0 +1,39 @@
+import { uidOf } from '../kube/names.ts';
+import type { Node, Pod, PodStatus } from '../kube/types.ts';
+import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { generateApiPodStatus } from '../status/generate.ts';
+import type { StatusManager } from '../status/status-manager.ts';
+import type { ActiveDeadline } from './active-deadline.ts';
+
+export interface StatusSourceDeps {
+  readonly nodeIPs: readonly string[];
+  readonly nodeGetter: () => Node | undefined;
+  readonly statusManager: Pick<StatusManager, 'getPodStatus' | 'resizes'>;
+  readonly probeManager: { updatePodStatus(pod: Pod, status: PodStatus): PodStatus };
+  readonly deadline: Pick<ActiveDeadline, 'shouldEvict'>;
+  readonly reasons: {
+    get(uid: string, container: string): { readonly reason: string; readonly message: string } | undefined;
+  };
+}
+
+/** The status of a pod, given what the runtime shows: what the agent knows is gathered here, what follows from it is decided in `status`. */
+export function statusSource(
+  deps: StatusSourceDeps,
+): (pod: Pod, runtime: RuntimePodStatus, podIsTerminal: boolean) => PodStatus {
+  const { nodeIPs, statusManager, probeManager, deadline, reasons } = deps;
+  return (pod, runtime, podIsTerminal) => {
+    const uid = uidOf(pod);
+    return generateApiPodStatus({
+      pod,
+      runtime,
+      podIsTerminal,
+      cached: statusManager.getPodStatus(uid),
+      evict: deadline.shouldEvict(pod),
+      resizeConditions: statusManager.resizes.conditions(uid),
+      hostIps: nodeIPs,
+      primaryFamily: nodeIPs[0]?.includes(':') ? 'IPv6' : 'IPv4',
+      startFailureOf: (container) => reasons.get(uid, container),
+      withProbeResults: (target, status) => probeManager.updatePodStatus(target, status),
+    });
+  };
+}

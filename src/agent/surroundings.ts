@@ -1,0 +1,20 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import type { ProbeResults } from '../kuberuntime/actions.ts';
+import type { RuntimeHelper } from '../kuberuntime/helper.ts';
+import type { MeasuredMachine } from '../node/measure.ts';
+
+/** What the agent has for a provider that is made for it. */
+export interface Surroundings {
+  readonly helper: RuntimeHelper;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly rootDir: string;
+  readonly machine: MeasuredMachine;
+  /** Probe results by container ID. */
+  readonly probeResults: Readonly<Record<'liveness' | 'startup', ProbeResults>>;
+}

@@ -1,0 +1,59 @@
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { durationMs } from '../kube/duration.ts';
+import { type EffectiveOptions, loadOptions } from '../options/load.ts';
+import type { UpOptions } from './running.ts';
+import { readFlagsOnly } from './settings.ts';
+
+/**
+ * What the agent runs with: the command's words, the environment and the KubeletConfiguration file together.
+ *
+ * @throws {OptionsError} every fault of file, flags and environment at once
+ */
+export function effectiveOptions(
+  options: Pick<UpOptions, 'kubeletFlags' | 'config' | 'nodeName'>,
+): EffectiveOptions {
+  return loadOptions({
+    flags: readFlagsOnly(options.kubeletFlags),
+    env: process.env,
+    hostname: options.nodeName,
+    ...(options.config !== undefined && { configFile: options.config }),
+  });
+}
+
+/** The object without the members that are not set. */
+function given<T extends object>(values: { readonly [K in keyof T]: T[K] | undefined }): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
+/** The part of the settings that the agent's engines take. */
+export function agentSettings({ kubelet, agent }: EffectiveOptions): Partial<AgentOptions> {
+  return given<AgentOptions>({
+    nodeIPs: agent.nodeIp.length > 0 ? agent.nodeIp : undefined,
+    clusterDomain: kubelet.clusterDomain,
+    clusterDns: kubelet.clusterDNS,
+    manifestPeriodMs: durationMs(kubelet.fileCheckFrequency),
+    manifestUrlPeriodMs: durationMs(kubelet.httpCheckFrequency),
+    keepLastGoodManifest: agent.keepLastGoodManifest,
+    allowedUnsafeSysctls: kubelet.allowedUnsafeSysctls,
+    periods: { resyncMs: durationMs(kubelet.syncFrequency) },
+    node: nodeSettings(kubelet, agent.nodeLabels),
+  } as { [K in keyof AgentOptions]: AgentOptions[K] | undefined });
+}
+
+function nodeSettings(
+  kubelet: EffectiveOptions['kubelet'],
+  labels: Readonly<Record<string, string>>,
+): NonNullable<AgentOptions['node']> {
+  return given<NonNullable<AgentOptions['node']>>({
+    labels,
+    taints: kubelet.registerWithTaints,
+    maxPods: kubelet.maxPods,
+    podsPerCore: kubelet.podsPerCore,
+    systemReserved: kubelet.systemReserved,
+    kubeReserved: kubelet.kubeReserved,
+    registerNode: kubelet.registerNode,
+    leaseDurationSeconds: kubelet.nodeLeaseDurationSeconds,
+    statusUpdateIntervalMs: durationMs(kubelet.nodeStatusUpdateFrequency),
+    statusReportIntervalMs: durationMs(kubelet.nodeStatusReportFrequency),
+  });
+}

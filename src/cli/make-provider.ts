@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { networkInterfaces } from 'node:os';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
+import { AgentError } from '../base/errors.ts';
+import type { UpOptions } from './running.ts';
+
+type MakeProvider = AgentOptions['makeProvider'];
+
+/** How each provider that the command knows is made; its code is loaded only when it is asked for. */
+export function makeProviderOf(name: UpOptions['provider'], dataDir: string): MakeProvider {
+  switch (name) {
+    case 'process':
+      return processProvider(dataDir);
+    case 'memory':
+      return async ({ clock }) => {
+        const { MemoryProvider } = await import('../providers/memory/index.ts');
+        return new MemoryProvider({ clock });
+      };
+    case 'cri':
+      throw new AgentError('unimplemented', 'provider cri is not connected yet');
+  }
+}
+
+const processProvider =
+  (dataDir: string): MakeProvider =>
+  async (surroundings) => {
+    const { ProcessRuntime, processPowers } = await import('../providers/process/index.ts');
+    const { clock, random, logger } = surroundings;
+    const settings = { dataDir: join(dataDir, 'processes'), hostIp: hostAddress() };
+    const runtime = new ProcessRuntime({ settings, clock, random, logger });
+    await runtime.open();
+    return kuberuntimeProvider(
+      surroundings,
+      { runtime, images: runtime, powers: processPowers(runtime) },
+      { runtimeName: 'process', podLogsRoot: join(dataDir, 'logs', 'pods') },
+    );
+  };
+
+/** The address that others reach this host by; loopback on a host without a network. */
+function hostAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';
+}

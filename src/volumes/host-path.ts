@@ -1,0 +1,57 @@
+import { mkdirSync, statSync, type Stats, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { AgentError, messageOf } from '../base/errors.ts';
+
+/** What a `hostPath.type` demands: the test, its words, and how to make what is missing. */
+interface Demand {
+  readonly holds: (stats: Stats) => boolean;
+  readonly what: string;
+  readonly create?: (path: string) => void;
+}
+
+const isDirectory = (stats: Stats): boolean => stats.isDirectory();
+const isFile = (stats: Stats): boolean => stats.isFile();
+
+const demands: Readonly<Record<string, Demand>> = {
+  Directory: { holds: isDirectory, what: 'a directory' },
+  DirectoryOrCreate: {
+    holds: isDirectory,
+    what: 'a directory',
+    create: (path) => void mkdirSync(path, { recursive: true, mode: 0o755 }),
+  },
+  File: { holds: isFile, what: 'a file' },
+  FileOrCreate: {
+    holds: isFile,
+    what: 'a file',
+    create: (path) => {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+      writeFileSync(path, '', { mode: 0o644, flag: 'a' });
+    },
+  },
+  Socket: { holds: (stats) => stats.isSocket(), what: 'a socket file' },
+  CharDevice: { holds: (stats) => stats.isCharacterDevice(), what: 'a character device' },
+  BlockDevice: { holds: (stats) => stats.isBlockDevice(), what: 'a block device' },
+};
+
+const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+
+/**
+ * Holds the host's path against the type that the volume demands, making what may be made. Follows kubelet `hostpath.checkType`.
+ *
+ * @throws {AgentError} `failed_precondition` when the path is something else or is missing
+ */
+export function checkHostPath(path: string, type: string | undefined): void {
+  if (type === undefined || type === '') return;
+  const demand = demands[type];
+  if (!demand) throw new AgentError('invalid_argument', `${type} is an invalid volume type`);
+  try {
+    if (!statOf(path)) demand.create?.(path);
+    const stats = statOf(path);
+    if (stats && demand.holds(stats)) return;
+  } catch (reason) {
+    throw new AgentError('failed_precondition', `hostPath type check failed: ${messageOf(reason)}`, {
+      cause: reason,
+    });
+  }
+  throw new AgentError('failed_precondition', `hostPath type check failed: ${path} is not ${demand.what}`);
+}

@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { AgentError, messageOf } from '../base/errors.ts';
+
+const run = promisify(execFile);
+
+/** What the host mounts for volumes. */
+export interface Mounter {
+  /** Mounts memory at a directory; `sizeBytes` bounds it. */
+  mountTmpfs(dir: string, sizeBytes: number | undefined): Promise<void>;
+  /** Shows what is at `source` at `target` too. */
+  bindMount(source: string, target: string): Promise<void>;
+  /** Unmounts a directory; one that is no mount point is fine. */
+  unmount(dir: string): Promise<void>;
+  isMountPoint(dir: string): boolean;
+  /** Mount points at or below a directory. */
+  mountsUnder(dir: string): readonly string[];
+}
+
+/** `\040` and its like stand for characters that would end a field of mountinfo. */
+const unescape = (field: string): string =>
+  field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+
+function mountPoints(): readonly string[] {
+  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+  return lines.flatMap((line) => {
+    const point = line.split(' ')[4];
+    return point === undefined ? [] : [unescape(point)];
+  });
+}
+
+/** Mounts by the host's own `mount` and `umount`; needs root. */
+export const hostMounter: Mounter = {
+  async mountTmpfs(dir, sizeBytes) {
+    const options = ['nodev', 'nosuid', ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`])].join(',');
+    await call('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dir]);
+  },
+  async bindMount(source, target) {
+    await call('mount', ['--no-canonicalize', '-o', 'bind', source, target]);
+  },
+  async unmount(dir) {
+    if (mountPoints().includes(dir)) await call('umount', [dir]);
+  },
+  isMountPoint: (dir) => mountPoints().includes(dir),
+  mountsUnder: (dir) => mountPoints().filter((point) => point === dir || point.startsWith(`${dir}/`)),
+};
+
+async function call(command: string, args: readonly string[]): Promise<void> {
+  try {
+    await run(command, [...args], { timeout: 30_000 });
+  } catch (reason) {
+    throw new AgentError('internal', `${command} ${args.join(' ')} failed: ${messageOf(reason)}`, {
+      cause: reason,
+    });
+  }
+}

@@ -1,0 +1,181 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { keyOf, uidOf } from '../kube/names.ts';
+import { parseQuantity, valueOf } from '../kube/quantity.ts';
+import type { Pod, Volume } from '../kube/types.ts';
+import { AtomicWriter, type Payload } from './atomic-writer.ts';
+import { checkHostPath } from './host-path.ts';
+import { layout, volumePlugins } from './layout.ts';
+import type { Mounter } from './mounter.ts';
+import { setGroupOwnership } from './ownership.ts';
+
+/** A pod's volumes must stand within this time, ms; then the sync fails and the next one tries on (kubelet `podAttachAndMountTimeout`). */
+const mountTimeoutMs = 123_000;
+
+/** Pause after a failed mount, ms: doubling, as kubelet's operation executor has it. */
+const retry = { baseMs: 500, maxMs: 122_000 };
+
+export interface PodVolumesDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder;
+  readonly mounter: Mounter;
+  /** Where the agent keeps its things (`--root-dir`). */
+  readonly rootDir: string;
+  /** The files of a configMap, secret, downwardAPI or projected volume; absent: the volume is of another kind. */
+  readonly payloadOf: (pod: Pod, volume: Volume) => Promise<Payload> | undefined;
+}
+
+/**
+ * What a pod's volumes are on this node: directories under the root directory, paths of the host, memory. Payloads are written anew at
+ * each sync when they have changed, so that running containers see new config maps, secrets and tokens.
+ *
+ * Follows kubelet `volumemanager` for the volumes that need no attaching.
+ */
+export class PodVolumes {
+  readonly #deps: PodVolumesDeps;
+
+  constructor(deps: PodVolumesDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Makes everything that the pod's spec names stand; a volume that fails is reported and tried again.
+   *
+   * @throws {AgentError} `deadline_exceeded` after 2 min 3 s; the signal's reason when it aborts first
+   */
+  async mount(pod: Pod, signal: AbortSignal): Promise<void> {
+    mkdirSync(layout.volumesDir(this.#deps.rootDir, uidOf(pod)), { recursive: true, mode: 0o750 });
+    const deadlineAt = this.#deps.clock.now() + mountTimeoutMs;
+    let pending: readonly Volume[] = pod.spec?.volumes ?? [];
+    for (let pauseMs = retry.baseMs; ; pauseMs = Math.min(pauseMs * 2, retry.maxMs)) {
+      pending = await this.#mountEach(pod, pending);
+      if (pending.length === 0) return;
+      if (this.#deps.clock.now() + pauseMs > deadlineAt) throw notMounted(pending);
+      await this.#deps.clock.sleep(pauseMs, signal);
+    }
+  }
+
+  /** Mounts what it can; returns what failed. */
+  async #mountEach(pod: Pod, volumes: readonly Volume[]): Promise<readonly Volume[]> {
+    const failed: Volume[] = [];
+    for (const volume of volumes) {
+      try {
+        await this.#mountOne(pod, volume);
+      } catch (reason) {
+        failed.push(volume);
+        const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(reason)}`;
+        this.#deps.logger.warn('volume could not be mounted', {
+          pod: keyOf(pod),
+          volume: volume.name,
+          err: messageOf(reason),
+        });
+        this.#deps.recorder.event(pod, 'Warning', 'FailedMount', message);
+      }
+    }
+    return failed;
+  }
+
+  async #mountOne(pod: Pod, volume: Volume): Promise<void> {
+    if (volume.hostPath) {
+      checkHostPath(volume.hostPath.path, volume.hostPath.type);
+      return;
+    }
+    if (volume.emptyDir) {
+      await this.#mountEmptyDir(pod, volume, volume.emptyDir);
+      return;
+    }
+    if (volume.image) return; // the runtime mounts it
+    const payload = this.#deps.payloadOf(pod, volume);
+    if (!payload)
+      throw new AgentError('unimplemented', `volumes of this kind are not supported on this node`);
+    this.#write(pod, volume, await payload);
+  }
+
+  #write(pod: Pod, volume: Volume, payload: Payload): void {
+    const dir = this.#dirOf(pod, volume);
+    mkdirSync(dir, { recursive: true, mode: 0o755 });
+    chmodSync(dir, 0o777);
+    const group = fsGroupOf(pod);
+    new AtomicWriter(dir).write(payload, this.#deps.clock.now(), (fresh) => {
+      if (group !== undefined) setGroupOwnership(fresh, group);
+    });
+  }
+
+  async #mountEmptyDir(
+    pod: Pod,
+    volume: Volume,
+    { medium, sizeLimit }: NonNullable<Volume['emptyDir']>,
+  ): Promise<void> {
+    const dir = this.#dirOf(pod, volume);
+    const isNew = !existsSync(dir);
+    mkdirSync(dir, { recursive: true });
+    if (medium === 'Memory' && !this.#deps.mounter.isMountPoint(dir))
+      await this.#deps.mounter.mountTmpfs(
+        dir,
+        sizeLimit === undefined ? undefined : valueOf(parseQuantity(sizeLimit)),
+      );
+    else if (medium !== undefined && medium !== '' && medium !== 'Memory')
+      throw new AgentError('unimplemented', `unknown storage medium "${medium}"`);
+    if (!isNew) return;
+    chmodSync(dir, 0o777); // past the umask
+    const group = fsGroupOf(pod);
+    if (group !== undefined) setGroupOwnership(dir, group);
+  }
+
+  /** The host's path behind a volume of a pod; absent: the runtime brings it. */
+  pathOf(pod: Pod, volume: Volume): string | undefined {
+    if (volume.hostPath) return volume.hostPath.path;
+    return pluginOf(volume) === undefined ? undefined : this.#dirOf(pod, volume);
+  }
+
+  #dirOf(pod: Pod, volume: Volume): string {
+    return layout.volumeDir(this.#deps.rootDir, uidOf(pod), pluginOf(volume) ?? '', volume.name);
+  }
+
+  /** Takes down what {@link mount} made. Never follows a link and never deletes through a mount. */
+  async unmount(pod: Pod): Promise<void> {
+    await this.#remove(layout.volumesDir(this.#deps.rootDir, uidOf(pod)));
+  }
+
+  /** Whether anything of the pod is still mounted. */
+  hasMounts(uid: string): boolean {
+    return this.#deps.mounter.mountsUnder(layout.podDir(this.#deps.rootDir, uid)).length > 0;
+  }
+
+  /** R73: removes the directories of pods that are neither wanted nor running, unless something in them is still mounted. */
+  async removeOrphans(keep: (uid: string) => boolean): Promise<void> {
+    const podsDir = layout.podsDir(this.#deps.rootDir);
+    if (!existsSync(podsDir)) return;
+    for (const uid of readdirSync(podsDir)) if (!keep(uid)) await this.#remove(join(podsDir, uid));
+  }
+
+  async #remove(dir: string): Promise<void> {
+    for (const point of [...this.#deps.mounter.mountsUnder(dir)].reverse())
+      await this.#deps.mounter.unmount(point);
+    const left = this.#deps.mounter.mountsUnder(dir);
+    if (left.length > 0) throw new AgentError('failed_precondition', `still mounted: ${left.join(', ')}`);
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+const fsGroupOf = (pod: Pod): number | undefined => pod.spec?.securityContext?.fsGroup;
+
+function pluginOf(volume: Volume): string | undefined {
+  const kind = (Object.keys(volumePlugins) as (keyof typeof volumePlugins)[]).find(
+    (name) => volume[name] !== undefined,
+  );
+  return kind && volumePlugins[kind];
+}
+
+function notMounted(volumes: readonly Volume[]): AgentError {
+  const names = volumes.map(({ name }) => name).join(' ');
+  return new AgentError(
+    'deadline_exceeded',
+    `unmounted volumes=[${names}], unattached volumes=[], failed to process volumes=[]: context deadline exceeded`,
+  );
+}

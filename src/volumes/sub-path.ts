@@ -1,0 +1,121 @@
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { AgentError, messageOf } from '../base/errors.ts';
+import { layout } from './layout.ts';
+import type { Mounter } from './mounter.ts';
+
+/** Opens a name for reference only (Linux `O_PATH`). */
+const pathOnly = 0o10000000;
+
+/** One mount of a container that shows a part of a volume. */
+export interface SubPathMount {
+  readonly podUid: string;
+  readonly container: string;
+  readonly volume: string;
+  readonly volumePath: string;
+  readonly subPath: string;
+  /** The mount's place among the container's. */
+  readonly index: number;
+}
+
+export interface SubPathsDeps {
+  readonly rootDir: string;
+  readonly mounter: Pick<Mounter, 'isMountPoint' | 'bindMount'>;
+  /** Process whose open files the mount command can see. */
+  readonly pid: number;
+}
+
+/**
+ * Makes parts of volumes safe to mount: a container could have put a link there that leads out of its volume. The part is opened one
+ * element at a time without following links, and what was opened is mounted elsewhere, so nothing can be exchanged in between.
+ *
+ * Follows kubelet `subpath.PrepareSafeSubpath` and `SafeMakeDir`.
+ */
+export class SubPaths {
+  readonly #deps: SubPathsDeps;
+
+  constructor(deps: SubPathsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The path to mount instead of the part itself. What does not exist is made as a directory.
+   *
+   * @throws {AgentError} `failed_precondition` when the part leads out of the volume
+   */
+  async prepare(mount: SubPathMount): Promise<string> {
+    const { rootDir, mounter, pid } = this.#deps;
+    const target = join(
+      layout.subPaths(rootDir, mount.podUid),
+      mount.volume,
+      mount.container,
+      String(mount.index),
+    );
+    if (mounter.isMountPoint(target)) return target;
+    const handle = openWithin(mount.volumePath, mount.subPath);
+    try {
+      const isDirectory = fstatSync(handle).isDirectory();
+      mkdirSync(isDirectory ? target : join(target, '..'), { recursive: true, mode: 0o750 });
+      if (!isDirectory) closeSync(openSync(target, 'a', 0o640));
+      await mounter.bindMount(`/proc/${pid}/fd/${handle}`, target);
+      return target;
+    } finally {
+      closeSync(handle);
+    }
+  }
+}
+
+/** Opens what lies at `subPath` below `base`, element by element; links are refused. The caller closes it. */
+function openWithin(base: string, subPath: string): number {
+  let handle = openSync(base, pathOnly | constants.O_DIRECTORY);
+  for (const element of subPath.split('/').filter((part) => part !== '' && part !== '.')) {
+    const parent = handle;
+    try {
+      handle = openElement(parent, element, subPath);
+    } finally {
+      closeSync(parent);
+    }
+  }
+  return handle;
+}
+
+function openElement(parent: number, element: string, subPath: string): number {
+  const path = `/proc/self/fd/${parent}/${element}`;
+  const open = (): number => openSync(path, pathOnly | constants.O_NOFOLLOW);
+  const handle = tryOpen(open) ?? makeAndOpen(path, parent, open);
+  if (!fstatSync(handle).isSymbolicLink()) return handle;
+  closeSync(handle);
+  throw new AgentError(
+    'failed_precondition',
+    `subpath "${subPath}" leads over the symbolic link "${element}" (${linkText(path)}), which is not allowed`,
+  );
+}
+
+/** A missing part becomes a directory with the rights of the one above it. */
+function makeAndOpen(path: string, parent: number, open: () => number): number {
+  try {
+    mkdirSync(path, { mode: fstatSync(parent).mode & 0o7777 });
+    return open();
+  } catch (reason) {
+    throw new AgentError('internal', `failed to create subPath directory: ${messageOf(reason)}`, {
+      cause: reason,
+    });
+  }
+}
+
+function tryOpen(open: () => number): number | undefined {
+  try {
+    return open();
+  } catch (reason) {
+    if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw reason;
+  }
+}
+
+function linkText(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return 'unreadable';
+  }
+}

@@ -1,0 +1,183 @@
+import type { ApiClient } from '../api/client.ts';
+import type { Resource } from '../api/resources.ts';
+import type { KeyPair } from '../base/certificates.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { AgentError } from '../base/errors.ts';
+import { type Logger, silentLogger } from '../base/logger.ts';
+import { isStaticPod, uidOf } from '../kube/names.ts';
+import type { KubeObject, Pod, PodStatus } from '../kube/types.ts';
+import { readLogs, sinceOf } from '../kuberuntime/logs.ts';
+import type { PodProvider } from '../provider/provider.ts';
+import { alwaysAllow } from '../server/access.ts';
+import type { ByteSink, LogRequest, ServerHost } from '../server/host.ts';
+import { KubeletServer, type KubeletServerOptions, webhookAccess } from '../server/kubelet-server.ts';
+import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus } from '../server/webhook.ts';
+
+/** The slice of an agent's engines that the kubelet API shows. */
+export interface ServedEngines {
+  readonly provider: PodProvider;
+  readonly podManager: {
+    getPods(): readonly Pod[];
+    getPodByName(namespace: string, name: string): Pod | undefined;
+  };
+  readonly statusManager: { getPodStatus(uid: string): PodStatus | undefined };
+}
+
+export interface ServerHostOptions {
+  readonly engines: ServedEngines;
+  readonly nodeName: string;
+  readonly clock?: Clock;
+  /** What is wrong with the sync loop; absent: nothing is ever. */
+  readonly syncLoopFault?: () => string | undefined;
+  /** For `/configz`. */
+  readonly configz?: () => unknown;
+  /** For `/flagz`. */
+  readonly flags?: () => Readonly<Record<string, string>>;
+}
+
+/** How long a command of `/run` may take, ms. */
+const runTimeoutMs = 600_000;
+
+/** What the kubelet API serves of an agent. */
+export function serverHost(options: ServerHostOptions): ServerHost {
+  const { engines, nodeName, clock = systemClock, configz, flags } = options;
+  const { provider, podManager, statusManager } = engines;
+  const { streamUrls } = provider;
+  return {
+    nodeName,
+    pods: () => podManager.getPods().map((pod) => withStatus(pod, statusManager)),
+    podByName: (namespace, name) => podManager.getPodByName(namespace, name),
+    podStatus: (uid) => statusManager.getPodStatus(uid),
+    runningPods: () => provider.listPods(),
+    syncLoopFault: () => options.syncLoopFault?.(),
+    ...(provider.logPath && {
+      readLog: (request: LogRequest, sink: ByteSink, signal: AbortSignal) =>
+        readLog({ provider, clock }, request, sink, signal),
+    }),
+    ...livePowers(engines),
+    ...(streamUrls && { streamUrls }),
+    ...(configz && { configz }),
+    ...(flags && { flags }),
+  };
+}
+
+type Live = Pick<ServerHost, 'run' | 'exec' | 'attach' | 'portForward'>;
+
+/** What of the provider's powers takes part in a container's life. */
+function livePowers({ provider, podManager }: ServedEngines): Live {
+  const run = provider.execSync?.bind(provider);
+  const exec = provider.exec?.bind(provider);
+  const attach = provider.attach?.bind(provider);
+  const forward = provider.portForward?.bind(provider);
+  const portForward: Live['portForward'] = async (podUid, port, stream, signal) => {
+    const pod = podManager.getPods().find((one) => uidOf(one) === podUid);
+    const { name = '', namespace = '' } = pod?.metadata ?? {};
+    const status = await provider.getPodStatus({ uid: podUid, name, namespace }, signal);
+    await forward?.(status, port, stream, signal);
+  };
+  return {
+    ...(run && { run: (container, command) => run(container, command, runTimeoutMs) }),
+    ...(exec && { exec }),
+    ...(attach && { attach }),
+    ...(forward && { portForward }),
+  };
+}
+
+/** A static pod has no status but what the agent knows (kubelet `GetPods`). */
+function withStatus(pod: Pod, statuses: ServedEngines['statusManager']): Pod {
+  const status = isStaticPod(pod) ? statuses.getPodStatus(uidOf(pod)) : undefined;
+  return status ? { ...pod, status } : pod;
+}
+
+/** Follows kubelet `GetContainerLogs` and, for the reading, CRI's `ReadLogs`. */
+async function readLog(
+  { provider, clock }: { readonly provider: PodProvider; readonly clock: Clock },
+  { pod, container, options }: LogRequest,
+  sink: ByteSink,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = await provider.logPath?.(container, { previous: options.previous ?? false });
+  if (path === undefined) throw new AgentError('unimplemented', 'this provider keeps no logs');
+  const since = sinceOf(options, clock.now());
+  const { stream = 'All' } = options;
+  const sinks = {
+    ...(stream !== 'Stderr' && { stdout: sink }),
+    ...(stream !== 'Stdout' && { stderr: sink }),
+  };
+  const { name = '', namespace = '' } = pod.metadata ?? {};
+  const isRunning = async (): Promise<boolean> => {
+    const { containerStatuses } = await provider.getPodStatus({ uid: uidOf(pod), name, namespace }, signal);
+    return containerStatuses.some(({ id, state }) => id === container.id && state === 'running');
+  };
+  await readLogs(path, { ...options, ...(since !== undefined && { since }) }, sinks, {
+    clock,
+    isRunning,
+    signal,
+  });
+}
+
+const review = (group: string, resource: string, kind: string): Resource => ({
+  group,
+  version: 'v1',
+  resource,
+  kind,
+  namespaced: false,
+});
+const tokenReviews = review('authentication.k8s.io', 'tokenreviews', 'TokenReview');
+const accessReviews = review('authorization.k8s.io', 'subjectaccessreviews', 'SubjectAccessReview');
+
+/** Reviews by the API server. */
+export const apiReviews = (client: ApiClient): Reviews => ({
+  tokenReview: async (token) => {
+    const object = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
+    const made: KubeObject & { status?: TokenReviewStatus } = await client.create(tokenReviews, object);
+    return made.status ?? {};
+  },
+  subjectAccessReview: async (spec: SubjectAccessReviewSpec) => {
+    const object = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
+    const made: KubeObject & { status?: { allowed?: boolean } } = await client.create(accessReviews, object);
+    return made.status ?? {};
+  },
+});
+
+/** How an agent's kubelet API is served. */
+export interface ServeOptions
+  extends
+    ServerHostOptions,
+    Pick<
+      KubeletServerOptions,
+      'address' | 'port' | 'tls' | 'clientCa' | 'anonymousAuth' | 'debugging' | 'splitStreams' | 'limits'
+    > {
+  /** `webhook` asks the API server and needs `client`; `alwaysAllow` lets everybody in who has shown who they are. */
+  readonly authorization: 'webhook' | 'alwaysAllow';
+  /** Where tokens and accesses are reviewed; absent: client certificates are the only way in. */
+  readonly client?: ApiClient;
+  readonly logger?: Logger;
+  /** The serving key pair. */
+  readonly tls?: KeyPair;
+}
+
+/**
+ * Serves the kubelet API of an agent until `close()`.
+ *
+ * @throws {AgentError} `invalid_argument` when webhook authorization has no API server to ask
+ */
+export async function serveKubeletApi(options: ServeOptions): Promise<KubeletServer> {
+  const { authorization, client, clock = systemClock, logger = silentLogger } = options;
+  if (authorization === 'webhook' && !client)
+    throw new AgentError(
+      'invalid_argument',
+      'webhook authorization needs an API server to ask; without one choose alwaysAllow',
+    );
+  const access = client && webhookAccess(apiReviews(client), clock);
+  const server = new KubeletServer({
+    ...options,
+    authenticators: access?.authenticators ?? [],
+    authorizer: authorization === 'webhook' && access ? access.authorizer : alwaysAllow,
+    host: serverHost(options),
+    clock,
+    logger,
+  });
+  await server.listen();
+  return server;
+}

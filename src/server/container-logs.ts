@@ -1,0 +1,186 @@
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { goQuote } from '../kube/go-quote.ts';
+import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../kube/types.ts';
+import type { ContainerRef, LogOptions } from '../provider/powers.ts';
+import type { ServerHost } from './host.ts';
+import { flag, instant, integer } from './query.ts';
+import { type Reply, type ServerRequest, text } from './reply.ts';
+
+/** The options that a query asks for. @throws {RangeError} when one cannot be read */
+export function logOptionsOf(given: URLSearchParams): LogOptions {
+  const query = withoutTail(given);
+  const tailLines = integer(query, 'tailLines');
+  const sinceSeconds = integer(query, 'sinceSeconds');
+  const sinceTime = instant(query, 'sinceTime');
+  const limitBytes = integer(query, 'limitBytes');
+  const stream = query.get('stream');
+  return {
+    follow: flag(query, 'follow'),
+    previous: flag(query, 'previous'),
+    timestamps: flag(query, 'timestamps'),
+    ...(tailLines !== undefined && { tailLines }),
+    ...(sinceSeconds !== undefined && { sinceSeconds }),
+    ...(sinceTime !== undefined && { sinceTime }),
+    ...(limitBytes !== undefined && { limitBytes }),
+    ...(stream !== null && { stream: stream as NonNullable<LogOptions['stream']> }),
+  };
+}
+
+/** `tail` is an old name of `tailLines`; `tail=all` stands for all lines. */
+function withoutTail(given: URLSearchParams): URLSearchParams {
+  const tail = given.get('tail');
+  if (tail === null || tail === '') return given;
+  const query = new URLSearchParams(given);
+  if (tail === 'all') query.delete('tailLines');
+  else query.set('tailLines', tail);
+  return query;
+}
+
+/** Whether the options can be meant (`ValidatePodLogOptions`). */
+export function logOptionsHold(options: LogOptions): boolean {
+  const { tailLines, sinceSeconds, sinceTime, limitBytes, stream = 'All' } = options;
+  if (tailLines !== undefined && (tailLines < 0 || stream !== 'All')) return false;
+  if (limitBytes !== undefined && limitBytes < 1) return false;
+  if (sinceSeconds !== undefined && (sinceSeconds < 1 || sinceTime !== undefined)) return false;
+  return ['All', 'Stdout', 'Stderr'].includes(stream);
+}
+
+const waitingTexts: Readonly<Record<string, string>> = {
+  ErrImagePull: "image can't be pulled",
+  ImagePullBackOff: 'trying and failing to pull image',
+};
+
+/**
+ * Which container instance's log is meant: the id, or why there is none. Follows kubelet `validateContainerLogStatus`.
+ *
+ * @param podName shown in the reason
+ */
+export function logContainerId(
+  podName: string,
+  status: PodStatus | undefined,
+  container: string,
+  previous: boolean,
+): { readonly id: string } | { readonly reason: string } {
+  const lists = [
+    status?.containerStatuses,
+    status?.initContainerStatuses,
+    status?.ephemeralContainerStatuses,
+  ];
+  const found = lists.flatMap((list) => list ?? []).find(({ name }) => name === container);
+  const which = `container ${goQuote(container)} in pod ${goQuote(podName)}`;
+  if (!found) return { reason: `${which} is not available` };
+  const last = found.lastState?.terminated?.containerID ?? '';
+  if (previous) return last === '' ? { reason: `previous terminated ${which} not found` } : { id: last };
+  return currentInstance(found, last, which);
+}
+
+function currentInstance(
+  { state = {}, lastState, containerID = '' }: ContainerStatus,
+  last: string,
+  which: string,
+): { readonly id: string } | { readonly reason: string } {
+  if (state.running) return { id: containerID };
+  if (state.terminated ?? lastState?.terminated) {
+    const own = state.terminated?.containerID ?? '';
+    const id = own === '' ? last : own;
+    return id === '' ? { reason: `${which} is terminated` } : { id };
+  }
+  return { reason: waitingText(state.waiting, which) };
+}
+
+function waitingText(waiting: { readonly reason?: string } | undefined, which: string): string {
+  if (!waiting) return `${which} is waiting to start - no logs yet`;
+  const { reason = '' } = waiting;
+  return `${which} is waiting to start: ${waitingTexts[reason] ?? reason}`;
+}
+
+/** Whether a pod's spec has a container of any kind with this name. */
+export const hasContainer = ({ spec }: Pod, name: string): boolean =>
+  [spec?.containers, spec?.initContainers, spec?.ephemeralContainers].some((list) =>
+    list?.some((container) => container.name === name),
+  );
+
+/** What serving a container's log needs. */
+export interface ContainerLogsDeps {
+  readonly host: ServerHost;
+  readonly clock: Clock;
+  /** Whether one of the two streams may be asked for alone (feature gate PodLogsQuerySplitStreams). */
+  readonly splitStreams: boolean;
+}
+
+/** While a followed log is quiet, this is when the client is told that it was accepted, ms. */
+const quietMs = 100;
+
+/**
+ * `GET /containerLogs/{namespace}/{pod}/{container}`. Follows kubelet `getContainerLogs` (K3).
+ *
+ * @param at namespace, pod and container
+ */
+export function containerLogs(
+  deps: ContainerLogsDeps,
+  at: { readonly namespace: string; readonly name: string; readonly container: string },
+  query: URLSearchParams,
+  request: ServerRequest,
+): Reply {
+  let options: LogOptions;
+  try {
+    options = logOptionsOf(query);
+  } catch {
+    return text(400, '{"message": "Unable to decode query."}');
+  }
+  if (!logOptionsHold(options)) return text(422, '{"message": "Invalid request."}');
+  const { stream = 'All' } = options;
+  if (stream !== 'All' && !deps.splitStreams) {
+    const gate = 'Please enable PodLogsQuerySplitStreams feature gate in kubelet';
+    return text(400, `unable to return the given log stream: ${goQuote(stream)}. ${gate}`);
+  }
+  const pod = deps.host.podByName(at.namespace, at.name);
+  if (!pod) return text(404, `pod ${goQuote(at.name)} does not exist`);
+  if (!hasContainer(pod, at.container))
+    return text(404, `container ${goQuote(at.container)} not found in pod ${goQuote(at.name)}`);
+  const status = deps.host.podStatus(uidOf(pod)) ?? pod.status;
+  const instance = logContainerId(nameOf(pod), status, at.container, options.previous ?? false);
+  if ('reason' in instance) return refused(instance.reason);
+  return streamed(deps, { pod, options, container: refOf(pod, at.container, instance.id) }, request);
+}
+
+export const refOf = (pod: Pod, container: string, id: string): ContainerRef => ({
+  podUid: uidOf(pod),
+  namespace: namespaceOf(pod),
+  pod: nameOf(pod),
+  container,
+  id,
+});
+
+/** The kubelet has announced a stream by then, so no content type is told. */
+const refused = (reason: string): Reply => ({ status: 400, headers: {}, body: reason });
+
+function streamed(
+  { host, clock }: ContainerLogsDeps,
+  log: { readonly pod: Pod; readonly options: LogOptions; readonly container: ContainerRef },
+  { signal }: ServerRequest,
+): Reply {
+  const { readLog } = host;
+  if (!readLog) return text(501, 'this provider keeps no logs');
+  return {
+    status: 200,
+    headers: {},
+    body: {
+      stream: async (sink) => {
+        const stop = log.options.follow
+          ? clock.timer(quietMs, () => {
+              sink.flushHeaders();
+            })
+          : undefined;
+        try {
+          await readLog(log, (bytes) => sink.write(bytes), signal);
+        } finally {
+          stop?.();
+        }
+      },
+      otherwise: (reason) => refused(messageOf(reason)),
+    },
+  };
+}

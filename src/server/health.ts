@@ -1,0 +1,45 @@
+import { httpError, pageNotFound, type Reply, text } from './reply.ts';
+
+/** One named question after the kubelet's health. */
+export interface HealthCheck {
+  readonly name: string;
+  /** What is wrong; nothing: healthy. */
+  readonly check: () => string | undefined;
+}
+
+/** Always well: the process answers. */
+export const ping: HealthCheck = { name: 'ping', check: () => undefined };
+/** The log is written. */
+export const log: HealthCheck = { name: 'log', check: () => undefined };
+
+const noSniff = { 'X-Content-Type-Options': 'nosniff' };
+
+/** `/healthz`: all checks; `?verbose` lists them, `?exclude=` leaves some out. Reasons are never told. Any method will do. */
+export function healthz(checks: readonly HealthCheck[], query: URLSearchParams): Reply {
+  const excluded = new Set(query.getAll('exclude'));
+  const lines: string[] = [];
+  const failed: string[] = [];
+  for (const { name, check } of checks) {
+    if (excluded.delete(name)) lines.push(`[+]${name} excluded: ok`);
+    else if (check() === undefined) lines.push(`[+]${name} ok`);
+    else {
+      lines.push(`[-]${name} failed: reason withheld`);
+      failed.push(name);
+    }
+  }
+  if (excluded.size > 0) {
+    const names = [...excluded].map((name) => JSON.stringify(name)).join(', ');
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`);
+  }
+  if (failed.length > 0) return httpError(500, `${lines.join('\n')}\nhealthz check failed`);
+  if (!query.has('verbose')) return text(200, 'ok', noSniff);
+  return text(200, `${lines.join('\n')}\nhealthz check passed\n`, noSniff);
+}
+
+/** `/healthz/{name}`: one check, with its reason. */
+export function healthzOf(checks: readonly HealthCheck[], name: string): Reply {
+  const found = checks.find((one) => one.name === name);
+  if (!found) return pageNotFound;
+  const fault = found.check();
+  return fault === undefined ? text(200, 'ok') : httpError(500, `internal server error: ${fault}`);
+}

@@ -1,0 +1,61 @@
+import type { Duplex } from 'node:stream';
+import type { Pod, PodStatus } from '../kube/types.ts';
+import type { ContainerRef, LogOptions, StreamUrls, TerminalIo } from '../provider/powers.ts';
+import type { RuntimePod } from '../provider/runtime-pod.ts';
+
+/** Takes bytes; a promise holds the one who writes back until it settles. */
+export type ByteSink = (bytes: Buffer) => Promise<void> | void;
+
+/** One container's log, as it is asked for. */
+export interface LogRequest {
+  readonly pod: Pod;
+  readonly container: ContainerRef;
+  readonly options: LogOptions;
+}
+
+/** What came of a command that was run to its end. */
+export interface RunResult {
+  readonly exitCode: number;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+}
+
+/**
+ * What the kubelet API serves, as far as there is something behind it: an absent member is answered as not implemented.
+ * `src/agent/server-host.ts` fills it from an agent's engines.
+ */
+export interface ServerHost {
+  readonly nodeName: string;
+  /** Pods that are bound to this node (kubelet `GetPods`). */
+  pods(): readonly Pod[];
+  podByName(namespace: string, name: string): Pod | undefined;
+  /** What the agent knows of a pod's status, newer than the API server; absent: the pod's own is the newest. */
+  podStatus(uid: string): PodStatus | undefined;
+  /** Pods with something that runs, as the runtime tells it. */
+  runningPods(): Promise<readonly RuntimePod[]>;
+  /** Writes a container's log to `sink` until its end, or with `follow` until the container ended or `signal` aborts. */
+  readonly readLog?: (request: LogRequest, sink: ByteSink, signal: AbortSignal) => Promise<void>;
+  /** Runs a command to its end. */
+  readonly run?: (
+    container: ContainerRef,
+    command: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<RunResult>;
+  /** Runs a command with live streams; resolves with its exit code. */
+  readonly exec?: (
+    container: ContainerRef,
+    command: readonly string[],
+    io: TerminalIo,
+    signal: AbortSignal,
+  ) => Promise<number>;
+  readonly attach?: (container: ContainerRef, io: TerminalIo, signal: AbortSignal) => Promise<void>;
+  readonly portForward?: (podUid: string, port: number, stream: Duplex, signal: AbortSignal) => Promise<void>;
+  /** When the runtime serves streams itself; wins over `exec`, `attach` and `portForward`. */
+  readonly streamUrls?: StreamUrls;
+  /** The sync loop's health: what is wrong, or nothing. */
+  syncLoopFault(): string | undefined;
+  /** The configuration in force as `/configz` shows it: `KubeletConfiguration` with all defaults. */
+  readonly configz?: () => unknown;
+  /** Command line settings by name as `/flagz` shows them. */
+  readonly flags?: () => Readonly<Record<string, string>>;
+}

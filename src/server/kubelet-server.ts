@@ -1,0 +1,125 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
+import { type Logger, silentLogger } from '../base/logger.ts';
+import { type Authenticator, type Authorizer, certificateAuthenticator } from './access.ts';
+import { RequestHandler } from './handler.ts';
+import type { ServerHost } from './host.ts';
+import {
+  debuggingServices,
+  defaultServices,
+  disabledServices,
+  type ServicesDeps,
+} from './kubelet-services.ts';
+import { Listener, type ListenerLimits, type TlsSettings } from './listener.ts';
+import type { Reply, ServerRequest } from './reply.ts';
+import { tokenAuthenticator, type Reviews, webhookAuthorizer, type WebhookTimes } from './webhook.ts';
+
+/** How a kubelet API is served. */
+export interface KubeletServerOptions {
+  readonly host: ServerHost;
+  /** Default: all interfaces. */
+  readonly address?: string;
+  /** Default 10250; 0 takes any. */
+  readonly port?: number;
+  /** Serving certificate and key, PEM; default: self-signed. */
+  readonly tls?: KeyPair & Pick<TlsSettings, 'ciphers' | 'minVersion'>;
+  /** Whose client certificates are believed, PEM; absent: none are. */
+  readonly clientCa?: string;
+  /** Who tells whether somebody may: required, there is no default that lets people in. */
+  readonly authorizer: Authorizer;
+  /** Bearer tokens and the like, after client certificates. */
+  readonly authenticators?: readonly Authenticator[];
+  /** Whether those without credentials come in as `system:anonymous`; default: no. */
+  readonly anonymousAuth?: boolean;
+  /** Logs, exec, attach, port-forward (`enableDebuggingHandlers`); default: yes. */
+  readonly debugging?: boolean;
+  readonly splitStreams?: boolean;
+  readonly limits?: Partial<ListenerLimits>;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+}
+
+export const kubeletPort = 10_250;
+
+/** Token and access reviews by the API server, as options of a {@link KubeletServer}. */
+export function webhookAccess(
+  reviews: Reviews,
+  clock: Clock = systemClock,
+  times?: Partial<WebhookTimes>,
+): Pick<KubeletServerOptions, 'authorizer' | 'authenticators'> {
+  const deps = { clock, reviews, ...(times && { times }) };
+  return { authorizer: webhookAuthorizer(deps), authenticators: [tokenAuthenticator(deps)] };
+}
+
+/**
+ * The kubelet's HTTP API: what the API server, `kubectl`, metrics-server and operators expect on a node's port 10250.
+ * `handle` answers without a socket; `listen` puts a TLS listener before it.
+ */
+export class KubeletServer {
+  readonly #options: KubeletServerOptions;
+  readonly #handler: RequestHandler;
+  readonly #listener: Listener;
+  #port = 0;
+
+  constructor(options: KubeletServerOptions) {
+    this.#options = options;
+    const {
+      host,
+      clock = systemClock,
+      logger = silentLogger,
+      debugging = true,
+      splitStreams = false,
+    } = options;
+    const deps: ServicesDeps = { host, clock, debugging, splitStreams };
+    this.#handler = new RequestHandler({
+      nodeName: host.nodeName,
+      logger,
+      services: [...defaultServices(deps), ...(debugging ? debuggingServices(deps) : disabledServices)],
+      authenticators: [certificateAuthenticator, ...(options.authenticators ?? [])],
+      authorizer: options.authorizer,
+      anonymousAuth: options.anonymousAuth ?? false,
+    });
+    this.#listener = new Listener({
+      handle: (request) => this.handle(request),
+      logger,
+      tls: tlsOf(options, clock.now()),
+      ...(options.limits && { limits: options.limits }),
+    });
+  }
+
+  /** Where it listens; 0 before {@link listen}. */
+  get port(): number {
+    return this.#port;
+  }
+
+  handle(request: ServerRequest): Promise<Reply> {
+    return this.#handler.handle(request);
+  }
+
+  async listen(): Promise<void> {
+    const { port = kubeletPort, address = '::' } = this.#options;
+    this.#port = await this.#listener.listen(port, address);
+  }
+
+  /** Ends all connections and the listener. */
+  close(): Promise<void> {
+    return this.#listener.close();
+  }
+}
+
+function tlsOf({ tls, clientCa, host }: KubeletServerOptions, now: number): TlsSettings {
+  return { ...(tls ?? selfSigned(host.nodeName, now)), ...(clientCa !== undefined && { clientCa }) };
+}
+
+/** A serving certificate from an authority that nobody else knows, good for a year. */
+export function selfSigned(nodeName: string, now: number): KeyPair {
+  const authority = Authority.create(`${nodeName}-ca@${Math.floor(now / 1000)}`, now);
+  const { cert, key } = authority.issue({
+    subject: { commonName: `${nodeName}@${Math.floor(now / 1000)}` },
+    notBefore: now - hour,
+    notAfter: now + year,
+    usages: ['server auth'],
+    hosts: [nodeName],
+  });
+  return { cert: `${cert}${authority.cert}`, key };
+}

@@ -1,0 +1,258 @@
+import { type IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
+import { createServer as createPlainServer } from 'node:http';
+import { createServer as createTlsServer, Server as HttpsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { PeerCertificate, Reply, ReplySink, ServerRequest } from './reply.ts';
+
+/** TLS of a listener. */
+export interface TlsSettings {
+  /** PEM, with intermediates. */
+  readonly cert: string;
+  readonly key: string;
+  /** Whose client certificates are believed; absent: nobody is asked for one. */
+  readonly clientCa?: string;
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** OpenSSL's names, joined by `:`; default: Node's. */
+  readonly ciphers?: string;
+}
+
+/** Bounds on what a client may ask of the listener. */
+export interface ListenerLimits {
+  readonly headerBytes: number;
+  /** For TLS handshake and for all headers of a request, ms. */
+  readonly headersMs: number;
+  readonly keepAliveMs: number;
+  readonly connections: number;
+  /** The kubelet API takes no bodies worth the name. */
+  readonly bodyBytes: number;
+}
+
+export const listenerLimits: ListenerLimits = {
+  headerBytes: 256 * 1024,
+  headersMs: 10_000,
+  keepAliveMs: 90_000,
+  connections: 4096,
+  bodyBytes: 1024 * 1024,
+};
+
+export interface ListenerOptions {
+  readonly handle: (request: ServerRequest) => Promise<Reply>;
+  readonly logger: Logger;
+  readonly tls?: TlsSettings;
+  readonly limits?: Partial<ListenerLimits>;
+}
+
+/** The thin end: sockets in, requests to `handle`, replies out at the pace of the one who reads. */
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #limits: ListenerLimits;
+  readonly #server: HttpServer | HttpsServer;
+  readonly #upgraded = new Set<Duplex>();
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#limits = { ...listenerLimits, ...options.limits };
+    this.#server = this.#make();
+    this.#server.maxConnections = this.#limits.connections;
+    this.#server.on('request', (message: IncomingMessage, response: ServerResponse) => {
+      void this.#serve(message, response);
+    });
+    this.#server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
+      void this.#serveUpgrade(message, socket as Socket, head);
+    });
+    this.#server.on('clientError', (_error: Error, socket: Duplex) => {
+      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n400 Bad Request');
+      else socket.destroy();
+    });
+  }
+
+  /** @returns the port that was taken */
+  async listen(port: number, address: string): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, address, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Ends the listener and all connections at once. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+    });
+    this.#server.closeAllConnections();
+    for (const socket of this.#upgraded) socket.destroy();
+    await closed;
+  }
+
+  /** From now on connections see another certificate. */
+  renew(tls: TlsSettings): void {
+    if (this.#server instanceof HttpsServer) this.#server.setSecureContext(secureOptions(tls));
+  }
+
+  #make(): HttpServer | HttpsServer {
+    const { headerBytes, headersMs, keepAliveMs } = this.#limits;
+    const http = {
+      maxHeaderSize: headerBytes,
+      headersTimeout: headersMs,
+      requestTimeout: headersMs * 3,
+      keepAliveTimeout: keepAliveMs,
+      connectionsCheckingInterval: Math.max(100, Math.min(5000, headersMs / 2)),
+      insecureHTTPParser: false,
+    };
+    const { tls } = this.#options;
+    if (!tls) return createPlainServer(http);
+    return createTlsServer({ ...http, ...secureOptions(tls), handshakeTimeout: headersMs });
+  }
+
+  async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    message.on('error', () => undefined);
+    response.on('error', () => undefined);
+    this.#limitBody(message, response);
+    const gone = new AbortController();
+    response.once('close', () => {
+      gone.abort();
+    });
+    const reply = await this.#options.handle(requestOf(message, gone.signal));
+    if (reply.upgrade) return; // an upgrade is only ever answered by the upgrade event
+    message.resume();
+    await this.#send(reply, response, gone.signal);
+  }
+
+  #limitBody(message: IncomingMessage, response: ServerResponse): void {
+    let left = this.#limits.bodyBytes;
+    message.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) response.destroy();
+    });
+    message.pause();
+  }
+
+  /** A request that offers an upgrade; if it is answered like any other, the connection ends with the answer. */
+  async #serveUpgrade(message: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const gone = new AbortController();
+    this.#upgraded.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      this.#upgraded.delete(socket);
+      gone.abort();
+    });
+    const reply = await this.#options.handle(requestOf(message, gone.signal));
+    if (socket.destroyed) return;
+    if (reply.upgrade) {
+      await this.#upgrade(reply.upgrade, socket, head);
+      return;
+    }
+    const response = new ServerResponse(message);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.on('finish', () => {
+      response.detachSocket(socket);
+      socket.end();
+    });
+    await this.#send(reply, response, gone.signal);
+  }
+
+  async #upgrade(upgrade: NonNullable<Reply['upgrade']>, socket: Socket, head: Buffer): Promise<void> {
+    socket.setTimeout(0);
+    socket.setNoDelay(true);
+    try {
+      await upgrade(socket, head);
+    } catch (reason) {
+      this.#options.logger.debug('a stream ended early', { err: messageOf(reason) });
+      socket.destroy();
+    }
+  }
+
+  async #send(reply: Reply, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const { status, headers, body } = reply;
+    if (typeof body === 'object' && 'stream' in body) {
+      response.statusCode = status;
+      setHeaders(response, headers);
+      try {
+        await body.stream(sinkOf(response, signal));
+        response.end();
+      } catch (reason) {
+        if (response.headersSent || signal.aborted) {
+          if (!signal.aborted) this.#options.logger.debug('an answer broke off', { err: messageOf(reason) });
+          response.destroy();
+          return;
+        }
+        for (const name of response.getHeaderNames()) response.removeHeader(name);
+        await this.#send(body.otherwise(reason), response, signal);
+      }
+      return;
+    }
+    response.statusCode = status;
+    setHeaders(response, headers);
+    response.setHeader('Content-Length', Buffer.byteLength(body));
+    response.end(response.req.method === 'HEAD' ? undefined : body);
+  }
+}
+
+const setHeaders = (response: ServerResponse, headers: Reply['headers']): void => {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+};
+
+const secureOptions = ({ cert, key, clientCa, minVersion = 'TLSv1.2', ciphers }: TlsSettings): object => ({
+  cert,
+  key,
+  minVersion,
+  ...(ciphers !== undefined && { ciphers }),
+  ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
+});
+
+/** A sink over a response: a write waits once the socket's buffer is full. */
+function sinkOf(response: ServerResponse, signal: AbortSignal): ReplySink {
+  return {
+    flushHeaders: () => {
+      if (!response.headersSent && !response.destroyed) response.flushHeaders();
+    },
+    write: (bytes) => {
+      signal.throwIfAborted();
+      if (response.write(bytes)) return undefined;
+      return new Promise<void>((resolve, reject) => {
+        const drained = (): void => {
+          signal.removeEventListener('abort', aborted);
+          resolve();
+        };
+        const aborted = (): void => {
+          response.off('drain', drained);
+          reject(signal.reason as Error);
+        };
+        response.once('drain', drained);
+        signal.addEventListener('abort', aborted, { once: true });
+      });
+    },
+  };
+}
+
+function requestOf(message: IncomingMessage, signal: AbortSignal): ServerRequest {
+  const peer = peerOf(message.socket);
+  return {
+    method: message.method ?? 'GET',
+    target: message.url ?? '/',
+    headers: message.headers,
+    signal,
+    ...(peer && { peer }),
+  };
+}
+
+/** Whom the client's certificate names, if it has shown one that the client CA signed for clients and that is in force. */
+function peerOf(socket: Socket): PeerCertificate | undefined {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
+  const { subject } = socket.getPeerCertificate() as { subject?: { CN?: unknown; O?: unknown } };
+  const { CN: commonName, O: organizations = [] } = subject ?? {};
+  if (typeof commonName !== 'string' || commonName === '') return undefined;
+  const list: readonly unknown[] = Array.isArray(organizations) ? organizations : [organizations];
+  return { commonName, organizations: list.filter((one) => typeof one === 'string') };
+}

@@ -1,0 +1,69 @@
+import { methodNotAllowed, type Reply, type ServerRequest, serviceNotFound, text } from './reply.ts';
+
+/** A request on its way to the one who answers it. */
+export interface Call {
+  readonly request: ServerRequest;
+  readonly query: URLSearchParams;
+  /** The decoded parts of the path below the service. */
+  readonly parts: readonly string[];
+}
+
+export type Handler = (call: Call) => Promise<Reply> | Reply;
+
+/** One route of a service. */
+export interface Route {
+  readonly methods: readonly string[];
+  /** How many parts the path has below the service; `any`: however many. */
+  readonly parts: readonly number[] | 'any';
+  readonly handle: Handler;
+  /** Media type of the answer; a client that takes no such is told so. */
+  readonly produces?: string;
+}
+
+/**
+ * Something that hangs on the server under one or two patterns: a plain handler that takes any method, or routes by method and depth of path,
+ * as go-restful has them (K1).
+ */
+export interface Service {
+  /** As Go's `ServeMux` takes them: one that ends in a slash stands for all below it. */
+  readonly patterns: readonly string[];
+  readonly routes: Handler | readonly Route[];
+}
+
+/** Answers a call by the routes of its service. */
+export function serve(routes: readonly Route[], call: Call): Promise<Reply> | Reply {
+  const fitting = routes.filter(({ parts }) => parts === 'any' || parts.includes(call.parts.length));
+  if (fitting.length === 0) return serviceNotFound;
+  const found = fitting.find(({ methods }) => methods.includes(call.request.method));
+  if (!found) return methodNotAllowed(fitting.flatMap(({ methods }) => methods));
+  const { produces } = found;
+  if (produces !== undefined && !accepts(call.request.headers.accept, produces))
+    return text(406, `406: Not Acceptable\n\nAvailable representations: ${produces}`);
+  return found.handle(call);
+}
+
+/** Whether an `Accept` header takes a media type. */
+export function accepts(header: string | undefined, mediaType: string): boolean {
+  if (header === undefined || header.trim() === '') return true;
+  const [family] = mediaType.split('/');
+  return header.split(',').some((part) => {
+    const wanted = part.split(';')[0]?.trim().toLowerCase();
+    return wanted === '*/*' || wanted === mediaType || wanted === `${family ?? ''}/*`;
+  });
+}
+
+/** The decoded parts of `path` below `pattern`; parts that a decoded slash makes count as well. */
+export function partsBelow(pattern: string, path: string): readonly string[] {
+  const rest = path.slice(pattern.length);
+  return decoded(rest)
+    .split('/')
+    .filter((part) => part !== '');
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

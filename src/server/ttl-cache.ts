@@ -1,0 +1,53 @@
+import type { Clock } from '../base/clock.ts';
+
+interface Entry<V> {
+  readonly value: V;
+  readonly until: number;
+}
+
+/** Remembers a bounded number of values for a while each; one that is asked for twice at once is fetched once. Failures are not kept. */
+export class TtlCache<V> {
+  readonly #clock: Clock;
+  readonly #most: number;
+  readonly #entries = new Map<string, Entry<V>>();
+  readonly #pending = new Map<string, Promise<V>>();
+
+  constructor(clock: Clock, most = 4096) {
+    this.#clock = clock;
+    this.#most = most;
+  }
+
+  /** @param ttlMs how long a value is kept, by value */
+  get(key: string, fetch: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
+    const known = this.#entries.get(key);
+    if (known && known.until > this.#clock.now()) return Promise.resolve(known.value);
+    const pending = this.#pending.get(key);
+    if (pending) return pending;
+    const fetched = fetch()
+      .then((value) => {
+        this.#keep(key, value, ttlMs(value));
+        return value;
+      })
+      .finally(() => this.#pending.delete(key));
+    this.#pending.set(key, fetched);
+    return fetched;
+  }
+
+  #keep(key: string, value: V, ttlMs: number): void {
+    this.#entries.delete(key);
+    if (ttlMs <= 0) return;
+    if (this.#entries.size >= this.#most) this.#shrink();
+    this.#entries.set(key, { value, until: this.#clock.now() + ttlMs });
+  }
+
+  /** Drops what is over; if that is not enough, the oldest tenth. */
+  #shrink(): void {
+    const now = this.#clock.now();
+    for (const [key, { until }] of this.#entries) if (until <= now) this.#entries.delete(key);
+    let excess = this.#entries.size - Math.floor(this.#most * 0.9);
+    for (const key of this.#entries.keys()) {
+      if (excess-- <= 0) return;
+      this.#entries.delete(key);
+    }
+  }
+}

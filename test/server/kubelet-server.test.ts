@@ -1,0 +1,99 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { Authority } from '../../src/base/certificates.ts';
+import type { KubeletServer } from '../../src/server/kubelet-server.ts';
+import { webhookAccess } from '../../src/server/kubelet-server.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { ask, clientPair, hostWith, startServer } from './support.ts';
+
+let server: KubeletServer;
+afterEach(() => server.close());
+
+const none = { cert: undefined, key: undefined };
+
+describe('who comes in', () => {
+  const rows: readonly (readonly [string, object, number])[] = [
+    ['nobody without credentials', none, 401],
+    [
+      'nobody with a certificate of another authority',
+      clientPair('x', [], Authority.create('other', Date.now())),
+      401,
+    ],
+    ['nobody with an expired certificate', clientPair('x', [], undefined, Date.now() - 1000), 401],
+    ['nobody with an unknown token', { ...none, headers: { authorization: 'Bearer wrong' } }, 401],
+    ['whom the client certificate names', {}, 200],
+    ['whom a token review names', { ...none, headers: { authorization: 'Bearer good' } }, 200],
+    ['but may not all', { ...none, headers: { authorization: 'Bearer alice' } }, 403],
+  ];
+  test.for(rows)('%s', async ([, options, status]) => {
+    const asked: unknown[] = [];
+    server = await startServer(
+      hostWith(),
+      webhookAccess(
+        {
+          tokenReview: async (token) => ({ authenticated: token !== 'wrong', user: { username: token } }),
+          subjectAccessReview: async (spec) => {
+            asked.push(spec);
+            return { allowed: spec.user !== 'alice' };
+          },
+        },
+        systemClock,
+      ),
+    );
+    const answer = await ask(server, '/pods', options);
+    expect(answer.status).toBe(status);
+    if (status === 403) {
+      expect(answer.body).toBe(
+        'Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
+      );
+      expect(asked).toHaveLength(2);
+    }
+  });
+});
+
+describe('routes', () => {
+  const rows: readonly (readonly [string, string, number, string])[] = [
+    ['GET', '/healthz', 200, 'ok'],
+    ['POST', '/healthz', 200, 'ok'],
+    ['GET', '/healthz?verbose', 200, '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n'],
+    ['GET', '/healthz/', 404, '404 page not found\n'],
+    ['GET', '//pods', 307, '<a href="/pods">Temporary Redirect</a>.\n\n'],
+    ['GET', '/runningpods', 307, '<a href="/runningpods/">Temporary Redirect</a>.\n\n'],
+    ['DELETE', '/pods', 405, '405: Method Not Allowed'],
+    ['GET', '/pods/x', 404, '404: Page Not Found'],
+    ['GET', '/containerLogs/ns/web', 404, '404: Page Not Found'],
+    ['GET', '/containerLogs/ns/web/c%2Fd', 404, '404: Page Not Found'],
+    ['GET', '/containerLogs/ns/none/c', 404, 'pod "none" does not exist'],
+    ['GET', '/containerLogs/ns/web/d', 404, 'container "d" not found in pod "web"'],
+    ['GET', '/containerLogs/ns/web/c?tailLines=x', 400, '{"message": "Unable to decode query."}'],
+    ['GET', '/containerLogs/ns/web/c?limitBytes=0', 422, '{"message": "Invalid request."}'],
+    [
+      'GET',
+      '/containerLogs/ns/web/c?previous=x',
+      400,
+      'previous terminated container "c" in pod "web" not found',
+    ],
+    ['GET', '/containerLogs/ns/web/c?follow=true', 200, 'line 1\nline 2\n'],
+  ];
+  test.for(rows)('%s %s answers %i', async ([method, path, status, body]) => {
+    const readLog = async (_log: unknown, sink: (bytes: Buffer) => unknown): Promise<void> => {
+      await sink(Buffer.from('line 1\n'));
+      await sink(Buffer.from('line 2\n'));
+    };
+    server = await startServer(hostWith({ readLog }));
+    const answer = await ask(server, path, { method });
+    expect([answer.status, answer.body]).toEqual([status, body]);
+  });
+
+  test('a log that cannot be read is a plain 400', async () => {
+    server = await startServer(hostWith({ readLog: () => Promise.reject(new Error('no such file')) }));
+    expect(await ask(server, '/containerLogs/ns/web/c')).toMatchObject({ status: 400, body: 'no such file' });
+  });
+
+  test('an upgrade that nobody wants is answered like any request', async () => {
+    server = await startServer(hostWith());
+    const answer = await ask(server, '/healthz', {
+      headers: { connection: 'Upgrade', upgrade: 'websocket' },
+    });
+    expect([answer.status, answer.body]).toEqual([200, 'ok']);
+  });
+});

@@ -64,49 +64,119 @@ class NodeRestriction {
     const node = nodeOf(request.user);
     if (node === undefined || kind.resource !== 'pods') return;
     if (valueAt(old, 'spec', 'nodeName') !== node)
-      throw refuse('pods', old, `node ${JSON.stringify(node)} can only delete pods with spec.nodeName set to itself`);
+      throw refuse(
+        'pods',
+        old,
+        `node ${JSON.stringify(node)} can only delete pods with spec.nodeName set to itself`,
+      );
   }
 
   #createPod(node: string, pod: JsonObject): void {
-    if (!isMirror(pod)) throw refuse('pods', pod, `pod does not have "kubernetes.io/config.mirror" annotation, node ${JSON.stringify(node)} can only create mirror pods`);
+    if (!isMirror(pod))
+      throw refuse(
+        'pods',
+        pod,
+        `pod does not have "kubernetes.io/config.mirror" annotation, node ${JSON.stringify(node)} can only create mirror pods`,
+      );
     if (valueAt(pod, 'spec', 'nodeName') !== node)
-      throw refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with spec.nodeName set to itself`);
+      throw refuse(
+        'pods',
+        pod,
+        `node ${JSON.stringify(node)} can only create pods with spec.nodeName set to itself`,
+      );
     const owners = objectsAt(objectAt(pod, 'metadata'), 'ownerReferences');
-    if (owners.length > 1) throw refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with a single owner reference set to itself`);
-    if (owners.length === 0) throw refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with an owner reference set to itself`);
+    if (owners.length > 1)
+      throw refuse(
+        'pods',
+        pod,
+        `node ${JSON.stringify(node)} can only create pods with a single owner reference set to itself`,
+      );
+    if (owners.length === 0)
+      throw refuse(
+        'pods',
+        pod,
+        `node ${JSON.stringify(node)} can only create pods with an owner reference set to itself`,
+      );
     const [owner] = owners;
-    if (owner?.['apiVersion'] !== 'v1' || owner['kind'] !== 'Node' || owner['name'] !== node || owner['controller'] !== true || owner['blockOwnerDeletion'] === true)
-      throw refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with an owner reference set to itself`);
+    if (
+      owner?.['apiVersion'] !== 'v1' ||
+      owner['kind'] !== 'Node' ||
+      owner['name'] !== node ||
+      owner['controller'] !== true ||
+      owner['blockOwnerDeletion'] === true
+    )
+      throw refuse(
+        'pods',
+        pod,
+        `node ${JSON.stringify(node)} can only create pods with an owner reference set to itself`,
+      );
     const found = this.#store.get('nodes', node);
     if (found && valueAt(found.object, 'metadata', 'uid') !== owner['uid'])
-      throw refuse('pods', pod, `node ${node} UID mismatch: expected ${String(owner['uid'] as string)} got ${String(valueAt(found.object, 'metadata', 'uid') as string)}`);
-    for (const resource of ['secrets', 'configmaps', 'persistentvolumeclaims']) this.#noReference(node, pod, resource);
+      throw refuse(
+        'pods',
+        pod,
+        `node ${node} UID mismatch: expected ${String(owner['uid'])} got ${String(valueAt(found.object, 'metadata', 'uid'))}`,
+      );
+    for (const resource of ['secrets', 'configmaps', 'persistentvolumeclaims'])
+      this.#noReference(node, pod, resource);
   }
 
   #noReference(node: string, pod: JsonObject, resource: string): void {
-    const names: Readonly<Record<string, string>> = { secrets: 'secrets', configmaps: 'configmaps', persistentvolumeclaims: 'persistentvolumeclaims' };
+    const names: Readonly<Record<string, string>> = {
+      secrets: 'secrets',
+      configmaps: 'configmaps',
+      persistentvolumeclaims: 'persistentvolumeclaims',
+    };
     const volumes = objectsAt(objectAt(pod, 'spec'), 'volumes');
-    const key: Readonly<Record<string, string>> = { secrets: 'secret', configmaps: 'configMap', persistentvolumeclaims: 'persistentVolumeClaim' };
+    const key: Readonly<Record<string, string>> = {
+      secrets: 'secret',
+      configmaps: 'configMap',
+      persistentvolumeclaims: 'persistentVolumeClaim',
+    };
     if (volumes.some((volume) => volume[key[resource] ?? ''] !== undefined) || podRefersTo(pod, resource, ''))
-      throw refuse('pods', pod, `node ${JSON.stringify(node)} can not create pods that reference ${names[resource] ?? resource}`);
+      throw refuse(
+        'pods',
+        pod,
+        `node ${JSON.stringify(node)} can not create pods that reference ${names[resource] ?? resource}`,
+      );
   }
 
   #updatePod(node: string, pod: JsonObject, old: JsonObject): void {
     if (valueAt(old, 'spec', 'nodeName') !== node)
-      throw refuse('pods', old, `node ${JSON.stringify(node)} can only update pod status for pods with spec.nodeName set to itself`);
-    if (!sameJson(objectAt(objectAt(pod, 'metadata'), 'labels'), objectAt(objectAt(old, 'metadata'), 'labels')))
+      throw refuse(
+        'pods',
+        old,
+        `node ${JSON.stringify(node)} can only update pod status for pods with spec.nodeName set to itself`,
+      );
+    if (
+      !sameJson(objectAt(objectAt(pod, 'metadata'), 'labels'), objectAt(objectAt(old, 'metadata'), 'labels'))
+    )
       throw refuse('pods', old, `node ${JSON.stringify(node)} cannot update labels through pod status`);
   }
 
   #node(node: string, kind: Kind, object: JsonObject, old: JsonObject | undefined): void {
     if (nameOf(object) !== node && nameOf(object) !== '')
-      throw refuse('nodes', object, `node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(nameOf(object))}`);
+      throw refuse(
+        'nodes',
+        object,
+        `node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(nameOf(object))}`,
+      );
     const spec = objectAt(object, 'spec');
-    if (spec['configSource'] !== undefined && !sameJson(spec['configSource'], old && objectAt(old, 'spec')['configSource']))
-      throw refuse(kind.resource, object, `node ${JSON.stringify(node)} is not allowed to update configSource to a new non-nil configSource`);
+    if (
+      spec['configSource'] !== undefined &&
+      !sameJson(spec['configSource'], old && objectAt(old, 'spec')['configSource'])
+    )
+      throw refuse(
+        kind.resource,
+        object,
+        `node ${JSON.stringify(node)} is not allowed to update configSource to a new non-nil configSource`,
+      );
     if (old && !sameJson(objectsAt(spec, 'taints'), objectsAt(objectAt(old, 'spec'), 'taints')))
       throw refuse(kind.resource, object, `node ${JSON.stringify(node)} is not allowed to modify taints`);
-    const changed = changedLabels(objectAt(objectAt(object, 'metadata'), 'labels'), objectAt(objectAt(old, 'metadata'), 'labels'));
+    const changed = changedLabels(
+      objectAt(objectAt(object, 'metadata'), 'labels'),
+      objectAt(objectAt(old, 'metadata'), 'labels'),
+    );
     const wrong = changed.filter((label) => !mayLabel(label));
     if (wrong.length > 0)
       throw refuse(
@@ -118,14 +188,26 @@ class NodeRestriction {
       );
     const owners = objectAt(object, 'metadata')['ownerReferences'];
     if (old && !sameJson(owners, objectAt(old, 'metadata')['ownerReferences']) && owners !== undefined)
-      throw refuse(kind.resource, object, `node ${JSON.stringify(node)} is not allowed to modify ownerReferences`);
+      throw refuse(
+        kind.resource,
+        object,
+        `node ${JSON.stringify(node)} is not allowed to modify ownerReferences`,
+      );
   }
 
   #lease(node: string, lease: JsonObject): void {
     if (stringAt(objectAt(lease, 'metadata'), 'namespace') !== 'kube-node-lease')
-      throw refuse('leases.coordination.k8s.io', lease, 'can only access leases in the "kube-node-lease" system namespace');
+      throw refuse(
+        'leases.coordination.k8s.io',
+        lease,
+        'can only access leases in the "kube-node-lease" system namespace',
+      );
     if (nameOf(lease) !== node)
-      throw refuse('leases.coordination.k8s.io', lease, 'can only access node lease with the same name as the requesting node');
+      throw refuse(
+        'leases.coordination.k8s.io',
+        lease,
+        'can only access node lease with the same name as the requesting node',
+      );
   }
 }
 
@@ -146,15 +228,22 @@ const ownLabels = new Set(
 function mayLabel(label: string): boolean {
   if (ownLabels.has(label)) return true;
   const domain = label.includes('/') ? (label.split('/')[0] ?? '') : '';
-  const reserved = domain === 'kubernetes.io' || domain.endsWith('.kubernetes.io') || domain === 'k8s.io' || domain.endsWith('.k8s.io');
-  if (domain === 'node-restriction.kubernetes.io' || domain.endsWith('.node-restriction.kubernetes.io')) return false;
+  const reserved =
+    domain === 'kubernetes.io' ||
+    domain.endsWith('.kubernetes.io') ||
+    domain === 'k8s.io' ||
+    domain.endsWith('.k8s.io');
+  if (domain === 'node-restriction.kubernetes.io' || domain.endsWith('.node-restriction.kubernetes.io'))
+    return false;
   if (domain === 'kubelet.kubernetes.io' || domain.endsWith('.kubelet.kubernetes.io')) return true;
   if (domain === 'node.kubernetes.io' || domain.endsWith('.node.kubernetes.io')) return true;
   return !reserved;
 }
 
 const changedLabels = (now: JsonObject, before: JsonObject): string[] =>
-  [...new Set([...Object.keys(now), ...Object.keys(before)])].filter((key) => now[key] !== before[key]).sort();
+  [...new Set([...Object.keys(now), ...Object.keys(before)])]
+    .filter((key) => now[key] !== before[key])
+    .sort();
 
 /** Admission plugins that look at who asks and where. */
 export function createAdmission(store: Store): Admission {
@@ -164,7 +253,12 @@ export function createAdmission(store: Store): Admission {
       const namespace = request.target?.namespace ?? '';
       if (kind.namespaced) {
         if (namespace === '') throw badRequest('an empty namespace may not be set during creation');
-        checkNamespace(store, namespace, kind, nameOf(object) || stringAt(objectAt(object, 'metadata'), 'generateName'));
+        checkNamespace(
+          store,
+          namespace,
+          kind,
+          nameOf(object) || stringAt(objectAt(object, 'metadata'), 'generateName'),
+        );
       }
       restriction.create(request, kind, object);
       return object;
@@ -177,4 +271,3 @@ export function createAdmission(store: Store): Admission {
     },
   };
 }
-

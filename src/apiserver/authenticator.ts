@@ -93,7 +93,7 @@ function certificateUser(socket: TLSSocket): User | undefined {
   const { subject } = socket.getPeerCertificate();
   const common = first(subject?.CN);
   if (!common) return undefined;
-  const organizations = subject.O as string | string[] | undefined;
+  const organizations = subject.O;
   return { name: common, groups: organizations === undefined ? [] : [organizations].flat() };
 }
 

@@ -9,22 +9,32 @@ import { seconds } from './times.ts';
 const budgets = 'policy/poddisruptionbudgets';
 
 const tooMany = (cause: string, retryAfterSeconds?: number): StatusError =>
-  new StatusError(429, 'TooManyRequests', "Cannot evict pod as it would violate the pod's disruption budget.", {
-    details: {
-      causes: [{ reason: 'DisruptionBudget', message: cause }],
-      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  new StatusError(
+    429,
+    'TooManyRequests',
+    "Cannot evict pod as it would violate the pod's disruption budget.",
+    {
+      details: {
+        causes: [{ reason: 'DisruptionBudget', message: cause }],
+        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      },
+      ...(retryAfterSeconds !== undefined && { headers: { 'Retry-After': String(retryAfterSeconds) } }),
     },
-    ...(retryAfterSeconds !== undefined && { headers: { 'Retry-After': String(retryAfterSeconds) } }),
-  });
+  );
 
 const isReady = (pod: JsonObject): boolean =>
-  objectsAt(objectAt(pod, 'status'), 'conditions').some((c) => c['type'] === 'Ready' && c['status'] === 'True');
+  objectsAt(objectAt(pod, 'status'), 'conditions').some(
+    (c) => c['type'] === 'Ready' && c['status'] === 'True',
+  );
 
 /** A pod that no budget needs: not started, ended, or already on its way. */
 function ignoresBudgets(pod: JsonObject): boolean {
   const phase = valueAt(pod, 'status', 'phase');
   return (
-    phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending' || valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined
+    phase === 'Succeeded' ||
+    phase === 'Failed' ||
+    phase === 'Pending' ||
+    valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined
   );
 }
 
@@ -34,7 +44,8 @@ function unreadyMayGo(pod: JsonObject, budget: JsonObject): boolean {
   if (valueAt(budget, 'spec', 'unhealthyPodEvictionPolicy') === 'AlwaysAllow') return true;
   const status = objectAt(budget, 'status');
   return (
-    Number(status['currentHealthy'] ?? 0) >= Number(status['desiredHealthy'] ?? 0) && Number(status['desiredHealthy'] ?? 0) > 0
+    Number(status['currentHealthy'] ?? 0) >= Number(status['desiredHealthy'] ?? 0) &&
+    Number(status['desiredHealthy'] ?? 0) > 0
   );
 }
 
@@ -46,9 +57,14 @@ function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void
   if (Number(status['observedGeneration'] ?? 0) < Number(valueAt(budget, 'metadata', 'generation') ?? 0))
     throw tooMany(`The disruption budget ${name} is still being processed by the server.`, 10);
   if (allowed < 0)
-    throw new StatusError(403, 'Forbidden', `poddisruptionbudgets.policy "${name}" is forbidden: pdb disruptions allowed is negative`, {
-      details: { name, group: 'policy', kind: 'poddisruptionbudgets' },
-    });
+    throw new StatusError(
+      403,
+      'Forbidden',
+      `poddisruptionbudgets.policy "${name}" is forbidden: pdb disruptions allowed is negative`,
+      {
+        details: { name, group: 'policy', kind: 'poddisruptionbudgets' },
+      },
+    );
   if (allowed === 0)
     throw tooMany(
       `The disruption budget ${name} needs ${Number(status['desiredHealthy'] ?? 0)} healthy pods and has ${Number(status['currentHealthy'] ?? 0)} currently`,
@@ -82,18 +98,37 @@ export function evict(
   const remove = (): void => {
     pods.delete(at.namespace, at.name, at.options, context);
   };
-  if (at.options.resourceVersion !== undefined && at.options.resourceVersion !== valueAt(pod, 'metadata', 'resourceVersion'))
-    throw conflict({ kind: 'pods', name: at.name }, `the ResourceVersion in the precondition (${at.options.resourceVersion}) does not match the ResourceVersion in record (${String(valueAt(pod, 'metadata', 'resourceVersion') as string)}). The object might have been modified`);
+  if (
+    at.options.resourceVersion !== undefined &&
+    at.options.resourceVersion !== valueAt(pod, 'metadata', 'resourceVersion')
+  )
+    throw conflict(
+      { kind: 'pods', name: at.name },
+      `the ResourceVersion in the precondition (${at.options.resourceVersion}) does not match the ResourceVersion in record (${String(valueAt(pod, 'metadata', 'resourceVersion'))}). The object might have been modified`,
+    );
+  const mark = (): void => {
+    const phase = valueAt(pod, 'status', 'phase');
+    const ended =
+      phase === 'Succeeded' ||
+      phase === 'Failed' ||
+      valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined;
+    if (!context.dryRun && !ended) pods.put(disrupted(pod, context.now), pod);
+  };
   if (ignoresBudgets(pod)) {
+    mark();
     remove();
     return;
   }
   const found = budgetsOf(context.world.store, pod);
   if (found.length > 1)
-    throw new StatusError(500, '', 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.');
+    throw new StatusError(
+      500,
+      '',
+      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+    );
   const [budget] = found;
   if (budget && !unreadyMayGo(pod, budget)) spend(budget, pod, context);
-  if (!context.dryRun) pods.put(disrupted(pod, context.now), pod);
+  mark();
   remove();
 }
 

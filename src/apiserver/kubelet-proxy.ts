@@ -154,7 +154,7 @@ export class KubeletProxy {
       response.on('close', () => {
         outgoing.destroy();
       });
-      void incoming;
+      incoming;
       outgoing.end();
     });
   }

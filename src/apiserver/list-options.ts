@@ -15,7 +15,8 @@ export interface ListOptions {
   readonly timeoutSeconds: number | undefined;
 }
 
-const listInvalid = (faults: readonly FieldFault[]): Error => invalid('ListOptions', 'meta.k8s.io', '', faults);
+const listInvalid = (faults: readonly FieldFault[]): Error =>
+  invalid('ListOptions', 'meta.k8s.io', '', faults);
 
 function integer(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
@@ -47,9 +48,19 @@ function check(options: ListOptions): void {
   const { match, resourceVersion, watch, sendInitialEvents } = options;
   if (watch) {
     if (sendInitialEvents !== undefined && match !== 'NotOlderThan')
-      faults.push(fault.forbidden('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+      faults.push(
+        fault.forbidden(
+          'resourceVersionMatch',
+          'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+        ),
+      );
     if (sendInitialEvents === undefined && match !== '')
-      faults.push(fault.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+      faults.push(
+        fault.forbidden(
+          'resourceVersionMatch',
+          'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+        ),
+      );
   } else {
     if (sendInitialEvents !== undefined)
       faults.push(fault.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
@@ -62,8 +73,12 @@ function matchFaults(match: string, version: string, token: string): FieldFault[
   if (match === '') return [];
   const field = 'resourceVersionMatch';
   const faults: FieldFault[] = [];
-  if (token !== '') faults.push(fault.forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
-  if (version === '') faults.push(fault.forbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+  if (token !== '')
+    faults.push(fault.forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+  if (version === '')
+    faults.push(
+      fault.forbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
+    );
   if (match !== 'Exact' && match !== 'NotOlderThan')
     faults.push(fault.unsupported(field, match, ['Exact', 'NotOlderThan', '']));
   if (match === 'Exact' && version === '0')
@@ -92,12 +107,15 @@ function readToken(text: string): Token {
     );
   }
   const { v, rv, start } = body as { v?: string; rv?: number; start?: string };
-  if (v !== 'meta.k8s.io/v1' || typeof start !== 'string') throw syntax('continue key is not valid: incorrect encoded start resourceVersion');
+  if (v !== 'meta.k8s.io/v1' || typeof start !== 'string')
+    throw syntax('continue key is not valid: incorrect encoded start resourceVersion');
   return { version: rv ?? 0, after: start };
 }
 
 const writeToken = (version: number, after: string): string =>
-  Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: version, start: `${after}\u0000` })).toString('base64url');
+  Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: version, start: `${after}\u0000` })).toString(
+    'base64url',
+  );
 
 /** A page of a list and the metadata that goes with it. */
 export interface Page {
@@ -156,8 +174,10 @@ function continued(store: Store, selection: Selection, options: ListOptions): Pa
 
 /** The past of a continue token is gone: the answer offers one that goes on in the present. */
 function inconsistent(store: Store, after: string): Error {
-  void store;
-  const token = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start: `${after}\u0000` })).toString('base64url');
+  store;
+  const token = Buffer.from(
+    JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start: `${after}\u0000` }),
+  ).toString('base64url');
   const error = expired(
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
   );

@@ -1,8 +1,7 @@
-import { emptyStruct, } from './codec.ts';
+import { emptyStruct } from './codec.ts';
 import {
   compare,
   difference,
-
   type FieldSet,
   intersection,
   isEmptySet,
@@ -125,7 +124,10 @@ export function manageUpdate(
   const gained = strip(union(difference(kept, changed.removed), touched), [...unowned, ...at.reset]);
   const unchanged = own !== undefined && sameJson(writeSet(own), writeSet(gained));
   const before = managed.find((entry) => sameWriter(entry.writer, at.writer));
-  return write(object, [...others, { writer: at.writer, set: gained, time: unchanged ? (before?.time ?? time) : time }]);
+  return write(object, [
+    ...others,
+    { writer: at.writer, set: gained, time: unchanged ? (before?.time ?? time) : time },
+  ]);
 }
 
 /** Puts the entries of `from` on the object: for writes that leave owners alone. */
@@ -167,10 +169,16 @@ export function manageApply(
   const changed = compare(bare(live), finished, shape);
   const touched = intersection(union(changed.added, changed.modified), wanted);
   if (!at.force) refuseConflicts(others, touched, at.subject);
-  const rest = others.map((entry) => ({ ...entry, set: at.force ? difference(entry.set, touched) : entry.set }));
+  const rest = others.map((entry) => ({
+    ...entry,
+    set: at.force ? difference(entry.set, touched) : entry.set,
+  }));
   const same = own !== undefined && sameJson(writeSet(own.set), writeSet(wanted));
   const after = rest.map((entry) => ({ ...entry, set: difference(entry.set, changed.removed) }));
-  return write(finished, [...after, { writer: at.writer, set: wanted, time: same ? own.time : seconds(at.now) }]);
+  return write(finished, [
+    ...after,
+    { writer: at.writer, set: wanted, time: same ? own.time : seconds(at.now) },
+  ]);
 }
 
 /** Removes what was dropped, unless somebody else still holds it or something below it. */
@@ -203,10 +211,17 @@ function refuseConflicts(others: readonly Managed[], touched: FieldSet, subject:
       writer.operation === 'Update'
         ? `"${writer.manager}"${writer.subresource ? ` with subresource "${writer.subresource}"` : ''} using ${writer.apiVersion}${time ? ` at ${time}` : ''}`
         : `"${writer.manager}"`;
-    const plain = writer.operation === 'Update' ? `"${writer.manager}"${writer.subresource ? ` with subresource "${writer.subresource}"` : ''} using ${writer.apiVersion}` : `"${writer.manager}"`;
+    const plain =
+      writer.operation === 'Update'
+        ? `"${writer.manager}"${writer.subresource ? ` with subresource "${writer.subresource}"` : ''} using ${writer.apiVersion}`
+        : `"${writer.manager}"`;
     groups.set(plain, [...(groups.get(plain) ?? []), ...fields]);
     for (const field of fields)
-      causes.push({ reason: 'FieldManagerConflict', message: `conflict with ${who.replace(/ at [^ ]*$/, '')}`, field });
+      causes.push({
+        reason: 'FieldManagerConflict',
+        message: `conflict with ${who.replace(/ at [^ ]*$/, '')}`,
+        field,
+      });
   }
   if (causes.length === 0) return;
   const count = `conflict${causes.length > 1 ? 's' : ''}`;
@@ -215,13 +230,8 @@ function refuseConflicts(others: readonly Managed[], touched: FieldSet, subject:
       ? `conflict with ${who}: ${fields[0] ?? ''}`
       : `conflicts with ${who}:\n${fields.map((field) => `- ${field}`).join('\n')}`,
   );
-  void subject;
-  throw new StatusError(
-    409,
-    'Conflict',
-    `Apply failed with ${causes.length} ${count}: ${lines.join('\n')}`,
-    { details: { causes } },
-  );
+  subject;
+  throw new StatusError(409, 'Conflict', `Apply failed with ${causes.length} ${count}: ${lines.join('\n')}`, {
+    details: { causes },
+  });
 }
-
-

@@ -1,4 +1,9 @@
-import { dns1123Label, dns1123Subdomain, labelValueRule, qualifiedNameRule } from '../kube/validation/name-rules.ts';
+import {
+  dns1123Label,
+  dns1123Subdomain,
+  labelValueRule,
+  qualifiedNameRule,
+} from '../kube/validation/name-rules.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { fault, type FieldFault } from './status-error.ts';
@@ -29,8 +34,10 @@ const dns1035: NameCheck = (name, prefix) => {
 };
 
 const checks: Readonly<Record<string, NameCheck>> = {
-  Namespace: (name, prefix) => (name.includes('.') && !name.includes('/') ? ['must not contain dots'] : label(name, prefix)),
-  Service: (name, prefix) => label(name, prefix).length > 0 || !/^[a-z]/.test(name) ? dns1035(name, prefix) : [],
+  Namespace: (name, prefix) =>
+    name.includes('.') && !name.includes('/') ? ['must not contain dots'] : label(name, prefix),
+  Service: (name, prefix) =>
+    label(name, prefix).length > 0 || !/^[a-z]/.test(name) ? dns1035(name, prefix) : [],
   Event: segment,
   Role: segment,
   RoleBinding: segment,
@@ -54,8 +61,10 @@ function checkAnnotations(annotations: JsonObject): FieldFault[] {
   const faults: FieldFault[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations)) {
-    faults.push(...qualifiedNameRule(key.toLowerCase()).map((why) => fault.invalid('metadata.annotations', key, why)));
-    size += Buffer.byteLength(key) + Buffer.byteLength(String(value as string));
+    faults.push(
+      ...qualifiedNameRule(key.toLowerCase()).map((why) => fault.invalid('metadata.annotations', key, why)),
+    );
+    size += Buffer.byteLength(key) + Buffer.byteLength(String(value));
   }
   if (size > annotationsMost) faults.push(fault.tooLong('metadata.annotations', annotationsMost));
   return faults;
@@ -67,7 +76,8 @@ function checkOwners(owners: readonly JsonObject[]): FieldFault[] {
   owners.forEach((owner) => {
     const field = 'metadata.ownerReferences';
     const apiVersion = stringAt(owner, 'apiVersion');
-    if (!apiVersion) faults.push(fault.invalid(`${field}.apiVersion`, apiVersion, 'version must not be empty'));
+    if (!apiVersion)
+      faults.push(fault.invalid(`${field}.apiVersion`, apiVersion, 'version must not be empty'));
     for (const key of ['kind', 'name', 'uid'] as const) {
       if (!stringAt(owner, key)) faults.push(fault.invalid(`${field}.${key}`, '', 'must not be empty'));
     }
@@ -93,14 +103,15 @@ export function validateMetadata(object: JsonObject, kind: Kind): FieldFault[] {
   const name = stringAt(metadata, 'name');
   const prefix = stringAt(metadata, 'generateName');
   const faults: FieldFault[] = [];
-  if (prefix) faults.push(...check(prefix, true).map((why) => fault.invalid('metadata.generateName', prefix, why)));
+  if (prefix)
+    faults.push(...check(prefix, true).map((why) => fault.invalid('metadata.generateName', prefix, why)));
   if (!name) faults.push(fault.required('metadata.name', 'name or generateName is required'));
   else faults.push(...check(name, false).map((why) => fault.invalid('metadata.name', name, why)));
   faults.push(...checkLabels(objectAt(metadata, 'labels'), 'metadata.labels'));
   faults.push(...checkAnnotations(objectAt(metadata, 'annotations')));
   faults.push(...checkOwners(objectsAt(metadata, 'ownerReferences')));
   for (const finalizer of listAt(metadata, 'finalizers')) {
-    const text = String(finalizer as string);
+    const text = String(finalizer);
     faults.push(...qualifiedNameRule(text).map((why) => fault.invalid('metadata.finalizers', text, why)));
   }
   return faults;
@@ -110,8 +121,16 @@ export function validateMetadata(object: JsonObject, kind: Kind): FieldFault[] {
 export function validateMetadataUpdate(object: JsonObject, old: JsonObject): FieldFault[] {
   const [now, before] = [objectAt(object, 'metadata'), objectAt(old, 'metadata')];
   const faults: FieldFault[] = [];
-  for (const key of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds']) {
-    if (!sameJson(now[key], before[key])) faults.push(fault.invalid(`metadata.${key}`, now[key] ?? null, 'field is immutable'));
+  for (const key of [
+    'name',
+    'namespace',
+    'uid',
+    'creationTimestamp',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+  ]) {
+    if (!sameJson(now[key], before[key]))
+      faults.push(fault.invalid(`metadata.${key}`, now[key] ?? null, 'field is immutable'));
   }
   if (before['deletionTimestamp'] !== undefined) {
     const known = listAt(before, 'finalizers');
@@ -129,4 +148,3 @@ export function validateMetadataUpdate(object: JsonObject, old: JsonObject): Fie
   faults.push(...checkOwners(objectsAt(now, 'ownerReferences')));
   return faults;
 }
-

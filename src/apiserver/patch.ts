@@ -35,7 +35,11 @@ function find(value: unknown, path: readonly string[]): unknown {
 }
 
 /** Copies along the path and changes the last step. */
-function edit(value: unknown, path: readonly string[], change: (holder: unknown, key: string) => unknown): unknown {
+function edit(
+  value: unknown,
+  path: readonly string[],
+  change: (holder: unknown, key: string) => unknown,
+): unknown {
   const [key = '', ...rest] = path;
   if (rest.length === 0) return change(value, key);
   if (Array.isArray(value)) {
@@ -55,14 +59,16 @@ const indexIn = (holder: readonly unknown[], key: string, most: number): number 
   return index;
 };
 
-const added = (value: unknown) => (holder: unknown, key: string): unknown => {
-  if (Array.isArray(holder)) {
-    const at = key === '-' ? holder.length : indexIn(holder, key, holder.length);
-    return [...(holder.slice(0, at) as unknown[]), value, ...(holder.slice(at) as unknown[])];
-  }
-  if (!isObject(holder)) throw rejected();
-  return { ...holder, [key]: value };
-};
+const added =
+  (value: unknown) =>
+  (holder: unknown, key: string): unknown => {
+    if (Array.isArray(holder)) {
+      const at = key === '-' ? holder.length : indexIn(holder, key, holder.length);
+      return [...(holder.slice(0, at) as unknown[]), value, ...(holder.slice(at) as unknown[])];
+    }
+    if (!isObject(holder)) throw rejected();
+    return { ...holder, [key]: value };
+  };
 
 const removed = (holder: unknown, key: string): unknown => {
   if (Array.isArray(holder)) {
@@ -74,14 +80,16 @@ const removed = (holder: unknown, key: string): unknown => {
   return rest;
 };
 
-const replaced = (value: unknown) => (holder: unknown, key: string): unknown => {
-  if (Array.isArray(holder)) {
-    const at = indexIn(holder, key, holder.length - 1);
-    return holder.map((item: unknown, i) => (i === at ? value : item));
-  }
-  if (!isObject(holder)) throw rejected();
-  return { ...holder, [key]: value };
-};
+const replaced =
+  (value: unknown) =>
+  (holder: unknown, key: string): unknown => {
+    if (Array.isArray(holder)) {
+      const at = indexIn(holder, key, holder.length - 1);
+      return holder.map((item: unknown, i) => (i === at ? value : item));
+    }
+    if (!isObject(holder)) throw rejected();
+    return { ...holder, [key]: value };
+  };
 
 function step(target: unknown, operation: JsonObject): unknown {
   const path = typeof operation['path'] === 'string' ? operation['path'] : undefined;
@@ -143,7 +151,7 @@ function mergeObject(target: JsonObject, patch: JsonObject, shape: Shape | undef
   const how = patch['$patch'];
   if (how === 'replace') return dropDirectives(patch);
   if (how === 'delete') return {};
-  if (how !== undefined && how !== 'merge') throw badRequest(`Unknown patch type found: ${String(how as string)}`);
+  if (how !== undefined && how !== 'merge') throw badRequest(`Unknown patch type found: ${String(how)}`);
   const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
   const out: Draft = { ...retained(target, patch) };
   for (const [key, value] of Object.entries(patch)) {
@@ -181,7 +189,9 @@ const orderOf = (patch: JsonObject, key: string): readonly unknown[] | undefined
 };
 
 function dropDirectives(value: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(value).filter(([key, inner]) => !directive.test(key) && inner !== null));
+  return Object.fromEntries(
+    Object.entries(value).filter(([key, inner]) => !directive.test(key) && inner !== null),
+  );
 }
 
 function mergeMember(
@@ -194,8 +204,10 @@ function mergeMember(
     const merge = shape?.is === 'list' ? shape.merge : undefined;
     const standing = Array.isArray(target) ? (target as unknown[]) : [];
     if (merge?.patchKey === undefined) return plainList(patch);
-    if (merge.patchKey === '') return ordered(mergeSet(standing, patch), order, '');
-    return ordered(mergeKeyed(standing, patch, merge, shape?.is === 'list' ? shape.of : undefined), order, merge.patchKey);
+    if (merge.patchKey === '')
+      return ordered(mergeSet(standing, patch), { order: order ?? (patch as unknown[]), standing, key: '' });
+    const merged = mergeKeyed(standing, patch, merge, shape?.is === 'list' ? shape.of : undefined);
+    return ordered(merged, { order: order ?? (patch as unknown[]), standing, key: merge.patchKey });
   }
   if (!isObject(patch)) return patch;
   return mergeObject(isObject(target) ? target : {}, patch, shape);
@@ -250,20 +262,24 @@ const goMap = (item: JsonObject): string =>
     .map((key) => `${key}:${isObject(item[key]) ? goMap(item[key]) : String(item[key] as string)}`)
     .join(' ')}]`;
 
-/** Brings the items into the order that the patch asks for; those it does not name keep their place before what followed them. */
-function ordered(items: unknown[], order: readonly unknown[] | undefined, key: string): unknown[] {
-  if (!order) return items;
-  const id = (item: unknown): unknown => (key === '' ? item : isObject(item) ? item[key] : undefined);
-  const rank = new Map(order.map((item, i) => [id(item), i]));
-  const named = items.filter((item) => rank.has(id(item))).sort((a, b) => (rank.get(id(a)) ?? 0) - (rank.get(id(b)) ?? 0));
+/**
+ * The order of a merged list: what the patch names comes in the patch's order, what only stood keeps its own; of the two, what stood comes
+ * first only where both stood and it was in front.
+ */
+function ordered(
+  items: readonly unknown[],
+  at: { readonly order: readonly unknown[]; readonly standing: readonly unknown[]; readonly key: string },
+): unknown[] {
+  const id = (item: unknown): unknown => (at.key === '' ? item : isObject(item) ? item[at.key] : undefined);
+  const rank = new Map(at.order.map((item, i) => [id(item), i]));
+  const stood = new Map(at.standing.map((item, i) => [id(item), i]));
+  const rankOf = (item: unknown): number => rank.get(id(item)) ?? 0;
+  const named = items.filter((item) => rank.has(id(item))).sort((a, b) => rankOf(a) - rankOf(b));
   const others = items.filter((item) => !rank.has(id(item)));
-  const place = new Map(items.map((item, i) => [item, i]));
   const out: unknown[] = [];
-  while (named.length > 0 || others.length > 0) {
-    const [next, other] = [named[0], others[0]];
-    const otherFirst =
-      other !== undefined && (next === undefined || (place.get(other) ?? 0) < (place.get(next) ?? 0));
-    out.push(otherFirst ? others.shift() : named.shift());
+  while (named.length > 0 && others.length > 0) {
+    const [mine, theirs] = [stood.get(id(named[0])), stood.get(id(others[0]))];
+    out.push(mine !== undefined && theirs !== undefined && theirs < mine ? others.shift() : named.shift());
   }
-  return out;
+  return [...out, ...named, ...others];
 }

@@ -13,7 +13,7 @@ export interface PodValidation {
   resize(pod: JsonObject, old: JsonObject): readonly FieldFault[];
 }
 
-const asPod = (object: JsonObject): Pod => object as unknown as Pod;
+const asPod = (object: JsonObject): Pod => object;
 const spec = (pod: JsonObject): JsonObject => objectAt(pod, 'spec');
 
 /** What may change on a pod that runs: images, a shorter deadline, more tolerations, fewer gates. */

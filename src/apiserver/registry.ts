@@ -311,7 +311,7 @@ export class Registry {
         `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been deleted and then recreated`,
       );
     };
-    if (options.uid !== undefined && options.uid !== uid) refuse('UID', options.uid, String(uid as string));
+    if (options.uid !== undefined && options.uid !== uid) refuse('UID', options.uid, String(uid));
     if (options.resourceVersion !== undefined && options.resourceVersion !== String(entry.version))
       refuse('ResourceVersion', options.resourceVersion, String(entry.version));
   }

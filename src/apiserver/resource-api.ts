@@ -3,13 +3,27 @@ import { bodyFormat, expectedOf, readBody, readObject } from './body.ts';
 import { type JsonObject, objectAt, stringAt, withMetadata } from './json.ts';
 import { type Kind, groupVersionOf } from './kinds.ts';
 import { listPage, readListOptions, type Selection } from './list-options.ts';
-import { itemTypes, listTypes, mediaTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
+import {
+  itemTypes,
+  listTypes,
+  mediaTypes,
+  negotiate,
+  type Representation,
+  wantsPretty,
+} from './negotiate.ts';
 import { applyConfig, patched, patchTypeOf, readPatch } from './patch-request.ts';
 import { type DeleteOptions, Registry, subjectOf } from './registry.ts';
 import type { ApiRequest, ResourcePath } from './request.ts';
 import { sendBody, sendText } from './respond.ts';
 import { fieldMatcher, labelMatcher } from './selectors.ts';
-import { badRequest, methodNotAllowed, notAcceptable, notFound, StatusError, tooLargeVersion } from './status-error.ts';
+import {
+  badRequest,
+  methodNotAllowed,
+  notAcceptable,
+  notFound,
+  StatusError,
+  tooLargeVersion,
+} from './status-error.ts';
 import type { Store } from './store.ts';
 import type { Strategy, World, WriteContext } from './strategy.ts';
 import { strategies } from './strategy-table.ts';
@@ -66,7 +80,12 @@ export class ResourceApi {
   }
 
   /** Answers a request on a stored kind. @throws {StatusError} */
-  async handle(request: ApiRequest, response: ServerResponse, target: ResourcePath, kind: Kind): Promise<void> {
+  async handle(
+    request: ApiRequest,
+    response: ServerResponse,
+    target: ResourcePath,
+    kind: Kind,
+  ): Promise<void> {
     const exchange: Exchange = { request, response, target, kind, strategy: this.registry(kind).strategy };
     const item = target.name !== '';
     switch (request.method) {
@@ -92,7 +111,9 @@ export class ResourceApi {
 
   #representation({ request }: Exchange, list = false): Representation {
     return negotiate(request.raw.headers.accept, {
-      views: list ? ['Table', 'PartialObjectMetadataList', 'PartialObjectMetadata'] : ['Table', 'PartialObjectMetadata'],
+      views: list
+        ? ['Table', 'PartialObjectMetadataList', 'PartialObjectMetadata']
+        : ['Table', 'PartialObjectMetadata'],
       pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
       ...(request.method === 'GET' && { produces: list ? listTypes : itemTypes }),
     });
@@ -112,7 +133,12 @@ export class ResourceApi {
         type: 'application/json',
         text: `${entryText(entry, strategy, true)}\n`,
       });
-    return this.#send(exchange, 200, special ?? this.#typed(kind, this.registry(kind).served(entry)), representation);
+    return this.#send(
+      exchange,
+      200,
+      special ?? this.#typed(kind, this.registry(kind).served(entry)),
+      representation,
+    );
   }
 
   #checkVersion(text: string): void {
@@ -122,15 +148,30 @@ export class ResourceApi {
 
   #checkNumber(text: string): void {
     if (text !== '' && !/^\d+$/.test(text))
-      throw new StatusError(500, '', `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+      throw new StatusError(
+        500,
+        '',
+        `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+      );
   }
 
   #typed(kind: Kind, object: JsonObject): JsonObject {
     return { kind: kind.kind, apiVersion: groupVersionOf(kind), ...object };
   }
 
-  #send(exchange: Exchange, status: number, body: unknown, representation: Representation, warnings: readonly string[] = []): Promise<void> {
-    return sendBody(exchange.request.raw, exchange.response, { status, body, representation, extras: { warnings } });
+  #send(
+    exchange: Exchange,
+    status: number,
+    body: unknown,
+    representation: Representation,
+    warnings: readonly string[] = [],
+  ): Promise<void> {
+    return sendBody(exchange.request.raw, exchange.response, {
+      status,
+      body,
+      representation,
+      extras: { warnings },
+    });
   }
 
   #selection({ request, target, kind }: Exchange): Selection {
@@ -160,17 +201,33 @@ export class ResourceApi {
       const { as: _as, ...plain } = representation;
       const one = representation.as === 'PartialObjectMetadataList' ? { ...plain } : representation;
       new Watch(
-        { selection, options, view: { ...view, representation: one }, store: this.#store, clock: world.clock, random: world.random, stopping },
+        {
+          selection,
+          options,
+          view: { ...view, representation: one },
+          store: this.#store,
+          clock: world.clock,
+          random: world.random,
+          stopping,
+        },
         response,
       ).run(request.raw);
       return;
     }
     const { entries, metadata } = listPage(this.#store, selection, options);
-    const shown = representation.as === 'PartialObjectMetadata' ? { ...view, representation: { ...representation, as: 'PartialObjectMetadataList' as const } } : view;
+    const shown =
+      representation.as === 'PartialObjectMetadata'
+        ? { ...view, representation: { ...representation, as: 'PartialObjectMetadataList' as const } }
+        : view;
     const body = listBody(entries, shown, metadata, this.#deps.world.clock.now());
     if (typeof body === 'string' && representation.format === 'json' && !representation.pretty)
       return sendText(request.raw, response, { status: 200, type: 'application/json', text: body });
-    return this.#send(exchange, 200, typeof body === 'string' ? (JSON.parse(body) as unknown) : body, representation);
+    return this.#send(
+      exchange,
+      200,
+      typeof body === 'string' ? (JSON.parse(body) as unknown) : body,
+      representation,
+    );
   }
 
   #context(request: ApiRequest, query: Pick<WriteQuery, 'dryRun'>): WriteContext {
@@ -185,7 +242,10 @@ export class ResourceApi {
   async #create(exchange: Exchange): Promise<void> {
     const { request, target, kind } = exchange;
     const representation = this.#representation(exchange);
-    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options: 'CreateOptions', apply: false });
+    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
+      options: 'CreateOptions',
+      apply: false,
+    });
     const format = bodyFormat(request.raw);
     const { object, strict } = readObject(await readBody(request.raw), format, expectedOf(kind));
     const warnings = judged(strict, query, kind, object);
@@ -193,9 +253,17 @@ export class ResourceApi {
       const context = this.#context(request, query);
       const given = this.#inNamespace(object, target, kind);
       const admitted = this.#deps.admission.create(request, kind, given);
-      const made = this.registry(kind).create(target.namespace, admitted, this.#writer(kind, query.manager, 'Update', ''), context);
+      const made = this.registry(kind).create(
+        target.namespace,
+        admitted,
+        this.#writer(kind, query.manager, 'Update', ''),
+        context,
+      );
       await this.#store.settled();
-      await this.#answer(exchange, 201, made, { representation, warnings: [...warnings, ...context.warnings] });
+      await this.#answer(exchange, 201, made, {
+        representation,
+        warnings: [...warnings, ...context.warnings],
+      });
     } catch (reason) {
       throw withWarnings(reason, warnings);
     }
@@ -204,8 +272,12 @@ export class ResourceApi {
   #inNamespace(object: JsonObject, target: ResourcePath, kind: Kind): JsonObject {
     const namespace = stringAt(objectAt(object, 'metadata'), 'namespace');
     if (kind.namespaced && namespace !== '' && namespace !== target.namespace)
-      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-    return kind.namespaced ? withMetadata(object, { namespace: target.namespace }) : withMetadata(object, { namespace: undefined });
+      throw badRequest(
+        'the namespace of the provided object does not match the namespace sent on the request',
+      );
+    return kind.namespaced
+      ? withMetadata(object, { namespace: target.namespace })
+      : withMetadata(object, { namespace: undefined });
   }
 
   #answer(
@@ -216,23 +288,41 @@ export class ResourceApi {
   ): Promise<void> {
     const { request, kind, strategy } = exchange;
     const stored = strategy.toStorage?.(object) ?? object;
-    const special = viewOne(stored, viewFor(strategy, how.representation, request.query), this.#deps.world.clock.now());
-    return this.#send(exchange, status, special ?? this.#typed(kind, object), how.representation, how.warnings);
+    const special = viewOne(
+      stored,
+      viewFor(strategy, how.representation, request.query),
+      this.#deps.world.clock.now(),
+    );
+    return this.#send(
+      exchange,
+      status,
+      special ?? this.#typed(kind, object),
+      how.representation,
+      how.warnings,
+    );
   }
 
   #named(object: JsonObject, target: ResourcePath, kind: Kind): JsonObject {
     const metadata = objectAt(object, 'metadata');
     const name = stringAt(metadata, 'name');
-    if (name === '') throw badRequest(`the name of the object (${target.name} based on URL) was undeterminable: name must be provided`);
+    if (name === '')
+      throw badRequest(
+        `the name of the object (${target.name} based on URL) was undeterminable: name must be provided`,
+      );
     if (name !== target.name)
-      throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`);
+      throw badRequest(
+        `the name of the object (${name}) does not match the name on the URL (${target.name})`,
+      );
     return this.#inNamespace(object, target, kind);
   }
 
   async #update(exchange: Exchange): Promise<void> {
     const { request, target, kind, strategy } = exchange;
     const representation = this.#representation(exchange);
-    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options: 'UpdateOptions', apply: false });
+    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
+      options: 'UpdateOptions',
+      apply: false,
+    });
     const format = bodyFormat(request.raw);
     const { object, strict } = readObject(await readBody(request.raw), format, expectedOf(kind));
     const warnings = judged(strict, query, kind, object);
@@ -240,10 +330,16 @@ export class ResourceApi {
     const context = this.#context(request, query);
     const registry = this.registry(kind);
     const writer = this.#writer(kind, query.manager, 'Update', target.subresource);
-    const missing = !target.subresource && strategy.createOnUpdate && !this.#store.get(kind.storage, keyIn(target));
+    const missing =
+      !target.subresource && strategy.createOnUpdate && !this.#store.get(kind.storage, keyIn(target));
     try {
       if (missing) {
-        const made = registry.create(target.namespace, this.#deps.admission.create(request, kind, withMetadata(given, { resourceVersion: undefined })), writer, context);
+        const made = registry.create(
+          target.namespace,
+          this.#deps.admission.create(request, kind, withMetadata(given, { resourceVersion: undefined })),
+          writer,
+          context,
+        );
         await this.#store.settled();
         await this.#answer(exchange, 201, made, { representation, warnings });
         return;
@@ -255,7 +351,10 @@ export class ResourceApi {
       };
       const { object: made } = registry.update(target, change, writer, context);
       await this.#store.settled();
-      await this.#answer(exchange, 200, made, { representation, warnings: [...warnings, ...context.warnings] });
+      await this.#answer(exchange, 200, made, {
+        representation,
+        warnings: [...warnings, ...context.warnings],
+      });
     } catch (reason) {
       throw withWarnings(reason, warnings);
     }
@@ -277,21 +376,36 @@ export class ResourceApi {
     const { request, target, kind } = exchange;
     const representation = this.#representation(exchange);
     const type = patchTypeOf(request.raw.headers['content-type']);
-    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options: 'PatchOptions', apply: type === 'apply' });
+    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
+      options: 'PatchOptions',
+      apply: type === 'apply',
+    });
     const body = readPatch(await readBody(request.raw), type);
     const context = this.#context(request, query);
     const registry = this.registry(kind);
     const warnings: string[] = [];
     try {
-      const writer = this.#writer(kind, query.manager, type === 'apply' ? 'Apply' : 'Update', target.subresource);
+      const writer = this.#writer(
+        kind,
+        query.manager,
+        type === 'apply' ? 'Apply' : 'Update',
+        target.subresource,
+      );
       if (type === 'apply') {
-        const config = this.#named(applyConfigNamed(applyConfig(body, kind, target.name), target.name), target, kind);
+        const config = this.#named(
+          applyConfigNamed(applyConfig(body, kind, target.name), target.name),
+          target,
+          kind,
+        );
         const standing = this.#store.get(kind.storage, keyIn(target));
         if (standing) this.#deps.admission.update(request, kind, config, registry.served(standing));
         else this.#deps.admission.create(request, kind, config);
         const written = registry.apply({ ...target, force: query.force }, config, writer, context);
         await this.#store.settled();
-        await this.#answer(exchange, written.created ? 201 : 200, written.object, { representation, warnings });
+        await this.#answer(exchange, written.created ? 201 : 200, written.object, {
+          representation,
+          warnings,
+        });
         return;
       }
       const change = (old: JsonObject): JsonObject => {
@@ -304,7 +418,10 @@ export class ResourceApi {
       };
       const { object } = registry.update(target, change, writer, context);
       await this.#store.settled();
-      await this.#answer(exchange, 200, object, { representation, warnings: [...warnings, ...context.warnings] });
+      await this.#answer(exchange, 200, object, {
+        representation,
+        warnings: [...warnings, ...context.warnings],
+      });
     } catch (reason) {
       throw withWarnings(reason, warnings);
     }
@@ -314,7 +431,13 @@ export class ResourceApi {
     const body = await readBody(request);
     if (body.length === 0) return undefined;
     const format = bodyFormat(request);
-    return readObject(body, format, { apiVersion: 'v1', kind: 'DeleteOptions', type: 'DeleteOptions', internal: 'meta.DeleteOptions', loose: true }).object;
+    return readObject(body, format, {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      type: 'DeleteOptions',
+      internal: 'meta.DeleteOptions',
+      loose: true,
+    }).object;
   }
 
   async #delete(exchange: Exchange): Promise<void> {
@@ -328,7 +451,8 @@ export class ResourceApi {
     this.#deps.admission.delete(request, kind, entry.object);
     const { object, deleted } = registry.delete(target.namespace, target.name, options, context);
     await this.#store.settled();
-    if (!deleted || strategy.deleteReturnsObject) return this.#answer(exchange, 200, object, { representation, warnings: [] });
+    if (!deleted || strategy.deleteReturnsObject)
+      return this.#answer(exchange, 200, object, { representation, warnings: [] });
     return this.#send(exchange, 200, deletedStatus(kind, object), representation);
   }
 
@@ -344,13 +468,18 @@ export class ResourceApi {
     const gone = entries.map((entry) => {
       const at = objectAt(entry.object, 'metadata');
       this.#deps.admission.delete(request, kind, entry.object);
-      registry.delete(stringAt(at, 'namespace'), stringAt(at, 'name'), options as DeleteOptions, context);
+      registry.delete(stringAt(at, 'namespace'), stringAt(at, 'name'), options, context);
       return entry;
     });
     await this.#store.settled();
     const view = viewFor(strategy, representation, request.query);
     const body = listBody(gone, view, metadata, context.now);
-    return this.#send(exchange, 200, typeof body === 'string' ? (JSON.parse(body) as unknown) : body, representation);
+    return this.#send(
+      exchange,
+      200,
+      typeof body === 'string' ? (JSON.parse(body) as unknown) : body,
+      representation,
+    );
   }
 }
 
@@ -374,8 +503,13 @@ const deletedStatus = (kind: Kind, object: JsonObject): JsonObject => ({
 });
 
 /** What strict decoding found, as warnings, as an error or not at all (A5). @throws {StatusError} 400 */
-function judged(strict: readonly string[], query: WriteQuery, kind: Kind, object: JsonObject): readonly string[] {
-  void object;
+function judged(
+  strict: readonly string[],
+  query: WriteQuery,
+  kind: Kind,
+  object: JsonObject,
+): readonly string[] {
+  object;
   if (strict.length === 0 || query.fieldValidation === 'Ignore') return [];
   if (query.fieldValidation === 'Warn') return strict;
   throw badRequest(
@@ -390,4 +524,3 @@ function withWarnings(reason: unknown, warnings: readonly string[]): unknown {
   if (reason instanceof StatusError && warnings.length > 0) warningsOf.set(reason, warnings);
   return reason;
 }
-

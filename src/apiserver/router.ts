@@ -3,7 +3,15 @@ import type { Duplex } from 'node:stream';
 import { impersonated, type Authenticator } from './authenticator.ts';
 import type { Attributes, Authorizer } from './authorizer.ts';
 import { bodyFormat, expectedOf, readBody, readObject } from './body.ts';
-import { aggregatedDiscovery, coreVersions, groupList, isGroup, isServed, oneGroup, resourceList } from './discovery.ts';
+import {
+  aggregatedDiscovery,
+  coreVersions,
+  groupList,
+  isGroup,
+  isServed,
+  oneGroup,
+  resourceList,
+} from './discovery.ts';
 import { health } from './health.ts';
 import { type JsonObject, objectAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
@@ -63,8 +71,11 @@ export class Router {
     let representation = negotiate(undefined);
     try {
       const [path = '', search = ''] = (raw.url ?? '').split('?');
-      void path;
-      const { as: _as, ...rest } = negotiate(raw.headers.accept, { views: ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList', 'APIGroupDiscoveryList'], pretty: wantsPretty(new URLSearchParams(search), raw.headers['user-agent']) });
+      path;
+      const { as: _as, ...rest } = negotiate(raw.headers.accept, {
+        views: ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList', 'APIGroupDiscoveryList'],
+        pretty: wantsPretty(new URLSearchParams(search), raw.headers['user-agent']),
+      });
       representation = rest;
     } catch {
       representation = { format: 'json', pretty: false };
@@ -85,13 +96,15 @@ export class Router {
     const path = cut < 0 ? url : url.slice(0, cut);
     const query = new URLSearchParams(cut < 0 ? '' : url.slice(cut + 1));
     const own = this.#deps.authenticator.authenticate(raw);
-    const user = impersonated(raw, own, (attributes) => this.#deps.authorizer.decide(attributes).allowed) ?? own;
+    const user =
+      impersonated(raw, own, (attributes) => this.#deps.authorizer.decide(attributes).allowed) ?? own;
     return { raw, method: raw.method ?? 'GET', path, query, user, target: parseResourcePath(path) };
   }
 
   #attributes({ user, method, path, query, target }: ApiRequest): Attributes {
     const verb = verbOf(method, target, query);
-    if (!target) return { user, verb, path, group: '', resource: '', subresource: '', namespace: '', name: '' };
+    if (!target)
+      return { user, verb, path, group: '', resource: '', subresource: '', namespace: '', name: '' };
     const { group, resource, subresource, namespace, name } = target;
     const fieldSelector = query.get('fieldSelector') ?? '';
     return { user, verb, group, resource, subresource, namespace, name, fieldSelector };
@@ -123,7 +136,12 @@ export class Router {
     await this.#deps.resources.handle(request, response, target, kind);
   }
 
-  async #subresource(request: ApiRequest, response: ServerResponse, target: ResourcePath, kind: Kind): Promise<void> {
+  async #subresource(
+    request: ApiRequest,
+    response: ServerResponse,
+    target: ResourcePath,
+    kind: Kind,
+  ): Promise<void> {
     const sub = subresourceOf(target);
     if (!sub) throw noSuchResource();
     const handler = this.#deps.subresources.handler(kind.resource, sub.name);
@@ -134,12 +152,23 @@ export class Router {
   }
 
   /** Kinds that are answered and never kept. */
-  async #transient(request: ApiRequest, response: ServerResponse, target: ResourcePath, kind: Kind): Promise<void> {
+  async #transient(
+    request: ApiRequest,
+    response: ServerResponse,
+    target: ResourcePath,
+    kind: Kind,
+  ): Promise<void> {
     if (kind.kind === 'ComponentStatus') return this.#components(request, response, target);
     if (request.method !== 'POST' || target.name !== '') throw methodNotAllowed();
-    if (kind.kind === 'Binding') return this.#deps.subresources.createBinding({ request, response, target, kind });
-    const representation = negotiate(request.raw.headers.accept, { pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
-    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options: 'CreateOptions', apply: false });
+    if (kind.kind === 'Binding')
+      return this.#deps.subresources.createBinding({ request, response, target, kind });
+    const representation = negotiate(request.raw.headers.accept, {
+      pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+    });
+    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
+      options: 'CreateOptions',
+      apply: false,
+    });
     const format = bodyFormat(request.raw);
     const { object } = readObject(await readBody(request.raw), format, expectedOf(kind));
     const now = this.#deps.clock.now();
@@ -148,15 +177,31 @@ export class Router {
       now,
       reset: [['f:status']],
     });
-    const answer = await review(kind.kind, object, { user: request.user, namespace: target.namespace, now, managed: objectAt(managed, 'metadata') }, this.#deps);
-    await sendBody(request.raw, response, { status: 201, body: { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer }, representation });
+    const answer = await review(
+      kind.kind,
+      object,
+      { user: request.user, namespace: target.namespace, now, managed: objectAt(managed, 'metadata') },
+      this.#deps,
+    );
+    await sendBody(request.raw, response, {
+      status: 201,
+      body: { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer },
+      representation,
+    });
   }
 
   async #components(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
     const representation = negotiate(request.raw.headers.accept);
-    const items = [{ metadata: { name: 'storage' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] }];
-    if (target.name !== '') throw new StatusError(404, 'NotFound', `Component not found: ${target.name}`, { details: {} });
-    await sendBody(request.raw, response, { status: 200, representation, body: { kind: 'ComponentStatusList', apiVersion: 'v1', metadata: {}, items } });
+    const items = [
+      { metadata: { name: 'storage' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] },
+    ];
+    if (target.name !== '')
+      throw new StatusError(404, 'NotFound', `Component not found: ${target.name}`, { details: {} });
+    await sendBody(request.raw, response, {
+      status: 200,
+      representation,
+      body: { kind: 'ComponentStatusList', apiVersion: 'v1', metadata: {}, items },
+    });
   }
 
   async #other(request: ApiRequest, response: ServerResponse): Promise<void> {
@@ -168,18 +213,30 @@ export class Router {
     if (path === '/version' || path === '/version/') return this.#json(request, response, versionInfo);
     if (path === '/.well-known/openid-configuration') {
       const host = request.raw.headers.host ?? 'localhost';
-      return this.#json(request, response, openIdConfiguration(host), { 'Cache-Control': 'public, max-age=3600' });
+      return this.#json(request, response, openIdConfiguration(host), {
+        'Cache-Control': 'public, max-age=3600',
+      });
     }
     if (path === '/openid/v1/jwks') return this.#keySet(request, response);
-    if (path === '/metrics') return sendText(request.raw, response, { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', text: '' });
+    if (path === '/metrics')
+      return sendText(request.raw, response, {
+        status: 200,
+        type: 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores',
+        text: '',
+      });
     if (path === '/') return this.#json(request, response, { paths: rootPaths });
     return notFoundText(request, response);
   }
 
   async #keySet(request: ApiRequest, response: ServerResponse): Promise<void> {
     readOnly(request);
-    if (/application\/json/.test(request.raw.headers.accept ?? ''))
-      throw new StatusError(406, 'NotAcceptable', '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json', { details: {} });
+    if ((request.raw.headers.accept ?? '').includes('application/json'))
+      throw new StatusError(
+        406,
+        'NotAcceptable',
+        '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json',
+        { details: {} },
+      );
     await sendText(request.raw, response, {
       status: 200,
       type: 'application/jwk-set+json',
@@ -192,26 +249,47 @@ export class Router {
     const found = health(request.path, request.query);
     if (!found) return notFoundText(request, response);
     const single = request.path.split('/').filter(Boolean).length > 1;
-    await sendText(request.raw, response, { status: found.status, type: plain, text: found.text, extras: { headers: single ? {} : noSniff } });
+    await sendText(request.raw, response, {
+      status: found.status,
+      type: plain,
+      text: found.text,
+      extras: { headers: single ? {} : noSniff },
+    });
   }
 
-  async #json(request: ApiRequest, response: ServerResponse, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+  async #json(
+    request: ApiRequest,
+    response: ServerResponse,
+    body: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     readOnly(request);
     const accept = (request.raw.headers.accept ?? '*/*').replace(/;[^,]*/g, '');
-    if (!/application\/json|application\/\*|\*\/\*/.test(accept)) throw noRepresentation(['application/json']);
-    const representation = negotiate('application/json', { pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
+    if (!/application\/json|application\/\*|\*\/\*/.test(accept))
+      throw noRepresentation(['application/json']);
+    const representation = negotiate('application/json', {
+      pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+    });
     await sendBody(request.raw, response, { status: 200, body, representation, extras: { headers } });
   }
 
   async #discovery(request: ApiRequest, response: ServerResponse, parts: readonly string[]): Promise<void> {
     const [root, first, second] = parts;
     const representation = (views: boolean): ReturnType<typeof negotiate> =>
-      negotiate(request.raw.headers.accept, { views: views ? ['APIGroupDiscoveryList'] : [], pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
-    const send = (body: JsonObject): Promise<void> => sendBody(request.raw, response, { status: 200, body, representation: representation(false) });
+      negotiate(request.raw.headers.accept, {
+        views: views ? ['APIGroupDiscoveryList'] : [],
+        pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+      });
+    const send = (body: JsonObject): Promise<void> =>
+      sendBody(request.raw, response, { status: 200, body, representation: representation(false) });
     if (first === undefined) {
       const wanted = this.#rootRepresentation(request, root === 'api');
       if (wanted.as) return this.#aggregated(request, response, root === 'api');
-      return sendBody(request.raw, response, { status: 200, body: root === 'api' ? coreVersions(request.raw.headers.host ?? '') : groupList(), representation: wanted });
+      return sendBody(request.raw, response, {
+        status: 200,
+        body: root === 'api' ? coreVersions(request.raw.headers.host ?? '') : groupList(),
+        representation: wanted,
+      });
     }
     const [group, version] = root === 'api' ? ['', first] : [first, second];
     if (root === 'apis' && !isGroup(group)) return notFoundText(request, response);
@@ -223,7 +301,11 @@ export class Router {
 
   #rootRepresentation(request: ApiRequest, core: boolean): ReturnType<typeof negotiate> {
     const accept = request.raw.headers.accept;
-    return negotiate(accept, { ...(core && { produces: mediaTypes }), views: ['APIGroupDiscoveryList'], pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
+    return negotiate(accept, {
+      ...(core && { produces: mediaTypes }),
+      views: ['APIGroupDiscoveryList'],
+      pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+    });
   }
 
   async #aggregated(request: ApiRequest, response: ServerResponse, core: boolean): Promise<void> {
@@ -245,27 +327,49 @@ export class Router {
   async #openapi(request: ApiRequest, response: ServerResponse, parts: readonly string[]): Promise<void> {
     const [, version, ...rest] = parts;
     if (version === 'v3' && rest.length === 0) return this.#json(request, response, openApiIndex());
-    const document = version === 'v2' && rest.length === 0 ? swagger() : version === 'v3' ? openApi(rest.join('/')) : undefined;
+    const document =
+      version === 'v2' && rest.length === 0
+        ? swagger()
+        : version === 'v3'
+          ? openApi(rest.join('/'))
+          : undefined;
     if (!document) return notFoundText(request, response);
-    if (version === 'v2' && /proto-openapi\.spec\.v2/.test(request.raw.headers.accept ?? '')) {
+    if (version === 'v2' && (request.raw.headers.accept ?? '').includes('proto-openapi.spec.v2')) {
       swaggerMessage ??= swaggerProtobuf(JSON.parse(document.text) as JsonObject);
-      response.writeHead(200, { 'Content-Type': swaggerType, 'Content-Length': swaggerMessage.length, ETag: `"${document.hash}"`, Vary: 'Accept' });
+      response.writeHead(200, {
+        'Content-Type': swaggerType,
+        'Content-Length': swaggerMessage.length,
+        ETag: `"${document.hash}"`,
+        Vary: 'Accept',
+      });
       response.end(swaggerMessage);
       return;
     }
     const hash = request.query.get('hash');
     if (version === 'v3' && hash !== null && hash !== document.hash) {
-      response.writeHead(301, { Location: `${request.path}?hash=${document.hash}`, 'Cache-Control': 'no-cache, private' });
+      response.writeHead(301, {
+        Location: `${request.path}?hash=${document.hash}`,
+        'Cache-Control': 'no-cache, private',
+      });
       response.end();
       return;
     }
-    const headers = { ETag: `"${document.hash}"`, Vary: 'Accept', ...(hash !== null && { 'Cache-Control': 'public, immutable' }) };
+    const headers = {
+      ETag: `"${document.hash}"`,
+      Vary: 'Accept',
+      ...(hash !== null && { 'Cache-Control': 'public, immutable' }),
+    };
     if (request.raw.headers['if-none-match'] === `"${document.hash}"`) {
       response.writeHead(304, headers);
       response.end();
       return;
     }
-    await sendText(request.raw, response, { status: 200, type: 'application/json', text: document.text, extras: { headers } });
+    await sendText(request.raw, response, {
+      status: 200,
+      type: 'application/json',
+      text: document.text,
+      extras: { headers },
+    });
   }
 
   /** An upgrade: authorized like any request, then joined with the kubelet's connection. */
@@ -274,7 +378,11 @@ export class Router {
       const request = this.#read(raw);
       this.#authorize(request);
       const { target } = request;
-      if (!target?.kind || target.kind.resource !== 'pods' || !['exec', 'attach', 'portforward'].includes(target.subresource))
+      if (
+        !target?.kind ||
+        target.kind.resource !== 'pods' ||
+        !['exec', 'attach', 'portforward'].includes(target.subresource)
+      )
         throw noSuchResource();
       const { endpoint, path } = this.#deps.proxy.streamPath({ ...target, query: request.query });
       this.#deps.proxy.upgrade({ endpoint, path, method: request.method }, raw, socket, head);
@@ -287,14 +395,31 @@ export class Router {
 const swaggerType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 let swaggerMessage: Buffer | undefined;
 
-const rootPaths = ['/.well-known/openid-configuration', '/api', '/api/v1', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/openid/v1/jwks', '/readyz', '/version'];
+const rootPaths = [
+  '/.well-known/openid-configuration',
+  '/api',
+  '/api/v1',
+  '/apis',
+  '/healthz',
+  '/livez',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/openid/v1/jwks',
+  '/readyz',
+  '/version',
+];
 
 function readOnly(request: ApiRequest): void {
   if (request.method !== 'GET') throw methodNotAllowed();
 }
 
 const notFoundText = (request: ApiRequest, response: ServerResponse): Promise<void> =>
-  sendText(request.raw, response, { status: 404, type: plain, text: '404 page not found\n', extras: { headers: noSniff } });
+  sendText(request.raw, response, {
+    status: 404,
+    type: plain,
+    text: '404 page not found\n',
+    extras: { headers: noSniff },
+  });
 
 const openIdConfiguration = (host: string): JsonObject => ({
   issuer,
@@ -309,7 +434,12 @@ export function denied(attributes: Attributes, reason: string): StatusError {
   const { user, verb, group, resource, subresource, namespace, name, path } = attributes;
   const who = JSON.stringify(user.name);
   if (path !== undefined)
-    return new StatusError(403, 'Forbidden', `forbidden: User ${who} cannot ${verb} path ${JSON.stringify(path)}`, { details: {}, headers: noSniff });
+    return new StatusError(
+      403,
+      'Forbidden',
+      `forbidden: User ${who} cannot ${verb} path ${JSON.stringify(path)}`,
+      { details: {}, headers: noSniff },
+    );
   const what = subresource ? `${resource}/${subresource}` : resource;
   const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : 'at the cluster scope';
   const head = `${group ? `${resource}.${group}` : resource}${name ? ` ${JSON.stringify(name)}` : ''}`;
@@ -319,4 +449,3 @@ export function denied(attributes: Attributes, reason: string): StatusError {
     headers: noSniff,
   });
 }
-

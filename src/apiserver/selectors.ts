@@ -84,7 +84,9 @@ class LabelParser {
       case '<': {
         const value = this.#word();
         if (!/^[+-]?\d+$/.test(value))
-          throw unable(`values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`);
+          throw unable(
+            `values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`,
+          );
         return { key, operator, values: [value] };
       }
       case 'in':
@@ -119,7 +121,8 @@ const isWord = (token: string): boolean => !/^(==|!=|[=!(),<>])$/.test(token);
 
 function checkKey(key: string): void {
   const name = key.includes('/') ? key.slice(key.indexOf('/') + 1) : key;
-  if (!labelName.test(name)) throw unable(`${'<nil>'}: Invalid value: ${JSON.stringify(key)}: ${nameRule}`.replace('<nil>', 'key'));
+  if (!labelName.test(name))
+    throw unable(`<nil>: Invalid value: ${JSON.stringify(key)}: ${nameRule}`.replace('<nil>', 'key'));
 }
 
 function checkValue(key: string, value: string): string {
@@ -164,7 +167,9 @@ export function selectorMatches(selector: unknown, labels: JsonObject): boolean 
   const body = selector as JsonObject;
   for (const [key, value] of Object.entries(objectAt(body, 'matchLabels')))
     if (labels[key] !== value) return false;
-  const expressions = Array.isArray(body['matchExpressions']) ? (body['matchExpressions'] as JsonObject[]) : [];
+  const expressions = Array.isArray(body['matchExpressions'])
+    ? (body['matchExpressions'] as JsonObject[])
+    : [];
   const operators: Readonly<Record<string, Requirement['operator']>> = {
     In: 'in',
     NotIn: 'notin',
@@ -182,7 +187,7 @@ const at =
   (...path: readonly string[]) =>
   (object: JsonObject): string => {
     const value = valueAt(object, ...path);
-    return value === undefined || value === null ? '' : typeof value === 'object' ? '' : String(value as string | number | boolean);
+    return value === undefined || value === null ? '' : typeof value === 'object' ? '' : String(value);
   };
 
 type Field = (object: JsonObject) => string;
@@ -219,7 +224,8 @@ const selectable: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
     ...involved('regarding'),
     reason: at('reason'),
     reportingComponent: at('reportingComponent'),
-    source: (event) => stringAt(objectAt(event, 'source'), 'component') || stringAt(event, 'reportingComponent'),
+    source: (event) =>
+      stringAt(objectAt(event, 'source'), 'component') || stringAt(event, 'reportingComponent'),
     type: at('type'),
   },
   'certificates.k8s.io/certificatesigningrequests': { 'spec.signerName': at('spec', 'signerName') },

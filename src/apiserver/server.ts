@@ -230,7 +230,7 @@ const systemPriorities: Readonly<Record<string, number>> = {
 function seed(resources: ResourceApi, world: World): void {
   const create = (resource: string, group: string, namespace: string, object: JsonObject & { readonly metadata: JsonObject }): void => {
     const kind = builtIn(resource, group);
-    const name = String(object.metadata['name'] as string);
+    const name = String(object.metadata['name']);
     if (world.store.get(kind.storage, keyOf(namespace, name))) return;
     const apiVersion = group ? `${group}/v1` : 'v1';
     resources.registry(kind).create(namespace, object, { manager: 'kube-apiserver', operation: 'Update', apiVersion }, systemContext(world));

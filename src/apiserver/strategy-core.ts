@@ -1,4 +1,15 @@
-import { type Draft, isObject, type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
+import {
+  type Draft,
+  isObject,
+  type JsonObject,
+  listAt,
+  objectAt,
+  objectsAt,
+  sameJson,
+  stringAt,
+  valueAt,
+  withMetadata,
+} from './json.ts';
 import { jsonFault } from './json-scan.ts';
 import { builtIn } from './kinds.ts';
 import { fault, type FieldFault, forbidden } from './status-error.ts';
@@ -13,7 +24,9 @@ const nameOf = (object: JsonObject): string => stringAt(metaOf(object), 'name');
 
 const named = (namespace: JsonObject): JsonObject => {
   const name = nameOf(namespace);
-  return name ? withMetadata(namespace, { labels: { ...objectAt(metaOf(namespace), 'labels'), [nameLabel]: name } }) : namespace;
+  return name
+    ? withMetadata(namespace, { labels: { ...objectAt(metaOf(namespace), 'labels'), [nameLabel]: name } })
+    : namespace;
 };
 
 const namespaces = builtIn('namespaces');
@@ -36,7 +49,11 @@ export const namespaceStrategy: Strategy = {
     status: statusRules(namespaces),
     finalize: {
       reset: [['f:status']],
-      prepare: (object, old) => ({ ...old, metadata: objectAt(object, 'metadata'), spec: objectAt(object, 'spec') }),
+      prepare: (object, old) => ({
+        ...old,
+        metadata: objectAt(object, 'metadata'),
+        spec: objectAt(object, 'spec'),
+      }),
     },
   },
   checkDelete(namespace) {
@@ -44,7 +61,10 @@ export const namespaceStrategy: Strategy = {
       throw forbidden({ kind: 'namespaces', name: nameOf(namespace) }, 'this namespace may not be deleted');
   },
   beginDelete(namespace, context) {
-    if (listAt(objectAt(namespace, 'spec'), 'finalizers').length === 0 && listAt(metaOf(namespace), 'finalizers').length === 0)
+    if (
+      listAt(objectAt(namespace, 'spec'), 'finalizers').length === 0 &&
+      listAt(metaOf(namespace), 'finalizers').length === 0
+    )
       return namespace;
     if (metaOf(namespace)['deletionTimestamp'] !== undefined) return { ...namespace };
     return withMetadata(
@@ -66,10 +86,28 @@ function taintFaults(node: JsonObject): FieldFault[] {
     if (effect === '') faults.push(fault.required(`${field}.effect`));
     else if (!effects.includes(effect)) faults.push(fault.unsupported(`${field}.effect`, effect, effects));
     const id = `${stringAt(taint, 'key')}:${effect}`;
-    if (seen.has(id)) faults.push(fault.duplicate(field, taint));
+    if (seen.has(id)) {
+      const shown = {
+        Key: stringAt(taint, 'key'),
+        Value: stringAt(taint, 'value'),
+        Effect: effect,
+        TimeAdded: null,
+      };
+      const { message, ...rest } = fault.duplicate(field, shown);
+      faults.push({ ...rest, message: `${message}: taints must be unique by key and effect pair` });
+    }
     seen.add(id);
   });
   return faults;
+}
+
+/** `podCIDR` is the old name of the first of `podCIDRs`, and wins. */
+function oneCidr(node: JsonObject): JsonObject {
+  const spec = objectAt(node, 'spec');
+  const first = stringAt(spec, 'podCIDR');
+  const all = listAt(spec, 'podCIDRs');
+  if (first === '') return all.length === 0 ? node : { ...node, spec: { ...spec, podCIDR: all[0] } };
+  return all[0] === first ? node : { ...node, spec: { ...spec, podCIDRs: [first] } };
 }
 
 const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
@@ -78,11 +116,16 @@ const nodes = builtIn('nodes');
 /** Nodes: kept with the status that they are created with, tainted until somebody finds them ready. */
 export const nodeStrategy: Strategy = {
   ...commonStrategy(nodes),
-  prepareCreate: (node) => node,
+  defaults: oneCidr,
+  prepareCreate(node) {
+    const { configSource: _c, ...spec } = objectAt(node, 'spec');
+    return { ...node, spec };
+  },
   admitCreate(node) {
     const spec = objectAt(node, 'spec');
     const taints = objectsAt(spec, 'taints');
-    if (taints.some((taint) => taint['key'] === notReady.key && taint['effect'] === notReady.effect)) return node;
+    if (taints.some((taint) => taint['key'] === notReady.key && taint['effect'] === notReady.effect))
+      return node;
     return { ...node, spec: { ...spec, taints: [...taints, notReady] } };
   },
   validateCreate: taintFaults,
@@ -90,11 +133,17 @@ export const nodeStrategy: Strategy = {
   main: {
     ...mainRules(nodes, true),
     validate(node, old) {
-      const faults = taintFaults(node);
-      const [before, now] = [listAt(objectAt(old, 'spec'), 'podCIDRs'), listAt(objectAt(node, 'spec'), 'podCIDRs')];
+      const taints = taintFaults(node);
+      const faults: FieldFault[] = [...taints, ...taints];
+      const [before, now] = [
+        listAt(objectAt(old, 'spec'), 'podCIDRs'),
+        listAt(objectAt(node, 'spec'), 'podCIDRs'),
+      ];
       if (before.length > 0 && !sameJson(before, now))
-        faults.push(fault.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
-      return [...faults, ...faults];
+        faults.push(
+          fault.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'),
+        );
+      return faults;
     },
   },
 };
@@ -123,8 +172,9 @@ function configMapFaults(map: JsonObject): FieldFault[] {
   let size = 0;
   for (const [key, value] of Object.entries(data)) {
     faults.push(...configKeyFaults(key).map((why) => fault.invalid(`data[${key}]`, key, why)));
-    if (key in binary) faults.push(fault.invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
-    size += Buffer.byteLength(String(value as string));
+    if (key in binary)
+      faults.push(fault.invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
+    size += Buffer.byteLength(String(value));
   }
   for (const [key, value] of Object.entries(binary)) {
     faults.push(...configKeyFaults(key).map((why) => fault.invalid(`binaryData[${key}]`, key, why)));
@@ -134,14 +184,14 @@ function configMapFaults(map: JsonObject): FieldFault[] {
   return faults;
 }
 
-
 function immutableFaults(object: JsonObject, old: JsonObject, keys: readonly string[]): FieldFault[] {
   if (old['immutable'] !== true) return [];
   const faults: FieldFault[] = [];
   if (object['immutable'] !== true)
     faults.push(fault.forbidden('immutable', 'field is immutable when `immutable` is set'));
   for (const key of keys)
-    if (!sameJson(object[key], old[key])) faults.push(fault.forbidden(key, 'field is immutable when `immutable` is set'));
+    if (!sameJson(object[key], old[key]))
+      faults.push(fault.forbidden(key, 'field is immutable when `immutable` is set'));
   return faults;
 }
 
@@ -165,7 +215,13 @@ function secretTypeFaults(secret: JsonObject): FieldFault[] {
       JSON.parse(Buffer.from(String(data[key] as string), 'base64').toString());
       return [];
     } catch (reason) {
-      return [fault.invalid(`data[${key}]`, '<secret contents redacted>', goJsonFault(Buffer.from(String(data[key] as string), 'base64').toString(), reason))];
+      return [
+        fault.invalid(
+          `data[${key}]`,
+          '<secret contents redacted>',
+          goJsonFault(Buffer.from(String(data[key] as string), 'base64').toString(), reason),
+        ),
+      ];
     }
   };
   switch (secret['type']) {
@@ -191,7 +247,7 @@ function secretTypeFaults(secret: JsonObject): FieldFault[] {
 }
 
 function goJsonFault(text: string, reason: unknown): string {
-  void reason;
+  reason;
   return jsonFault(text);
 }
 
@@ -212,7 +268,11 @@ function secretDefaults(secret: JsonObject): JsonObject {
   const data: Draft = { ...objectAt(secret, 'data') };
   for (const [key, value] of Object.entries(isObject(stringData) ? stringData : {}))
     data[key] = Buffer.from(String(value as string)).toString('base64');
-  return { ...rest, ...(Object.keys(data).length > 0 && { data }), type: stringAt(secret, 'type') || 'Opaque' };
+  return {
+    ...rest,
+    ...(Object.keys(data).length > 0 && { data }),
+    type: stringAt(secret, 'type') || 'Opaque',
+  };
 }
 
 export const secretStrategy: Strategy = {
@@ -223,7 +283,9 @@ export const secretStrategy: Strategy = {
     ...mainRules(secrets, false),
     prepare: (secret) => secret,
     validate: (secret, old) => [
-      ...(secret['type'] === old['type'] ? [] : [fault.invalid('type', secret['type'], 'field is immutable')]),
+      ...(secret['type'] === old['type']
+        ? []
+        : [fault.invalid('type', secret['type'], 'field is immutable')]),
       ...immutableFaults(secret, old, ['data']),
       ...secretFaults(secret),
     ],
@@ -256,4 +318,3 @@ export const leaseStrategy: Strategy = {
   validateCreate: leaseFaults,
   main: { ...mainRules(leases, false), prepare: plainLease, validate: leaseFaults },
 };
-

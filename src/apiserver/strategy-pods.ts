@@ -15,8 +15,8 @@ const kind = builtIn('pods');
 const terminal = new Set(['Succeeded', 'Failed']);
 
 /** JSON in the types of the house: the same value, seen as what it is. */
-const asPod = (object: JsonObject): Pod => object as unknown as Pod;
-const asObject = (pod: Pod): JsonObject => pod as unknown as JsonObject;
+const asPod = (object: JsonObject): Pod => object;
+const asObject = (pod: Pod): JsonObject => pod;
 
 /** `serviceAccount` is the old name of `serviceAccountName`: both are written. */
 function bothAccountNames(pod: JsonObject): JsonObject {
@@ -66,7 +66,10 @@ const status: UpdateRules = {
   prepare(object, old, context) {
     const next = base.prepare(object, old, context);
     const given = objectAt(next, 'status');
-    return { ...next, status: { ...given, qosClass: given['qosClass'] ?? valueAt(old, 'status', 'qosClass') } };
+    return {
+      ...next,
+      status: { ...given, qosClass: given['qosClass'] ?? valueAt(old, 'status', 'qosClass') },
+    };
   },
   validate: (object, old) => podValidation.status(object, old),
 };
@@ -81,7 +84,11 @@ const ephemeral: UpdateRules = {
   reset: [['f:status']],
   prepare: (object, old) =>
     withGeneration(
-      { ...old, metadata: ownersOf(object, old), spec: { ...specOf(old), ephemeralContainers: specOf(object)['ephemeralContainers'] } },
+      {
+        ...old,
+        metadata: ownersOf(object, old),
+        spec: { ...specOf(old), ephemeralContainers: specOf(object)['ephemeralContainers'] },
+      },
       old,
     ),
   validate: (object, old) => podValidation.ephemeral(object, old),
@@ -92,7 +99,13 @@ function resized(object: JsonObject, old: JsonObject, key: 'containers' | 'initC
   const wanted = objectsAt(specOf(object), key);
   const list = objectsAt(specOf(old), key).map((container, i) => {
     const same = wanted[i];
-    return same && same['name'] === container['name'] ? { ...container, resources: same['resources'] ?? {}, ...(same['resizePolicy'] !== undefined && { resizePolicy: same['resizePolicy'] }) } : container;
+    return same && same['name'] === container['name']
+      ? {
+          ...container,
+          resources: same['resources'] ?? {},
+          ...(same['resizePolicy'] !== undefined && { resizePolicy: same['resizePolicy'] }),
+        }
+      : container;
   });
   return list.length > 0 ? { [key]: list } : {};
 }
@@ -108,21 +121,23 @@ const resize: UpdateRules = {
     };
     return withGeneration({ ...old, metadata: ownersOf(object, old), spec }, old);
   },
-  validate: (object, old) => podValidation.resize(object, old),
-  admit(object, old, context) {
+  validate(object, old, context) {
+    const faults = podValidation.resize(object, old);
+    if (faults.length > 0) return faults;
     const node = stringAt(specOf(old), 'nodeName');
     if (node && !context.world.store.get('nodes', node))
       throw forbidden(
         { kind: 'pods', name: stringAt(objectAt(old, 'metadata'), 'name') },
         `node "${node}" not found`,
       );
-    return object;
+    return [];
   },
 };
 
 /** Seconds that a pod keeps after a DELETE: none when no node has it or it has ended (A1, A2). */
 export function podGrace(pod: JsonObject, wanted: number | undefined): number {
-  if (stringAt(specOf(pod), 'nodeName') === '' || terminal.has(String(valueAt(pod, 'status', 'phase') as string))) return 0;
+  if (stringAt(specOf(pod), 'nodeName') === '' || terminal.has(String(valueAt(pod, 'status', 'phase'))))
+    return 0;
   const seconds = wanted ?? Number(specOf(pod)['terminationGracePeriodSeconds'] ?? 30);
   return seconds < 0 ? 1 : seconds;
 }
@@ -162,4 +177,3 @@ export function bound(pod: JsonObject, binding: JsonObject, now: string): JsonOb
     },
   );
 }
-

@@ -118,7 +118,7 @@ export const serviceStrategy: Strategy = {
     },
   },
   afterDelete(service, { world }) {
-    world.services.release(String(valueAt(service, 'spec', 'clusterIP') as string));
+    world.services.release(String(valueAt(service, 'spec', 'clusterIP')));
   },
 };
 

@@ -21,7 +21,11 @@ interface Summary {
   restartedAt: number;
 }
 
-const state = (status: JsonObject | undefined, key: 'state' | 'lastState', kind: string): JsonObject | undefined => {
+const state = (
+  status: JsonObject | undefined,
+  key: 'state' | 'lastState',
+  kind: string,
+): JsonObject | undefined => {
   const found = objectAt(status, key)[kind];
   return found === undefined ? undefined : (found as JsonObject);
 };
@@ -29,7 +33,9 @@ const state = (status: JsonObject | undefined, key: 'state' | 'lastState', kind:
 const exitText = (terminated: JsonObject): string => {
   const reason = stringAt(terminated, 'reason');
   if (reason) return reason;
-  return Number(terminated['signal'] ?? 0) !== 0 ? `Signal:${String(terminated['signal'] as number)}` : `ExitCode:${String((terminated['exitCode'] ?? 0) as number)}`;
+  return Number(terminated['signal'] ?? 0) !== 0
+    ? `Signal:${String(terminated['signal'])}`
+    : `ExitCode:${String(terminated['exitCode'] ?? 0)}`;
 };
 
 const isSidecar = (container: JsonObject | undefined): boolean => container?.['restartPolicy'] === 'Always';
@@ -79,7 +85,8 @@ function running(pod: JsonObject, summary: Summary): void {
   if (summary.reason === 'Completed' && hasRunning) summary.reason = isReady(pod) ? 'Running' : 'NotReady';
 }
 
-const conditionsOf = (pod: JsonObject): readonly JsonObject[] => objectsAt(objectAt(pod, 'status'), 'conditions');
+const conditionsOf = (pod: JsonObject): readonly JsonObject[] =>
+  objectsAt(objectAt(pod, 'status'), 'conditions');
 const isReady = (pod: JsonObject): boolean =>
   conditionsOf(pod).some((condition) => condition['type'] === 'Ready' && condition['status'] === 'True');
 
@@ -124,7 +131,8 @@ function summarize(pod: JsonObject): Summary {
   return summary;
 }
 
-const sidecars = (pod: JsonObject): boolean => objectsAt(objectAt(pod, 'spec'), 'initContainers').some(isSidecar);
+const sidecars = (pod: JsonObject): boolean =>
+  objectsAt(objectAt(pod, 'spec'), 'initContainers').some(isSidecar);
 const isInitialized = (pod: JsonObject): boolean =>
   conditionsOf(pod).some((c) => c['type'] === 'Initialized' && c['status'] === 'True');
 
@@ -133,7 +141,8 @@ export function podCells(pod: JsonObject, now: number): readonly unknown[] {
   const spec = objectAt(pod, 'spec');
   const status = objectAt(pod, 'status');
   const summary = summarize(pod);
-  const total = objectsAt(spec, 'containers').length + objectsAt(spec, 'initContainers').filter(isSidecar).length;
+  const total =
+    objectsAt(spec, 'containers').length + objectsAt(spec, 'initContainers').filter(isSidecar).length;
   const restarts =
     summary.restarts !== 0 && summary.restartedAt > 0
       ? `${summary.restarts} (${ageOf(new Date(summary.restartedAt).toISOString(), now)} ago)`

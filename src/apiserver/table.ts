@@ -13,8 +13,9 @@ interface Printer {
 }
 
 const printer = (columns: readonly Column[], cells: Printer['cells']): Printer => ({ columns, cells });
-const cols = (...names: readonly string[]): Column[] => names.map((one) => (one.endsWith('+') ? column(one.slice(0, -1), 1) : column(one)));
-const text = (value: unknown): string => (value === undefined || value === null ? '' : String(value as string));
+const cols = (...names: readonly string[]): Column[] =>
+  names.map((one) => (one.endsWith('+') ? column(one.slice(0, -1), 1) : column(one)));
+const text = (value: unknown): string => (value === undefined || value === null ? '' : String(value));
 
 function nodeStatus(node: JsonObject): string {
   const ready = objectsAt(objectAt(node, 'status'), 'conditions').find((c) => c['type'] === 'Ready');
@@ -46,7 +47,8 @@ function eventObject(event: JsonObject): string {
 
 function lastSeen(event: JsonObject, now: number): string {
   const series = objectAt(event, 'series');
-  const last = series['lastObservedTime'] ?? event['lastTimestamp'] ?? event['firstTimestamp'] ?? event['eventTime'];
+  const last =
+    series['lastObservedTime'] ?? event['lastTimestamp'] ?? event['firstTimestamp'] ?? event['eventTime'];
   return ageOf(last ?? undefined, now);
 }
 
@@ -65,7 +67,8 @@ const keys = (object: JsonObject, ...members: readonly string[]): number =>
 
 function servicePorts(service: JsonObject): string {
   const ports = objectsAt(objectAt(service, 'spec'), 'ports').map(
-    (port) => `${text(port['port'])}${port['nodePort'] ? `:${text(port['nodePort'])}` : ''}/${text(port['protocol'])}`,
+    (port) =>
+      `${text(port['port'])}${port['nodePort'] ? `:${text(port['nodePort'])}` : ''}/${text(port['protocol'])}`,
   );
   return ports.join(',') || '<none>';
 }
@@ -101,7 +104,18 @@ const csrCondition = (csr: JsonObject): string => {
 const printers: Readonly<Record<string, Printer>> = {
   pods: printer(podColumns, podCells),
   nodes: printer(
-    cols('Name', 'Status', 'Roles', 'Age', 'Version', 'Internal-IP+', 'External-IP+', 'OS-Image+', 'Kernel-Version+', 'Container-Runtime+'),
+    cols(
+      'Name',
+      'Status',
+      'Roles',
+      'Age',
+      'Version',
+      'Internal-IP+',
+      'External-IP+',
+      'OS-Image+',
+      'Kernel-Version+',
+      'Container-Runtime+',
+    ),
     (node, now) => [
       name(node),
       nodeStatus(node),
@@ -111,7 +125,7 @@ const printers: Readonly<Record<string, Printer>> = {
       address(node, 'InternalIP'),
       address(node, 'ExternalIP'),
       info(node, 'osImage'),
-      info(node, 'kernelVersion'),
+      `${info(node, 'kernelVersion')}${text(valueAt(node, 'status', 'nodeInfo', 'architecture')) && ` (${text(valueAt(node, 'status', 'nodeInfo', 'architecture'))})`}`,
       info(node, 'containerRuntimeVersion'),
     ],
   ),
@@ -155,15 +169,18 @@ const printers: Readonly<Record<string, Printer>> = {
     objectsAt(account, 'secrets').length,
     created(account, now),
   ]),
-  services: printer(cols('Name', 'Type', 'Cluster-IP', 'External-IP', 'Port(s)', 'Age', 'Selector+'), (service, now) => [
-    name(service),
-    text(valueAt(service, 'spec', 'type')),
-    text(valueAt(service, 'spec', 'clusterIP')) || '<none>',
-    serviceExternal(service),
-    servicePorts(service),
-    created(service, now),
-    selectorText(objectAt(objectAt(service, 'spec'), 'selector')),
-  ]),
+  services: printer(
+    cols('Name', 'Type', 'Cluster-IP', 'External-IP', 'Port(s)', 'Age', 'Selector+'),
+    (service, now) => [
+      name(service),
+      text(valueAt(service, 'spec', 'type')),
+      text(valueAt(service, 'spec', 'clusterIP')) || '<none>',
+      serviceExternal(service),
+      servicePorts(service),
+      created(service, now),
+      selectorText(objectAt(objectAt(service, 'spec'), 'selector')),
+    ],
+  ),
   'coordination.k8s.io/leases': printer(cols('Name', 'Holder', 'Age'), (lease, now) => [
     name(lease),
     text(valueAt(lease, 'spec', 'holderIdentity')),
@@ -175,8 +192,20 @@ const printers: Readonly<Record<string, Printer>> = {
     created(one, now),
   ]),
   'scheduling.k8s.io/priorityclasses': printer(
-    [column('Name'), column('Value'), column('Global-Default', 0, 'boolean'), column('Age'), column('PreemptionPolicy')],
-    (one, now) => [name(one), Number(one['value'] ?? 0), one['globalDefault'] === true, created(one, now), text(one['preemptionPolicy'])],
+    [
+      column('Name'),
+      column('Value'),
+      column('Global-Default', 0, 'boolean'),
+      column('Age'),
+      column('PreemptionPolicy'),
+    ],
+    (one, now) => [
+      name(one),
+      Number(one['value'] ?? 0),
+      one['globalDefault'] === true,
+      created(one, now),
+      text(one['preemptionPolicy']),
+    ],
   ),
   'certificates.k8s.io/certificatesigningrequests': printer(
     cols('Name', 'Age', 'SignerName', 'Requestor', 'RequestedDuration', 'Condition'),
@@ -208,7 +237,11 @@ export function rowOf(
   object: JsonObject,
   now: number,
   shown: unknown,
-): { readonly cells: readonly unknown[]; readonly conditions?: readonly unknown[]; readonly object?: unknown } {
+): {
+  readonly cells: readonly unknown[];
+  readonly conditions?: readonly unknown[];
+  readonly object?: unknown;
+} {
   const conditions = kind.storage === 'pods' ? podConditions(object) : undefined;
   return {
     cells: (printers[kind.storage] ?? fallback).cells(object, now),

@@ -28,7 +28,8 @@ const dryRunFaults = (values: readonly string[]): FieldFault[] =>
       ];
 
 /** The default manager: the first part of the user agent. */
-const managerOf = (agent: string | undefined): string => (agent ?? 'unknown').split('/')[0]?.slice(0, 128) ?? 'unknown';
+const managerOf = (agent: string | undefined): string =>
+  (agent ?? 'unknown').split('/')[0]?.slice(0, 128) ?? 'unknown';
 
 /** Reads the query of a write. @throws {StatusError} 422 */
 export function readWriteQuery(
@@ -41,10 +42,12 @@ export function readWriteQuery(
   const given = query.get('fieldManager') ?? '';
   if (at.options === 'PatchOptions') {
     if (at.apply && given === '') faults.push(fault.required('fieldManager', 'is required for apply patch'));
-    if (!at.apply && force !== null) faults.push(fault.forbidden('force', 'may not be specified for non-apply patch'));
+    if (!at.apply && force !== null)
+      faults.push(fault.forbidden('force', 'may not be specified for non-apply patch'));
   }
   if (given.length > 128) faults.push({ ...fault.tooLong('fieldManager', 128) });
-  if (!printable(given)) faults.push(fault.invalid('fieldManager', given, 'should only contain printable characters'));
+  if (!printable(given))
+    faults.push(fault.invalid('fieldManager', given, 'should only contain printable characters'));
   const dryRun = query.getAll('dryRun');
   faults.push(...dryRunFaults(dryRun));
   const validation = query.get('fieldValidation') ?? '';
@@ -86,8 +89,14 @@ export function readDeleteOptions(body: JsonObject | undefined, query: URLSearch
   const policy = options['propagationPolicy'];
   const orphan = options['orphanDependents'];
   if (policy !== undefined && orphan !== undefined)
-    faults.push(fault.invalid('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'));
-  if (policy !== undefined && !policies.includes(String(policy as string)))
+    faults.push(
+      fault.invalid(
+        'propagationPolicy',
+        policy,
+        'orphanDependents and deletionPropagation cannot be both set',
+      ),
+    );
+  if (policy !== undefined && !policies.includes(String(policy)))
     faults.push(fault.unsupported('propagationPolicy', policy, [...policies, 'nil']));
   const dryRun = Array.isArray(options['dryRun']) ? (options['dryRun'] as string[]) : [];
   faults.push(...dryRunFaults(dryRun));
@@ -96,9 +105,13 @@ export function readDeleteOptions(body: JsonObject | undefined, query: URLSearch
   const propagation = orphan === true ? 'Orphan' : orphan === false ? 'Background' : policy;
   return {
     dryRun: dryRun.length > 0,
-    ...(typeof options['gracePeriodSeconds'] === 'number' && { gracePeriodSeconds: options['gracePeriodSeconds'] }),
+    ...(typeof options['gracePeriodSeconds'] === 'number' && {
+      gracePeriodSeconds: options['gracePeriodSeconds'],
+    }),
     ...(stringAt(preconditions, 'uid') && { uid: stringAt(preconditions, 'uid') }),
-    ...(stringAt(preconditions, 'resourceVersion') && { resourceVersion: stringAt(preconditions, 'resourceVersion') }),
+    ...(stringAt(preconditions, 'resourceVersion') && {
+      resourceVersion: stringAt(preconditions, 'resourceVersion'),
+    }),
     ...(propagation !== undefined && { propagation: propagation as 'Orphan' | 'Background' | 'Foreground' }),
   };
 }

@@ -220,7 +220,7 @@ const isChangedByRecorder = (step: Step, next: Step | undefined): boolean =>
 
 /** Gathers the events of a watch: JSON by line, any other answer whole. */
 function collect(message: IncomingMessage, watch: OpenWatch): void {
-  const byLine = message.statusCode === 200 && !/yaml/.test(String(message.headers['content-type']));
+  const byLine = message.statusCode === 200 && !String(message.headers['content-type']).includes('yaml');
   let rest = '';
   const push = (text: string): void => {
     if (text.trim() === '') return;

@@ -5,13 +5,16 @@ import { duplicateFields, jsonFault } from './json-scan.ts';
 import { isObject, type JsonObject, stringAt } from './json.ts';
 import { findByKind, groupVersionOf } from './kinds.ts';
 import { mediaTypes } from './negotiate.ts';
+import { ProtobufError, readProtobuf } from './protobuf-body.ts';
 import { badRequest, StatusError, unsupportedMediaType } from './status-error.ts';
 
 /** Largest body that is read, bytes. */
 export const bodyMost = 3 * 1024 * 1024;
 
 const tooLarge = (): StatusError =>
-  new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${bodyMost}`, { details: {} });
+  new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${bodyMost}`, {
+    details: {},
+  });
 
 /** Reads a whole body. @throws {StatusError} 413 */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
@@ -62,7 +65,8 @@ const unrecognized = (kind: string, why: string, body: Buffer): StatusError =>
 function shown(body: Buffer): string {
   if (body.length === 0) return '<empty>';
   const text = body.toString();
-  if (!/^[\s]*\{/.test(text)) return body.length > 25 ? `${body.subarray(0, 25).toString('hex')} ...` : body.toString('hex');
+  if (!/^[\s]*\{/.test(text))
+    return body.length > 25 ? `${body.subarray(0, 25).toString('hex')} ...` : body.toString('hex');
   return text.length > 30 ? `${text.slice(0, 30)} ...` : text;
 }
 
@@ -76,24 +80,47 @@ function parseJson(body: Buffer, kind: string): unknown {
   try {
     return JSON.parse(body.toString());
   } catch {
-    throw unrecognized(kind, `couldn't get version/kind; json parse error: ${jsonFault(body.toString())}`, body);
+    throw unrecognized(
+      kind,
+      `couldn't get version/kind; json parse error: ${jsonFault(body.toString())}`,
+      body,
+    );
   }
 }
 
-function parse(body: Buffer, format: 'json' | 'yaml' | 'protobuf', kind: string): unknown {
-  if (format === 'protobuf')
-    throw unrecognized(kind, 'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]', body);
+function parseProtobuf(body: Buffer, expected: Expected): JsonObject {
+  try {
+    return readProtobuf(body, (apiVersion, kind) =>
+      kind === expected.kind ? expected.type : findByKind(apiVersion, kind)?.type,
+    );
+  } catch (reason) {
+    if (reason instanceof ProtobufError) throw unrecognized(expected.kind, reason.message, body);
+    throw reason;
+  }
+}
+
+function parse(body: Buffer, format: 'json' | 'yaml' | 'protobuf', expected: Expected): unknown {
+  const { kind } = expected;
+  if (format === 'protobuf') return parseProtobuf(body, expected);
   if (format === 'json') return parseJson(body, kind);
   try {
     return parseYaml(body.toString()) as unknown;
   } catch (reason) {
-    throw unrecognized(kind, `yaml: ${reason instanceof Error ? (reason.message.split('\n')[0] ?? '') : ''}`, body);
+    throw unrecognized(
+      kind,
+      `yaml: ${reason instanceof Error ? (reason.message.split('\n')[0] ?? '') : ''}`,
+      body,
+    );
   }
 }
 
 /** Reads an object of the expected kind out of a body. @throws {StatusError} 400 */
-export function readObject(body: Buffer, format: 'json' | 'yaml' | 'protobuf', expected: Expected): ReadObject {
-  const value = parse(body, format, expected.kind);
+export function readObject(
+  body: Buffer,
+  format: 'json' | 'yaml' | 'protobuf',
+  expected: Expected,
+): ReadObject {
+  const value = parse(body, format, expected);
   const text = body.toString();
   if (value === null || value === undefined) return decodeAs({}, expected, []);
   if (!isObject(value))
@@ -117,12 +144,19 @@ export function decodeAs(value: JsonObject, expected: Expected, duplicates: read
   const apiVersion = stringAt(value, 'apiVersion') || expected.apiVersion;
   const kind = stringAt(value, 'kind') || expected.kind;
   const cannot = (why: string): StatusError =>
-    badRequest(`${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`);
+    badRequest(
+      `${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`,
+    );
   if (!expected.loose && (apiVersion !== expected.apiVersion || kind !== expected.kind)) {
     const known = findByKind(apiVersion, kind) !== undefined || metaKinds.has(`${apiVersion}/${kind}`);
-    if (!known) throw cannot(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`);
+    if (!known)
+      throw cannot(
+        `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+      );
     if (kind !== expected.kind && metaKinds.has(`${apiVersion}/${kind}`))
-      throw cannot(`converting (${shortVersion(apiVersion)}.${kind}) to (${expected.internal}): unknown conversion`);
+      throw cannot(
+        `converting (${shortVersion(apiVersion)}.${kind}) to (${expected.internal}): unknown conversion`,
+      );
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
     );
@@ -148,4 +182,9 @@ export const expectedOf = (kind: {
   readonly version: string;
   readonly kind: string;
   readonly type: string;
-}): Expected => ({ apiVersion: groupVersionOf(kind), kind: kind.kind, type: kind.type, internal: internalName(kind) });
+}): Expected => ({
+  apiVersion: groupVersionOf(kind),
+  kind: kind.kind,
+  type: kind.type,
+  internal: internalName(kind),
+});

@@ -12,7 +12,7 @@ import {
   wantsPretty,
 } from './negotiate.ts';
 import { applyConfig, patched, patchTypeOf, readPatch } from './patch-request.ts';
-import { type DeleteOptions, Registry, subjectOf } from './registry.ts';
+import { Registry, subjectOf } from './registry.ts';
 import type { ApiRequest, ResourcePath } from './request.ts';
 import { sendBody, sendText } from './respond.ts';
 import { fieldMatcher, labelMatcher } from './selectors.ts';

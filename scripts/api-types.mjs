@@ -10,7 +10,14 @@ const out = {};
 /** `V1Pod` is `Pod`; other prefixes stay, for they tell apart what shares a name. */
 const nameOf = (type) => type.replace(/^V1(?=[A-Z])/, '');
 
-const scalars = { string: 'string', boolean: 'boolean', any: 'any', IntOrString: 'intstr', Date: 'time', V1MicroTime: 'microtime' };
+const scalars = {
+  string: 'string',
+  boolean: 'boolean',
+  any: 'any',
+  IntOrString: 'intstr',
+  Date: 'time',
+  V1MicroTime: 'microtime',
+};
 
 function typeOf(type, format) {
   const list = /^Array<(.+)>$/.exec(type);
@@ -38,13 +45,17 @@ function add(type) {
 }
 
 const roots = readdirSync(models)
-  .filter((file) => /^(V[12]|CoreV1|EventsV1|AutoscalingV)\w*\.js$/.test(file))
+  .filter((file) => /^([A-Z][a-z]+)?V[12][A-Z]\w*\.js$/.test(file))
   .map((file) => file.slice(0, -3))
-  .filter((type) => gen[type]?.attributeTypeMap?.some((field) => field.baseName === 'kind') && !/List$/.test(type));
+  .filter(
+    (type) => gen[type]?.attributeTypeMap?.some((field) => field.baseName === 'kind') && !/List$/.test(type),
+  );
 for (const type of roots) add(type);
 for (const type of ['V1DeleteOptions', 'V1Status', 'V1ListMeta']) if (gen[type]) add(type);
 const sorted = Object.fromEntries(Object.entries(out).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(
   join(import.meta.dirname, '../src/apiserver/api-types.json'),
-  `{\n${Object.entries(sorted).map(([name, fields]) => `  ${JSON.stringify(name)}: ${JSON.stringify(fields)}`).join(',\n')}\n}\n`,
+  `{\n${Object.entries(sorted)
+    .map(([name, fields]) => `  ${JSON.stringify(name)}: ${JSON.stringify(fields)}`)
+    .join(',\n')}\n}\n`,
 );

@@ -117,7 +117,11 @@ const atomicStructs = new Set(
   ).split(' '),
 );
 /** Maps that server-side apply takes as one value. */
-const atomicMaps = new Set(['PodSpec.nodeSelector', 'ServiceSpec.selector', 'ReplicationControllerSpec.selector']);
+const atomicMaps = new Set([
+  'PodSpec.nodeSelector',
+  'ServiceSpec.selector',
+  'ReplicationControllerSpec.selector',
+]);
 
 const words = (text: string): Set<string> => new Set(text.split(/\s+/));
 
@@ -240,4 +244,7 @@ export const typeNames = (): readonly string[] => Object.keys(table);
 
 /** Go's name of a struct: what stands in decoding errors. */
 export const goName = (type: string): string =>
-  type.replace(/^(Core|Events|Rbac|Storage|Discovery|Authentication|Admissionregistration|Flowcontrol|Resource|Apiextensions)?V\d(alpha\d|beta\d)?(?=[A-Z])/, '');
+  type.replace(
+    /^(Core|Events|Rbac|Storage|Discovery|Authentication|Admissionregistration|Flowcontrol|Resource|Apiextensions)?V\d(alpha\d|beta\d)?(?=[A-Z])/,
+    '',
+  );

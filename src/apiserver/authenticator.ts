@@ -4,7 +4,15 @@ import type { Clock } from '../base/clock.ts';
 import { type JsonObject, listAt, objectAt, stringAt, valueAt } from './json.ts';
 import { StatusError, unauthorized } from './status-error.ts';
 import { keyOf, type Store } from './store.ts';
-import { anonymous, asAuthenticated, sameSecret, serviceAccountUser, type TokenSigner, type TokenUser, type User } from './users.ts';
+import {
+  anonymous,
+  asAuthenticated,
+  sameSecret,
+  serviceAccountUser,
+  type TokenSigner,
+  type TokenUser,
+  type User,
+} from './users.ts';
 import type { Attributes } from './authorizer.ts';
 
 /** The audience of the API server itself, and the issuer of its tokens. */
@@ -50,16 +58,22 @@ export class Authenticator {
   /** Whom a token stands for; with audiences, only a token that is good for one of them. */
   token(token: string, audiences: readonly string[]): TokenResult {
     const known = this.#deps.tokens.find((one) => sameSecret(one.token, token));
-    if (known) return { user: asAuthenticated(known.user), audiences: audiences.includes(issuer) ? [issuer] : [] };
+    if (known)
+      return { user: asAuthenticated(known.user), audiences: audiences.includes(issuer) ? [issuer] : [] };
     const claims = token.split('.').length === 3 ? this.#deps.signer.read(token) : undefined;
     if (!claims) return { user: undefined, audiences: [], error: 'invalid bearer token' };
     const wrong = this.#invalid(claims);
-    if (wrong !== undefined) return { user: undefined, audiences: [], error: `[invalid bearer token, ${wrong}]` };
+    if (wrong !== undefined)
+      return { user: undefined, audiences: [], error: `[invalid bearer token, ${wrong}]` };
     const aud = listAt(claims, 'aud') as readonly string[];
     const wanted = audiences.length > 0 ? audiences : [issuer];
     const good = aud.filter((one) => wanted.includes(one));
     if (good.length === 0)
-      return { user: undefined, audiences: [], error: `[invalid bearer token, token audiences [${aud.map((a) => JSON.stringify(a)).join(' ')}] is invalid for the target audiences [${wanted.map((a) => JSON.stringify(a)).join(' ')}]]` };
+      return {
+        user: undefined,
+        audiences: [],
+        error: `[invalid bearer token, token audiences [${aud.map((a) => JSON.stringify(a)).join(' ')}] is invalid for the target audiences [${wanted.map((a) => JSON.stringify(a)).join(' ')}]]`,
+      };
     return { user: asAuthenticated(serviceAccountUser(claims)), audiences: good };
   }
 
@@ -80,9 +94,11 @@ export class Authenticator {
       const ref = objectAt(bound, claim);
       if (stringAt(ref, 'name') === '') continue;
       const found = store.get(storage, keyOf(namespace, stringAt(ref, 'name')));
-      if (!found || valueAt(found.object, 'metadata', 'uid') !== ref['uid']) return `${what} ${namespace}/${stringAt(ref, 'name')} has been deleted`;
+      if (!found || valueAt(found.object, 'metadata', 'uid') !== ref['uid'])
+        return `${what} ${namespace}/${stringAt(ref, 'name')} has been deleted`;
       const deleted = valueAt(found.object, 'metadata', 'deletionTimestamp');
-      if (typeof deleted === 'string' && Date.parse(deleted) < clock.now() - 60_000) return `${what} has been deleted`;
+      if (typeof deleted === 'string' && Date.parse(deleted) < clock.now() - 60_000)
+        return `${what} has been deleted`;
     }
     return undefined;
   }
@@ -97,7 +113,8 @@ function certificateUser(socket: TLSSocket): User | undefined {
   return { name: common, groups: organizations === undefined ? [] : [organizations].flat() };
 }
 
-const first = (value: string | string[] | undefined): string => (Array.isArray(value) ? (value[0] ?? '') : (value ?? ''));
+const first = (value: string | string[] | undefined): string =>
+  Array.isArray(value) ? (value[0] ?? '') : (value ?? '');
 
 /** The token of a request: the header, or the WebSocket subprotocol that browsers use in its place. */
 function bearerOf(headers: IncomingHttpHeaders): string | undefined {
@@ -136,20 +153,37 @@ export function impersonated(
       { headers: { 'X-Content-Type-Options': 'nosniff' } },
     );
   const ask = (resource: string, object: string): void => {
-    const attributes = { user, verb: 'impersonate', group: '', resource, subresource: '', namespace: '', name: object };
+    const attributes = {
+      user,
+      verb: 'impersonate',
+      group: '',
+      resource,
+      subresource: '',
+      namespace: '',
+      name: object,
+    };
     if (!may(attributes)) throw refusal(user, request.url ?? '');
   };
   ask('users', name);
   for (const group of groups) ask('groups', group);
   const system = name === 'system:anonymous' ? [] : ['system:authenticated'];
-  return { name, groups: [...groups, ...system.filter((one) => !groups.includes(one))], ...(uid && { uid }), extra };
+  return {
+    name,
+    groups: [...groups, ...system.filter((one) => !groups.includes(one))],
+    ...(uid && { uid }),
+    extra,
+  };
 }
 
 function refusal(user: User, url: string): StatusError {
   const path = url.split('?')[0] ?? '';
-  return new StatusError(403, 'Forbidden', `forbidden: User ${JSON.stringify(user.name)} cannot impersonate-on:user-info:get path ${JSON.stringify(path)}`, {
-    details: {},
-    headers: { 'X-Content-Type-Options': 'nosniff' },
-  });
+  return new StatusError(
+    403,
+    'Forbidden',
+    `forbidden: User ${JSON.stringify(user.name)} cannot impersonate-on:user-info:get path ${JSON.stringify(path)}`,
+    {
+      details: {},
+      headers: { 'X-Content-Type-Options': 'nosniff' },
+    },
+  );
 }
-

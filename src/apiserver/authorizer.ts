@@ -18,7 +18,8 @@ export interface Attributes {
 }
 
 /** `allowed`, or why not; an empty reason says nothing. */
-export type Decision = { readonly allowed: true; readonly reason: string } | { readonly allowed: false; readonly reason: string };
+export type Decision =
+  { readonly allowed: true; readonly reason: string } | { readonly allowed: false; readonly reason: string };
 
 const no = (reason = ''): Decision => ({ allowed: false, reason });
 
@@ -59,7 +60,12 @@ const everything: readonly Rule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
-const issuerDiscovery = urls('/.well-known/openid-configuration', '/.well-known/openid-configuration/', '/openid/v1/jwks', '/openid/v1/jwks/');
+const issuerDiscovery = urls(
+  '/.well-known/openid-configuration',
+  '/.well-known/openid-configuration/',
+  '/openid/v1/jwks',
+  '/openid/v1/jwks/',
+);
 
 /** Rules that hold without any stored role, by group (Kubernetes' bootstrap policy, as far as it is for everyone). */
 const bootstrap: readonly (readonly [group: string, rules: readonly Rule[]])[] = [
@@ -77,7 +83,8 @@ const pathMatches = (pattern: string, path: string): boolean =>
 
 function ruleAllows(candidate: Rule, at: Attributes): boolean {
   if (!has(candidate.verbs, at.verb)) return false;
-  if (at.path !== undefined) return (candidate.nonResourceURLs ?? []).some((url) => pathMatches(url, at.path ?? ''));
+  if (at.path !== undefined)
+    return (candidate.nonResourceURLs ?? []).some((url) => pathMatches(url, at.path ?? ''));
   if (!has(candidate.apiGroups, at.group)) return false;
   const resource = at.subresource ? `${at.resource}/${at.subresource}` : at.resource;
   const resources = candidate.resources ?? [];
@@ -174,11 +181,15 @@ const nodeRules: readonly Rule[] = [
 const podVolumes: Readonly<Record<string, (volume: JsonObject) => readonly string[]>> = {
   secrets: (volume) => [
     stringAt(objectAt(volume, 'secret'), 'secretName'),
-    ...objectsAt(objectAt(volume, 'projected'), 'sources').map((s) => stringAt(objectAt(s, 'secret'), 'name')),
+    ...objectsAt(objectAt(volume, 'projected'), 'sources').map((s) =>
+      stringAt(objectAt(s, 'secret'), 'name'),
+    ),
   ],
   configmaps: (volume) => [
     stringAt(objectAt(volume, 'configMap'), 'name'),
-    ...objectsAt(objectAt(volume, 'projected'), 'sources').map((s) => stringAt(objectAt(s, 'configMap'), 'name')),
+    ...objectsAt(objectAt(volume, 'projected'), 'sources').map((s) =>
+      stringAt(objectAt(s, 'configMap'), 'name'),
+    ),
   ],
   persistentvolumeclaims: (volume) => [stringAt(objectAt(volume, 'persistentVolumeClaim'), 'claimName')],
 };
@@ -189,7 +200,8 @@ function containersOf(pod: JsonObject): readonly JsonObject[] {
 }
 
 function environment(pod: JsonObject, resource: string): readonly string[] {
-  const [ref, key] = resource === 'secrets' ? ['secretRef', 'secretKeyRef'] : ['configMapRef', 'configMapKeyRef'];
+  const [ref, key] =
+    resource === 'secrets' ? ['secretRef', 'secretKeyRef'] : ['configMapRef', 'configMapKeyRef'];
   return containersOf(pod).flatMap((container) => [
     ...objectsAt(container, 'envFrom').map((from) => stringAt(objectAt(from, ref), 'name')),
     ...objectsAt(container, 'env').map((env) => stringAt(objectAt(objectAt(env, 'valueFrom'), key), 'name')),
@@ -205,7 +217,8 @@ export function podRefersTo(pod: JsonObject, resource: string, name: string): bo
   if (resource === 'persistentvolumeclaims') return false;
   if (environment(pod, resource).includes(name)) return true;
   return (
-    resource === 'secrets' && objectsAt(spec, 'imagePullSecrets').some((secret) => stringAt(secret, 'name') === name)
+    resource === 'secrets' &&
+    objectsAt(spec, 'imagePullSecrets').some((secret) => stringAt(secret, 'name') === name)
   );
 }
 
@@ -222,7 +235,8 @@ export class NodeAuthorizer {
   decide(at: Attributes): Decision {
     if (!at.user.groups.includes('system:nodes')) return no();
     const node = nodeOf(at.user);
-    if (node === undefined || node === '') return node === undefined ? no() : no(`unknown node for user ${JSON.stringify(at.user.name)}`);
+    if (node === undefined || node === '')
+      return node === undefined ? no() : no(`unknown node for user ${JSON.stringify(at.user.name)}`);
     if (at.path !== undefined) return no();
     const special = this.#special(node, at);
     if (special) return special;
@@ -243,7 +257,12 @@ export class NodeAuthorizer {
       case '/serviceaccounts':
         return this.#account(node, at);
       case 'coordination.k8s.io/leases':
-        return this.#own(node, at, at.namespace === 'kube-node-lease', 'can only access leases in the "kube-node-lease" system namespace');
+        return this.#own(
+          node,
+          at,
+          at.namespace === 'kube-node-lease',
+          'can only access leases in the "kube-node-lease" system namespace',
+        );
       case 'storage.k8s.io/csinodes':
         return this.#own(node, at, true, '');
       case 'resource.k8s.io/resourceslices':
@@ -261,7 +280,11 @@ export class NodeAuthorizer {
     if (!reading.has(at.verb)) return no('can only read resources of this type');
     if (at.subresource) return no('cannot read subresource');
     if (!verbFits || at.name === '') {
-      if (at.resource === 'persistentvolumeclaims' || at.resource === 'persistentvolumes' || at.resource === 'volumeattachments')
+      if (
+        at.resource === 'persistentvolumeclaims' ||
+        at.resource === 'persistentvolumes' ||
+        at.resource === 'volumeattachments'
+      )
         return no('can only get individual resources of this type');
       return no('No Object name found');
     }
@@ -275,7 +298,11 @@ export class NodeAuthorizer {
   #reaches(node: string, at: Attributes): Decision {
     for (const { object } of this.#store.list('pods', at.namespace ? `${at.namespace}/` : '')) {
       if (valueAt(object, 'spec', 'nodeName') !== node) continue;
-      if (at.resource === 'persistentvolumes' ? this.#mountsVolume(object, at.name) : podRefersTo(object, at.resource, at.name))
+      if (
+        at.resource === 'persistentvolumes'
+          ? this.#mountsVolume(object, at.name)
+          : podRefersTo(object, at.resource, at.name)
+      )
         return { allowed: true, reason: '' };
     }
     return no(`no relationship found between node '${node}' and this object`);
@@ -292,7 +319,9 @@ export class NodeAuthorizer {
 
   #account(node: string, at: Attributes): Decision {
     if (at.subresource === 'token')
-      return at.verb === 'create' ? this.#reaches(node, at) : no('only create is allowed on this subresource');
+      return at.verb === 'create'
+        ? this.#reaches(node, at)
+        : no('only create is allowed on this subresource');
     if (at.subresource) return no('only create of tokens is allowed');
     return at.verb === 'get' ? this.#reaches(node, at) : no();
   }
@@ -301,15 +330,24 @@ export class NodeAuthorizer {
     if (at.subresource) return no();
     if (!fits) return no(why);
     if (!['get', 'create', 'update', 'patch', 'delete'].includes(at.verb))
-      return no(`can only get, create, update, patch, or delete a node ${at.resource === 'leases' ? 'lease' : 'CSINode'}`);
+      return no(
+        `can only get, create, update, patch, or delete a node ${at.resource === 'leases' ? 'lease' : 'CSINode'}`,
+      );
     if (at.verb !== 'create' && at.name !== node)
-      return no(at.resource === 'leases' ? 'can only access node lease with the same name as the requesting node' : 'can only access CSINode with the same name as the requesting node');
+      return no(
+        at.resource === 'leases'
+          ? 'can only access node lease with the same name as the requesting node'
+          : 'can only access CSINode with the same name as the requesting node',
+      );
     return { allowed: true, reason: '' };
   }
 
   #node(node: string, at: Attributes): Decision | undefined {
     if (at.subresource && at.subresource !== 'status') return undefined;
-    if (at.verb === 'get' && at.subresource === '') return at.name === node ? { allowed: true, reason: '' } : no(`node '${node}' cannot read '${at.name}', only its own Node object`);
+    if (at.verb === 'get' && at.subresource === '')
+      return at.name === node
+        ? { allowed: true, reason: '' }
+        : no(`node '${node}' cannot read '${at.name}', only its own Node object`);
     if (at.verb === 'list' || at.verb === 'watch')
       return selects(at, 'metadata.name', node) || at.name === node
         ? { allowed: true, reason: '' }
@@ -333,7 +371,9 @@ export class NodeAuthorizer {
 
 function selects(at: Attributes, field: string, value: string): boolean {
   try {
-    return fieldTerms(at.fieldSelector ?? '').some((term) => term.field === field && term.equal && term.value === value);
+    return fieldTerms(at.fieldSelector ?? '').some(
+      (term) => term.field === field && term.equal && term.value === value,
+    );
   } catch {
     return false;
   }
@@ -358,7 +398,10 @@ export class Authorizer {
   }
 
   /** Everything a user may do, for SelfSubjectRulesReview. */
-  rules(user: User, namespace: string): { readonly resource: readonly Rule[]; readonly nonResource: readonly Rule[] } {
+  rules(
+    user: User,
+    namespace: string,
+  ): { readonly resource: readonly Rule[]; readonly nonResource: readonly Rule[] } {
     const all = [...this.#roles.rules(user, namespace)];
     return {
       resource: all.filter((r) => !r.nonResourceURLs?.length),

@@ -83,7 +83,8 @@ function timeFault(value: string, layout: string): string {
   ];
   let rest = value;
   for (const [expected, element, size] of parts) {
-    if (!expected.test(rest)) return `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(element)}`;
+    if (!expected.test(rest))
+      return `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(element)}`;
     rest = rest.slice(size);
   }
   return `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(rest)} as "Z07:00"`;
@@ -97,7 +98,9 @@ function readBytes(value: unknown, place: Place): string {
   const padding = clean.indexOf('=');
   const at = padding < 0 ? clean.length : padding;
   if (clean.length % 4 !== 0 || /=[^=]/.test(clean))
-    throw new DecodeError(`illegal base64 data at input byte ${clean.length % 4 !== 0 && padding < 0 ? Math.floor(clean.length / 4) * 4 : at}`);
+    throw new DecodeError(
+      `illegal base64 data at input byte ${clean.length % 4 !== 0 && padding < 0 ? Math.floor(clean.length / 4) * 4 : at}`,
+    );
   return Buffer.from(clean, 'base64').toString('base64');
 }
 
@@ -144,7 +147,16 @@ const goTypes: Readonly<Record<Scalar, string>> = {
   any: 'interface {}',
 };
 
-const mapNames = new Set(['limits', 'requests', 'capacity', 'allocatable', 'overhead', 'podFixed', 'hard', 'used']);
+const mapNames = new Set([
+  'limits',
+  'requests',
+  'capacity',
+  'allocatable',
+  'overhead',
+  'podFixed',
+  'hard',
+  'used',
+]);
 
 function goShape(shape: Shape, name: string): string {
   switch (shape.is) {
@@ -223,7 +235,8 @@ function leftOut(field: FieldType, value: unknown): boolean {
   if (field.pointer) return false;
   if (field.shape.is === 'struct') return false;
   if (field.shape.is === 'map') return Object.keys(value).length === 0;
-  if (field.shape.is === 'scalar' && (field.shape.scalar === 'any' || field.shape.scalar === 'intstr')) return false;
+  if (field.shape.is === 'scalar' && (field.shape.scalar === 'any' || field.shape.scalar === 'intstr'))
+    return false;
   return isEmpty(value);
 }
 

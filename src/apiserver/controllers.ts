@@ -59,7 +59,9 @@ export function furnishNamespaces(deps: ControllerDeps): () => void {
 /** Empties a namespace that was deleted, and removes it when nothing is left. */
 export function emptyNamespaces(deps: ControllerDeps): () => void {
   const { store } = deps.world;
-  const namespaced = kinds.filter((kind) => kind.namespaced && kind.storageHash !== undefined && kind.group !== 'events.k8s.io');
+  const namespaced = kinds.filter(
+    (kind) => kind.namespaced && kind.storageHash !== undefined && kind.group !== 'events.k8s.io',
+  );
   const sweep = (name: string): void => {
     const entry = store.get('namespaces', name);
     if (!entry || valueAt(entry.object, 'metadata', 'deletionTimestamp') === undefined) return;
@@ -72,7 +74,9 @@ export function emptyNamespaces(deps: ControllerDeps): () => void {
       }
     }
     if (left > 0) return;
-    const finalizers = listAt(objectAt(entry.object, 'spec'), 'finalizers').filter((one) => one !== 'kubernetes');
+    const finalizers = listAt(objectAt(entry.object, 'spec'), 'finalizers').filter(
+      (one) => one !== 'kubernetes',
+    );
     const more = listAt(objectAt(entry.object, 'metadata'), 'finalizers');
     if (finalizers.length > 0 || more.length > 0) {
       store.put('namespaces', { ...entry.object, spec: { finalizers } });
@@ -85,7 +89,11 @@ export function emptyNamespaces(deps: ControllerDeps): () => void {
   });
   const stopRest = store.onChange((storage, changes) => {
     if (storage === 'namespaces') return;
-    const touched = new Set(changes.filter((c) => c.type === 'DELETED' && c.entry.key.includes('/')).map((c) => c.entry.key.split('/')[0] ?? ''));
+    const touched = new Set(
+      changes
+        .filter((c) => c.type === 'DELETED' && c.entry.key.includes('/'))
+        .map((c) => c.entry.key.split('/')[0] ?? ''),
+    );
     for (const name of touched) sweep(name);
   });
   return () => {
@@ -95,8 +103,9 @@ export function emptyNamespaces(deps: ControllerDeps): () => void {
 }
 
 const isReady = (node: JsonObject): boolean =>
-  objectsAt(objectAt(node, 'status'), 'conditions').some((c) => c['type'] === 'Ready' && c['status'] === 'True') &&
-  valueAt(node, 'spec', 'unschedulable') !== true;
+  objectsAt(objectAt(node, 'status'), 'conditions').some(
+    (c) => c['type'] === 'Ready' && c['status'] === 'True',
+  ) && valueAt(node, 'spec', 'unschedulable') !== true;
 
 const isWaiting = (pod: JsonObject): boolean =>
   stringAt(objectAt(pod, 'spec'), 'nodeName') === '' &&
@@ -109,7 +118,10 @@ const isWaiting = (pod: JsonObject): boolean =>
  * Binds pods that no node has to the ready node with the fewest pods; a full scheduler it is not: it looks at readiness and the node selector,
  * and leaves the rest to the node's own admission. The not-ready taint of a new node is lifted once it is ready.
  */
-export function minimalScheduler(deps: ControllerDeps, bind: (namespace: string, name: string, node: string) => void): () => void {
+export function minimalScheduler(
+  deps: ControllerDeps,
+  bind: (namespace: string, name: string, node: string) => void,
+): () => void {
   const { store } = deps.world;
   const waiting = new Set<string>();
   const counts = new Map<string, number>();
@@ -119,7 +131,9 @@ export function minimalScheduler(deps: ControllerDeps, bind: (namespace: string,
     );
   const place = (pod: JsonObject): void => {
     const key = keyOf(stringAt(objectAt(pod, 'metadata'), 'namespace'), nameOf(pod));
-    const nodes = [...store.list('nodes')].map((entry) => entry.object).filter((node) => isReady(node) && fits(pod, node));
+    const nodes = [...store.list('nodes')]
+      .map((entry) => entry.object)
+      .filter((node) => isReady(node) && fits(pod, node));
     const [best] = nodes.sort((a, b) => (counts.get(nameOf(a)) ?? 0) - (counts.get(nameOf(b)) ?? 0));
     if (!best) {
       waiting.add(key);
@@ -166,7 +180,10 @@ const signers: Readonly<Record<string, readonly ('client auth' | 'server auth')[
   'kubernetes.io/kube-apiserver-client-kubelet': ['client auth'],
   'kubernetes.io/kubelet-serving': ['server auth'],
 };
-const kubeletSigners = new Set(['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving']);
+const kubeletSigners = new Set([
+  'kubernetes.io/kube-apiserver-client-kubelet',
+  'kubernetes.io/kubelet-serving',
+]);
 
 /** Approves what nodes ask for themselves, and issues certificates for requests that were approved. */
 export function signRequests(deps: ControllerDeps): () => void {
@@ -195,8 +212,14 @@ function mayApprove(spec: JsonObject): boolean {
   const request = requestOf({ spec });
   const name = request?.subject.commonName ?? '';
   const own = stringAt(spec, 'username') === name;
-  const bootstrapping = (listAt(spec, 'groups') as readonly string[]).some((group) => group === 'system:bootstrappers' || group === 'system:masters');
-  return name.startsWith('system:node:') && (request?.subject.organizations ?? []).includes('system:nodes') && (own || bootstrapping);
+  const bootstrapping = (listAt(spec, 'groups') as readonly string[]).some(
+    (group) => group === 'system:bootstrappers' || group === 'system:masters',
+  );
+  return (
+    name.startsWith('system:node:') &&
+    (request?.subject.organizations ?? []).includes('system:nodes') &&
+    (own || bootstrapping)
+  );
 }
 
 function approve(csr: JsonObject, now: number): JsonObject {
@@ -213,7 +236,11 @@ function approve(csr: JsonObject, now: number): JsonObject {
   return { ...csr, status: { ...status, conditions: [...objectsAt(status, 'conditions'), condition] } };
 }
 
-function issue(csr: JsonObject, usages: readonly ('client auth' | 'server auth')[], deps: ControllerDeps): JsonObject {
+function issue(
+  csr: JsonObject,
+  usages: readonly ('client auth' | 'server auth')[],
+  deps: ControllerDeps,
+): JsonObject {
   const request = requestOf(csr);
   if (!request) return csr;
   const now = deps.clock.now();
@@ -226,6 +253,8 @@ function issue(csr: JsonObject, usages: readonly ('client auth' | 'server auth')
     usages,
     hosts: [...request.dnsNames, ...request.ips],
   });
-  return { ...csr, status: { ...objectAt(csr, 'status'), certificate: Buffer.from(certificate).toString('base64') } };
+  return {
+    ...csr,
+    status: { ...objectAt(csr, 'status'), certificate: Buffer.from(certificate).toString('base64') },
+  };
 }
-

@@ -29,9 +29,11 @@ function faults(object: JsonObject): FieldFault[] {
   const spec = specOf(object);
   const found: FieldFault[] = [];
   if (!requestOf(object))
-    found.push(fault.invalid('spec.request', stringAt(spec, 'request'), 'PEM block type must be CERTIFICATE REQUEST'));
+    found.push(
+      fault.invalid('spec.request', stringAt(spec, 'request'), 'PEM block type must be CERTIFICATE REQUEST'),
+    );
   const wanted = listAt(spec, 'usages') as readonly string[];
-  if (wanted.length === 0) found.push(fault.required('spec.usages', 'usages must be specified'));
+  if (wanted.length === 0) found.push(fault.required('spec.usages'));
   const seen = new Set<string>();
   wanted.forEach((usage, i) => {
     if (!usages.includes(usage)) found.push(fault.unsupported(`spec.usages[${i}]`, usage, usages));
@@ -40,13 +42,27 @@ function faults(object: JsonObject): FieldFault[] {
   });
   const signer = stringAt(spec, 'signerName');
   if (signer === 'kubernetes.io/legacy-unknown')
-    found.push(fault.invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'));
+    found.push(
+      fault.invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'),
+    );
   else if (signer === '') found.push(fault.required('spec.signerName'));
   else if (!signer.includes('/') || !signer.split('/')[0]?.includes('.'))
-    found.push(fault.invalid('spec.signerName', signer, 'must be a fully qualified domain and path of the form "example.com/signer-name"'));
+    found.push(
+      fault.invalid(
+        'spec.signerName',
+        signer,
+        "must be a fully qualified domain and path of the form 'example.com/signer-name'",
+      ),
+    );
   const lifetime = spec['expirationSeconds'];
   if (typeof lifetime === 'number' && lifetime < 600)
-    found.push(fault.invalid('spec.expirationSeconds', lifetime, 'may not specify a duration less than 600 seconds (10 minutes)'));
+    found.push(
+      fault.invalid(
+        'spec.expirationSeconds',
+        lifetime,
+        'may not specify a duration less than 600 seconds (10 minutes)',
+      ),
+    );
   return found;
 }
 
@@ -69,18 +85,27 @@ export const csrStrategy: Strategy = {
   },
   validateCreate: faults,
   createReset: [['f:spec'], ['f:status']],
-  main: { reset: [['f:spec'], ['f:status']], prepare: (object, old) => ({ ...object, spec: specOf(old), status: old['status'] }) },
+  main: {
+    reset: [['f:spec'], ['f:status']],
+    prepare: (object, old) => ({ ...object, spec: specOf(old), status: old['status'] }),
+  },
   subresources: {
     status: {
       ...statusRules(kind),
       prepare(object, old) {
         const given = objectAt(object, 'status');
-        const decided = objectsAt(objectAt(old, 'status'), 'conditions').filter((c) => c['type'] !== 'Failed');
+        const decided = objectsAt(objectAt(old, 'status'), 'conditions').filter(
+          (c) => c['type'] !== 'Failed',
+        );
         const conditions = [
           ...decided,
           ...objectsAt(given, 'conditions').filter((c) => c['type'] !== 'Approved' && c['type'] !== 'Denied'),
         ];
-        return { ...old, metadata: objectAt(object, 'metadata'), status: { ...given, ...(conditions.length > 0 && { conditions }) } };
+        return {
+          ...old,
+          metadata: objectAt(object, 'metadata'),
+          status: { ...given, ...(conditions.length > 0 && { conditions }) },
+        };
       },
     },
     approval: {
@@ -95,8 +120,15 @@ export const csrStrategy: Strategy = {
             before.find((c) => c['type'] === condition['type'])?.['lastTransitionTime'] ??
             seconds(now),
         }));
-        const metadata = { ...objectAt(old, 'metadata'), managedFields: objectAt(object, 'metadata')['managedFields'] };
-        return { ...old, metadata, status: { ...objectAt(old, 'status'), ...(conditions.length > 0 && { conditions }) } };
+        const metadata = {
+          ...objectAt(old, 'metadata'),
+          managedFields: objectAt(object, 'metadata')['managedFields'],
+        };
+        return {
+          ...old,
+          metadata,
+          status: { ...objectAt(old, 'status'), ...(conditions.length > 0 && { conditions }) },
+        };
       },
     },
   },

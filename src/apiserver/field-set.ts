@@ -99,7 +99,10 @@ export function itemKey(item: unknown, keys: readonly string[]): string {
 }
 
 /** How the walker sees one place: a value whole, or a thing with parts. */
-type Parts = ReadonlyMap<string, { readonly value: unknown; readonly shape: Shape | undefined; readonly declared: boolean }>;
+type Parts = ReadonlyMap<
+  string,
+  { readonly value: unknown; readonly shape: Shape | undefined; readonly declared: boolean }
+>;
 
 function partsOf(value: unknown, shape: Shape | undefined): Parts | undefined {
   if (shape?.is === 'struct') {
@@ -116,7 +119,10 @@ function partsOf(value: unknown, shape: Shape | undefined): Parts | undefined {
   if (shape?.is === 'map') {
     if (shape.atomic || !isObject(value)) return undefined;
     return new Map(
-      Object.entries(value).map(([key, inner]) => [`f:${key}`, { value: inner, shape: shape.of, declared: false }]),
+      Object.entries(value).map(([key, inner]) => [
+        `f:${key}`,
+        { value: inner, shape: shape.of, declared: false },
+      ]),
     );
   }
   if (shape?.is === 'list' && shape.merge.kind !== 'atomic' && Array.isArray(value)) {

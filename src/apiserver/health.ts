@@ -9,7 +9,8 @@ export interface TextAnswer {
 /** `/healthz`, `/livez`, `/readyz` and one check below them; `undefined` for a check that is not there. */
 export function health(path: string, query: URLSearchParams): TextAnswer | undefined {
   const [, root = '', check] = path.split('/');
-  if (check !== undefined && check !== '') return checks.includes(check) ? { status: 200, text: 'ok' } : undefined;
+  if (check !== undefined && check !== '')
+    return checks.includes(check) ? { status: 200, text: 'ok' } : undefined;
   if (!query.has('verbose')) return { status: 200, text: 'ok' };
   const excluded = new Set(query.getAll('exclude'));
   const lines = checks.map((name) => (excluded.has(name) ? `[+]${name} excluded: ok` : `[+]${name} ok`));

@@ -62,7 +62,9 @@ class Scanner {
     const char = this.#text[this.#at];
     if (char === undefined) throw new ScanFault('unexpected end of JSON input');
     const byte = Buffer.from(char)[0] ?? 0;
-    throw new ScanFault(`invalid character ${quoteRune(byte < 0x80 ? char : String.fromCharCode(byte))} ${where}`);
+    throw new ScanFault(
+      `invalid character ${quoteRune(byte < 0x80 ? char : String.fromCharCode(byte))} ${where}`,
+    );
   }
 
   #object(path: string): void {

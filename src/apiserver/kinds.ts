@@ -85,7 +85,11 @@ subjectaccessreviews SubjectAccessReview C`,
   ['autoscaling', 'v2', 'horizontalpodautoscalers HorizontalPodAutoscaler - hpa all +status'],
   ['autoscaling', 'v1', 'horizontalpodautoscalers HorizontalPodAutoscaler - hpa all +status'],
   ['batch', 'v1', 'cronjobs CronJob - cj all +status\njobs Job - - all +status'],
-  ['certificates.k8s.io', 'v1', 'certificatesigningrequests CertificateSigningRequest C csr - +approval +status'],
+  [
+    'certificates.k8s.io',
+    'v1',
+    'certificatesigningrequests CertificateSigningRequest C csr - +approval +status',
+  ],
   [
     'networking.k8s.io',
     'v1',
@@ -156,7 +160,12 @@ const types: Readonly<Record<string, string>> = {
   'autoscaling/v2/HorizontalPodAutoscaler': 'V2HorizontalPodAutoscaler',
 };
 
-const sub = (name: string, kind: string, verbs: readonly string[], more: Partial<Subresource> = {}): Subresource => ({
+const sub = (
+  name: string,
+  kind: string,
+  verbs: readonly string[],
+  more: Partial<Subresource> = {},
+): Subresource => ({
   name,
   kind,
   verbs,
@@ -203,7 +212,9 @@ const listOf = (text: string | undefined): string[] => (text && text !== '-' ? t
 function kindOf(group: string, version: string, line: string): Kind {
   const all = line.split(' ');
   const subs = all.filter((word) => word.startsWith('+')).map((word) => word.slice(1));
-  const [resource = '', kind = '', scope, shortNames, categories] = all.filter((word) => !word.startsWith('+'));
+  const [resource = '', kind = '', scope, shortNames, categories] = all.filter(
+    (word) => !word.startsWith('+'),
+  );
   const storage = group === 'events.k8s.io' ? 'events' : group ? `${group}/${resource}` : resource;
   return {
     group,

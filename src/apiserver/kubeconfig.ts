@@ -13,14 +13,18 @@ export function kubeconfigText(at: {
   return stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'podtender', cluster: { server: at.server, 'certificate-authority-data': base64(at.ca) } }],
+    clusters: [
+      { name: 'podtender', cluster: { server: at.server, 'certificate-authority-data': base64(at.ca) } },
+    ],
     users: [
       {
         name: 'podtender',
         user: { 'client-certificate-data': base64(at.user.cert), 'client-key-data': base64(at.user.key) },
       },
     ],
-    contexts: [{ name: 'podtender', context: { cluster: 'podtender', user: 'podtender', namespace: at.namespace } }],
+    contexts: [
+      { name: 'podtender', context: { cluster: 'podtender', user: 'podtender', namespace: at.namespace } },
+    ],
     'current-context': 'podtender',
   });
 }

@@ -37,18 +37,35 @@ function addressOf(node: JsonObject): string | undefined {
 function containerOf(pod: JsonObject, given: string, name: string): string {
   const spec = objectAt(pod, 'spec');
   const regular = objectsAt(spec, 'containers').map((one) => stringAt(one, 'name'));
-  const others = ['initContainers', 'ephemeralContainers'].flatMap((key) => objectsAt(spec, key).map((one) => stringAt(one, 'name')));
+  const others = ['initContainers', 'ephemeralContainers'].flatMap((key) =>
+    objectsAt(spec, key).map((one) => stringAt(one, 'name')),
+  );
   if (given === '') {
     if (regular.length === 1) return regular[0] ?? '';
     const init = objectsAt(spec, 'initContainers').map((one) => stringAt(one, 'name'));
     const hint = init.length > 0 ? ` or one of the init containers: [${init.join(' ')}]` : '';
-    throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${regular.join(' ')}]${hint}`);
+    throw badRequest(
+      `a container name must be specified for pod ${name}, choose one of: [${regular.join(' ')}]${hint}`,
+    );
   }
-  if (![...regular, ...others].includes(given)) throw badRequest(`container ${given} is not valid for pod ${name}`);
+  if (![...regular, ...others].includes(given))
+    throw badRequest(`container ${given} is not valid for pod ${name}`);
   return given;
 }
 
-const logParameters = ['follow', 'previous', 'timestamps', 'sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes', 'stream', 'insecureSkipTLSVerifyBackend', 'container', 'pretty'];
+const logParameters = [
+  'follow',
+  'previous',
+  'timestamps',
+  'sinceSeconds',
+  'sinceTime',
+  'tailLines',
+  'limitBytes',
+  'stream',
+  'insecureSkipTLSVerifyBackend',
+  'container',
+  'pretty',
+];
 
 function integerFaults(query: URLSearchParams): void {
   const faults = [];
@@ -56,13 +73,19 @@ function integerFaults(query: URLSearchParams): void {
   const limit = query.get('limitBytes');
   const since = query.get('sinceSeconds');
   for (const text of [tail, limit, since])
-    if (text !== null && !/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  if (tail !== null && Number(tail) < 0) faults.push(fault.invalid('tailLines', Number(tail), 'must be greater than or equal to 0'));
-  if (limit !== null && Number(limit) < 1) faults.push(fault.invalid('limitBytes', Number(limit), 'must be greater than 0'));
-  if (since !== null && query.get('sinceTime') !== null) faults.push(fault.forbidden('', 'at most one of `sinceTime` or `sinceSeconds` may be specified'));
-  else if (since !== null && Number(since) < 1) faults.push(fault.invalid('sinceSeconds', Number(since), 'must be greater than 0'));
+    if (text !== null && !/^[+-]?\d+$/.test(text))
+      throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  if (tail !== null && Number(tail) < 0)
+    faults.push(fault.invalid('tailLines', Number(tail), 'must be greater than or equal to 0'));
+  if (limit !== null && Number(limit) < 1)
+    faults.push(fault.invalid('limitBytes', Number(limit), 'must be greater than 0'));
+  if (since !== null && query.get('sinceTime') !== null)
+    faults.push(fault.forbidden('', 'at most one of `sinceTime` or `sinceSeconds` may be specified'));
+  else if (since !== null && Number(since) < 1)
+    faults.push(fault.invalid('sinceSeconds', Number(since), 'must be greater than 0'));
   const stream = query.get('stream');
-  if (stream !== null && !['All', 'Stdout', 'Stderr'].includes(stream)) faults.push(fault.unsupported('stream', stream, ['All', 'Stderr', 'Stdout']));
+  if (stream !== null && !['All', 'Stdout', 'Stderr'].includes(stream))
+    faults.push(fault.unsupported('stream', stream, ['All', 'Stderr', 'Stdout']));
   if (faults.length > 0) throw invalid('PodLogOptions', undefined, '', faults);
 }
 
@@ -83,12 +106,20 @@ export class KubeletProxy {
   /** @throws {StatusError} 500 when the node is not there or says no address */
   endpoint(nodeName: string): KubeletEndpoint {
     const node = this.#deps.store.get('nodes', nodeName)?.object;
-    if (!node) throw new StatusError(404, 'NotFound', `nodes "${nodeName}" not found`, { details: { name: nodeName, kind: 'nodes' } });
+    if (!node)
+      throw new StatusError(404, 'NotFound', `nodes "${nodeName}" not found`, {
+        details: { name: nodeName, kind: 'nodes' },
+      });
     const host = addressOf(node);
     if (host === undefined)
-      throw new StatusError(500, 'InternalError', `Internal error occurred: no preferred addresses found; known addresses: []`, {
-        details: { causes: [{ message: 'no preferred addresses found; known addresses: []' }] },
-      });
+      throw new StatusError(
+        500,
+        'InternalError',
+        `Internal error occurred: no preferred addresses found; known addresses: []`,
+        {
+          details: { causes: [{ message: 'no preferred addresses found; known addresses: []' }] },
+        },
+      );
     const port = Number(valueAt(node, 'status', 'daemonEndpoints', 'kubeletEndpoint', 'Port') || 10_250);
     return { host, port, node };
   }
@@ -119,13 +150,30 @@ export class KubeletProxy {
       if (key !== 'container' && key !== 'pretty' && key !== 'insecureSkipTLSVerifyBackend')
         for (const value of at.query.getAll(key)) query.append(key, value);
     const text = query.size > 0 ? `?${query.toString()}` : '';
-    await this.#stream(endpoint, `/containerLogs/${at.namespace}/${at.name}/${container}${text}`, incoming, response);
+    await this.#stream(
+      endpoint,
+      `/containerLogs/${at.namespace}/${at.name}/${container}${text}`,
+      incoming,
+      response,
+    );
   }
 
-  #stream(endpoint: KubeletEndpoint, path: string, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  #stream(
+    endpoint: KubeletEndpoint,
+    path: string,
+    incoming: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
       const outgoing = httpsRequest(
-        { host: endpoint.host, port: endpoint.port, path, method: 'GET', ...this.#tls(endpoint.host), agent: false },
+        {
+          host: endpoint.host,
+          port: endpoint.port,
+          path,
+          method: 'GET',
+          ...this.#tls(endpoint.host),
+          agent: false,
+        },
         (answer) => {
           const status = answer.statusCode ?? 500;
           if (status < 200 || status > 206) {
@@ -146,9 +194,18 @@ export class KubeletProxy {
       );
       outgoing.on('error', (reason) => {
         reject(
-          new StatusError(500, 'InternalError', `Internal error occurred: Get "https://${endpoint.host}:${endpoint.port}${path}": ${reason.message}`, {
-            details: { causes: [{ message: `Get "https://${endpoint.host}:${endpoint.port}${path}": ${reason.message}` }] },
-          }),
+          new StatusError(
+            500,
+            'InternalError',
+            `Internal error occurred: Get "https://${endpoint.host}:${endpoint.port}${path}": ${reason.message}`,
+            {
+              details: {
+                causes: [
+                  { message: `Get "https://${endpoint.host}:${endpoint.port}${path}": ${reason.message}` },
+                ],
+              },
+            },
+          ),
         );
       });
       response.on('close', () => {
@@ -160,9 +217,12 @@ export class KubeletProxy {
   }
 
   /** The kubelet's path of `exec`, `attach` or `portforward` on a pod. @throws {StatusError} */
-  streamPath(
-    at: { readonly namespace: string; readonly name: string; readonly subresource: string; readonly query: URLSearchParams },
-  ): { readonly endpoint: KubeletEndpoint; readonly path: string } {
+  streamPath(at: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly subresource: string;
+    readonly query: URLSearchParams;
+  }): { readonly endpoint: KubeletEndpoint; readonly path: string } {
     const pod = this.#pod(at.namespace, at.name);
     const node = stringAt(objectAt(pod, 'spec'), 'nodeName');
     const base = `${at.namespace}/${at.name}`;
@@ -170,17 +230,28 @@ export class KubeletProxy {
     if (at.subresource === 'portforward') {
       if (node === '') throw badRequest(`pod ${at.name} does not have a host assigned`);
       for (const port of at.query.getAll('ports')) query.append('port', port);
-      return { endpoint: this.endpoint(node), path: `/portForward/${base}${query.size > 0 ? `?${query.toString()}` : ''}` };
+      return {
+        endpoint: this.endpoint(node),
+        path: `/portForward/${base}${query.size > 0 ? `?${query.toString()}` : ''}`,
+      };
     }
     const container = containerOf(pod, at.query.get('container') ?? '', at.name);
     if (node === '') throw badRequest(`pod ${at.name} does not have a host assigned`);
-    const streams: readonly (readonly [string, string])[] = [['stdin', 'input'], ['stdout', 'output'], ['stderr', 'error'], ['tty', 'tty']];
+    const streams: readonly (readonly [string, string])[] = [
+      ['stdin', 'input'],
+      ['stdout', 'output'],
+      ['stderr', 'error'],
+      ['tty', 'tty'],
+    ];
     for (const [from, to] of streams) {
       const value = at.query.get(from);
       if (value === 'true' || value === '1') query.append(to, '1');
     }
     for (const word of at.query.getAll('command')) query.append('command', word);
-    return { endpoint: this.endpoint(node), path: `/${at.subresource}/${base}/${container}?${query.toString()}` };
+    return {
+      endpoint: this.endpoint(node),
+      path: `/${at.subresource}/${base}/${container}?${query.toString()}`,
+    };
   }
 
   /** Sends an upgrade to the kubelet as it came and joins the two connections; each side's pace holds the other. */
@@ -192,18 +263,27 @@ export class KubeletProxy {
   ): void {
     const { host, port } = at.endpoint;
     const { cert, key } = this.#deps.client;
-    const upstream = connect({ host, port, cert, key, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }, () => {
-      upstream.write(`${at.method} ${at.path} HTTP/1.1\r\n${forwardedHeaders(incoming, `${host}:${port}`)}\r\n`);
-      if (head.length > 0) upstream.write(head);
-      upstream.pipe(socket);
-      socket.pipe(upstream);
-    });
+    const upstream = connect(
+      { host, port, cert, key, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] },
+      () => {
+        upstream.write(
+          `${at.method} ${at.path} HTTP/1.1\r\n${forwardedHeaders(incoming, `${host}:${port}`)}\r\n`,
+        );
+        if (head.length > 0) upstream.write(head);
+        upstream.pipe(socket);
+        socket.pipe(upstream);
+      },
+    );
     const end = (): void => {
       upstream.destroy();
       socket.destroy();
     };
     upstream.on('error', (reason) => {
-      if (socket.writable && !upstream.readableDidRead) refuseUpgrade(socket, new StatusError(500, 'InternalError', `error dialing backend: ${reason.message}`));
+      if (socket.writable && !upstream.readableDidRead)
+        refuseUpgrade(
+          socket,
+          new StatusError(500, 'InternalError', `error dialing backend: ${reason.message}`),
+        );
       end();
     });
     upstream.on('close', end);
@@ -219,7 +299,8 @@ export class KubeletProxy {
   ): Promise<void> {
     const [name = '', port] = at.name.split(':');
     const endpoint = this.endpoint(name);
-    if (/^127\.|^::1$|^localhost$/.test(endpoint.host) && port !== undefined) throw badRequest('address not allowed');
+    if (/^127\.|^::1$|^localhost$/.test(endpoint.host) && port !== undefined)
+      throw badRequest('address not allowed');
     return new Promise((resolve, reject) => {
       const outgoing = httpsRequest(
         {
@@ -227,7 +308,10 @@ export class KubeletProxy {
           port: port ? Number(port) : endpoint.port,
           path: `/${at.path}${at.search}`,
           method: at.method,
-          headers: { accept: incoming.headers.accept ?? '*/*', ...(incoming.headers['content-type'] && { 'content-type': incoming.headers['content-type'] }) },
+          headers: {
+            accept: incoming.headers.accept ?? '*/*',
+            ...(incoming.headers['content-type'] && { 'content-type': incoming.headers['content-type'] }),
+          },
           ...this.#tls(endpoint.host),
           agent: false,
         },
@@ -238,7 +322,9 @@ export class KubeletProxy {
         },
       );
       outgoing.on('error', (reason) => {
-        reject(new StatusError(503, 'ServiceUnavailable', `error trying to reach service: ${reason.message}`));
+        reject(
+          new StatusError(503, 'ServiceUnavailable', `error trying to reach service: ${reason.message}`),
+        );
       });
       response.on('close', () => outgoing.destroy());
       incoming.pipe(outgoing);
@@ -247,7 +333,9 @@ export class KubeletProxy {
 
   /** Whether the kubelet takes WebSockets itself (A19). */
   takesWebSockets(endpoint: KubeletEndpoint): boolean {
-    return listAt(objectAt(endpoint.node, 'status'), 'declaredFeatures').includes('ExtendWebSocketsToKubelet');
+    return listAt(objectAt(endpoint.node, 'status'), 'declaredFeatures').includes(
+      'ExtendWebSocketsToKubelet',
+    );
   }
 }
 
@@ -280,9 +368,16 @@ async function readAll(stream: IncomingMessage): Promise<string> {
 }
 
 function kubeletError(status: number, text: string): StatusError {
-  const reasons: Readonly<Record<number, string>> = { 400: 'BadRequest', 404: 'NotFound', 403: 'Forbidden', 401: 'Unauthorized', 500: 'InternalError' };
+  const reasons: Readonly<Record<number, string>> = {
+    400: 'BadRequest',
+    404: 'NotFound',
+    403: 'Forbidden',
+    401: 'Unauthorized',
+    500: 'InternalError',
+  };
   const message = text.trim();
-  if (status === 404) return new StatusError(404, 'NotFound', `the server could not find the requested resource ( ${message})`);
+  if (status === 404)
+    return new StatusError(404, 'NotFound', `the server could not find the requested resource ( ${message})`);
   return new StatusError(status, reasons[status] ?? '', message || `the kubelet answered ${status}`);
 }
 

@@ -91,9 +91,14 @@ const offered = (type: string): boolean => type in formats || mediaTypes.include
 
 /** 406 of the layer that looks only at media types. */
 export const noRepresentation = (produces: readonly string[]): StatusError =>
-  new StatusError(406, 'NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${produces.join(', ')}`, {
-    details: {},
-  });
+  new StatusError(
+    406,
+    'NotAcceptable',
+    `406: Not Acceptable\n\nAvailable representations: ${produces.join(', ')}`,
+    {
+      details: {},
+    },
+  );
 
 /** A browser or curl gets indented JSON. */
 export const wantsPretty = (query: URLSearchParams, agent: string | undefined): boolean => {

@@ -58,7 +58,14 @@ const parameter = (value: JsonObject): Buffer =>
   message(
     field(
       1,
-      message(field(2, message(field(3, message(field(2, 'query'), field(4, stringAt(value, 'name')), field(6, 'string')))))),
+      message(
+        field(
+          2,
+          message(
+            field(3, message(field(2, 'query'), field(4, stringAt(value, 'name')), field(6, 'string'))),
+          ),
+        ),
+      ),
     ),
   );
 

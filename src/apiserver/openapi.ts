@@ -35,7 +35,10 @@ const homes: ReadonlyMap<string, string> = (() => {
 })();
 
 const definitionName = (type: string): string => {
-  const bare = type.replace(/^(CoreV1|EventsV1|V2|RbacV1|StorageV1|DiscoveryV1|AuthenticationV1)(?=[A-Z])/, '');
+  const bare = type.replace(
+    /^(CoreV1|EventsV1|V2|RbacV1|StorageV1|DiscoveryV1|AuthenticationV1)(?=[A-Z])/,
+    '',
+  );
   return `${homes.get(type) ?? 'io.k8s.api.core.v1'}.${bare}`;
 };
 
@@ -99,7 +102,11 @@ function definition(type: string, version: Version): JsonObject {
     properties[field.name] = schemaOf(field.shape, version);
     if (field.required) required.push(field.name);
   }
-  const gvks = (kindsOfType.get(type) ?? []).map(({ group, version: v, kind }) => ({ group, version: v, kind }));
+  const gvks = (kindsOfType.get(type) ?? []).map(({ group, version: v, kind }) => ({
+    group,
+    version: v,
+    kind,
+  }));
   return {
     description: `${definitionName(type).split('.').at(-1) ?? type} of ${definitionName(type).split('.').slice(0, -1).join('.')}`,
     type: 'object',
@@ -132,17 +139,28 @@ const pathOf = (kind: Kind, item: boolean): string => {
 const gvkOf = ({ group, version, kind }: Kind): JsonObject => ({ group, version, kind });
 
 function operations(kind: Kind, version: Version): JsonObject {
-  const patchTypes = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json', 'application/apply-patch+yaml'];
+  const patchTypes = [
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/strategic-merge-patch+json',
+    'application/apply-patch+yaml',
+  ];
   const operation = (action: string): JsonObject => ({
     responses: { 200: { description: 'OK' } },
     'x-kubernetes-action': action,
     'x-kubernetes-group-version-kind': gvkOf(kind),
   });
-  const query = (name: string): JsonObject => ({ name, in: 'query', ...(version === 3 ? { schema: { type: 'string' } } : { type: 'string' }) });
+  const query = (name: string): JsonObject => ({
+    name,
+    in: 'query',
+    ...(version === 3 ? { schema: { type: 'string' } } : { type: 'string' }),
+  });
   const common = ['dryRun', 'fieldManager', 'fieldValidation'].map(query);
   const out: Draft = {};
   const consumes = (types: readonly string[]): JsonObject =>
-    version === 3 ? { requestBody: { content: Object.fromEntries(types.map((type) => [type, { schema: {} }])) } } : { consumes: types };
+    version === 3
+      ? { requestBody: { content: Object.fromEntries(types.map((type) => [type, { schema: {} }])) } }
+      : { consumes: types };
   if (kind.verbs.includes('create'))
     out[pathOf(kind, false)] = {
       get: operation('list'),
@@ -189,7 +207,9 @@ export const swagger = (): Document =>
 
 const pathsOfGroups = (): readonly (readonly [path: string, group: string, version: string])[] =>
   groups().flatMap(([group, versions]) =>
-    versions.map((version) => [group ? `apis/${group}/${version}` : `api/${version}`, group, version] as const),
+    versions.map(
+      (version) => [group ? `apis/${group}/${version}` : `api/${version}`, group, version] as const,
+    ),
   );
 
 /** One group and version as OpenAPI 3; `undefined` when it is not served. */

@@ -19,7 +19,10 @@ const types: Readonly<Record<string, PatchType>> = {
 /** @throws {StatusError} 415 */
 export function patchTypeOf(contentType: string | undefined): PatchType {
   const type = types[(contentType ?? '').split(';')[0]?.trim() ?? ''];
-  if (!type) throw unsupportedMediaType([...Object.keys(types), 'application/apply-patch+cbor'].filter((one) => !one.endsWith('cbor')));
+  if (!type)
+    throw unsupportedMediaType(
+      [...Object.keys(types), 'application/apply-patch+cbor'].filter((one) => !one.endsWith('cbor')),
+    );
   return type;
 }
 
@@ -57,7 +60,9 @@ function readApply(text: string): JsonObject {
   try {
     value = parseYaml(text);
   } catch (reason) {
-    throw badRequest(`error decoding YAML: yaml: ${reason instanceof Error ? (reason.message.split('\n')[0] ?? '') : ''}`);
+    throw badRequest(
+      `error decoding YAML: yaml: ${reason instanceof Error ? (reason.message.split('\n')[0] ?? '') : ''}`,
+    );
   }
   if (!isObject(value)) throw badRequest('invalid object type: /, Kind=');
   return value;
@@ -70,7 +75,8 @@ export function patched(standing: JsonObject, patch: PatchBody, kind: Kind, stri
   const given: JsonObject = isObject(result) ? result : {};
   const refuse = (why: string): StatusError =>
     invalid('', undefined, '', [fault.invalid('patch', JSON.stringify(given), why)]);
-  if (given['kind'] !== kind.kind || given['apiVersion'] !== groupVersionOf(kind)) return wrongKind(given, kind, refuse);
+  if (given['kind'] !== kind.kind || given['apiVersion'] !== groupVersionOf(kind))
+    return wrongKind(given, kind, refuse);
   try {
     const decoded = decodeType(given, kind.type);
     strict.push(...decoded.strict);
@@ -113,8 +119,15 @@ export function applyConfig(patch: PatchBody, kind: Kind, name: string): JsonObj
   const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
   if (apiVersion !== groupVersionOf(kind) || value['kind'] !== kind.kind) {
     if (!apiVersion || !stringAt(value, 'kind'))
-      throw badRequest(`invalid object type: ${group ?? ''}/${version ?? ''}, Kind=${stringAt(value, 'kind')}`);
-    throw badRequest(`invalid object type: ${group ? `${group}/` : ''}${version ?? ''}, Kind=${stringAt(value, 'kind')}`.replace('type: v', 'type: /v'));
+      throw badRequest(
+        `invalid object type: ${group ?? ''}/${version ?? ''}, Kind=${stringAt(value, 'kind')}`,
+      );
+    throw badRequest(
+      `invalid object type: ${group ? `${group}/` : ''}${version ?? ''}, Kind=${stringAt(value, 'kind')}`.replace(
+        'type: v',
+        'type: /v',
+      ),
+    );
   }
   const metadata = objectAt(value, 'metadata');
   if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
@@ -133,7 +146,10 @@ export function applyConfig(patch: PatchBody, kind: Kind, name: string): JsonObj
   return rest;
 }
 
-function decode(value: JsonObject, kind: Kind): { readonly object: JsonObject; readonly strict: readonly string[] } {
+function decode(
+  value: JsonObject,
+  kind: Kind,
+): { readonly object: JsonObject; readonly strict: readonly string[] } {
   try {
     const { strict } = decodeType(value, kind.type);
     return { object: value, strict };

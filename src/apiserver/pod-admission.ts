@@ -56,8 +56,13 @@ const tokenSources = {
 function admitServiceAccount(pod: JsonObject, context: WriteContext): JsonObject {
   const spec = objectAt(pod, 'spec');
   if (isMirror(pod)) {
-    if (stringAt(spec, 'serviceAccountName')) throw refuse(pod, 'a mirror pod may not reference service accounts');
-    if (objectsAt(spec, 'volumes').some((volume) => objectsAt(objectAt(volume, 'projected'), 'sources').some((s) => 'serviceAccountToken' in s)))
+    if (stringAt(spec, 'serviceAccountName'))
+      throw refuse(pod, 'a mirror pod may not reference service accounts');
+    if (
+      objectsAt(spec, 'volumes').some((volume) =>
+        objectsAt(objectAt(volume, 'projected'), 'sources').some((s) => 'serviceAccountToken' in s),
+      )
+    )
       throw refuse(pod, 'a mirror pod may not use ServiceAccountToken volume projections');
     return pod;
   }
@@ -65,7 +70,10 @@ function admitServiceAccount(pod: JsonObject, context: WriteContext): JsonObject
   const namespace = stringAt(objectAt(pod, 'metadata'), 'namespace');
   const account = context.world.store.get('serviceaccounts', keyOf(namespace, name))?.object;
   if (!account)
-    throw refuse(pod, `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`);
+    throw refuse(
+      pod,
+      `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`,
+    );
   let next = withSpec(pod, { serviceAccountName: name, serviceAccount: name });
   const automount = spec['automountServiceAccountToken'] ?? account['automountServiceAccountToken'] ?? true;
   if (automount === true) next = mountToken(next, context);
@@ -84,16 +92,25 @@ const tolerated = (pod: JsonObject, key: string): boolean =>
 
 /** 300 seconds on a node that is not ready or not reached (admission plugin DefaultTolerationSeconds). */
 export function addTolerations(pod: JsonObject): JsonObject {
-  const missing = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].filter((key) => !tolerated(pod, key));
+  const missing = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].filter(
+    (key) => !tolerated(pod, key),
+  );
   if (missing.length === 0) return pod;
-  const added = missing.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }));
+  const added = missing.map((key) => ({
+    key,
+    operator: 'Exists',
+    effect: 'NoExecute',
+    tolerationSeconds: 300,
+  }));
   return withSpec(pod, { tolerations: [...objectsAt(objectAt(pod, 'spec'), 'tolerations'), ...added] });
 }
 
 /** Priority by class, the global default or 0 (admission plugin Priority). */
 function admitPriority(pod: JsonObject, context: WriteContext): JsonObject {
   const spec = objectAt(pod, 'spec');
-  const classes = [...context.world.store.list('scheduling.k8s.io/priorityclasses')].map((entry) => entry.object);
+  const classes = [...context.world.store.list('scheduling.k8s.io/priorityclasses')].map(
+    (entry) => entry.object,
+  );
   const given = stringAt(spec, 'priorityClassName');
   const found = given
     ? classes.find((one) => valueAt(one, 'metadata', 'name') === given)
@@ -105,9 +122,15 @@ function admitPriority(pod: JsonObject, context: WriteContext): JsonObject {
   const policy = stringAt(found, 'preemptionPolicy') || 'PreemptLowerPriority';
   const named = found ? { priorityClassName: stringAt(objectAt(found, 'metadata'), 'name') } : {};
   if (typeof spec['priority'] === 'number' && spec['priority'] !== priority)
-    throw refuse(pod, `the integer value of priority (${spec['priority']}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`);
+    throw refuse(
+      pod,
+      `the integer value of priority (${spec['priority']}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
+    );
   if (typeof spec['preemptionPolicy'] === 'string' && spec['preemptionPolicy'] !== policy)
-    throw refuse(pod, `the string value of PreemptionPolicy (${spec['preemptionPolicy']}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`);
+    throw refuse(
+      pod,
+      `the string value of PreemptionPolicy (${spec['preemptionPolicy']}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
+    );
   return withSpec(pod, { ...named, priority, preemptionPolicy: policy });
 }
 
@@ -138,4 +161,3 @@ export function admitPod(pod: JsonObject, context: WriteContext): JsonObject {
   const tolerating = addTolerations(account);
   return admitRuntimeClass(admitPriority(tolerating, context), context);
 }
-

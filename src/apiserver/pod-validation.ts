@@ -1,5 +1,6 @@
 import { bodyOf, type FieldError, fieldErrorReasons } from '../kube/validation/field-error.ts';
 import { metadataAndSpec, validatePod } from '../kube/validation/pod.ts';
+import { computeQosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
 import { type JsonObject, objectAt, objectsAt, sameJson } from './json.ts';
 import { fault, type FieldFault } from './status-error.ts';
@@ -17,7 +18,14 @@ const asPod = (object: JsonObject): Pod => object;
 const spec = (pod: JsonObject): JsonObject => objectAt(pod, 'spec');
 
 /** What may change on a pod that runs: images, a shorter deadline, more tolerations, fewer gates. */
-const mutable = ['activeDeadlineSeconds', 'tolerations', 'schedulingGates', 'containers', 'initContainers', 'ephemeralContainers'];
+const mutable = [
+  'activeDeadlineSeconds',
+  'tolerations',
+  'schedulingGates',
+  'containers',
+  'initContainers',
+  'ephemeralContainers',
+];
 
 const imageless = (pod: JsonObject, key: string): unknown =>
   objectsAt(spec(pod), key).map(({ image: _image, ...rest }) => rest);
@@ -52,5 +60,11 @@ export const podValidation: PodValidation = {
   update,
   status: () => [],
   ephemeral: () => [],
-  resize: () => [],
+  resize(pod, old) {
+    const faults = [...metadataAndSpec(asPod(pod), {})].map(asFault);
+    const [now, before] = [pod, old].map((one) => computeQosClass(asPod(one).spec ?? { containers: [] }));
+    return now === before
+      ? faults
+      : [...faults, fault.invalid('spec', now, 'Pod QOS Class may not change as a result of resizing')];
+  },
 };

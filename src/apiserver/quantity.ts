@@ -6,8 +6,8 @@ const exact = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE
 /** What decoding says about a text that is no quantity. */
 export const quantityPatternFault =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-export const quantitySuffixFault = 'unable to parse quantity\'s suffix';
-export const quantityNumericFault = "unable to parse numeric part of quantity";
+export const quantitySuffixFault = "unable to parse quantity's suffix";
+export const quantityNumericFault = 'unable to parse numeric part of quantity';
 
 const binary: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 const decimal: Readonly<Record<string, number>> = {

@@ -1,5 +1,14 @@
 import { decodeType } from './codec.ts';
-import { type Draft, type JsonObject, listAt, objectAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
+import {
+  type Draft,
+  type JsonObject,
+  listAt,
+  objectAt,
+  sameJson,
+  stringAt,
+  valueAt,
+  withMetadata,
+} from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { keepManaged, manageApply, manageUpdate, type Writer } from './managed-fields.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
@@ -8,7 +17,6 @@ import {
   badRequest,
   conflict,
   type FieldFault,
-
   internal,
   invalid,
   modified,
@@ -133,7 +141,8 @@ export class Registry {
   }
 
   #refuse(object: JsonObject, faults: readonly FieldFault[]): void {
-    if (faults.length > 0) throw invalid(this.#kind.kind, this.strategy.faultGroup ?? this.#kind.group, nameOf(object), faults);
+    if (faults.length > 0)
+      throw invalid(this.#kind.kind, this.strategy.faultGroup ?? this.#kind.group, nameOf(object), faults);
   }
 
   rulesOf(subresource: string): UpdateRules {
@@ -153,7 +162,11 @@ export class Registry {
     this.#precondition(changed, old, at.name);
     const rules = this.rulesOf(at.subresource);
     const whole = this.#whole(changed, old);
-    const managed = manageUpdate(old, whole, this.#kind.type, { writer, now: context.now, reset: rules.reset });
+    const managed = manageUpdate(old, whole, this.#kind.type, {
+      writer,
+      now: context.now,
+      reset: rules.reset,
+    });
     const next = rules.prepare(managed, old, context);
     return { object: this.#replace(entry, old, next, rules, context), created: false };
   }
@@ -185,11 +198,21 @@ export class Registry {
     }
     if (!version && !this.strategy.unconditionalUpdate)
       throw invalid(this.#kind.kind, this.#kind.group, name, [
-        { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message: 'Invalid value: 0: must be specified for an update' },
+        {
+          reason: 'FieldValueInvalid',
+          field: 'metadata.resourceVersion',
+          message: 'Invalid value: 0: must be specified for an update',
+        },
       ]);
   }
 
-  #replace(entry: Entry, old: JsonObject, next: JsonObject, rules: UpdateRules, context: WriteContext): JsonObject {
+  #replace(
+    entry: Entry,
+    old: JsonObject,
+    next: JsonObject,
+    rules: UpdateRules,
+    context: WriteContext,
+  ): JsonObject {
     const admitted = rules.admit?.(next, old, context) ?? next;
     // the API server checks metadata once for every kind and once by the kind's own rules: the causes name each fault twice
     const metadata = validateMetadataUpdate(admitted, old);
@@ -213,7 +236,12 @@ export class Registry {
 
   /** Server-side apply: changes or makes the object. */
   apply(
-    at: { readonly namespace: string; readonly name: string; readonly subresource: string; readonly force: boolean },
+    at: {
+      readonly namespace: string;
+      readonly name: string;
+      readonly subresource: string;
+      readonly force: boolean;
+    },
     config: JsonObject,
     writer: Writer,
     context: WriteContext,
@@ -235,7 +263,8 @@ export class Registry {
     const old = this.served(standing);
     this.#precondition(
       withMetadata(config, {
-        resourceVersion: valueAt(config, 'metadata', 'resourceVersion') ?? valueAt(old, 'metadata', 'resourceVersion'),
+        resourceVersion:
+          valueAt(config, 'metadata', 'resourceVersion') ?? valueAt(old, 'metadata', 'resourceVersion'),
       }),
       old,
       at.name,
@@ -245,19 +274,31 @@ export class Registry {
       reset: rules.reset,
       finish: (object) => this.#whole(this.decode(object), old),
     });
-    return { object: this.#replace(standing, old, rules.prepare(next, old, context), rules, context), created: false };
+    return {
+      object: this.#replace(standing, old, rules.prepare(next, old, context), rules, context),
+      created: false,
+    };
   }
 
   #applyNew(
     at: { readonly namespace: string; readonly name: string },
     config: JsonObject,
-    common: { readonly writer: Writer; readonly now: number; readonly force: boolean; readonly subject: Subject },
+    common: {
+      readonly writer: Writer;
+      readonly now: number;
+      readonly force: boolean;
+      readonly subject: Subject;
+    },
     context: WriteContext,
   ): JsonObject {
     const named = withMetadata(config, { name: at.name });
     const prepare = (object: JsonObject): JsonObject =>
       this.#fresh(this.strategy.defaults(this.decode(object)), at.namespace, context);
-    const managed = manageApply({}, named, this.#kind.type, { ...common, reset: this.strategy.createReset, finish: prepare });
+    const managed = manageApply({}, named, this.#kind.type, {
+      ...common,
+      reset: this.strategy.createReset,
+      finish: prepare,
+    });
     return this.#insert(this.strategy.prepareCreate(managed, context), context);
   }
 
@@ -308,7 +349,7 @@ export class Registry {
     const refuse = (what: string, wanted: string, found: string): never => {
       throw conflict(
         { ...subjectOf(this.#kind, name), kind: this.#kind.kind },
-        `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been deleted and then recreated`,
+        `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been ${what === 'UID' ? 'deleted and then recreated' : 'modified'}`,
       );
     };
     if (options.uid !== undefined && options.uid !== uid) refuse('UID', options.uid, String(uid));
@@ -334,7 +375,8 @@ export class Registry {
     const standing = metadata['deletionTimestamp'];
     const before = Number(metadata['deletionGracePeriodSeconds'] ?? 0);
     const changes: Draft = {};
-    if (!sameJson(finalizers, listAt(metadata, 'finalizers'))) changes['finalizers'] = finalizers.length > 0 ? finalizers : undefined;
+    if (!sameJson(finalizers, listAt(metadata, 'finalizers')))
+      changes['finalizers'] = finalizers.length > 0 ? finalizers : undefined;
     let grace: number;
     if (typeof standing === 'string') {
       const wanted = options.gracePeriodSeconds;
@@ -350,7 +392,12 @@ export class Registry {
       Object.assign(changes, bump(entry.object));
     }
     changes['deletionGracePeriodSeconds'] = grace;
-    return this.#hold(entry, withMetadata(entry.object, changes), context, grace === 0 && finalizers.length === 0);
+    return this.#hold(
+      entry,
+      withMetadata(entry.object, changes),
+      context,
+      grace === 0 && finalizers.length === 0,
+    );
   }
 
   /** Writes the mark of a deletion, and goes on to remove the object when nothing holds it. */
@@ -360,7 +407,8 @@ export class Registry {
     context: WriteContext,
     thenRemove: boolean,
   ): { readonly object: JsonObject; readonly deleted: boolean } {
-    if (context.dryRun || sameJson(marked, entry.object)) return { object: this.#view(marked), deleted: thenRemove };
+    if (context.dryRun || sameJson(marked, entry.object))
+      return { object: this.#view(marked), deleted: thenRemove };
     const held = this.#store.put(this.#kind.storage, marked);
     if (!thenRemove) return { object: this.served(held), deleted: false };
     return this.#remove(held, held.object, context);
@@ -411,4 +459,3 @@ function onlyTimesDiffer(a: JsonObject, b: JsonObject): boolean {
 
 export const noNamespaceMatch = (): Error =>
   badRequest('the namespace of the provided object does not match the namespace sent on the request');
-

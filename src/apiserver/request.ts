@@ -29,7 +29,10 @@ const namespaced = new Set(['status', 'finalize']);
 
 /** Reads `/api/v1/…` and `/apis/group/version/…`; `undefined` for every other path, and for those of discovery. */
 export function parseResourcePath(path: string): ResourcePath | undefined {
-  const parts = path.split('/').filter((part) => part !== '').map(decode);
+  const parts = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decode);
   const [root, ...after] = parts;
   if (root !== 'api' && root !== 'apis') return undefined;
   const [group, version, rest] =
@@ -44,7 +47,8 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
 
 function inNamespace(parts: readonly string[]): readonly [namespace: string, rest: readonly string[]] {
   if (parts[0] !== 'namespaces' || parts.length < 2) return ['', parts];
-  if (parts.length === 2 || (parts.length === 3 && namespaced.has(parts[2] ?? ''))) return [parts[1] ?? '', parts];
+  if (parts.length === 2 || (parts.length === 3 && namespaced.has(parts[2] ?? '')))
+    return [parts[1] ?? '', parts];
   return [parts[1] ?? '', parts.slice(2)];
 }
 

@@ -23,7 +23,11 @@ export interface Extras {
   readonly warnings?: readonly string[];
 }
 
-const quotable = (text: string): string => text.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/[\r\n]/g, ' ');
+const quotable = (text: string): string =>
+  text
+    .replace(/\\/g, '\\\\')
+    .replace(/"/g, '\\"')
+    .replace(/[\r\n]/g, ' ');
 
 export function warningHeaders(warnings: readonly string[]): string[] {
   const out: string[] = [];
@@ -47,12 +51,15 @@ export async function sendText(
     'Cache-Control': 'no-cache, private',
     'Content-Type': answer.type,
   };
-  for (const [name, value] of Object.entries(answer.extras?.headers ?? {})) headers[name] = value as string | string[];
+  for (const [name, value] of Object.entries(answer.extras?.headers ?? {}))
+    headers[name] = value as string | string[];
   const warnings = warningHeaders(answer.extras?.warnings ?? []);
   if (warnings.length > 0) headers['Warning'] = warnings;
   let body: string | Buffer = answer.text;
   const zipped =
-    answer.text.length > gzipLeast && request.method === 'GET' && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+    answer.text.length > gzipLeast &&
+    request.method === 'GET' &&
+    /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
   if (zipped) {
     body = await compress(answer.text, { level: 4 });
     headers['Content-Encoding'] = 'gzip';
@@ -66,7 +73,12 @@ export async function sendText(
 export const sendBody = (
   request: IncomingMessage,
   response: ServerResponse,
-  answer: { readonly status: number; readonly body: unknown; readonly representation: Representation; readonly extras?: Extras },
+  answer: {
+    readonly status: number;
+    readonly body: unknown;
+    readonly representation: Representation;
+    readonly extras?: Extras;
+  },
 ): Promise<void> =>
   sendText(request, response, {
     status: answer.status,

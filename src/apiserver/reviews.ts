@@ -21,7 +21,16 @@ function attributesOf(spec: JsonObject, user: User): Attributes {
   const path = spec['nonResourceAttributes'];
   if (path !== undefined) {
     const at = objectAt(spec, 'nonResourceAttributes');
-    return { user, verb: stringAt(at, 'verb'), path: stringAt(at, 'path'), group: '', resource: '', subresource: '', namespace: '', name: '' };
+    return {
+      user,
+      verb: stringAt(at, 'verb'),
+      path: stringAt(at, 'path'),
+      group: '',
+      resource: '',
+      subresource: '',
+      namespace: '',
+      name: '',
+    };
   }
   const at = objectAt(spec, 'resourceAttributes');
   return {
@@ -32,7 +41,9 @@ function attributesOf(spec: JsonObject, user: User): Attributes {
     subresource: stringAt(at, 'subresource'),
     namespace: stringAt(at, 'namespace'),
     name: stringAt(at, 'name'),
-    ...(at['fieldSelector'] !== undefined && { fieldSelector: stringAt(objectAt(at, 'fieldSelector'), 'rawSelector') }),
+    ...(at['fieldSelector'] !== undefined && {
+      fieldSelector: stringAt(objectAt(at, 'fieldSelector'), 'rawSelector'),
+    }),
   };
 }
 
@@ -51,7 +62,13 @@ function checkSpec(kind: string, spec: JsonObject, needsUser: boolean): void {
   const faults = [];
   if ((spec['resourceAttributes'] !== undefined) === (spec['nonResourceAttributes'] !== undefined))
     faults.push(
-      fault.invalid('spec.resourceAttributes', spec['resourceAttributes'] ?? null, spec['resourceAttributes'] !== undefined ? 'cannot be specified in combination with nonResourceAttributes' : 'exactly one of nonResourceAttributes or resourceAttributes must be specified'),
+      fault.invalid(
+        'spec.resourceAttributes',
+        spec['resourceAttributes'] ?? null,
+        spec['resourceAttributes'] !== undefined
+          ? 'cannot be specified in combination with nonResourceAttributes'
+          : 'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+      ),
     );
   if (needsUser && stringAt(spec, 'user') === '' && listAt(spec, 'groups').length === 0)
     faults.push(fault.invalid('spec.user', '', 'at least one of user or group must be specified'));
@@ -75,13 +92,21 @@ export async function review(
       return { metadata: managed, spec, status: decided(deps.authorizer, attributesOf(spec, at.user)) };
     case 'SubjectAccessReview':
       checkSpec(kind, spec, true);
-      return { metadata: managed, spec, status: decided(deps.authorizer, attributesOf(spec, namedUser(spec))) };
+      return {
+        metadata: managed,
+        spec,
+        status: decided(deps.authorizer, attributesOf(spec, namedUser(spec))),
+      };
     case 'LocalSubjectAccessReview': {
       checkSpec(kind, spec, true);
       const attributes = attributesOf(spec, namedUser(spec));
       if (attributes.namespace !== at.namespace)
         throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${at.namespace}`);
-      return { metadata: { ...managed, namespace: at.namespace }, spec, status: decided(deps.authorizer, attributes) };
+      return {
+        metadata: { ...managed, namespace: at.namespace },
+        spec,
+        status: decided(deps.authorizer, attributes),
+      };
     }
     case 'SelfSubjectRulesReview':
       return rules(stringAt(spec, 'namespace'), at.user, deps.authorizer);
@@ -106,16 +131,25 @@ function rules(namespace: string, user: User, authorizer: Authorizer): JsonObjec
   };
 }
 
-async function tokenReview(object: JsonObject, managed: JsonObject, authenticator: Authenticator): Promise<JsonObject> {
+async function tokenReview(
+  object: JsonObject,
+  managed: JsonObject,
+  authenticator: Authenticator,
+): Promise<JsonObject> {
   const spec = objectAt(object, 'spec');
   const token = stringAt(spec, 'token');
   if (token === '') throw badRequest('token is required for TokenReview in authentication');
   const audiences = listAt(spec, 'audiences') as readonly string[];
   const found = authenticator.token(token, audiences);
-  if (!found.user) return { metadata: managed, spec, status: { user: {}, ...(found.error && { error: found.error }) } };
+  if (!found.user)
+    return { metadata: managed, spec, status: { user: {}, ...(found.error && { error: found.error }) } };
   return {
     metadata: managed,
     spec,
-    status: { authenticated: true, user: userBody(found.user), ...(found.audiences.length > 0 && { audiences: found.audiences }) },
+    status: {
+      authenticated: true,
+      user: userBody(found.user),
+      ...(found.audiences.length > 0 && { audiences: found.audiences }),
+    },
   };
 }

@@ -10,7 +10,14 @@ import { createAdmission } from './admission.ts';
 import { Authenticator } from './authenticator.ts';
 import { Authorizer } from './authorizer.ts';
 import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
-import { type ControllerDeps, emptyNamespaces, furnishNamespaces, minimalScheduler, signRequests, systemContext } from './controllers.ts';
+import {
+  type ControllerDeps,
+  emptyNamespaces,
+  furnishNamespaces,
+  minimalScheduler,
+  signRequests,
+  systemContext,
+} from './controllers.ts';
 import type { JsonObject } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { kubeconfigText } from './kubeconfig.ts';
@@ -107,15 +114,34 @@ export class EmbeddedApiServer {
     const authority = new Authority(secrets.ca);
     const world: World = { store, clock, random, services: serviceAddresses(store, random) };
     const stopping = new AbortController();
-    const resources = new ResourceApi({ world, stopping: stopping.signal, admission: createAdmission(store) });
+    const resources = new ResourceApi({
+      world,
+      stopping: stopping.signal,
+      admission: createAdmission(store),
+    });
     const signer = new TokenSigner(secrets.tokenKey, (pem) => {
       saveSecret(options.dataDir, 'service-account.key', pem);
     });
     const client = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
     const proxy = new KubeletProxy({ store, client });
     const subresources = new Subresources({ world, resources, proxy, signer });
-    const authenticator = new Authenticator({ store, clock, signer, tokens: options.tokens ?? [], anonymous: options.anonymous ?? true });
-    const router = new Router({ clock, logger, authenticator, authorizer: new Authorizer(store), resources, subresources, proxy, signer });
+    const authenticator = new Authenticator({
+      store,
+      clock,
+      signer,
+      tokens: options.tokens ?? [],
+      anonymous: options.anonymous ?? true,
+    });
+    const router = new Router({
+      clock,
+      logger,
+      authenticator,
+      authorizer: new Authorizer(store),
+      resources,
+      subresources,
+      proxy,
+      signer,
+    });
     seed(resources, world);
     const server = await listen(router, authority, { host, port: options.port ?? 0, clock });
     const ends = control({ world, resources, authority, clock, logger }, subresources, options);
@@ -175,7 +201,12 @@ function openStore(options: EmbeddedApiServerOptions, logger: Logger): Store {
   });
 }
 
-const clientOf = (authority: Authority, clock: Clock, commonName: string, organizations: readonly string[]): KeyPair =>
+const clientOf = (
+  authority: Authority,
+  clock: Clock,
+  commonName: string,
+  organizations: readonly string[],
+): KeyPair =>
   authority.issue({
     subject: { commonName, organizations },
     notBefore: clock.now() - hour,
@@ -228,16 +259,32 @@ const systemPriorities: Readonly<Record<string, number>> = {
 
 /** What a new cluster has: four namespaces, two priority classes, the role of administrators, the server's own service. */
 function seed(resources: ResourceApi, world: World): void {
-  const create = (resource: string, group: string, namespace: string, object: JsonObject & { readonly metadata: JsonObject }): void => {
+  const create = (
+    resource: string,
+    group: string,
+    namespace: string,
+    object: JsonObject & { readonly metadata: JsonObject },
+  ): void => {
     const kind = builtIn(resource, group);
     const name = String(object.metadata['name']);
     if (world.store.get(kind.storage, keyOf(namespace, name))) return;
     const apiVersion = group ? `${group}/v1` : 'v1';
-    resources.registry(kind).create(namespace, object, { manager: 'kube-apiserver', operation: 'Update', apiVersion }, systemContext(world));
+    resources
+      .registry(kind)
+      .create(
+        namespace,
+        object,
+        { manager: 'kube-apiserver', operation: 'Update', apiVersion },
+        systemContext(world),
+      );
   };
   for (const name of systemNamespaces) create('namespaces', '', '', { metadata: { name } });
   for (const [name, value] of Object.entries(systemPriorities))
-    create('priorityclasses', 'scheduling.k8s.io', '', { metadata: { name }, value, description: 'Used for system critical pods.' });
+    create('priorityclasses', 'scheduling.k8s.io', '', {
+      metadata: { name },
+      value,
+      description: 'Used for system critical pods.',
+    });
   create('clusterroles', 'rbac.authorization.k8s.io', '', {
     metadata: { name: 'cluster-admin', labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults' } },
     rules: [
@@ -247,9 +294,14 @@ function seed(resources: ResourceApi, world: World): void {
   });
 }
 
-function control(deps: ControllerDeps, subresources: Subresources, options: EmbeddedApiServerOptions): (() => void)[] {
+function control(
+  deps: ControllerDeps,
+  subresources: Subresources,
+  options: EmbeddedApiServerOptions,
+): (() => void)[] {
   const ends: (() => void)[] = [];
-  if (options.controllers ?? true) ends.push(furnishNamespaces(deps), emptyNamespaces(deps), signRequests(deps));
+  if (options.controllers ?? true)
+    ends.push(furnishNamespaces(deps), emptyNamespaces(deps), signRequests(deps));
   if (options.minimalScheduler ?? true)
     ends.push(
       minimalScheduler(deps, (namespace, name, node) => {
@@ -270,10 +322,27 @@ async function listen(
     notBefore: now - hour,
     notAfter: now + 10 * year,
     usages: ['server auth'],
-    hosts: [...new Set(['127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', at.host])],
+    hosts: [
+      ...new Set([
+        '127.0.0.1',
+        '::1',
+        'localhost',
+        'kubernetes',
+        'kubernetes.default',
+        'kubernetes.default.svc',
+        at.host,
+      ]),
+    ],
   });
   const server = createServer(
-    { cert: serving.cert, key: serving.key, ca: authority.cert, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' },
+    {
+      cert: serving.cert,
+      key: serving.key,
+      ca: authority.cert,
+      requestCert: true,
+      rejectUnauthorized: false,
+      minVersion: 'TLSv1.2',
+    },
     (request, response) => {
       void router.handle(request, response);
     },
@@ -295,8 +364,14 @@ async function listen(
   return server;
 }
 
-function listenFailure(reason: NodeJS.ErrnoException, at: { readonly host: string; readonly port: number }): AgentError {
+function listenFailure(
+  reason: NodeJS.ErrnoException,
+  at: { readonly host: string; readonly port: number },
+): AgentError {
   const where = `${at.host}:${at.port}`;
-  const text = reason.code === 'EADDRINUSE' ? `port ${where} is taken by another program: stop that or choose another port` : `cannot listen on ${where}: ${messageOf(reason)}`;
+  const text =
+    reason.code === 'EADDRINUSE'
+      ? `port ${where} is taken by another program: stop that or choose another port`
+      : `cannot listen on ${where}: ${messageOf(reason)}`;
   return new AgentError('unavailable', text, { cause: reason });
 }

@@ -23,11 +23,19 @@ export function serviceAddresses(store: Store, random: Random, prefix = '10.97')
       if (wanted !== '') {
         if (!wanted.startsWith(`${prefix}.`))
           throw invalid('Service', undefined, '', [
-            fault.invalid('spec.clusterIPs', [wanted], `failed to allocate IP ${wanted}: the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${prefix}.0.0/16`),
+            fault.invalid(
+              'spec.clusterIPs',
+              [wanted],
+              `failed to allocate IP ${wanted}: the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${prefix}.0.0/16`,
+            ),
           ]);
         if (taken.has(wanted))
           throw invalid('Service', undefined, '', [
-            fault.invalid('spec.clusterIPs', [wanted], `failed to allocate IP ${wanted}: provided IP is already allocated`),
+            fault.invalid(
+              'spec.clusterIPs',
+              [wanted],
+              `failed to allocate IP ${wanted}: provided IP is already allocated`,
+            ),
           ]);
         return wanted;
       }
@@ -44,7 +52,11 @@ export function serviceAddresses(store: Store, random: Random, prefix = '10.97')
       if (wanted) {
         if (wanted < firstPort || wanted > lastPort)
           throw invalid('Service', undefined, '', [
-            fault.invalid('spec.ports[0].nodePort', wanted, `provided port is not in the valid range. The range of valid ports is ${firstPort}-${lastPort}`),
+            fault.invalid(
+              'spec.ports[0].nodePort',
+              wanted,
+              `provided port is not in the valid range. The range of valid ports is ${firstPort}-${lastPort}`,
+            ),
           ]);
         if (taken.has(wanted))
           throw invalid('Service', undefined, '', [

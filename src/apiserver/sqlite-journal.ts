@@ -76,7 +76,9 @@ function open(dataDir: string): DatabaseSync {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const { DatabaseSync: Database } = sqlite();
     const db = new Database(file);
-    db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200;');
+    db.exec(
+      'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200;',
+    );
     db.exec(schema);
     checkVersion(db, dataDir);
     return db;
@@ -102,7 +104,11 @@ function checkVersion(db: DatabaseSync, dataDir: string): void {
 function openFailure(reason: unknown, dataDir: string): AgentError {
   const text = messageOf(reason);
   if (/locked|busy/i.test(text))
-    return new AgentError('failed_precondition', `the data directory ${dataDir} is in use by another process`, { cause: reason });
+    return new AgentError(
+      'failed_precondition',
+      `the data directory ${dataDir} is in use by another process`,
+      { cause: reason },
+    );
   const denied = /EACCES|EPERM|EROFS|readonly|unable to open/i.test(text);
   return new AgentError(
     denied ? 'permission_denied' : 'internal',

@@ -115,11 +115,7 @@ export const noSuchResource = (): StatusError =>
   new StatusError(404, 'NotFound', 'the server could not find the requested resource', { details: {} });
 
 export const notAcceptable = (types: readonly string[]): StatusError =>
-  new StatusError(
-    406,
-    'NotAcceptable',
-    `only the following media types are accepted: ${types.join(', ')}`,
-  );
+  new StatusError(406, 'NotAcceptable', `only the following media types are accepted: ${types.join(', ')}`);
 
 export const unsupportedMediaType = (types: readonly string[]): StatusError =>
   new StatusError(

@@ -206,7 +206,12 @@ export class Store {
     const before = this.get(storage, key);
     const entry: Entry = { key, version, object: stored, json: JSON.stringify(stored) };
     this.#shelf(storage).put(entry);
-    this.#remember(storage, { type: before ? 'MODIFIED' : 'ADDED', version, entry, ...(before && { before }) });
+    this.#remember(storage, {
+      type: before ? 'MODIFIED' : 'ADDED',
+      version,
+      entry,
+      ...(before && { before }),
+    });
     return entry;
   }
 
@@ -267,7 +272,9 @@ export class Store {
 
   #check(): void {
     if (this.#failure !== undefined)
-      throw new Error('the store could not keep an earlier write and takes no more', { cause: this.#failure });
+      throw new Error('the store could not keep an earlier write and takes no more', {
+        cause: this.#failure,
+      });
   }
 
   #remember(storage: string, change: Change): void {

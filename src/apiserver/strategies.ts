@@ -30,7 +30,9 @@ const putCreates = new Set(
 );
 
 /** Kinds whose PUT must name a version. */
-const conditionalOnly = new Set('Lease APIService CustomResourceDefinition PodDisruptionBudget ServiceCIDR IPAddress'.split(' '));
+const conditionalOnly = new Set(
+  'Lease APIService CustomResourceDefinition PodDisruptionBudget ServiceCIDR IPAddress'.split(' '),
+);
 
 const contentKeys = (object: JsonObject): JsonObject => {
   const { metadata: _m, status: _s, ...rest } = object;
@@ -39,7 +41,9 @@ const contentKeys = (object: JsonObject): JsonObject => {
 
 const statusPath: ResetFields = [['f:status']];
 const specPaths = (type: string): ResetFields =>
-  [...fieldsOf(type).keys()].filter((key) => key !== 'status' && key !== 'metadata').map((key) => [`f:${key}`]);
+  [...fieldsOf(type).keys()]
+    .filter((key) => key !== 'status' && key !== 'metadata')
+    .map((key) => [`f:${key}`]);
 
 const zeroStatus = (kind: Kind): JsonObject => {
   const status = emptyStruct(kind.type)['status'];
@@ -65,10 +69,17 @@ export function mainRules(kind: Kind, hasStatus: boolean): UpdateRules {
 /** The rules of a status subresource: only the status changes, and labels and annotations with it. */
 export function statusRules(kind: Kind): UpdateRules {
   return {
-    reset: [...specPaths(kind.type), ['f:metadata', 'f:ownerReferences'], ['f:metadata', 'f:deletionTimestamp']],
+    reset: [
+      ...specPaths(kind.type),
+      ['f:metadata', 'f:ownerReferences'],
+      ['f:metadata', 'f:deletionTimestamp'],
+    ],
     prepare: (object, old) => ({
       ...old,
-      metadata: { ...objectAt(object, 'metadata'), ownerReferences: objectAt(old, 'metadata')['ownerReferences'] },
+      metadata: {
+        ...objectAt(object, 'metadata'),
+        ownerReferences: objectAt(old, 'metadata')['ownerReferences'],
+      },
       ...(object['status'] === undefined ? {} : { status: object['status'] }),
     }),
   };

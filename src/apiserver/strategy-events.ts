@@ -23,8 +23,19 @@ function rename(object: JsonObject, pairs: readonly (readonly [from: string, to:
 }
 
 /** The Event as the core group writes it; events are stored so. */
-export const toCoreEvent = (event: JsonObject): JsonObject =>
-  ({ source: {}, involvedObject: {}, firstTimestamp: null, lastTimestamp: null, eventTime: null, reportingComponent: '', reportingInstance: '', ...rename(event, renamed.map(([core, modern]) => [modern, core])) });
+export const toCoreEvent = (event: JsonObject): JsonObject => ({
+  source: {},
+  involvedObject: {},
+  firstTimestamp: null,
+  lastTimestamp: null,
+  eventTime: null,
+  reportingComponent: '',
+  reportingInstance: '',
+  ...rename(
+    event,
+    renamed.map(([core, modern]) => [modern, core]),
+  ),
+});
 
 /** The Event as `events.k8s.io` writes it. */
 export function toModernEvent(event: JsonObject): JsonObject {
@@ -56,15 +67,24 @@ function modernFaults(event: JsonObject, controller: string): FieldFault[] {
   const eventTime = valueAt(event, 'eventTime');
   if (eventTime === undefined || eventTime === null) faults.push(fault.required('eventTime'));
   if (text('reportingComponent') === '') faults.push(fault.required(controller));
-  faults.push(...qualifiedNameRule(text('reportingComponent')).map((why) => fault.invalid(controller, text('reportingComponent'), why)));
+  faults.push(
+    ...qualifiedNameRule(text('reportingComponent')).map((why) =>
+      fault.invalid(controller, text('reportingComponent'), why),
+    ),
+  );
   if (text('reportingInstance') === '') faults.push(fault.required('reportingInstance'));
-  if (text('reportingInstance').length > 128) faults.push(fault.invalid('reportingInstance', '', 'can have at most 128 characters'));
+  if (text('reportingInstance').length > 128)
+    faults.push(fault.invalid('reportingInstance', '', 'can have at most 128 characters'));
   if (text('action') === '') faults.push(fault.required('action'));
-  if (text('action').length > 128) faults.push(fault.invalid('action', '', 'can have at most 128 characters'));
+  if (text('action').length > 128)
+    faults.push(fault.invalid('action', '', 'can have at most 128 characters'));
   if (text('reason') === '') faults.push(fault.required('reason'));
-  if (text('reason').length > 128) faults.push(fault.invalid('reason', '', 'can have at most 128 characters'));
-  if (text('message').length > most) faults.push(fault.invalid('message', '', 'can have at most 1024 characters'));
-  if (text('type') !== 'Normal' && text('type') !== 'Warning') faults.push(fault.invalid('type', '', 'has invalid value: ' + text('type')));
+  if (text('reason').length > 128)
+    faults.push(fault.invalid('reason', '', 'can have at most 128 characters'));
+  if (text('message').length > most)
+    faults.push(fault.invalid('message', '', 'can have at most 1024 characters'));
+  if (text('type') !== 'Normal' && text('type') !== 'Warning')
+    faults.push(fault.invalid('type', '', 'has invalid value: ' + text('type')));
   return faults;
 }
 
@@ -73,7 +93,8 @@ const modern = builtIn('events', 'events.k8s.io');
 
 export const coreEventStrategy: Strategy = {
   ...commonStrategy(core),
-  validateCreate: (event) => (valueAt(event, 'eventTime') ? modernFaults(event, 'reportingComponent') : coreFaults(event)),
+  validateCreate: (event) =>
+    valueAt(event, 'eventTime') ? modernFaults(event, 'reportingComponent') : coreFaults(event),
 };
 
 export const modernEventStrategy: Strategy = {

@@ -1,7 +1,13 @@
 import { csrStrategy } from './csr.ts';
 import { type Kind, kinds } from './kinds.ts';
 import { commonStrategy } from './strategies.ts';
-import { configMapStrategy, leaseStrategy, namespaceStrategy, nodeStrategy, secretStrategy } from './strategy-core.ts';
+import {
+  configMapStrategy,
+  leaseStrategy,
+  namespaceStrategy,
+  nodeStrategy,
+  secretStrategy,
+} from './strategy-core.ts';
 import { coreEventStrategy, modernEventStrategy } from './strategy-events.ts';
 import { podStrategy } from './strategy-pods.ts';
 import { claimStrategy, priorityStrategy, serviceStrategy, volumeStrategy } from './strategy-workloads.ts';

@@ -5,14 +5,16 @@ import { fault, type FieldFault } from './status-error.ts';
 import { commonStrategy, mainRules } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
 
-
 const services = builtIn('services');
 
 function portsOf(service: JsonObject): JsonObject[] {
   return objectsAt(objectAt(service, 'spec'), 'ports').map((port) => ({
     ...port,
     protocol: stringAt(port, 'protocol') || 'TCP',
-    targetPort: port['targetPort'] === undefined || port['targetPort'] === '' || port['targetPort'] === 0 ? port['port'] : port['targetPort'],
+    targetPort:
+      port['targetPort'] === undefined || port['targetPort'] === '' || port['targetPort'] === 0
+        ? port['port']
+        : port['targetPort'],
   }));
 }
 
@@ -30,7 +32,9 @@ function serviceDefaults(service: JsonObject): JsonObject {
       ...(ports.length > 0 && { ports }),
       sessionAffinity: stringAt(spec, 'sessionAffinity') || 'None',
       ...(spec['sessionAffinity'] === 'ClientIP' &&
-        spec['sessionAffinityConfig'] === undefined && { sessionAffinityConfig: { clientIP: { timeoutSeconds: 10_800 } } }),
+        spec['sessionAffinityConfig'] === undefined && {
+          sessionAffinityConfig: { clientIP: { timeoutSeconds: 10_800 } },
+        }),
       ...(!external && { internalTrafficPolicy: stringAt(spec, 'internalTrafficPolicy') || 'Cluster' }),
       ...(reachable && { externalTrafficPolicy: stringAt(spec, 'externalTrafficPolicy') || 'Cluster' }),
       ...(type === 'LoadBalancer' && {
@@ -48,7 +52,8 @@ function serviceFaults(service: JsonObject): FieldFault[] {
   const faults: FieldFault[] = [];
   const ports = objectsAt(spec, 'ports');
   const headless = spec['clusterIP'] === 'None';
-  if (ports.length === 0 && !headless && spec['type'] !== 'ExternalName') faults.push(fault.required('spec.ports'));
+  if (ports.length === 0 && !headless && spec['type'] !== 'ExternalName')
+    faults.push(fault.required('spec.ports'));
   const names = new Set<string>();
   const seen = new Set<string>();
   ports.forEach((port, i) => {
@@ -66,7 +71,17 @@ function serviceFaults(service: JsonObject): FieldFault[] {
     const protocol = stringAt(port, 'protocol');
     if (!protocols.includes(protocol)) faults.push(fault.unsupported(`${at}.protocol`, protocol, protocols));
     const id = `${protocol}/${number}`;
-    if (seen.has(id)) faults.push(fault.duplicate(at, { Name: '', Protocol: protocol, AppProtocol: null, Port: number, TargetPort: 0, NodePort: 0 }));
+    if (seen.has(id))
+      faults.push(
+        fault.duplicate(at, {
+          Name: '',
+          Protocol: protocol,
+          AppProtocol: null,
+          Port: number,
+          TargetPort: 0,
+          NodePort: 0,
+        }),
+      );
     seen.add(id);
   });
   const type = stringAt(spec, 'type');
@@ -86,7 +101,9 @@ export const serviceStrategy: Strategy = {
     if (dryRun && address !== 'None') world.services.release(address);
     const reachable = spec['type'] === 'NodePort' || spec['type'] === 'LoadBalancer';
     const ports = objectsAt(spec, 'ports').map((port) =>
-      reachable ? { ...port, nodePort: world.services.nodePort(port['nodePort'] as number | undefined) } : port,
+      reachable
+        ? { ...port, nodePort: world.services.nodePort(port['nodePort'] as number | undefined) }
+        : port,
     );
     return {
       ...service,
@@ -104,24 +121,37 @@ export const serviceStrategy: Strategy = {
     ...mainRules(services, true),
     prepare(service, old) {
       const [spec, before] = [objectAt(service, 'spec'), objectAt(old, 'spec')];
-      const kept = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'].filter((key) => spec[key] === undefined);
+      const kept = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'].filter(
+        (key) => spec[key] === undefined,
+      );
       return {
         ...service,
-        spec: { ...spec, ...Object.fromEntries(kept.filter((key) => before[key] !== undefined).map((key) => [key, before[key]])) },
+        spec: {
+          ...spec,
+          ...Object.fromEntries(
+            kept.filter((key) => before[key] !== undefined).map((key) => [key, before[key]]),
+          ),
+        },
         status: old['status'],
       };
     },
     validate(service, old) {
       const [now, before] = [objectAt(service, 'spec')['clusterIP'], objectAt(old, 'spec')['clusterIP']];
-      const moved = typeof before === 'string' && before !== '' && now !== before && objectAt(service, 'spec')['type'] !== 'ExternalName';
-      return [...(moved ? [fault.invalid('spec.clusterIPs[0]', [now], 'may not change once set')] : []), ...serviceFaults(service)];
+      const moved =
+        typeof before === 'string' &&
+        before !== '' &&
+        now !== before &&
+        objectAt(service, 'spec')['type'] !== 'ExternalName';
+      return [
+        ...(moved ? [fault.invalid('spec.clusterIPs[0]', [now], 'may not change once set')] : []),
+        ...serviceFaults(service),
+      ];
     },
   },
   afterDelete(service, { world }) {
     world.services.release(String(valueAt(service, 'spec', 'clusterIP')));
   },
 };
-
 
 const volumes = builtIn('persistentvolumes');
 export const volumeStrategy: Strategy = {
@@ -145,7 +175,10 @@ export const claimStrategy: Strategy = {
   ...commonStrategy(claims),
   defaults: (claim) => ({
     ...claim,
-    spec: { ...objectAt(claim, 'spec'), volumeMode: stringAt(objectAt(claim, 'spec'), 'volumeMode') || 'Filesystem' },
+    spec: {
+      ...objectAt(claim, 'spec'),
+      volumeMode: stringAt(objectAt(claim, 'spec'), 'volumeMode') || 'Filesystem',
+    },
   }),
   prepareCreate: (claim) => ({ ...claim, status: { phase: 'Pending' } }),
 };
@@ -153,5 +186,8 @@ export const claimStrategy: Strategy = {
 const priorities = builtIn('priorityclasses', 'scheduling.k8s.io');
 export const priorityStrategy: Strategy = {
   ...commonStrategy(priorities),
-  defaults: (one) => ({ ...one, preemptionPolicy: stringAt(one, 'preemptionPolicy') || 'PreemptLowerPriority' }),
+  defaults: (one) => ({
+    ...one,
+    preemptionPolicy: stringAt(one, 'preemptionPolicy') || 'PreemptLowerPriority',
+  }),
 };

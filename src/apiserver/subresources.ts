@@ -36,7 +36,12 @@ interface Call {
 
 type Handler = (call: Call) => Promise<void>;
 
-const bindingBody: Expected = { apiVersion: 'v1', kind: 'Binding', type: 'Binding', internal: 'core.Binding' };
+const bindingBody: Expected = {
+  apiVersion: 'v1',
+  kind: 'Binding',
+  type: 'Binding',
+  internal: 'core.Binding',
+};
 const tokenBody: Expected = {
   apiVersion: 'authentication.k8s.io/v1',
   kind: 'TokenRequest',
@@ -51,7 +56,13 @@ const evictionBody: Expected = {
   loose: true,
 };
 
-const success = (code: number): JsonObject => ({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code });
+const success = (code: number): JsonObject => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Success',
+  code,
+});
 
 /** Subresources that are not a part of the object: they do something. */
 export class Subresources {
@@ -80,16 +91,28 @@ export class Subresources {
   }
 
   #representation({ request }: Call): ReturnType<typeof negotiate> {
-    return negotiate(request.raw.headers.accept, { pretty: wantsPretty(request.query, request.raw.headers['user-agent']) });
+    return negotiate(request.raw.headers.accept, {
+      pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+    });
   }
 
   #send(call: Call, status: number, body: JsonObject): Promise<void> {
-    return sendBody(call.request.raw, call.response, { status, body, representation: this.#representation(call) });
+    return sendBody(call.request.raw, call.response, {
+      status,
+      body,
+      representation: this.#representation(call),
+    });
   }
 
-  async #read(call: Call, expected: Expected): Promise<{ readonly object: JsonObject; readonly dryRun: boolean; readonly manager: string }> {
+  async #read(
+    call: Call,
+    expected: Expected,
+  ): Promise<{ readonly object: JsonObject; readonly dryRun: boolean; readonly manager: string }> {
     if (call.request.method !== 'POST') throw methodNotAllowed();
-    const query = readWriteQuery(call.request.query, call.request.raw.headers['user-agent'], { options: 'CreateOptions', apply: false });
+    const query = readWriteQuery(call.request.query, call.request.raw.headers['user-agent'], {
+      options: 'CreateOptions',
+      apply: false,
+    });
     const format = bodyFormat(call.request.raw);
     const { object } = readObject(await readBody(call.request.raw), format, expected);
     return { object, dryRun: query.dryRun, manager: query.manager };
@@ -118,7 +141,8 @@ export class Subresources {
     if (!['', 'Node'].includes(stringAt(target, 'kind')))
       faults.push(fault.unsupported('target.kind', stringAt(target, 'kind'), ['Node', '<empty>']));
     if (stringAt(target, 'name') === '') faults.push(fault.required('target.name'));
-    if (faults.length > 0) throw new StatusError(500, '', faults.map((f) => `${f.field}: ${f.message}`).join(', '));
+    if (faults.length > 0)
+      throw new StatusError(500, '', faults.map((f) => `${f.field}: ${f.message}`).join(', '));
     const registry = resources.registry(builtIn('pods'));
     const { object: pod } = registry.entry(namespace, name);
     const uid = stringAt(objectAt(binding, 'metadata'), 'uid');
@@ -129,21 +153,31 @@ export class Subresources {
         { kind: 'pods', name },
         `StorageError: invalid object, Code: 4, Key: /registry/pods/${namespace}/${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
       );
-    if (valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined) throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
+    if (valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined)
+      throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
     const node = stringAt(objectAt(pod, 'spec'), 'nodeName');
     if (node !== '') throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(node)}`);
-    if (objectsAt(objectAt(pod, 'spec'), 'schedulingGates').length > 0) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
+    if (objectsAt(objectAt(pod, 'spec'), 'schedulingGates').length > 0)
+      throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
     if (!dryRun) registry.put(bound(pod, binding, seconds(world.clock.now())), pod);
   }
 
   async #evict(call: Call): Promise<void> {
     const { object, dryRun } = await this.#read(call, evictionBody);
     const name = stringAt(objectAt(object, 'metadata'), 'name');
-    if (name !== '' && name !== call.target.name) throw badRequest('name in URL does not match name in Eviction object');
+    if (name !== '' && name !== call.target.name)
+      throw badRequest('name in URL does not match name in Eviction object');
     const given = object['deleteOptions'];
-    const options = readDeleteOptions(given === undefined ? {} : objectAt(object, 'deleteOptions'), new URLSearchParams());
+    const options = readDeleteOptions(
+      given === undefined ? {} : objectAt(object, 'deleteOptions'),
+      new URLSearchParams(),
+    );
     const context = this.#context(call, dryRun || options.dryRun);
-    evict({ namespace: call.target.namespace, name: call.target.name, options }, this.#deps.resources.registry(builtIn('pods')), context);
+    evict(
+      { namespace: call.target.namespace, name: call.target.name, options },
+      this.#deps.resources.registry(builtIn('pods')),
+      context,
+    );
     await this.#deps.world.store.settled();
     await this.#send(call, 201, success(201));
   }
@@ -169,7 +203,12 @@ export class Subresources {
       creationTimestamp: seconds(now),
       ...(managedFields !== undefined && { managedFields }),
     };
-    await this.#send(call, 201, { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', metadata, ...made });
+    await this.#send(call, 201, {
+      kind: 'TokenRequest',
+      apiVersion: 'authentication.k8s.io/v1',
+      metadata,
+      ...made,
+    });
   }
 
   async #log(call: Call): Promise<void> {
@@ -177,7 +216,11 @@ export class Subresources {
     const accept = call.request.raw.headers.accept;
     if (accept !== undefined && accept !== '') negotiate(accept);
     const { namespace, name } = call.target;
-    await this.#deps.proxy.logs({ namespace, name, query: call.request.query }, call.request.raw, call.response);
+    await this.#deps.proxy.logs(
+      { namespace, name, query: call.request.query },
+      call.request.raw,
+      call.response,
+    );
   }
 
   #needsUpgrade(call: Call): Promise<void> {
@@ -200,4 +243,3 @@ export class Subresources {
     return this.#bind(call, '');
   }
 }
-

@@ -1,7 +1,15 @@
 import { issuer } from './authenticator.ts';
 import { nodeOf } from './authorizer.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
-import { conflict, fault, type FieldFault, forbidden, invalid, notFound, badRequest } from './status-error.ts';
+import {
+  conflict,
+  fault,
+  type FieldFault,
+  forbidden,
+  invalid,
+  notFound,
+  badRequest,
+} from './status-error.ts';
 import { type Entry, keyOf } from './store.ts';
 import type { WriteContext } from './strategy.ts';
 import { seconds } from './times.ts';
@@ -28,9 +36,17 @@ const kinds: Readonly<Record<string, readonly [string, Bound['kind']]>> = {
 function faultsOf(spec: JsonObject): FieldFault[] {
   const lifetime = Number(spec['expirationSeconds'] ?? defaultLifetime);
   if (lifetime < least)
-    return [fault.invalid('spec.expirationSeconds', lifetime, 'may not specify a duration less than 10 minutes')];
+    return [
+      fault.invalid('spec.expirationSeconds', lifetime, 'may not specify a duration less than 10 minutes'),
+    ];
   return lifetime > most
-    ? [fault.invalid('spec.expirationSeconds', lifetime, 'may not specify a duration larger than 2^32 seconds')]
+    ? [
+        fault.invalid(
+          'spec.expirationSeconds',
+          lifetime,
+          'may not specify a duration larger than 2^32 seconds',
+        ),
+      ]
     : [];
 }
 
@@ -60,7 +76,10 @@ export function issueToken(
     iat: at,
     iss: issuer,
     jti: world.random.uuid(),
-    'kubernetes.io': claims(account, entry, bound, { context, ...(extended && { warnAfter: at + lifetime }) }),
+    'kubernetes.io': claims(account, entry, bound, {
+      context,
+      ...(extended && { warnAfter: at + lifetime }),
+    }),
     nbf: at,
     sub: `system:serviceaccount:${account.namespace}:${account.name}`,
   });
@@ -70,21 +89,36 @@ export function issueToken(
   };
 }
 
-function boundOf(namespace: string, account: string, ref: JsonObject, context: WriteContext): Bound | undefined {
+function boundOf(
+  namespace: string,
+  account: string,
+  ref: JsonObject,
+  context: WriteContext,
+): Bound | undefined {
   const kind = stringAt(ref, 'kind');
   if (kind === '') return undefined;
   const known = kinds[kind];
   if (!known || (stringAt(ref, 'apiVersion') || 'v1') !== 'v1')
-    throw badRequest(`cannot bind token for serviceaccount "${account}" to object ref with kind ${stringAt(ref, 'apiVersion').includes('/') ? stringAt(ref, 'apiVersion') : `/${stringAt(ref, 'apiVersion')}`}, Kind=${kind}`.replace('kind /', 'type /'));
+    throw badRequest(
+      `cannot bind token for serviceaccount "${account}" to object ref with kind ${stringAt(ref, 'apiVersion').includes('/') ? stringAt(ref, 'apiVersion') : `/${stringAt(ref, 'apiVersion')}`}, Kind=${kind}`.replace(
+        'kind /',
+        'type /',
+      ),
+    );
   const [storage, claim] = known;
   const name = stringAt(ref, 'name');
   const entry = context.world.store.get(storage, claim === 'node' ? name : keyOf(namespace, name));
   if (!entry) throw notFound({ kind: storage, name });
   const [uid, found] = [stringAt(ref, 'uid'), stringAt(objectAt(entry.object, 'metadata'), 'uid')];
   if (uid !== '' && uid !== found)
-    throw conflict({ kind: storage, name }, `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`);
+    throw conflict(
+      { kind: storage, name },
+      `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+    );
   if (claim === 'pod' && valueAt(entry.object, 'spec', 'serviceAccountName') !== account)
-    throw badRequest(`cannot bind token for serviceaccount "${account}" to pod running with different serviceaccount name.`);
+    throw badRequest(
+      `cannot bind token for serviceaccount "${account}" to pod running with different serviceaccount name.`,
+    );
   return { kind: claim, entry };
 }
 
@@ -100,17 +134,26 @@ function checkNode(
   const refuse = (why: string): Error => forbidden({ kind: 'serviceaccounts', name: account.name }, why);
   const who = JSON.stringify(node);
   if (!bound || bound.kind !== 'pod') throw refuse(`node requested token not bound to a pod`);
-  if (stringAt(objectAt(spec, 'boundObjectRef'), 'uid') === '') throw refuse('node requested token with a pod binding without a uid');
+  if (stringAt(objectAt(spec, 'boundObjectRef'), 'uid') === '')
+    throw refuse('node requested token with a pod binding without a uid');
   const pod = bound.entry?.object;
-  if (valueAt(pod, 'spec', 'nodeName') !== node) throw refuse(`node requested token bound to a pod scheduled on a different node`);
+  if (valueAt(pod, 'spec', 'nodeName') !== node)
+    throw refuse(`node requested token bound to a pod scheduled on a different node`);
   for (const audience of listAt(spec, 'audiences') as readonly string[])
     if (audience !== '' && !podAudiences(pod ?? {}).includes(audience))
-      throw refuse(`audience ${JSON.stringify(audience)} not found in pod spec volume, ${who.replace(/"/g, '"')} is not authorized to request tokens for this audience`.replace(`${who} is not`, `${context.user.name} is not`));
+      throw refuse(
+        `audience ${JSON.stringify(audience)} not found in pod spec volume, ${who.replace(/"/g, '"')} is not authorized to request tokens for this audience`.replace(
+          `${who} is not`,
+          `${context.user.name} is not`,
+        ),
+      );
 }
 
 const podAudiences = (pod: JsonObject): readonly string[] =>
   objectsAt(objectAt(pod, 'spec'), 'volumes').flatMap((volume) =>
-    objectsAt(objectAt(volume, 'projected'), 'sources').map((source) => stringAt(objectAt(source, 'serviceAccountToken'), 'audience')),
+    objectsAt(objectAt(volume, 'projected'), 'sources').map((source) =>
+      stringAt(objectAt(source, 'serviceAccountToken'), 'audience'),
+    ),
   );
 
 const refOf = (entry: Entry): JsonObject => ({

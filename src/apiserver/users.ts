@@ -1,4 +1,13 @@
-import { createHmac, createPrivateKey, createPublicKey, createSign, generateKeyPairSync, type KeyObject, timingSafeEqual, createVerify } from 'node:crypto';
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  createSign,
+  generateKeyPairSync,
+  type KeyObject,
+  timingSafeEqual,
+  createVerify,
+} from 'node:crypto';
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
 
 /** Who makes a request. */

@@ -17,9 +17,19 @@ export interface View {
 /** Reads `includeObject`. @throws {StatusError} 400 */
 export function viewFor(strategy: Strategy, representation: Representation, query: URLSearchParams): View {
   const include = query.get('includeObject') ?? '';
-  if (representation.as === 'Table' && include !== '' && include !== 'None' && include !== 'Metadata' && include !== 'Object')
+  if (
+    representation.as === 'Table' &&
+    include !== '' &&
+    include !== 'None' &&
+    include !== 'Metadata' &&
+    include !== 'Object'
+  )
     throw badRequest(`unrecognized includeObject value: ${JSON.stringify(include)}`);
-  return { strategy, representation, include: include === 'None' || include === 'Object' ? include : 'Metadata' };
+  return {
+    strategy,
+    representation,
+    include: include === 'None' || include === 'Object' ? include : 'Metadata',
+  };
 }
 
 const typed = (kind: Kind): string => `{"kind":"${kind.kind}","apiVersion":"${groupVersionOf(kind)}",`;
@@ -30,7 +40,8 @@ export function entryText(entry: Entry, strategy: Strategy, withKind: boolean): 
   return withKind ? typed(strategy.kind) + json.slice(1) : json;
 }
 
-const metaVersion = (representation: Representation): string => `meta.k8s.io/${representation.version ?? 'v1'}`;
+const metaVersion = (representation: Representation): string =>
+  `meta.k8s.io/${representation.version ?? 'v1'}`;
 
 /** An object as PartialObjectMetadata. */
 const partial = (object: JsonObject, representation: Representation): JsonObject => ({
@@ -82,10 +93,19 @@ export function viewOne(object: JsonObject, view: View, now: number, columns = t
 }
 
 /** The body of a list. */
-export function listBody(entries: readonly Entry[], view: View, metadata: JsonObject, now: number): string | JsonObject {
+export function listBody(
+  entries: readonly Entry[],
+  view: View,
+  metadata: JsonObject,
+  now: number,
+): string | JsonObject {
   const { representation, strategy } = view;
   if (representation.as === 'Table')
-    return tableOf(entries.map((entry) => entry.object), view, { now, metadata, columns: true });
+    return tableOf(
+      entries.map((entry) => entry.object),
+      view,
+      { now, metadata, columns: true },
+    );
   if (representation.as === 'PartialObjectMetadataList')
     return {
       kind: 'PartialObjectMetadataList',

@@ -216,7 +216,9 @@ class CasePlay {
 
 /** The recorder changed some answers in place before it sent them back: then the answer reads like the request that follows. */
 const isChangedByRecorder = (step: Step, next: Step | undefined): boolean =>
-  step.method === 'POST' && next?.method === 'PUT' && JSON.stringify(step.res?.body) === JSON.stringify(next.body);
+  step.method === 'POST' &&
+  next?.method === 'PUT' &&
+  JSON.stringify(step.res?.body) === JSON.stringify(next.body);
 
 /** Gathers the events of a watch: JSON by line, any other answer whole. */
 function collect(message: IncomingMessage, watch: OpenWatch): void {

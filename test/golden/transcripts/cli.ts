@@ -1,7 +1,13 @@
 // Plays recorded requests against our own servers: node test/golden/transcripts/cli.ts DIR [FAMILY | FAMILY/CASE]…
 import { parseArgs } from 'node:util';
 import { apiServerPlayer } from './api-server.ts';
-import { type Deviation, type Player, readCases, type TranscriptCase, transcriptFiles } from './transcript.ts';
+import {
+  type Deviation,
+  type Player,
+  readCases,
+  type TranscriptCase,
+  transcriptFiles,
+} from './transcript.ts';
 
 const players: readonly Player[] = [apiServerPlayer];
 

@@ -19,7 +19,15 @@ const managerKey = (entry: unknown): string =>
     : '';
 
 /** What `/version` says of the build itself; every program has its own. */
-const buildFields = new Set(['gitVersion', 'gitCommit', 'buildDate', 'goVersion', 'compiler', 'platform', 'gitTreeState']);
+const buildFields = new Set([
+  'gitVersion',
+  'gitCommit',
+  'buildDate',
+  'goVersion',
+  'compiler',
+  'platform',
+  'gitTreeState',
+]);
 
 /** Differences between what was recorded and what came, placeholders bound on the way. */
 export function differ(expected: unknown, actual: unknown, bindings: Bindings, path = ''): Difference[] {

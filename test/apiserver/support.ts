@@ -1,0 +1,46 @@
+import { request } from 'node:https';
+import type { EmbeddedApiServer } from '../../src/apiserver/index.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Record<string, never> & {
+    readonly metadata: { readonly resourceVersion: string; readonly name: string };
+  };
+}
+
+/** One request of the administrator. */
+export function call(
+  server: EmbeddedApiServer,
+  method: string,
+  path: string,
+  body?: unknown,
+  type = 'application/json',
+): Promise<Answer> {
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const headers =
+      text === undefined ? {} : { 'Content-Type': type, 'Content-Length': String(Buffer.byteLength(text)) };
+    const { port, ca, admin } = server;
+    const outgoing = request(
+      { host: '127.0.0.1', port, path, method, ca, cert: admin.cert, key: admin.key, agent: false, headers },
+      (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('end', () => {
+          resolve({
+            status: answer.statusCode ?? 0,
+            body: JSON.parse(Buffer.concat(chunks).toString()) as Answer['body'],
+          });
+        });
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(text);
+  });
+}
+
+export const podsPath = '/api/v1/namespaces/default/pods';
+export const pod = (name: string, more: object = {}): object => ({
+  metadata: { name },
+  spec: { containers: [{ name: 'c', image: 'x' }], ...more },
+});

@@ -3,7 +3,7 @@
  *
  * Field names are the proto's in camelCase; every field may be absent and then stands for the proto3 zero value.
  * 64-bit integers are `number`: instants in ns since the epoch lose their last 8 bits (256 ns), which orders containers well enough.
- * Written from the wire facts of CRI v1; `src/providers/cri` holds the same messages as a `.proto`.
+ * Made by scripts/generate-cri.mjs from src/providers/cri/cri.proto.
  */
 
 export const SecurityProfileProfileType: {

@@ -1,0 +1,63 @@
+import { AgentError, type ErrorCode } from '../../base/errors.ts';
+
+/** The gRPC status codes by number: how Go prints each, and what it is here. */
+const codes: readonly (readonly [goName: string, code: ErrorCode])[] = [
+  ['OK', 'internal'],
+  ['Canceled', 'cancelled'],
+  ['Unknown', 'internal'],
+  ['InvalidArgument', 'invalid_argument'],
+  ['DeadlineExceeded', 'deadline_exceeded'],
+  ['NotFound', 'not_found'],
+  ['AlreadyExists', 'already_exists'],
+  ['PermissionDenied', 'permission_denied'],
+  ['ResourceExhausted', 'resource_exhausted'],
+  ['FailedPrecondition', 'failed_precondition'],
+  ['Aborted', 'conflict'],
+  ['OutOfRange', 'invalid_argument'],
+  ['Unimplemented', 'unimplemented'],
+  ['Internal', 'internal'],
+  ['Unavailable', 'unavailable'],
+  ['DataLoss', 'internal'],
+  ['Unauthenticated', 'unauthenticated'],
+];
+
+/** What a failed call says of itself, as gRPC clients tell it. */
+export interface GrpcFailure {
+  readonly code: number;
+  readonly details: string;
+}
+
+export const isGrpcFailure = (reason: unknown): reason is GrpcFailure =>
+  typeof reason === 'object' &&
+  reason !== null &&
+  typeof (reason as Partial<GrpcFailure>).code === 'number' &&
+  typeof (reason as Partial<GrpcFailure>).details === 'string';
+
+/**
+ * A failed call as an error whose text is Go's `rpc error: code = NotFound desc = …`: users meet it in pod statuses and Events.
+ *
+ * @param endpoint the socket's path, for the text of failed connections
+ */
+export function criError(reason: unknown, endpoint: string): AgentError {
+  if (!isGrpcFailure(reason)) return AgentError.from(reason);
+  const [goName, code] = codes[reason.code] ?? [`Code(${reason.code})`, 'internal'];
+  const text = `rpc error: code = ${goName} desc = ${inGoWords(reason, endpoint)}`;
+  return new AgentError(code, text, { cause: reason });
+}
+
+const dialFaults: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or directory',
+  ECONNREFUSED: 'connection refused',
+  EACCES: 'permission denied',
+};
+
+/** What this side of the connection found out reads as it does from a Go client; what the runtime said stays as it is. */
+function inGoWords({ code, details }: GrpcFailure, endpoint: string): string {
+  if (code === 4 && details.startsWith('Deadline exceeded')) return 'context deadline exceeded';
+  if (code === 1 && details.startsWith('Cancelled on client')) return 'context canceled';
+  if (code !== 14) return details;
+  const [, fault] = /\bconnect (E[A-Z]+)\b/.exec(details) ?? [];
+  if (fault === undefined) return details;
+  const why = dialFaults[fault] ?? fault;
+  return `connection error: desc = "transport: Error while dialing: dial unix ${endpoint}: connect: ${why}"`;
+}

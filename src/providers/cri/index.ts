@@ -1,0 +1,11 @@
+/** Containers in a CRI runtime such as containerd: `podtender/providers/cri`. Re-exports only. */
+export { runtimeHealthOf, runtimeVersionText } from './health.ts';
+export {
+  featuresOf,
+  handlersOf,
+  nodeImagesOf,
+  validateCri,
+  type HandlerFeatures,
+  type NodeImage,
+} from './node.ts';
+export { connectCri, type CriCalls, type CriDeps, type CriOptions, type CriRuntime } from './runtime.ts';

@@ -1,0 +1,81 @@
+import type { Clock } from '../../base/clock.ts';
+import { AgentError } from '../../base/errors.ts';
+import type { CallOptions } from '../../provider/container-runtime.ts';
+import { deadlineOf, defaultRequestTimeoutMs } from './deadlines.ts';
+import { type StreamMethods, streamMethods, type UnaryMethods, unaryMethods } from './gen/methods.ts';
+import { CriTransport } from './transport.ts';
+
+/** Every call of both CRI services, named as in {@link ContainerRuntime} and {@link ImageService}. */
+export type CriCalls = {
+  readonly [M in keyof UnaryMethods as Uncapitalize<M>]: (
+    request: UnaryMethods[M]['request'],
+    options?: CallOptions,
+  ) => Promise<UnaryMethods[M]['response']>;
+} & {
+  readonly [M in keyof StreamMethods as Uncapitalize<M>]: (
+    request: StreamMethods[M]['request'],
+    options?: CallOptions,
+  ) => AsyncIterable<StreamMethods[M]['response']>;
+};
+
+/** A container runtime behind its socket: a `ContainerRuntime` with every power, and an `ImageService`. */
+export type CriRuntime = CriCalls & {
+  /** Where the socket is. */
+  readonly socket: string;
+  /** Ends the connection; calls in flight fail. */
+  readonly close: () => Promise<void>;
+};
+
+/** Who fills what the client needs. */
+export interface CriDeps {
+  readonly clock: Clock;
+}
+
+/** Settings, named as the kubelet's. */
+export interface CriOptions {
+  /** Deadline of a call that has none of its own, ms; default two minutes (`runtimeRequestTimeout`). */
+  readonly runtimeRequestTimeoutMs?: number;
+}
+
+/**
+ * The runtime behind a unix socket, all of CRI v1. Nothing is connected yet: the first call does that, and a call after the runtime
+ * was restarted connects anew. Follows the kubelet's CRI client (`cri-client` `remoteRuntimeService`, `remoteImageService`).
+ *
+ * @param endpoint a path, or `unix://` and a path
+ * @throws {AgentError} `invalid_argument` for an endpoint that is no unix socket
+ */
+export function connectCri(endpoint: string, deps: CriDeps, options: CriOptions = {}): CriRuntime {
+  const socket = socketPath(endpoint);
+  const transport = new CriTransport(socket, deps.clock);
+  const common = options.runtimeRequestTimeoutMs ?? defaultRequestTimeoutMs;
+  const unary = Object.entries(unaryMethods).map(([method, row]) => {
+    const call = (request: object, options: CallOptions = {}): Promise<object> => {
+      const timeoutMs = options.timeoutMs ?? deadlineOf(method as keyof UnaryMethods, request, common);
+      const { signal } = options;
+      return transport.unary(row, request, {
+        ...(signal && { signal }),
+        ...(timeoutMs !== undefined && { timeoutMs }),
+      });
+    };
+    return [uncapitalize(method), call] as const;
+  });
+  const streams = Object.entries(streamMethods).map(([method, row]) => {
+    const call = (request: object, options: CallOptions = {}): AsyncIterable<object> =>
+      transport.stream(row, request, options);
+    return [uncapitalize(method), call] as const;
+  });
+  const calls = Object.fromEntries<unknown>([...unary, ...streams]) as unknown as CriCalls;
+  return { ...calls, socket, close: () => transport.close() };
+}
+
+const uncapitalize = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
+
+/** `unix:///run/x.sock` and `/run/x.sock` are the same socket. */
+function socketPath(endpoint: string): string {
+  const path = endpoint.replace(/^unix:\/\//, '');
+  if (path.startsWith('/')) return path;
+  throw new AgentError(
+    'invalid_argument',
+    `container runtime endpoint ${JSON.stringify(endpoint)} is not a unix socket, e.g. unix:///run/containerd/containerd.sock`,
+  );
+}

@@ -1,0 +1,134 @@
+import type { CallOptions as GrpcCallOptions, Client, ClientOptions } from '@grpc/grpc-js';
+import type { Clock } from '../../base/clock.ts';
+import type { CallOptions } from '../../provider/container-runtime.ts';
+import { decode, encode } from './codec.ts';
+import { criError, type GrpcFailure } from './errors.ts';
+import type { MethodRow } from './gen/methods.ts';
+
+/** Largest message that is taken, as the kubelet's client has it. */
+const maxMessageBytes = 16 * 1024 * 1024;
+
+/** A runtime that went away is looked for again after 100 ms, then ever later up to 3 s, as the kubelet's client does. */
+const channelOptions: ClientOptions = {
+  'grpc.max_receive_message_length': maxMessageBytes,
+  'grpc.max_send_message_length': -1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 3000,
+  'grpc.enable_http_proxy': 0,
+  'grpc.enable_retries': 0,
+  'grpc.service_config_disable_resolution': 1,
+};
+
+/**
+ * One connection to a runtime's socket, made at the first call and made anew whenever it was lost. Calls made while the runtime is
+ * away fail at once with `unavailable`.
+ */
+export class CriTransport {
+  readonly #socket: string;
+  readonly #clock: Clock;
+  #client: Promise<Client> | undefined;
+  #isClosed = false;
+
+  constructor(socket: string, clock: Clock) {
+    this.#socket = socket;
+    this.#clock = clock;
+  }
+
+  /** One request, one answer. @throws {AgentError} with the text of {@link criError} */
+  async unary(row: MethodRow, request: object, options: CallOptions): Promise<object> {
+    const { signal } = options;
+    try {
+      signal?.throwIfAborted();
+      const client = await this.#connected();
+      return await this.#call(client, row, request, options);
+    } catch (reason) {
+      throw criError(signal?.aborted === true ? cancelled : reason, this.#socket);
+    }
+  }
+
+  /** One request, answers until the runtime or `signal` ends them. @throws {AgentError} with the text of {@link criError} */
+  async *stream(row: MethodRow, request: object, options: CallOptions): AsyncGenerator<object, void> {
+    const { signal } = options;
+    const { serialize, deserialize } = codecOf(row);
+    const cancel = (): void => {
+      call?.cancel();
+    };
+    let call: { cancel(): void } | undefined;
+    try {
+      signal?.throwIfAborted();
+      const client = await this.#connected();
+      const open = client.makeServerStreamRequest(
+        row.path,
+        serialize,
+        deserialize,
+        request,
+        this.#grpcOptions(options),
+      );
+      call = open;
+      signal?.addEventListener('abort', cancel, { once: true });
+      for await (const message of open) yield message as object;
+    } catch (reason) {
+      throw criError(signal?.aborted === true ? cancelled : reason, this.#socket);
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      call?.cancel();
+    }
+  }
+
+  /** Ends the connection; calls in flight fail, later ones too. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    (await this.#client)?.close();
+  }
+
+  async #connected(): Promise<Client> {
+    if (this.#isClosed) throw criError(closing, this.#socket);
+    return (this.#client ??= this.#connect());
+  }
+
+  async #connect(): Promise<Client> {
+    const { Client, credentials } = await import('@grpc/grpc-js');
+    return new Client(`unix://${this.#socket}`, credentials.createInsecure(), channelOptions);
+  }
+
+  #call(client: Client, row: MethodRow, request: object, options: CallOptions): Promise<object> {
+    const { signal } = options;
+    const { serialize, deserialize } = codecOf(row);
+    return new Promise((resolve, reject) => {
+      const call = client.makeUnaryRequest(
+        row.path,
+        serialize,
+        deserialize,
+        request,
+        this.#grpcOptions(options),
+        (failure, answer) => {
+          signal?.removeEventListener('abort', cancel);
+          if (failure) reject(failure);
+          else resolve(answer ?? {});
+        },
+      );
+      const cancel = (): void => {
+        call.cancel();
+      };
+      signal?.addEventListener('abort', cancel, { once: true });
+    });
+  }
+
+  #grpcOptions({ timeoutMs }: CallOptions): GrpcCallOptions {
+    return timeoutMs === undefined ? {} : { deadline: this.#clock.now() + timeoutMs };
+  }
+}
+
+const cancelled: GrpcFailure = { code: 1, details: 'context canceled' };
+const closing: GrpcFailure = { code: 1, details: 'grpc: the client connection is closing' };
+
+function codecOf({ request, response }: MethodRow): {
+  serialize: (message: object) => Buffer;
+  deserialize: (bytes: Buffer) => object;
+} {
+  return {
+    serialize: (message) => encode(request, message),
+    deserialize: (bytes) => decode(response, bytes),
+  };
+}

@@ -1,0 +1,170 @@
+import { AgentError } from '../../base/errors.ts';
+
+/** How a value lies on the wire. */
+export type WireType = 0 | 1 | 2 | 5;
+
+const truncated = (): AgentError => new AgentError('internal', 'protobuf message ends inside a field');
+
+/** Reads the primitives of a protobuf message. @throws {AgentError} `internal` on bytes that are no message */
+export class WireReader {
+  readonly #bytes: Buffer;
+  /** Where the next read starts. */
+  at: number;
+  readonly end: number;
+
+  constructor(bytes: Buffer, at = 0, end: number = bytes.length) {
+    this.#bytes = bytes;
+    this.at = at;
+    this.end = end;
+  }
+
+  /** A varint that fits into 32 bits, unsigned; higher bits are dropped. */
+  uint32(): number {
+    let value = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      const byte = this.#byte();
+      if (shift < 32) value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value >>> 0;
+    }
+    throw new AgentError('internal', 'protobuf varint is longer than ten bytes');
+  }
+
+  /** A varint of 64 bits as the nearest number, signed or not. */
+  int64(signed: boolean): number {
+    let low = 0;
+    let high = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      const byte = this.#byte();
+      const bits = byte & 0x7f;
+      if (shift < 28) low |= bits << shift;
+      else if (shift === 28) {
+        low |= bits << 28;
+        high = bits >>> 4;
+      } else if (shift < 63) high |= bits << (shift - 32);
+      else high |= (bits & 1) << 31;
+      if (byte < 0x80) return (signed ? high | 0 : high >>> 0) * 0x1_0000_0000 + (low >>> 0);
+    }
+    throw new AgentError('internal', 'protobuf varint is longer than ten bytes');
+  }
+
+  double(): number {
+    return this.#bytes.readDoubleLE(this.#advance(8));
+  }
+
+  /** Steps over a length-delimited value and tells where it ends; it starts at the old `at` plus the length's own bytes. */
+  span(): readonly [start: number, end: number] {
+    const length = this.uint32();
+    const start = this.#advance(length);
+    return [start, start + length];
+  }
+
+  string(): string {
+    const [start, end] = this.span();
+    return this.#bytes.toString('utf8', start, end);
+  }
+
+  /** A copy, so that a kept value does not hold on to the message that it came in. */
+  bytes(): Uint8Array {
+    const [start, end] = this.span();
+    return new Uint8Array(this.#bytes.subarray(start, end));
+  }
+
+  /** Reads what lies within one span, then goes on behind it. */
+  within<T>(read: (inner: WireReader) => T): T {
+    const [start, end] = this.span();
+    return read(new WireReader(this.#bytes, start, end));
+  }
+
+  /** Steps over a field that nobody knows. */
+  skip(wireType: number): void {
+    if (wireType === 0) this.uint32();
+    else if (wireType === 1) this.#advance(8);
+    else if (wireType === 2) this.span();
+    else if (wireType === 5) this.#advance(4);
+    else throw new AgentError('internal', `protobuf wire type ${wireType} is not known`);
+  }
+
+  #byte(): number {
+    if (this.at >= this.end) throw truncated();
+    return this.#bytes[this.at++] ?? 0;
+  }
+
+  #advance(length: number): number {
+    const start = this.at;
+    if (start + length > this.end) throw truncated();
+    this.at = start + length;
+    return start;
+  }
+}
+
+/** Writes the primitives of a protobuf message into a buffer that grows. */
+export class WireWriter {
+  #bytes = Buffer.allocUnsafe(256);
+  #at = 0;
+
+  /** What was written, as a copy of the right size. */
+  finish(): Buffer {
+    return Buffer.from(this.#bytes.subarray(0, this.#at));
+  }
+
+  tag(number: number, wireType: WireType): void {
+    this.uint32((number << 3) | wireType);
+  }
+
+  uint32(value: number): void {
+    this.#reserve(5);
+    let rest = value >>> 0;
+    for (; rest > 0x7f; rest >>>= 7) this.#bytes[this.#at++] = (rest & 0x7f) | 0x80;
+    this.#bytes[this.#at++] = rest;
+  }
+
+  /** Any integer that a number holds exactly; a negative one takes ten bytes, as two's complement of 64 bits. */
+  int64(value: number): void {
+    if (value >= 0 && value <= 0xffff_ffff) {
+      this.uint32(value);
+      return;
+    }
+    this.#reserve(10);
+    let rest = BigInt.asUintN(64, BigInt(Math.trunc(value)));
+    for (; rest > 0x7fn; rest >>= 7n) this.#bytes[this.#at++] = Number(rest & 0x7fn) | 0x80;
+    this.#bytes[this.#at++] = Number(rest);
+  }
+
+  double(value: number): void {
+    this.#reserve(8);
+    this.#at = this.#bytes.writeDoubleLE(value, this.#at);
+  }
+
+  string(value: string): void {
+    const length = Buffer.byteLength(value);
+    this.uint32(length);
+    this.#reserve(length);
+    this.#at += this.#bytes.write(value, this.#at, 'utf8');
+  }
+
+  bytes(value: Uint8Array): void {
+    this.uint32(value.length);
+    this.#reserve(value.length);
+    this.#bytes.set(value, this.#at);
+    this.#at += value.length;
+  }
+
+  /** Writes what `write` writes, with its length before it. */
+  within(write: () => void): void {
+    const start = this.#at;
+    write();
+    const end = this.#at;
+    this.uint32(end - start);
+    // the length was written behind its content: put it before, now that its own size is known
+    const length = Buffer.from(this.#bytes.subarray(end, this.#at));
+    this.#bytes.copyWithin(start + length.length, start, end);
+    this.#bytes.set(length, start);
+  }
+
+  #reserve(more: number): void {
+    if (this.#at + more <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#at + more));
+    this.#bytes.copy(grown, 0, 0, this.#at);
+    this.#bytes = grown;
+  }
+}

@@ -1,0 +1,231 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '../../src/base/clock.ts';
+import { connectCri, type CriRuntime } from '../../src/providers/cri/index.ts';
+import { busyboxImage, busyboxPath, layoutOf, pauseImage, type TestImage } from './images.ts';
+
+const cniPlugins = '/usr/lib/cni';
+
+/** A containerd of one's own: its own folders, socket and network, gone without a trace after `stop`. */
+export interface Containerd {
+  readonly socket: string;
+  /** Everything of it lies in here. */
+  readonly dir: string;
+  /** Kills it with SIGKILL; containers go on. */
+  kill(): Promise<void>;
+  /** Starts it again and waits until it answers. */
+  start(): Promise<void>;
+  /** Removes all pods, then the runtime and what it left on the machine. */
+  stop(): Promise<void>;
+  /** Imports more images. */
+  load(images: readonly TestImage[]): void;
+}
+
+export interface ContainerdOptions {
+  /** Folder with `containerd`, its shims and `ctr`; default: the machine's own. */
+  readonly binaries?: string;
+  /** Default: `localhost/busybox:1`. The sandbox's image `localhost/pause:1` is always there. */
+  readonly images?: readonly TestImage[];
+}
+
+/** Why containers cannot be run here; `undefined`: they can. */
+export function whyNoContainerd(): string | undefined {
+  if (process.getuid?.() !== 0) return 'not root';
+  for (const program of ['containerd', 'ctr', 'runc', 'ip'])
+    if (!onPath(program)) return `${program} is not installed`;
+  if (!existsSync(busyboxPath)) return 'busybox-static is not installed';
+  return existsSync(join(cniPlugins, 'bridge')) ? undefined : `no CNI plugins in ${cniPlugins}`;
+}
+
+const onPath = (program: string): boolean =>
+  `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`.split(':').some((dir) => existsSync(join(dir, program)));
+
+/** Prints why the tests of a file are skipped, and tells whether they are. */
+export function skipWithoutContainerd(): boolean {
+  const why = whyNoContainerd();
+  if (why !== undefined) console.log(`skipped: ${why}; these tests run real containers`);
+  return why !== undefined;
+}
+
+/** Starts a containerd of one's own and waits until it answers. */
+export async function startContainerd(options: ContainerdOptions = {}): Promise<Containerd> {
+  const bed = new TestBed(options);
+  try {
+    await bed.start();
+    bed.load([pauseImage('localhost/pause:1'), ...(options.images ?? [busyboxImage('localhost/busybox:1')])]);
+    return bed;
+  } catch (reason) {
+    await bed.stop();
+    throw reason;
+  }
+}
+
+class TestBed implements Containerd {
+  readonly dir = mkdtempSync(join(tmpdir(), 'ptc-'));
+  readonly socket = join(this.dir, 'containerd.sock');
+  readonly #bridge = `pt${this.dir.slice(-6).toLowerCase()}`;
+  readonly #env: NodeJS.ProcessEnv;
+  #process: ChildProcess | undefined;
+
+  constructor({ binaries }: ContainerdOptions) {
+    const path = `${binaries === undefined ? '' : `${binaries}:`}${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;
+    this.#env = { PATH: path };
+    mkdirSync(join(this.dir, 'cni'));
+    writeFileSync(join(this.dir, 'cni/10-bridge.conflist'), JSON.stringify(network(this.#bridge, this.dir)));
+    writeFileSync(join(this.dir, 'config.toml'), configuration(this.dir, this.socket));
+  }
+
+  async start(): Promise<void> {
+    const log = openSync(join(this.dir, 'containerd.log'), 'a');
+    this.#process = spawn('containerd', ['-c', join(this.dir, 'config.toml')], {
+      stdio: ['ignore', log, log],
+      env: this.#env,
+    });
+    closeSync(log);
+    this.#process.on('error', () => undefined);
+    await this.#whenReady();
+  }
+
+  load(images: readonly TestImage[]): void {
+    const archive = join(this.dir, 'images.tar');
+    writeFileSync(archive, layoutOf(images));
+    const args = ['-a', this.socket, '-n', 'k8s.io', 'images', 'import', archive];
+    execFileSync('ctr', args, { stdio: ['ignore', 'ignore', 'pipe'], env: this.#env });
+    rmSync(archive);
+  }
+
+  async kill(): Promise<void> {
+    const dying = this.#process;
+    this.#process = undefined;
+    if (dying?.exitCode !== null) return;
+    const ended = new Promise((resolve) => dying.once('exit', resolve));
+    dying.kill('SIGKILL');
+    await ended;
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#process) await this.start().catch(() => undefined);
+    const runtime = connectCri(this.socket, { clock: systemClock });
+    await removeAllPods(runtime).catch(() => undefined);
+    await runtime.close();
+    await this.kill();
+    unmountBelow(this.dir);
+    run('ip', ['link', 'delete', this.#bridge]);
+    rmSync(this.dir, { recursive: true, force: true });
+    removeEmptyCgroups('k8s.io');
+  }
+
+  async #whenReady(): Promise<void> {
+    const runtime = connectCri(this.socket, { clock: systemClock });
+    const signal = AbortSignal.timeout(20_000);
+    try {
+      while (!(await isReady(runtime))) await delay(50, undefined, { signal });
+    } catch {
+      const log = readFileSync(join(this.dir, 'containerd.log'), 'utf8').slice(-2000);
+      throw new Error(`containerd does not answer: ${log}`);
+    } finally {
+      await runtime.close();
+    }
+  }
+}
+
+async function isReady(runtime: CriRuntime): Promise<boolean> {
+  try {
+    const { status } = await runtime.status({}, { timeoutMs: 2000 });
+    return status?.conditions?.every((condition) => condition.status === true) ?? false;
+  } catch {
+    return false;
+  }
+}
+
+async function removeAllPods(runtime: CriRuntime): Promise<void> {
+  const { items = [] } = await runtime.listPodSandbox({});
+  await Promise.allSettled(
+    items.map(async ({ id = '' }) => {
+      await runtime.stopPodSandbox({ podSandboxId: id });
+      await runtime.removePodSandbox({ podSandboxId: id });
+    }),
+  );
+}
+
+/** What a program does when it fails does not matter: the thing that it removes may be gone already. */
+function run(program: string, args: readonly string[]): void {
+  try {
+    execFileSync(program, args, { stdio: 'ignore' });
+  } catch {
+    // gone already
+  }
+}
+
+function unmountBelow(dir: string): void {
+  const mounts = readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '');
+  for (const path of mounts.filter((each) => each.startsWith(`${dir}/`)).reverse())
+    run('umount', ['-l', path]);
+}
+
+/** Removes the cgroup `name` of every controller, where no process is in it or below. */
+export function removeEmptyCgroups(name: string): void {
+  for (const controller of readdirSync('/sys/fs/cgroup'))
+    removeEmptyTree(join('/sys/fs/cgroup', controller, name));
+}
+
+function removeEmptyTree(dir: string): void {
+  try {
+    for (const entry of readdirSync(dir))
+      if (statSync(join(dir, entry)).isDirectory()) removeEmptyTree(join(dir, entry));
+    rmdirSync(dir);
+  } catch {
+    // in use, or never there
+  }
+}
+
+/** A bridge with addresses of its own; two beds at one time get different ones with good luck. */
+function network(bridge: string, dir: string): object {
+  const seed = Buffer.from(dir).reduce((sum, byte) => (sum * 31 + byte) % 16_384, 7);
+  const subnet = `10.${64 + (seed >> 8)}.${seed & 255}.0/24`;
+  const ipam = {
+    type: 'host-local',
+    dataDir: join(dir, 'ipam'),
+    ranges: [[{ subnet }]],
+    routes: [{ dst: '0.0.0.0/0' }],
+  };
+  return {
+    cniVersion: '0.4.0',
+    name: bridge,
+    plugins: [
+      { type: 'bridge', bridge, isGateway: true, ipMasq: false, hairpinMode: true, ipam },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  };
+}
+
+const configuration = (dir: string, socket: string): string => `version = 2
+root = "${dir}/root"
+state = "${dir}/state"
+disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs", "io.containerd.internal.v1.opt"]
+[grpc]
+address = "${socket}"
+[plugins."io.containerd.grpc.v1.cri"]
+sandbox_image = "localhost/pause:1"
+restrict_oom_score_adj = true
+[plugins."io.containerd.grpc.v1.cri".cni]
+bin_dir = "${cniPlugins}"
+conf_dir = "${dir}/cni"
+`;

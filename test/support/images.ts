@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { arch } from 'node:os';
+import { tarOf } from './tar.ts';
+
+/** Where Debian's `busybox-static` puts its one program. */
+export const busyboxPath = '/bin/busybox';
+
+/** An image as a registry or an OCI layout holds it. */
+export interface TestImage {
+  /** `host/name:tag` */
+  readonly ref: string;
+  readonly manifestDigest: string;
+  /** The digest of its configuration: what CRI calls the image's id. */
+  readonly configDigest: string;
+  readonly blobs: ReadonlyMap<string, Buffer>;
+}
+
+const manifestType = 'application/vnd.oci.image.manifest.v1+json';
+const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+/** What an image runs when nobody says otherwise, after the OCI image configuration. */
+export interface ImageRun {
+  readonly Cmd?: readonly string[];
+  readonly Entrypoint?: readonly string[];
+  readonly Env?: readonly string[];
+  readonly User?: string;
+  readonly WorkingDir?: string;
+}
+
+/** An image whose file system is busybox with a link for each of its applets. */
+export function busyboxImage(ref: string, run: ImageRun = { Cmd: ['/bin/sh'] }): TestImage {
+  const layer = busyboxLayer();
+  const os = { architecture: arch() === 'x64' ? 'amd64' : arch(), os: 'linux' };
+  const config = json({
+    ...os,
+    config: { Env: ['PATH=/bin'], ...run },
+    rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
+  });
+  const manifest = json({
+    schemaVersion: 2,
+    mediaType: manifestType,
+    config: descriptor('application/vnd.oci.image.config.v1+json', config),
+    layers: [descriptor('application/vnd.oci.image.layer.v1.tar', layer)],
+  });
+  return {
+    ref,
+    manifestDigest: digestOf(manifest),
+    configDigest: digestOf(config),
+    blobs: new Map([layer, config, manifest].map((blob) => [digestOf(blob), blob])),
+  };
+}
+
+/** The image of pods' sandboxes: it sleeps. */
+export const pauseImage = (ref: string): TestImage =>
+  busyboxImage(ref, { Cmd: ['/bin/sleep', '2147483647'] });
+
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+const descriptor = (mediaType: string, blob: Buffer): object => ({
+  mediaType,
+  digest: digestOf(blob),
+  size: blob.length,
+});
+
+let layerMade: Buffer | undefined;
+
+function busyboxLayer(): Buffer {
+  if (layerMade) return layerMade;
+  const applets = execFileSync(busyboxPath, ['--list'], { encoding: 'utf8' }).split('\n').filter(Boolean);
+  layerMade = tarOf([
+    { path: 'bin/' },
+    { path: 'bin/busybox', mode: 0o755, content: readFileSync(busyboxPath) },
+    ...applets
+      .filter((applet) => applet !== 'busybox')
+      .map((applet) => ({ path: `bin/${applet}`, mode: 0o777, linkTo: 'busybox' })),
+    { path: 'etc/' },
+    {
+      path: 'etc/passwd',
+      content: Buffer.from('root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n'),
+    },
+    { path: 'etc/group', content: Buffer.from('root:x:0:\nnobody:x:65534:\n') },
+    { path: 'root/', mode: 0o700 },
+    { path: 'tmp/', mode: 0o1777 },
+  ]);
+  return layerMade;
+}
+
+/** An OCI layout of the images in one tar, as `ctr images import` reads it. */
+export function layoutOf(images: readonly TestImage[]): Buffer {
+  const blobs = new Map(images.flatMap((image) => [...image.blobs]));
+  const manifests = images.map(({ ref, manifestDigest }) => ({
+    ...descriptor(manifestType, blobs.get(manifestDigest) ?? Buffer.alloc(0)),
+    annotations: { 'io.containerd.image.name': ref },
+  }));
+  return tarOf([
+    { path: 'oci-layout', content: json({ imageLayoutVersion: '1.0.0' }) },
+    { path: 'index.json', content: json({ schemaVersion: 2, manifests }) },
+    ...[...blobs].map(([digest, content]) => ({ path: `blobs/${digest.replace(':', '/')}`, content })),
+  ]);
+}

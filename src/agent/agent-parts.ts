@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { EventBroadcaster } from '../api/event-recorder.ts';
 import type { Informer } from '../api/informer.ts';
 import { nodeResource, podResource, serviceResource } from '../api/resources.ts';
@@ -59,6 +59,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const { client, nodeName, rootDir } = options;
   const common = commonParts(options);
   const view = apiView(options, common);
+  mkdirSync(rootDir, { recursive: true, mode: 0o750 });
   const machine = await measureMachine(rootDir);
   const nodeIPs = options.nodeIPs ?? machine.addresses.slice(0, 1);
   const setters = nodeSetters({ machine, nodeName, nodeIPs, settings: options.node ?? {} });

@@ -3,6 +3,7 @@ import { messageOf } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { jitter, type Random, systemRandom } from '../base/random.ts';
 import type { EventDetails, EventRecorder } from '../kube/events.ts';
+import { withKind } from '../kube/names.ts';
 import type { Event, KubeObject } from '../kube/types.ts';
 import { type ApiClient, ApiError, isAlreadyExists, isNotFound } from './client.ts';
 import { EventCorrelator, type RawEvent, type Verdict } from './event-correlator.ts';
@@ -83,7 +84,15 @@ export class EventBroadcaster implements EventRecorder {
       return;
     }
     const { fieldPath = '', annotations } = details;
-    this.#waiting.push({ object, fieldPath, type, reason, message, annotations, at: this.#deps.clock.now() });
+    this.#waiting.push({
+      object: withKind(object),
+      fieldPath,
+      type,
+      reason,
+      message,
+      annotations,
+      at: this.#deps.clock.now(),
+    });
     this.#sending ??= this.#send();
   }
 

@@ -1,4 +1,6 @@
-import { nodeOf, podRefersTo } from './authorizer.ts';
+import { referencedConfigMaps, referencedSecrets } from '../kube/references.ts';
+import type { Pod } from '../kube/types.ts';
+import { nodeOf } from './authorizer.ts';
 import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { isMirror } from './pod-admission.ts';
@@ -6,6 +8,14 @@ import type { ApiRequest } from './request.ts';
 import type { Admission } from './resource-api.ts';
 import { badRequest, forbidden, notFound, StatusError } from './status-error.ts';
 import type { Store } from './store.ts';
+
+/** Does a pod refer to an object of this kind at all? */
+const hasReference: Readonly<Record<string, (pod: Pod) => boolean>> = {
+  secrets: (pod) => referencedSecrets(pod).size > 0,
+  configmaps: (pod) => referencedConfigMaps(pod).size > 0,
+  persistentvolumeclaims: (pod) =>
+    (pod.spec?.volumes ?? []).some((volume) => volume.persistentVolumeClaim !== undefined),
+};
 
 const nameOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
 
@@ -122,23 +132,8 @@ class NodeRestriction {
   }
 
   #noReference(node: string, pod: JsonObject, resource: string): void {
-    const names: Readonly<Record<string, string>> = {
-      secrets: 'secrets',
-      configmaps: 'configmaps',
-      persistentvolumeclaims: 'persistentvolumeclaims',
-    };
-    const volumes = objectsAt(objectAt(pod, 'spec'), 'volumes');
-    const key: Readonly<Record<string, string>> = {
-      secrets: 'secret',
-      configmaps: 'configMap',
-      persistentvolumeclaims: 'persistentVolumeClaim',
-    };
-    if (volumes.some((volume) => volume[key[resource] ?? ''] !== undefined) || podRefersTo(pod, resource, ''))
-      throw refuse(
-        'pods',
-        pod,
-        `node ${JSON.stringify(node)} can not create pods that reference ${names[resource] ?? resource}`,
-      );
+    if (!hasReference[resource]?.(pod as Pod)) return;
+    throw refuse('pods', pod, `node ${JSON.stringify(node)} can not create pods that reference ${resource}`);
   }
 
   #updatePod(node: string, pod: JsonObject, old: JsonObject): void {

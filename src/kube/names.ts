@@ -32,3 +32,14 @@ export function isStaticPod(pod: Pod): boolean {
 
 /** R26: a pod is a mirror iff it carries the mirror annotation. */
 export const isMirrorPod = (pod: Pod): boolean => annotationOf(pod, configMirrorAnnotation) !== undefined;
+
+/**
+ * The object with its kind said. Items of lists and pods from files come without one; of those the agent reports on pods and nodes alone,
+ * and only pods have containers.
+ */
+export function withKind<T extends KubeObject>(object: T): T {
+  if (object.kind !== undefined && object.kind !== '') return object;
+  const { spec } = object as { readonly spec?: object };
+  const kind = spec && 'containers' in spec ? 'Pod' : 'status' in object ? 'Node' : 'Pod';
+  return { apiVersion: 'v1', ...object, kind };
+}

@@ -129,7 +129,7 @@ function* fileKeySelector(
   else yield* invalidEach(`${field}.key`, key, envVarNameRule(key));
   const source = volumes.get(volumeName);
   if (volumeName === '') yield required(`${field}.volumeName`);
-  else if (!source) yield notFound(`${field}.volumeName`, volumeName);
+  else if (!source) return yield notFound(`${field}.volumeName`, volumeName);
   else if (!source['emptyDir'])
     yield invalid(`${field}.volumeName`, volumeName, 'referenced volume must be of type emptyDir');
   if (path === '') yield required(`${field}.path`);

@@ -34,16 +34,18 @@ export function* validateProjected(field: string, projected: Source): Faults {
   }
 }
 
-function* taken({ volume, paths }: Place, path: string): Faults {
+/** A path is filled once; `shown` is what the fault names. */
+function* taken({ volume, paths }: Place, path: string, shown = path): Faults {
   if (path === '') return;
-  if (paths.has(path)) yield invalid(volume, path, 'conflicting duplicate paths');
+  if (paths.has(path)) yield invalid(volume, shown, 'conflicting duplicate paths');
   paths.add(path);
 }
 
 const keyed: ProjectionRule = function* (at, source) {
   if (textOf(source, 'name') === '') yield required(`${at.field}.name`);
   yield* keysToPaths(`${at.field}.items`, source['items']);
-  for (const item of (source['items'] ?? []) as readonly Source[]) yield* taken(at, textOf(item, 'path'));
+  for (const item of (source['items'] ?? []) as readonly Source[])
+    yield* taken(at, textOf(item, 'path'), textOf(source, 'name'));
 };
 
 const downwardApi: ProjectionRule = function* (at, source) {

@@ -1,0 +1,47 @@
+import type { Container, EphemeralContainer, Pod, PodSpec, Volume } from '../types.ts';
+
+/** Features whose fields the API server takes in only when they are on. Absent means off, the default of Kubernetes 1.36. */
+export interface PodFeatures {
+  /** `lifecycle.stopSignal` (gate ContainerStopSignals). */
+  readonly containerStopSignals?: boolean;
+  /** `podCertificate` sources of projected volumes (gate PodCertificateRequest). */
+  readonly podCertificates?: boolean;
+}
+
+/**
+ * A pod without the fields of features that are off; a field that the stored pod already uses may stay (`keeps`).
+ *
+ * Follows Kubernetes `DropDisabledPodFields`.
+ */
+export function dropDisabledFields(pod: Pod, features: PodFeatures = {}, keeps: PodFeatures = {}): Pod {
+  if (!pod.spec) return pod;
+  const signals = [features, keeps].some((set) => set.containerStopSignals === true);
+  const certificates = [features, keeps].some((set) => set.podCertificates === true);
+  const unsignalled = signals ? pod.spec : withoutStopSignals(pod.spec);
+  const { volumes } = unsignalled;
+  if (certificates || !volumes) return { ...pod, spec: unsignalled };
+  return { ...pod, spec: { ...unsignalled, volumes: volumes.map(withoutCertificates) } };
+}
+
+function withoutStopSignals(spec: PodSpec): PodSpec {
+  const { initContainers, ephemeralContainers } = spec;
+  return {
+    ...spec,
+    containers: spec.containers.map(withoutStopSignal),
+    ...(initContainers && { initContainers: initContainers.map(withoutStopSignal) }),
+    ...(ephemeralContainers && { ephemeralContainers: ephemeralContainers.map(withoutStopSignal) }),
+  };
+}
+
+function withoutStopSignal<T extends Container | EphemeralContainer>(container: T): T {
+  if (container.lifecycle?.stopSignal === undefined) return container;
+  const { stopSignal: _signal, ...lifecycle } = container.lifecycle;
+  return { ...container, lifecycle };
+}
+
+function withoutCertificates(volume: Volume): Volume {
+  const sources = volume.projected?.sources;
+  if (!sources) return volume;
+  const kept = sources.map(({ podCertificate: _certificate, ...source }) => source);
+  return { ...volume, projected: { ...volume.projected, sources: kept } };
+}

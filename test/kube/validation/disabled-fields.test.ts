@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import type { Pod } from '../../../src/kube/types.ts';
+import { dropDisabledFields } from '../../../src/kube/validation/disabled-fields.ts';
+
+const pod: Pod = {
+  spec: {
+    containers: [{ name: 'c', lifecycle: { stopSignal: 'SIGHUP' } }],
+    volumes: [
+      { name: 'v', projected: { sources: [{ podCertificate: { signerName: 'a/b', keyType: 'ED25519' } }] } },
+    ],
+  },
+};
+
+test('fields of features that are off are dropped', () => {
+  expect(dropDisabledFields(pod).spec).toEqual({
+    containers: [{ name: 'c', lifecycle: {} }],
+    volumes: [{ name: 'v', projected: { sources: [{}] } }],
+  });
+});
+
+test('fields of features that are on stay', () => {
+  expect(dropDisabledFields(pod, { containerStopSignals: true, podCertificates: true })).toEqual(pod);
+});

@@ -18,6 +18,7 @@ import type { EffectiveOptions } from '../options/load.ts';
 import { agentSettings, effectiveOptions } from './agent-settings.ts';
 import { openDataDir } from './data-dir.ts';
 import type { RunOptions } from './program.ts';
+import { criParts } from './cri-provider.ts';
 import { makeProviderOf } from './make-provider.ts';
 import type { PodChange, Running, UpOptions } from './running.ts';
 import { stopPods } from './stop-pods.ts';
@@ -135,13 +136,18 @@ function agentOptions(
   settings: EffectiveOptions,
   dataDir: string,
 ): AgentOptions {
-  const { nodeName, manifests, manifestUrl } = options;
+  const { nodeName, manifests, manifestUrl, provider } = options;
+  const common = agentSettings(settings);
+  const own =
+    provider === 'cri'
+      ? criParts(settings.kubelet)
+      : { hostDns: true, makeProvider: makeProviderOf(provider, dataDir), node: {} };
   return {
-    ...agentSettings(settings),
+    ...common,
     nodeName,
     rootDir: join(dataDir, 'agent'),
-    hostDns: options.provider !== 'cri',
-    makeProvider: makeProviderOf(options.provider, dataDir),
+    ...own,
+    node: { ...common.node, ...own.node },
     ...(manifests !== undefined && { manifests }),
     ...(manifestUrl !== undefined && { manifestUrl }),
   };

@@ -30,7 +30,10 @@ import type { ResourceSettings } from './resources.ts';
 import { aggregate } from './runtime-errors.ts';
 import { streamUrls } from './stream-urls.ts';
 
-type Powers = Pick<ProviderPowers, 'exec' | 'attach' | 'portForward' | 'onPodEvent' | 'admit'>;
+type Powers = Pick<
+  ProviderPowers,
+  'exec' | 'attach' | 'portForward' | 'onPodEvent' | 'runtimeHealth' | 'admit'
+>;
 
 /** Who fills what `kuberuntime` needs. */
 export interface KubeRuntimeDeps {
@@ -84,6 +87,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly attach?: NonNullable<ProviderPowers['attach']>;
   readonly portForward?: NonNullable<ProviderPowers['portForward']>;
   readonly onPodEvent?: NonNullable<ProviderPowers['onPodEvent']>;
+  readonly runtimeHealth?: NonNullable<ProviderPowers['runtimeHealth']>;
   readonly admit?: NonNullable<ProviderPowers['admit']>;
   /** Resources last handed to the runtime. */
   readonly actuated: ActuatedStore;

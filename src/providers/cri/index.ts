@@ -8,4 +8,5 @@ export {
   type HandlerFeatures,
   type NodeImage,
 } from './node.ts';
+export { podEventsOf, watchPodEvents, type PodEventsDeps } from './pod-events.ts';
 export { connectCri, type CriCalls, type CriDeps, type CriOptions, type CriRuntime } from './runtime.ts';

@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
+import type { KubeletApiOptions } from './kubelet-api.ts';
 import type { NodeSettings } from './node-setters.ts';
 import type { PodsControllerPeriods } from './pods-controller.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -29,6 +30,8 @@ export interface AgentOptions {
   readonly manifestUrl?: string;
   readonly manifestUrlPeriodMs?: number;
   readonly manifestHeaders?: Readonly<Record<string, readonly string[]>>;
+  /** Absent: the kubelet API is not served. */
+  readonly kubeletApi?: KubeletApiOptions;
   readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;
   readonly node?: NodeSettings & Partial<NodeControllerConfig>;
   readonly periods?: Partial<PodsControllerPeriods>;

@@ -15,10 +15,12 @@ import { measureMachine, type MeasuredMachine } from '../node/measure.ts';
 import type { NodeController } from '../node/node-controller.ts';
 import { initialNode } from '../node/register.ts';
 import { foldSetters } from '../node/setters/setter.ts';
+import type { KubeletServer } from '../server/kubelet-server.ts';
 import { hostMounter } from '../volumes/mounter.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import { type NodeHost, nodeHost } from './host.ts';
+import { startKubeletApi } from './kubelet-api.ts';
 import { nodeSetters } from './node-setters.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
@@ -50,6 +52,8 @@ export interface AgentParts extends CommonParts, ApiView {
   /** Absent: standalone. */
   readonly node?: NodeController;
   readonly host: NodeHost;
+  /** Starts the kubelet API, if it is to be served; the node tells its port from then on. */
+  readonly serve: () => Promise<KubeletServer | undefined>;
 }
 
 const silentRecorder: EventRecorder = { event: () => undefined };
@@ -62,7 +66,14 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   mkdirSync(rootDir, { recursive: true, mode: 0o750 });
   const machine = await measureMachine(rootDir);
   const nodeIPs = options.nodeIPs ?? machine.addresses.slice(0, 1);
-  const setters = nodeSetters({ machine, nodeName, nodeIPs, settings: options.node ?? {} });
+  let kubeletPort = 0;
+  const setters = nodeSetters({
+    machine,
+    nodeName,
+    nodeIPs,
+    settings: options.node ?? {},
+    kubeletPort: () => kubeletPort,
+  });
   const identity = nodeIdentity(options, machine);
   const { node: first } = await foldSetters(setters, initialNode(identity), common.clock.now());
   const nodeGetter = (): Node => view.nodes?.store.get(nodeName) ?? first;
@@ -87,7 +98,19 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   controller.registerProvider(provider);
   const node =
     client && makeNodeController({ ...common, options, client, provider, identity, setters, controller });
-  return { ...common, ...view, config, controller, provider, host, ...(node && { node }) };
+  const serve = async (): Promise<KubeletServer | undefined> => {
+    if (!options.kubeletApi) return undefined;
+    const server = await startKubeletApi(options.kubeletApi, {
+      ...common,
+      controller,
+      client,
+      nodeName,
+      nodeIPs,
+    });
+    kubeletPort = server.port;
+    return server;
+  };
+  return { ...common, ...view, config, controller, provider, host, serve, ...(node && { node }) };
 }
 
 function commonParts({

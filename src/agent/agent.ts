@@ -70,6 +70,7 @@ export class Agent {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { informers, controller, node, config, recorder, host } = this.#parts;
+    const server = await this.#parts.serve();
     informers?.start(signal);
     this.#addSources();
     void controller.ready.then(() => {
@@ -79,6 +80,7 @@ export class Agent {
       await Promise.all([controller.run(signal), node?.run(signal)]);
     } finally {
       this.#stop.abort();
+      await server?.close();
       config.stop();
       host.stop();
       if (recorder instanceof EventBroadcaster) {

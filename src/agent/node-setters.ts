@@ -23,8 +23,6 @@ export interface NodeSettings {
   readonly systemReserved?: ResourceList;
   readonly kubeReserved?: ResourceList;
   readonly hardEviction?: readonly HardThreshold[];
-  /** Port of the agent's own HTTPS server. */
-  readonly kubeletPort?: number;
   readonly runtimeVersion?: () => string;
   readonly images?: () => Promise<readonly NodeImage[]>;
   readonly handlers?: () => readonly HandlerFeatures[];
@@ -37,6 +35,8 @@ export interface NodeSettersInput {
   readonly nodeName: string;
   readonly nodeIPs: readonly string[];
   readonly settings: NodeSettings;
+  /** Port of the agent's own HTTPS server; 0: none. */
+  readonly kubeletPort: () => number;
 }
 
 /** Every part of the node's status but Ready, from what was measured and what was set. */
@@ -45,6 +45,7 @@ export function nodeSetters({
   nodeName,
   nodeIPs,
   settings,
+  kubeletPort,
 }: NodeSettersInput): readonly NodeStatusSetter[] {
   const { machine, system, storage } = measured;
   const { capacity: configured, images, handlers, pressure } = settings;
@@ -86,7 +87,7 @@ export function nodeSetters({
       kubeletVersion: kubernetesVersion,
       containerRuntimeVersion: settings.runtimeVersion?.() ?? '',
     }),
-    port: settings.kubeletPort ?? 0,
+    port: kubeletPort,
     ...(images && { images }),
     ...(handlers && { handlers }),
     ...(settings.features && { declaredFeatures: settings.features }),

@@ -144,6 +144,11 @@ export class PodsController {
     return this.#engines;
   }
 
+  /** Between two looks at an unchanged pod, ms. */
+  get resyncMs(): number {
+    return this.#periods.resyncMs;
+  }
+
   /** When the sync loop last turned (R37). */
   get lastIteration(): { readonly startedAt: number; readonly endedAt?: number } | undefined {
     return this.#loop?.lastIteration;

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
 import type { AgentOptions } from '../agent/agent-options.ts';
+import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import { durationMs } from '../kube/duration.ts';
 import { type EffectiveOptions, loadOptions } from '../options/load.ts';
 import type { UpOptions } from './running.ts';
@@ -56,4 +59,38 @@ function nodeSettings(
     statusUpdateIntervalMs: durationMs(kubelet.nodeStatusUpdateFrequency),
     statusReportIntervalMs: durationMs(kubelet.nodeStatusReportFrequency),
   });
+}
+
+/**
+ * How the kubelet API is served by the settings; nothing when it is not (`enableServer: false`).
+ *
+ * @throws {AgentError} a file that the settings name cannot be read
+ */
+export function kubeletApiOptions({ kubelet }: EffectiveOptions): KubeletApiOptions | undefined {
+  if (!kubelet.enableServer) return undefined;
+  const { tlsCertFile = '', tlsPrivateKeyFile = '', authentication, authorization } = kubelet;
+  const caFile = authentication.x509.clientCAFile ?? '';
+  return {
+    port: kubelet.port,
+    address: kubelet.address,
+    authorization: authorization.mode === 'AlwaysAllow' ? 'alwaysAllow' : 'webhook',
+    anonymousAuth: authentication.anonymous.enabled,
+    debugging: kubelet.enableDebuggingHandlers,
+    configz: () => kubelet,
+    ...(caFile !== '' && { clientCa: textOf('authentication.x509.clientCAFile', caFile) }),
+    ...(tlsCertFile !== '' && {
+      tls: {
+        cert: textOf('tlsCertFile', tlsCertFile),
+        key: textOf('tlsPrivateKeyFile', tlsPrivateKeyFile),
+      },
+    }),
+  };
+}
+
+function textOf(setting: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new AgentError('invalid_argument', `${setting}: ${messageOf(cause)}`, { cause });
+  }
 }

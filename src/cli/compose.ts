@@ -2,6 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
+import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
 import { pinoLogger } from '../agent/logger.ts';
 import type { ApiConnection } from '../api/connection.ts';
 import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
@@ -14,8 +15,8 @@ import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { keyOf } from '../kube/names.ts';
 import type { Event, Pod } from '../kube/types.ts';
-import type { EffectiveOptions } from '../options/load.ts';
-import { agentSettings, effectiveOptions } from './agent-settings.ts';
+import { type EffectiveOptions, originOf } from '../options/load.ts';
+import { agentSettings, effectiveOptions, kubeletApiOptions } from './agent-settings.ts';
 import { openDataDir } from './data-dir.ts';
 import type { RunOptions } from './program.ts';
 import { criParts } from './cri-provider.ts';
@@ -80,7 +81,13 @@ async function startAgent({
     createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, logger, qps: 0 });
   const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']));
   const observer = connect(server.admin);
-  const agent = await Agent.create({ ...agentOptions(options, settings, dataDir), client, logger });
+  const kubeletApi = embeddedKubeletApi(settings, server);
+  const agent = await Agent.create({
+    ...agentOptions(options, settings, dataDir),
+    client,
+    logger,
+    ...(kubeletApi && { kubeletApi }),
+  });
   const stop = new AbortController();
   const running = agent.run(stop.signal);
   const failed = Promise.withResolvers<Error>();
@@ -129,6 +136,24 @@ async function startAgent({
       release();
     },
   };
+}
+
+/** Beside an embedded server, on the node's address and any free port unless the settings say which. */
+function embeddedKubeletApi(
+  settings: EffectiveOptions,
+  server: EmbeddedApiServer,
+): KubeletApiOptions | undefined {
+  const said = kubeletApiOptions(settings);
+  const isSaid = (path: string): boolean => originOf(path, settings.origins).from !== 'default';
+  return (
+    said && {
+      clientCa: server.ca,
+      tls: (hosts) => server.servingCertificate(`system:node:${hosts[0] ?? ''}`, hosts),
+      ...said,
+      port: isSaid('port') ? (said.port ?? 0) : 0,
+      address: isSaid('address') ? (said.address ?? 'node') : 'node',
+    }
+  );
 }
 
 function agentOptions(
@@ -189,7 +214,13 @@ export async function joinCluster(
         ? await inClusterConnection(clock)
         : await connectionFromKubeconfig(clock, options.kubeconfig);
     const client = createApiClient(connection, { clock, logger });
-    const agent = await Agent.create({ ...agentOptions(options, settings, dataDir.path), client, logger });
+    const kubeletApi = kubeletApiOptions(settings);
+    const agent = await Agent.create({
+      ...agentOptions(options, settings, dataDir.path),
+      client,
+      logger,
+      ...(kubeletApi && { kubeletApi }),
+    });
     logger.info('agent runs', {
       node: options.nodeName,
       server: connection.server,

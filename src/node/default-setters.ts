@@ -19,8 +19,8 @@ export interface NodeStatusSources {
   readonly addresses: AddressSettings;
   readonly machine: () => MachineSettings;
   readonly versions: () => VersionSettings;
-  /** The agent's HTTPS port. */
-  readonly port: number;
+  /** The agent's HTTPS port; 0: none. */
+  readonly port: () => number;
   /** Largest first. */
   readonly images?: () => Promise<readonly NodeImage[]>;
   /** How many images are told; -1: all. Default 50 (kubelet nodeStatusMaxImages). */
@@ -38,7 +38,7 @@ export function nodeStatusSetters(sources: NodeStatusSources): readonly NodeStat
     (node) => nodeAddress(node, sources.addresses),
     (node) => machineInfo(node, sources.machine()),
     (node) => versionInfo(node, sources.versions()),
-    (node) => daemonEndpoints(node, sources.port),
+    (node) => daemonEndpoints(node, sources.port()),
     async (node) => {
       if (!sources.images) return { node };
       const found = await sources.images().catch((reason: unknown) => new Error(messageOf(reason)));

@@ -58,7 +58,7 @@ test('a measured node registers, becomes ready and holds its lease at the embedd
           containerRuntimeVersion: 'memory://1',
           kubeletVersion: 'v1.36.2',
         }),
-        port: 10250,
+        port: () => 10250,
       }),
     },
   );

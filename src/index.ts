@@ -1,0 +1,63 @@
+/**
+ * podtender for those who embed it: the pods controller, the node controller, and what they are made with. Re-exports only.
+ *
+ * Providers are written against `podtender/provider`; the shipped ones are under `podtender/providers/*`, an API server for tests and
+ * single nodes under `podtender/apiserver`.
+ */
+export { Agent, type AgentEvents } from './agent/agent.ts';
+export type { AgentOptions, AgentProvider } from './agent/agent-options.ts';
+export { kuberuntimeProvider, type RuntimeParts } from './agent/kuberuntime-provider.ts';
+export { type LogLevel, pinoLogger } from './agent/logger.ts';
+export type { Surroundings } from './agent/surroundings.ts';
+export { nodeHost, type HostDeps, type NodeHost } from './agent/host.ts';
+export type { PodHost } from './agent/pod-host.ts';
+export {
+  PodsController,
+  type PodsControllerOptions,
+  type PodsControllerPeriods,
+  podsControllerPeriods,
+} from './agent/pods-controller.ts';
+export type * from './api/client.ts';
+export { ApiError, isAlreadyExists, isConflict, isNotFound } from './api/client.ts';
+export type { ApiConnection, Credentials, CredentialSource } from './api/connection.ts';
+export {
+  EventBroadcaster,
+  type EventBroadcasterDeps,
+  type EventBroadcasterOptions,
+} from './api/event-recorder.ts';
+export { type ApiClientDeps, createApiClient, type HttpApiClient } from './api/http-client.ts';
+export { Informer, type InformerOptions } from './api/informer.ts';
+export { intercept } from './api/interceptor.ts';
+export { connectionFromKubeconfig, inClusterConnection } from './api/kube-client.ts';
+export { ResourceClient } from './api/resource-client.ts';
+export * from './api/resources.ts';
+export { SharedInformers } from './api/shared-informers.ts';
+export { type Clock, type StopTimer, systemClock } from './base/clock.ts';
+export { AgentError, disposition, type ErrorCode } from './base/errors.ts';
+export { FakeClock, settle } from './base/fake-clock.ts';
+export { type LogFields, type Logger, silentLogger } from './base/logger.ts';
+export { type Random, systemRandom } from './base/random.ts';
+export { WorkQueue } from './base/work-queue.ts';
+export { apiServerSource } from './config/apiserver-source.ts';
+export { fileSource } from './config/file-source.ts';
+export { fetchManifest, httpSource } from './config/http-source.ts';
+export { nodeFiles, watchFiles } from './config/node-files.ts';
+export { PodConfig, SourcesReady } from './config/pod-config.ts';
+export type { PodOperation, PodUpdate, SourceSnapshot } from './config/pod-update.ts';
+export type { EventDetails, EventRecorder } from './kube/events.ts';
+export type * from './kube/types.ts';
+export { nodeStatusSetters, type NodeStatusSources } from './node/default-setters.ts';
+export { type ExitPolicy, type NodeControllerConfig, virtualKubeletDefaults } from './node/node-config.ts';
+export { NodeController, nodeLeaseNamespace } from './node/node-controller.ts';
+export type { NodeIdentity } from './node/register.ts';
+export type { NodeStatusSetter } from './node/setters/setter.ts';
+export type {
+  NodeProvider,
+  PodProvider,
+  PodSyncResult,
+  SyncPodRequest,
+  SyncResult,
+} from './provider/provider.ts';
+export { createProvider, registerProvider, type ProviderFactory } from './provider/registry.ts';
+export type * from './provider/runtime-pod.ts';
+export { StatusManager } from './status/status-manager.ts';

@@ -93,7 +93,7 @@ export async function startNode(
           operatingSystem: 'linux',
           architecture: 'amd64',
         }),
-        port: 0,
+        port: () => 0,
       }),
     },
   );

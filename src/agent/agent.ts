@@ -2,14 +2,12 @@ import { EventBroadcaster } from '../api/event-recorder.ts';
 import type { Informer } from '../api/informer.ts';
 import { Emitter } from '../base/emitter.ts';
 import { apiServerSource } from '../config/apiserver-source.ts';
-import { fileSource } from '../config/file-source.ts';
-import { fetchManifest, httpSource } from '../config/http-source.ts';
-import { nodeFiles, watchFiles } from '../config/node-files.ts';
 import type { Pod } from '../kube/types.ts';
 import type { NodeController } from '../node/node-controller.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type AgentParts, makeParts } from './agent-parts.ts';
+import { manifestSources, type ReportProblem } from './manifest-sources.ts';
 import type { PodsController } from './pods-controller.ts';
 
 /** What the agent tells those in the same process. */
@@ -71,6 +69,9 @@ export class Agent {
   async #run(signal: AbortSignal): Promise<void> {
     const { informers, controller, node, config, recorder, host } = this.#parts;
     const server = await this.#parts.serve();
+    const { nodeName } = this.#options;
+    const self = { kind: 'Node', apiVersion: 'v1', metadata: { name: nodeName, uid: nodeName } };
+    recorder.event(self, 'Normal', 'Starting', 'Starting kubelet.');
     informers?.start(signal);
     this.#addSources();
     void controller.ready.then(() => {
@@ -92,65 +93,36 @@ export class Agent {
 
   #addSources(): void {
     const { config, pods, nodes, clock } = this.#parts;
-    const {
-      nodeName,
-      manifests,
-      manifestPeriodMs,
-      keepLastGoodManifest,
-      manifestUrl,
-      manifestUrlPeriodMs,
-      manifestHeaders,
-    } = this.#options;
-    const report = (source: string, message: string): void => {
-      this.#parts.logger.error('a manifest cannot be used', { source, problem: message });
+    const report = this.#reporter();
+    for (const [name, source] of manifestSources(this.#options, clock, report))
+      config.addSource(name, source);
+    if (!pods || !nodes) return;
+    const onChange = (listener: (all: readonly Pod[]) => void): (() => void) => {
+      const subscription = pods.snapshots().subscribe(listener);
+      return () => {
+        subscription.unsubscribe();
+      };
+    };
+    config.addSource(
+      'api',
+      apiServerSource({ clock, pods: { onChange }, nodeHasSynced: () => nodes.store.list().length > 0 }),
+    );
+  }
+
+  /** Each listing finds an old problem again: it is told once while it lasts. */
+  #reporter(): ReportProblem {
+    const { clock, logger } = this.#parts;
+    const lasting = new Map<string, number>();
+    return (source, message) => {
+      const key = `${source}\n${message}`;
+      const lastAt = lasting.get(key) ?? 0;
+      lasting.set(key, clock.now());
+      if (clock.now() - lastAt <= problemLastsMs) return;
+      logger.error('a manifest cannot be used', { source, problem: message });
       this.events.emit('problem', { source, message });
     };
-    if (manifests !== undefined) {
-      const onError = (problem: { readonly path: string; readonly message: string }): void => {
-        report(problem.path, problem.message);
-      };
-      config.addSource(
-        'file',
-        fileSource(
-          { clock, fs: nodeFiles, watch: watchFiles, onError },
-          {
-            path: manifests,
-            nodeName,
-            ...(manifestPeriodMs !== undefined && { periodMs: manifestPeriodMs }),
-            ...(keepLastGoodManifest !== undefined && { keepLastGood: keepLastGoodManifest }),
-          },
-        ),
-      );
-    }
-    if (manifestUrl !== undefined) {
-      const onError = (problem: { readonly url: string; readonly message: string }): void => {
-        report(problem.url, problem.message);
-      };
-      const headers = manifestHeaders && { headers: manifestHeaders };
-      config.addSource(
-        'http',
-        httpSource(
-          { clock, fetch: fetchManifest, onError },
-          {
-            url: manifestUrl,
-            nodeName,
-            ...headers,
-            ...(manifestUrlPeriodMs !== undefined && { periodMs: manifestUrlPeriodMs }),
-          },
-        ),
-      );
-    }
-    if (pods && nodes) {
-      const onChange = (listener: (all: readonly Pod[]) => void): (() => void) => {
-        const subscription = pods.snapshots().subscribe(listener);
-        return () => {
-          subscription.unsubscribe();
-        };
-      };
-      config.addSource(
-        'api',
-        apiServerSource({ clock, pods: { onChange }, nodeHasSynced: () => nodes.store.list().length > 0 }),
-      );
-    }
   }
 }
+
+/** A problem that is not found for this long was gone in between, ms: more than the period of listings. */
+const problemLastsMs = 45_000;

@@ -34,6 +34,9 @@ export function agentSettings({ kubelet, agent }: EffectiveOptions): Partial<Age
     nodeIPs: agent.nodeIp.length > 0 ? agent.nodeIp : undefined,
     clusterDomain: kubelet.clusterDomain,
     clusterDns: kubelet.clusterDNS,
+    manifests: notEmpty(kubelet.staticPodPath),
+    manifestUrl: notEmpty(kubelet.staticPodURL),
+    manifestHeaders: kubelet.staticPodURLHeader,
     manifestPeriodMs: durationMs(kubelet.fileCheckFrequency),
     manifestUrlPeriodMs: durationMs(kubelet.httpCheckFrequency),
     keepLastGoodManifest: agent.keepLastGoodManifest,
@@ -42,6 +45,8 @@ export function agentSettings({ kubelet, agent }: EffectiveOptions): Partial<Age
     node: nodeSettings(kubelet, agent.nodeLabels),
   } as { [K in keyof AgentOptions]: AgentOptions[K] | undefined });
 }
+
+const notEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 
 function nodeSettings(
   kubelet: EffectiveOptions['kubelet'],

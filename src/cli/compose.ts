@@ -67,20 +67,12 @@ interface UpParts {
   readonly release: () => void;
 }
 
-async function startAgent({
-  options,
-  settings,
-  server,
-  logger,
-  kubeconfigPath,
-  dataDir,
-  release,
-}: UpParts): Promise<Running> {
+async function startAgent(parts: UpParts): Promise<Running> {
+  const { options, settings, server, logger, dataDir } = parts;
   const { nodeName } = options;
   const connect = (user: { cert: string; key: string }): HttpApiClient =>
     createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, logger, qps: 0 });
   const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']));
-  const observer = connect(server.admin);
   const kubeletApi = embeddedKubeletApi(settings, server);
   const agent = await Agent.create({
     ...agentOptions(options, settings, dataDir),
@@ -88,38 +80,33 @@ async function startAgent({
     logger,
     ...(kubeletApi && { kubeletApi }),
   });
+  return runAgent(parts, agent, { client, observer: connect(server.admin) });
+}
+
+interface Clients {
+  /** The agent's own. */
+  readonly client: HttpApiClient;
+  /** Reads what the view shows. */
+  readonly observer: HttpApiClient;
+}
+
+function runAgent(
+  { options, server, logger, kubeconfigPath, release }: UpParts,
+  agent: Agent,
+  { client, observer }: Clients,
+): Running {
   const stop = new AbortController();
-  const running = agent.run(stop.signal);
-  const failed = Promise.withResolvers<Error>();
-  running.then(
-    () => {
-      if (!stop.signal.aborted) failed.resolve(new AgentError('internal', 'the agent ended by itself'));
-    },
-    (reason: unknown) => {
-      failed.resolve(AgentError.from(reason));
-    },
-  );
+  const failed = failureOf(agent.run(stop.signal), stop.signal);
   const events = new Informer<Event>({ client: observer, clock, logger }, eventResource);
   void events.run(stop.signal);
   return {
     kubeconfigPath,
     serverUrl: server.url,
-    nodeName,
-    failed: failed.promise,
+    nodeName: options.nodeName,
+    failed,
     watchPods: (listener) => watchPods(agent, listener),
-    watchEvents: (listener) => {
-      const registration = events.addHandler({
-        added: (event, initial) => {
-          if (!initial) listener(event);
-        },
-        updated: (_old, event) => {
-          listener(event);
-        },
-      });
-      return () => {
-        registration.remove();
-      };
-    },
+    watchProblems: (listener) => agent.events.on('problem', listener),
+    watchEvents: (listener) => watchEvents(events, listener),
     stopPods: async (onProgress, force) => {
       await agent.stop();
       await stopPods(
@@ -135,6 +122,34 @@ async function startAgent({
       await server.stop();
       release();
     },
+  };
+}
+
+/** Resolves when the run ends though nobody asked it to. */
+function failureOf(running: Promise<void>, stop: AbortSignal): Promise<Error> {
+  return new Promise((resolve) => {
+    running.then(
+      () => {
+        if (!stop.aborted) resolve(new AgentError('internal', 'the agent ended by itself'));
+      },
+      (reason: unknown) => {
+        resolve(AgentError.from(reason));
+      },
+    );
+  });
+}
+
+function watchEvents(events: Informer<Event>, listener: (event: Event) => void): () => void {
+  const registration = events.addHandler({
+    added: (event, initial) => {
+      if (!initial) listener(event);
+    },
+    updated: (_old, event) => {
+      listener(event);
+    },
+  });
+  return () => {
+    registration.remove();
   };
 }
 
@@ -164,9 +179,7 @@ function agentOptions(
   const { nodeName, manifests, manifestUrl, provider } = options;
   const common = agentSettings(settings);
   const own =
-    provider === 'cri'
-      ? criParts(settings.kubelet)
-      : { hostDns: true, makeProvider: makeProviderOf(provider, dataDir), node: {} };
+    provider === 'cri' ? criParts(settings.kubelet) : { hostDns: true, ...makeProviderOf(provider, dataDir) };
   return {
     ...common,
     nodeName,

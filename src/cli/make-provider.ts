@@ -7,14 +7,20 @@ import type { UpOptions } from './running.ts';
 type MakeProvider = AgentOptions['makeProvider'];
 
 /** How each provider that the command knows is made; its code is loaded only when it is asked for. */
-export function makeProviderOf(name: Exclude<UpOptions['provider'], 'cri'>, dataDir: string): MakeProvider {
+export function makeProviderOf(
+  name: Exclude<UpOptions['provider'], 'cri'>,
+  dataDir: string,
+): Required<Pick<AgentOptions, 'makeProvider' | 'node'>> {
   switch (name) {
     case 'process':
-      return processProvider(dataDir);
+      return { makeProvider: processProvider(dataDir), node: { runtimeVersion: () => 'process://1.0.0' } };
     case 'memory':
-      return async ({ clock }) => {
-        const { MemoryProvider } = await import('../providers/memory/index.ts');
-        return new MemoryProvider({ clock });
+      return {
+        makeProvider: async ({ clock }) => {
+          const { MemoryProvider } = await import('../providers/memory/index.ts');
+          return new MemoryProvider({ clock });
+        },
+        node: { runtimeVersion: () => 'memory://1.0.0' },
       };
   }
 }

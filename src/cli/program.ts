@@ -106,7 +106,10 @@ function addShared(command: Command, around: Surroundings): Command {
         .default('auto'),
     )
     .addOption(
-      new Option('--log-level <level>', 'least level of the log on stderr')
+      new Option(
+        '--log-level <level>',
+        'least level of the log; it goes to stderr, that of up to podtender.log in the data directory',
+      )
         .choices(['debug', 'info', 'warn', 'error', 'silent'])
         .default('error'),
     )

@@ -10,6 +10,8 @@ export type Notice =
       readonly server: string;
       readonly node: string;
     }
+  /** A manifest, directory or URL that cannot be used; the others go on. */
+  | { readonly type: 'problem'; readonly source: string; readonly message: string }
   | { readonly type: 'stopping'; readonly pods: readonly string[] }
   | { readonly type: 'stopped'; readonly leftRunning: boolean }
   | { readonly type: 'error'; readonly message: string };

@@ -150,6 +150,8 @@ function noticeLines(notice: Notice): readonly string[] {
   switch (notice.type) {
     case 'started':
       return welcomeLines(notice.kubeconfig, notice.server, notice.node);
+    case 'problem':
+      return [`problem: ${notice.source}: ${notice.message}`];
     case 'stopping':
       return [stoppingLine(notice.pods, false)];
     case 'stopped':

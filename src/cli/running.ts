@@ -4,6 +4,12 @@ import type { Event, Pod } from '../kube/types.ts';
 export type PodChange =
   { readonly type: 'set'; readonly pod: Pod } | { readonly type: 'gone'; readonly key: string };
 
+/** A manifest, directory or URL of static pods that cannot be used. */
+export interface Problem {
+  readonly source: string;
+  readonly message: string;
+}
+
 /** What `podtender up` started: an API server, the agent and a provider. The composition makes it, the view and the end use it. */
 export interface Running {
   readonly kubeconfigPath: string;
@@ -13,6 +19,8 @@ export interface Running {
   watchPods(listener: (change: PodChange) => void): () => void;
   /** Tells Kubernetes events as they are recorded. */
   watchEvents(listener: (event: Event) => void): () => void;
+  /** Tells manifests that cannot be used. */
+  watchProblems(listener: (problem: Problem) => void): () => void;
   /**
    * Stops all containers, each within its pod's grace period, and starts no others. The API objects stay.
    *

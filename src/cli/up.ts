@@ -71,7 +71,11 @@ function watch(running: Running, reporter: Reporter): () => void {
   const offEvents = running.watchEvents((event) => {
     reporter.event(event);
   });
+  const offProblems = running.watchProblems((problem) => {
+    reporter.notice({ type: 'problem', ...problem });
+  });
   return () => {
+    offProblems();
     offPods();
     offEvents();
   };

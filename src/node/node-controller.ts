@@ -245,7 +245,7 @@ export class NodeController {
   readonly #record = ({ type, reason, message }: NodeEvent): void => {
     const { name } = this.#config.identity;
     this.#config.recorder?.event(
-      { kind: 'Node', apiVersion: 'v1', metadata: { name } },
+      { kind: 'Node', apiVersion: 'v1', metadata: { name, uid: name } }, // readers look for events by this UID
       type,
       reason,
       message,

@@ -33,6 +33,7 @@ function scene(more: Partial<UpOptions> = {}, isTTY = false) {
       return () => calls.push('unwatched');
     },
     watchEvents: () => () => undefined,
+    watchProblems: () => () => undefined,
     stopPods: async (onProgress, force) => {
       calls.push('stopPods');
       progress = onProgress;

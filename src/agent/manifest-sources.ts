@@ -1,0 +1,49 @@
+import type { Observable } from 'rxjs';
+import type { Clock } from '../base/clock.ts';
+import { fileSource } from '../config/file-source.ts';
+import { fetchManifest, httpSource } from '../config/http-source.ts';
+import { nodeFiles, watchFiles } from '../config/node-files.ts';
+import type { SourceSnapshot } from '../config/pod-update.ts';
+import type { AgentOptions } from './agent-options.ts';
+
+/** Is told of each manifest, directory or URL that cannot be used. */
+export type ReportProblem = (source: string, message: string) => void;
+
+type Named = readonly ['file' | 'http', Observable<SourceSnapshot>];
+
+/** The sources of static pods that the options name. */
+export function manifestSources(
+  options: AgentOptions,
+  clock: Clock,
+  report: ReportProblem,
+): readonly Named[] {
+  const { nodeName, manifests, manifestPeriodMs, keepLastGoodManifest } = options;
+  const { manifestUrl, manifestUrlPeriodMs, manifestHeaders } = options;
+  const sources: Named[] = [];
+  if (manifests !== undefined) {
+    const onError = (problem: { readonly path: string; readonly message: string }): void => {
+      report(problem.path, problem.message);
+    };
+    const deps = { clock, fs: nodeFiles, watch: watchFiles, onError };
+    const settings = {
+      path: manifests,
+      nodeName,
+      ...(manifestPeriodMs !== undefined && { periodMs: manifestPeriodMs }),
+      ...(keepLastGoodManifest !== undefined && { keepLastGood: keepLastGoodManifest }),
+    };
+    sources.push(['file', fileSource(deps, settings)]);
+  }
+  if (manifestUrl !== undefined) {
+    const onError = (problem: { readonly url: string; readonly message: string }): void => {
+      report(problem.url, problem.message);
+    };
+    const settings = {
+      url: manifestUrl,
+      nodeName,
+      ...(manifestHeaders && { headers: manifestHeaders }),
+      ...(manifestUrlPeriodMs !== undefined && { periodMs: manifestUrlPeriodMs }),
+    };
+    sources.push(['http', httpSource({ clock, fetch: fetchManifest, onError }, settings)]);
+  }
+  return sources;
+}

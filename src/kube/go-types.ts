@@ -44,12 +44,14 @@ export function typeMetaOf(value: unknown, body: string): TypeMeta | string {
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 /** JSON as Go's encoder writes a map: keys sorted, and `<`, `>`, `&` and the two line separators escaped. */
-export function goJson(value: unknown): string {
-  return JSON.stringify(sorted(value)).replace(
+export const goJson = (value: unknown): string => goStructJson(sorted(value));
+
+/** JSON as Go's encoder writes a struct: keys as they come, and `<`, `>`, `&` and the two line separators escaped. */
+export const goStructJson = (value: unknown): string =>
+  JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-}
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);

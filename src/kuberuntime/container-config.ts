@@ -11,17 +11,17 @@ import type { RunContainerOptions } from './helper.ts';
 import { newContainerAnnotations, newContainerLabels } from './labels.ts';
 import { containerLogPath } from './log-paths.ts';
 import { linuxResources, type ResourceSettings } from './resources.ts';
-import { containerSecurityContext } from './security-context.ts';
+import { verifyRunAsNonRoot } from './run-as-non-root.ts';
+import { containerSecurityContext, type SecurityInputs } from './security-context.ts';
 
 /** What a container's configuration is made of besides pod and spec. */
-export interface ContainerConfigInputs {
+export interface ContainerConfigInputs extends SecurityInputs {
   readonly options: RunContainerOptions;
   readonly restartCount: number;
   readonly imageRef: string;
-  /** The runtime's id of the container whose processes an ephemeral container sees. */
-  readonly targetId?: string;
-  readonly extraSupplementalGroups: readonly number[];
   readonly resources: ResourceSettings;
+  /** Kubernetes feature gates that differ from their default; `ContainerStopSignals` is off. */
+  readonly features?: Readonly<Record<string, boolean>>;
   /** The termination log file on the node, already made; absent: the container gets none. */
   readonly terminationLog?: string;
 }
@@ -37,10 +37,11 @@ export function generateContainerConfig(
   inputs: ContainerConfigInputs,
 ): ContainerConfig {
   const { options, restartCount, imageRef } = inputs;
+  verifyRunAsNonRoot(pod, container, inputs.imageUser ?? {});
   const envs = options.envs ?? [];
   const expandAll = (texts: readonly string[] | undefined): readonly string[] =>
     (texts ?? []).map((text) => expand(text, (name) => envs.findLast((env) => env.name === name)?.value));
-  const stopSignal = container.lifecycle?.stopSignal;
+  const stopSignal = inputs.features?.['ContainerStopSignals'] ? container.lifecycle?.stopSignal : undefined;
   return {
     metadata: { name: container.name, attempt: restartCount },
     image: { image: imageRef, userSpecifiedImage: container.image ?? '' },
@@ -65,12 +66,19 @@ export function generateContainerConfig(
 const signalOf = (name: string): Signal =>
   (Signal as Readonly<Record<string, Signal>>)[name] ?? Signal.RUNTIME_DEFAULT;
 
-function mountsOf(container: Container, { options, terminationLog }: ContainerConfigInputs): Mount[] {
-  const mounts = [...(options.mounts ?? [])];
+function mountsOf(container: Container, inputs: ContainerConfigInputs): readonly Mount[] {
+  const { options, terminationLog, users } = inputs;
+  const selinux = inputs.security.selinuxEnabled ?? false;
+  const mounts: Mount[] = (options.mounts ?? []).map((mount) => ({
+    ...mount,
+    selinuxRelabel: selinux && mount.selinuxRelabel === true,
+  }));
   const containerPath = container.terminationMessagePath ?? '';
   if (terminationLog !== undefined && containerPath !== '')
-    mounts.push({ containerPath, hostPath: terminationLog });
-  return mounts;
+    mounts.push({ containerPath, hostPath: terminationLog, selinuxRelabel: selinux });
+  if (!users.mapping) return mounts;
+  const { uids = [], gids = [] } = users.mapping;
+  return mounts.map((mount) => ({ ...mount, uidMappings: uids, gidMappings: gids }));
 }
 
 /** The name of a termination log file: random, as every start writes a new one. */
@@ -83,5 +91,5 @@ const linuxConfig = (
   inputs: ContainerConfigInputs,
 ): LinuxContainerConfig => ({
   resources: linuxResources(pod, container, inputs.resources),
-  securityContext: containerSecurityContext(container, pod, inputs.extraSupplementalGroups, inputs.targetId),
+  securityContext: containerSecurityContext(container, pod, inputs),
 });

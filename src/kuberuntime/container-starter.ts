@@ -24,6 +24,8 @@ import {
   restartCountFromLogs,
 } from './log-paths.ts';
 import type { ResourceSettings } from './resources.ts';
+import type { SecuritySettings } from './security-profiles.ts';
+import { podUsersOf } from './user-namespace.ts';
 import { descriptionOf, StartError } from './runtime-errors.ts';
 
 export interface ContainerStarterDeps {
@@ -40,6 +42,8 @@ export interface ContainerStarterDeps {
   readonly logger: Logger;
   readonly podLogsRoot: string;
   readonly resources: ResourceSettings;
+  readonly security: SecuritySettings;
+  readonly features?: Readonly<Record<string, boolean>>;
   /** Where log collectors find a link to each log; absent: no links. */
   readonly containerLogsRoot?: string;
 }
@@ -147,9 +151,11 @@ export class ContainerStarter {
     { container, targetName }: StartSpec,
     made: { imageRef: string; restartCount: number; volumes: ReadonlyMap<string, ImageSpec> },
   ): Promise<ContainerConfig> {
-    const { helper, files, random, podLogsRoot, resources } = this.#deps;
+    const { helper, files, random, podLogsRoot, resources, security, images, features } = this.#deps;
     const target = targetId(observed, targetName);
     const options = await helper.generateRunContainerOptions(pod, container, podIps, made.volumes);
+    const imageUser = await images.userOf(made.imageRef);
+    const users = await podUsersOf(pod, helper);
     const { podContainerDir = '' } = options;
     const terminationLog =
       podContainerDir !== '' && (container.terminationMessagePath ?? '') !== ''
@@ -162,7 +168,11 @@ export class ContainerStarter {
       restartCount: made.restartCount,
       imageRef: made.imageRef,
       resources,
+      security,
+      ...(features && { features }),
+      imageUser,
       extraSupplementalGroups: helper.extraSupplementalGroups(pod),
+      users,
       ...(target !== undefined && { targetId: target }),
       ...(terminationLog !== undefined && { terminationLog }),
     });

@@ -1,3 +1,4 @@
+import { goStructJson } from '../kube/go-types.ts';
 import type { Container } from '../kube/types.ts';
 
 /**
@@ -5,7 +6,7 @@ import type { Container } from '../kube/types.ts';
  * Only these two count, so a change of command or environment restarts nothing (`HashContainer`, pkg/kubelet/container).
  */
 export function containerHashInput(container: Pick<Container, 'image' | 'name'>): string {
-  const json = goJson({ image: container.image ?? '', name: container.name });
+  const json = goStructJson({ image: container.image ?? '', name: container.name });
   return `([]uint8)[${Buffer.from(json, 'utf8').join(' ')}]`;
 }
 
@@ -26,14 +27,3 @@ export function fnv1a32(text: string): number {
   }
   return hash >>> 0;
 }
-
-const escapes: Readonly<Record<string, string>> = {
-  '<': '\\u003c',
-  '>': '\\u003e',
-  '&': '\\u0026',
-  '\u2028': '\\u2028',
-  '\u2029': '\\u2029',
-};
-
-const goJson = (value: unknown): string =>
-  JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (char) => escapes[char] ?? char);

@@ -1,5 +1,12 @@
 import type { Container, Pod } from '../kube/types.ts';
-import type { CDIDevice, Device, DNSConfig, ImageSpec, Mount } from '../provider/cri-messages.ts';
+import type {
+  CDIDevice,
+  Device,
+  DNSConfig,
+  ImageSpec,
+  Mount,
+  UserNamespace,
+} from '../provider/cri-messages.ts';
 
 /** What a container gets from the node: worked out from volumes, services, config maps and devices. Kubelet's `RunContainerOptions`. */
 export interface RunContainerOptions {
@@ -36,4 +43,9 @@ export interface RuntimeHelper {
   isPodTerminationRequested(uid: string): boolean;
   /** The runtime handler of the pod's runtime class; empty: the default one. */
   runtimeHandler?(pod: Pod): Promise<string>;
+  /** The ids on the host of a pod that wants users of its own (`hostUsers: false`); absent: the runtime cannot. */
+  userNamespace?(
+    pod: Pod,
+    runtimeHandler: string,
+  ): Promise<UserNamespace | undefined> | UserNamespace | undefined;
 }

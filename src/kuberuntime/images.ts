@@ -7,6 +7,7 @@ import type { ImageService } from '../provider/container-runtime.ts';
 import type { AuthConfig, ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
 import { type BackoffTable, goDuration } from './backoff.ts';
 import { withDefaultTag } from './image-reference.ts';
+import { type ImageUser, imageUserOf } from './run-as-non-root.ts';
 import type { PullQueue } from './pull-queue.ts';
 import { aggregate, StartError } from './runtime-errors.ts';
 
@@ -81,6 +82,19 @@ export class ImageManager {
       }
     }
     return { imageRef: await this.#pull(request, spec, note, signal), message: '' };
+  }
+
+  /**
+   * The user that a pulled image runs as.
+   *
+   * @param imageRef as told by {@link ensureImageExists}
+   */
+  async userOf(imageRef: string, signal?: AbortSignal): Promise<ImageUser> {
+    const { image } = await this.#deps.images.imageStatus(
+      { image: { image: imageRef } },
+      signal && { signal },
+    );
+    return imageUserOf(image);
   }
 
   #spec({ image, pod, runtimeHandler }: ImageRequest, note: NoteEvent): ImageSpec {

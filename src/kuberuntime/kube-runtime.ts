@@ -27,6 +27,7 @@ import { RuntimeObserver } from './observer.ts';
 import { PodSync, type PodSyncDeps } from './pod-sync.ts';
 import { PullQueue } from './pull-queue.ts';
 import type { ResourceSettings } from './resources.ts';
+import type { SecuritySettings } from './security-profiles.ts';
 import { aggregate } from './runtime-errors.ts';
 import { streamUrls } from './stream-urls.ts';
 
@@ -63,7 +64,7 @@ export interface KubeRuntimeDeps {
 }
 
 /** Settings, named as the kubelet's. */
-export interface KubeRuntimeOptions extends ResourceSettings {
+export interface KubeRuntimeOptions extends ResourceSettings, SecuritySettings {
   /** The runtime's own name, as `version` tells it; the type of container IDs. */
   readonly runtimeName: string;
   /** Where pods' log folders are; the kubelet's is `/var/log/pods`. */
@@ -135,7 +136,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
       ...shared,
       backoff: deps.crashBackoff,
       inputs: { liveness: deps.liveness, startup: deps.startup, actuated, features: options.features ?? {} },
-      starter: new ContainerStarter({ ...shared, ...options, hooks, resources }),
+      starter: new ContainerStarter({ ...shared, ...options, hooks, resources, security: options }),
       remover: this.remover,
       config: options,
       resources,

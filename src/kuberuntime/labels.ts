@@ -1,3 +1,4 @@
+import { goStructJson } from '../kube/go-types.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import { hashContainer, hashText } from './hash.ts';
@@ -54,8 +55,8 @@ export function newContainerAnnotations(
   const grace = pod.spec?.terminationGracePeriodSeconds;
   if (grace !== undefined) annotations[podGraceAnnotation] = String(grace);
   const preStop = container.lifecycle?.preStop;
-  if (preStop) annotations[preStopAnnotation] = JSON.stringify(preStop);
-  if (container.ports?.length) annotations[portsAnnotation] = JSON.stringify(container.ports);
+  if (preStop) annotations[preStopAnnotation] = goStructJson(preStop);
+  if (container.ports?.length) annotations[portsAnnotation] = goStructJson(container.ports);
   return annotations;
 }
 

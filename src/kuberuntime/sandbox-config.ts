@@ -10,13 +10,15 @@ import {
 import type { RuntimeHelper } from './helper.ts';
 import { newPodLabels } from './labels.ts';
 import { podLogsDirectory } from './log-paths.ts';
+import { overheadResources, type ResourceSettings, sandboxResources } from './resources.ts';
 import { sandboxSecurityContext } from './security-context.ts';
+import { podUsersOf } from './user-namespace.ts';
 
 /** Linux host names end here. */
 const hostnameLimit = 64;
 
 /** Settings of the node that configurations follow. */
-export interface ConfigSettings {
+export interface ConfigSettings extends ResourceSettings {
   /** Where pods' log folders are, e.g. `/var/log/pods`. */
   readonly podLogsRoot: string;
 }
@@ -43,7 +45,7 @@ export async function generateSandboxConfig(
     ...(!hostNetwork && { hostname: kernelHostname(pod, helper) }),
     logDirectory: podLogsDirectory(settings.podLogsRoot, pod),
     ...(portMappings.length > 0 && { portMappings }),
-    linux: linuxConfig(pod, helper),
+    linux: await linuxConfig(pod, helper, settings),
   };
 }
 
@@ -65,21 +67,36 @@ const protocols: Readonly<Record<string, Protocol>> = {
   SCTP: Protocol.SCTP,
 };
 
-const portMappingsOf = ({ ports = [] }: Container): PortMapping[] =>
-  ports.map(({ protocol = 'TCP', containerPort, hostPort, hostIP }) => ({
-    protocol: protocols[protocol] ?? Protocol.TCP,
-    containerPort,
-    ...(hostPort !== undefined && { hostPort }),
-    ...(hostIP !== undefined && { hostIp: hostIP }),
-  }));
+/** Every port, with or without one on the host; of several that are called alike in one container, the first (`MakePortMappings`). */
+function portMappingsOf({ ports = [] }: Container): PortMapping[] {
+  const byName = new Map<string, PortMapping>();
+  for (const { name, protocol, containerPort, hostPort, hostIP } of ports) {
+    const key = name || [protocol ?? '', hostIP, containerPort, hostPort].join(' ');
+    if (byName.has(key)) continue;
+    byName.set(key, {
+      protocol: protocols[protocol ?? 'TCP'] ?? Protocol.TCP,
+      containerPort,
+      ...(hostPort !== undefined && { hostPort }),
+      ...(hostIP !== undefined && { hostIp: hostIP }),
+    });
+  }
+  return [...byName.values()];
+}
 
-function linuxConfig(pod: Pod, helper: RuntimeHelper): LinuxPodSandboxConfig {
+async function linuxConfig(
+  pod: Pod,
+  helper: RuntimeHelper,
+  settings: ConfigSettings,
+): Promise<LinuxPodSandboxConfig> {
+  const users = await podUsersOf(pod, helper);
   const sysctls = Object.fromEntries(
     (pod.spec?.securityContext?.sysctls ?? []).map(({ name, value }) => [name, value]),
   );
   return {
     cgroupParent: helper.cgroupParent(pod),
     ...(Object.keys(sysctls).length > 0 && { sysctls }),
-    securityContext: sandboxSecurityContext(pod, helper.extraSupplementalGroups(pod)),
+    securityContext: sandboxSecurityContext(pod, helper.extraSupplementalGroups(pod), users),
+    overhead: overheadResources(pod, settings),
+    resources: sandboxResources(pod, settings),
   };
 }

@@ -5,7 +5,13 @@ const dictionaries = new Set(['labels', 'annotations', 'unified', 'sysctls', 'in
 
 const camel = (key: string): string =>
   key.replace(/_([a-z0-9])/g, (_match, char: string) => char.toUpperCase());
-const snake = (key: string): string => key.replace(/[A-Z]/g, (char) => `_${char.toLowerCase()}`);
+/** Fields whose proto name is not snake case. */
+const odd: Readonly<Record<string, string>> = {
+  uidMappings: 'uidMappings',
+  gidMappings: 'gidMappings',
+  cdiDevices: 'CDI_devices',
+};
+const snake = (key: string): string => odd[key] ?? key.replace(/[A-Z]/g, (char) => `_${char.toLowerCase()}`);
 
 function rename(value: unknown, spell: (key: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => rename(item, spell));

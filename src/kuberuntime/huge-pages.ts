@@ -1,0 +1,40 @@
+import { valueOf } from '../kube/quantity.ts';
+import { amountsOf, hugePageSizeOf, type ResourceList } from '../kube/resources.ts';
+import type { Container, Pod } from '../kube/types.ts';
+import type { HugepageLimit } from '../provider/cri-messages.ts';
+
+const units = ['', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+/**
+ * A limit for each page size that the host offers, 0 where the container has none, so that none stays unlimited. A container without
+ * huge pages of its own may use the pod's.
+ *
+ * Follows `GetHugepageLimitsFromResources` (pkg/kubelet/kuberuntime).
+ *
+ * @param hostSizes spelled as by {@link hugePageUnit}
+ */
+export function hugePageLimits(
+  pod: Pod,
+  container: Container,
+  hostSizes: readonly string[],
+): readonly HugepageLimit[] {
+  const own = bytesBySize(container.resources?.limits);
+  const limits = own.size > 0 ? own : bytesBySize(pod.spec?.resources?.limits);
+  return hostSizes.map((pageSize) => ({ pageSize, limit: limits.get(pageSize) ?? 0 }));
+}
+
+function bytesBySize(limits: ResourceList | undefined): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>();
+  for (const [name, amount] of Object.entries(amountsOf(limits))) {
+    const size = hugePageSizeOf(name);
+    if (size) sizes.set(hugePageUnit(valueOf(size)), valueOf(amount));
+  }
+  return sizes;
+}
+
+/** A page size as the kernel's cgroup files spell it: 2097152 is `2MB`. */
+export function hugePageUnit(bytes: number): string {
+  let [rest, unit] = [bytes, 0];
+  while (rest >= 1024 && rest % 1024 === 0 && unit < units.length - 1) [rest, unit] = [rest / 1024, unit + 1];
+  return `${rest}${units[unit] ?? ''}`;
+}

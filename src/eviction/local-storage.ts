@@ -1,0 +1,59 @@
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  signOfQuantity,
+  zeroQuantity,
+} from '../kube/quantity.ts';
+import { podLimits } from '../kube/resources.ts';
+import type { Pod } from '../kube/types.ts';
+import type { FileSystemLayout } from './signals.ts';
+import type { PodStats } from './summary.ts';
+import { diskUsage } from './usage.ts';
+
+/**
+ * The first limit of local storage that a pod breaks, as a message: an emptyDir's size, then the pod's ephemeral storage, then a
+ * container's.
+ *
+ * Follows kubelet `eviction.managerImpl.localStorageEviction`.
+ */
+export const localStorageViolation = (
+  pod: Pod,
+  stats: PodStats,
+  layout: FileSystemLayout,
+): string | undefined =>
+  emptyDirViolation(pod, stats) ?? podViolation(pod, stats) ?? containerViolation(pod, stats, layout);
+
+function emptyDirViolation(pod: Pod, stats: PodStats): string | undefined {
+  for (const { name, emptyDir } of pod.spec?.volumes ?? []) {
+    if (emptyDir?.sizeLimit == null) continue;
+    const limit = parseQuantity(emptyDir.sizeLimit);
+    const used = stats.volume?.findLast((volume) => volume.name === name);
+    if (used && signOfQuantity(limit) > 0 && compareQuantities(diskUsage(used), limit) > 0)
+      return `Usage of EmptyDir volume "${name}" exceeds the limit "${formatQuantity(limit)}". `;
+  }
+  return undefined;
+}
+
+function podViolation(pod: Pod, stats: PodStats): string | undefined {
+  const limit = podLimits(pod)['ephemeral-storage'];
+  if (!limit || compareQuantities(diskUsage(stats['ephemeral-storage']), limit) <= 0) return undefined;
+  return `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `;
+}
+
+/** Logs count always; the writable layer counts where it lies with the node's own files. */
+function containerViolation(pod: Pod, stats: PodStats, layout: FileSystemLayout): string | undefined {
+  for (const { name, rootfs, logs } of stats.containers ?? []) {
+    const container = pod.spec?.containers.findLast((each) => each.name === name);
+    const text = container?.resources?.limits?.['ephemeral-storage'];
+    const limit = text === undefined ? zeroQuantity : parseQuantity(text);
+    if (signOfQuantity(limit) === 0) continue;
+    const used = layout.dedicatedImageFs
+      ? diskUsage(logs)
+      : addQuantities(diskUsage(logs), diskUsage(rootfs));
+    if (compareQuantities(limit, used) < 0)
+      return `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(limit)}". `;
+  }
+  return undefined;
+}

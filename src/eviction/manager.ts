@@ -1,0 +1,269 @@
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { keyOf, uidOf } from '../kube/names.ts';
+import type { KubeObject, Pod, PodStatus } from '../kube/types.ts';
+import { type Assessment, assess, type EvictionState, initialState } from './assess.ts';
+import { withContainerFsThresholds } from './container-fs.ts';
+import { evictedReason, evictedStatus, type Eviction, evictionFor, limitEvictions } from './eviction.ts';
+import { thresholdsMet } from './met.ts';
+import { type Observations, observationsOf } from './observations.ts';
+import { type NodeReclaim, nodeReclaimsFor } from './reclaim.ts';
+import { type FileSystemLayout, type PressureCondition, type Signal, signalFacts } from './signals.ts';
+import { statsByUid, type StatsSummary } from './summary.ts';
+import type { Threshold } from './thresholds.ts';
+
+/** How an evicted pod is ended. */
+export interface EvictionKill {
+  readonly evict: true;
+  readonly gracePeriodSeconds: number;
+  readonly statusFn: (status: PodStatus) => PodStatus;
+}
+
+/** What eviction needs of others. */
+export interface EvictionDeps {
+  readonly clock: Pick<Clock, 'now' | 'sleep'>;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder;
+  /** The node that Events are about. */
+  readonly nodeRef: KubeObject;
+  readonly summary: {
+    /** Takes statistics anew. */
+    get(signal?: AbortSignal): Promise<StatsSummary>;
+    /** Asked once, before the first pass. */
+    layout(): Promise<FileSystemLayout>;
+  };
+  readonly pods: {
+    /** Those that have or may get running containers. */
+    activePods(): readonly Pod[];
+    /** Ends a pod; resolves when none of its containers runs. */
+    killPod(pod: Pod, kill: EvictionKill): Promise<void>;
+    /** Whether nothing is left to be done for the pod (R120). */
+    isFinished(uid: string): boolean;
+  };
+  /** What the node itself can give up; absent: nothing of that kind. */
+  readonly reclaim: Readonly<Partial<Record<NodeReclaim, (signal?: AbortSignal) => Promise<void>>>>;
+}
+
+/** The settings of eviction. */
+export interface EvictionSettings {
+  readonly thresholds: readonly Threshold[];
+  /** The most that a soft threshold leaves a pod, seconds. */
+  readonly maxPodGracePeriodSeconds: number;
+  /** How long a pressure is reported after it was last seen. Default of the kubelet: 5 min. */
+  readonly pressureTransitionPeriodMs: number;
+  /** Whether limits of local storage are enforced. */
+  readonly localStorageCapacityIsolation: boolean;
+}
+
+/** R248. */
+const monitoringPeriodMs = 10_000;
+const cleanupTimeoutMs = 30_000;
+const cleanupPollMs = 1000;
+
+const kinds: Readonly<Record<'memory' | 'disk' | 'pid', PressureCondition>> = {
+  memory: 'MemoryPressure',
+  disk: 'DiskPressure',
+  pid: 'PIDPressure',
+};
+
+/** What is known of the node in one pass. */
+interface Look {
+  readonly pods: readonly Pod[];
+  readonly summary: StatsSummary;
+  readonly observations: Observations;
+  readonly layout: FileSystemLayout;
+}
+
+/**
+ * Watches what the node is short of, says so as pressure, frees what the node can give up, and then evicts one pod at a time (R248…R250).
+ *
+ * Follows kubelet `eviction.managerImpl`.
+ */
+export class EvictionManager {
+  readonly #deps: EvictionDeps;
+  readonly #settings: EvictionSettings;
+  #thresholds: readonly Threshold[];
+  #layout: FileSystemLayout | undefined;
+  #state: EvictionState = initialState;
+
+  constructor(deps: EvictionDeps, settings: EvictionSettings) {
+    this.#deps = deps;
+    this.#settings = settings;
+    this.#thresholds = settings.thresholds;
+  }
+
+  /** The pressures in force, for admission (R130). */
+  conditions(): readonly PressureCondition[] {
+    return this.#state.pressures;
+  }
+
+  /** Whether the node reports that pressure, for its status (R259). */
+  pressure(kind: 'memory' | 'disk' | 'pid'): boolean {
+    return this.#state.pressures.includes(kinds[kind]);
+  }
+
+  /** The thresholds that are met beyond their grace period. */
+  thresholdsMet(): readonly Threshold[] {
+    return this.#state.met;
+  }
+
+  /** Passes every 10 s until `signal` aborts; after an eviction, as soon as the pod is finished, 30 s at most. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const evicted = await this.#pass(signal);
+      const pause =
+        evicted.length > 0 ? this.#cleanedUp(evicted, signal) : this.#sleep(monitoringPeriodMs, signal);
+      await pause;
+    }
+  }
+
+  /**
+   * One pass.
+   *
+   * @returns the pods that were evicted: one that the node's shortage cost, or any number that broke their own limits
+   * @throws {AgentError} `unavailable` when there are no statistics
+   */
+  async synchronize(signal?: AbortSignal): Promise<readonly Pod[]> {
+    const { thresholds: settled, localStorageCapacityIsolation } = this.#settings;
+    if (settled.length === 0 && !localStorageCapacityIsolation) return [];
+    // the pass that learns the layout still judges by what was set, as the kubelet's does
+    const thresholds = this.#thresholds;
+    const look = await this.#look(signal);
+    const { urgent, state } = this.#assess(thresholds, look);
+    this.#state = state;
+    if (localStorageCapacityIsolation) {
+      const evicted = await this.#evictAll(limitEvictions(look.pods, statsByUid(look.summary), look.layout));
+      if (evicted.length > 0) return evicted;
+    }
+    const [threshold] = urgent;
+    return threshold ? this.#relieve(threshold, urgent, look, signal) : [];
+  }
+
+  async #pass(signal: AbortSignal): Promise<readonly Pod[]> {
+    try {
+      return await this.synchronize(signal);
+    } catch (reason) {
+      if (!signal.aborted) this.#deps.logger.error('eviction pass failed', { err: messageOf(reason) });
+      return [];
+    }
+  }
+
+  async #look(signal: AbortSignal | undefined): Promise<Look> {
+    const layout = (this.#layout ??= await this.#learnLayout());
+    const pods = this.#deps.pods.activePods();
+    const summary = await this.#summary(signal);
+    return { layout, pods, summary, observations: observationsOf(summary) };
+  }
+
+  async #learnLayout(): Promise<FileSystemLayout> {
+    const layout = await this.#deps.summary.layout();
+    const { thresholds, ignored } = withContainerFsThresholds(this.#thresholds, layout);
+    if (ignored !== undefined)
+      this.#deps.logger.error('a containerfs threshold is ignored', { err: ignored });
+    this.#thresholds = thresholds;
+    return layout;
+  }
+
+  async #summary(signal: AbortSignal | undefined): Promise<StatsSummary> {
+    try {
+      return await this.#deps.summary.get(signal);
+    } catch (reason) {
+      const message = `failed to get summary stats: ${messageOf(reason)}`;
+      throw new AgentError('unavailable', message, { cause: reason });
+    }
+  }
+
+  #assess(thresholds: readonly Threshold[], { observations }: Look): Assessment {
+    const { pressureTransitionPeriodMs } = this.#settings;
+    const now = this.#deps.clock.now();
+    return assess(this.#state, { thresholds, observations, now, pressureTransitionPeriodMs });
+  }
+
+  /** First what the node can give up, then a pod (R250). */
+  async #relieve(
+    threshold: Threshold,
+    urgent: readonly Threshold[],
+    { pods, summary, observations, layout }: Look,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Pod[]> {
+    const { recorder, nodeRef, logger } = this.#deps;
+    const { resource } = signalFacts[threshold.signal];
+    recorder.event(nodeRef, 'Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resource}`);
+    if (await this.#reclaimFromNode(threshold.signal, layout, signal)) {
+      logger.info('pressure relieved without evicting pods', { resource });
+      return [];
+    }
+    const eviction = evictionFor(threshold, {
+      pods,
+      stats: statsByUid(summary),
+      layout,
+      thresholds: urgent,
+      observations,
+      maxPodGracePeriodSeconds: this.#settings.maxPodGracePeriodSeconds,
+    });
+    if (eviction) return this.#evictAll([eviction]);
+    logger.error('eviction thresholds are met, but no pod can be evicted', { resource });
+    return [];
+  }
+
+  /** @returns whether that was enough for all thresholds, their minimum reclaim included */
+  async #reclaimFromNode(
+    starved: Signal,
+    layout: FileSystemLayout,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const { reclaim, logger } = this.#deps;
+    const reclaims = nodeReclaimsFor(starved, layout);
+    if (reclaims.length === 0) return false;
+    for (const kind of reclaims) {
+      try {
+        await reclaim[kind]?.(signal);
+      } catch (reason) {
+        logger.info('could not reclaim from the node', { kind, err: messageOf(reason) });
+      }
+    }
+    try {
+      const observations = observationsOf(await this.#summary(signal));
+      return thresholdsMet(this.#thresholds, observations, true).length === 0;
+    } catch (reason) {
+      logger.error('no statistics after reclaiming from the node', { err: messageOf(reason) });
+      return false;
+    }
+  }
+
+  async #evictAll(evictions: readonly Eviction[]): Promise<readonly Pod[]> {
+    for (const eviction of evictions) await this.#evict(eviction);
+    return evictions.map(({ pod }) => pod);
+  }
+
+  /** A pod that would not end in time counts as evicted: its worker goes on ending it. */
+  async #evict(eviction: Eviction): Promise<void> {
+    const { clock, recorder, logger, pods } = this.#deps;
+    const { pod, gracePeriodSeconds, message, annotations } = eviction;
+    recorder.event(pod, 'Warning', evictedReason, message, annotations && { annotations });
+    const statusFn = (status: PodStatus): PodStatus => evictedStatus(status, eviction, clock.now());
+    try {
+      await pods.killPod(pod, { evict: true, gracePeriodSeconds, statusFn });
+      logger.info('pod evicted', { pod: keyOf(pod), uid: uidOf(pod) });
+    } catch (reason) {
+      logger.error('evicted pod did not end', { pod: keyOf(pod), uid: uidOf(pod), err: messageOf(reason) });
+    }
+  }
+
+  async #cleanedUp(evicted: readonly Pod[], signal: AbortSignal): Promise<void> {
+    const { clock, pods, logger } = this.#deps;
+    for (const end = clock.now() + cleanupTimeoutMs; clock.now() < end && !signal.aborted;) {
+      await this.#sleep(cleanupPollMs, signal);
+      if (evicted.every((pod) => pods.isFinished(uidOf(pod)))) return;
+    }
+    if (!signal.aborted)
+      logger.warn('evicted pods were not cleaned up in time', { pods: evicted.map(keyOf) });
+  }
+
+  /** Ends early, in peace, when the signal aborts. */
+  #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return this.#deps.clock.sleep(ms, signal).catch(() => undefined);
+  }
+}

@@ -1,0 +1,125 @@
+import { nameOf, uidOf } from '../kube/names.ts';
+import {
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  type Quantity,
+  quantityOf,
+  zeroQuantity,
+} from '../kube/quantity.ts';
+import type { Container, Pod } from '../kube/types.ts';
+import { amountOfValue } from './met.ts';
+import type { Observations } from './observations.ts';
+import { signalFacts, type StarvedResource } from './signals.ts';
+import type { ContainerStats, PodStats, StatsOf } from './summary.ts';
+import type { Threshold } from './thresholds.ts';
+import { memoryUsage } from './usage.ts';
+
+/** Why a pod goes, for people and, in the Event's annotations, for programs. */
+export interface EvictionMessage {
+  readonly message: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** What the message is made of. */
+export interface MessageInput {
+  readonly stats: StatsOf;
+  /** Those acted upon. */
+  readonly thresholds: readonly Threshold[];
+  readonly observations: Observations;
+}
+
+/**
+ * The message and annotations of an eviction: what the node is low on, by how much, and which containers use more than they asked for.
+ *
+ * Follows kubelet `eviction.evictionMessage`.
+ */
+export function evictionMessage(resource: StarvedResource, pod: Pod, input: MessageInput): EvictionMessage {
+  const low = `The node was low on resource: ${resource}. ${thresholdText(resource, input)}`;
+  const stats = input.stats(uidOf(pod));
+  if (!stats) return { message: low, annotations: {} };
+  const wholePod = podOffence(resource, pod, stats);
+  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
+  const offenders = (stats.containers ?? []).flatMap((own) =>
+    containers.flatMap((container) => offence(resource, pod, container, own) ?? []),
+  );
+  return {
+    message: [low, wholePod?.text, ...offenders.map(({ text }) => text)].join(''),
+    annotations: {
+      ...(wholePod && { offending_pod: wholePod.name, offending_pod_usage: wholePod.usage }),
+      offending_containers: offenders.map(({ name }) => name).join(','),
+      offending_containers_usage: offenders.map(({ usage }) => usage).join(','),
+      starved_resource: resource,
+    },
+  };
+}
+
+function thresholdText(resource: StarvedResource, { thresholds, observations }: MessageInput): string {
+  for (const { signal, value } of thresholds) {
+    const observed = signalFacts[signal].resource === resource ? observations[signal] : undefined;
+    if (!observed) continue;
+    const [wanted, available] = [amountOfValue(value, observed.capacity), observed.available].map(
+      formatQuantity,
+    );
+    return `Threshold quantity: ${wanted}, available: ${available}. `;
+  }
+  return '';
+}
+
+interface Offence {
+  readonly name: string;
+  readonly usage: string;
+  readonly text: string;
+}
+
+function offence(
+  resource: StarvedResource,
+  pod: Pod,
+  container: Container,
+  stats: ContainerStats,
+): Offence | undefined {
+  if (container.name !== stats.name) return undefined;
+  const usage = usageOf(resource, stats);
+  const request = requestOf(resource, pod, container);
+  if (!usage || compareQuantities(usage, request) <= 0) return undefined;
+  return offenceOf(resource, `Container ${container.name}`, { name: container.name, usage, request });
+}
+
+/** A pod that asks for memory as a whole is named as a whole, be its use above the request or not, as the kubelet does. */
+function podOffence(resource: StarvedResource, pod: Pod, stats: PodStats): Offence | undefined {
+  const request = resource === 'memory' ? pod.spec?.resources?.requests?.['memory'] : undefined;
+  if (request === undefined || stats.memory?.workingSetBytes == null) return undefined;
+  return offenceOf(resource, `Pod ${nameOf(pod)}`, {
+    name: nameOf(pod),
+    usage: memoryUsage(stats),
+    request: parseQuantity(request),
+  });
+}
+
+function offenceOf(
+  resource: StarvedResource,
+  who: string,
+  { name, usage, request }: { readonly name: string; readonly usage: Quantity; readonly request: Quantity },
+): Offence {
+  const used = formatQuantity(usage);
+  const text = `${who} was using ${used}, request is ${formatQuantity(request)}, has larger consumption of ${resource}. `;
+  return { name, usage: used, text };
+}
+
+function usageOf(resource: StarvedResource, { memory, rootfs, logs }: ContainerStats): Quantity | undefined {
+  if (resource === 'memory')
+    return memory?.workingSetBytes == null
+      ? undefined
+      : quantityOf(Math.trunc(memory.workingSetBytes), 'BinarySI');
+  if (resource !== 'ephemeral-storage' || rootfs?.usedBytes == null || logs?.usedBytes == null)
+    return undefined;
+  return quantityOf(Math.trunc(rootfs.usedBytes + logs.usedBytes), 'BinarySI');
+}
+
+/** Of memory, what the node has allocated counts once the status tells it: a resize may be under way. */
+function requestOf(resource: StarvedResource, pod: Pod, container: Container): Quantity {
+  const status = pod.status?.containerStatuses?.find(({ name }) => name === container.name);
+  const list = resource === 'memory' && status ? status.allocatedResources : container.resources?.requests;
+  const text = list?.[resource];
+  return text === undefined ? zeroQuantity : parseQuantity(text);
+}

@@ -1,0 +1,123 @@
+import { uidOf } from '../kube/names.ts';
+import { compareQuantities, type Quantity, subQuantities } from '../kube/quantity.ts';
+import { podRequestOf } from '../kube/resources.ts';
+import type { Pod } from '../kube/types.ts';
+import type { FileSystemLayout, Signal } from './signals.ts';
+import { signalFacts } from './signals.ts';
+import type { PodStats, StatsOf } from './summary.ts';
+import { type DiskPart, type DiskResource, memoryUsage, podDiskUsage } from './usage.ts';
+
+/** Negative when the first pod goes first. */
+export type ComparePods = (a: Pod, b: Pod) => number;
+
+/**
+ * The pods in the order in which they go when `signal` is short (R250): those that use more than they asked for, then the lower
+ * priority, then the larger use above the request. Pods without statistics come first in each comparison of use; ties keep their order.
+ *
+ * Follows kubelet `buildSignalToRankFunc`.
+ */
+export function rankPods(
+  pods: readonly Pod[],
+  stats: StatsOf,
+  signal: Signal,
+  layout: FileSystemLayout,
+): readonly Pod[] {
+  return pods.toSorted(orderFor(stats, signal, layout));
+}
+
+/** The order itself: a strict weak one. */
+export function orderFor(stats: StatsOf, signal: Signal, layout: FileSystemLayout): ComparePods {
+  const { resource } = signalFacts[signal];
+  switch (resource) {
+    case 'memory':
+      return inTurn(exceeds(stats, useOfMemory), byPriority, byUse(stats, useOfMemory));
+    case 'pids':
+      return inTurn(byPriority, byProcesses(stats));
+    case 'ephemeral-storage':
+    case 'inodes': {
+      const use = useOfDisk(diskPartsOf(signal, layout), resource);
+      return inTurn(exceeds(stats, use), byPriority, byUse(stats, use));
+    }
+  }
+}
+
+const everywhere: readonly DiskPart[] = ['root', 'logs', 'localVolumes'];
+
+/** What is counted against whom when a file system runs full. */
+function diskPartsOf(signal: Signal, layout: FileSystemLayout): ReadonlySet<DiskPart> {
+  return new Set(partsTable(layout)[signal.split('.')[0] ?? ''] ?? everywhere);
+}
+
+function partsTable(layout: FileSystemLayout): Readonly<Record<string, readonly DiskPart[]>> {
+  if (!layout.dedicatedImageFs) return { nodefs: everywhere, imagefs: everywhere, containerfs: everywhere };
+  // images belong to no pod
+  if (layout.splitContainerFs) return { nodefs: everywhere, imagefs: [], containerfs: everywhere };
+  return { nodefs: ['logs', 'localVolumes'], imagefs: ['root'], containerfs: ['root'] };
+}
+
+/** What a pod uses of the starved resource, and the request that it is held against. */
+interface Use {
+  readonly used: (pod: Pod, stats: PodStats) => Quantity;
+  /** For the question whether it uses more than it asked for. */
+  readonly limit: (pod: Pod) => Quantity;
+  /** What is taken off before uses are compared. */
+  readonly request: (pod: Pod) => Quantity;
+}
+
+const memoryRequest = (pod: Pod): Quantity => podRequestOf(pod, 'memory');
+const storageRequest = (pod: Pod): Quantity => podRequestOf(pod, 'ephemeral-storage');
+
+const useOfMemory: Use = {
+  used: (_, stats) => memoryUsage(stats),
+  limit: memoryRequest,
+  request: memoryRequest,
+};
+
+/** Nobody can ask for inodes, yet the storage request is taken off their use, as the kubelet does. */
+const useOfDisk = (parts: ReadonlySet<DiskPart>, resource: DiskResource): Use => ({
+  used: (pod, stats) => podDiskUsage(pod, stats, parts, resource),
+  limit: (pod) => podRequestOf(pod, resource),
+  request: storageRequest,
+});
+
+const inTurn =
+  (...orders: readonly ComparePods[]): ComparePods =>
+  (a, b) => {
+    for (const order of orders) {
+      const difference = order(a, b);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  };
+
+const byPriority: ComparePods = (a, b) => (a.spec?.priority ?? 0) - (b.spec?.priority ?? 0);
+
+/** Compares by statistics; a pod without them comes first. */
+const withStats =
+  (
+    stats: StatsOf,
+    compare: (a: readonly [Pod, PodStats], b: readonly [Pod, PodStats]) => number,
+  ): ComparePods =>
+  (a, b) => {
+    const [ofA, ofB] = [stats(uidOf(a)), stats(uidOf(b))];
+    return ofA && ofB ? compare([a, ofA], [b, ofB]) : trueFirst(!ofA, !ofB);
+  };
+
+const trueFirst = (a: boolean, b: boolean): number => Number(b) - Number(a);
+
+const exceeds = (stats: StatsOf, { used, limit }: Use): ComparePods => {
+  const over = ([pod, own]: readonly [Pod, PodStats]): boolean =>
+    compareQuantities(used(pod, own), limit(pod)) > 0;
+  return withStats(stats, (a, b) => trueFirst(over(a), over(b)));
+};
+
+const byUse = (stats: StatsOf, { used, request }: Use): ComparePods => {
+  const above = ([pod, own]: readonly [Pod, PodStats]): Quantity =>
+    subQuantities(used(pod, own), request(pod));
+  return withStats(stats, (a, b) => compareQuantities(above(b), above(a)));
+};
+
+const byProcesses = (stats: StatsOf): ComparePods =>
+  withStats(stats, ([, a], [, b]) => processes(b) - processes(a));
+
+const processes = ({ process_stats: stats }: PodStats): number => stats?.process_count ?? 0;

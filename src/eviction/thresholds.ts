@@ -1,0 +1,124 @@
+import { AgentError } from '../base/errors.ts';
+import { parseDuration } from '../kube/duration.ts';
+import { formatQuantity, parseQuantity, type Quantity, signOfQuantity } from '../kube/quantity.ts';
+import { isPercentage, parsePercentage } from './percentage.ts';
+import { isSignal, type Signal } from './signals.ts';
+
+/** An amount, or a share (0 to 1, 32-bit) of the capacity; neither counts as none. */
+export interface ThresholdValue {
+  readonly quantity?: Quantity;
+  readonly percentage?: number;
+}
+
+/** What must stay available, how long it may be short, and how much more is freed once it was. */
+export interface Threshold {
+  readonly signal: Signal;
+  /** Absent on what was never set: such a threshold is never met. */
+  readonly operator?: 'LessThan';
+  readonly value: ThresholdValue;
+  /** 0: hard, the pod goes at once. */
+  readonly gracePeriodMs: number;
+  readonly minReclaim?: ThresholdValue;
+}
+
+type Statements = Readonly<Record<string, string>>;
+
+/** The settings that thresholds are read from; names and forms are those of the KubeletConfiguration. */
+export interface ThresholdSettings {
+  readonly enforceNodeAllocatable?: readonly string[] | null;
+  readonly evictionHard?: Statements | null;
+  readonly evictionSoft?: Statements | null;
+  readonly evictionSoftGracePeriod?: Statements | null;
+  readonly evictionMinimumReclaim?: Statements | null;
+}
+
+/**
+ * Reads the thresholds: hard ones, then soft ones, then, where the pods' share of the node is enforced, the same hard memory
+ * threshold for that share.
+ *
+ * Follows kubelet `eviction.ParseThresholdConfig`.
+ *
+ * @throws {AgentError} `invalid_argument` naming the first fault
+ */
+export function parseThresholds(settings: ThresholdSettings): readonly Threshold[] {
+  const hard = statementsOf(settings.evictionHard);
+  const softWithoutGrace = statementsOf(settings.evictionSoft);
+  const graces = gracePeriodsOf(settings.evictionSoftGracePeriod);
+  const reclaims = minimumReclaimsOf(settings.evictionMinimumReclaim);
+  const soft = softWithoutGrace.map((threshold) => {
+    const gracePeriodMs = graces.get(threshold.signal);
+    if (gracePeriodMs !== undefined) return { ...threshold, gracePeriodMs };
+    throw invalid(`grace period must be specified for the soft eviction threshold ${threshold.signal}`);
+  });
+  const all = [...hard, ...soft].map((threshold) => {
+    const minReclaim = reclaims.get(threshold.signal);
+    return minReclaim ? { ...threshold, minReclaim } : threshold;
+  });
+  return settings.enforceNodeAllocatable?.includes('pods') ? [...all, ...forAllocatable(all)] : all;
+}
+
+/** Whether pods go as soon as the threshold is met. */
+export const isHardThreshold = ({ gracePeriodMs }: Threshold): boolean => gracePeriodMs === 0;
+
+const forAllocatable = (thresholds: readonly Threshold[]): readonly Threshold[] =>
+  thresholds
+    .filter((threshold) => threshold.signal === 'memory.available' && isHardThreshold(threshold))
+    .map((threshold) => ({ ...threshold, signal: 'allocatableMemory.available' }));
+
+const invalid = (message: string): AgentError => new AgentError('invalid_argument', message);
+
+function entriesOf(statements: Statements | null | undefined): readonly (readonly [Signal, string])[] {
+  return Object.entries(statements ?? {}).map(([signal, text]) => {
+    if (!isSignal(signal)) throw invalid(`unsupported eviction signal ${signal}`);
+    return [signal, text];
+  });
+}
+
+const statementsOf = (statements: Statements | null | undefined): readonly Threshold[] =>
+  entriesOf(statements).flatMap(([signal, text]): Threshold[] => {
+    // both switch the signal off
+    if (text === '0%' || text === '100%') return [];
+    const value = isPercentage(text) ? share(signal, text) : amount(signal, text);
+    return [{ signal, operator: 'LessThan', value, gracePeriodMs: 0 }];
+  });
+
+function share(signal: Signal, text: string): ThresholdValue {
+  const percentage = parsePercentage(text);
+  if (percentage < 0) throw invalid(`eviction percentage threshold ${signal} must be >= 0%: ${text}`);
+  if (percentage > 1) throw invalid(`eviction percentage threshold ${signal} must be <= 100%: ${text}`);
+  return { percentage };
+}
+
+function amount(signal: Signal, text: string): ThresholdValue {
+  const quantity = parseQuantity(text);
+  if (signOfQuantity(quantity) > 0) return { quantity };
+  throw invalid(`eviction threshold ${signal} must be positive: ${formatQuantity(quantity)}`);
+}
+
+function gracePeriodsOf(statements: Statements | null | undefined): ReadonlyMap<Signal, number> {
+  const found = new Map<Signal, number>();
+  for (const [signal, text] of entriesOf(statements)) {
+    const nanos = parseDuration(text);
+    if (typeof nanos === 'string') throw invalid(nanos);
+    if (nanos < 0n)
+      throw invalid(`invalid eviction grace period specified: ${text}, must be a positive value`);
+    found.set(signal, Number(nanos) / 1e6);
+  }
+  return found;
+}
+
+function minimumReclaimsOf(statements: Statements | null | undefined): ReadonlyMap<Signal, ThresholdValue> {
+  return new Map(entriesOf(statements).map(([signal, text]) => [signal, minimumReclaim(signal, text)]));
+}
+
+function minimumReclaim(signal: Signal, text: string): ThresholdValue {
+  if (isPercentage(text)) {
+    const percentage = parsePercentage(text);
+    if (percentage <= 0)
+      throw invalid(`eviction percentage minimum reclaim ${signal} must be positive: ${text}`);
+    return { percentage };
+  }
+  const quantity = parseQuantity(text);
+  if (signOfQuantity(quantity) >= 0) return { quantity };
+  throw invalid(`negative eviction minimum reclaim specified for ${signal}`);
+}

@@ -1,0 +1,31 @@
+import type { Pod, PodCondition, PodStatus } from './types.ts';
+
+/** Why and when the node agent ends a pod. */
+export interface Termination {
+  readonly message: string;
+  /** ms since the epoch */
+  readonly now: number;
+}
+
+/**
+ * The status with the condition DisruptionTarget, reason TerminationByKubelet, in its place. Its transition time is kept where the
+ * condition was True already (R249, R251).
+ *
+ * Follows `podutil.UpdatePodCondition` as eviction, preemption and node shutdown call it.
+ */
+export function terminatedByKubelet(status: PodStatus, pod: Pod, { message, now }: Termination): PodStatus {
+  const held = status.conditions ?? [];
+  const before = held.findIndex(({ type }) => type === 'DisruptionTarget');
+  const old = held[before];
+  const since = old?.status === 'True' ? old.lastTransitionTime : undefined;
+  const generation = pod.metadata?.generation;
+  const condition: PodCondition = {
+    type: 'DisruptionTarget',
+    ...(generation !== undefined && { observedGeneration: generation }),
+    status: 'True',
+    lastTransitionTime: since ?? new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
+    reason: 'TerminationByKubelet',
+    message,
+  };
+  return { ...status, conditions: old ? held.with(before, condition) : [...held, condition] };
+}

@@ -1,0 +1,61 @@
+/**
+ * `npm run scenarios -- DIR [CASE…]`: plays recorded scenarios of a real node against this agent with real containers and says what
+ * passed and what did not. `CONTAINERD` names a folder with another containerd than the machine's, `PARALLEL` how many run at a time.
+ */
+import { systemClock as clock } from '../../../src/base/clock.ts';
+import { messageOf } from '../../../src/base/errors.ts';
+import { whyNoContainerd } from '../../support/containerd.ts';
+import { type Bed, makeBed } from './bed.ts';
+import { differencesOf } from './compare.ts';
+import { play, shownBy } from './play.ts';
+import { readScenarios, type ScenarioTakes } from './recording.ts';
+
+const [dir, ...names] = process.argv.slice(2);
+if (dir === undefined || dir === '--help') {
+  console.error(
+    'usage: npm run scenarios -- DIR [CASE…]\n\nDIR holds recordings kubelet-scenarios*.jsonl.gz.',
+  );
+  process.exit(dir === undefined ? 2 : 0);
+}
+const why = whyNoContainerd();
+if (why !== undefined) {
+  console.error(`scenarios need real containers: ${why}`);
+  process.exit(2);
+}
+const scenarios = readScenarios(dir).filter(({ name }) => names.length === 0 || names.includes(name));
+const bed = await makeBed(process.env['CONTAINERD']);
+const counts = { passed: 0, failed: 0 };
+const waiting = [...scenarios];
+const end = (): void => void bed.stop().finally(() => process.exit(130));
+process.once('SIGINT', end).once('SIGTERM', end);
+try {
+  await Promise.all(Array.from({ length: Number(process.env['PARALLEL'] ?? 3) }, () => worker(bed)));
+} finally {
+  await bed.stop();
+}
+console.log(`${counts.passed} passed, ${counts.failed} failed`);
+process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1);
+
+async function worker(on: Bed): Promise<void> {
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    const startedAt = clock.now();
+    const lines = await differencesIn(on, next);
+    const seconds = ((clock.now() - startedAt) / 1000).toFixed(1);
+    console.log(`${lines.length === 0 ? 'passed' : 'FAILED'} ${next.name} (${seconds} s)`);
+    for (const line of lines) console.log(`    ${line}`);
+    counts[lines.length === 0 ? 'passed' : 'failed']++;
+  }
+}
+
+/** The differences from that recording of the scenario that the play is nearest to. */
+async function differencesIn(on: Bed, { takes }: ScenarioTakes): Promise<readonly string[]> {
+  const [first] = takes;
+  if (!first) return ['no recording'];
+  try {
+    const shown = await play(on, first);
+    const all = takes.map((take) => differencesOf(shownBy(take), shown));
+    return all.toSorted((a, b) => a.length - b.length)[0] ?? [];
+  } catch (reason) {
+    return [`could not be played: ${messageOf(reason)}`];
+  }
+}

@@ -27,6 +27,7 @@ import { review } from './reviews.ts';
 import { methodNotAllowed, noSuchResource, StatusError } from './status-error.ts';
 import type { Subresources } from './subresources.ts';
 import { versionInfo } from './version.ts';
+import { selectedName } from './selectors.ts';
 import { readWriteQuery } from './write-options.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -44,6 +45,8 @@ export interface RouterDeps {
   readonly signer: TokenSigner;
 }
 
+/** Verbs on many objects; a field selector on the name makes them about one. */
+const collectionVerbs: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 const plain = 'text/plain; charset=utf-8';
 
@@ -105,8 +108,9 @@ export class Router {
     const verb = verbOf(method, target, query);
     if (!target)
       return { user, verb, path, group: '', resource: '', subresource: '', namespace: '', name: '' };
-    const { group, resource, subresource, namespace, name } = target;
+    const { group, resource, subresource, namespace } = target;
     const fieldSelector = query.get('fieldSelector') ?? '';
+    const name = target.name || (collectionVerbs.has(verb) ? selectedName(fieldSelector) : '');
     return { user, verb, group, resource, subresource, namespace, name, fieldSelector };
   }
 

@@ -252,6 +252,17 @@ export function fieldTerms(text: string): FieldTerm[] {
   });
 }
 
+/** The one object that a field selector asks for by name; `''`: none, or the selector cannot be read (that is told later). */
+export function selectedName(text: string): string {
+  try {
+    const { value = '' } =
+      fieldTerms(text).find(({ field, equal }) => equal && field === 'metadata.name') ?? {};
+    return value === '.' || value === '..' || /[/%]/.test(value) ? '' : value;
+  } catch {
+    return '';
+  }
+}
+
 /** A field selector as text on objects of the kind (in their stored form). @throws {StatusError} 400 for a field that cannot be selected on */
 export function fieldMatcher(text: string, kind: Kind): Matcher {
   const terms = fieldTerms(text).map((term): Matcher => {

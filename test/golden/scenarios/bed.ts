@@ -52,6 +52,7 @@ export async function makeBed(binaries: string | undefined): Promise<Bed> {
     nodeName: 'node-a',
     rootDir: join(dir, 'kubelet'),
     client: recorded(nodeClient, requests),
+    clusterDns: ['10.97.0.10'],
     makeProvider: cri.makeProvider,
     node: cri.node,
     logger: pinoLogger('debug', logFile),

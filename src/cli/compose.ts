@@ -226,7 +226,8 @@ export async function joinCluster(
       options.kubeconfig === undefined
         ? await inClusterConnection(clock)
         : await connectionFromKubeconfig(clock, options.kubeconfig);
-    const client = createApiClient(connection, { clock, logger });
+    const { kubeAPIQPS: qps, kubeAPIBurst: burst } = settings.kubelet;
+    const client = createApiClient(connection, { clock, logger, qps, burst });
     const kubeletApi = kubeletApiOptions(settings);
     const agent = await Agent.create({
       ...agentOptions(options, settings, dataDir.path),

@@ -1,0 +1,321 @@
+/**
+ * Guards the price of a pod: the agent with the memory provider, as `podtender run` starts it, against an API server in another process.
+ * Aims: at most 0.7 ms of agent CPU per pod created, 1.5 ms updated, 0.7 ms deleted; one pod created or deleted within 8 ms; 130 MB with
+ * 5,000 pods; after a SIGKILL the lease within 0.4 s and no write to a pod that has not changed.
+ *
+ * Arguments: how many pods, once for each run; default 100 1000 5000. `--cpu-prof=DIR` profiles the agent.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createApiClient, type HttpApiClient } from '../src/api/http-client.ts';
+import { Informer } from '../src/api/informer.ts';
+import { connectionFromKubeconfig } from '../src/api/kube-client.ts';
+import { leaseResource, nodeResource, podResource } from '../src/api/resources.ts';
+import { systemClock as clock } from '../src/base/clock.ts';
+import type { Lease, Node, Pod } from '../src/kube/types.ts';
+import {
+  cpuMsOf,
+  inParallel,
+  LineProcess,
+  percentile,
+  podtender,
+  round,
+  rssMiBOf,
+} from './support/processes.ts';
+
+const nodeName = 'bench';
+const width = 32;
+const limitMs = 180_000;
+type Asked = Readonly<Record<string, number>>;
+
+/** Something asked of the API server, and how long it took until the agent had done it, ms from when it was asked. */
+interface Act {
+  readonly accepted: Promise<unknown>;
+  readonly done: Promise<number>;
+}
+type Figures = Record<string, number | string>;
+
+const total = (asked: Asked): number => Object.values(asked).reduce((sum, count) => sum + count, 0);
+const nodeFlags = process.argv.filter((word) => word.startsWith('--cpu-prof'));
+
+const podOf = (name: string): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default', labels: { app: 'bench' } },
+  spec: {
+    nodeName,
+    automountServiceAccountToken: false,
+    containers: [
+      { name: 'main', image: 'example.com/app:1', resources: { requests: { cpu: '1m', memory: '1Mi' } } },
+    ],
+  },
+});
+
+const isReady = (object: Pod | Node): boolean =>
+  object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+
+/** What the API server shows, waited for. */
+class World {
+  readonly client: HttpApiClient;
+  readonly pods: Informer<Pod>;
+  readonly #stop = new AbortController();
+  readonly #waits = new Map<
+    string,
+    { readonly holds: (pod: Pod | undefined) => boolean; readonly go: () => void }
+  >();
+
+  constructor(client: HttpApiClient) {
+    this.client = client;
+    this.pods = new Informer<Pod>({ client, clock }, podResource);
+    const check = (pod: Pod, gone: boolean): void => {
+      const wait = this.#waits.get(pod.metadata?.name ?? '');
+      if (wait?.holds(gone ? undefined : pod)) wait.go();
+    };
+    this.pods.addHandler({
+      added: (pod) => {
+        check(pod, false);
+      },
+      updated: (_old, pod) => {
+        check(pod, false);
+      },
+      deleted: (pod) => {
+        check(pod, true);
+      },
+    });
+    void this.pods.run(this.#stop.signal);
+  }
+
+  /** ms until the pod is as wanted, from now. */
+  async until(name: string, holds: (pod: Pod | undefined) => boolean): Promise<number> {
+    const startedAt = performance.now();
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => {
+      reject(
+        new Error(
+          `pod ${name} did not get there: ${JSON.stringify(this.pods.store.get(`default/${name}`)?.status)}`,
+        ),
+      );
+    }, limitMs);
+    this.#waits.set(name, {
+      holds,
+      go: () => {
+        resolve(undefined);
+      },
+    });
+    await promise;
+    clearTimeout(timer);
+    this.#waits.delete(name);
+    return performance.now() - startedAt;
+  }
+
+  create(name: string): Act {
+    const done = this.until(name, (pod) => pod !== undefined && isReady(pod));
+    return { accepted: this.client.create(podResource, podOf(name)), done };
+  }
+
+  remove(name: string): Act {
+    const done = this.until(name, (pod) => pod === undefined);
+    return { accepted: this.client.delete(podResource, { namespace: 'default', name }), done };
+  }
+
+  /** Image and label: the container is replaced, and the pod is Ready again. */
+  update(name: string, image: string): Act {
+    const done = this.until(
+      name,
+      (pod) => pod !== undefined && isReady(pod) && pod.status?.containerStatuses?.[0]?.image === image,
+    );
+    const body = { metadata: { labels: { image: 'new' } }, spec: { containers: [{ name: 'main', image }] } };
+    const ref = { namespace: 'default', name };
+    return { accepted: this.client.patch(podResource, ref, { type: 'strategic', body }), done };
+  }
+
+  async nodeReady(): Promise<void> {
+    for (;;) {
+      const node = await this.client.get<Node>(nodeResource, { name: nodeName }).catch(() => undefined);
+      if (node && isReady(node)) return;
+      await sleep(5);
+    }
+  }
+
+  async renewTime(): Promise<string | undefined> {
+    const ref = { namespace: 'kube-node-lease', name: nodeName };
+    const lease = await this.client.get<Lease>(leaseResource, ref).catch(() => undefined);
+    return lease?.spec?.renewTime;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.client.close();
+  }
+}
+
+interface Run {
+  readonly world: World;
+  readonly server: LineProcess;
+  readonly dir: string;
+  agent: ChildProcess;
+  readonly pods: number;
+}
+
+function startAgent(dir: string, pods: number): ChildProcess {
+  const settings = [`--max-pods=${pods + 1000}`, '--kube-api-qps=100000', '--kube-api-burst=100000'];
+  const words = [
+    'run',
+    '--provider',
+    'memory',
+    '--node-name',
+    nodeName,
+    '--kubeconfig',
+    join(dir, 'node.kubeconfig'),
+  ];
+  return podtender([...words, '--data-dir', join(dir, 'agent'), ...settings], nodeFlags);
+}
+
+const pidOf = ({ agent }: Run): number => agent.pid ?? 0;
+
+/** Runs a phase over many pods, as fast as the server takes them, and tells what it cost the agent. */
+async function phase(run: Run, count: number, act: (index: number) => Act): Promise<Figures> {
+  await run.server.ask();
+  const cpuBefore = cpuMsOf(pidOf(run));
+  const startedAt = performance.now();
+  const results: Promise<number>[] = [];
+  await inParallel(count, width, async (index) => {
+    const { accepted, done } = act(index);
+    results.push(done);
+    await accepted;
+  });
+  const latencies = await Promise.all(results);
+  const ms = performance.now() - startedAt;
+  const cpuMs = cpuMsOf(pidOf(run)) - cpuBefore;
+  const asked = await run.server.ask<Asked>();
+  return {
+    'per second': Math.round((count / ms) * 1000),
+    'p50 ms': round(percentile(latencies, 0.5)),
+    'p99 ms': round(percentile(latencies, 0.99)),
+    'CPU ms per pod': round(cpuMs / count, 2),
+    'requests per pod': round(total(asked) / count, 2),
+    asked: JSON.stringify(asked),
+  };
+}
+
+/** Pods one after the other, each created and deleted. */
+async function oneByOne({ world }: Run, count: number): Promise<Figures> {
+  const created: number[] = [];
+  const deleted: number[] = [];
+  for (let index = 0; index < count; index++) {
+    const create = world.create(`one-${index}`);
+    await create.accepted;
+    created.push(await create.done);
+    await sleep(20);
+    const remove = world.remove(`one-${index}`);
+    await remove.accepted;
+    deleted.push(await remove.done);
+    await sleep(20);
+  }
+  return {
+    'create p50 ms': round(percentile(created, 0.5)),
+    'create p99 ms': round(percentile(created, 0.99)),
+    'delete p50 ms': round(percentile(deleted, 0.5)),
+    'delete p99 ms': round(percentile(deleted, 0.99)),
+  };
+}
+
+async function steady(run: Run, ms: number): Promise<Figures> {
+  await sleep(12_000); // past the next comparison of all statuses
+  await run.server.ask();
+  const before = cpuMsOf(pidOf(run));
+  await sleep(ms);
+  const cpuMs = cpuMsOf(pidOf(run)) - before;
+  const asked = await run.server.ask<Asked>();
+  return {
+    'RSS MiB': round(rssMiBOf(pidOf(run))),
+    'CPU %': round((cpuMs / ms) * 100, 2),
+    asked: JSON.stringify(asked),
+  };
+}
+
+/** Kills the agent and starts it again with everything in place. */
+async function restart(run: Run): Promise<Figures> {
+  const { world, server, dir, pods } = run;
+  const renewed = await world.renewTime();
+  run.agent.kill('SIGKILL');
+  await once(run.agent, 'exit');
+  await server.ask();
+  const startedAt = performance.now();
+  run.agent = startAgent(dir, pods);
+  while ((await world.renewTime()) === renewed) await sleep(2);
+  const leaseMs = performance.now() - startedAt;
+  const { accepted, done } = world.create('after-restart');
+  await accepted;
+  await done;
+  const readyMs = performance.now() - startedAt;
+  await sleep(13_000);
+  const asked = await server.ask<Asked>();
+  const writes = Object.entries(asked)
+    .filter(([what]) => /^(PATCH|PUT|DELETE|POST) pods/.test(what))
+    .reduce((sum, [, count]) => sum + count, 0);
+  const ofNewPod = 2;
+  return {
+    'lease ms': round(leaseMs),
+    'first new pod Ready ms': round(readyMs),
+    'writes to unchanged pods': Math.max(0, writes - ofNewPod),
+    'RSS MiB': round(rssMiBOf(pidOf(run))),
+    asked: JSON.stringify(asked),
+  };
+}
+
+const print = (what: string, figures: Figures): void => {
+  process.stdout.write(
+    `${what.padEnd(28)} ${Object.entries(figures)
+      .map(([key, value]) => `${key} ${value}`)
+      .join('; ')}\n`,
+  );
+};
+
+async function measure(pods: number): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'agent-bench-'));
+  const server = new LineProcess('agent-server.ts', [dir, nodeName]);
+  await server.read();
+  const connection = await connectionFromKubeconfig(clock, join(dir, 'admin.kubeconfig'));
+  const world = new World(
+    createApiClient(connection, { clock, qps: 0, userAgent: 'bench-driver', connections: width }),
+  );
+  const startedAt = performance.now();
+  const run: Run = { world, server, dir, pods, agent: startAgent(dir, pods) };
+  try {
+    await world.nodeReady();
+    print('exec → node Ready', { ms: round(performance.now() - startedAt) });
+    await sleep(1500);
+    print('one by one', await oneByOne(run, 30));
+    print('idle', { 'RSS MiB': round(rssMiBOf(pidOf(run))) });
+    const name = (index: number): string => `pod-${index}`;
+    print(`create ${pods}`, await phase(run, pods, (index) => world.create(name(index))));
+    print(`steady with ${pods}`, await steady(run, 10_000));
+    const updated = Math.min(pods, 1000);
+    print(
+      `update ${updated}`,
+      await phase(run, updated, (index) => world.update(name(index), 'example.com/app:2')),
+    );
+    print('restart', await restart(run));
+    print(`delete ${pods}`, await phase(run, pods, (index) => world.remove(name(index))));
+  } finally {
+    run.agent.kill(nodeFlags.length > 0 ? 'SIGTERM' : 'SIGKILL');
+    if (run.agent.exitCode === null && run.agent.signalCode === null) await once(run.agent, 'exit');
+    await world.close();
+    server.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+const counts = process.argv
+  .slice(2)
+  .filter((word) => /^\d+$/.test(word))
+  .map(Number);
+for (const pods of counts.length > 0 ? counts : [100, 1000, 5000]) {
+  process.stdout.write(`\n${pods} pods on one node\n`);
+  await measure(pods);
+}

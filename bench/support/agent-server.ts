@@ -1,0 +1,38 @@
+/**
+ * The API server of the agent bench, in a process of its own: everything in memory. Says where it is on the first line, then answers each
+ * line on stdin with what the agent has asked since the line before.
+ */
+import { subscribe } from 'node:diagnostics_channel';
+import { writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
+
+const [dir = '.', node = 'bench'] = process.argv.slice(2);
+const server = await EmbeddedApiServer.start({ minimalScheduler: false, history: 100_000 });
+writeFileSync(join(dir, 'admin.kubeconfig'), server.kubeconfig());
+writeFileSync(
+  join(dir, 'node.kubeconfig'),
+  server.kubeconfig(server.clientCertificate(`system:node:${node}`, ['system:nodes'])),
+);
+
+const asked = new Map<string, number>();
+subscribe('http.server.request.start', (message) => {
+  const { request } = message as { request: IncomingMessage };
+  if (request.headers['user-agent'] === 'bench-driver') return;
+  const path = (request.url ?? '').split('?')[0] ?? '';
+  const [, kind = path, sub = ''] =
+    /\/(pods|nodes|leases|events|services)(?:\/[^/]+(\/\w+)?)?$/.exec(path) ?? [];
+  const key = `${request.method ?? ''} ${kind}${sub}`;
+  asked.set(key, (asked.get(key) ?? 0) + 1);
+});
+process.stdout.write(`${JSON.stringify({ url: server.url })}\n`);
+createInterface({ input: process.stdin })
+  .on('line', () => {
+    process.stdout.write(`${JSON.stringify(Object.fromEntries(asked))}\n`);
+    asked.clear();
+  })
+  .on('close', () => {
+    process.exit();
+  });

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+
+const root = join(import.meta.dirname, '../..');
+
+/** CPU time that all threads of a process have taken so far, ms (Linux). */
+export function cpuMsOf(pid: number): number {
+  let ns = 0;
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      ns += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]);
+    } catch {
+      // the thread has just ended
+    }
+  }
+  return ns / 1e6;
+}
+
+/** Resident memory of a process, MiB (Linux). */
+export function rssMiBOf(pid: number): number {
+  const [, kib = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kib) / 1024;
+}
+
+/** The command as users run it: bin/podtender.mjs, from dist where it is built. */
+export function podtender(args: readonly string[], nodeFlags: readonly string[] = []): ChildProcess {
+  return spawn(process.execPath, [...nodeFlags, join(root, 'bin/podtender.mjs'), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+/** A script in a process of its own that answers lines with lines. */
+export class LineProcess {
+  readonly child: ChildProcess;
+  readonly #lines: Interface;
+  readonly #waiting: ((line: string) => void)[] = [];
+  readonly #come: string[] = [];
+
+  constructor(file: string, args: readonly string[]) {
+    this.child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    if (!this.child.stdout) throw new Error('the process has no output');
+    this.#lines = createInterface({ input: this.child.stdout });
+    this.#lines.on('line', (line) => {
+      const next = this.#waiting.shift();
+      if (next) next(line);
+      else this.#come.push(line);
+    });
+  }
+
+  async read<T>(): Promise<T> {
+    const line =
+      this.#come.shift() ??
+      (await new Promise<string>((resolve) => {
+        this.#waiting.push(resolve);
+      }));
+    return JSON.parse(line) as T;
+  }
+
+  ask<T>(): Promise<T> {
+    this.child.stdin?.write('\n');
+    return this.read<T>();
+  }
+
+  stop(): void {
+    this.#lines.close();
+    this.child.kill();
+  }
+}
+
+/** Runs `work` for 0 … count - 1, `width` at a time. */
+export async function inParallel(
+  count: number,
+  width: number,
+  work: (index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, count) }, worker));
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export const round = (value: number, digits = 1): number => Number(value.toFixed(digits));

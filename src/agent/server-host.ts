@@ -146,7 +146,15 @@ export interface ServeOptions
     ServerHostOptions,
     Pick<
       KubeletServerOptions,
-      'address' | 'port' | 'tls' | 'clientCa' | 'anonymousAuth' | 'debugging' | 'splitStreams' | 'limits'
+      | 'address'
+      | 'port'
+      | 'tls'
+      | 'clientCa'
+      | 'anonymousAuth'
+      | 'debugging'
+      | 'splitStreams'
+      | 'limits'
+      | 'streams'
     > {
   /** `webhook` asks the API server and needs `client`; `alwaysAllow` lets everybody in who has shown who they are. */
   readonly authorization: 'webhook' | 'alwaysAllow';

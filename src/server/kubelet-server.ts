@@ -12,6 +12,8 @@ import {
 } from './kubelet-services.ts';
 import { Listener, type ListenerLimits, type TlsSettings } from './listener.ts';
 import type { Reply, ServerRequest } from './reply.ts';
+import { streamServices } from './stream-services.ts';
+import { type StreamTimes, streamTimes } from './upgrade.ts';
 import { tokenAuthenticator, type Reviews, webhookAuthorizer, type WebhookTimes } from './webhook.ts';
 
 /** How a kubelet API is served. */
@@ -35,6 +37,7 @@ export interface KubeletServerOptions {
   readonly debugging?: boolean;
   readonly splitStreams?: boolean;
   readonly limits?: Partial<ListenerLimits>;
+  readonly streams?: Partial<StreamTimes>;
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -71,10 +74,14 @@ export class KubeletServer {
       splitStreams = false,
     } = options;
     const deps: ServicesDeps = { host, clock, debugging, splitStreams };
+    const streams = { host, clock, times: { ...streamTimes, ...options.streams } };
     this.#handler = new RequestHandler({
       nodeName: host.nodeName,
       logger,
-      services: [...defaultServices(deps), ...(debugging ? debuggingServices(deps) : disabledServices)],
+      services: [
+        ...defaultServices(deps),
+        ...(debugging ? [...debuggingServices(deps), ...streamServices(streams)] : disabledServices),
+      ],
       authenticators: [certificateAuthenticator, ...(options.authenticators ?? [])],
       authorizer: options.authorizer,
       anonymousAuth: options.anonymousAuth ?? false,

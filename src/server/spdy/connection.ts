@@ -1,0 +1,241 @@
+import type { Duplex } from 'node:stream';
+import type { Clock, StopTimer } from '../../base/clock.ts';
+import { AgentError } from '../../base/errors.ts';
+import {
+  controlFrame,
+  dataHead,
+  flagFin,
+  type Frame,
+  FrameReader,
+  frameType,
+  goAway,
+  ProtocolError,
+  resetStatus,
+  rstStream,
+  synReply,
+  synStream,
+} from './frames.ts';
+import { HeaderDecoder, HeaderEncoder, type Headers } from './header-block.ts';
+import { SpdyStream } from './stream.ts';
+
+/** Longest data frame that is sent. */
+const mostFrameBytes = 128 * 1024;
+
+/** How long the other side has to end a connection that this one has ended, ms. */
+const lingerMs = 10_000;
+
+export interface SpdyOptions {
+  readonly clock: Clock;
+  /** Takes a stream that the other side opens; a throw refuses it. Absent: none may be opened. */
+  readonly onStream?: (stream: SpdyStream) => void;
+  /** With no byte either way for this long the connection ends, ms (kubelet streamingConnectionIdleTimeout). */
+  readonly idleMs: number;
+  /** Streams at one time. */
+  readonly mostStreams?: number;
+}
+
+/**
+ * A SPDY/3.1 connection over any byte stream, either end of it, as far as Kubernetes' exec, attach and port-forward use the protocol:
+ * no priorities, no flow control. A stream that is not read holds the whole connection back, so memory stays bounded.
+ */
+export class SpdyConnection {
+  readonly #transport: Duplex;
+  readonly #options: SpdyOptions;
+  readonly #streams = new Map<number, SpdyStream>();
+  readonly #replies = new Map<number, () => void>();
+  readonly #decoder = new HeaderDecoder();
+  readonly #encoder = new HeaderEncoder();
+  #waiting: (() => void)[] = [];
+  #lastRemoteId = 0;
+  #nextId = 1;
+  #lastActiveAt: number;
+  #stopIdle: StopTimer = () => undefined;
+  #closed = false;
+
+  constructor(transport: Duplex, options: SpdyOptions) {
+    this.#transport = transport;
+    this.#options = options;
+    this.#lastActiveAt = options.clock.now();
+    transport.on('error', () => undefined);
+    transport.on('drain', () => {
+      this.#drained();
+    });
+    transport.once('close', () => {
+      this.#stopIdle(); // what was read by then is still handed on: run() ends the streams
+      this.#drained();
+    });
+    this.#watchIdle(options.idleMs);
+  }
+
+  /** Reads frames until the other side or this one ends the connection. Never rejects: what breaks the protocol ends it. */
+  async run(head: Buffer = Buffer.alloc(0)): Promise<void> {
+    const reader = new FrameReader();
+    try {
+      if (head.length > 0) await this.#take(reader, head);
+      for await (const chunk of this.#transport) await this.#take(reader, chunk as Buffer);
+    } catch (reason) {
+      if (reason instanceof ProtocolError) this.close();
+    } finally {
+      this.#end();
+      this.#transport.destroy();
+    }
+  }
+
+  /** Opens a stream; resolves when the other side has taken it. */
+  async open(headers: Headers): Promise<SpdyStream> {
+    if (this.#closed) throw new AgentError('unavailable', 'the connection is closed');
+    const id = this.#nextId;
+    this.#nextId += 2;
+    const stream = this.#make(id, headers);
+    const replied = new Promise<void>((resolve, reject) => {
+      this.#replies.set(id, resolve);
+      stream.once('reset', () => {
+        reject(new AgentError('unavailable', 'the stream was refused'));
+      });
+    });
+    this.#send(synStream(id, this.#encoder.encode(headers)));
+    await replied.finally(() => this.#replies.delete(id));
+    return stream;
+  }
+
+  /** Says goodbye and ends the connection once all that was written has gone out. */
+  close(): void {
+    if (this.#closed) return;
+    this.#send(goAway(this.#lastRemoteId));
+    this.#stopIdle();
+    this.#stopIdle = this.#options.clock.timer(lingerMs, () => this.#transport.destroy());
+    this.#transport.end();
+  }
+
+  async #take(reader: FrameReader, chunk: Buffer): Promise<void> {
+    this.#lastActiveAt = this.#options.clock.now();
+    reader.push(chunk);
+    for (let frame = reader.next(); frame; frame = reader.next()) await this.#handle(frame);
+  }
+
+  #handle(frame: Frame): Promise<void> | undefined {
+    if (frame.kind === 'control') return this.#control(frame);
+    const stream = this.#streams.get(frame.streamId);
+    if (!stream) {
+      if (frame.streamId > this.#lastRemoteId && frame.streamId % 2 === 1)
+        this.#send(rstStream(frame.streamId, resetStatus.protocolError));
+      return undefined;
+    }
+    const room = stream.accept(frame.data);
+    if (frame.fin) stream.acceptEnd();
+    return room;
+  }
+
+  #control({ type, flags, body }: Extract<Frame, { kind: 'control' }>): Promise<void> | undefined {
+    switch (type) {
+      case frameType.synStream:
+        return this.#opened(body, flags);
+      case frameType.synReply:
+        return this.#replied(body);
+      case frameType.headers:
+        return this.#decoder.decode(body.subarray(4)).then(() => undefined);
+      case frameType.rstStream:
+        this.#streams.get(idOf(body))?.acceptReset();
+        return undefined;
+      case frameType.ping:
+        if (idOf(body) % 2 === 1 || this.#options.onStream) this.#send(controlFrame(frameType.ping, 0, body));
+        return undefined;
+      default:
+        return undefined; // settings, window updates and the like mean nothing without flow control
+    }
+  }
+
+  async #opened(body: Buffer, flags: number): Promise<void> {
+    const id = idOf(body);
+    const headers = await this.#decoder.decode(body.subarray(10));
+    if (id <= this.#lastRemoteId || id % 2 === 0)
+      throw new ProtocolError(`stream ${id} cannot be opened now`);
+    this.#lastRemoteId = id;
+    const { onStream, mostStreams = 1024 } = this.#options;
+    if (!onStream || this.#streams.size >= mostStreams) {
+      this.#send(rstStream(id, resetStatus.refused));
+      return;
+    }
+    const stream = this.#make(id, headers);
+    try {
+      onStream(stream);
+    } catch {
+      this.#streams.delete(id);
+      this.#send(rstStream(id, resetStatus.refused));
+      return;
+    }
+    this.#send(synReply(id, this.#encoder.encode(new Map())));
+    if ((flags & flagFin) !== 0) stream.acceptEnd();
+  }
+
+  async #replied(body: Buffer): Promise<void> {
+    await this.#decoder.decode(body.subarray(4));
+    this.#replies.get(idOf(body))?.();
+  }
+
+  #make(id: number, headers: Headers): SpdyStream {
+    const stream = new SpdyStream(id, headers, {
+      sendData: (streamId, data, fin, sent) => {
+        this.#sendData(streamId, data, fin, sent);
+      },
+      forget: (streamId, reset) => {
+        if (this.#streams.delete(streamId) && reset) this.#send(rstStream(streamId, resetStatus.cancel));
+      },
+    });
+    this.#streams.set(id, stream);
+    return stream;
+  }
+
+  #send(frame: Buffer): void {
+    if (!this.#closed && this.#transport.writable) this.#transport.write(frame);
+  }
+
+  #sendData(streamId: number, data: Buffer, fin: boolean, sent: () => void): void {
+    if (!this.#streams.has(streamId) || !this.#transport.writable) {
+      sent();
+      return;
+    }
+    this.#lastActiveAt = this.#options.clock.now();
+    let room = true;
+    this.#transport.cork();
+    for (let at = 0; at === 0 || at < data.length; at += mostFrameBytes) {
+      const part = data.subarray(at, at + mostFrameBytes);
+      const last = at + mostFrameBytes >= data.length;
+      this.#transport.write(dataHead(streamId, part.length, fin && last));
+      if (part.length > 0) room = this.#transport.write(part);
+    }
+    this.#transport.uncork();
+    if (room) sent();
+    else this.#waiting.push(sent);
+  }
+
+  #drained(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const sent of waiting) sent();
+  }
+
+  #end(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#stopIdle();
+    this.#decoder.close();
+    for (const stream of [...this.#streams.values()]) stream.acceptReset();
+    this.#streams.clear();
+    this.#drained();
+  }
+
+  #watchIdle(ms: number): void {
+    this.#stopIdle = this.#options.clock.timer(ms, () => {
+      const left = this.#lastActiveAt + this.#options.idleMs - this.#options.clock.now();
+      if (left > 0) this.#watchIdle(left);
+      else this.#transport.destroy();
+    });
+  }
+}
+
+/** The word that most control frames begin with. @throws {ProtocolError} when there is none */
+function idOf(body: Buffer): number {
+  if (body.length < 4) throw new ProtocolError('a control frame is cut off');
+  return body.readUInt32BE(0) & 0x7fffffff;
+}

@@ -1,0 +1,110 @@
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { IncomingHttpHeaders } from 'node:http';
+import { AgentError } from '../../base/errors.ts';
+
+/** A connection that a streaming server has upgraded. */
+export interface Upgraded {
+  readonly socket: Socket;
+  /** What came after the answer's headers. */
+  readonly head: Buffer;
+  readonly protocol: string;
+}
+
+const longestAnswer = 64 * 1024;
+
+/** Opens a connection to a streaming server. @throws {AgentError} `unavailable` */
+export function dial(url: URL, signal: AbortSignal): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const secure = url.protocol === 'https:';
+    const port = Number(url.port || (secure ? 443 : 80));
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const socket: Socket = secure
+      ? connectTls({ host, port, rejectUnauthorized: false })
+      : connectTcp({ host, port, allowHalfOpen: true });
+    const abort = (): void => {
+      socket.destroy();
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    socket.once('close', () => {
+      signal.removeEventListener('abort', abort);
+      reject(new AgentError('unavailable', `the streaming server at ${url.host} closed the connection`));
+    });
+    socket.once('error', (cause) => {
+      reject(new AgentError('unavailable', `error dialing backend: ${cause.message}`, { cause }));
+    });
+    socket.once(secure ? 'secureConnect' : 'connect', () => {
+      socket.setNoDelay(true);
+      resolve(socket);
+    });
+  });
+}
+
+/** Header names that stay on this side of a proxy. */
+const ownHeaders = new Set(['host', 'authorization', 'cookie', 'content-length', 'transfer-encoding']);
+
+/** The head of a request to a streaming server. Offered protocols go in a header each, as Go's clients send them. */
+export function requestHead(method: string, url: URL, headers: IncomingHttpHeaders): string {
+  const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`];
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || ownHeaders.has(name)) continue;
+    const values = Array.isArray(value)
+      ? value
+      : name === 'x-stream-protocol-version'
+        ? value.split(',')
+        : [value];
+    for (const one of values) lines.push(`${name}: ${one.trim()}`);
+  }
+  return `${lines.join('\r\n')}\r\nContent-Length: 0\r\n\r\n`;
+}
+
+/** Upgrades to SPDY. @throws {AgentError} with the server's text when it refuses */
+export async function dialSpdy(
+  url: URL,
+  protocols: readonly string[],
+  signal: AbortSignal,
+): Promise<Upgraded> {
+  const socket = await dial(url, signal);
+  const headers = {
+    connection: 'Upgrade',
+    upgrade: 'SPDY/3.1',
+    'x-stream-protocol-version': protocols.join(', '),
+  };
+  socket.write(requestHead('POST', url, headers));
+  const { head, rest } = await readAnswer(socket);
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  if (!/^HTTP\/1\.\d 101 /.test(statusLine)) {
+    socket.destroy();
+    const why = rest.toString().trim();
+    throw new AgentError('unavailable', `unable to upgrade connection: ${why === '' ? statusLine : why}`);
+  }
+  const chosen = lines.find((line) => /^x-stream-protocol-version:/i.test(line));
+  return { socket, head: rest, protocol: chosen?.slice(chosen.indexOf(':') + 1).trim() ?? '' };
+}
+
+function readAnswer(socket: Socket): Promise<{ readonly head: string; readonly rest: Buffer }> {
+  return new Promise((resolve, reject) => {
+    let bytes = Buffer.alloc(0);
+    const take = (): void => {
+      for (let chunk = socket.read() as Buffer | null; chunk; chunk = socket.read() as Buffer | null)
+        bytes = Buffer.concat([bytes, chunk]);
+      const end = bytes.indexOf('\r\n\r\n');
+      if (end < 0 && bytes.length <= longestAnswer) return;
+      stop();
+      if (end < 0) reject(new AgentError('internal', 'the streaming server answered no HTTP'));
+      else resolve({ head: bytes.subarray(0, end).toString('latin1'), rest: bytes.subarray(end + 4) });
+    };
+    const fail = (): void => {
+      stop();
+      reject(new AgentError('unavailable', 'the streaming server closed the connection'));
+    };
+    const stop = (): void => {
+      socket.off('readable', take);
+      socket.off('end', fail);
+      socket.off('close', fail);
+    };
+    socket.on('readable', take);
+    socket.once('end', fail);
+    socket.once('close', fail);
+  });
+}

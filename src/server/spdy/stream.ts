@@ -1,0 +1,97 @@
+import { Duplex } from 'node:stream';
+import type { Headers } from './header-block.ts';
+
+/** The connection's side of a stream. */
+export interface StreamCarrier {
+  /** Sends bytes; calls `sent` when more may come. */
+  sendData(streamId: number, data: Buffer, fin: boolean, sent: () => void): void;
+  /** The stream is over on this side; `reset` tells the other. */
+  forget(streamId: number, reset: boolean): void;
+}
+
+/** Bytes that a stream holds for a reader who is slow, before the connection waits for it. */
+const readAhead = 256 * 1024;
+
+/** One stream of a SPDY connection: two directions that end each for itself. */
+export class SpdyStream extends Duplex {
+  readonly id: number;
+  readonly headers: Headers;
+  readonly #carrier: StreamCarrier;
+  #roomMade: (() => void) | undefined;
+  #remoteEnded = false;
+  #localEnded = false;
+
+  constructor(id: number, headers: Headers, carrier: StreamCarrier) {
+    super({
+      allowHalfOpen: true,
+      autoDestroy: true,
+      emitClose: true,
+      readableHighWaterMark: readAhead,
+      writableHighWaterMark: readAhead,
+    });
+    this.id = id;
+    this.headers = headers;
+    this.#carrier = carrier;
+    this.on('error', () => undefined);
+  }
+
+  /** Bytes from the other side; resolves when the reader has room for more. */
+  accept(data: Buffer): Promise<void> | undefined {
+    if (this.destroyed || this.#remoteEnded || data.length === 0) return undefined;
+    if (this.push(data)) return undefined;
+    return new Promise((resolve) => {
+      this.#roomMade = resolve;
+    });
+  }
+
+  /** The other side sends no more. */
+  acceptEnd(): void {
+    if (this.#remoteEnded) return;
+    this.#remoteEnded = true;
+    if (!this.destroyed) this.push(null);
+    this.#forgetIfOver();
+  }
+
+  /**
+   * The other side reset the stream, or the connection is gone: what came before can still be read, what is written from now on goes
+   * nowhere. Emits `reset`.
+   */
+  acceptReset(): void {
+    this.#carrier.forget(this.id, false);
+    this.#localEnded = true;
+    if (!this.#remoteEnded) {
+      this.#remoteEnded = true;
+      if (!this.destroyed) this.push(null);
+    }
+    this._read();
+    this.emit('reset');
+  }
+
+  override _read(): void {
+    const roomMade = this.#roomMade;
+    this.#roomMade = undefined;
+    roomMade?.();
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {
+    this.#carrier.sendData(this.id, chunk, false, done);
+  }
+
+  override _final(done: (error?: Error) => void): void {
+    this.#localEnded = true;
+    this.#carrier.sendData(this.id, Buffer.alloc(0), true, () => {
+      this.#forgetIfOver();
+      done();
+    });
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this._read();
+    this.#carrier.forget(this.id, !(this.#remoteEnded && this.#localEnded));
+    done(error);
+  }
+
+  #forgetIfOver(): void {
+    if (this.#remoteEnded && this.#localEnded) this.#carrier.forget(this.id, false);
+  }
+}

@@ -1,0 +1,58 @@
+import type { Duplex } from 'node:stream';
+import { httpError, type Reply, type ServerRequest } from './reply.ts';
+
+/** Times of live streams, ms; the defaults are the kubelet's. */
+export interface StreamTimes {
+  /** Without a byte for this long a connection ends (`streamingConnectionIdleTimeout`). */
+  readonly idleMs: number;
+  /** How long a client has to open the streams that it asked for. */
+  readonly creationMs: number;
+}
+
+export const streamTimes: StreamTimes = { idleMs: 4 * 3_600_000, creationMs: 30_000 };
+
+const words = (header: string | undefined): readonly string[] =>
+  (header ?? '').split(',').map((word) => word.trim());
+
+const offers = ({ headers }: ServerRequest, protocol: string): boolean =>
+  words(headers.connection).some((word) => word.toLowerCase() === 'upgrade') &&
+  words(headers.upgrade).some((word) => word.toLowerCase() === protocol);
+
+export const isWebSocket = (request: ServerRequest): boolean => offers(request, 'websocket');
+export const isSpdy = (request: ServerRequest): boolean => offers(request, 'spdy/3.1');
+
+/** As the kubelet answers who wants a stream without an upgrade (K4). */
+export const upgradeRequired: Reply = httpError(500, 'Upgrade request required');
+
+export const replyUpgrade = (upgrade: NonNullable<Reply['upgrade']>): Reply => ({
+  status: 101,
+  headers: {},
+  body: '',
+  upgrade,
+});
+
+/** The first protocol that the client offers and the server has, or what is wrong. */
+export function negotiate(
+  request: ServerRequest,
+  supported: readonly string[],
+  doubled: boolean,
+): { readonly protocol: string } | { readonly refusal: Reply } {
+  const offered = request.headers['x-stream-protocol-version'];
+  const list = (Array.isArray(offered) ? offered : words(offered)).filter((word) => word !== '');
+  if (list.length === 0) {
+    const count = Object.keys(request.headers).filter((name) => name !== 'host').length;
+    const text = `unable to upgrade: header X-Stream-Protocol-Version does not exist in request with ${count} headers`;
+    return { refusal: httpError(400, doubled ? `${text}\n${text}` : text) };
+  }
+  const protocol = list.find((one) => supported.includes(one));
+  if (protocol !== undefined) return { protocol };
+  const text = `unable to upgrade: unable to negotiate protocol: client supports [${list.join(' ')}], server accepts [${supported.join(' ')}]`;
+  return { refusal: httpError(403, doubled ? `${text}\n${text}` : text) };
+}
+
+/** Tells the client that SPDY follows. */
+export function acceptSpdy(socket: Duplex, protocol: string): void {
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${protocol}\r\n\r\n`,
+  );
+}

@@ -1,0 +1,25 @@
+/**
+ * Mutation testing of the three rooms whose every line decides a pod's fate: `npm run mutation -- --mutate 'src/podworkers/*.ts'`. Without an
+ * argument all three run, which takes the better part of an hour on two cores; results are kept in reports/ and only what changed is tried again.
+ *
+ * @type {import('@stryker-mutator/api/core').PartialStrykerOptions}
+ */
+export default {
+  testRunner: 'vitest',
+  vitest: { configFile: 'vitest.mutation.config.ts', related: false },
+  plugins: ['@stryker-mutator/vitest-runner'],
+  mutate: ['src/podworkers/**/*.ts', 'src/config/**/*.ts', '!src/config/node-files.ts', 'src/status/**/*.ts'],
+  ignorePatterns: ['*', '!src/**', '!test/**', '!*.ts', '!*.json', '!*.mjs', 'reports', 'dist'],
+  coverageAnalysis: 'perTest',
+  // a constant that is read when a file loads is judged by all tests, which is slow and says little
+  ignoreStatic: true,
+  concurrency: 1,
+  timeoutMS: 4000,
+  timeoutFactor: 2,
+  incremental: true,
+  incrementalFile: 'reports/mutation.json',
+  tempDirName: '.stryker-tmp',
+  reporters: ['clear-text', 'progress-append-only'],
+  clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
+  thresholds: { high: 95, low: 85, break: 85 },
+};

@@ -7,7 +7,9 @@
 export default {
   testRunner: 'vitest',
   vitest: { configFile: 'vitest.mutation.config.ts', related: false },
-  plugins: ['@stryker-mutator/vitest-runner'],
+  plugins: ['@stryker-mutator/vitest-runner', '@stryker-mutator/typescript-checker'],
+  // for --checkers typescript: what the compiler refuses is no survivor
+  tsconfigFile: 'tsconfig.mutation.json',
   mutate: ['src/podworkers/**/*.ts', 'src/config/**/*.ts', '!src/config/node-files.ts', 'src/status/**/*.ts'],
   ignorePatterns: ['*', '!src/**', '!test/**', '!*.ts', '!*.json', '!*.mjs', 'reports', 'dist'],
   coverageAnalysis: 'perTest',

@@ -2,7 +2,6 @@ import { Subject } from 'rxjs';
 import { expect } from 'vitest';
 import { PodsController } from '../../src/agent/pods-controller.ts';
 import { podResource } from '../../src/api/resources.ts';
-import type { JsonObject } from '../../src/apiserver/json.ts';
 import type { Change } from '../../src/apiserver/store.ts';
 import { AgentError } from '../../src/base/errors.ts';
 import { FakeClock, settle } from '../../src/base/fake-clock.ts';
@@ -204,7 +203,7 @@ export class Life {
     switch (action.do) {
       case 'create':
         if (!this.#find(action.name))
-          this.api.create(podResource, podOf(action.name, action.shape) as JsonObject, 'default');
+          this.api.create(podResource, podOf(action.name, action.shape), 'default');
         return;
       case 'delete':
         this.#delete(action.name, action.graceSeconds);
@@ -239,6 +238,9 @@ export class Life {
         return;
       case 'readManifests':
         this.#readManifests();
+        return;
+      case 'advance':
+      case 'restart':
     }
   }
 
@@ -257,10 +259,7 @@ export class Life {
 
   #change(name: string, change: (pod: Pod) => Pod): void {
     if (!this.#find(name)) return;
-    this.api.change(
-      { resource: podResource, ref: { namespace: 'default', name } },
-      (old) => change(old as Pod) as JsonObject,
-    );
+    this.api.change({ resource: podResource, ref: { namespace: 'default', name } }, (old) => change(old));
   }
 
   #readManifests(): void {
@@ -356,7 +355,7 @@ export class Life {
     const uid = uidOf(pod);
     if (isMirrorPod(pod)) return;
     if (type === 'DELETED') {
-      if (!this.#userActs && before) this.#expectDeletable(before.object as Pod);
+      if (!this.#userActs && before) this.#expectDeletable(before.object);
       return;
     }
     const phase = pod.status?.phase ?? 'Pending';

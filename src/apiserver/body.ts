@@ -9,7 +9,7 @@ import { ProtobufError, readProtobuf } from './protobuf-body.ts';
 import { badRequest, StatusError, unsupportedMediaType } from './status-error.ts';
 
 /** Largest body that is read, bytes. */
-export const bodyMost = 3 * 1024 * 1024;
+export const bodyMost: number = 3 * 1024 * 1024;
 
 const tooLarge = (): StatusError =>
   new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${bodyMost}`, {

@@ -518,7 +518,10 @@ function judged(
 }
 
 /** Warnings that go out with an error. */
-export const warningsOf = new WeakMap<StatusError, readonly string[]>();
+export const warningsOf: WeakMap<StatusError, readonly string[]> = new WeakMap<
+  StatusError,
+  readonly string[]
+>();
 
 function withWarnings(reason: unknown, warnings: readonly string[]): unknown {
   if (reason instanceof StatusError && warnings.length > 0) warningsOf.set(reason, warnings);

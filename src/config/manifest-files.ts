@@ -44,7 +44,7 @@ export interface FilesOutcome {
 }
 
 /** The largest manifest that is read: 10 MiB. */
-export const maxManifestBytes = 10 * 1024 * 1024;
+export const maxManifestBytes: number = 10 * 1024 * 1024;
 
 /**
  * The pods of a manifest directory or file as last known, by namespace and name. A listing replaces all, an event changes one.

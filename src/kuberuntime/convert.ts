@@ -205,7 +205,7 @@ function networkOf({ network }: PodSandboxStatus): Pick<RuntimeSandboxStatus, 'n
 /** The pod's addresses, primary first; none with the host's network, whose addresses are the node's (`determinePodSandboxIPs`). */
 export function podIpsOf(
   sandbox: RuntimeSandboxStatus,
-  hostNetwork = sandbox.networkMode === 'NODE',
+  hostNetwork: boolean = sandbox.networkMode === 'NODE',
 ): string[] {
   if (hostNetwork || !sandbox.network) return [];
   return [sandbox.network.ip, ...(sandbox.network.additionalIps ?? [])].filter((ip) => ip !== '');

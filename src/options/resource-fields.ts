@@ -1,7 +1,37 @@
 import type { Field } from './field.ts';
 
+/** The settings of this table. */
+type ResourceSetting =
+  | 'cgroupsPerQOS'
+  | 'cgroupDriver'
+  | 'cpuManagerPolicy'
+  | 'singleProcessOOMKill'
+  | 'cpuManagerPolicyOptions'
+  | 'cpuManagerReconcilePeriod'
+  | 'memoryManagerPolicy'
+  | 'topologyManagerPolicy'
+  | 'topologyManagerScope'
+  | 'topologyManagerPolicyOptions'
+  | 'qosReserved'
+  | 'runtimeRequestTimeout'
+  | 'hairpinMode'
+  | 'maxPods'
+  | 'podCIDR'
+  | 'podPidsLimit'
+  | 'resolvConf'
+  | 'runOnce'
+  | 'cpuCFSQuota'
+  | 'cpuCFSQuotaPeriod'
+  | 'nodeStatusMaxImages'
+  | 'maxOpenFiles'
+  | 'contentType'
+  | 'kubeAPIQPS'
+  | 'kubeAPIBurst'
+  | 'serializeImagePulls'
+  | 'maxParallelImagePulls';
+
 /** Settings of cgroups, resource managers and pods. */
-export const resourceFields = {
+export const resourceFields: Readonly<Record<ResourceSetting, Field>> = {
   cgroupsPerQOS: {
     type: 'bool',
     default: true,
@@ -177,4 +207,4 @@ export const resourceFields = {
     allowed: '1 or more, 1 with serializeImagePulls',
     about: 'Most image pulls at a time.',
   },
-} satisfies Readonly<Record<string, Field>>;
+};

@@ -1,8 +1,55 @@
 import type { Field } from './field.ts';
 import { authenticationType, authorizationType } from './nested-fields.ts';
 
+/** The settings of this table. */
+type ServiceSetting =
+  | 'enableServer'
+  | 'staticPodPath'
+  | 'podLogsDir'
+  | 'syncFrequency'
+  | 'fileCheckFrequency'
+  | 'httpCheckFrequency'
+  | 'staticPodURL'
+  | 'staticPodURLHeader'
+  | 'address'
+  | 'port'
+  | 'readOnlyPort'
+  | 'tlsCertFile'
+  | 'tlsPrivateKeyFile'
+  | 'tlsCipherSuites'
+  | 'tlsMinVersion'
+  | 'rotateCertificates'
+  | 'serverTLSBootstrap'
+  | 'authentication'
+  | 'authorization'
+  | 'registryPullQPS'
+  | 'registryBurst'
+  | 'imagePullCredentialsVerificationPolicy'
+  | 'preloadedImagesVerificationAllowlist'
+  | 'eventRecordQPS'
+  | 'eventBurst'
+  | 'enableDebuggingHandlers'
+  | 'enableContentionProfiling'
+  | 'healthzPort'
+  | 'healthzBindAddress'
+  | 'oomScoreAdj'
+  | 'clusterDomain'
+  | 'clusterDNS'
+  | 'streamingConnectionIdleTimeout'
+  | 'nodeStatusUpdateFrequency'
+  | 'nodeStatusReportFrequency'
+  | 'nodeLeaseDurationSeconds'
+  | 'imageMinimumGCAge'
+  | 'imageMaximumGCAge'
+  | 'imageGCHighThresholdPercent'
+  | 'imageGCLowThresholdPercent'
+  | 'volumeStatsAggPeriod'
+  | 'kubeletCgroups'
+  | 'systemCgroups'
+  | 'cgroupRoot';
+
 /** Settings of sources, the HTTP API, images, events and the node status. */
-export const serviceFields = {
+export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
   enableServer: {
     type: 'bool',
     default: true,
@@ -235,4 +282,4 @@ export const serviceFields = {
     about: 'Cgroup for processes outside containers.',
   },
   cgroupRoot: { type: 'string', flag: 'cgroup-root', about: "Root of the pods' cgroups." },
-} satisfies Readonly<Record<string, Field>>;
+};

@@ -10,8 +10,64 @@ import {
   userNamespacesType,
 } from './nested-fields.ts';
 
+/** The settings of this table. */
+type UpkeepSetting =
+  | 'evictionHard'
+  | 'evictionSoft'
+  | 'evictionSoftGracePeriod'
+  | 'evictionPressureTransitionPeriod'
+  | 'evictionMaxPodGracePeriod'
+  | 'evictionMinimumReclaim'
+  | 'mergeDefaultEvictionSettings'
+  | 'podsPerCore'
+  | 'enableControllerAttachDetach'
+  | 'protectKernelDefaults'
+  | 'makeIPTablesUtilChains'
+  | 'iptablesMasqueradeBit'
+  | 'iptablesDropBit'
+  | 'featureGates'
+  | 'failSwapOn'
+  | 'memorySwap'
+  | 'containerLogMaxSize'
+  | 'containerLogMaxFiles'
+  | 'containerLogMaxWorkers'
+  | 'containerLogMonitorInterval'
+  | 'configMapAndSecretChangeDetectionStrategy'
+  | 'systemReserved'
+  | 'kubeReserved'
+  | 'reservedSystemCPUs'
+  | 'showHiddenMetricsForVersion'
+  | 'systemReservedCgroup'
+  | 'kubeReservedCgroup'
+  | 'enforceNodeAllocatable'
+  | 'allowedUnsafeSysctls'
+  | 'volumePluginDir'
+  | 'providerID'
+  | 'kernelMemcgNotification'
+  | 'logging'
+  | 'enableSystemLogHandler'
+  | 'enableSystemLogQuery'
+  | 'shutdownGracePeriod'
+  | 'shutdownGracePeriodCriticalPods'
+  | 'shutdownGracePeriodByPodPriority'
+  | 'reservedMemory'
+  | 'enableProfilingHandler'
+  | 'enableDebugFlagsHandler'
+  | 'seccompDefault'
+  | 'memoryThrottlingFactor'
+  | 'memoryReservationPolicy'
+  | 'registerWithTaints'
+  | 'registerNode'
+  | 'tracing'
+  | 'localStorageCapacityIsolation'
+  | 'containerRuntimeEndpoint'
+  | 'imageServiceEndpoint'
+  | 'failCgroupV1'
+  | 'userNamespaces'
+  | 'crashLoopBackOff';
+
 /** Settings of eviction, logs, shutdown, registration and the runtime. */
-export const upkeepFields = {
+export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
   evictionHard: {
     type: 'map[string]string',
     flag: 'eviction-hard',
@@ -277,4 +333,4 @@ export const upkeepFields = {
   },
   userNamespaces: { type: userNamespacesType, zeroIsSet: true, about: 'User namespaces of pods.' },
   crashLoopBackOff: { type: crashLoopBackOffType, about: 'Back-off of containers that end.' },
-} satisfies Readonly<Record<string, Field>>;
+};

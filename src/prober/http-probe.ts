@@ -7,7 +7,7 @@ import { httpProbeRequest, type HttpProbeRequest } from './http-request.ts';
 import type { ProbeAnswer, ProbeHandler } from './prober.ts';
 
 /** Of an answer's body no more is read, bytes. */
-export const maxBodyBytes = 10 * 1024;
+export const maxBodyBytes: number = 10 * 1024;
 const maxRedirects = 10;
 
 /**

@@ -3,7 +3,7 @@ import { sortedByName } from './container-statuses.ts';
 import { wholeSeconds } from './time.ts';
 
 /** Bytes of termination messages that one pod may have, all containers together. */
-export const maxTerminationMessageBytes = 12 * 1024;
+export const maxTerminationMessageBytes: number = 12 * 1024;
 
 /**
  * R198: the status as the API server would give it back: times in whole seconds, termination messages within their share of 12 KiB,

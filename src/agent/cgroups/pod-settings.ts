@@ -67,6 +67,6 @@ export function qosSettings(
 }
 
 /** What a cgroup weighs that is owed nothing. */
-export const leastShares = milliCpuToShares(0);
+export const leastShares: number = milliCpuToShares(0);
 
 const requestOf = (pod: Pod, resource: string): Quantity => podRequests(pod)[resource] ?? zeroQuantity;

@@ -1,0 +1,139 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { type EvictionDeps, EvictionManager, type EvictionSettings } from '../eviction/manager.ts';
+import { isHardThreshold, parseThresholds, type Threshold } from '../eviction/thresholds.ts';
+import { durationMs } from '../kube/duration.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { formatQuantity } from '../kube/quantity.ts';
+import type { HardThreshold } from '../node/allocatable.ts';
+import { ShutdownManager, type ShutdownSource } from '../node/shutdown-manager.ts';
+import { type ShutdownWindow, shutdownWindows } from '../node/shutdown.ts';
+import type { KubeletConfiguration } from '../options/kubelet-configuration.ts';
+import { type KillPodDeps, killPodNow } from '../podworkers/kill-pod.ts';
+import type { Engines } from './engines.ts';
+
+/** The settings that eviction goes by. */
+export type EvictionConfiguration = Pick<
+  KubeletConfiguration,
+  | 'enforceNodeAllocatable'
+  | 'evictionHard'
+  | 'evictionSoft'
+  | 'evictionSoftGracePeriod'
+  | 'evictionMinimumReclaim'
+  | 'evictionPressureTransitionPeriod'
+  | 'evictionMaxPodGracePeriod'
+  | 'localStorageCapacityIsolation'
+>;
+
+/** Reads the settings of eviction. @throws {AgentError} `invalid_argument` naming the threshold that is wrong */
+export const evictionSettings = (config: EvictionConfiguration): EvictionSettings => ({
+  thresholds: parseThresholds(config),
+  maxPodGracePeriodSeconds: config.evictionMaxPodGracePeriod ?? 0,
+  pressureTransitionPeriodMs: durationMs(config.evictionPressureTransitionPeriod),
+  localStorageCapacityIsolation: config.localStorageCapacityIsolation,
+});
+
+/** What the node keeps from pods so that eviction comes in time, for its allocatable amounts. */
+export const hardThresholds = (thresholds: readonly Threshold[]): readonly HardThreshold[] =>
+  thresholds
+    .filter((threshold) => isHardThreshold(threshold) && threshold.operator !== undefined)
+    .map(({ signal, value: { quantity, percentage } }) => ({
+      signal,
+      ...(quantity && { quantity: formatQuantity(quantity) }),
+      ...(percentage !== undefined && { percentage }),
+    }));
+
+/** What both enders of pods are made of. */
+export interface EndingParts {
+  readonly nodeName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder;
+  /** Asked late: the engines ask for the pressures themselves. */
+  readonly engines: () => Pick<Engines, 'syncHandler' | 'podWorkers'>;
+}
+
+/** What eviction needs besides the engines. */
+export interface EvictionParts extends EndingParts, Pick<EvictionDeps, 'summary' | 'reclaim'> {}
+
+/**
+ * The eviction manager over a pods controller's engines. Its `conditions` are the host's `pressure` for admission, its `pressure` is the
+ * node status's.
+ */
+export function makeEvictions(parts: EvictionParts, settings: EvictionSettings): EvictionManager {
+  const { engines, summary, reclaim } = parts;
+  return new EvictionManager(
+    {
+      ...commonOf(parts),
+      summary,
+      reclaim,
+      pods: {
+        activePods: () => engines().syncHandler.activePods(),
+        isFinished: (uid) => engines().podWorkers.shouldPodBeFinished(uid),
+        killPod: (pod, kill) => killPodNow(killerOf(parts), pod, kill),
+      },
+    },
+    settings,
+  );
+}
+
+/** The settings that a shutdown goes by. */
+export type ShutdownConfiguration = Pick<
+  KubeletConfiguration,
+  'shutdownGracePeriod' | 'shutdownGracePeriodCriticalPods' | 'shutdownGracePeriodByPodPriority'
+>;
+
+/** The windows in which pods end: those set by priority, else those that the two periods stand for. */
+export function configuredWindows(config: ShutdownConfiguration): readonly ShutdownWindow[] {
+  const byPriority = config.shutdownGracePeriodByPodPriority ?? [];
+  if (byPriority.length > 0)
+    return byPriority.map(({ priority, shutdownGracePeriodSeconds }) => ({
+      priority,
+      graceSeconds: shutdownGracePeriodSeconds,
+    }));
+  const seconds = (span: string): number => Math.trunc(durationMs(span) / 1000);
+  return shutdownWindows(
+    seconds(config.shutdownGracePeriod),
+    seconds(config.shutdownGracePeriodCriticalPods),
+  );
+}
+
+/** What a shutdown needs besides the engines. */
+export interface ShutdownParts extends EndingParts {
+  readonly source: ShutdownSource;
+  readonly syncNodeStatus: () => Promise<void>;
+}
+
+/**
+ * The shutdown manager over a pods controller's engines. Its `isShuttingDown` is the host's, its `fault` is the `shutdown` of the node's
+ * readiness.
+ */
+export const makeShutdown = (parts: ShutdownParts, windows: readonly ShutdownWindow[]): ShutdownManager =>
+  new ShutdownManager(
+    {
+      ...commonOf(parts),
+      source: parts.source,
+      activePods: () => parts.engines().syncHandler.activePods(),
+      killPod: (pod, kill) => killPodNow(killerOf(parts), pod, kill),
+      syncNodeStatus: () => parts.syncNodeStatus(),
+    },
+    windows,
+  );
+
+const commonOf = ({
+  clock,
+  logger,
+  recorder,
+  nodeName,
+}: EndingParts): Pick<EvictionDeps, 'logger' | 'recorder' | 'nodeRef'> & { readonly clock: Clock } => ({
+  clock,
+  logger,
+  recorder,
+  nodeRef: { kind: 'Node', apiVersion: 'v1', metadata: { name: nodeName, uid: nodeName } },
+});
+
+const killerOf = ({ clock, recorder, engines }: EndingParts): KillPodDeps => ({
+  clock,
+  recorder,
+  workers: engines().podWorkers,
+});

@@ -1,0 +1,194 @@
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { terminatedByKubelet } from '../kube/disruption.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { keyOf, uidOf } from '../kube/names.ts';
+import type { KubeObject, Pod, PodStatus } from '../kube/types.ts';
+import { groupByPriority, type ShutdownGroup, type ShutdownWindow } from './shutdown.ts';
+
+/** Lets the shutdown go on. */
+export type ReleaseShutdown = () => Promise<void> | void;
+
+/** Who says that the machine is about to stop: an init system, a cloud's notice, a test. */
+export interface ShutdownSource {
+  /** @param listener told `true` when a shutdown begins, `false` when it was called off. @returns ends the telling */
+  onShutdown(listener: (starting: boolean) => void): () => void;
+  /** Makes the machine wait until released; absent: the source cannot. */
+  delay?(): Promise<ReleaseShutdown>;
+}
+
+/** What a shutdown needs of others. */
+export interface ShutdownDeps {
+  readonly clock: Pick<Clock, 'now' | 'timer'>;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder;
+  /** The node that Events are about. */
+  readonly nodeRef: KubeObject;
+  readonly source: ShutdownSource;
+  /** Those that have or may get running containers. */
+  activePods(): readonly Pod[];
+  /** Ends a pod; resolves when none of its containers runs. */
+  killPod(pod: Pod, kill: ShutdownKill): Promise<void>;
+  /** Resolves when the pods' volumes are unmounted: a storage driver of a later group must still be there for it. */
+  podsUnmounted?(pods: readonly Pod[], signal: AbortSignal): Promise<void>;
+  /** Tells the API server at once that the node is not ready. */
+  syncNodeStatus(): Promise<void>;
+}
+
+/** How a pod is ended. */
+export interface ShutdownKill {
+  readonly gracePeriodSeconds: number;
+  readonly statusFn: (status: PodStatus) => PodStatus;
+}
+
+/** The reason and message of pods that end so. */
+const terminated = {
+  reason: 'Terminated',
+  message: 'Pod was terminated in response to imminent node shutdown.',
+} as const;
+
+/**
+ * Ends the pods in good order when the machine is about to stop: group by group in ascending priority, each within its window (R251).
+ * From then on the node is not ready and takes no pods, until the shutdown is called off.
+ *
+ * Follows kubelet `nodeshutdown.managerImpl` and its `podManager`.
+ */
+export class ShutdownManager {
+  readonly #deps: ShutdownDeps;
+  readonly #windows: readonly ShutdownWindow[];
+  #shuttingDown = false;
+  #release: ReleaseShutdown | undefined;
+
+  /** @param windows none: nothing is watched and nothing ended */
+  constructor(deps: ShutdownDeps, windows: readonly ShutdownWindow[]) {
+    this.#deps = deps;
+    this.#windows = windows;
+  }
+
+  /** The machine is about to stop: no pod is admitted. */
+  get isShuttingDown(): boolean {
+    return this.#shuttingDown;
+  }
+
+  /** What keeps the node from being ready; absent: nothing here (R258). */
+  fault(): string | undefined {
+    return this.#shuttingDown ? 'node is shutting down' : undefined;
+  }
+
+  /** How long a whole shutdown may take, seconds. */
+  get totalGraceSeconds(): number {
+    return this.#windows.reduce((total, { graceSeconds }) => total + graceSeconds, 0);
+  }
+
+  /** Watches for shutdowns until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#windows.length === 0 || signal.aborted) return;
+    await this.#delayShutdown();
+    const { source, logger } = this.#deps;
+    // one after the other: a shutdown that is called off is first carried through
+    let turn = Promise.resolve();
+    const stop = source.onShutdown((starting) => {
+      turn = turn
+        .then(() => (starting ? this.shutDown() : this.callOff()))
+        .catch((reason: unknown) => {
+          logger.error('node shutdown failed', { err: messageOf(reason) });
+        });
+    });
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => {
+        resolve();
+      });
+    });
+    stop();
+    await this.#letGo();
+  }
+
+  /** Ends all pods, then lets the machine stop. */
+  async shutDown(): Promise<void> {
+    if (this.#shuttingDown) return;
+    const { recorder, nodeRef } = this.#deps;
+    recorder.event(nodeRef, 'Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
+    this.#shuttingDown = true;
+    this.#tellNode();
+    for (const group of groupByPriority(this.#windows, this.#deps.activePods()))
+      if (group.pods.length > 0) await this.#endGroup(group);
+    await this.#letGo();
+  }
+
+  /** The machine goes on: pods are taken again. Those that were ended stay so. */
+  async callOff(): Promise<void> {
+    if (!this.#shuttingDown) return;
+    const { recorder, nodeRef } = this.#deps;
+    recorder.event(nodeRef, 'Normal', 'Shutdown', 'Shutdown manager detected shutdown cancellation');
+    this.#shuttingDown = false;
+    this.#tellNode();
+    await this.#delayShutdown();
+  }
+
+  #tellNode(): void {
+    this.#deps.syncNodeStatus().catch((reason: unknown) => {
+      this.#deps.logger.warn('the node status could not be told of the shutdown', { err: messageOf(reason) });
+    });
+  }
+
+  /** Resolves when the group's pods have ended and are unmounted, or its window is over. */
+  async #endGroup(group: ShutdownGroup): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const over = new AbortController();
+    const done = this.#endAll(group, over.signal);
+    const inTime = await new Promise<boolean>((resolve) => {
+      const stop = clock.timer(group.graceSeconds * 1000, () => {
+        resolve(false);
+      });
+      void done.then(() => {
+        stop();
+        resolve(true);
+      });
+    });
+    over.abort();
+    if (!inTime) logger.warn('pods did not end within their window', { priority: group.priority });
+  }
+
+  async #endAll(group: ShutdownGroup, signal: AbortSignal): Promise<void> {
+    await Promise.all(group.pods.map((pod) => this.#end(pod, group.graceSeconds)));
+    try {
+      if (!signal.aborted) await this.#deps.podsUnmounted?.(group.pods, signal);
+    } catch (reason) {
+      this.#deps.logger.error('volumes were not unmounted before the next group', { err: messageOf(reason) });
+    }
+  }
+
+  async #end(pod: Pod, windowSeconds: number): Promise<void> {
+    const { logger, clock } = this.#deps;
+    const own = pod.spec?.terminationGracePeriodSeconds ?? windowSeconds;
+    const statusFn = (status: PodStatus): PodStatus => shutDownStatus(status, pod, clock.now());
+    try {
+      await this.#deps.killPod(pod, { gracePeriodSeconds: Math.min(windowSeconds, own), statusFn });
+    } catch (reason) {
+      logger.warn('pod did not end', { pod: keyOf(pod), uid: uidOf(pod), err: messageOf(reason) });
+    }
+  }
+
+  async #delayShutdown(): Promise<void> {
+    try {
+      this.#release = await this.#deps.source.delay?.();
+    } catch (reason) {
+      this.#deps.logger.error('a shutdown cannot be delayed', { err: messageOf(reason) });
+    }
+  }
+
+  async #letGo(): Promise<void> {
+    const release = this.#release;
+    this.#release = undefined;
+    await release?.();
+  }
+}
+
+/** The status of a pod that a shutdown ended at `now`, ms: Succeeded stays, anything else is Failed (R251). */
+export const shutDownStatus = (status: PodStatus, pod: Pod, now: number): PodStatus =>
+  terminatedByKubelet(
+    { ...status, phase: status.phase === 'Succeeded' ? 'Succeeded' : 'Failed', ...terminated },
+    pod,
+    { message: terminated.message, now },
+  );

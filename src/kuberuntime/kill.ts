@@ -109,7 +109,7 @@ export class ContainerKiller {
     return result;
   }
 
-  /** @returns whole seconds that the hook took; one that overruns the grace is abandoned */
+  /** @returns whole seconds that the hook took; one that overruns the grace goes on by itself and fails when its container ends */
   async #preStop(
     target: { readonly pod: Pod; readonly container: Container; readonly id: string },
     handler: NonNullable<NonNullable<Container['lifecycle']>['preStop']>,
@@ -117,9 +117,9 @@ export class ContainerKiller {
   ): Promise<number> {
     const { clock, recorder, logger, hooks } = this.#deps;
     const startedAt = clock.now();
-    const stop = new AbortController();
+    const [stopTimer, stopSleep] = [new AbortController(), new AbortController()];
     const failed = (err: unknown): void => {
-      if (stop.signal.aborted) return;
+      if (stopSleep.signal.aborted) return;
       logger.warn('preStop hook failed', { pod: podText(target.pod), container: target.container.name, err });
       // the text may hold what the hook printed, so users are not shown it
       containerEvents(recorder, target.pod, target.container)(
@@ -128,9 +128,11 @@ export class ContainerKiller {
         'PreStopHook failed',
       );
     };
-    const run = hooks.run(target, handler, stop.signal).catch(failed);
-    await Promise.race([run, clock.sleep(graceSeconds * 1000, stop.signal).catch(() => undefined)]);
-    stop.abort();
+    const run = hooks.run(target, handler, stopSleep.signal).catch(failed);
+    await Promise.race([run, clock.sleep(graceSeconds * 1000, stopTimer.signal).catch(() => undefined)]);
+    stopTimer.abort();
+    // nothing but time would end it, and nobody hears of it
+    if (handler.sleep) stopSleep.abort();
     return Math.floor((clock.now() - startedAt) / 1000);
   }
 

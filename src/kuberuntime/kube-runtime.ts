@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { AgentError } from '../base/errors.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -219,6 +219,20 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   /** Removes dead instances after one ended (R42). @param id the runtime's own id; empty: of all containers */
   async deleteContainers(id: string, observed: RuntimePodStatus, keep: number): Promise<void> {
     for (const dead of containersToDelete(id, observed, keep)) await this.remover.remove(runtimeId(dead.id));
+  }
+
+  /** R42, R64: what cannot be removed now is left to the next time. */
+  removeDeadContainers(podUid: string, all: boolean): void {
+    void this.#removeDead(podUid, all).catch((reason: unknown) => {
+      this.#sync.logger.warn('dead containers could not be removed', { uid: podUid, err: messageOf(reason) });
+    });
+  }
+
+  async #removeDead(uid: string, all: boolean): Promise<void> {
+    const observed = await this.getPodStatus({ uid, name: '', namespace: '' });
+    if (all) return this.deleteContainers('', observed, 0);
+    const oneOfEach = new Map(observed.containerStatuses.map(({ name, id }) => [name, id]));
+    for (const id of oneOfEach.values()) await this.deleteContainers(runtimeId(id), observed, 1);
   }
 
   /** Lets the runtime open a container's log anew after rotation. */

@@ -77,7 +77,10 @@ export const plainText = (text: string): string =>
     .replace(/\$t\d+|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '<t>')
     .replace(/kube-api-access-(?:\$kaa\d+|[a-z0-9]{5})/g, 'kube-api-access-<random>')
     .replace(/\$uid\d+|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g, '<uid>')
-    .replace(/\$podip\d+|\$hostip|\b\d+\.\d+\.\d+\.\d+(?=:1234|:8080)/g, '<ip>')
+    .replace(/\$podip\d+|\$hostip|\b10\.\d+\.\d+\.\d+\b/g, '<ip>')
     .replace(/\b(?:\d+m)?\d+(?:\.\d+)?(?:ms|µs|s)\b(?! restarting)|\$dur/g, '<span>')
     .replace(/Image size: (?:\d+|\$n) bytes/, 'Image size: <n> bytes')
-    .replace(/(?:failed to create containerd task|OCI runtime).*/s, '<runtime>');
+    .replace(
+      /(?:failed to create containerd task|OCI runtime|(?<=failed to exec in container: )).*/s,
+      '<runtime>',
+    );

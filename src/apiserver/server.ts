@@ -14,7 +14,6 @@ import {
   type ControllerDeps,
   emptyNamespaces,
   furnishNamespaces,
-  minimalScheduler,
   signRequests,
   systemContext,
 } from './controllers.ts';
@@ -23,6 +22,7 @@ import { builtIn } from './kinds.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { KubeletProxy } from './kubelet-proxy.ts';
 import { ResourceApi } from './resource-api.ts';
+import { minimalScheduler } from './scheduler.ts';
 import { Router } from './router.ts';
 import { serviceAddresses } from './service-addresses.ts';
 import { SqliteJournal } from './sqlite-journal.ts';

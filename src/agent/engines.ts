@@ -90,7 +90,8 @@ export function buildEngines(options: EnginesOptions): Engines {
     housekeeping: makeHousekeeping(options, parts, syncHandler),
     podsToSync: () => {
       const due = new Set(workQueue.getWork());
-      return podManager.getPods().filter((pod) => due.has(uidOf(pod)) || deadline.shouldSync(pod));
+      for (const pod of podManager.podsWithDeadline()) if (deadline.shouldSync(pod)) due.add(uidOf(pod));
+      return Array.from(due, (uid) => podManager.getPodByUID(uid)).filter((pod) => pod !== undefined);
     },
     handleProbeUpdate: (update) => {
       applyProbeUpdate(update, statusManager, syncHandler);
@@ -123,13 +124,21 @@ interface Parts extends Pick<
   readonly host: PodHost;
 }
 
+/** Statuses of so many pods are told at once; more than the client's connections would only wait. */
+const statusesAtOnce = 16;
+
+/** Requests are served together, so many may wait. */
+const onDemandCapacity = 10_000;
+
 /** What stands in a ring: workers call the steps, the steps ask the workers. The ring is closed by asking `parts.podWorkers` late. */
 function coreParts(options: EnginesOptions): Parts {
   const { clock, logger, recorder, provider, random, kubeClient, periods } = options;
-  const podCache = new PodCache();
+  const podCache: PodCache = new PodCache((uid) => {
+    pleg.requestRelist(uid); // who waits for news does not wait for the next full relist
+  });
   const pleg = new GenericPleg(
     { clock, logger, provider, cache: podCache },
-    { relistPeriodMs: periods.relistMs },
+    { relistPeriodMs: periods.relistMs, onDemandCapacity },
   );
   const runtimeState = new RuntimeState(clock);
   runtimeState.addHealthCheck({ name: 'PLEG', check: () => pleg.health() });
@@ -141,6 +150,7 @@ function coreParts(options: EnginesOptions): Parts {
     client: kubeClient ? statusClient(kubeClient) : nowhere,
     pods: podManager,
     deletionSafety: { podCouldHaveRunningContainers: couldRun },
+    parallel: statusesAtOnce,
   });
   const statusOf = (uid: string): PodStatus | undefined => statusManager.getPodStatus(uid);
   const prober = makeProber(clock, provider, recorder);

@@ -36,6 +36,9 @@ export class PodManager {
   readonly #podsByFullName = new Map<string, Pod>();
   readonly #mirrors = new Map<string, Pod>();
   readonly #mirrorsByFullName = new Map<string, Pod>();
+  /** Of the pods, those that are static, and those with an active deadline. */
+  readonly #static = new Map<string, Pod>();
+  readonly #withDeadline = new Map<string, Pod>();
   /** Mirror UID → pod UID. */
   readonly #translation = new Map<string, string>();
 
@@ -52,10 +55,18 @@ export class PodManager {
       if (real) this.#translation.set(uid, uidOf(real));
       return;
     }
-    this.#pods.set(uid, pod);
+    this.#setPod(uid, pod);
     this.#podsByFullName.set(fullName, pod);
     const mirror = this.#mirrorsByFullName.get(fullName);
     if (mirror) this.#translation.set(uidOf(mirror), uid);
+  }
+
+  #setPod(uid: string, pod: Pod): void {
+    this.#pods.set(uid, pod);
+    if (isStaticPod(pod)) this.#static.set(uid, pod);
+    else this.#static.delete(uid);
+    if (pod.spec?.activeDeadlineSeconds !== undefined) this.#withDeadline.set(uid, pod);
+    else this.#withDeadline.delete(uid);
   }
 
   /** R33: the full name goes with the pod, even when a newer UID has taken it. */
@@ -68,12 +79,16 @@ export class PodManager {
       return;
     }
     this.#pods.delete(uid);
+    this.#static.delete(uid);
+    this.#withDeadline.delete(uid);
     this.#podsByFullName.delete(fullName);
   }
 
   /** Forgets everything and takes these instead. */
   setPods(pods: readonly Pod[]): void {
     this.#pods.clear();
+    this.#static.clear();
+    this.#withDeadline.clear();
     this.#podsByFullName.clear();
     this.#mirrors.clear();
     this.#mirrorsByFullName.clear();
@@ -84,6 +99,11 @@ export class PodManager {
   /** Real pods. */
   getPods(): readonly Pod[] {
     return [...this.#pods.values()];
+  }
+
+  /** Real pods that may be active for so long only. */
+  podsWithDeadline(): Iterable<Pod> {
+    return this.#withDeadline.values();
   }
 
   /** Both worlds, and the full names of mirrors without a pod (R32). */
@@ -138,7 +158,7 @@ export class PodManager {
     readonly mirrorToPod: ReadonlyMap<string, string>;
   } {
     const podToMirror = new Map<string, string>();
-    for (const [uid, pod] of this.#pods) if (isStaticPod(pod)) podToMirror.set(uid, '');
+    for (const uid of this.#static.keys()) podToMirror.set(uid, '');
     for (const [mirror, pod] of this.#translation) podToMirror.set(pod, mirror);
     return { podToMirror, mirrorToPod: new Map(this.#translation) };
   }
@@ -146,7 +166,7 @@ export class PodManager {
   /** Every static pod with the mirror of its full name, if there is one. */
   getStaticPodToMirrorPodMap(): ReadonlyMap<Pod, Pod | undefined> {
     const map = new Map<Pod, Pod | undefined>();
-    for (const pod of this.#pods.values()) if (isStaticPod(pod)) map.set(pod, this.getMirrorPodByPod(pod));
+    for (const pod of this.#static.values()) map.set(pod, this.getMirrorPodByPod(pod));
     return map;
   }
 }

@@ -29,7 +29,7 @@ export const plegDefaults: PlegOptions = {
 export interface GenericPlegDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly provider: Pick<PodProvider, 'listPods' | 'getPodStatus'>;
+  readonly provider: Pick<PodProvider, 'listPods' | 'listPod' | 'getPodStatus'>;
   readonly cache: PodCache;
   /** How long a relist took. */
   readonly observeRelist?: (durationMs: number) => void;
@@ -106,16 +106,39 @@ export class GenericPleg {
 
   /** One pass over one pod. Does not count for health. */
   relistPod(uid: string, signal?: AbortSignal): Promise<void> {
+    return this.#relistSome([uid], signal);
+  }
+
+  /** One pass over some pods: one listing for all of them, or each asked for alone where the provider can do so. */
+  #relistSome(uids: readonly string[], signal?: AbortSignal): Promise<void> {
     return this.#exclusively(async () => {
       const startedAt = this.#deps.clock.now();
-      const pods = await this.#list(signal);
-      if (!pods) return;
-      const pod = pods.find((candidate) => candidate.uid === uid);
-      const record = this.#setCurrent(uid, pod ?? { ...nowhere, uid });
-      const events = podEvents(uid, record.old, record.current);
-      if (events.length > 0 || this.#toReinspect.has(uid)) await this.#observe(uid, record, events, signal);
-      if (!this.#toReinspect.has(uid)) this.#deps.cache.setObservedTime(uid, startedAt);
+      const find = await this.#finder(uids, signal);
+      if (!find) return;
+      for (const uid of uids) {
+        const record = this.#setCurrent(uid, find(uid) ?? { ...nowhere, uid });
+        const events = podEvents(uid, record.old, record.current);
+        if (events.length > 0 || this.#toReinspect.has(uid)) await this.#observe(uid, record, events, signal);
+        if (!this.#toReinspect.has(uid)) this.#deps.cache.setObservedTime(uid, startedAt);
+      }
     });
+  }
+
+  /** The pods with these UIDs as the provider has them now. A failing listing is logged. */
+  async #finder(
+    uids: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<((uid: string) => RuntimePod | undefined) | undefined> {
+    const { provider } = this.#deps;
+    let pods: readonly (RuntimePod | undefined)[] | undefined;
+    if (provider.listPod) {
+      const one = provider.listPod.bind(provider);
+      pods = await this.#listing(() => Promise.all(uids.map((uid) => one(uid, signal))), signal);
+    } else pods = await this.#list(signal);
+    if (!pods) return undefined;
+    if (uids.length === 1) return (uid) => pods.find((pod) => pod?.uid === uid);
+    const byUid = new Map(pods.map((pod) => [pod?.uid, pod]));
+    return (uid) => byUid.get(uid);
   }
 
   /** Asks `run` to look at one pod soon; false when too many wait (R234). */
@@ -146,9 +169,13 @@ export class GenericPleg {
     return done;
   }
 
-  async #list(signal?: AbortSignal): Promise<readonly RuntimePod[] | undefined> {
+  #list(signal?: AbortSignal): Promise<readonly RuntimePod[] | undefined> {
+    return this.#listing(() => this.#deps.provider.listPods(signal), signal);
+  }
+
+  async #listing<T>(list: () => Promise<readonly T[]>, signal?: AbortSignal): Promise<readonly T[] | undefined> {
     try {
-      return await this.#deps.provider.listPods(signal);
+      return await list();
     } catch (reason) {
       if (!signal?.aborted)
         this.#deps.logger.error('relist: pods cannot be listed', { err: messageOf(reason) });
@@ -221,12 +248,13 @@ export class GenericPleg {
   }
 
   async #serveRequests(signal: AbortSignal): Promise<void> {
-    for (const [uid, requestedAt] of [...this.#requests]) {
-      this.#requests.delete(uid);
-      if (signal.aborted) return;
-      if (this.#relistedAt !== undefined && requestedAt < this.#relistedAt) continue;
-      await this.relistPod(uid, signal);
-    }
+    if (signal.aborted) return;
+    const due = [...this.#requests].filter(
+      ([, requestedAt]) => this.#relistedAt === undefined || requestedAt >= this.#relistedAt,
+    );
+    this.#requests.clear();
+    const uids = due.map(([uid]) => uid);
+    if (uids.length > 0) await this.#relistSome(uids, signal);
   }
 
   /** Waits for a request; false when the period or the whole ended first. */

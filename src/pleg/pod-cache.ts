@@ -23,8 +23,14 @@ interface Waiter {
 export class PodCache {
   readonly #entries = new Map<string, Entry>();
   readonly #waiters = new Map<string, Set<Waiter>>();
+  readonly #onWait: ((uid: string) => void) | undefined;
   /** All pods were observed at or after this. */
   #updatedAt = -Infinity;
+
+  /** @param onWait told the pod whenever a reader begins to wait, so that it can be looked at soon */
+  constructor(onWait?: (uid: string) => void) {
+    this.#onWait = onWait;
+  }
 
   /** The last status; empty lists for a pod that is not cached. @throws the error of the last inspection */
   get(uid: string): RuntimePodStatus {
@@ -101,6 +107,7 @@ export class PodCache {
       const waiters = this.#waiters.get(uid);
       if (waiters) waiters.add(waiter);
       else this.#waiters.set(uid, new Set([waiter]));
+      this.#onWait?.(uid);
     });
   }
 

@@ -73,6 +73,9 @@ export interface PodProvider extends ProviderPowers {
   /** Every pod of this node that has a container or sandbox, stopped ones too. */
   listPods(signal?: AbortSignal): Promise<readonly RuntimePod[]>;
 
+  /** One pod as {@link listPods} shows it, for less than a whole listing; absent: the listing is asked. */
+  listPod?(uid: string, signal?: AbortSignal): Promise<RuntimePod | undefined>;
+
   /** All instances of one pod; a pod without any gives empty lists, not an error. */
   getPodStatus(
     ref: { readonly uid: string; readonly name: string; readonly namespace: string },

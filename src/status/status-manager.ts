@@ -54,6 +54,8 @@ export interface StatusManagerDeps {
   readonly deletionSafety: DeletionSafety;
   readonly client: StatusClient;
   readonly listener?: StatusListener;
+  /** How many pods are told of at once; default 1, as the kubelet. One pod's requests never overlap. */
+  readonly parallel?: number;
 }
 
 /** One pod's status as it is kept until it is told. */
@@ -90,6 +92,8 @@ export class StatusManager {
   readonly #cache = new Map<string, CachedStatus>();
   /** Versions that the API has, by the UID of the API's pod: for a static pod its mirror's. */
   readonly #sent = new Map<string, number>();
+  /** Source UIDs whose newest version may not have been told. */
+  readonly #untold = new Set<string>();
   #signalled = false;
   #notify: (() => void) | undefined;
   /** Conditions of in-place resizes, which come before there is a status. */
@@ -175,6 +179,7 @@ export class StatusManager {
 
   #forget(uid: string): void {
     this.#cache.delete(uid);
+    this.#untold.delete(uid);
     this.resizes.forget(uid);
   }
 
@@ -204,6 +209,7 @@ export class StatusManager {
     const [podName, podNamespace] = [nameOf(pod), namespaceOf(pod)];
     const entry = { status, version: version + 1, podName, podNamespace, at, podIsFinished };
     this.#cache.set(uid, entry);
+    this.#untold.add(uid);
     if (podIsFinished) listener.podFinished?.(pod, status);
     else listener.podUpdated?.(pod, status, !cached && !force);
     this.#signalled = true;
@@ -228,13 +234,28 @@ export class StatusManager {
       for (const uid of [...this.#sent.keys()])
         if (!this.#cache.has(uid) && !mirrorToPod.has(uid)) this.#sent.delete(uid);
     const due: (readonly [uid: string, entry: CachedStatus])[] = [];
-    for (const [uid, entry] of this.#cache) {
+    // a static pod's mirror may be another one by now, to which nothing was told yet
+    const candidates = all ? this.#cache.keys() : new Set([...this.#untold, ...podToMirror.keys()]);
+    for (const uid of candidates) {
+      const entry = this.#cache.get(uid);
       const apiUid = podToMirror.get(uid) ?? uid;
       // R194: a static pod without a mirror has no place to be told
-      if (apiUid !== '' && this.#isDue(uid, apiUid, entry, all)) due.push([uid, entry]);
+      if (apiUid === '' || !entry) continue;
+      if (this.#isDue(uid, apiUid, entry, all)) {
+        due.push([uid, entry]);
+        this.#untold.add(uid);
+      } else this.#untold.delete(uid);
     }
-    for (const [uid, entry] of due) await this.#sync(uid, entry);
+    await this.#syncEach(due);
     return due.length;
+  }
+
+  async #syncEach(due: readonly (readonly [uid: string, entry: CachedStatus])[]): Promise<void> {
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      for (let one = due[next++]; one; one = due[next++]) await this.#sync(...one);
+    };
+    await Promise.all(Array.from({ length: Math.min(this.#deps.parallel ?? 1, due.length) }, worker));
   }
 
   #isDue(uid: string, apiUid: string, entry: CachedStatus, all: boolean): boolean {

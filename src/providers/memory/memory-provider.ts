@@ -106,6 +106,12 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     return this.#list;
   }
 
+  async listPod(uid: string): Promise<RuntimePod | undefined> {
+    this.#failIfTold('listPods');
+    const record = this.#pods.get(uid);
+    return record && (record.listed ??= toRuntimePod(record));
+  }
+
   async getPodStatus(ref: {
     readonly uid: string;
     readonly name: string;

@@ -1,11 +1,11 @@
 import { referencedConfigMaps, referencedSecrets } from '../kube/references.ts';
 import type { Pod } from '../kube/types.ts';
 import { nodeOf } from './authorizer.ts';
-import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt } from './json.ts';
+import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, textOf, valueAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { isMirror } from './pod-admission.ts';
 import type { ApiRequest } from './request.ts';
-import type { Admission } from './resource-api.ts';
+import type { Admission } from './exchange.ts';
 import { badRequest, forbidden, notFound, StatusError } from './status-error.ts';
 import type { Store } from './store.ts';
 
@@ -58,7 +58,7 @@ class NodeRestriction {
     const node = nodeOf(request.user);
     if (node === undefined) return;
     if (kind.resource === 'pods') this.#createPod(node, object);
-    if (kind.resource === 'nodes') this.#node(node, kind, object, undefined);
+    if (kind.resource === 'nodes') this.#node(node, object, undefined);
     if (kind.resource === 'leases') this.#lease(node, object);
   }
 
@@ -66,7 +66,7 @@ class NodeRestriction {
     const node = nodeOf(request.user);
     if (node === undefined) return;
     if (kind.resource === 'pods') this.#updatePod(node, object, old);
-    if (kind.resource === 'nodes') this.#node(node, kind, object, old);
+    if (kind.resource === 'nodes') this.#node(node, object, old);
     if (kind.resource === 'leases') this.#lease(node, old);
   }
 
@@ -94,45 +94,30 @@ class NodeRestriction {
         pod,
         `node ${JSON.stringify(node)} can only create pods with spec.nodeName set to itself`,
       );
-    const owners = objectsAt(objectAt(pod, 'metadata'), 'ownerReferences');
-    if (owners.length > 1)
-      throw refuse(
-        'pods',
-        pod,
-        `node ${JSON.stringify(node)} can only create pods with a single owner reference set to itself`,
-      );
-    if (owners.length === 0)
-      throw refuse(
-        'pods',
-        pod,
-        `node ${JSON.stringify(node)} can only create pods with an owner reference set to itself`,
-      );
-    const [owner] = owners;
-    if (
-      owner?.['apiVersion'] !== 'v1' ||
-      owner['kind'] !== 'Node' ||
-      owner['name'] !== node ||
-      owner['controller'] !== true ||
-      owner['blockOwnerDeletion'] === true
-    )
-      throw refuse(
-        'pods',
-        pod,
-        `node ${JSON.stringify(node)} can only create pods with an owner reference set to itself`,
-      );
-    const found = this.#store.get('nodes', node);
-    if (found && valueAt(found.object, 'metadata', 'uid') !== owner['uid'])
-      throw refuse(
-        'pods',
-        pod,
-        `node ${node} UID mismatch: expected ${String(owner['uid'])} got ${String(valueAt(found.object, 'metadata', 'uid'))}`,
-      );
+    this.#ownedByNode(node, pod);
     for (const resource of ['secrets', 'configmaps', 'persistentvolumeclaims'])
       this.#noReference(node, pod, resource);
   }
 
+  #ownedByNode(node: string, pod: JsonObject): void {
+    const must = (what: string): Error =>
+      refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with ${what} set to itself`);
+    const [owner, ...more] = objectsAt(objectAt(pod, 'metadata'), 'ownerReferences');
+    if (more.length > 0) throw must('a single owner reference');
+    const { apiVersion, kind, name, controller, blockOwnerDeletion, uid } = owner ?? {};
+    const given = { apiVersion, kind, name, controller };
+    if (
+      !sameJson(given, { apiVersion: 'v1', kind: 'Node', name: node, controller: true }) ||
+      blockOwnerDeletion === true
+    )
+      throw must('an owner reference');
+    const found = valueAt(this.#store.get('nodes', node)?.object, 'metadata', 'uid');
+    if (found !== undefined && found !== uid)
+      throw refuse('pods', pod, `node ${node} UID mismatch: expected ${textOf(uid)} got ${textOf(found)}`);
+  }
+
   #noReference(node: string, pod: JsonObject, resource: string): void {
-    if (!hasReference[resource]?.(pod as Pod)) return;
+    if (!hasReference[resource]?.(pod)) return;
     throw refuse('pods', pod, `node ${JSON.stringify(node)} can not create pods that reference ${resource}`);
   }
 
@@ -149,45 +134,20 @@ class NodeRestriction {
       throw refuse('pods', old, `node ${JSON.stringify(node)} cannot update labels through pod status`);
   }
 
-  #node(node: string, kind: Kind, object: JsonObject, old: JsonObject | undefined): void {
-    if (nameOf(object) !== node && nameOf(object) !== '')
-      throw refuse(
-        'nodes',
-        object,
-        `node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(nameOf(object))}`,
-      );
-    const spec = objectAt(object, 'spec');
-    if (
-      spec['configSource'] !== undefined &&
-      !sameJson(spec['configSource'], old && objectAt(old, 'spec')['configSource'])
-    )
-      throw refuse(
-        kind.resource,
-        object,
-        `node ${JSON.stringify(node)} is not allowed to update configSource to a new non-nil configSource`,
-      );
-    if (old && !sameJson(objectsAt(spec, 'taints'), objectsAt(objectAt(old, 'spec'), 'taints')))
-      throw refuse(kind.resource, object, `node ${JSON.stringify(node)} is not allowed to modify taints`);
-    const changed = changedLabels(
-      objectAt(objectAt(object, 'metadata'), 'labels'),
-      objectAt(objectAt(old, 'metadata'), 'labels'),
-    );
-    const wrong = changed.filter((label) => !mayLabel(label));
-    if (wrong.length > 0)
-      throw refuse(
-        kind.resource,
-        object,
-        old
-          ? `is not allowed to modify labels: ${wrong.join(', ')}`
-          : `node ${JSON.stringify(node)} is not allowed to set the following labels: ${wrong.join(', ')}`,
-      );
-    const owners = objectAt(object, 'metadata')['ownerReferences'];
-    if (old && !sameJson(owners, objectAt(old, 'metadata')['ownerReferences']) && owners !== undefined)
-      throw refuse(
-        kind.resource,
-        object,
-        `node ${JSON.stringify(node)} is not allowed to modify ownerReferences`,
-      );
+  #node(node: string, object: JsonObject, old: JsonObject | undefined): void {
+    const quoted = JSON.stringify(node);
+    const no = (why: string): Error => refuse('nodes', object, why);
+    if (![node, ''].includes(nameOf(object)))
+      throw no(`node ${quoted} is not allowed to modify node ${JSON.stringify(nameOf(object))}`);
+    const [spec, before] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
+    if (spec['configSource'] !== undefined && !sameJson(spec['configSource'], before['configSource']))
+      throw no(`node ${quoted} is not allowed to update configSource to a new non-nil configSource`);
+    if (old && !sameJson(objectsAt(spec, 'taints'), objectsAt(before, 'taints')))
+      throw no(`node ${quoted} is not allowed to modify taints`);
+    nodeLabels(node, object, old);
+    const owners = valueAt(object, 'metadata', 'ownerReferences');
+    if (old && owners !== undefined && !sameJson(owners, valueAt(old, 'metadata', 'ownerReferences')))
+      throw no(`node ${quoted} is not allowed to modify ownerReferences`);
   }
 
   #lease(node: string, lease: JsonObject): void {
@@ -204,6 +164,17 @@ class NodeRestriction {
         'can only access node lease with the same name as the requesting node',
       );
   }
+}
+
+/** A node may change its own labels and those outside Kubernetes' domains. */
+function nodeLabels(node: string, object: JsonObject, old: JsonObject | undefined): void {
+  const labels = (one: JsonObject | undefined): JsonObject => objectAt(objectAt(one, 'metadata'), 'labels');
+  const wrong = changedLabels(labels(object), labels(old)).filter((label) => !mayLabel(label));
+  if (wrong.length === 0) return;
+  const how = old
+    ? 'is not allowed to modify labels'
+    : `node ${JSON.stringify(node)} is not allowed to set the following labels`;
+  throw refuse('nodes', object, `${how}: ${wrong.join(', ')}`);
 }
 
 function refuse(resource: string, object: JsonObject, why: string): Error {
@@ -223,16 +194,10 @@ const ownLabels = new Set(
 function mayLabel(label: string): boolean {
   if (ownLabels.has(label)) return true;
   const domain = label.includes('/') ? (label.split('/')[0] ?? '') : '';
-  const reserved =
-    domain === 'kubernetes.io' ||
-    domain.endsWith('.kubernetes.io') ||
-    domain === 'k8s.io' ||
-    domain.endsWith('.k8s.io');
-  if (domain === 'node-restriction.kubernetes.io' || domain.endsWith('.node-restriction.kubernetes.io'))
-    return false;
-  if (domain === 'kubelet.kubernetes.io' || domain.endsWith('.kubelet.kubernetes.io')) return true;
-  if (domain === 'node.kubernetes.io' || domain.endsWith('.node.kubernetes.io')) return true;
-  return !reserved;
+  const within = (parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);
+  if (within('node-restriction.kubernetes.io')) return false;
+  if (within('kubelet.kubernetes.io') || within('node.kubernetes.io')) return true;
+  return !within('kubernetes.io') && !within('k8s.io');
 }
 
 const changedLabels = (now: JsonObject, before: JsonObject): string[] =>

@@ -107,7 +107,7 @@ export class Authenticator {
 function certificateUser(socket: TLSSocket): User | undefined {
   if (!socket.authorized) return undefined;
   const { subject } = socket.getPeerCertificate();
-  const common = first(subject?.CN);
+  const common = first(subject.CN);
   if (!common) return undefined;
   const organizations = subject.O;
   return { name: common, groups: organizations === undefined ? [] : [organizations].flat() };

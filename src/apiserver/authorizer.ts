@@ -244,36 +244,32 @@ export class NodeAuthorizer {
   }
 
   #special(node: string, at: Attributes): Decision | undefined {
-    switch (`${at.group}/${at.resource}`) {
-      case '/secrets':
-      case '/configmaps':
-        return this.#readable(node, at, at.verb === 'get' || (at.name !== '' && reading.has(at.verb)));
-      case '/persistentvolumeclaims':
-        if (at.subresource === 'status') return this.#related(node, at, ['update', 'patch']);
-        return this.#readable(node, at, at.verb === 'get');
-      case '/persistentvolumes':
-      case 'storage.k8s.io/volumeattachments':
-        return this.#readable(node, at, at.verb === 'get');
-      case '/serviceaccounts':
-        return this.#account(node, at);
-      case 'coordination.k8s.io/leases':
-        return this.#own(
-          node,
-          at,
-          at.namespace === 'kube-node-lease',
-          'can only access leases in the "kube-node-lease" system namespace',
-        );
-      case 'storage.k8s.io/csinodes':
-        return this.#own(node, at, true, '');
-      case 'resource.k8s.io/resourceslices':
-        return { allowed: true, reason: '' };
-      case '/nodes':
-        return this.#node(node, at);
-      case '/pods':
-        return this.#pod(node, at);
-      default:
-        return undefined;
-    }
+    return this.#rules[`${at.group}/${at.resource}`]?.(node, at);
+  }
+
+  /** Resources on which what a node may do depends on the object. */
+  readonly #rules: Readonly<Record<string, (node: string, at: Attributes) => Decision | undefined>> = {
+    '/secrets': (node, at) => this.#named(node, at),
+    '/configmaps': (node, at) => this.#named(node, at),
+    '/persistentvolumeclaims': (node, at) =>
+      at.subresource === 'status'
+        ? this.#related(node, at, ['update', 'patch'])
+        : this.#readable(node, at, at.verb === 'get'),
+    '/persistentvolumes': (node, at) => this.#readable(node, at, at.verb === 'get'),
+    'storage.k8s.io/volumeattachments': (node, at) => this.#readable(node, at, at.verb === 'get'),
+    '/serviceaccounts': (node, at) => this.#account(node, at),
+    'coordination.k8s.io/leases': (node, at) => {
+      const why = 'can only access leases in the "kube-node-lease" system namespace';
+      return this.#own(node, at, at.namespace === 'kube-node-lease', why);
+    },
+    'storage.k8s.io/csinodes': (node, at) => this.#own(node, at, true, ''),
+    'resource.k8s.io/resourceslices': () => ({ allowed: true, reason: '' }),
+    '/nodes': (node, at) => this.#node(node, at),
+    '/pods': (node, at) => this.#pod(node, at),
+  };
+
+  #named(node: string, at: Attributes): Decision {
+    return this.#readable(node, at, at.verb === 'get' || (at.name !== '' && reading.has(at.verb)));
   }
 
   #readable(node: string, at: Attributes, verbFits: boolean): Decision {

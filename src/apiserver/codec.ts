@@ -1,6 +1,6 @@
+import { formatQuantity, quantityFormatError, tryParseQuantity } from '../kube/quantity.ts';
 import { fieldsOf, goName, type FieldType, type Scalar, type Shape } from './api-types.ts';
 import { isObject, type Draft, type JsonObject } from './json.ts';
-import { canonicalQuantity, quantityFault } from './quantity.ts';
 import { canonicalMicroTime, canonicalTime } from './times.ts';
 
 /** What could not be read; the message is Go's decoder's. */
@@ -48,12 +48,10 @@ function readInteger(value: unknown, scalar: 'int32' | 'int64', place: Place): n
 }
 
 function readQuantity(value: unknown): string {
-  if (typeof value !== 'string' && typeof value !== 'number')
-    throw new DecodeError(quantityFault('') ?? 'not a quantity');
-  const text = String(value);
-  const wrong = quantityFault(text);
-  if (wrong !== undefined) throw new DecodeError(wrong);
-  return canonicalQuantity(text);
+  if (typeof value !== 'string' && typeof value !== 'number') throw new DecodeError(quantityFormatError);
+  const read = tryParseQuantity(String(value));
+  if (typeof read === 'string') throw new DecodeError(read);
+  return formatQuantity(read);
 }
 
 function readTime(value: unknown, micro: boolean): string {
@@ -104,34 +102,31 @@ function readBytes(value: unknown, place: Place): string {
   return Buffer.from(clean, 'base64').toString('base64');
 }
 
-function readScalar(value: unknown, scalar: Scalar, place: Place): unknown {
-  switch (scalar) {
-    case 'string':
-      if (typeof value !== 'string') throw cannot(value, place, 'string');
-      return value.toWellFormed();
-    case 'boolean':
-      if (typeof value !== 'boolean') throw cannot(value, place, 'bool');
-      return value;
-    case 'int32':
-    case 'int64':
-      return readInteger(value, scalar, place);
-    case 'double':
-      if (typeof value !== 'number') throw cannot(value, place, 'float64');
-      return value;
-    case 'intstr':
-      return typeof value === 'string' ? value : readInteger(value, 'int32', place);
-    case 'quantity':
-      return readQuantity(value);
-    case 'time':
-      return readTime(value, false);
-    case 'microtime':
-      return readTime(value, true);
-    case 'bytes':
-      return readBytes(value, place);
-    case 'any':
-      return value;
-  }
-}
+type ScalarReader = (value: unknown, place: Place) => unknown;
+
+const typed =
+  (type: 'boolean' | 'number', goType: string): ScalarReader =>
+  (value, place) => {
+    if (typeof value !== type) throw cannot(value, place, goType);
+    return value;
+  };
+
+const scalarReaders: Readonly<Record<Scalar, ScalarReader>> = {
+  string(value, place) {
+    if (typeof value !== 'string') throw cannot(value, place, 'string');
+    return value.toWellFormed();
+  },
+  boolean: typed('boolean', 'bool'),
+  int32: (value, place) => readInteger(value, 'int32', place),
+  int64: (value, place) => readInteger(value, 'int64', place),
+  double: typed('number', 'float64'),
+  intstr: (value, place) => (typeof value === 'string' ? value : readInteger(value, 'int32', place)),
+  quantity: readQuantity,
+  time: (value) => readTime(value, false),
+  microtime: (value) => readTime(value, true),
+  bytes: readBytes,
+  any: (value) => value,
+};
 
 const goTypes: Readonly<Record<Scalar, string>> = {
   string: 'string',
@@ -174,7 +169,7 @@ function goShape(shape: Shape, name: string): string {
 function readShape(value: unknown, shape: Shape, place: Place, reading: Reading): unknown {
   switch (shape.is) {
     case 'scalar':
-      return readScalar(value, shape.scalar, place);
+      return scalarReaders[shape.scalar](value, place);
     case 'struct':
       if (!isObject(value)) throw cannot(value, place, goShape(shape, ''));
       return readStruct(value, shape.type, place, reading);
@@ -266,25 +261,27 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
   if (fields.size === 0) return value;
   const out: Draft = {};
   for (const [name, inner] of Object.entries(value)) {
-    const path = place.path ? `${place.path}.${name}` : name;
     const field = fields.get(name);
-    if (!field) {
-      reading.strict.push(`unknown field "${path}"`);
-      continue;
-    }
-    if (inner === null || inner === undefined) continue;
+    const path = place.path ? `${place.path}.${name}` : name;
+    if (!field) reading.strict.push(`unknown field "${path}"`);
+    if (!field || inner === null || inner === undefined) continue;
     const goPath = place.goPath ? `${place.goPath}.${name}` : name;
     const read = opaque.has(name)
       ? inner
       : readShape(inner, field.shape, { path, goPath, struct: goName(type) }, reading);
     if (!leftOut(field, read)) out[name] = read;
   }
-  for (const field of fields.values()) {
+  addAbsent(out, fields.values());
+  return out;
+}
+
+/** Fields that Go writes even when they were not set. */
+function addAbsent(out: Draft, fields: Iterable<FieldType>): void {
+  for (const field of fields) {
     if (field.name in out) continue;
     const zero = absent(field);
     if (zero !== undefined) out[field.name] = zero;
   }
-  return out;
 }
 
 /**

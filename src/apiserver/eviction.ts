@@ -1,5 +1,6 @@
 import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
-import type { DeleteOptions, Registry } from './registry.ts';
+import type { DeleteOptions } from './deletion.ts';
+import type { Registry } from './registry.ts';
 import { selectorMatches } from './selectors.ts';
 import { conflict, StatusError } from './status-error.ts';
 import type { Store } from './store.ts';

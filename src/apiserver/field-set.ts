@@ -105,34 +105,37 @@ type Parts = ReadonlyMap<
 >;
 
 function partsOf(value: unknown, shape: Shape | undefined): Parts | undefined {
-  if (shape?.is === 'struct') {
-    if (shape.atomic || !isObject(value)) return undefined;
-    const fields = fieldsOf(shape.type);
-    if (fields.size === 0) return undefined;
-    return new Map(
-      Object.entries(value).map(([key, inner]) => [
-        `f:${key}`,
-        { value: inner, shape: fields.get(key)?.shape, declared: true },
-      ]),
-    );
+  switch (shape?.is) {
+    case 'struct':
+      return shape.atomic || !isObject(value) ? undefined : structParts(value, fieldsOf(shape.type));
+    case 'map':
+      return shape.atomic || !isObject(value) ? undefined : mapParts(value, shape.of);
+    case 'list':
+      return shape.merge.kind !== 'atomic' && Array.isArray(value) ? listParts(value, shape) : undefined;
+    default:
+      return undefined;
   }
-  if (shape?.is === 'map') {
-    if (shape.atomic || !isObject(value)) return undefined;
-    return new Map(
-      Object.entries(value).map(([key, inner]) => [
-        `f:${key}`,
-        { value: inner, shape: shape.of, declared: false },
-      ]),
-    );
-  }
-  if (shape?.is === 'list' && shape.merge.kind !== 'atomic' && Array.isArray(value)) {
-    const keys = shape.merge.keys;
-    return new Map(
-      value.map((item: unknown) => [itemKey(item, keys), { value: item, shape: shape.of, declared: false }]),
-    );
-  }
-  return undefined;
 }
+
+const structParts = (value: JsonObject, fields: ReadonlyMap<string, FieldType>): Parts | undefined =>
+  fields.size === 0
+    ? undefined
+    : new Map(
+        Object.entries(value).map(([key, inner]) => [
+          `f:${key}`,
+          { value: inner, shape: fields.get(key)?.shape, declared: true },
+        ]),
+      );
+
+const mapParts = (value: JsonObject, shape: Shape): Parts =>
+  new Map(
+    Object.entries(value).map(([key, inner]) => [`f:${key}`, { value: inner, shape, declared: false }]),
+  );
+
+const listParts = (
+  value: readonly unknown[],
+  { merge: { keys }, of: shape }: Shape & { is: 'list' },
+): Parts => new Map(value.map((item) => [itemKey(item, keys), { value: item, shape, declared: false }]));
 
 const isAtomic = (shape: Shape | undefined): boolean => {
   if (!shape || shape.is === 'scalar') return true;
@@ -176,16 +179,17 @@ export function compare(before: unknown, after: unknown, shape: Shape): Comparis
 }
 
 function walk(before: unknown, after: unknown, shape: Shape | undefined, at: Comparison): void {
-  if (before === undefined && after === undefined) return;
   if (before === after) return;
-  if (isAtomic(shape)) {
-    if (before === undefined) at.added.member = true;
-    else if (after === undefined) at.removed.member = true;
-    else if (!sameJson(before, after)) at.modified.member = true;
-    return;
-  }
-  const left: Parts = partsOf(before, shape) ?? new Map();
-  const right: Parts = partsOf(after, shape) ?? new Map();
+  const whole = isAtomic(shape);
+  if (before === undefined) at.added.member = true;
+  else if (after === undefined) at.removed.member = true;
+  else if (whole && !sameJson(before, after)) at.modified.member = true;
+  if (!whole) walkParts(partsOf(before, shape) ?? noParts, partsOf(after, shape) ?? noParts, at);
+}
+
+const noParts: Parts = new Map();
+
+function walkParts(left: Parts, right: Parts, at: Comparison): void {
   for (const key of new Set([...left.keys(), ...right.keys()])) {
     const part = right.get(key) ?? left.get(key);
     walk(left.get(key)?.value, right.get(key)?.value, part?.shape, {
@@ -194,8 +198,6 @@ function walk(before: unknown, after: unknown, shape: Shape | undefined, at: Com
       removed: childOf(at.removed, key),
     });
   }
-  if (before === undefined) at.added.member = true;
-  else if (after === undefined) at.removed.member = true;
 }
 
 /** Joins what is applied into what stands (structured-merge-diff `Merge`); neither is written to. */

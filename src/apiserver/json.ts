@@ -29,6 +29,10 @@ export const stringAt = (value: JsonObject | undefined, key: string): string => 
   return typeof inner === 'string' ? inner : '';
 };
 
+/** A value that should be text, as text: others as JSON writes them, nothing as `''`. */
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+
 /** What stands under a path of member names; `undefined` where the path ends early. */
 export function valueAt(value: unknown, ...path: readonly string[]): unknown {
   let at = value;

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import type { KeyPair } from '../base/certificates.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
-import { badRequest, fault, invalid, notFound, StatusError } from './status-error.ts';
+import { badRequest, fault, type FieldFault, invalid, notFound, StatusError } from './status-error.ts';
 import { keyOf, type Store } from './store.ts';
 
 export interface KubeletProxyDeps {
@@ -67,24 +67,26 @@ const logParameters = [
   'pretty',
 ];
 
-function integerFaults(query: URLSearchParams): void {
-  const faults = [];
-  const tail = query.get('tailLines');
-  const limit = query.get('limitBytes');
-  const since = query.get('sinceSeconds');
-  for (const text of [tail, limit, since])
+/** The query of a log request. @throws {StatusError} 400 for what is no number, 422 for what is out of range */
+function checkLogQuery(query: URLSearchParams): void {
+  const number = (key: string): number | undefined => {
+    const text = query.get(key);
     if (text !== null && !/^[+-]?\d+$/.test(text))
       throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  if (tail !== null && Number(tail) < 0)
-    faults.push(fault.invalid('tailLines', Number(tail), 'must be greater than or equal to 0'));
-  if (limit !== null && Number(limit) < 1)
-    faults.push(fault.invalid('limitBytes', Number(limit), 'must be greater than 0'));
-  if (since !== null && query.get('sinceTime') !== null)
+    return text === null ? undefined : Number(text);
+  };
+  const faults: FieldFault[] = [];
+  const least = (key: string, value: number | undefined, most: number, why: string): void => {
+    if (value !== undefined && value < most) faults.push(fault.invalid(key, value, why));
+  };
+  const [tail, limit, since] = [number('tailLines'), number('limitBytes'), number('sinceSeconds')];
+  least('tailLines', tail, 0, 'must be greater than or equal to 0');
+  least('limitBytes', limit, 1, 'must be greater than 0');
+  if (since !== undefined && query.has('sinceTime'))
     faults.push(fault.forbidden('', 'at most one of `sinceTime` or `sinceSeconds` may be specified'));
-  else if (since !== null && Number(since) < 1)
-    faults.push(fault.invalid('sinceSeconds', Number(since), 'must be greater than 0'));
-  const stream = query.get('stream');
-  if (stream !== null && !['All', 'Stdout', 'Stderr'].includes(stream))
+  else least('sinceSeconds', since, 1, 'must be greater than 0');
+  const stream = query.get('stream') ?? 'All';
+  if (!['All', 'Stdout', 'Stderr'].includes(stream))
     faults.push(fault.unsupported('stream', stream, ['All', 'Stderr', 'Stdout']));
   if (faults.length > 0) throw invalid('PodLogOptions', undefined, '', faults);
 }
@@ -120,8 +122,8 @@ export class KubeletProxy {
           details: { causes: [{ message: 'no preferred addresses found; known addresses: []' }] },
         },
       );
-    const port = Number(valueAt(node, 'status', 'daemonEndpoints', 'kubeletEndpoint', 'Port') || 10_250);
-    return { host, port, node };
+    const port = Number(valueAt(node, 'status', 'daemonEndpoints', 'kubeletEndpoint', 'Port') ?? 0);
+    return { host, port: port === 0 ? 10_250 : port, node };
   }
 
   #tls(host: string): RequestOptions {
@@ -132,11 +134,10 @@ export class KubeletProxy {
   /** `pods/log`: the kubelet's log stream as it comes; a slow reader slows the kubelet. @throws {StatusError} */
   async logs(
     at: { readonly namespace: string; readonly name: string; readonly query: URLSearchParams },
-    incoming: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
     const pod = this.#pod(at.namespace, at.name);
-    integerFaults(at.query);
+    checkLogQuery(at.query);
     const container = containerOf(pod, at.query.get('container') ?? '', at.name);
     const node = stringAt(objectAt(pod, 'spec'), 'nodeName');
     if (node === '') {
@@ -150,20 +151,10 @@ export class KubeletProxy {
       if (key !== 'container' && key !== 'pretty' && key !== 'insecureSkipTLSVerifyBackend')
         for (const value of at.query.getAll(key)) query.append(key, value);
     const text = query.size > 0 ? `?${query.toString()}` : '';
-    await this.#stream(
-      endpoint,
-      `/containerLogs/${at.namespace}/${at.name}/${container}${text}`,
-      incoming,
-      response,
-    );
+    await this.#stream(endpoint, `/containerLogs/${at.namespace}/${at.name}/${container}${text}`, response);
   }
 
-  #stream(
-    endpoint: KubeletEndpoint,
-    path: string,
-    incoming: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
+  #stream(endpoint: KubeletEndpoint, path: string, response: ServerResponse): Promise<void> {
     return new Promise((resolve, reject) => {
       const outgoing = httpsRequest(
         {
@@ -211,7 +202,6 @@ export class KubeletProxy {
       response.on('close', () => {
         outgoing.destroy();
       });
-      incoming;
       outgoing.end();
     });
   }
@@ -278,7 +268,7 @@ export class KubeletProxy {
       upstream.destroy();
       socket.destroy();
     };
-    upstream.on('error', (reason) => {
+    upstream.on('error', (reason: Error) => {
       if (socket.writable && !upstream.readableDidRead)
         refuseUpgrade(
           socket,

@@ -168,13 +168,12 @@ function continued(store: Store, selection: Selection, options: ListOptions): Pa
   try {
     return page(source(store, selection, version), selection, { version, after, limit: options.limit });
   } catch {
-    throw inconsistent(store, after);
+    throw inconsistent(after);
   }
 }
 
 /** The past of a continue token is gone: the answer offers one that goes on in the present. */
-function inconsistent(store: Store, after: string): Error {
-  store;
+function inconsistent(after: string): Error {
   const token = Buffer.from(
     JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start: `${after}\u0000` }),
   ).toString('base64url');

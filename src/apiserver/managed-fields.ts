@@ -17,7 +17,7 @@ import {
 } from './field-set.ts';
 import type { Shape } from './api-types.ts';
 import { isObject, type JsonObject, objectAt, objectsAt, sameJson, stringAt, withMetadata } from './json.ts';
-import { type Cause, StatusError, type Subject } from './status-error.ts';
+import { type Cause, StatusError } from './status-error.ts';
 import { seconds } from './times.ts';
 
 /** Who writes, and by which door. */
@@ -107,27 +107,24 @@ export function manageUpdate(
   type: string,
   at: { readonly writer: Writer; readonly now: number; readonly reset: ResetFields },
 ): JsonObject {
+  const managed = clearsOwners(object) ? [] : read(live ?? object);
   const shape: Shape = { is: 'struct', type, atomic: false };
-  const given = objectAt(object, 'metadata')['managedFields'];
-  const clearing = Array.isArray(given) && given.every((entry) => !isObject(entry) || !('manager' in entry));
-  const managed = clearing && Array.isArray(given) ? [] : read(live ?? object);
   const changed = compare(bare(live ?? emptyStruct(type)), bare(object), shape);
   const touched = union(changed.added, changed.modified);
-  const time = seconds(at.now);
-  let own: FieldSet | undefined;
-  const others: Managed[] = [];
-  for (const entry of managed) {
-    if (sameWriter(entry.writer, at.writer)) own = entry.set;
-    else others.push({ ...entry, set: difference(difference(entry.set, touched), changed.removed) });
-  }
-  const kept = own ?? parseSet({});
+  const own = managed.findLast((entry) => sameWriter(entry.writer, at.writer));
+  const others = managed
+    .filter((entry) => !sameWriter(entry.writer, at.writer))
+    .map((entry) => ({ ...entry, set: difference(difference(entry.set, touched), changed.removed) }));
+  const kept = own?.set ?? parseSet({});
   const gained = strip(union(difference(kept, changed.removed), touched), [...unowned, ...at.reset]);
-  const unchanged = own !== undefined && sameJson(writeSet(own), writeSet(gained));
-  const before = managed.find((entry) => sameWriter(entry.writer, at.writer));
-  return write(object, [
-    ...others,
-    { writer: at.writer, set: gained, time: unchanged ? (before?.time ?? time) : time },
-  ]);
+  const time = own && sameJson(writeSet(own.set), writeSet(gained)) ? own.time : seconds(at.now);
+  return write(object, [...others, { writer: at.writer, set: gained, time }]);
+}
+
+/** An empty list of owners, or one empty entry, asks to forget all. */
+function clearsOwners(object: JsonObject): boolean {
+  const given = objectAt(object, 'metadata')['managedFields'];
+  return Array.isArray(given) && given.every((entry) => !isObject(entry) || !('manager' in entry));
 }
 
 /** Puts the entries of `from` on the object: for writes that leave owners alone. */
@@ -151,7 +148,6 @@ export function manageApply(
     readonly writer: Writer;
     readonly now: number;
     readonly force: boolean;
-    readonly subject: Subject;
     readonly reset: ResetFields;
     /** Defaults and normal form of the joined object. */
     readonly finish: (object: JsonObject) => JsonObject;
@@ -168,7 +164,7 @@ export function manageApply(
   const finished = at.finish(prune(merged, dropped, held, shape));
   const changed = compare(bare(live), finished, shape);
   const touched = intersection(union(changed.added, changed.modified), wanted);
-  if (!at.force) refuseConflicts(others, touched, at.subject);
+  if (!at.force) refuseConflicts(others, touched);
   const rest = others.map((entry) => ({
     ...entry,
     set: at.force ? difference(entry.set, touched) : entry.set,
@@ -201,27 +197,17 @@ function pathSet(path: readonly string[]): FieldSet {
   return root;
 }
 
-function refuseConflicts(others: readonly Managed[], touched: FieldSet, subject: Subject): void {
+/** @throws {StatusError} 409 */
+function refuseConflicts(others: readonly Managed[], touched: FieldSet): void {
   const causes: Cause[] = [];
   const groups = new Map<string, string[]>();
-  for (const { writer, set, time } of others) {
+  for (const { writer, set } of others) {
     const fields = [...paths(intersection(set, touched))].map(pathText).sort();
     if (fields.length === 0) continue;
-    const who =
-      writer.operation === 'Update'
-        ? `"${writer.manager}"${writer.subresource ? ` with subresource "${writer.subresource}"` : ''} using ${writer.apiVersion}${time ? ` at ${time}` : ''}`
-        : `"${writer.manager}"`;
-    const plain =
-      writer.operation === 'Update'
-        ? `"${writer.manager}"${writer.subresource ? ` with subresource "${writer.subresource}"` : ''} using ${writer.apiVersion}`
-        : `"${writer.manager}"`;
-    groups.set(plain, [...(groups.get(plain) ?? []), ...fields]);
+    const who = conflictName(writer);
+    groups.set(who, [...(groups.get(who) ?? []), ...fields]);
     for (const field of fields)
-      causes.push({
-        reason: 'FieldManagerConflict',
-        message: `conflict with ${who.replace(/ at [^ ]*$/, '')}`,
-        field,
-      });
+      causes.push({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field });
   }
   if (causes.length === 0) return;
   const count = `conflict${causes.length > 1 ? 's' : ''}`;
@@ -230,8 +216,13 @@ function refuseConflicts(others: readonly Managed[], touched: FieldSet, subject:
       ? `conflict with ${who}: ${fields[0] ?? ''}`
       : `conflicts with ${who}:\n${fields.map((field) => `- ${field}`).join('\n')}`,
   );
-  subject;
   throw new StatusError(409, 'Conflict', `Apply failed with ${causes.length} ${count}: ${lines.join('\n')}`, {
     details: { causes },
   });
+}
+
+/** How a conflict names the other manager. */
+function conflictName({ manager, operation, apiVersion, subresource }: Writer): string {
+  if (operation === 'Apply') return `"${manager}"`;
+  return `"${manager}"${subresource ? ` with subresource "${subresource}"` : ''} using ${apiVersion}`;
 }

@@ -4,7 +4,7 @@ import {
   labelValueRule,
   qualifiedNameRule,
 } from '../kube/validation/name-rules.ts';
-import { type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt } from './json.ts';
+import { type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt, textOf } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { fault, type FieldFault } from './status-error.ts';
 
@@ -53,7 +53,7 @@ const annotationsMost = 256 * 1024;
 function checkLabels(labels: JsonObject, field: string): FieldFault[] {
   return Object.entries(labels).flatMap(([key, value]) => [
     ...qualifiedNameRule(key).map((why) => fault.invalid(field, key, why)),
-    ...labelValueRule(String(value as string)).map((why) => fault.invalid(field, value, why)),
+    ...labelValueRule(textOf(value)).map((why) => fault.invalid(field, value, why)),
   ]);
 }
 

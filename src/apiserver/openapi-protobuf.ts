@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listAt, objectAt, objectsAt, stringAt } from './json.ts';
+import { isObject, type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf } from './json.ts';
 
 /** Protobuf's wire format, as far as an OpenAPI document needs it. */
 function varint(value: number): Buffer {
@@ -22,7 +22,7 @@ const message = (...parts: readonly (Buffer | undefined)[]): Buffer =>
 const text = (number: number, value: string): Buffer | undefined =>
   value === '' ? undefined : field(number, value);
 const texts = (number: number, values: readonly unknown[]): Buffer[] =>
-  values.map((value) => field(number, String(value as string)));
+  values.map((value) => field(number, textOf(value)));
 
 /** `x-…` members; their values are YAML, and JSON is YAML. */
 const extensions = (number: number, value: JsonObject): Buffer[] =>

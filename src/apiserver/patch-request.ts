@@ -112,23 +112,11 @@ function apply(standing: JsonObject, patch: PatchBody, kind: Kind): unknown {
   }
 }
 
-/** The object of an apply patch, checked. `strict` collects fields that the schema does not have. @throws {StatusError} 400, 500 */
+/** The object of an apply patch, checked: no field that the schema does not have. @throws {StatusError} 400, 500 */
 export function applyConfig(patch: PatchBody, kind: Kind, name: string): JsonObject {
   const value = patch.value as JsonObject;
-  const apiVersion = stringAt(value, 'apiVersion');
-  const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
-  if (apiVersion !== groupVersionOf(kind) || value['kind'] !== kind.kind) {
-    if (!apiVersion || !stringAt(value, 'kind'))
-      throw badRequest(
-        `invalid object type: ${group ?? ''}/${version ?? ''}, Kind=${stringAt(value, 'kind')}`,
-      );
-    throw badRequest(
-      `invalid object type: ${group ? `${group}/` : ''}${version ?? ''}, Kind=${stringAt(value, 'kind')}`.replace(
-        'type: v',
-        'type: /v',
-      ),
-    );
-  }
+  if (value['apiVersion'] !== groupVersionOf(kind) || value['kind'] !== kind.kind)
+    throw badRequest(`invalid object type: ${kindText(value)}`);
   const metadata = objectAt(value, 'metadata');
   if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
     throw badRequest('metadata.managedFields must be nil');
@@ -144,6 +132,12 @@ export function applyConfig(patch: PatchBody, kind: Kind, name: string): JsonObj
   }
   const { apiVersion: _a, kind: _k, ...rest } = object;
   return rest;
+}
+
+/** A group, version and kind as Go prints them: `apps/v1, Kind=Deployment`, `/v1, Kind=Pod`. */
+function kindText(value: JsonObject): string {
+  const apiVersion = stringAt(value, 'apiVersion');
+  return `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${stringAt(value, 'kind')}`;
 }
 
 function decode(

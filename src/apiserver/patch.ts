@@ -1,5 +1,5 @@
 import { type FieldType, fieldsOf, type ListMerge, type Shape } from './api-types.ts';
-import { type Draft, isObject, type JsonObject, sameJson } from './json.ts';
+import { type Draft, isObject, type JsonObject, sameJson, textOf } from './json.ts';
 import { badRequest, StatusError } from './status-error.ts';
 
 /** RFC 7386. */
@@ -91,44 +91,56 @@ const replaced =
     return { ...holder, [key]: value };
   };
 
-function step(target: unknown, operation: JsonObject): unknown {
-  const path = typeof operation['path'] === 'string' ? operation['path'] : undefined;
-  if (path === undefined) throw rejected();
-  const to = pointer(path);
-  const value = operation['value'];
-  const from = typeof operation['from'] === 'string' ? pointer(operation['from']) : undefined;
-  switch (operation['op']) {
-    case 'add':
-      return path === '' ? value : edit(target, to, added(value ?? null));
-    case 'replace':
-      return path === '' ? value : edit(target, to, replaced(value ?? null));
-    case 'remove':
-      return edit(target, to, removed);
-    case 'test':
-      if (!sameJson(find(target, to) ?? null, value ?? null)) throw rejected();
-      return target;
-    case 'copy':
-    case 'move': {
-      const found = from && find(target, from);
-      if (!from || found === undefined) throw rejected();
-      const base = operation['op'] === 'move' ? edit(target, from, removed) : target;
-      return edit(base, to, added(found));
-    }
-    default:
-      throw rejected();
-  }
+/** One operation, its pointers read. */
+interface Operation {
+  readonly to: readonly string[];
+  readonly from: readonly string[] | undefined;
+  readonly value: unknown;
+}
+
+const put =
+  (how: typeof added) =>
+  (target: unknown, { to, value }: Operation): unknown =>
+    to.length === 0 ? value : edit(target, to, how(value ?? null));
+
+function carry(target: unknown, { to, from }: Operation, move: boolean): unknown {
+  const found = from && find(target, from);
+  if (!from || found === undefined) throw rejected();
+  return edit(move ? edit(target, from, removed) : target, to, added(found));
+}
+
+const operations: Readonly<Record<string, (target: unknown, operation: Operation) => unknown>> = {
+  add: put(added),
+  replace: put(replaced),
+  remove: (target, { to }) => edit(target, to, removed),
+  test(target, { to, value }) {
+    if (!sameJson(find(target, to) ?? null, value ?? null)) throw rejected();
+    return target;
+  },
+  copy: (target, operation) => carry(target, operation, false),
+  move: (target, operation) => carry(target, operation, true),
+};
+
+function step(target: unknown, { op, path, from, value }: JsonObject): unknown {
+  const act = typeof op === 'string' ? operations[op] : undefined;
+  if (!act || typeof path !== 'string') throw rejected();
+  return act(target, {
+    to: pointer(path),
+    from: typeof from === 'string' ? pointer(from) : undefined,
+    value,
+  });
 }
 
 /** RFC 6902, all or nothing. @throws {StatusError} 422 for an operation that cannot be done, 413 for too many */
-export function jsonPatch(target: JsonObject, operations: readonly unknown[]): unknown {
-  if (operations.length > 10_000)
+export function jsonPatch(target: JsonObject, steps: readonly unknown[]): unknown {
+  if (steps.length > 10_000)
     throw new StatusError(
       413,
       'RequestEntityTooLarge',
-      `The allowed maximum operations in a JSON patch is 10000, got ${operations.length}`,
+      `The allowed maximum operations in a JSON patch is 10000, got ${steps.length}`,
     );
   let at: unknown = target;
-  for (const operation of operations) {
+  for (const operation of steps) {
     if (!isObject(operation)) throw rejected();
     at = step(at, operation);
   }
@@ -151,24 +163,27 @@ function mergeObject(target: JsonObject, patch: JsonObject, shape: Shape | undef
   const how = patch['$patch'];
   if (how === 'replace') return dropDirectives(patch);
   if (how === 'delete') return {};
-  if (how !== undefined && how !== 'merge') throw badRequest(`Unknown patch type found: ${String(how)}`);
+  if (how !== undefined && how !== 'merge') throw badRequest(`Unknown patch type found: ${textOf(how)}`);
   const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
   const out: Draft = { ...retained(target, patch) };
   for (const [key, value] of Object.entries(patch)) {
     if (directive.test(key)) continue;
-    if (value === null) {
-      delete out[key];
-      continue;
-    }
-    out[key] = mergeMember(out[key], value, memberShape(shape, fields, key), orderOf(patch, key));
+    if (value === null) delete out[key];
+    else out[key] = mergeMember(out[key], value, memberShape(shape, fields, key), orderOf(patch, key));
   }
+  deletePrimitives(out, patch);
+  return out;
+}
+
+const deleteFrom = '$deleteFromPrimitiveList/';
+
+function deletePrimitives(out: Draft, patch: JsonObject): void {
   for (const [key, gone] of Object.entries(patch)) {
-    if (!key.startsWith('$deleteFromPrimitiveList/') || !Array.isArray(gone)) continue;
-    const name = key.slice('$deleteFromPrimitiveList/'.length);
+    if (!key.startsWith(deleteFrom) || !Array.isArray(gone)) continue;
+    const name = key.slice(deleteFrom.length);
     const list = out[name];
     if (Array.isArray(list)) out[name] = list.filter((item) => !gone.includes(item)) as unknown[];
   }
-  return out;
 }
 
 function retained(target: JsonObject, patch: JsonObject): JsonObject {
@@ -200,17 +215,22 @@ function mergeMember(
   shape: Shape | undefined,
   order: readonly unknown[] | undefined,
 ): unknown {
-  if (Array.isArray(patch)) {
-    const merge = shape?.is === 'list' ? shape.merge : undefined;
-    const standing = Array.isArray(target) ? (target as unknown[]) : [];
-    if (merge?.patchKey === undefined) return plainList(patch);
-    if (merge.patchKey === '')
-      return ordered(mergeSet(standing, patch), { order: order ?? (patch as unknown[]), standing, key: '' });
-    const merged = mergeKeyed(standing, patch, merge, shape?.is === 'list' ? shape.of : undefined);
-    return ordered(merged, { order: order ?? (patch as unknown[]), standing, key: merge.patchKey });
-  }
-  if (!isObject(patch)) return patch;
-  return mergeObject(isObject(target) ? target : {}, patch, shape);
+  if (Array.isArray(patch))
+    return shape?.is === 'list' && shape.merge.patchKey !== undefined
+      ? mergeList(Array.isArray(target) ? (target as unknown[]) : [], patch as unknown[], shape, order)
+      : plainList(patch);
+  return isObject(patch) ? mergeObject(isObject(target) ? target : {}, patch, shape) : patch;
+}
+
+function mergeList(
+  standing: readonly unknown[],
+  patch: readonly unknown[],
+  { merge, of }: Shape & { is: 'list' },
+  order: readonly unknown[] = patch,
+): unknown[] {
+  const key = merge.patchKey ?? '';
+  const merged = key === '' ? mergeSet(standing, patch) : mergeKeyed(standing, patch, merge, of);
+  return ordered(merged, { order, standing, key });
 }
 
 const plainList = (patch: readonly unknown[]): unknown[] =>
@@ -242,24 +262,30 @@ function mergeKeyed(
     }
     const same = (other: unknown): boolean => isObject(other) && other[key] === item[key];
     if (item['$patch'] === 'delete') out = out.filter((other) => !same(other));
-    else if (out.some(same)) {
-      let done = false;
-      out = out.flatMap((other) => {
-        if (!same(other) || !isObject(other)) return [other];
-        if (done) return [other];
-        done = true;
-        return [mergeObject(other, item, of)];
-      });
-    } else out.push(mergeObject({}, item, of));
+    else out = joined(out, item, same, of);
   }
   return out;
+}
+
+/** The list with the first of the items that are the same merged, or with the item at its end. */
+function joined(
+  list: readonly unknown[],
+  item: JsonObject,
+  same: (other: unknown) => boolean,
+  of: Shape | undefined,
+): unknown[] {
+  const at = list.findIndex(same);
+  const standing = list[at];
+  return isObject(standing)
+    ? list.with(at, mergeObject(standing, item, of))
+    : [...list, mergeObject({}, item, of)];
 }
 
 /** How Go prints a map: `map[a:1 b:2]`. */
 const goMap = (item: JsonObject): string =>
   `map[${Object.keys(item)
     .sort()
-    .map((key) => `${key}:${isObject(item[key]) ? goMap(item[key]) : String(item[key] as string)}`)
+    .map((key) => `${key}:${isObject(item[key]) ? goMap(item[key]) : textOf(item[key])}`)
     .join(' ')}]`;
 
 /**

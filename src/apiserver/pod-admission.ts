@@ -22,16 +22,15 @@ const withSpec = (pod: JsonObject, members: JsonObject): JsonObject => ({
 function mountToken(pod: JsonObject, context: WriteContext): JsonObject {
   const spec = objectAt(pod, 'spec');
   const name = `kube-api-access-${randomSuffix(context.world.random)}`;
-  let used = false;
   const mounted = (container: JsonObject): JsonObject => {
     const mounts = objectsAt(container, 'volumeMounts');
     if (mounts.some((mount) => mount['mountPath'] === tokenPath)) return container;
-    used = true;
     return { ...container, volumeMounts: [...mounts, { name, readOnly: true, mountPath: tokenPath }] };
   };
   const init = objectsAt(spec, 'initContainers').map(mounted);
   const containers = objectsAt(spec, 'containers').map(mounted);
-  if (!used) return pod;
+  const before = [...objectsAt(spec, 'initContainers'), ...objectsAt(spec, 'containers')];
+  if ([...init, ...containers].every((container, i) => container === before[i])) return pod;
   return withSpec(pod, {
     ...(init.length > 0 && { initContainers: init }),
     containers,

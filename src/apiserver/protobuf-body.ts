@@ -148,10 +148,10 @@ export function readProtobuf(
       'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
     );
   const envelope = body.subarray(4);
-  const meta = find(envelope, 1)?.bytes ?? Buffer.alloc(0);
-  const apiVersion = find(meta, 1)?.bytes.toString() ?? '';
-  const kind = find(meta, 2)?.bytes.toString() ?? '';
+  const inner = (bytes: Buffer, number: number): Buffer => find(bytes, number)?.bytes ?? Buffer.alloc(0);
+  const meta = inner(envelope, 1);
+  const [apiVersion, kind] = [inner(meta, 1).toString(), inner(meta, 2).toString()];
   const type = typeOf(apiVersion, kind);
   const known = type !== undefined && isKnownType(type) && type in table;
-  return { apiVersion, kind, ...(known && message(find(envelope, 2)?.bytes ?? Buffer.alloc(0), type)) };
+  return { apiVersion, kind, ...(known && message(inner(envelope, 2), type)) };
 }

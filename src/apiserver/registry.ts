@@ -1,14 +1,6 @@
 import { decodeType } from './codec.ts';
-import {
-  type Draft,
-  type JsonObject,
-  listAt,
-  objectAt,
-  sameJson,
-  stringAt,
-  valueAt,
-  withMetadata,
-} from './json.ts';
+import { type JsonObject, listAt, objectAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
+import { bump, type DeleteOptions, finalizersFor, gracefully, isFree } from './deletion.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { keepManaged, manageApply, manageUpdate, type Writer } from './managed-fields.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
@@ -28,13 +20,6 @@ import type { Strategy, UpdateRules, WriteContext } from './strategy.ts';
 import { randomSuffix } from './suffix.ts';
 import { seconds } from './times.ts';
 
-export interface DeleteOptions {
-  readonly gracePeriodSeconds?: number;
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly propagation?: 'Orphan' | 'Background' | 'Foreground';
-}
-
 const longestPrefix = 58;
 
 export const subjectOf = (kind: Kind, name: string): Subject => ({
@@ -45,6 +30,20 @@ export const subjectOf = (kind: Kind, name: string): Subject => ({
 
 const nameOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
 const namespaceOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'namespace');
+
+/** What a DELETE left: `deleted` is false while grace or finalizers hold the object. */
+interface Deleted {
+  readonly object: JsonObject;
+  readonly deleted: boolean;
+}
+
+/** An update on its way. */
+interface Replacement {
+  readonly entry: Entry;
+  readonly old: JsonObject;
+  readonly next: JsonObject;
+  readonly rules: UpdateRules;
+}
 
 /** What a write made. */
 export interface Written {
@@ -168,7 +167,7 @@ export class Registry {
       reset: rules.reset,
     });
     const next = rules.prepare(managed, old, context);
-    return { object: this.#replace(entry, old, next, rules, context), created: false };
+    return { object: this.#replace({ entry, old, next, rules }, context), created: false };
   }
 
   /** The object that a client sent with what only the server says. */
@@ -206,13 +205,7 @@ export class Registry {
       ]);
   }
 
-  #replace(
-    entry: Entry,
-    old: JsonObject,
-    next: JsonObject,
-    rules: UpdateRules,
-    context: WriteContext,
-  ): JsonObject {
+  #replace({ entry, old, next, rules }: Replacement, context: WriteContext): JsonObject {
     const admitted = rules.admit?.(next, old, context) ?? next;
     // the API server checks metadata once for every kind and once by the kind's own rules: the causes name each fault twice
     const metadata = validateMetadataUpdate(admitted, old);
@@ -221,17 +214,10 @@ export class Registry {
     const given = withMetadata(admitted, { resourceVersion: valueAt(old, 'metadata', 'resourceVersion') });
     if (sameJson(given, old) || onlyTimesDiffer(given, old)) return old;
     if (context.dryRun) return given;
-    const gone =
-      valueAt(given, 'metadata', 'deletionTimestamp') !== undefined &&
-      listAt(objectAt(given, 'metadata'), 'finalizers').length === 0 &&
-      (valueAt(given, 'metadata', 'deletionGracePeriodSeconds') ?? 0) === 0 &&
-      listAt(objectAt(given, 'spec'), 'finalizers').length === 0;
-    if (gone) {
-      this.strategy.afterDelete?.(given, context);
-      this.#store.delete(this.#kind.storage, entry.key, this.#stored(given));
-      return given;
-    }
-    return this.served(this.#store.put(this.#kind.storage, this.#stored(given)));
+    if (!isFree(given)) return this.served(this.#store.put(this.#kind.storage, this.#stored(given)));
+    this.strategy.afterDelete?.(given, context);
+    this.#store.delete(this.#kind.storage, entry.key, this.#stored(given));
+    return given;
   }
 
   /** Server-side apply: changes or makes the object. */
@@ -275,7 +261,10 @@ export class Registry {
       finish: (object) => this.#whole(this.decode(object), old),
     });
     return {
-      object: this.#replace(standing, old, rules.prepare(next, old, context), rules, context),
+      object: this.#replace(
+        { entry: standing, old, next: rules.prepare(next, old, context), rules },
+        context,
+      ),
       created: false,
     };
   }
@@ -309,12 +298,7 @@ export class Registry {
   }
 
   /** Deletes by the kind's rules; `deleted` is false while grace or finalizers hold the object. */
-  delete(
-    namespace: string,
-    name: string,
-    options: DeleteOptions,
-    context: WriteContext,
-  ): { readonly object: JsonObject; readonly deleted: boolean } {
+  delete(namespace: string, name: string, options: DeleteOptions, context: WriteContext): Deleted {
     const entry = this.entry(namespace, name);
     this.#deletePrecondition(entry, name, options);
     this.strategy.checkDelete?.(entry.object, context);
@@ -323,7 +307,7 @@ export class Registry {
       if (begun !== entry.object) return this.#hold(entry, begun, context, false);
     }
     if (this.strategy.grace) return this.#deleteGracefully(entry, options, context);
-    const finalizers = this.#finalizers(entry.object, options);
+    const finalizers = finalizersFor(entry.object, options);
     const metadata = objectAt(entry.object, 'metadata');
     if (finalizers.length > 0 || listAt(objectAt(entry.object, 'spec'), 'finalizers').length > 0) {
       const marked = metadata['deletionTimestamp'] !== undefined;
@@ -357,56 +341,15 @@ export class Registry {
       refuse('ResourceVersion', options.resourceVersion, String(entry.version));
   }
 
-  #finalizers(object: JsonObject, options: DeleteOptions): string[] {
-    const standing = listAt(objectAt(object, 'metadata'), 'finalizers') as readonly string[];
-    if (options.propagation === undefined) return [...standing];
-    const kept = standing.filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
-    if (options.propagation === 'Orphan') return [...kept, 'orphan'];
-    return options.propagation === 'Foreground' ? [...kept, 'foregroundDeletion'] : kept;
-  }
-
-  #deleteGracefully(
-    entry: Entry,
-    options: DeleteOptions,
-    context: WriteContext,
-  ): { readonly object: JsonObject; readonly deleted: boolean } {
-    const finalizers = this.#finalizers(entry.object, options);
-    const metadata = objectAt(entry.object, 'metadata');
-    const standing = metadata['deletionTimestamp'];
-    const before = Number(metadata['deletionGracePeriodSeconds'] ?? 0);
-    const changes: Draft = {};
-    if (!sameJson(finalizers, listAt(metadata, 'finalizers')))
-      changes['finalizers'] = finalizers.length > 0 ? finalizers : undefined;
-    let grace: number;
-    if (typeof standing === 'string') {
-      const wanted = options.gracePeriodSeconds;
-      grace = wanted === undefined ? before : Math.max(0, wanted);
-      if (grace >= before && (before > 0 || finalizers.length > 0))
-        return Object.keys(changes).length > 0
-          ? this.#hold(entry, withMetadata(entry.object, changes), context, false)
-          : { object: this.served(entry), deleted: false };
-      changes['deletionTimestamp'] = seconds(Date.parse(standing) - before * 1000 + grace * 1000);
-    } else {
-      grace = this.strategy.grace?.(entry.object, options.gracePeriodSeconds) ?? 0;
-      changes['deletionTimestamp'] = seconds(context.now + grace * 1000);
-      Object.assign(changes, bump(entry.object));
-    }
-    changes['deletionGracePeriodSeconds'] = grace;
-    return this.#hold(
-      entry,
-      withMetadata(entry.object, changes),
-      context,
-      grace === 0 && finalizers.length === 0,
-    );
+  #deleteGracefully(entry: Entry, options: DeleteOptions, context: WriteContext): Deleted {
+    const grace = this.strategy.grace?.(entry.object, options.gracePeriodSeconds) ?? 0;
+    const { changes, over } = gracefully(entry.object, options, grace, context.now);
+    if (Object.keys(changes).length === 0) return { object: this.served(entry), deleted: false };
+    return this.#hold(entry, withMetadata(entry.object, changes), context, over);
   }
 
   /** Writes the mark of a deletion, and goes on to remove the object when nothing holds it. */
-  #hold(
-    entry: Entry,
-    marked: JsonObject,
-    context: WriteContext,
-    thenRemove: boolean,
-  ): { readonly object: JsonObject; readonly deleted: boolean } {
+  #hold(entry: Entry, marked: JsonObject, context: WriteContext, thenRemove: boolean): Deleted {
     if (context.dryRun || sameJson(marked, entry.object))
       return { object: this.#view(marked), deleted: thenRemove };
     const held = this.#store.put(this.#kind.storage, marked);
@@ -418,11 +361,7 @@ export class Registry {
     return this.strategy.fromStorage?.(object) ?? object;
   }
 
-  #remove(
-    entry: Entry,
-    last: JsonObject,
-    context: WriteContext,
-  ): { readonly object: JsonObject; readonly deleted: boolean } {
+  #remove(entry: Entry, last: JsonObject, context: WriteContext): Deleted {
     if (context.dryRun) return { object: this.served(entry), deleted: true };
     const gone = this.#store.delete(this.#kind.storage, entry.key, last) ?? entry;
     this.strategy.afterDelete?.(last, context);
@@ -439,12 +378,6 @@ export class Registry {
   }
 }
 
-/** The next generation, for kinds that count them. */
-export function bump(object: JsonObject): JsonObject {
-  const generation = valueAt(object, 'metadata', 'generation');
-  return typeof generation === 'number' ? { generation: generation + 1 } : {};
-}
-
 /** Whether two versions differ in the times of their owners alone: such a write is none. */
 function onlyTimesDiffer(a: JsonObject, b: JsonObject): boolean {
   const timeless = (object: JsonObject): JsonObject =>
@@ -456,6 +389,3 @@ function onlyTimesDiffer(a: JsonObject, b: JsonObject): boolean {
     });
   return sameJson(timeless(a), timeless(b));
 }
-
-export const noNamespaceMatch = (): Error =>
-  badRequest('the namespace of the provided object does not match the namespace sent on the request');

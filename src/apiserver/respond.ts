@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { stringify } from 'yaml';
+import { textOf } from './json.ts';
 import type { Representation } from './negotiate.ts';
 import { StatusError } from './status-error.ts';
 
@@ -59,7 +60,7 @@ export async function sendText(
   const zipped =
     answer.text.length > gzipLeast &&
     request.method === 'GET' &&
-    /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+    /\bgzip\b/.test(textOf(request.headers['accept-encoding']));
   if (zipped) {
     body = await compress(answer.text, { level: 4 });
     headers['Content-Encoding'] = 'gzip';

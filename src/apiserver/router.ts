@@ -3,25 +3,17 @@ import type { Duplex } from 'node:stream';
 import { impersonated, type Authenticator } from './authenticator.ts';
 import type { Attributes, Authorizer } from './authorizer.ts';
 import { bodyFormat, expectedOf, readBody, readObject } from './body.ts';
-import {
-  aggregatedDiscovery,
-  coreVersions,
-  groupList,
-  isGroup,
-  isServed,
-  oneGroup,
-  resourceList,
-} from './discovery.ts';
+import { isGroup } from './discovery.ts';
+import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
 import { health } from './health.ts';
 import { type JsonObject, objectAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { refuseUpgrade, type KubeletProxy } from './kubelet-proxy.ts';
 import { manageUpdate } from './managed-fields.ts';
-import { mediaTypes, negotiate, noRepresentation, wantsPretty } from './negotiate.ts';
-import { swaggerProtobuf } from './openapi-protobuf.ts';
-import { openApi, openApiIndex, swagger } from './openapi.ts';
+import { negotiate, wantsPretty } from './negotiate.ts';
 import { type ApiRequest, parseResourcePath, type ResourcePath, subresourceOf, verbOf } from './request.ts';
-import { type ResourceApi, warningsOf } from './resource-api.ts';
+import { warningsOf } from './exchange.ts';
+import type { ResourceApi } from './resource-api.ts';
 import { sendBody, sendError, sendText } from './respond.ts';
 import { review } from './reviews.ts';
 import { methodNotAllowed, noSuchResource, StatusError } from './status-error.ts';
@@ -45,10 +37,10 @@ export interface RouterDeps {
   readonly signer: TokenSigner;
 }
 
+const plain = 'text/plain; charset=utf-8';
+
 /** Verbs on many objects; a field selector on the name makes them about one. */
 const collectionVerbs: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
-const noSniff = { 'X-Content-Type-Options': 'nosniff' };
-const plain = 'text/plain; charset=utf-8';
 
 /** Every request: who, may they, and then where to. */
 export class Router {
@@ -73,8 +65,7 @@ export class Router {
     const warnings = warningsOf.get(error);
     let representation = negotiate(undefined);
     try {
-      const [path = '', search = ''] = (raw.url ?? '').split('?');
-      path;
+      const search = (raw.url ?? '').split('?')[1] ?? '';
       const { as: _as, ...rest } = negotiate(raw.headers.accept, {
         views: ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList', 'APIGroupDiscoveryList'],
         pretty: wantsPretty(new URLSearchParams(search), raw.headers['user-agent']),
@@ -212,12 +203,12 @@ export class Router {
     const { path } = request;
     if (/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return this.#health(request, response);
     const parts = path.split('/').filter(Boolean);
-    if (parts[0] === 'api' || parts[0] === 'apis') return this.#discovery(request, response, parts);
-    if (parts[0] === 'openapi') return this.#openapi(request, response, parts);
-    if (path === '/version' || path === '/version/') return this.#json(request, response, versionInfo);
+    if (parts[0] === 'api' || parts[0] === 'apis') return discovery(request, response, parts);
+    if (parts[0] === 'openapi') return openapi(request, response, parts);
+    if (path === '/version' || path === '/version/') return sendDocument(request, response, versionInfo);
     if (path === '/.well-known/openid-configuration') {
       const host = request.raw.headers.host ?? 'localhost';
-      return this.#json(request, response, openIdConfiguration(host), {
+      return sendDocument(request, response, openIdConfiguration(host), {
         'Cache-Control': 'public, max-age=3600',
       });
     }
@@ -228,7 +219,7 @@ export class Router {
         type: 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores',
         text: '',
       });
-    if (path === '/') return this.#json(request, response, { paths: rootPaths });
+    if (path === '/') return sendDocument(request, response, { paths: rootPaths });
     return notFoundText(request, response);
   }
 
@@ -261,121 +252,6 @@ export class Router {
     });
   }
 
-  async #json(
-    request: ApiRequest,
-    response: ServerResponse,
-    body: unknown,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<void> {
-    readOnly(request);
-    const accept = (request.raw.headers.accept ?? '*/*').replace(/;[^,]*/g, '');
-    if (!/application\/json|application\/\*|\*\/\*/.test(accept))
-      throw noRepresentation(['application/json']);
-    const representation = negotiate('application/json', {
-      pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
-    });
-    await sendBody(request.raw, response, { status: 200, body, representation, extras: { headers } });
-  }
-
-  async #discovery(request: ApiRequest, response: ServerResponse, parts: readonly string[]): Promise<void> {
-    const [root, first, second] = parts;
-    const representation = (views: boolean): ReturnType<typeof negotiate> =>
-      negotiate(request.raw.headers.accept, {
-        views: views ? ['APIGroupDiscoveryList'] : [],
-        pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
-      });
-    const send = (body: JsonObject): Promise<void> =>
-      sendBody(request.raw, response, { status: 200, body, representation: representation(false) });
-    if (first === undefined) {
-      const wanted = this.#rootRepresentation(request, root === 'api');
-      if (wanted.as) return this.#aggregated(request, response, root === 'api');
-      return sendBody(request.raw, response, {
-        status: 200,
-        body: root === 'api' ? coreVersions(request.raw.headers.host ?? '') : groupList(),
-        representation: wanted,
-      });
-    }
-    const [group, version] = root === 'api' ? ['', first] : [first, second];
-    if (root === 'apis' && !isGroup(group)) return notFoundText(request, response);
-    if (version === undefined) return send(oneGroup(group) ?? {});
-    if (!isServed(group, version)) throw noSuchResource();
-    if (request.method !== 'GET') throw methodNotAllowed();
-    await send(resourceList(group, version) ?? {});
-  }
-
-  #rootRepresentation(request: ApiRequest, core: boolean): ReturnType<typeof negotiate> {
-    const accept = request.raw.headers.accept;
-    return negotiate(accept, {
-      ...(core && { produces: mediaTypes }),
-      views: ['APIGroupDiscoveryList'],
-      pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
-    });
-  }
-
-  async #aggregated(request: ApiRequest, response: ServerResponse, core: boolean): Promise<void> {
-    const { text, etag } = aggregatedDiscovery(core);
-    const headers = { 'Cache-Control': 'public', ETag: etag, Vary: 'Accept' };
-    if (request.raw.headers['if-none-match'] === etag) {
-      response.writeHead(304, headers);
-      response.end();
-      return;
-    }
-    await sendText(request.raw, response, {
-      status: 200,
-      type: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
-      text,
-      extras: { headers },
-    });
-  }
-
-  async #openapi(request: ApiRequest, response: ServerResponse, parts: readonly string[]): Promise<void> {
-    const [, version, ...rest] = parts;
-    if (version === 'v3' && rest.length === 0) return this.#json(request, response, openApiIndex());
-    const document =
-      version === 'v2' && rest.length === 0
-        ? swagger()
-        : version === 'v3'
-          ? openApi(rest.join('/'))
-          : undefined;
-    if (!document) return notFoundText(request, response);
-    if (version === 'v2' && (request.raw.headers.accept ?? '').includes('proto-openapi.spec.v2')) {
-      swaggerMessage ??= swaggerProtobuf(JSON.parse(document.text) as JsonObject);
-      response.writeHead(200, {
-        'Content-Type': swaggerType,
-        'Content-Length': swaggerMessage.length,
-        ETag: `"${document.hash}"`,
-        Vary: 'Accept',
-      });
-      response.end(swaggerMessage);
-      return;
-    }
-    const hash = request.query.get('hash');
-    if (version === 'v3' && hash !== null && hash !== document.hash) {
-      response.writeHead(301, {
-        Location: `${request.path}?hash=${document.hash}`,
-        'Cache-Control': 'no-cache, private',
-      });
-      response.end();
-      return;
-    }
-    const headers = {
-      ETag: `"${document.hash}"`,
-      Vary: 'Accept',
-      ...(hash !== null && { 'Cache-Control': 'public, immutable' }),
-    };
-    if (request.raw.headers['if-none-match'] === `"${document.hash}"`) {
-      response.writeHead(304, headers);
-      response.end();
-      return;
-    }
-    await sendText(request.raw, response, {
-      status: 200,
-      type: 'application/json',
-      text: document.text,
-      extras: { headers },
-    });
-  }
-
   /** An upgrade: authorized like any request, then joined with the kubelet's connection. */
   upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer): void {
     try {
@@ -383,8 +259,7 @@ export class Router {
       this.#authorize(request);
       const { target } = request;
       if (
-        !target?.kind ||
-        target.kind.resource !== 'pods' ||
+        target?.kind?.resource !== 'pods' ||
         !['exec', 'attach', 'portforward'].includes(target.subresource)
       )
         throw noSuchResource();
@@ -395,9 +270,6 @@ export class Router {
     }
   }
 }
-
-const swaggerType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
-let swaggerMessage: Buffer | undefined;
 
 const rootPaths = [
   '/.well-known/openid-configuration',
@@ -412,18 +284,6 @@ const rootPaths = [
   '/readyz',
   '/version',
 ];
-
-function readOnly(request: ApiRequest): void {
-  if (request.method !== 'GET') throw methodNotAllowed();
-}
-
-const notFoundText = (request: ApiRequest, response: ServerResponse): Promise<void> =>
-  sendText(request.raw, response, {
-    status: 404,
-    type: plain,
-    text: '404 page not found\n',
-    extras: { headers: noSniff },
-  });
 
 const openIdConfiguration = (host: string): JsonObject => ({
   issuer,

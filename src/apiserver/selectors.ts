@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, objectAt, stringAt, textOf, valueAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { badRequest } from './status-error.ts';
 
@@ -131,26 +131,28 @@ function checkValue(key: string, value: string): string {
   return value;
 }
 
-function meets(labels: JsonObject, { key, operator, values }: Requirement): boolean {
-  const has = key in labels;
-  const value = stringAt(labels, key);
-  switch (operator) {
-    case '=':
-    case 'in':
-      return has && values.includes(value);
-    case '!=':
-    case 'notin':
-      return !has || !values.includes(value);
-    case 'exists':
-      return has;
-    case '!':
-      return !has;
-    case '>':
-      return has && /^[+-]?\d+$/.test(value) && Number(value) > Number(values[0]);
-    case '<':
-      return has && /^[+-]?\d+$/.test(value) && Number(value) < Number(values[0]);
-  }
-}
+type Meets = (value: string | undefined, values: readonly string[]) => boolean;
+
+const isIn: Meets = (value, values) => value !== undefined && values.includes(value);
+const isNotIn: Meets = (value, values) => !isIn(value, values);
+const compared =
+  (fits: (a: number, b: number) => boolean): Meets =>
+  (value = '', [limit]) =>
+    /^[+-]?\d+$/.test(value) && fits(Number(value), Number(limit));
+
+const operators: Readonly<Record<Requirement['operator'], Meets>> = {
+  '=': isIn,
+  in: isIn,
+  '!=': isNotIn,
+  notin: isNotIn,
+  exists: (value) => value !== undefined,
+  '!': (value) => value === undefined,
+  '>': compared((a, b) => a > b),
+  '<': compared((a, b) => a < b),
+};
+
+const meets = (labels: JsonObject, { key, operator, values }: Requirement): boolean =>
+  operators[operator](key in labels ? stringAt(labels, key) : undefined, values);
 
 /** A label selector as text; `''` chooses everything. @throws {StatusError} 400 */
 export function labelMatcher(text: string): Matcher {
@@ -161,6 +163,14 @@ export function labelMatcher(text: string): Matcher {
   };
 }
 
+/** Operators as a `LabelSelector` names them. */
+const operatorNames: Readonly<Record<string, Requirement['operator']>> = {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: '!',
+};
+
 /** A `LabelSelector` object against labels; a missing selector chooses nothing, an empty one everything. */
 export function selectorMatches(selector: unknown, labels: JsonObject): boolean {
   if (typeof selector !== 'object' || selector === null) return false;
@@ -170,14 +180,8 @@ export function selectorMatches(selector: unknown, labels: JsonObject): boolean 
   const expressions = Array.isArray(body['matchExpressions'])
     ? (body['matchExpressions'] as JsonObject[])
     : [];
-  const operators: Readonly<Record<string, Requirement['operator']>> = {
-    In: 'in',
-    NotIn: 'notin',
-    Exists: 'exists',
-    DoesNotExist: '!',
-  };
   return expressions.every((expression) => {
-    const operator = operators[stringAt(expression, 'operator')];
+    const operator = operatorNames[stringAt(expression, 'operator')];
     const values = Array.isArray(expression['values']) ? (expression['values'] as string[]) : [];
     return operator !== undefined && meets(labels, { key: stringAt(expression, 'key'), operator, values });
   });
@@ -187,7 +191,7 @@ const at =
   (...path: readonly string[]) =>
   (object: JsonObject): string => {
     const value = valueAt(object, ...path);
-    return value === undefined || value === null ? '' : typeof value === 'object' ? '' : String(value);
+    return typeof value === 'object' ? '' : textOf(value);
   };
 
 type Field = (object: JsonObject) => string;

@@ -154,8 +154,7 @@ export interface FieldFault {
 }
 
 /** How Go prints a value in `Invalid value: …`. */
-export const quoted = (value: unknown): string =>
-  typeof value === 'string' ? JSON.stringify(value) : (JSON.stringify(value) ?? 'null');
+export const quoted = (value: unknown): string => (value === undefined ? 'null' : JSON.stringify(value));
 
 export const fault = {
   required: (field: string, why = ''): FieldFault => ({

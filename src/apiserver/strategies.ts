@@ -1,5 +1,5 @@
 import { emptyStruct } from './codec.ts';
-import { bump } from './registry.ts';
+import { bump } from './deletion.ts';
 import { fieldsOf } from './api-types.ts';
 import { type JsonObject, objectAt, sameJson, withMetadata } from './json.ts';
 import type { Kind } from './kinds.ts';

@@ -7,6 +7,7 @@ import {
   objectsAt,
   sameJson,
   stringAt,
+  textOf,
   valueAt,
   withMetadata,
 } from './json.ts';
@@ -178,7 +179,7 @@ function configMapFaults(map: JsonObject): FieldFault[] {
   }
   for (const [key, value] of Object.entries(binary)) {
     faults.push(...configKeyFaults(key).map((why) => fault.invalid(`binaryData[${key}]`, key, why)));
-    size += Buffer.from(String(value as string), 'base64').length;
+    size += Buffer.from(textOf(value), 'base64').length;
   }
   if (size > sizeMost) faults.push(fault.tooLong('', sizeMost));
   return faults;
@@ -212,14 +213,14 @@ function secretTypeFaults(secret: JsonObject): FieldFault[] {
   const docker = (key: string): FieldFault[] => {
     if (!(key in data)) return [fault.required(`data[${key}]`)];
     try {
-      JSON.parse(Buffer.from(String(data[key] as string), 'base64').toString());
+      JSON.parse(Buffer.from(textOf(data[key]), 'base64').toString());
       return [];
-    } catch (reason) {
+    } catch {
       return [
         fault.invalid(
           `data[${key}]`,
           '<secret contents redacted>',
-          goJsonFault(Buffer.from(String(data[key] as string), 'base64').toString(), reason),
+          jsonFault(Buffer.from(textOf(data[key]), 'base64').toString()),
         ),
       ];
     }
@@ -246,17 +247,12 @@ function secretTypeFaults(secret: JsonObject): FieldFault[] {
   }
 }
 
-function goJsonFault(text: string, reason: unknown): string {
-  reason;
-  return jsonFault(text);
-}
-
 function secretFaults(secret: JsonObject): FieldFault[] {
   const faults: FieldFault[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(objectAt(secret, 'data'))) {
     faults.push(...configKeyFaults(key).map((why) => fault.invalid(`data[${key}]`, key, why)));
-    size += Buffer.from(String(value as string), 'base64').length;
+    size += Buffer.from(textOf(value), 'base64').length;
   }
   if (size > sizeMost) faults.push(fault.tooLong('data', sizeMost));
   return [...faults, ...secretTypeFaults(secret)];
@@ -267,7 +263,7 @@ function secretDefaults(secret: JsonObject): JsonObject {
   const { stringData, ...rest } = secret;
   const data: Draft = { ...objectAt(secret, 'data') };
   for (const [key, value] of Object.entries(isObject(stringData) ? stringData : {}))
-    data[key] = Buffer.from(String(value as string)).toString('base64');
+    data[key] = Buffer.from(textOf(value)).toString('base64');
   return {
     ...rest,
     ...(Object.keys(data).length > 0 && { data }),

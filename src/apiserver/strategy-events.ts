@@ -54,37 +54,31 @@ function namespaceFault(event: JsonObject): FieldFault[] {
   return [];
 }
 
-function coreFaults(event: JsonObject): FieldFault[] {
-  const faults = namespaceFault(event);
-  return faults;
-}
+const tooManyCharacters = (field: string, most: number): FieldFault =>
+  fault.invalid(field, '', `can have at most ${most} characters`);
 
-const most = 1024;
+/** What must be there, and how long it may be. */
+const texts: readonly (readonly [field: string, needed: boolean, most: number])[] = [
+  ['reportingInstance', true, 128],
+  ['action', true, 128],
+  ['reason', true, 128],
+  ['message', false, 1024],
+];
 
 function modernFaults(event: JsonObject, controller: string): FieldFault[] {
   const faults = namespaceFault(event);
-  const text = (key: string): string => stringAt(event, key);
-  const eventTime = valueAt(event, 'eventTime');
-  if (eventTime === undefined || eventTime === null) faults.push(fault.required('eventTime'));
-  if (text('reportingComponent') === '') faults.push(fault.required(controller));
-  faults.push(
-    ...qualifiedNameRule(text('reportingComponent')).map((why) =>
-      fault.invalid(controller, text('reportingComponent'), why),
-    ),
-  );
-  if (text('reportingInstance') === '') faults.push(fault.required('reportingInstance'));
-  if (text('reportingInstance').length > 128)
-    faults.push(fault.invalid('reportingInstance', '', 'can have at most 128 characters'));
-  if (text('action') === '') faults.push(fault.required('action'));
-  if (text('action').length > 128)
-    faults.push(fault.invalid('action', '', 'can have at most 128 characters'));
-  if (text('reason') === '') faults.push(fault.required('reason'));
-  if (text('reason').length > 128)
-    faults.push(fault.invalid('reason', '', 'can have at most 128 characters'));
-  if (text('message').length > most)
-    faults.push(fault.invalid('message', '', 'can have at most 1024 characters'));
-  if (text('type') !== 'Normal' && text('type') !== 'Warning')
-    faults.push(fault.invalid('type', '', 'has invalid value: ' + text('type')));
+  const reporter = stringAt(event, 'reportingComponent');
+  if ((event['eventTime'] ?? null) === null) faults.push(fault.required('eventTime'));
+  if (reporter === '') faults.push(fault.required(controller));
+  faults.push(...qualifiedNameRule(reporter).map((why) => fault.invalid(controller, reporter, why)));
+  for (const [field, needed, most] of texts) {
+    const text = stringAt(event, field);
+    if (needed && text === '') faults.push(fault.required(field));
+    if (text.length > most) faults.push(tooManyCharacters(field, most));
+  }
+  const type = stringAt(event, 'type');
+  if (type !== 'Normal' && type !== 'Warning')
+    faults.push(fault.invalid('type', '', `has invalid value: ${type}`));
   return faults;
 }
 
@@ -94,7 +88,7 @@ const modern = builtIn('events', 'events.k8s.io');
 export const coreEventStrategy: Strategy = {
   ...commonStrategy(core),
   validateCreate: (event) =>
-    valueAt(event, 'eventTime') ? modernFaults(event, 'reportingComponent') : coreFaults(event),
+    valueAt(event, 'eventTime') ? modernFaults(event, 'reportingComponent') : namespaceFault(event),
 };
 
 export const modernEventStrategy: Strategy = {

@@ -5,7 +5,7 @@ import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt, with
 import { builtIn } from './kinds.ts';
 import { admitPod } from './pod-admission.ts';
 import { podValidation } from './pod-validation.ts';
-import { bump } from './registry.ts';
+import { bump } from './deletion.ts';
 import { forbidden } from './status-error.ts';
 import { seconds } from './times.ts';
 import { commonStrategy, statusRules } from './strategies.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts';
-import { objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { objectAt, objectsAt, stringAt } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { fault, type FieldFault } from './status-error.ts';
 import { commonStrategy, mainRules } from './strategies.ts';
@@ -18,30 +18,31 @@ function portsOf(service: JsonObject): JsonObject[] {
   }));
 }
 
+/** Members whose default depends on the type of the service. */
+const typeDefaults: Readonly<Record<string, JsonObject>> = {
+  ExternalName: {},
+  ClusterIP: { internalTrafficPolicy: 'Cluster' },
+  NodePort: { internalTrafficPolicy: 'Cluster', externalTrafficPolicy: 'Cluster' },
+  LoadBalancer: {
+    internalTrafficPolicy: 'Cluster',
+    externalTrafficPolicy: 'Cluster',
+    allocateLoadBalancerNodePorts: true,
+  },
+};
+
 function serviceDefaults(service: JsonObject): JsonObject {
-  const spec = objectAt(service, 'spec');
-  const type = stringAt(spec, 'type') || 'ClusterIP';
+  const given = objectAt(service, 'spec');
   const ports = portsOf(service);
-  const external = type === 'ExternalName';
-  const reachable = type === 'NodePort' || type === 'LoadBalancer';
-  return {
-    ...service,
-    spec: {
-      ...spec,
-      type,
-      ...(ports.length > 0 && { ports }),
-      sessionAffinity: stringAt(spec, 'sessionAffinity') || 'None',
-      ...(spec['sessionAffinity'] === 'ClientIP' &&
-        spec['sessionAffinityConfig'] === undefined && {
-          sessionAffinityConfig: { clientIP: { timeoutSeconds: 10_800 } },
-        }),
-      ...(!external && { internalTrafficPolicy: stringAt(spec, 'internalTrafficPolicy') || 'Cluster' }),
-      ...(reachable && { externalTrafficPolicy: stringAt(spec, 'externalTrafficPolicy') || 'Cluster' }),
-      ...(type === 'LoadBalancer' && {
-        allocateLoadBalancerNodePorts: spec['allocateLoadBalancerNodePorts'] ?? true,
-      }),
-    },
+  const spec = { ...given, type: stringAt(given, 'type') || 'ClusterIP', ...(ports.length > 0 && { ports }) };
+  const defaults: JsonObject = {
+    ...(typeDefaults[spec.type] ?? typeDefaults['ClusterIP']),
+    sessionAffinity: 'None',
+    ...(given['sessionAffinity'] === 'ClientIP' && {
+      sessionAffinityConfig: { clientIP: { timeoutSeconds: 10_800 } },
+    }),
   };
+  const missing = Object.entries(defaults).filter(([key]) => given[key] === undefined || given[key] === '');
+  return { ...service, spec: { ...spec, ...Object.fromEntries(missing) } };
 }
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
@@ -93,12 +94,11 @@ export const serviceStrategy: Strategy = {
   ...commonStrategy(services),
   defaults: serviceDefaults,
   validateCreate: serviceFaults,
-  admitCreate(service, { world, dryRun }) {
+  admitCreate(service, { world }) {
     const spec = objectAt(service, 'spec');
     if (spec['type'] === 'ExternalName' || serviceFaults(service).length > 0) return service;
     const wanted = stringAt(spec, 'clusterIP');
     const address = wanted === 'None' ? 'None' : world.services.allocate(wanted);
-    if (dryRun && address !== 'None') world.services.release(address);
     const reachable = spec['type'] === 'NodePort' || spec['type'] === 'LoadBalancer';
     const ports = objectsAt(spec, 'ports').map((port) =>
       reachable
@@ -147,9 +147,6 @@ export const serviceStrategy: Strategy = {
         ...serviceFaults(service),
       ];
     },
-  },
-  afterDelete(service, { world }) {
-    world.services.release(String(valueAt(service, 'spec', 'clusterIP')));
   },
 };
 

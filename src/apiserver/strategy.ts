@@ -18,7 +18,6 @@ export interface World {
 /** Cluster addresses and node ports that are free. */
 export interface ServiceAddresses {
   allocate(wanted?: string): string;
-  release(address: string): void;
   nodePort(wanted?: number): number;
 }
 

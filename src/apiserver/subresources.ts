@@ -64,6 +64,31 @@ const success = (code: number): JsonObject => ({
   code,
 });
 
+/** @throws {StatusError} 400, 500 for a binding that names no node */
+function checkBinding(name: string, binding: JsonObject): void {
+  const target = objectAt(binding, 'target');
+  const given = stringAt(objectAt(binding, 'metadata'), 'name');
+  if (given !== '' && given !== name) throw badRequest(`name in URL does not match name in Binding object`);
+  const faults = [];
+  if (!['', 'Node'].includes(stringAt(target, 'kind')))
+    faults.push(fault.unsupported('target.kind', stringAt(target, 'kind'), ['Node', '<empty>']));
+  if (stringAt(target, 'name') === '') faults.push(fault.required('target.name'));
+  if (faults.length > 0)
+    throw new StatusError(500, '', faults.map((f) => `${f.field}: ${f.message}`).join(', '));
+}
+
+/** Why a pod cannot be bound (A13). */
+function unbindable(name: string, pod: JsonObject): string | undefined {
+  const spec = objectAt(pod, 'spec');
+  const node = stringAt(spec, 'nodeName');
+  if (valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined)
+    return `pod ${name} is being deleted, cannot be assigned to a host`;
+  if (node !== '') return `pod ${name} is already assigned to node ${JSON.stringify(node)}`;
+  return objectsAt(spec, 'schedulingGates').length > 0
+    ? `pod ${name} has non-empty .spec.schedulingGates`
+    : undefined;
+}
+
 /** Subresources that are not a part of the object: they do something. */
 export class Subresources {
   readonly #deps: SubresourceDeps;
@@ -134,31 +159,18 @@ export class Subresources {
   /** Binds a pod to a node. @throws {StatusError} 409 when it has one or is gated */
   bind(namespace: string, name: string, binding: JsonObject, dryRun = false): void {
     const { resources, world } = this.#deps;
-    const target = objectAt(binding, 'target');
-    const given = stringAt(objectAt(binding, 'metadata'), 'name');
-    if (given !== '' && given !== name) throw badRequest(`name in URL does not match name in Binding object`);
-    const faults = [];
-    if (!['', 'Node'].includes(stringAt(target, 'kind')))
-      faults.push(fault.unsupported('target.kind', stringAt(target, 'kind'), ['Node', '<empty>']));
-    if (stringAt(target, 'name') === '') faults.push(fault.required('target.name'));
-    if (faults.length > 0)
-      throw new StatusError(500, '', faults.map((f) => `${f.field}: ${f.message}`).join(', '));
+    checkBinding(name, binding);
     const registry = resources.registry(builtIn('pods'));
     const { object: pod } = registry.entry(namespace, name);
     const uid = stringAt(objectAt(binding, 'metadata'), 'uid');
     const found = stringAt(objectAt(pod, 'metadata'), 'uid');
-    const refuse = (why: string): Error => conflict({ kind: 'pods/binding', name }, why);
     if (uid !== '' && uid !== found)
       throw conflict(
         { kind: 'pods', name },
         `StorageError: invalid object, Code: 4, Key: /registry/pods/${namespace}/${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
       );
-    if (valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined)
-      throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
-    const node = stringAt(objectAt(pod, 'spec'), 'nodeName');
-    if (node !== '') throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(node)}`);
-    if (objectsAt(objectAt(pod, 'spec'), 'schedulingGates').length > 0)
-      throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
+    const why = unbindable(name, pod);
+    if (why !== undefined) throw conflict({ kind: 'pods/binding', name }, why);
     if (!dryRun) registry.put(bound(pod, binding, seconds(world.clock.now())), pod);
   }
 
@@ -216,11 +228,7 @@ export class Subresources {
     const accept = call.request.raw.headers.accept;
     if (accept !== undefined && accept !== '') negotiate(accept);
     const { namespace, name } = call.target;
-    await this.#deps.proxy.logs(
-      { namespace, name, query: call.request.query },
-      call.request.raw,
-      call.response,
-    );
+    await this.#deps.proxy.logs({ namespace, name, query: call.request.query }, call.response);
   }
 
   #needsUpgrade(call: Call): Promise<void> {

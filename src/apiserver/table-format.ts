@@ -17,21 +17,34 @@ export const column = (name: string, priority = 0, type = 'string', format = '')
   priority,
 });
 
+const [minute, hour, day, year] = [60, 3600, 86_400, 365 * 86_400];
+
+/** Up to how many seconds a span is told in which unit, and whether with the rest in the next smaller one. */
+const spans: readonly (readonly [
+  below: number,
+  unit: string,
+  size: number,
+  rest?: readonly [string, number],
+])[] = [
+  [2 * minute, 's', 1],
+  [10 * minute, 'm', minute, ['s', 1]],
+  [3 * hour, 'm', minute],
+  [8 * hour, 'h', hour, ['m', minute]],
+  [2 * day, 'h', hour],
+  [8 * day, 'd', day, ['h', hour]],
+  [2 * year, 'd', day],
+  [8 * year, 'y', year, ['d', day]],
+  [Infinity, 'y', year],
+];
+
 /** A span as kubectl prints ages: `5s`, `3m20s`, `4d`, `2y30d`. */
 export function age(ms: number): string {
   const total = Math.floor(ms / 1000);
-  if (total < -1) return '<invalid>';
-  if (total < 0) return '0s';
-  const [s, m, h, d] = [total, Math.floor(total / 60), Math.floor(total / 3600), Math.floor(total / 86_400)];
-  if (s < 120) return `${s}s`;
-  if (m < 10) return s % 60 === 0 ? `${m}m` : `${m}m${s % 60}s`;
-  if (m < 180) return `${m}m`;
-  if (h < 8) return m % 60 === 0 ? `${h}h` : `${h}h${m % 60}m`;
-  if (h < 48) return `${h}h`;
-  if (h < 192) return h % 24 === 0 ? `${d}d` : `${d}d${h % 24}h`;
-  if (d < 365 * 2) return `${d}d`;
-  if (d < 365 * 8) return d % 365 === 0 ? `${Math.floor(d / 365)}y` : `${Math.floor(d / 365)}y${d % 365}d`;
-  return `${Math.floor(d / 365)}y`;
+  if (total < 0) return total < -1 ? '<invalid>' : '0s';
+  const [, unit = 's', size = 1, smaller] = spans.find(([below]) => total < below) ?? [];
+  const head = `${Math.floor(total / size)}${unit}`;
+  const rest = smaller ? Math.floor((total % size) / smaller[1]) : 0;
+  return smaller && rest > 0 ? `${head}${rest}${smaller[0]}` : head;
 }
 
 export const ageOf = (text: unknown, now: number): string =>

@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
 import { ageOf, type Column, column } from './table-format.ts';
 
 export const podColumns: readonly Column[] = [
@@ -35,7 +35,7 @@ const exitText = (terminated: JsonObject): string => {
   if (reason) return reason;
   return Number(terminated['signal'] ?? 0) !== 0
     ? `Signal:${String(terminated['signal'])}`
-    : `ExitCode:${String(terminated['exitCode'] ?? 0)}`;
+    : `ExitCode:${textOf(terminated['exitCode'] ?? 0)}`;
 };
 
 const isSidecar = (container: JsonObject | undefined): boolean => container?.['restartPolicy'] === 'Always';

@@ -1,4 +1,4 @@
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { age, ageOf, type Column, column } from './table-format.ts';
 import { podCells, podColumns, podConditions } from './table-pods.ts';
@@ -15,7 +15,6 @@ interface Printer {
 const printer = (columns: readonly Column[], cells: Printer['cells']): Printer => ({ columns, cells });
 const cols = (...names: readonly string[]): Column[] =>
   names.map((one) => (one.endsWith('+') ? column(one.slice(0, -1), 1) : column(one)));
-const text = (value: unknown): string => (value === undefined || value === null ? '' : String(value));
 
 function nodeStatus(node: JsonObject): string {
   const ready = objectsAt(objectAt(node, 'status'), 'conditions').find((c) => c['type'] === 'Ready');
@@ -26,7 +25,7 @@ function nodeStatus(node: JsonObject): string {
 function nodeRoles(node: JsonObject): string {
   const roles = Object.entries(objectAt(objectAt(node, 'metadata'), 'labels')).flatMap(([key, value]) => {
     if (key.startsWith('node-role.kubernetes.io/')) return [key.slice('node-role.kubernetes.io/'.length)];
-    return key === 'kubernetes.io/role' && value ? [text(value)] : [];
+    return key === 'kubernetes.io/role' && value ? [textOf(value)] : [];
   });
   return [...new Set(roles.filter(Boolean))].sort().join(',') || '<none>';
 }
@@ -38,7 +37,7 @@ const address = (node: JsonObject, type: string): string =>
   ) || '<none>';
 
 const info = (node: JsonObject, key: string): string =>
-  text(valueAt(node, 'status', 'nodeInfo', key)) || (key === 'kubeletVersion' ? '' : '<unknown>');
+  textOf(valueAt(node, 'status', 'nodeInfo', key)) || (key === 'kubeletVersion' ? '' : '<unknown>');
 
 function eventObject(event: JsonObject): string {
   const ref = objectAt(event, 'involvedObject');
@@ -68,15 +67,15 @@ const keys = (object: JsonObject, ...members: readonly string[]): number =>
 function servicePorts(service: JsonObject): string {
   const ports = objectsAt(objectAt(service, 'spec'), 'ports').map(
     (port) =>
-      `${text(port['port'])}${port['nodePort'] ? `:${text(port['nodePort'])}` : ''}/${text(port['protocol'])}`,
+      `${textOf(port['port'])}${port['nodePort'] ? `:${textOf(port['nodePort'])}` : ''}/${textOf(port['protocol'])}`,
   );
   return ports.join(',') || '<none>';
 }
 
 function serviceExternal(service: JsonObject): string {
   const spec = objectAt(service, 'spec');
-  const ips = listAt(spec, 'externalIPs').map(text);
-  if (spec['type'] === 'ExternalName') return text(spec['externalName']);
+  const ips = listAt(spec, 'externalIPs').map(textOf);
+  if (spec['type'] === 'ExternalName') return textOf(spec['externalName']);
   if (spec['type'] === 'LoadBalancer') {
     const ingress = objectsAt(objectAt(objectAt(service, 'status'), 'loadBalancer'), 'ingress').map(
       (one) => stringAt(one, 'ip') || stringAt(one, 'hostname'),
@@ -88,13 +87,13 @@ function serviceExternal(service: JsonObject): string {
 
 const selectorText = (selector: JsonObject): string =>
   Object.entries(selector)
-    .map(([key, value]) => `${key}=${text(value)}`)
+    .map(([key, value]) => `${key}=${textOf(value)}`)
     .sort()
     .join(',') || '<none>';
 
 const csrCondition = (csr: JsonObject): string => {
   const status = objectAt(csr, 'status');
-  const types = objectsAt(status, 'conditions').map((condition) => text(condition['type']));
+  const types = objectsAt(status, 'conditions').map((condition) => textOf(condition['type']));
   const decided = ['Denied', 'Approved', 'Failed'].filter((type) => types.includes(type));
   const state = decided.includes('Denied') ? ['Denied'] : decided;
   if (state.length === 0) return 'Pending';
@@ -125,13 +124,13 @@ const printers: Readonly<Record<string, Printer>> = {
       address(node, 'InternalIP'),
       address(node, 'ExternalIP'),
       info(node, 'osImage'),
-      `${info(node, 'kernelVersion')}${text(valueAt(node, 'status', 'nodeInfo', 'architecture')) && ` (${text(valueAt(node, 'status', 'nodeInfo', 'architecture'))})`}`,
+      `${info(node, 'kernelVersion')}${textOf(valueAt(node, 'status', 'nodeInfo', 'architecture')) && ` (${textOf(valueAt(node, 'status', 'nodeInfo', 'architecture'))})`}`,
       info(node, 'containerRuntimeVersion'),
     ],
   ),
   namespaces: printer(cols('Name', 'Status', 'Age'), (ns, now) => [
     name(ns),
-    text(valueAt(ns, 'status', 'phase')),
+    textOf(valueAt(ns, 'status', 'phase')),
     created(ns, now),
   ]),
   events: printer(
@@ -142,12 +141,12 @@ const printers: Readonly<Record<string, Printer>> = {
     ],
     (event, now) => [
       lastSeen(event, now),
-      text(event['type']),
-      text(event['reason']),
+      textOf(event['type']),
+      textOf(event['reason']),
       eventObject(event),
       stringAt(objectAt(event, 'involvedObject'), 'fieldPath'),
       eventSource(event),
-      text(event['message']).trim(),
+      textOf(event['message']).trim(),
       firstSeen(event, now),
       Number(objectAt(event, 'series')['count'] ?? event['count'] ?? 1),
       name(event),
@@ -160,7 +159,7 @@ const printers: Readonly<Record<string, Printer>> = {
   ]),
   secrets: printer([column('Name'), column('Type'), column('Data'), column('Age')], (secret, now) => [
     name(secret),
-    text(secret['type']),
+    textOf(secret['type']),
     keys(secret, 'data'),
     created(secret, now),
   ]),
@@ -173,8 +172,8 @@ const printers: Readonly<Record<string, Printer>> = {
     cols('Name', 'Type', 'Cluster-IP', 'External-IP', 'Port(s)', 'Age', 'Selector+'),
     (service, now) => [
       name(service),
-      text(valueAt(service, 'spec', 'type')),
-      text(valueAt(service, 'spec', 'clusterIP')) || '<none>',
+      textOf(valueAt(service, 'spec', 'type')),
+      textOf(valueAt(service, 'spec', 'clusterIP')) || '<none>',
       serviceExternal(service),
       servicePorts(service),
       created(service, now),
@@ -183,12 +182,12 @@ const printers: Readonly<Record<string, Printer>> = {
   ),
   'coordination.k8s.io/leases': printer(cols('Name', 'Holder', 'Age'), (lease, now) => [
     name(lease),
-    text(valueAt(lease, 'spec', 'holderIdentity')),
+    textOf(valueAt(lease, 'spec', 'holderIdentity')),
     created(lease, now),
   ]),
   'node.k8s.io/runtimeclasses': printer(cols('Name', 'Handler', 'Age'), (one, now) => [
     name(one),
-    text(one['handler']),
+    textOf(one['handler']),
     created(one, now),
   ]),
   'scheduling.k8s.io/priorityclasses': printer(
@@ -204,7 +203,7 @@ const printers: Readonly<Record<string, Printer>> = {
       Number(one['value'] ?? 0),
       one['globalDefault'] === true,
       created(one, now),
-      text(one['preemptionPolicy']),
+      textOf(one['preemptionPolicy']),
     ],
   ),
   'certificates.k8s.io/certificatesigningrequests': printer(
@@ -214,8 +213,8 @@ const printers: Readonly<Record<string, Printer>> = {
       return [
         name(csr),
         created(csr, now),
-        text(valueAt(csr, 'spec', 'signerName')) || '<none>',
-        text(valueAt(csr, 'spec', 'username')),
+        textOf(valueAt(csr, 'spec', 'signerName')) || '<none>',
+        textOf(valueAt(csr, 'spec', 'username')),
         typeof lifetime === 'number' ? age(lifetime * 1000) : '<none>',
         csrCondition(csr),
       ];
@@ -225,7 +224,7 @@ const printers: Readonly<Record<string, Printer>> = {
 
 const fallback = printer(cols('Name', 'Created At'), (object) => [
   name(object),
-  text(valueAt(object, 'metadata', 'creationTimestamp')),
+  textOf(valueAt(object, 'metadata', 'creationTimestamp')),
 ]);
 
 /** The columns of a kind. */

@@ -133,7 +133,7 @@ function checkNode(
   if (node === undefined) return;
   const refuse = (why: string): Error => forbidden({ kind: 'serviceaccounts', name: account.name }, why);
   const who = JSON.stringify(node);
-  if (!bound || bound.kind !== 'pod') throw refuse(`node requested token not bound to a pod`);
+  if (bound?.kind !== 'pod') throw refuse(`node requested token not bound to a pod`);
   if (stringAt(objectAt(spec, 'boundObjectRef'), 'uid') === '')
     throw refuse('node requested token with a pod binding without a uid');
   const pod = bound.entry?.object;

@@ -90,13 +90,10 @@ export class Watch {
   #start(): void {
     const { store, selection, options } = this.#request;
     const from = parseVersion(options.resourceVersion);
-    const initial = options.sendInitialEvents === true || (options.sendInitialEvents !== false && from === 0);
-    if (options.sendInitialEvents === true && from > store.version) {
-      this.#fail(tooLargeVersion(from, store.version));
-      return;
-    }
-    if (!initial && from > 0 && store.changesSince(selection.storage, from) === undefined) {
-      this.#fail(expired(`too old resource version: ${from} (${store.version})`));
+    const initial = options.sendInitialEvents ?? from === 0;
+    const error = this.#impossible(from, initial);
+    if (error) {
+      this.#fail(error);
       return;
     }
     this.#ends.push(
@@ -104,11 +101,19 @@ export class Watch {
         if (storage === selection.storage) for (const change of changes) this.#change(change);
       }),
     );
-    this.#lastVersion = initial ? store.version : from > 0 ? from : store.version;
+    this.#lastVersion = initial || from === 0 ? store.version : from;
     if (initial) this.#initial();
     else if (from > 0)
       for (const change of store.changesSince(selection.storage, from) ?? []) this.#change(change);
     this.#schedule();
+  }
+
+  /** Why a watch cannot begin at a version (A9). */
+  #impossible(from: number, initial: boolean): StatusError | undefined {
+    const { store, selection, options } = this.#request;
+    if (options.sendInitialEvents && from > store.version) return tooLargeVersion(from, store.version);
+    const gone = !initial && from > 0 && store.changesSince(selection.storage, from) === undefined;
+    return gone ? expired(`too old resource version: ${from} (${store.version})`) : undefined;
   }
 
   #initial(): void {
@@ -122,7 +127,8 @@ export class Watch {
 
   #schedule(): void {
     const { clock, options, random } = this.#request;
-    const seconds = options.timeoutSeconds || 1800 + Math.floor(random.float() * 1800);
+    const given = options.timeoutSeconds ?? 0;
+    const seconds = given > 0 ? given : 1800 + Math.floor(random.float() * 1800);
     this.#ends.push(
       clock.timer(seconds * 1000, () => {
         if (options.bookmarks && seconds >= 10) this.#bookmark();

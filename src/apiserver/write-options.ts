@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts';
-import { isObject, stringAt } from './json.ts';
-import type { DeleteOptions } from './registry.ts';
+import { listAt, objectAt, stringAt, textOf } from './json.ts';
+import type { DeleteOptions } from './deletion.ts';
 import { badRequest, fault, type FieldFault, invalid } from './status-error.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -31,26 +31,17 @@ const dryRunFaults = (values: readonly string[]): FieldFault[] =>
 const managerOf = (agent: string | undefined): string =>
   (agent ?? 'unknown').split('/')[0]?.slice(0, 128) ?? 'unknown';
 
+interface WriteKind {
+  readonly options: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
+  readonly apply: boolean;
+}
+
 /** Reads the query of a write. @throws {StatusError} 422 */
-export function readWriteQuery(
-  query: URLSearchParams,
-  agent: string | undefined,
-  at: { readonly options: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions'; readonly apply: boolean },
-): WriteQuery {
-  const faults: FieldFault[] = [];
-  const force = query.get('force');
+export function readWriteQuery(query: URLSearchParams, agent: string | undefined, at: WriteKind): WriteQuery {
   const given = query.get('fieldManager') ?? '';
-  if (at.options === 'PatchOptions') {
-    if (at.apply && given === '') faults.push(fault.required('fieldManager', 'is required for apply patch'));
-    if (!at.apply && force !== null)
-      faults.push(fault.forbidden('force', 'may not be specified for non-apply patch'));
-  }
-  if (given.length > 128) faults.push({ ...fault.tooLong('fieldManager', 128) });
-  if (!printable(given))
-    faults.push(fault.invalid('fieldManager', given, 'should only contain printable characters'));
   const dryRun = query.getAll('dryRun');
-  faults.push(...dryRunFaults(dryRun));
   const validation = query.get('fieldValidation') ?? '';
+  const faults = [...applyFaults(query, at), ...managerFaults(given), ...dryRunFaults(dryRun)];
   if (!['', 'Ignore', 'Strict', 'Warn'].includes(validation))
     faults.push(fault.unsupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
   if (faults.length > 0) throw invalid(at.options, 'meta.k8s.io', '', faults);
@@ -58,8 +49,24 @@ export function readWriteQuery(
     dryRun: dryRun.length > 0,
     manager: given || managerOf(agent),
     fieldValidation: (validation || 'Warn') as FieldValidation,
-    force: force === 'true' || force === '1' || force === '',
+    force: ['true', '1', ''].includes(query.get('force') ?? 'false'),
   };
+}
+
+/** Apply needs a manager, and alone may be forced. */
+function applyFaults(query: URLSearchParams, { options, apply }: WriteKind): FieldFault[] {
+  if (options !== 'PatchOptions') return [];
+  if (!apply)
+    return query.has('force') ? [fault.forbidden('force', 'may not be specified for non-apply patch')] : [];
+  return query.get('fieldManager') ? [] : [fault.required('fieldManager', 'is required for apply patch')];
+}
+
+function managerFaults(manager: string): FieldFault[] {
+  const faults: FieldFault[] = [];
+  if (manager.length > 128) faults.push(fault.tooLong('fieldManager', 128));
+  if (!printable(manager))
+    faults.push(fault.invalid('fieldManager', manager, 'should only contain printable characters'));
+  return faults;
 }
 
 const policies = ['Foreground', 'Background', 'Orphan'];
@@ -82,36 +89,33 @@ function fromQuery(query: URLSearchParams): JsonObject {
   return out;
 }
 
+function propagationFaults(policy: unknown, orphan: unknown): FieldFault[] {
+  if (policy === undefined) return [];
+  const both = 'orphanDependents and deletionPropagation cannot be both set';
+  return [
+    ...(orphan === undefined ? [] : [fault.invalid('propagationPolicy', policy, both)]),
+    ...(policies.includes(textOf(policy))
+      ? []
+      : [fault.unsupported('propagationPolicy', policy, [...policies, 'nil'])]),
+  ];
+}
+
 /** Reads DeleteOptions from the body, or from the query when there is no body. @throws {StatusError} 422 */
 export function readDeleteOptions(body: JsonObject | undefined, query: URLSearchParams): ReadDelete {
   const options = body ?? fromQuery(query);
-  const faults: FieldFault[] = [];
-  const policy = options['propagationPolicy'];
-  const orphan = options['orphanDependents'];
-  if (policy !== undefined && orphan !== undefined)
-    faults.push(
-      fault.invalid(
-        'propagationPolicy',
-        policy,
-        'orphanDependents and deletionPropagation cannot be both set',
-      ),
-    );
-  if (policy !== undefined && !policies.includes(String(policy)))
-    faults.push(fault.unsupported('propagationPolicy', policy, [...policies, 'nil']));
-  const dryRun = Array.isArray(options['dryRun']) ? (options['dryRun'] as string[]) : [];
-  faults.push(...dryRunFaults(dryRun));
+  const { propagationPolicy, orphanDependents, gracePeriodSeconds } = options;
+  const dryRun = listAt(options, 'dryRun') as readonly string[];
+  const faults = [...propagationFaults(propagationPolicy, orphanDependents), ...dryRunFaults(dryRun)];
   if (faults.length > 0) throw invalid('DeleteOptions', 'meta.k8s.io', '', faults);
-  const preconditions = isObject(options['preconditions']) ? options['preconditions'] : {};
-  const propagation = orphan === true ? 'Orphan' : orphan === false ? 'Background' : policy;
+  const preconditions = objectAt(options, 'preconditions');
+  const [uid, resourceVersion] = [stringAt(preconditions, 'uid'), stringAt(preconditions, 'resourceVersion')];
+  const propagation =
+    typeof orphanDependents === 'boolean' ? (orphanDependents ? 'Orphan' : 'Background') : propagationPolicy;
   return {
     dryRun: dryRun.length > 0,
-    ...(typeof options['gracePeriodSeconds'] === 'number' && {
-      gracePeriodSeconds: options['gracePeriodSeconds'],
-    }),
-    ...(stringAt(preconditions, 'uid') && { uid: stringAt(preconditions, 'uid') }),
-    ...(stringAt(preconditions, 'resourceVersion') && {
-      resourceVersion: stringAt(preconditions, 'resourceVersion'),
-    }),
+    ...(typeof gracePeriodSeconds === 'number' && { gracePeriodSeconds }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
     ...(propagation !== undefined && { propagation: propagation as 'Orphan' | 'Background' | 'Foreground' }),
   };
 }

@@ -168,7 +168,7 @@ export class Authority {
   }
 }
 
-export const hour: number = 3_600_000;
+export const hour = 3_600_000;
 export const year: number = 365 * 24 * hour;
 
 function write(
@@ -218,32 +218,27 @@ const ipText = (body: Buffer): string =>
     ? [...body].join('.')
     : Array.from({ length: 8 }, (_, i) => body.readUInt16BE(i * 2).toString(16)).join(':');
 
+const nothing = Buffer.alloc(0);
+const bodyOf = (element: Element | undefined): Buffer => element?.body ?? nothing;
+const firstIn = (body: Buffer): Buffer => bodyOf(elements(body)[0]);
+
+/** What the values of the attributes or extensions of one type hold. */
+const valuesOf = (list: readonly Element[], type: string): Buffer[] =>
+  list.flatMap(({ body }) => {
+    const parts = elements(body);
+    return oidText(bodyOf(parts[0])) === type ? [bodyOf(parts.at(-1))] : [];
+  });
+
 function alternativeNames(
   attributes: Element | undefined,
 ): Pick<SigningRequest, 'dnsNames' | 'ips' | 'emails' | 'uris'> {
-  const found = {
-    dnsNames: [] as string[],
-    ips: [] as string[],
-    emails: [] as string[],
-    uris: [] as string[],
-  };
-  for (const attr of attributes ? elements(attributes.body) : []) {
-    const [id, values] = elements(attr.body);
-    if (!id || oidText(id.body) !== '1.2.840.113549.1.9.14') continue;
-    const extensions = elements(elements(values?.body ?? Buffer.alloc(0))[0]?.body ?? Buffer.alloc(0));
-    for (const ext of extensions) {
-      const parts = elements(ext.body);
-      if (oidText(parts[0]?.body ?? Buffer.alloc(0)) !== '2.5.29.17') continue;
-      const names = elements(elements(parts.at(-1)?.body ?? Buffer.alloc(0))[0]?.body ?? Buffer.alloc(0));
-      for (const { tag, body } of names) {
-        if ((tag & 0x1f) === 1) found.emails.push(body.toString());
-        if ((tag & 0x1f) === 2) found.dnsNames.push(body.toString());
-        if ((tag & 0x1f) === 6) found.uris.push(body.toString());
-        if ((tag & 0x1f) === 7) found.ips.push(ipText(body));
-      }
-    }
-  }
-  return found;
+  const names = valuesOf(attributes ? elements(attributes.body) : [], '1.2.840.113549.1.9.14')
+    .flatMap((values) => valuesOf(elements(firstIn(values)), '2.5.29.17'))
+    .flatMap((value) => elements(firstIn(value)));
+  const tagged = (number: number): Buffer[] =>
+    names.filter(({ tag }) => (tag & 0x1f) === number).map(({ body }) => body);
+  const texts = (number: number): string[] => tagged(number).map((body) => body.toString());
+  return { emails: texts(1), dnsNames: texts(2), uris: texts(6), ips: tagged(7).map(ipText) };
 }
 
 const signatureHash: Readonly<Record<string, string | null>> = {
@@ -260,12 +255,11 @@ const signatureHash: Readonly<Record<string, string | null>> = {
 export function readSigningRequest(text: string): SigningRequest {
   const bytes = unpem(text, 'CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST');
   if (!bytes) throw new Error('PEM block type must be CERTIFICATE REQUEST');
-  const [info, algorithm, signature] = elements(elements(bytes)[0]?.body ?? Buffer.alloc(0));
-  if (!info || !algorithm || !signature) throw new Error('not a certificate signing request');
-  const [, name, key, attributes] = elements(info.body);
-  if (!name || !key) throw new Error('not a certificate signing request');
+  const [info, algorithm, signature] = elements(firstIn(bytes));
+  const [, name, key, attributes] = info ? elements(info.body) : [];
+  if (!info || !signature || !name || !key) throw new Error('not a certificate signing request');
   const publicKey = createPublicKey({ key: key.whole, format: 'der', type: 'spki' });
-  const hash = signatureHash[oidText(elements(algorithm.body)[0]?.body ?? Buffer.alloc(0))];
+  const hash = signatureHash[oidText(firstIn(bodyOf(algorithm)))];
   if (hash === undefined || !verify(hash, info.whole, publicKey, signature.body.subarray(1)))
     throw new Error('the signature of the request does not match its key');
   return { subject: subjectOf(name), publicKey, ...alternativeNames(attributes) };

@@ -70,7 +70,7 @@ test('an upgrade goes to the kubelet as it came, and bytes flow both ways', asyn
   const server = await both((kubelet) => {
     kubelet.on('upgrade', (incoming, socket) => {
       expect(incoming.url).toBe('/exec/default/p/c?input=1&output=1&command=sh');
-      expect(incoming.headers['authorization']).toBeUndefined();
+      expect(incoming.headers.authorization).toBeUndefined();
       socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\n\r\n');
       socket.on('data', (chunk: Buffer) => socket.end(`echo ${chunk.toString()}`));
     });

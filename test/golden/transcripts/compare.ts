@@ -15,7 +15,7 @@ const buildIndependent = (text: string): string => text.replace(/in scheme "[^"]
 
 const managerKey = (entry: unknown): string =>
   isRecord(entry)
-    ? ['manager', 'operation', 'apiVersion', 'subresource'].map((key) => String(entry[key] ?? '')).join('|')
+    ? ['manager', 'operation', 'apiVersion', 'subresource'].map((key) => JSON.stringify(entry[key])).join('|')
     : '';
 
 /** What `/version` says of the build itself; every program has its own. */

@@ -1,0 +1,156 @@
+import type { ServerResponse } from 'node:http';
+import {
+  aggregatedDiscovery,
+  coreVersions,
+  groupList,
+  isGroup,
+  isServed,
+  oneGroup,
+  resourceList,
+} from './discovery.ts';
+import type { JsonObject } from './json.ts';
+import { mediaTypes, negotiate, noRepresentation, wantsPretty } from './negotiate.ts';
+import { swaggerProtobuf } from './openapi-protobuf.ts';
+import { openApi, openApiIndex, swagger } from './openapi.ts';
+import type { ApiRequest } from './request.ts';
+import { sendBody, sendText } from './respond.ts';
+import { methodNotAllowed, noSuchResource } from './status-error.ts';
+
+export const noSniff = { 'X-Content-Type-Options': 'nosniff' };
+
+/** @throws {StatusError} 405 */
+export function readOnly(request: ApiRequest): void {
+  if (request.method !== 'GET') throw methodNotAllowed();
+}
+
+export const notFoundText = (request: ApiRequest, response: ServerResponse): Promise<void> =>
+  sendText(request.raw, response, {
+    status: 404,
+    type: 'text/plain; charset=utf-8',
+    text: '404 page not found\n',
+    extras: { headers: noSniff },
+  });
+
+/** Sends a JSON document that is not an API object. @throws {StatusError} 405, 406 */
+export async function sendDocument(
+  request: ApiRequest,
+  response: ServerResponse,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  readOnly(request);
+  const accept = (request.raw.headers.accept ?? '*/*').replace(/;[^,]*/g, '');
+  if (!/application\/json|application\/\*|\*\/\*/.test(accept)) throw noRepresentation(['application/json']);
+  const representation = negotiate('application/json', {
+    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+  });
+  await sendBody(request.raw, response, { status: 200, body, representation, extras: { headers } });
+}
+
+/** `/api`, `/apis` and what lies right below. @throws {StatusError} */
+export async function discovery(
+  request: ApiRequest,
+  response: ServerResponse,
+  [root, first, second]: readonly string[],
+): Promise<void> {
+  const core = root === 'api';
+  if (first === undefined) return discoveryRoot(request, response, core);
+  const [group, version] = core ? ['', first] : [first, second];
+  if (!core && !isGroup(group)) return notFoundText(request, response);
+  if (version !== undefined && !isServed(group, version)) throw noSuchResource();
+  if (version !== undefined && request.method !== 'GET') throw methodNotAllowed();
+  const body = version === undefined ? oneGroup(group) : resourceList(group, version);
+  const representation = negotiate(request.raw.headers.accept, {
+    views: [],
+    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+  });
+  await sendBody(request.raw, response, { status: 200, body: body ?? {}, representation });
+}
+
+async function discoveryRoot(request: ApiRequest, response: ServerResponse, core: boolean): Promise<void> {
+  const representation = rootRepresentation(request, core);
+  if (representation.as) return aggregated(request, response, core);
+  const body = core ? coreVersions(request.raw.headers.host ?? '') : groupList();
+  await sendBody(request.raw, response, { status: 200, body, representation });
+}
+
+function rootRepresentation(request: ApiRequest, core: boolean): ReturnType<typeof negotiate> {
+  const accept = request.raw.headers.accept;
+  return negotiate(accept, {
+    ...(core && { produces: mediaTypes }),
+    views: ['APIGroupDiscoveryList'],
+    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+  });
+}
+
+async function aggregated(request: ApiRequest, response: ServerResponse, core: boolean): Promise<void> {
+  const { text, etag } = aggregatedDiscovery(core);
+  const headers = { 'Cache-Control': 'public', ETag: etag, Vary: 'Accept' };
+  if (request.raw.headers['if-none-match'] === etag) {
+    response.writeHead(304, headers);
+    response.end();
+    return;
+  }
+  await sendText(request.raw, response, {
+    status: 200,
+    type: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
+    text,
+    extras: { headers },
+  });
+}
+
+/** `/openapi/v2`, `/openapi/v3` and the documents below it (A20). @throws {StatusError} */
+export async function openapi(
+  request: ApiRequest,
+  response: ServerResponse,
+  [, version, ...rest]: readonly string[],
+): Promise<void> {
+  if (version === 'v2' && rest.length === 0) return sendSwagger(request, response);
+  if (version !== 'v3') return notFoundText(request, response);
+  if (rest.length === 0) return sendDocument(request, response, openApiIndex());
+  const document = openApi(rest.join('/'));
+  if (!document) return notFoundText(request, response);
+  const hash = request.query.get('hash');
+  if (hash === null || hash === document.hash)
+    return sendHashed(request, response, document, hash !== null && { 'Cache-Control': 'public, immutable' });
+  response.writeHead(301, {
+    Location: `${request.path}?hash=${document.hash}`,
+    'Cache-Control': 'no-cache, private',
+  });
+  response.end();
+}
+
+function sendSwagger(request: ApiRequest, response: ServerResponse): Promise<void> {
+  const document = swagger();
+  if (!(request.raw.headers.accept ?? '').includes('proto-openapi.spec.v2'))
+    return sendHashed(request, response, document, false);
+  swaggerMessage ??= swaggerProtobuf(JSON.parse(document.text) as JsonObject);
+  response.writeHead(200, {
+    'Content-Type': swaggerType,
+    'Content-Length': swaggerMessage.length,
+    ETag: `"${document.hash}"`,
+    Vary: 'Accept',
+  });
+  response.end(swaggerMessage);
+  return Promise.resolve();
+}
+
+/** A document under its hash; 304 when the client has it. */
+async function sendHashed(
+  request: ApiRequest,
+  response: ServerResponse,
+  document: { readonly text: string; readonly hash: string },
+  extra: false | Readonly<Record<string, string>>,
+): Promise<void> {
+  const headers = { ETag: `"${document.hash}"`, Vary: 'Accept', ...extra };
+  if (request.raw.headers['if-none-match'] === headers.ETag) {
+    response.writeHead(304, headers);
+    response.end();
+    return;
+  }
+  const { text } = document;
+  await sendText(request.raw, response, { status: 200, type: 'application/json', text, extras: { headers } });
+}
+
+const swaggerType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+let swaggerMessage: Buffer | undefined;

@@ -1,0 +1,130 @@
+import type { ServerResponse } from 'node:http';
+import { type JsonObject, objectAt, stringAt } from './json.ts';
+import { groupVersionOf, type Kind } from './kinds.ts';
+import type { Selection } from './list-options.ts';
+import { itemTypes, listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
+import type { Registry } from './registry.ts';
+import type { ApiRequest, ResourcePath } from './request.ts';
+import { sendBody } from './respond.ts';
+import { fieldMatcher, labelMatcher } from './selectors.ts';
+import { StatusError } from './status-error.ts';
+import type { Strategy, World, WriteContext } from './strategy.ts';
+import { viewFor, viewOne } from './views.ts';
+
+/** Checks that depend on who asks and where. @throws {StatusError} */
+export interface Admission {
+  create(request: ApiRequest, kind: Kind, object: JsonObject): JsonObject;
+  update(request: ApiRequest, kind: Kind, object: JsonObject, old: JsonObject): void;
+  delete(request: ApiRequest, kind: Kind, old: JsonObject): void;
+}
+
+export interface ResourceApiDeps {
+  readonly world: World;
+  readonly stopping: AbortSignal;
+  /** Refuses or changes what admission plugins that look at the user would: namespace life cycle, node restriction. */
+  readonly admission: Admission;
+}
+
+/** One request on a stored kind, on its way. */
+export interface Exchange {
+  readonly request: ApiRequest;
+  readonly response: ServerResponse;
+  readonly target: ResourcePath;
+  readonly kind: Kind;
+  readonly strategy: Strategy;
+  readonly registry: Registry;
+}
+
+/** In what form the client wants its answer. @throws {StatusError} 406 */
+export const representationOf = ({ request }: Exchange, list = false): Representation =>
+  negotiate(request.raw.headers.accept, {
+    views: list
+      ? ['Table', 'PartialObjectMetadataList', 'PartialObjectMetadata']
+      : ['Table', 'PartialObjectMetadata'],
+    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+    ...(request.method === 'GET' && { produces: list ? listTypes : itemTypes }),
+  });
+
+/** The object with its kind and version in front. */
+export const typed = (kind: Kind, object: JsonObject): JsonObject => ({
+  kind: kind.kind,
+  apiVersion: groupVersionOf(kind),
+  ...object,
+});
+
+/** A body, as it is to be sent. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly representation: Representation;
+  readonly warnings?: readonly string[];
+}
+
+export const send = (exchange: Exchange, answer: Answer): Promise<void> => {
+  const { status, body, representation, warnings = [] } = answer;
+  return sendBody(exchange.request.raw, exchange.response, {
+    status,
+    body,
+    representation,
+    extras: { warnings },
+  });
+};
+
+/** Sends an object that was written, in the view that the client asked for. */
+export function sendObject(
+  exchange: Exchange,
+  now: number,
+  answer: Answer & { readonly body: JsonObject },
+): Promise<void> {
+  const { request, kind, strategy } = exchange;
+  const stored = strategy.toStorage?.(answer.body) ?? answer.body;
+  const special = viewOne(stored, viewFor(strategy, answer.representation, request.query), now);
+  return send(exchange, { ...answer, body: special ?? typed(kind, answer.body) });
+}
+
+/** What a list, a watch or a collection's deletion is about. @throws {StatusError} 400 */
+export function selectionOf({ request, target, kind }: Exchange): Selection {
+  const labels = request.query.get('labelSelector') ?? '';
+  const fields = request.query.get('fieldSelector') ?? '';
+  const byLabel = labels === '' ? undefined : labelMatcher(labels);
+  const byField = fields === '' ? undefined : fieldMatcher(fields, kind);
+  return {
+    storage: kind.storage,
+    prefix: kind.namespaced && target.namespace !== '' ? `${target.namespace}/` : '',
+    matches: (object) => (byLabel?.(object) ?? true) && (byField?.(object) ?? true),
+    selective: byLabel !== undefined || byField !== undefined,
+  };
+}
+
+export const contextOf = (world: World, request: ApiRequest, dryRun: boolean): WriteContext => ({
+  world,
+  user: request.user,
+  now: world.clock.now(),
+  dryRun,
+  warnings: [],
+});
+
+export const keyIn = (target: ResourcePath): string =>
+  target.namespace && target.kind?.namespaced ? `${target.namespace}/${target.name}` : target.name;
+
+/** What a DELETE answers that does not return the object. */
+export const deletedStatus = (kind: Kind, object: JsonObject): JsonObject => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Success',
+  details: {
+    name: stringAt(objectAt(object, 'metadata'), 'name'),
+    ...(kind.group && { group: kind.group }),
+    kind: kind.resource,
+    uid: stringAt(objectAt(object, 'metadata'), 'uid'),
+  },
+});
+
+/** Warnings that go out with an error. */
+export const warningsOf: WeakMap<StatusError, readonly string[]> = new WeakMap();
+
+export function withWarnings(reason: unknown, warnings: readonly string[]): unknown {
+  if (reason instanceof StatusError && warnings.length > 0) warningsOf.set(reason, warnings);
+  return reason;
+}

@@ -10,7 +10,7 @@ import { type ServeOptions, serveKubeletApi, type ServerHostOptions } from './se
 export interface KubeletApiOptions
   extends
     Omit<ServeOptions, keyof ServerHostOptions | 'client' | 'logger' | 'tls' | 'address'>,
-    Pick<ServerHostOptions, 'configz' | 'flags'> {
+    Pick<ServerHostOptions, 'configz' | 'flags' | 'program' | 'commandLine' | 'logsRoot' | 'statsRoot'> {
   /** `node`: the node's first address alone. Default: all interfaces. */
   readonly address?: string;
   /** The serving key pair, or one for these names and addresses; default: self-signed. */

@@ -8,9 +8,14 @@ import { isStaticPod, uidOf } from '../kube/names.ts';
 import type { KubeObject, Pod, PodStatus } from '../kube/types.ts';
 import { readLogs, sinceOf } from '../kuberuntime/logs.ts';
 import type { PodProvider } from '../provider/provider.ts';
+import type { PodUsage } from '../provider/usage.ts';
 import { alwaysAllow } from '../server/access.ts';
 import type { ByteSink, LogRequest, ServerHost } from '../server/host.ts';
 import { KubeletServer, type KubeletServerOptions, webhookAccess } from '../server/kubelet-server.ts';
+import type { ServedPodUsage, Usage } from '../server/usage.ts';
+import type { ProgramStatus } from '../server/zpages.ts';
+import { kubeletMetrics } from './kubelet-metrics.ts';
+import { CpuRates, machineUsage } from './machine-usage.ts';
 import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus } from '../server/webhook.ts';
 
 /** The slice of an agent's engines that the kubelet API shows. */
@@ -29,6 +34,14 @@ export interface ServerHostOptions {
   readonly clock?: Clock;
   /** What is wrong with the sync loop; absent: nothing is ever. */
   readonly syncLoopFault?: () => string | undefined;
+  /** The folder whose file system counts as the node's; default `/`. */
+  readonly statsRoot?: string;
+  /** Folder that `/logs/` shows; absent: none. */
+  readonly logsRoot?: string;
+  /** For `/statusz`. */
+  readonly program?: ProgramStatus;
+  /** For `/debug/pprof/cmdline`; absent: not told. */
+  readonly commandLine?: readonly string[];
   /** For `/configz`. */
   readonly configz?: () => unknown;
   /** For `/flagz`. */
@@ -56,9 +69,41 @@ export function serverHost(options: ServerHostOptions): ServerHost {
     }),
     ...livePowers(engines),
     ...(streamUrls && { streamUrls }),
+    ...(provider.listUsage && { usage: usageOf(options, provider.listUsage.bind(provider)) }),
+    metrics: () => kubeletMetrics({ provider, nodeName, podManager }),
+    ...(options.logsRoot !== undefined && { logsRoot: options.logsRoot }),
+    ...(options.program && { program: options.program }),
+    ...(options.commandLine && { commandLine: options.commandLine }),
     ...(configz && { configz }),
     ...(flags && { flags }),
   };
+}
+
+/** Reads node and pods; rates come from one reading to the next. */
+function usageOf(
+  { engines, clock = systemClock, statsRoot = '/' }: ServerHostOptions,
+  listUsage: () => Promise<readonly PodUsage[]>,
+): () => Promise<Usage> {
+  const rates = new CpuRates();
+  return async () => {
+    const [node, measured] = await Promise.all([machineUsage(statsRoot, clock), listUsage()]);
+    const pods = rates
+      .fill(measured)
+      .map((pod) => withStarts(pod, engines.statusManager.getPodStatus(pod.uid)));
+    const cpuNanoCores = rates.rate('node', node.cpuNanos, node.at);
+    return { node: { ...node, ...(cpuNanoCores !== undefined && { cpuNanoCores }) }, pods };
+  };
+}
+
+function withStarts(pod: PodUsage, status: PodStatus | undefined): ServedPodUsage {
+  const lists = [status?.containerStatuses, status?.initContainerStatuses];
+  const states = new Map(lists.flatMap((list) => list ?? []).map((one) => [one.containerID, one.state]));
+  const containers = pod.containers.map((one) => {
+    const startedAt = states.get(one.id)?.running?.startedAt;
+    return { ...(startedAt !== undefined && { startedAt: Date.parse(startedAt) }), ...one };
+  });
+  const { startTime } = status ?? {};
+  return { ...pod, containers, ...(startTime !== undefined && { startedAt: Date.parse(startTime) }) };
 }
 
 type Live = Pick<ServerHost, 'run' | 'exec' | 'attach' | 'portForward'>;

@@ -8,6 +8,7 @@ import type { ContainerRuntime, ImageService } from '../provider/container-runti
 import type { ContainerRef, ProviderPowers, StreamUrls } from '../provider/powers.ts';
 import type { NodeProvider, PodProvider, PodSyncResult, SyncPodRequest } from '../provider/provider.ts';
 import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
+import type { PodUsage } from '../provider/usage.ts';
 import type { ProbeResults } from './actions.ts';
 import { ActuatedStore } from './actuated.ts';
 import type { BackoffTable } from './backoff.ts';
@@ -30,6 +31,7 @@ import type { ResourceSettings } from './resources.ts';
 import type { SecuritySettings } from './security-profiles.ts';
 import { aggregate } from './runtime-errors.ts';
 import { streamUrls } from './stream-urls.ts';
+import { podUsage } from './usage.ts';
 
 type Powers = Pick<
   ProviderPowers,
@@ -208,6 +210,10 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     };
     const { exitCode = 0, stdout, stderr } = await this.#runtime.execSync(request);
     return { exitCode, stdout: Buffer.from(stdout ?? []), stderr: Buffer.from(stderr ?? []) };
+  }
+
+  listUsage(): Promise<readonly PodUsage[]> {
+    return podUsage(this.#runtime, this.name);
   }
 
   /** The ids of images that any container, dead or alive, was made from; for image collection. */

@@ -4,4 +4,5 @@ export type * from './container-runtime.ts';
 export type * from './powers.ts';
 export type * from './provider.ts';
 export type * from './runtime-pod.ts';
+export type * from './usage.ts';
 export { createProvider, registerProvider, type ProviderFactory } from './registry.ts';

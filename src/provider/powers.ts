@@ -1,6 +1,7 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Pod } from '../kube/types.ts';
 import type { RuntimePodStatus } from './runtime-pod.ts';
+import type { PodUsage } from './usage.ts';
 
 /** One container of one pod; `id` is `type://id`. */
 export interface ContainerRef {
@@ -96,6 +97,8 @@ export interface ProviderPowers {
   onPodEvent?(listener: (uid: string) => void): () => void;
   /** Asked every 5 s; rejects while the runtime does not answer. A provider without it counts as well. */
   runtimeHealth?(signal: AbortSignal): Promise<RuntimeHealth>;
+  /** What the running containers use, by pod; for `/stats/summary` and metrics. */
+  listUsage?(signal?: AbortSignal): Promise<readonly PodUsage[]>;
   /** Removes containers of the pod that have ended: all of them, or those beyond the newest of each name (R42, R64). */
   removeDeadContainers?(podUid: string, all: boolean): void;
   /**

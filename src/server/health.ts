@@ -1,3 +1,4 @@
+import type { MetricFamily } from './metrics.ts';
 import { httpError, pageNotFound, type Reply, text } from './reply.ts';
 
 /** One named question after the kubelet's health. */
@@ -42,4 +43,36 @@ export function healthzOf(checks: readonly HealthCheck[], name: string): Reply {
   if (!found) return pageNotFound;
   const fault = found.check();
   return fault === undefined ? text(200, 'ok') : httpError(500, `internal server error: ${fault}`);
+}
+
+const counts = new WeakMap<HealthCheck, Record<'success' | 'error', number>>();
+
+/** `/metrics/slis`: each check now, and how it has come out at each scrape. */
+export function healthMetrics(checks: readonly HealthCheck[]): readonly MetricFamily[] {
+  const results = checks.map((one) => {
+    const well = one.check() === undefined;
+    const count = counts.get(one) ?? { success: 0, error: 0 };
+    count[well ? 'success' : 'error']++;
+    counts.set(one, count);
+    return { name: one.name, well, count };
+  });
+  const type = 'healthz';
+  return [
+    {
+      name: 'kubernetes_healthcheck',
+      type: 'gauge',
+      help: 'This metric records the result of a single healthcheck.',
+      samples: results.map(({ name, well }) => ({ labels: { name, type }, value: well ? 1 : 0 })),
+    },
+    {
+      name: 'kubernetes_healthchecks_total',
+      type: 'counter',
+      help: 'This metric records the results of all healthcheck.',
+      samples: results.flatMap(({ name, count }) =>
+        (['success', 'error'] as const).flatMap((status) =>
+          count[status] === 0 ? [] : [{ labels: { name, status, type }, value: count[status] }],
+        ),
+      ),
+    },
+  ];
 }

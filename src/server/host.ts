@@ -2,6 +2,9 @@ import type { Duplex } from 'node:stream';
 import type { Pod, PodStatus } from '../kube/types.ts';
 import type { ContainerRef, LogOptions, StreamUrls, TerminalIo } from '../provider/powers.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
+import type { MetricFamily } from './metrics.ts';
+import type { Usage } from './usage.ts';
+import type { ProgramStatus } from './zpages.ts';
 
 /** Takes bytes; a promise holds the one who writes back until it settles. */
 export type ByteSink = (bytes: Buffer) => Promise<void> | void;
@@ -56,6 +59,20 @@ export interface ServerHost {
   syncLoopFault(): string | undefined;
   /** The configuration in force as `/configz` shows it: `KubeletConfiguration` with all defaults. */
   readonly configz?: () => unknown;
+  /** What node and pods use. */
+  readonly usage?: () => Promise<Usage>;
+  /** The agent's own metrics, for `/metrics`. */
+  readonly metrics?: () => Promise<readonly MetricFamily[]>;
+  /** Metrics of probes, for `/metrics/probes`. */
+  readonly probeMetrics?: () => readonly MetricFamily[];
+  /** Folder that `/logs/` shows; absent: none. */
+  readonly logsRoot?: string;
+  /** For `/statusz`. */
+  readonly program?: ProgramStatus;
+  /** The words of the command line, for `/debug/pprof/cmdline`; absent: not told. */
+  readonly commandLine?: readonly string[];
+  /** Writes a checkpoint of a container and tells the files. */
+  readonly checkpoint?: (container: ContainerRef, signal: AbortSignal) => Promise<readonly string[]>;
   /** Command line settings by name as `/flagz` shows them. */
   readonly flags?: () => Readonly<Record<string, string>>;
 }

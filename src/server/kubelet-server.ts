@@ -11,6 +11,8 @@ import {
   type ServicesDeps,
 } from './kubelet-services.ts';
 import { Listener, type ListenerLimits, type TlsSettings } from './listener.ts';
+import type { MetricFamily } from './metrics.ts';
+import { ServerMetrics } from './server-metrics.ts';
 import type { Reply, ServerRequest } from './reply.ts';
 import { streamServices } from './stream-services.ts';
 import { type StreamTimes, streamTimes } from './upgrade.ts';
@@ -62,6 +64,7 @@ export class KubeletServer {
   readonly #options: KubeletServerOptions;
   readonly #handler: RequestHandler;
   readonly #listener: Listener;
+  readonly #metrics: ServerMetrics;
   #port = 0;
 
   constructor(options: KubeletServerOptions) {
@@ -73,7 +76,9 @@ export class KubeletServer {
       debugging = true,
       splitStreams = false,
     } = options;
-    const deps: ServicesDeps = { host, clock, debugging, splitStreams };
+    this.#metrics = new ServerMetrics(clock, 'readwrite');
+    const serverMetrics = (): readonly MetricFamily[] => this.#metrics.collect();
+    const deps: ServicesDeps = { host, clock, debugging, splitStreams, serverMetrics };
     const streams = { host, clock, times: { ...streamTimes, ...options.streams } };
     this.#handler = new RequestHandler({
       nodeName: host.nodeName,
@@ -100,7 +105,7 @@ export class KubeletServer {
   }
 
   handle(request: ServerRequest): Promise<Reply> {
-    return this.#handler.handle(request);
+    return this.#metrics.around(request, () => this.#handler.handle(request));
   }
 
   async listen(): Promise<void> {

@@ -1,10 +1,17 @@
 import type { Clock } from '../base/clock.ts';
-import { containerLogs } from './container-logs.ts';
-import { type HealthCheck, healthz, healthzOf, log, ping } from './health.ts';
+import { containerLogs, hasContainer, refOf } from './container-logs.ts';
+import { type HealthCheck, healthMetrics, healthz, healthzOf, log, ping } from './health.ts';
 import type { ServerHost } from './host.ts';
 import { podList, runningOnly, runningPodList } from './pod-lists.ts';
-import { json, text } from './reply.ts';
-import type { Service } from './services.ts';
+import { type MetricFamily, metricsReply } from './metrics.ts';
+import { splitTarget } from './mux.ts';
+import { nodeLogs } from './node-logs.ts';
+import { json, type Reply, text } from './reply.ts';
+import type { Call, Service } from './services.ts';
+import { statsSummary } from './stats-summary.ts';
+import { cadvisorMetrics, resourceMetrics } from './usage-metrics.ts';
+import type { Usage } from './usage.ts';
+import { flagzPage, statuszPage, zpage } from './zpages.ts';
 
 /** What the services are made of. */
 export interface ServicesDeps {
@@ -14,6 +21,8 @@ export interface ServicesDeps {
   readonly splitStreams: boolean;
   /** `enableDebuggingHandlers`: logs, exec, attach, port-forward and what runs. */
   readonly debugging: boolean;
+  /** What the server counts of itself. */
+  readonly serverMetrics: () => readonly MetricFamily[];
 }
 
 const jsonType = 'application/json';
@@ -37,24 +46,96 @@ export const healthServices = (checks: readonly HealthCheck[]): readonly Service
   })),
 ];
 
-/** `/pods`, `/configz` and health: what is there with and without debugging handlers. */
-export function defaultServices({ host }: ServicesDeps): readonly Service[] {
-  const { configz } = host;
+/** What is there with and without debugging handlers: pods, health, settings, statistics and metrics. */
+export function defaultServices(deps: ServicesDeps): readonly Service[] {
+  const { host } = deps;
   return [
     ...healthServices(healthChecks(host)),
     {
       patterns: bothOf('/pods'),
       routes: [{ methods: ['GET'], parts: [0], produces: jsonType, handle: () => podList(host.pods()) }],
     },
-    ...(configz
-      ? [
-          {
-            patterns: ['/configz'],
-            routes: () => json({ kubeletconfig: configz() }, { 'X-Content-Type-Options': 'nosniff' }),
-          },
-        ]
-      : []),
+    {
+      patterns: ['/stats/'],
+      routes: [
+        {
+          methods: ['GET'],
+          parts: 'summary',
+          produces: jsonType,
+          handle: ({ query }) => summary(host, query),
+        },
+      ],
+    },
+    {
+      patterns: bothOf('/checkpoint'),
+      routes: [
+        { methods: ['POST'], parts: [3], produces: jsonType, handle: (call) => checkpoint(host, call) },
+      ],
+    },
+    ...metricServices(deps),
+    ...pageServices(deps),
   ];
+}
+
+async function summary(host: ServerHost, query: URLSearchParams): Promise<Reply> {
+  if (!host.usage) return text(501, 'this provider keeps no statistics');
+  const only = query.get('only_cpu_and_memory');
+  return json(statsSummary(host.nodeName, await host.usage(), only === 'true' || only === '1'));
+}
+
+async function checkpoint(host: ServerHost, { request, parts }: Call): Promise<Reply> {
+  const [namespace = '', name = '', container = ''] = parts;
+  const pod = host.podByName(namespace, name);
+  if (!pod) return text(404, 'pod does not exist');
+  if (!hasContainer(pod, container)) return text(404, `container ${container} does not exist`);
+  const running = runningOnly(await host.runningPods()).find(({ uid }) => uid === pod.metadata?.uid);
+  const found = running?.containers.find((one) => one.name === container);
+  if (!found) return text(500, `container ${container} not found in pod ${name}`);
+  if (!host.checkpoint) return text(404, 'this provider makes no checkpoints');
+  return json({ items: await host.checkpoint(refOf(pod, container, found.id), request.signal) });
+}
+
+/** `/metrics` and what hangs below it. */
+function metricServices({ host, serverMetrics }: ServicesDeps): readonly Service[] {
+  const { metrics, probeMetrics } = host;
+  const checks = healthChecks(host);
+  const at = (
+    path: string,
+    families: () => Promise<readonly MetricFamily[]> | readonly MetricFamily[],
+  ): Service => ({
+    patterns: [path],
+    routes: async ({ request }) => metricsReply(await families(), request),
+  });
+  const usage = (): Promise<Usage | undefined> =>
+    (host.usage?.() ?? Promise.resolve(undefined)).catch(() => undefined);
+  return [
+    at('/metrics', async () => [...((await metrics?.()) ?? []), ...serverMetrics()]),
+    at('/metrics/resource', async () => resourceMetrics(await usage())),
+    at('/metrics/cadvisor', async () => {
+      const used = await usage();
+      return used ? cadvisorMetrics(used) : [];
+    }),
+    at('/metrics/probes', () => probeMetrics?.() ?? []),
+    at('/metrics/slis', () => healthMetrics(checks)),
+  ];
+}
+
+const noSniff = { 'X-Content-Type-Options': 'nosniff' };
+
+/** `/configz`, `/flagz` and `/statusz`, as far as there is something to tell. */
+function pageServices({ host, clock }: ServicesDeps): readonly Service[] {
+  const { configz, flags, program } = host;
+  const pages: Service[] = [];
+  if (configz)
+    pages.push({ patterns: ['/configz'], routes: () => json({ kubeletconfig: configz() }, noSniff) });
+  if (flags)
+    pages.push({ patterns: ['/flagz'], routes: ({ request }) => zpage(flagzPage(flags()), request) });
+  if (program)
+    pages.push({
+      patterns: ['/statusz'],
+      routes: ({ request }) => zpage(statuszPage(program, clock.now()), request),
+    });
+  return pages;
 }
 
 /** What lets people look into pods. */
@@ -83,7 +164,37 @@ export function debuggingServices(deps: ServicesDeps): readonly Service[] {
         },
       ],
     },
+    ...fileServices(deps),
   ];
+}
+
+/** `/logs/` and `/debug/pprof/`. */
+function fileServices({ host: { logsRoot, commandLine } }: ServicesDeps): readonly Service[] {
+  const services: Service[] = [];
+  if (logsRoot !== undefined)
+    services.push({
+      patterns: ['/logs/'],
+      routes: [
+        {
+          methods: ['GET'],
+          parts: 'any',
+          handle: ({ request, parts }) =>
+            nodeLogs(logsRoot, parts, splitTarget(request.target).path.endsWith('/')),
+        },
+      ],
+    });
+  if (commandLine)
+    services.push({
+      patterns: ['/debug/pprof/'],
+      routes: [
+        {
+          methods: ['GET'],
+          parts: 'cmdline',
+          handle: () => text(200, commandLine.join('\0'), noSniff),
+        },
+      ],
+    });
+  return services;
 }
 
 const debugPaths = [

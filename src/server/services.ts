@@ -13,8 +13,8 @@ export type Handler = (call: Call) => Promise<Reply> | Reply;
 /** One route of a service. */
 export interface Route {
   readonly methods: readonly string[];
-  /** How many parts the path has below the service; `any`: however many. */
-  readonly parts: readonly number[] | 'any';
+  /** How many parts the path has below the service, `any`: however many; or the one part that it has, by name. */
+  readonly parts: readonly number[] | string;
   readonly handle: Handler;
   /** Media type of the answer; a client that takes no such is told so. */
   readonly produces?: string;
@@ -32,7 +32,7 @@ export interface Service {
 
 /** Answers a call by the routes of its service. */
 export function serve(routes: readonly Route[], call: Call): Promise<Reply> | Reply {
-  const fitting = routes.filter(({ parts }) => parts === 'any' || parts.includes(call.parts.length));
+  const fitting = routes.filter(({ parts }) => fits(parts, call.parts));
   if (fitting.length === 0) return serviceNotFound;
   const found = fitting.find(({ methods }) => methods.includes(call.request.method));
   if (!found) return methodNotAllowed(fitting.flatMap(({ methods }) => methods));
@@ -40,6 +40,11 @@ export function serve(routes: readonly Route[], call: Call): Promise<Reply> | Re
   if (produces !== undefined && !accepts(call.request.headers.accept, produces))
     return text(406, `406: Not Acceptable\n\nAvailable representations: ${produces}`);
   return found.handle(call);
+}
+
+function fits(wanted: Route['parts'], parts: readonly string[]): boolean {
+  if (typeof wanted === 'string') return wanted === 'any' || (parts.length === 1 && parts[0] === wanted);
+  return wanted.includes(parts.length);
 }
 
 /** Whether an `Accept` header takes a media type. */

@@ -1,0 +1,54 @@
+import type { ContainerRuntime } from '../provider/container-runtime.ts';
+import type { ContainerStats } from '../provider/cri-messages.ts';
+import type { ContainerUsage, PodUsage } from '../provider/usage.ts';
+import { containerId } from './convert.ts';
+import { containerNameLabel, podNameLabel, podNamespaceLabel, podUidLabel } from './labels.ts';
+
+/** What the running containers use, by pod, as the runtime tells it; nothing of a runtime that tells none. */
+export async function podUsage(runtime: ContainerRuntime, runtimeName: string): Promise<readonly PodUsage[]> {
+  if (!runtime.listContainerStats) return [];
+  const { stats = [] } = await runtime.listContainerStats({});
+  const pods = new Map<string, { name: string; namespace: string; containers: ContainerUsage[] }>();
+  for (const one of stats) {
+    const labels = one.attributes?.labels ?? {};
+    const uid = labels[podUidLabel];
+    if (uid === undefined) continue;
+    const pod = pods.get(uid) ?? {
+      name: labels[podNameLabel] ?? '',
+      namespace: labels[podNamespaceLabel] ?? '',
+      containers: [],
+    };
+    pod.containers.push(usageOf(one, labels[containerNameLabel] ?? '', runtimeName));
+    pods.set(uid, pod);
+  }
+  return [...pods].map(([uid, pod]) => ({ uid, ...pod }));
+}
+
+type Amount = Exclude<keyof ContainerUsage, 'id' | 'name' | 'at' | 'startedAt'>;
+
+/** Where CRI has each amount. */
+const amounts: Readonly<Record<Amount, (stats: ContainerStats) => { readonly value?: number } | undefined>> =
+  {
+    cpuNanos: ({ cpu }) => cpu?.usageCoreNanoSeconds,
+    cpuNanoCores: ({ cpu }) => cpu?.usageNanoCores,
+    workingSetBytes: ({ memory }) => memory?.workingSetBytes,
+    memoryBytes: ({ memory }) => memory?.usageBytes,
+    rssBytes: ({ memory }) => memory?.rssBytes,
+    pageFaults: ({ memory }) => memory?.pageFaults,
+    majorPageFaults: ({ memory }) => memory?.majorPageFaults,
+    rootfsBytes: ({ writableLayer }) => writableLayer?.usedBytes,
+    rootfsInodes: ({ writableLayer }) => writableLayer?.inodesUsed,
+  };
+
+function usageOf(stats: ContainerStats, name: string, runtimeName: string): ContainerUsage {
+  const known = Object.entries(amounts).flatMap(([key, find]) => {
+    const value = find(stats)?.value;
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return {
+    id: containerId(runtimeName, stats.attributes?.id ?? ''),
+    name,
+    at: (stats.cpu?.timestamp ?? 0) / 1e6,
+    ...(Object.fromEntries(known) as Partial<Record<Amount, number>>),
+  };
+}

@@ -1,0 +1,71 @@
+import { createReadStream } from 'node:fs';
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { messageOf } from '../base/errors.ts';
+import { pageNotFound, type Reply, text } from './reply.ts';
+
+const htmlEscapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&#34;',
+  "'": '&#39;',
+};
+const html = (name: string): string => name.replace(/[&<>"']/g, (character) => htmlEscapes[character] ?? '');
+
+/**
+ * `/logs/…`: folders as a list, files as they are. What lies outside `root`, by `..` or by a link, is not there.
+ *
+ * @param parts the decoded path below `/logs/`
+ * @param slash whether the path ended in a slash, as a folder's does
+ */
+export async function nodeLogs(root: string, parts: readonly string[], slash: boolean): Promise<Reply> {
+  const found = await inside(root, parts);
+  if (!found) return pageNotFound;
+  const about = await stat(found).catch(() => undefined);
+  if (!about) return pageNotFound;
+  const headers = { 'Last-Modified': about.mtime.toUTCString() };
+  if (about.isDirectory()) {
+    if (!slash) return { status: 301, headers: { Location: `${parts.at(-1) ?? ''}/` }, body: '' };
+    return listing(found, headers);
+  }
+  if (!about.isFile()) return pageNotFound;
+  return {
+    status: 200,
+    headers: {
+      'Content-Type': 'text/plain; charset=utf-8',
+      'Content-Length': String(about.size),
+      ...headers,
+    },
+    body: {
+      stream: async (sink) => {
+        if (about.size === 0) return;
+        for await (const chunk of createReadStream(found, { end: about.size - 1 }))
+          await sink.write(chunk as Buffer);
+      },
+      otherwise: (reason) => text(500, messageOf(reason)),
+    },
+  };
+}
+
+/** The real path, if it is the root or below it. */
+async function inside(root: string, parts: readonly string[]): Promise<string | undefined> {
+  if (parts.some((part) => part === '..' || part.includes('\0'))) return undefined;
+  const home = await realpath(root).catch(() => undefined);
+  const real = await realpath(join(root, ...parts)).catch(() => undefined);
+  if (home === undefined || real === undefined) return undefined;
+  return real === home || real.startsWith(home + sep) ? real : undefined;
+}
+
+async function listing(folder: string, headers: Reply['headers']): Promise<Reply> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries.map((entry) => `${entry.name}${entry.isDirectory() ? '/' : ''}`).sort();
+  const lines = names.map(
+    (name) => `<a href="${encodeURI(name).replace(/[?#]/g, encodeURIComponent)}">${html(name)}</a>\n`,
+  );
+  return {
+    status: 200,
+    headers: { 'Content-Type': 'text/html; charset=utf-8', ...headers },
+    body: `<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${lines.join('')}</pre>\n`,
+  };
+}

@@ -1,0 +1,80 @@
+import type { Clock } from '../base/clock.ts';
+import { Counter, Histogram, type MetricFamily } from './metrics.ts';
+import { splitTarget } from './mux.ts';
+import type { Reply, ServerRequest } from './reply.ts';
+
+const longRunning = new Set(['exec', 'attach', 'portforward', 'containerlogs']);
+
+/** What is counted of each request, under the kubelet's names. */
+export class ServerMetrics {
+  readonly #clock: Clock;
+  readonly #serverType: string;
+  readonly #requests = new Counter(
+    'kubelet_http_requests_total',
+    'Number of the http requests received since the server started',
+  );
+  readonly #inFlight = new Counter(
+    'kubelet_http_inflight_requests',
+    'Number of the inflight http requests',
+    'gauge',
+  );
+  readonly #durations = new Histogram(
+    'kubelet_http_requests_duration_seconds',
+    'Duration in seconds to serve http requests',
+  );
+
+  constructor(clock: Clock, serverType: string) {
+    this.#clock = clock;
+    this.#serverType = serverType;
+  }
+
+  /** Counts a request around its handling. */
+  async around(request: ServerRequest, handle: () => Promise<Reply>): Promise<Reply> {
+    const labels = labelsOf(request, this.#serverType);
+    const startedAt = this.#clock.now();
+    this.#requests.add(labels);
+    this.#inFlight.add(labels);
+    try {
+      return await handle();
+    } finally {
+      this.#inFlight.add(labels, -1);
+      this.#durations.observe(labels, (this.#clock.now() - startedAt) / 1000);
+    }
+  }
+
+  collect(): readonly MetricFamily[] {
+    return [this.#requests.collect(), this.#inFlight.collect(), this.#durations.collect()];
+  }
+}
+
+/** Paths that are counted by name; what comes from outside makes no new series. */
+const knownPaths = new Set(
+  'attach checkpoint configz containerLogs debug exec flagz healthz logs metrics pods portForward run runningpods stats statusz'.split(
+    ' ',
+  ),
+);
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+function labelsOf({ method, target }: ServerRequest, serverType: string): Readonly<Record<string, string>> {
+  const { path } = splitTarget(target);
+  const first = path.split('/')[1] ?? '';
+  const name = knownPaths.has(first)
+    ? first === 'metrics' || first === 'stats'
+      ? metricPath(path)
+      : first
+    : 'other';
+  return {
+    method: knownMethods.has(method) ? method : 'other',
+    path: name,
+    server_type: serverType,
+    long_running: String(longRunning.has(first.toLowerCase())),
+  };
+}
+
+const subPaths = new Set(
+  'metrics/cadvisor metrics/probes metrics/resource metrics/slis stats/summary'.split(' '),
+);
+const metricPath = (path: string): string => {
+  const two = path.split('/').slice(1, 3).join('/');
+  return subPaths.has(two) ? two : (path.split('/')[1] ?? '');
+};

@@ -1,0 +1,179 @@
+import type { ContainerUsage } from '../provider/usage.ts';
+import { type MetricFamily, type Sample, single } from './metrics.ts';
+import { type ServedPodUsage, sumOf, type Usage } from './usage.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+const seconds = (nanos: number | undefined): number | undefined =>
+  nanos === undefined ? undefined : nanos / 1e9;
+
+const known = (labels: Labels, value: number | undefined, at?: number): readonly Sample[] =>
+  value === undefined ? [] : [{ labels, value, ...(at !== undefined && { at }) }];
+
+interface Row {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge';
+  readonly help: string;
+}
+
+interface ContainerRow extends Row {
+  readonly of: (one: ContainerUsage) => number | undefined;
+}
+
+interface PodRow extends Row {
+  readonly of: (sum: ReturnType<typeof sumOf>) => number | undefined;
+}
+
+const containerRows: readonly ContainerRow[] = [
+  {
+    name: 'container_cpu_usage_seconds_total',
+    type: 'counter',
+    help: 'Cumulative cpu time consumed by the container in core-seconds',
+    of: ({ cpuNanos }) => seconds(cpuNanos),
+  },
+  {
+    name: 'container_memory_working_set_bytes',
+    type: 'gauge',
+    help: 'Current working set of the container in bytes',
+    of: ({ workingSetBytes }) => workingSetBytes,
+  },
+  {
+    name: 'container_start_time_seconds',
+    type: 'gauge',
+    help: 'Start time of the container since unix epoch in seconds',
+    of: ({ startedAt }) => (startedAt === undefined ? undefined : startedAt / 1000),
+  },
+];
+
+const podRows: readonly PodRow[] = [
+  {
+    name: 'pod_cpu_usage_seconds_total',
+    type: 'counter',
+    help: 'Cumulative cpu time consumed by the pod in core-seconds',
+    of: ({ cpuNanos }) => seconds(cpuNanos),
+  },
+  {
+    name: 'pod_memory_working_set_bytes',
+    type: 'gauge',
+    help: 'Current working set of the pod in bytes',
+    of: ({ workingSetBytes }) => workingSetBytes,
+  },
+];
+
+/** `/metrics/resource`: what metrics-server scrapes. @param usage nothing: it could not be had */
+export function resourceMetrics(usage: Usage | undefined): readonly MetricFamily[] {
+  const error = single(
+    'resource_scrape_error',
+    'gauge',
+    '1 if there was an error while getting container metrics, 0 otherwise',
+    usage ? 0 : 1,
+  );
+  if (!usage) return [error];
+  const { node, pods } = usage;
+  return [
+    error,
+    single(
+      'node_cpu_usage_seconds_total',
+      'counter',
+      'Cumulative cpu time consumed by the node in core-seconds',
+      node.cpuNanos / 1e9,
+    ),
+    single(
+      'node_memory_working_set_bytes',
+      'gauge',
+      'Current working set of the node in bytes',
+      node.workingSetBytes,
+    ),
+    single('node_swap_usage_bytes', 'gauge', 'Current swap usage of the node in bytes', node.swapUsedBytes),
+    ...containerRows.map(({ of, ...row }) => ({ ...row, samples: containerSamples(pods, of) })),
+    ...podRows.map(({ of, ...row }) => ({
+      ...row,
+      samples: pods.flatMap((pod) =>
+        known({ namespace: pod.namespace, pod: pod.name }, of(sumOf(pod)), node.at),
+      ),
+    })),
+  ];
+}
+
+const containerSamples = (
+  pods: readonly ServedPodUsage[],
+  of: (one: ContainerUsage) => number | undefined,
+): readonly Sample[] =>
+  pods.flatMap(({ namespace, name: pod, containers }) =>
+    containers.flatMap((one) => known({ container: one.name, namespace, pod }, of(one), one.at)),
+  );
+
+const cadvisorRows: readonly ContainerRow[] = [
+  {
+    ...row('container_cpu_usage_seconds_total', 'counter', 'Cumulative cpu time consumed in seconds.'),
+    of: ({ cpuNanos }) => seconds(cpuNanos),
+  },
+  {
+    ...row('container_memory_working_set_bytes', 'gauge', 'Current working set in bytes.'),
+    of: ({ workingSetBytes }) => workingSetBytes,
+  },
+  {
+    ...row(
+      'container_memory_usage_bytes',
+      'gauge',
+      'Current memory usage in bytes, including all memory regardless of when it was accessed',
+    ),
+    of: ({ memoryBytes }) => memoryBytes,
+  },
+  { ...row('container_memory_rss', 'gauge', 'Size of RSS in bytes.'), of: ({ rssBytes }) => rssBytes },
+  {
+    ...row(
+      'container_start_time_seconds',
+      'gauge',
+      'Start time of the container since unix epoch in seconds.',
+    ),
+    of: ({ startedAt }) => (startedAt === undefined ? undefined : startedAt / 1000),
+  },
+  {
+    ...row(
+      'container_fs_usage_bytes',
+      'gauge',
+      'Number of bytes that are consumed by the container on this filesystem.',
+    ),
+    of: ({ rootfsBytes }) => rootfsBytes,
+  },
+  {
+    ...row('container_last_seen', 'gauge', 'Last time a container was seen by the exporter'),
+    of: ({ at }) => Math.floor(at / 1000),
+  },
+];
+
+function row(name: string, type: Row['type'], help: string): Row {
+  return { name, type, help };
+}
+
+/** `/metrics/cadvisor`: the series that dashboards use, as far as the provider knows them. */
+export function cadvisorMetrics({ pods, node }: Usage): readonly MetricFamily[] {
+  const perContainer = cadvisorRows.map(({ of, ...family }) => ({
+    ...family,
+    samples: pods.flatMap((pod) =>
+      pod.containers.flatMap((one) => known(cadvisorLabels(pod, one), of(one), one.at)),
+    ),
+  }));
+  return [
+    ...perContainer,
+    single(
+      'machine_memory_bytes',
+      'gauge',
+      'Amount of memory installed on the machine.',
+      node.memoryTotalBytes,
+    ),
+  ];
+}
+
+const cadvisorLabels = (
+  { uid, name: pod, namespace }: ServedPodUsage,
+  { id, name }: ContainerUsage,
+): Labels => ({
+  container: name,
+  id: `/kubepods/pod${uid}/${id.replace(/^\w+:\/\//, '')}`,
+  image: '',
+  name: id.replace(/^\w+:\/\//, ''),
+  namespace,
+  pod,
+});

@@ -1,0 +1,140 @@
+import { type Reply, type ServerRequest, text } from './reply.ts';
+
+/** A page about the program itself: as text, or in a versioned structure. */
+export interface ZPage {
+  /** `Flagz` or `Statusz`. */
+  readonly kind: string;
+  readonly text: string;
+  /** Members beside kind, version and metadata. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const group = 'config.k8s.io';
+const versions = ['v1beta1', 'v1alpha1'];
+
+/** The head of a page's text. */
+export const pageHead = (name: string): string =>
+  `\nkubelet ${name}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n`;
+
+interface Wanted {
+  readonly type: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const wantedOf = (header: string): readonly Wanted[] =>
+  header.split(',').map((part) => {
+    const [type = '', ...rest] = part.split(';').map((word) => word.trim());
+    const parameters = new Map(
+      rest.map((pair) => {
+        const [name = '', value = ''] = pair.split('=');
+        return [name, value] as const;
+      }),
+    );
+    return { type: type.toLowerCase(), parameters };
+  });
+
+/** Answers a page in the form that the client takes. Any method will do. */
+export function zpage({ kind, text: shown, body }: ZPage, { headers }: ServerRequest): Reply {
+  const wanted = wantedOf(headers.accept ?? '*/*');
+  for (const { type, parameters } of wanted) {
+    if (type === '*/*' || type === 'text/*' || type === 'text/plain') return text(200, shown);
+    const version = versions.find((one) => one === parameters.get('v'));
+    if (type !== 'application/json' || version === undefined) continue;
+    if (parameters.get('g') !== group || parameters.get('as') !== kind) continue;
+    const name = kind.toLowerCase();
+    const old = `299 - "This version of the ${name} endpoint is deprecated. Please use a newer version."`;
+    return {
+      status: 200,
+      headers: {
+        'Content-Type': `application/json;g=${group};v=${version};as=${kind}`,
+        ...(version === 'v1alpha1' && { Warning: old }),
+      },
+      body: JSON.stringify({
+        kind,
+        apiVersion: `${group}/${version}`,
+        metadata: { name: 'kubelet' },
+        ...body,
+      }),
+    };
+  }
+  return notAcceptable(wanted.some(({ type }) => type === 'application/yaml'));
+}
+
+function notAcceptable(yaml: boolean): Reply {
+  const types = 'application/json, application/yaml, text/plain';
+  if (yaml)
+    return {
+      status: 406,
+      headers: { 'Content-Type': 'application/yaml' },
+      body: `apiVersion: v1\ncode: 406\nkind: Status\nmessage: 'only the following media types are accepted: application/json, application/yaml,\n  text/plain'\nmetadata: {}\nreason: NotAcceptable\nstatus: Failure\n`,
+    };
+  const status = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: `only the following media types are accepted: ${types}`,
+    reason: 'NotAcceptable',
+    code: 406,
+  };
+  return { status: 406, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(status) };
+}
+
+/** `/flagz`: settings by name. */
+export function flagzPage(flags: Readonly<Record<string, string>>): ZPage {
+  const sorted = Object.entries(flags).sort(([a], [b]) => (a < b ? -1 : 1));
+  const lines = sorted.map(([name, value]) => `${name}:${value}\n`);
+  return {
+    kind: 'Flagz',
+    text: `${pageHead('flagz')}${lines.join('')}`,
+    body: { flags: Object.fromEntries(sorted) },
+  };
+}
+
+/** What `/statusz` tells. */
+export interface ProgramStatus {
+  /** ms since the epoch */
+  readonly startedAt: number;
+  /** Of the language's runtime; the field is called `goVersion` for clients of the kubelet. */
+  readonly runtimeVersion: string;
+  /** The Kubernetes version that is followed. */
+  readonly version: string;
+}
+
+const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const two = (value: number): string => String(Math.floor(value)).padStart(2, '0');
+
+/** A time as Go's `time.UnixDate` writes it. */
+function unixDate(ms: number): string {
+  const at = new Date(ms);
+  const day = String(at.getUTCDate()).padStart(2);
+  return `${days[at.getUTCDay()] ?? ''} ${months[at.getUTCMonth()] ?? ''} ${day} ${at.toISOString().slice(11, 19)} UTC ${at.getUTCFullYear()}`;
+}
+
+/** `/statusz`: since when it runs, its version, and where else to look. */
+export function statuszPage({ startedAt, runtimeVersion, version }: ProgramStatus, now: number): ZPage {
+  const up = Math.max(0, Math.floor((now - startedAt) / 1000));
+  const paths = ['/configz', '/debug', '/flagz', '/healthz', '/metrics'];
+  const emulation = version.split('.').slice(0, 2).join('.');
+  const lines = [
+    `Started: ${unixDate(startedAt)}`,
+    `Up: ${Math.floor(up / 3600)} hr ${two((up % 3600) / 60)} min ${two(up % 60)} sec`,
+    `Go version: ${runtimeVersion}`,
+    `Binary version: ${version}`,
+    `Emulation version: ${emulation}`,
+    `Paths: ${paths.join(' ')}`,
+  ];
+  return {
+    kind: 'Statusz',
+    text: `${pageHead('statusz')}\n${lines.join('\n')}\n`,
+    body: {
+      startTime: `${new Date(startedAt).toISOString().slice(0, 19)}Z`,
+      uptimeSeconds: up,
+      goVersion: runtimeVersion,
+      binaryVersion: version,
+      emulationVersion: emulation,
+      paths,
+    },
+  };
+}

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
 import { systemClock } from '../base/clock.ts';
@@ -12,10 +13,10 @@ export type CriSettings = Pick<
   | 'podLogsDir'
   | 'serializeImagePulls'
   | 'maxParallelImagePulls'
->;
-
-/** Where log collectors look for links to container logs (kubelet `ContainerLogsDir`). */
-const containerLogsRoot = '/var/log/containers';
+> & {
+  /** Where log collectors look for links to container logs; default: the kubelet's `ContainerLogsDir`. */
+  readonly containerLogsDir?: string;
+};
 
 /** A provider over a CRI runtime, and what the node tells of that runtime. Nothing is connected before the provider is made. */
 export function criParts(
@@ -49,6 +50,8 @@ export function criParts(
         runtimeHealth: async (signal: AbortSignal) =>
           cri.runtimeHealthOf(await runtime.status({}, { signal })),
       };
+      const { containerLogsDir: containerLogsRoot = '/var/log/containers', podLogsDir } = settings;
+      for (const dir of [containerLogsRoot, podLogsDir]) mkdirSync(dir, { recursive: true, mode: 0o755 });
       return kuberuntimeProvider(
         surroundings,
         { runtime, images: runtime, powers },

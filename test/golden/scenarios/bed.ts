@@ -44,7 +44,8 @@ export async function makeBed(binaries: string | undefined): Promise<Bed> {
   const cri = criParts({
     containerRuntimeEndpoint: containerd.socket,
     runtimeRequestTimeout: '2m0s',
-    podLogsDir: join(dir, 'logs'),
+    podLogsDir: join(dir, 'pods'),
+    containerLogsDir: join(dir, 'containers'),
     serializeImagePulls: true,
   });
   const logFile = join(dir, 'agent.log');

@@ -53,7 +53,14 @@ async function differencesIn(on: Bed, { takes }: ScenarioTakes): Promise<readonl
   if (!first) return ['no recording'];
   try {
     const shown = await play(on, first);
-    const all = takes.map((take) => differencesOf(shownBy(take), shown));
+    const recorded = takes.map(shownBy);
+    const all = recorded.map((take) =>
+      differencesOf(
+        take,
+        shown,
+        recorded.filter((other) => other !== take),
+      ),
+    );
     return all.toSorted((a, b) => a.length - b.length)[0] ?? [];
   } catch (reason) {
     return [`could not be played: ${messageOf(reason)}`];

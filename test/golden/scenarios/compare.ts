@@ -18,28 +18,51 @@ export const eventText = (event: {
 }): string =>
   `${event.type ?? ''} ${event.reason ?? ''} [${event.fieldPath ?? ''}] ${plainText(event.message ?? '')}`;
 
-/** Every line in which a play differs from a recording; empty: it passed. */
-export function differencesOf(expected: Shown, actual: Shown): readonly string[] {
+/**
+ * Every line in which a play differs from a recording; empty: it passed. What the other recordings of the scenario do not agree on
+ * depends on timing and is no difference: a state, Event or request that one of them has may be there, one that one of them lacks may lack.
+ */
+export function differencesOf(expected: Shown, actual: Shown, others: readonly Shown[]): readonly string[] {
   return [
-    ...livesDiffer(expected.lives, actual.lives),
-    ...setsDiffer('event', expected.events, actual.events),
-    ...setsDiffer('request', expected.requests, actual.requests),
+    ...livesDiffer(expected, actual, others),
+    ...setsDiffer(
+      'event',
+      expected.events,
+      actual.events,
+      others.map(({ events }) => events),
+    ),
+    ...setsDiffer(
+      'request',
+      expected.requests,
+      actual.requests,
+      others.map(({ requests }) => requests),
+    ),
   ];
 }
 
-function setsDiffer(what: string, expected: ReadonlySet<string>, actual: ReadonlySet<string>): string[] {
-  const missing = [...expected].filter((each) => !actual.has(each)).map((each) => `${what} missing: ${each}`);
-  const extra = [...actual].filter((each) => !expected.has(each)).map((each) => `${what} too many: ${each}`);
-  return [...missing, ...extra];
+type Texts = ReadonlySet<string>;
+
+function setsDiffer(what: string, expected: Texts, actual: Texts, others: readonly Texts[]): string[] {
+  const missing = [...expected].filter(
+    (each) => !actual.has(each) && others.every((other) => other.has(each)),
+  );
+  const extra = [...actual].filter((each) => !expected.has(each) && !others.some((other) => other.has(each)));
+  return [
+    ...missing.map((each) => `${what} missing: ${each}`),
+    ...extra.map((each) => `${what} too many: ${each}`),
+  ];
 }
 
-function livesDiffer(expected: readonly PodLife[], actual: readonly PodLife[]): string[] {
-  const names = new Set([...expected, ...actual].map(({ name }) => name));
+const statesOf = ({ lives }: Shown, name: string): readonly State[] =>
+  lives.find((life) => life.name === name)?.states ?? [];
+
+function livesDiffer(expected: Shown, actual: Shown, others: readonly Shown[]): string[] {
+  const names = new Set([...expected.lives, ...actual.lives].map(({ name }) => name));
   return [...names].flatMap((name) => {
-    const [left, right] = [expected, actual].map(
-      (all) => all.find((life) => life.name === name)?.states ?? [],
+    const takes = others.map((other) => statesOf(other, name));
+    return statesDiffer(statesOf(expected, name), statesOf(actual, name), takes).map(
+      (line) => `pod ${name}: ${line}`,
     );
-    return statesDiffer(left ?? [], right ?? []).map((line) => `pod ${name}: ${line}`);
   });
 }
 
@@ -47,16 +70,22 @@ function livesDiffer(expected: readonly PodLife[], actual: readonly PodLife[]): 
  * Two sequences of states are the same when they have the same states in the same order, but for those that only show how changes were
  * merged into one write: a state whose every leaf equals that of the common state before or after it.
  */
-export function statesDiffer(expected: readonly State[], actual: readonly State[]): string[] {
+export function statesDiffer(
+  expected: readonly State[],
+  actual: readonly State[],
+  others: readonly (readonly State[])[] = [],
+): string[] {
   const pairs = alignment(expected, actual);
   const lines: string[] = [];
   let [left, right] = [0, 0];
   for (const [nextLeft, nextRight] of [...pairs, [expected.length, actual.length] as const]) {
     const before = expected[left - 1];
     const after = expected[nextLeft];
-    const told = (states: readonly State[], sign: string): void => {
+    const has = (state: State) => (take: readonly State[]) => take.some((each) => sameState(each, state));
+    const told = (states: readonly State[], sign: '+' | '-'): void => {
       states.forEach((state, i) => {
-        if (!liesBetween(state, before, after))
+        const unsteady = sign === '+' ? others.some(has(state)) : !others.every(has(state));
+        if (!unsteady && !liesBetween(state, before, after))
           lines.push(`${sign} ${changeText(states[i - 1] ?? before, state)}`);
       });
     };

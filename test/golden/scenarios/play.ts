@@ -15,7 +15,7 @@ const unsteady = new Set(['list configmaps', 'list secrets', 'get pods']);
 
 /** What a recording shows. */
 export function shownBy(scenario: Scenario): Shown {
-  const { steps, events = [] } = scenario;
+  const { steps, events = [] } = anonymous(scenario, namespaceOfScenario(scenario));
   const calls = steps
     .filter(({ op, code = 0 }) => op === 'kubelet' && code < 400)
     .map(({ verb = '', resource = '', subresource }) => requestText(verb, resource, subresource));
@@ -25,6 +25,10 @@ export function shownBy(scenario: Scenario): Shown {
     requests: new Set(calls.filter((call) => !unsteady.has(call))),
   };
 }
+
+/** The value with the scenario's namespace, which differs between recordings, left out. */
+const anonymous = <T>(value: T, namespace: string): T =>
+  JSON.parse(JSON.stringify(value).replaceAll(namespace, '<namespace>')) as T;
 
 const requestText = (verb: string, resource: string, subresource: string | undefined): string =>
   `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}`;
@@ -59,9 +63,9 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
     .filter((text) => text.startsWith(`${namespace} `))
     .map((text) => text.slice(namespace.length + 1));
   return {
-    lives: livesOf(changes),
+    lives: livesOf(anonymous(changes, namespace)),
     events: new Set(
-      items
+      anonymous(items, namespace)
         .filter(({ source }) => source?.component === 'kubelet')
         .map(({ involvedObject, ...event }) =>
           eventText({

@@ -41,7 +41,6 @@ export function generateContainerConfig(
   const envs = options.envs ?? [];
   const expandAll = (texts: readonly string[] | undefined): readonly string[] =>
     (texts ?? []).map((text) => expand(text, (name) => envs.findLast((env) => env.name === name)?.value));
-  const stopSignal = inputs.features?.['ContainerStopSignals'] ? container.lifecycle?.stopSignal : undefined;
   return {
     metadata: { name: container.name, attempt: restartCount },
     image: { image: imageRef, userSpecifiedImage: container.image ?? '' },
@@ -55,16 +54,30 @@ export function generateContainerConfig(
     devices: options.devices ?? [],
     cdiDevices: options.cdiDevices ?? [],
     logPath: containerLogPath(container.name, restartCount),
-    stdin: container.stdin ?? false,
-    stdinOnce: container.stdinOnce ?? false,
-    tty: container.tty ?? false,
-    ...(stopSignal !== undefined && { stopSignal: signalOf(stopSignal) }),
+    ...streamsOf(container),
+    ...stopSignalOf(container, inputs),
     linux: linuxConfig(container, pod, inputs),
   };
 }
 
-const signalOf = (name: string): Signal =>
-  (Signal as Readonly<Record<string, Signal>>)[name] ?? Signal.RUNTIME_DEFAULT;
+const streamsOf = ({
+  stdin = false,
+  stdinOnce = false,
+  tty = false,
+}: Container): Pick<ContainerConfig, 'stdin' | 'stdinOnce' | 'tty'> => ({ stdin, stdinOnce, tty });
+
+const signals: Readonly<Record<string, Signal>> = Signal;
+
+/** The API writes `SIGRTMIN+1` where the runtime's names have words. */
+function stopSignalOf(
+  { lifecycle }: Container,
+  { features }: ContainerConfigInputs,
+): Pick<ContainerConfig, 'stopSignal'> {
+  const name = lifecycle?.stopSignal;
+  if (name === undefined || features?.['ContainerStopSignals'] !== true) return {};
+  const signal = signals[name.replace('+', 'PLUS').replace('-', 'MINUS')];
+  return { stopSignal: signal ?? Signal.RUNTIME_DEFAULT };
+}
 
 function mountsOf(container: Container, inputs: ContainerConfigInputs): readonly Mount[] {
   const { options, terminationLog, users } = inputs;

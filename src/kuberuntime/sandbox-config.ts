@@ -70,8 +70,9 @@ const protocols: Readonly<Record<string, Protocol>> = {
 /** Every port, with or without one on the host; of several that are called alike in one container, the first (`MakePortMappings`). */
 function portMappingsOf({ ports = [] }: Container): PortMapping[] {
   const byName = new Map<string, PortMapping>();
-  for (const { name, protocol, containerPort, hostPort, hostIP } of ports) {
-    const key = name || [protocol ?? '', hostIP, containerPort, hostPort].join(' ');
+  for (const { name = '', protocol, containerPort, hostPort, hostIP } of ports) {
+    const nameless = [protocol ?? '', hostIP, containerPort, hostPort].join(' ');
+    const key = name === '' ? nameless : name;
     if (byName.has(key)) continue;
     byName.set(key, {
       protocol: protocols[protocol ?? 'TCP'] ?? Protocol.TCP,

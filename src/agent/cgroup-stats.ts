@@ -1,0 +1,196 @@
+import type { Clock } from '../base/clock.ts';
+import { type CgroupName, podCgroup } from '../kube/cgroup.ts';
+import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
+import type { Pod } from '../kube/types.ts';
+import type { CgroupHost } from './cgroups/host.ts';
+import type { CgroupTree } from './cgroups/tree.ts';
+import { type CgroupUsage, machineMemoryOf, type MemoryUsage, usageOf } from './cgroups/usage.ts';
+
+/** CPU as `/stats/summary` shows it. */
+export interface CpuStats {
+  /** RFC 3339 */
+  readonly time: string;
+  /** Absent until there are two readings to compare. */
+  readonly usageNanoCores?: number;
+  readonly usageCoreNanoSeconds: number;
+}
+
+/** Memory as `/stats/summary` shows it, in bytes. */
+export interface MemoryStats {
+  /** RFC 3339 */
+  readonly time: string;
+  /** Until the limit; absent without one. */
+  readonly availableBytes?: number;
+  readonly usageBytes: number;
+  readonly workingSetBytes: number;
+  readonly rssBytes: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+}
+
+/** One cgroup as `/stats/summary` shows it; absent members could not be read. */
+export interface UsageStats {
+  readonly cpu?: CpuStats;
+  readonly memory?: MemoryStats;
+  readonly swap?: { readonly time: string; readonly swapUsageBytes: number };
+}
+
+export interface ContainerUsage extends UsageStats {
+  readonly name: string;
+}
+
+export interface PodUsage extends UsageStats {
+  readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
+  readonly containers: readonly ContainerUsage[];
+  readonly process_stats?: { readonly process_count: number };
+}
+
+/** CPU and memory of node and pods, in the form of the Summary API; file systems and networks are for others to add. */
+export interface CgroupSummary {
+  readonly node: UsageStats & { readonly systemContainers: readonly ContainerUsage[] };
+  readonly pods: readonly PodUsage[];
+}
+
+/** A pod to measure. */
+export interface StatsTarget {
+  readonly pod: Pod;
+  /** Running containers by name: the runtime's own ids, without its type. */
+  readonly containerIds: ReadonlyMap<string, string>;
+}
+
+export interface CgroupStatsDeps {
+  readonly tree: CgroupTree;
+  readonly version: CgroupHost['version'];
+  /** The cgroup of all pods. */
+  readonly kubepods: CgroupName;
+  readonly clock: Pick<Clock, 'now'>;
+  /** The text of `/proc/meminfo`; absent or unreadable: the node's memory is read from the root cgroup alone. */
+  readonly meminfo?: () => string | undefined;
+}
+
+/** One reading of the CPU counter, and the rate that was last worked out. */
+interface Reading {
+  readonly atMs: number;
+  readonly cpuNanos: number;
+  readonly nanoCores?: number;
+}
+
+/** Readings closer together than this say little. */
+const leastWindowMs = 1000;
+
+/** Measures pods and containers by their cgroups, as kubelet has cAdvisor do it. */
+export class CgroupStats {
+  readonly #deps: CgroupStatsDeps;
+  #readings: ReadonlyMap<string, Reading> = new Map();
+
+  constructor(deps: CgroupStatsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Reads everything now; counters of pods that are not asked for are forgotten. */
+  collect(targets: readonly StatsTarget[]): CgroupSummary {
+    const pass = new Pass(this.#deps, this.#readings);
+    const summary = {
+      node: { ...pass.node(), systemContainers: [{ name: 'pods', ...pass.stats(this.#deps.kubepods) }] },
+      pods: targets.map((target) => pass.pod(target)),
+    };
+    this.#readings = pass.readings;
+    return summary;
+  }
+}
+
+/** One round of readings, all at one time. */
+class Pass {
+  readonly readings = new Map<string, Reading>();
+  readonly #deps: CgroupStatsDeps;
+  readonly #before: ReadonlyMap<string, Reading>;
+  readonly #nowMs: number;
+  readonly #time: string;
+
+  constructor(deps: CgroupStatsDeps, before: ReadonlyMap<string, Reading>) {
+    this.#deps = deps;
+    this.#before = before;
+    this.#nowMs = deps.clock.now();
+    this.#time = new Date(this.#nowMs).toISOString();
+  }
+
+  node(): UsageStats {
+    const usage = this.#usage([]);
+    const memory = machineMemoryOf(this.#deps.meminfo?.() ?? '');
+    const own = usage.memory ?? memory;
+    const limitBytes = memory?.limitBytes;
+    return this.#shown([], {
+      ...usage,
+      ...(own && { memory: { ...own, ...(limitBytes !== undefined && { limitBytes }) } }),
+    });
+  }
+
+  stats(name: CgroupName): UsageStats {
+    return this.#shown(name, this.#usage(name));
+  }
+
+  pod({ pod, containerIds }: StatsTarget): PodUsage {
+    const name = podCgroup(this.#deps.kubepods, pod);
+    const usage = this.#usage(name);
+    const folders = this.#deps.tree.folders(name);
+    return {
+      podRef: { name: nameOf(pod), namespace: namespaceOf(pod), uid: uidOf(pod) },
+      ...this.#shown(name, usage),
+      containers: [...containerIds].map(([container, id]) => {
+        const folder = folders.find((candidate) => isOfContainer(candidate, id));
+        return { name: container, ...(folder !== undefined && this.#container(name, folder)) };
+      }),
+      ...(usage.processes !== undefined && { process_stats: { process_count: usage.processes } }),
+    };
+  }
+
+  #container(pod: CgroupName, folder: string): UsageStats {
+    const { tree, version } = this.#deps;
+    const usage = usageOf((controller, file) => tree.read(pod, controller, `${folder}/${file}`), version);
+    return this.#shown([...pod, folder], usage);
+  }
+
+  #usage(name: CgroupName): CgroupUsage {
+    const { tree, version } = this.#deps;
+    return usageOf((controller, file) => tree.read(name, controller, file), version);
+  }
+
+  #shown(name: CgroupName, { cpuNanos, memory, swapBytes }: CgroupUsage): UsageStats {
+    const time = this.#time;
+    return {
+      ...(cpuNanos !== undefined && { cpu: this.#cpu(name.join('/'), cpuNanos) }),
+      ...(memory && { memory: { time, ...shownMemory(memory) } }),
+      ...(swapBytes !== undefined && { swap: { time, swapUsageBytes: swapBytes } }),
+    };
+  }
+
+  #cpu(key: string, cpuNanos: number): CpuStats {
+    const reading = nextReading(this.#before.get(key), cpuNanos, this.#nowMs);
+    this.readings.set(key, reading);
+    const { nanoCores } = reading;
+    return {
+      time: this.#time,
+      ...(nanoCores !== undefined && { usageNanoCores: nanoCores }),
+      usageCoreNanoSeconds: cpuNanos,
+    };
+  }
+}
+
+/** A counter that went back belongs to a new cgroup of the same name. */
+function nextReading(before: Reading | undefined, cpuNanos: number, atMs: number): Reading {
+  if (!before || cpuNanos < before.cpuNanos) return { atMs, cpuNanos };
+  const windowMs = atMs - before.atMs;
+  if (windowMs < leastWindowMs) return before;
+  return { atMs, cpuNanos, nanoCores: Math.round(((cpuNanos - before.cpuNanos) * 1000) / windowMs) };
+}
+
+function shownMemory({ limitBytes, ...memory }: MemoryUsage): Omit<MemoryStats, 'time'> {
+  if (limitBytes === undefined) return memory;
+  return { availableBytes: Math.max(0, limitBytes - memory.workingSetBytes), ...memory };
+}
+
+/** Runtimes name a container's cgroup by its id, some with a word before it, systemd's with `.scope` behind it. */
+const isOfContainer = (folder: string, id: string): boolean => {
+  const bare = folder.replace(/\.scope$/, '');
+  return bare === id || bare.endsWith(`-${id}`);
+};

@@ -1,0 +1,196 @@
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import {
+  type CgroupDriver,
+  type CgroupName,
+  cgroupPath,
+  kubepodsCgroup,
+  podCgroup,
+  podUidOfCgroup,
+  qosCgroup,
+  systemdSlice,
+} from '../kube/cgroup.ts';
+import type { QosClass } from '../kube/resources.ts';
+import type { Pod } from '../kube/types.ts';
+import { type CgroupFiles, codeOf } from './cgroups/files.ts';
+import { type CgroupHost, missingControllers } from './cgroups/host.ts';
+import { leastShares, type PodLimitSettings, podSettings, qosSettings } from './cgroups/pod-settings.ts';
+import type { CgroupSettings } from './cgroups/settings.ts';
+import { CgroupTree } from './cgroups/tree.ts';
+import type { PodCgroups } from './sync-pod.ts';
+
+export interface NodeCgroupsDeps {
+  readonly files: CgroupFiles;
+  readonly host: CgroupHost;
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly logger: Logger;
+  /** Pods that may run: what burstable pods weigh together depends on them. */
+  readonly activePods: () => readonly Pod[];
+  /** Ends a process at once; one that has ended is no error. Default: SIGKILL. */
+  readonly kill?: (pid: number) => void;
+}
+
+export interface NodeCgroupsOptions extends PodLimitSettings {
+  /** Kubelet `cgroupRoot`; default: the root of all cgroups. */
+  readonly root?: CgroupName;
+  readonly driver: CgroupDriver;
+  /** Sizes of huge pages that the host offers, like `2MB`. */
+  readonly hugePageSizes?: readonly string[];
+}
+
+/** The pods' cgroups at one moment, by UID. */
+export type PodCgroupSnapshot = ReadonlyMap<string, readonly CgroupName[]>;
+
+/** Pods have no cgroups of their own: the node does without (kubelet `cgroupsPerQOS: false`), or the provider has none. */
+export const noCgroups: PodCgroups & { cgroupParent(pod: Pod): string } = {
+  exists: () => true,
+  ensure: () => Promise.resolve(),
+  destroy: () => Promise.resolve(),
+  cgroupParent: () => '',
+};
+
+const classes: readonly QosClass[] = ['Guaranteed', 'Burstable', 'BestEffort'];
+const killAttempts = 5;
+const removeAttempts = 5;
+const firstPauseMs = 10;
+
+/**
+ * A cgroup for each pod, below one for its quality of service, below one for all pods.
+ *
+ * Follows kubelet `podContainerManagerImpl` and `qosContainerManagerImpl` (pkg/kubelet/cm).
+ */
+export class NodeCgroups implements PodCgroups {
+  readonly tree: CgroupTree;
+  /** The cgroup of all pods. */
+  readonly kubepods: CgroupName;
+  readonly #deps: NodeCgroupsDeps;
+  readonly #options: NodeCgroupsOptions;
+
+  constructor(deps: NodeCgroupsDeps, options: NodeCgroupsOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.tree = new CgroupTree({ ...deps, ...options });
+    this.kubepods = kubepodsCgroup(options.root ?? [], true);
+  }
+
+  /**
+   * Makes the cgroups above the pods.
+   *
+   * @param limits of all pods together: what the node keeps for itself is left out
+   * @throws {AgentError} `failed_precondition` when the host cannot limit pods
+   */
+  start(limits: CgroupSettings = {}): void {
+    const missing = missingControllers(this.#deps.host);
+    if (missing.length > 0)
+      throw new AgentError(
+        'failed_precondition',
+        `the host lacks the cgroup controllers ${missing.join(', ')}; enable them, or set cgroupsPerQOS to false`,
+      );
+    this.tree.create(this.kubepods, limits);
+    this.tree.create(qosCgroup(this.kubepods, 'Burstable'));
+    this.tree.create(qosCgroup(this.kubepods, 'BestEffort'));
+    this.updateQos();
+  }
+
+  /** Brings the cgroups above the pods up to date; kubelet does so each minute and before it makes a pod's. */
+  updateQos(): void {
+    const settings = qosSettings(this.#deps.activePods(), this.#options);
+    this.tree.set(this.kubepods, settings.kubepods);
+    this.tree.set(qosCgroup(this.kubepods, 'Burstable'), settings.burstable);
+    this.tree.set(qosCgroup(this.kubepods, 'BestEffort'), settings.bestEffort);
+  }
+
+  exists(pod: Pod): boolean {
+    return this.tree.exists(podCgroup(this.kubepods, pod));
+  }
+
+  /** @throws {AgentError} `failed_precondition` with what the kernel refused */
+  ensure(pod: Pod): Promise<void> {
+    return Promise.resolve().then(() => {
+      this.updateQos();
+      if (!this.exists(pod)) this.tree.create(podCgroup(this.kubepods, pod), podSettings(pod, this.#options));
+    });
+  }
+
+  /** Sets the pod's cgroup anew after its resources were changed. */
+  update(pod: Pod): void {
+    this.tree.set(podCgroup(this.kubepods, pod), podSettings(pod, this.#options));
+  }
+
+  /** @throws {AgentError} `unavailable` when some process does not end: try again */
+  destroy(pod: Pod): Promise<void> {
+    return this.#destroy(podCgroup(this.kubepods, pod));
+  }
+
+  /** As runtimes want it: a path, or with systemd the name of the pod's slice. */
+  cgroupParent(pod: Pod): string {
+    const name = podCgroup(this.kubepods, pod);
+    return this.#options.driver === 'systemd' ? systemdSlice(name) : cgroupPath(name, 'cgroupfs');
+  }
+
+  /** The cgroups of pods that are there now (kubelet `GetAllPodsFromCgroups`); to be asked before the pods are (R67). */
+  snapshot(): PodCgroupSnapshot {
+    const found = new Map<string, CgroupName[]>();
+    for (const qos of classes)
+      for (const name of this.tree.children(qosCgroup(this.kubepods, qos))) {
+        const uid = podUidOfCgroup(name);
+        if (uid !== undefined) found.set(uid, [...(found.get(uid) ?? []), name]);
+      }
+    return found;
+  }
+
+  /**
+   * Removes what is left of pods that cannot run any more (R79); a failure is logged and tried again next time.
+   *
+   * @param hasVolumes whether something of the pod is still mounted: then its cgroup stays, at the least weight
+   */
+  async destroyOrphans(
+    snapshot: PodCgroupSnapshot,
+    possiblyRunning: ReadonlySet<string>,
+    hasVolumes: (uid: string) => boolean = () => false,
+  ): Promise<void> {
+    for (const [uid, names] of snapshot) {
+      if (possiblyRunning.has(uid)) continue;
+      for (const name of names)
+        try {
+          if (hasVolumes(uid)) this.tree.set(name, { cpuShares: leastShares });
+          else await this.#destroy(name);
+        } catch (err) {
+          this.#deps.logger.warn('orphaned pod cgroup could not be removed', { uid, err: messageOf(err) });
+        }
+    }
+  }
+
+  async #destroy(name: CgroupName): Promise<void> {
+    this.#endProcesses(name);
+    for (let attempt = 1, pauseMs = firstPauseMs; ; attempt++, pauseMs *= 2) {
+      try {
+        this.tree.remove(name);
+        return;
+      } catch (reason) {
+        // the kernel keeps a cgroup busy until the last of its processes is reaped
+        if (attempt === removeAttempts) throw reason;
+      }
+      await this.#deps.clock.sleep(pauseMs);
+    }
+  }
+
+  /** A process may start another before it ends, so look again. */
+  #endProcesses(name: CgroupName): void {
+    const { kill = killNow } = this.#deps;
+    for (let attempt = 0; attempt < killAttempts; attempt++) {
+      const pids = this.tree.pids(name);
+      if (pids.length === 0) return;
+      for (const pid of pids) kill(pid);
+    }
+  }
+}
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (reason) {
+    if (codeOf(reason) !== 'ESRCH') throw reason;
+  }
+}

@@ -1,0 +1,119 @@
+import type { CgroupHost } from './host.ts';
+
+/** What a cgroup has used until now; absent members could not be read. */
+export interface CgroupUsage {
+  /** Nanoseconds on all CPUs together, ever. */
+  readonly cpuNanos?: number;
+  readonly memory?: MemoryUsage;
+  readonly swapBytes?: number;
+  readonly processes?: number;
+}
+
+export interface MemoryUsage {
+  readonly usageBytes: number;
+  /** Without files that the kernel could drop first (cAdvisor's definition, which kubelet evicts by). */
+  readonly workingSetBytes: number;
+  readonly rssBytes: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+  /** Absent: unlimited. */
+  readonly limitBytes?: number;
+}
+
+/** Reads a control file of a controller of one cgroup; `undefined`: there is none. */
+export type ReadControl = (controller: string, file: string) => string | undefined;
+
+/** What is called what in each version. */
+interface Names {
+  readonly cpuNanos: (read: ReadControl) => number | undefined;
+  readonly usage: string;
+  readonly limit: string;
+  readonly inactiveFile: string;
+  readonly rss: string;
+  readonly pageFaults: string;
+  readonly majorPageFaults: string;
+  readonly swap: (read: ReadControl, stat: ReadonlyMap<string, number>) => number | undefined;
+}
+
+const names: Readonly<Record<CgroupHost['version'], Names>> = {
+  1: {
+    cpuNanos: (read) => numberOf(read('cpuacct', 'cpuacct.usage')),
+    usage: 'memory.usage_in_bytes',
+    limit: 'memory.limit_in_bytes',
+    inactiveFile: 'total_inactive_file',
+    rss: 'total_rss',
+    pageFaults: 'total_pgfault',
+    majorPageFaults: 'total_pgmajfault',
+    swap: (_read, stat) => stat.get('total_swap'),
+  },
+  2: {
+    cpuNanos: (read) => {
+      const micros = tableOf(read('cpu', 'cpu.stat')).get('usage_usec');
+      return micros === undefined ? undefined : micros * 1000;
+    },
+    usage: 'memory.current',
+    limit: 'memory.max',
+    inactiveFile: 'inactive_file',
+    rss: 'anon',
+    pageFaults: 'pgfault',
+    majorPageFaults: 'pgmajfault',
+    swap: (read) => numberOf(read('memory', 'memory.swap.current')),
+  },
+};
+
+/** A limit beyond this is none: v1 writes the largest number of pages there is. */
+const unlimitedFrom = 2 ** 62;
+
+/** What the control files of one cgroup say. Follows cAdvisor's reading of them. */
+export function usageOf(read: ReadControl, version: CgroupHost['version']): CgroupUsage {
+  const own = names[version];
+  const stat = tableOf(read('memory', 'memory.stat'));
+  const cpuNanos = own.cpuNanos(read);
+  const usageBytes = numberOf(read('memory', own.usage));
+  const limitBytes = numberOf(read('memory', own.limit));
+  const swapBytes = own.swap(read, stat);
+  const processes = numberOf(read('pids', 'pids.current'));
+  return {
+    ...(cpuNanos !== undefined && { cpuNanos }),
+    ...(usageBytes !== undefined && {
+      memory: {
+        usageBytes,
+        workingSetBytes: Math.max(0, usageBytes - (stat.get(own.inactiveFile) ?? 0)),
+        rssBytes: stat.get(own.rss) ?? 0,
+        pageFaults: stat.get(own.pageFaults) ?? 0,
+        majorPageFaults: stat.get(own.majorPageFaults) ?? 0,
+        ...(limitBytes !== undefined && limitBytes < unlimitedFrom && { limitBytes }),
+      },
+    }),
+    ...(swapBytes !== undefined && { swapBytes }),
+    ...(processes !== undefined && { processes }),
+  };
+}
+
+/** The memory of the whole machine, from `/proc/meminfo`: the v2 root has no usage of its own. */
+export function machineMemoryOf(meminfo: string): MemoryUsage | undefined {
+  const kib = new Map(
+    [...meminfo.matchAll(/^([^:]+):\s+(\d+) kB$/gm)].map(([, name = '', value]) => [name, Number(value)]),
+  );
+  const bytes = (name: string): number => (kib.get(name) ?? 0) * 1024;
+  if (!kib.has('MemTotal')) return undefined;
+  const usageBytes = bytes('MemTotal') - bytes('MemFree');
+  return {
+    usageBytes,
+    workingSetBytes: Math.max(0, usageBytes - bytes('Inactive(file)')),
+    rssBytes: bytes('AnonPages'),
+    pageFaults: 0,
+    majorPageFaults: 0,
+    limitBytes: bytes('MemTotal'),
+  };
+}
+
+/** `max` and anything else that is no number reads as none. */
+function numberOf(text: string | undefined): number | undefined {
+  const trimmed = text?.trim() ?? '';
+  return /^\d+$/.test(trimmed) ? Number(trimmed) : undefined;
+}
+
+/** Lines of a name and a number. */
+const tableOf = (text = ''): ReadonlyMap<string, number> =>
+  new Map([...text.matchAll(/^(\S+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));

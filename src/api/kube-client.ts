@@ -3,13 +3,15 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { ApiConnection, Credentials, CredentialSource } from './connection.ts';
+import { plainConnection } from './plain-kubeconfig.ts';
 
 /** How long credentials of a plug-in or a file are used before it is asked again (client-go reads token files once a minute). */
 const freshMs = 60_000;
 
 /**
  * What a kubeconfig says about its server and user. Fixed credentials are read once; exec plug-ins, OIDC and token files are
- * asked again once a minute and whenever the server refuses what they gave. Loads `@kubernetes/client-node`.
+ * asked again once a minute and whenever the server refuses what they gave. `@kubernetes/client-node` is loaded only for what
+ * {@link plainConnection} does not read.
  *
  * @param path the file; absent: `KUBECONFIG`, `~/.kube/config` or the cluster's own, as kubectl looks for them
  * @throws {AgentError} `invalid_argument` when the file or the context is not there or says too little
@@ -19,6 +21,8 @@ export async function connectionFromKubeconfig(
   path?: string,
   context?: string,
 ): Promise<ApiConnection> {
+  const plain = path === undefined ? undefined : await plainConnection(clock, path, context);
+  if (plain) return plain;
   const load = async (): Promise<KubeConfig> => loadConfig(path, context);
   return await connectionOf(await load(), load, clock);
 }

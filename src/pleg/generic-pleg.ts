@@ -173,7 +173,10 @@ export class GenericPleg {
     return this.#listing(() => this.#deps.provider.listPods(signal), signal);
   }
 
-  async #listing<T>(list: () => Promise<readonly T[]>, signal?: AbortSignal): Promise<readonly T[] | undefined> {
+  async #listing<T>(
+    list: () => Promise<readonly T[]>,
+    signal?: AbortSignal,
+  ): Promise<readonly T[] | undefined> {
     try {
       return await list();
     } catch (reason) {

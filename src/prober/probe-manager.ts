@@ -99,6 +99,7 @@ export class ProbeManager {
 
   /** The containers of a pod that terminates are still asked whether they are ready, but no longer restarted (R155b). Sidecars are. */
   stopLivenessAndStartup(pod: Pod): void {
+    if (!this.#workers.has(uidOf(pod))) return;
     const ending = new Set(
       pod.spec?.containers.flatMap(({ name }) => [`${name}/liveness`, `${name}/startup`]),
     );

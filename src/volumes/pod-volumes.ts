@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -49,6 +49,7 @@ export class PodVolumes {
    * @throws {AgentError} `deadline_exceeded` after 2 min 3 s; the signal's reason when it aborts first
    */
   async mount(pod: Pod, signal: AbortSignal): Promise<void> {
+    if (!pod.spec?.volumes?.length) return;
     mkdirSync(layout.volumesDir(this.#deps.rootDir, uidOf(pod)), { recursive: true, mode: 0o750 });
     const deadlineAt = this.#deps.clock.now() + mountTimeoutMs;
     let pending: readonly Volume[] = pod.spec?.volumes ?? [];
@@ -155,11 +156,22 @@ export class PodVolumes {
   }
 
   async #remove(dir: string): Promise<void> {
+    if (isGone(dir)) return;
     for (const point of [...this.#deps.mounter.mountsUnder(dir)].reverse())
       await this.#deps.mounter.unmount(point);
     const left = this.#deps.mounter.mountsUnder(dir);
     if (left.length > 0) throw new AgentError('failed_precondition', `still mounted: ${left.join(', ')}`);
     rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** Removes a directory that is empty, which takes no look at the mounts; true also when there is none. */
+function isGone(dir: string): boolean {
+  try {
+    rmdirSync(dir);
+    return true;
+  } catch (reason) {
+    return (reason as NodeJS.ErrnoException).code === 'ENOENT';
   }
 }
 

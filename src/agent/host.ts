@@ -14,6 +14,7 @@ import type { Mounter } from '../volumes/mounter.ts';
 import { configMapPayload, downwardPayload, secretPayload } from '../volumes/payload.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { projectedPayload } from '../volumes/projected.ts';
+import { claimedVolume } from './claims.ts';
 import { ObjectWatch } from './object-watch.ts';
 import type { PodHost } from './pod-host.ts';
 import { TokenManager } from './token-manager.ts';
@@ -55,6 +56,7 @@ export function nodeHost(deps: HostDeps): NodeHost {
   const tokens = new TokenManager(client, clock, random);
   const podVolumes = new PodVolumes({
     ...deps,
+    claimedVolume: (pod, claim) => claimedVolume(client, pod, claim),
     payloadOf: (pod, volume) => payloadOf({ ...deps, configMaps, secrets, tokens }, pod, volume),
   });
   return {

@@ -8,6 +8,7 @@ import { keyOf, uidOf } from '../kube/names.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
 import type { Pod, Volume } from '../kube/types.ts';
 import { AtomicWriter, type Payload } from './atomic-writer.ts';
+import { ClaimedVolumes, type FindClaimed } from './claimed.ts';
 import { checkHostPath } from './host-path.ts';
 import { layout, volumePlugins } from './layout.ts';
 import type { Mounter } from './mounter.ts';
@@ -28,6 +29,8 @@ export interface PodVolumesDeps {
   readonly rootDir: string;
   /** The files of a configMap, secret, downwardAPI or projected volume; absent: the volume is of another kind. */
   readonly payloadOf: (pod: Pod, volume: Volume) => Promise<Payload> | undefined;
+  /** What a claim stands for. */
+  readonly claimedVolume: FindClaimed;
 }
 
 /**
@@ -38,21 +41,26 @@ export interface PodVolumesDeps {
  */
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
+  readonly #claims: ClaimedVolumes;
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
+    this.#claims = new ClaimedVolumes(deps.claimedVolume);
   }
 
   /**
    * Makes everything that the pod's spec names stand; a volume that fails is reported and tried again.
    *
-   * @throws {AgentError} `deadline_exceeded` after 2 min 3 s; the signal's reason when it aborts first
+   * @throws {AgentError} `deadline_exceeded` after 2 min 3 s, `failed_precondition` at once for claims that cannot be used; the signal's
+   *   reason when it aborts first
    */
   async mount(pod: Pod, signal: AbortSignal): Promise<void> {
     if (!pod.spec?.volumes?.length) return;
     mkdirSync(layout.volumesDir(this.#deps.rootDir, uidOf(pod)), { recursive: true, mode: 0o750 });
     const deadlineAt = this.#deps.clock.now() + mountTimeoutMs;
-    let pending: readonly Volume[] = pod.spec?.volumes ?? [];
+    const faults = await this.#claims.resolve(pod);
+    let pending: readonly Volume[] = (pod.spec?.volumes ?? []).filter((volume) => !faults.has(volume));
+    if (faults.size > 0) throw notProcessed(await this.#mountEach(pod, pending), faults);
     for (let pauseMs = retry.baseMs; ; pauseMs = Math.min(pauseMs * 2, retry.maxMs)) {
       pending = await this.#mountEach(pod, pending);
       if (pending.length === 0) return;
@@ -91,6 +99,10 @@ export class PodVolumes {
       return;
     }
     if (volume.image) return; // the runtime mounts it
+    if (volume.persistentVolumeClaim) {
+      this.#claims.check(pod, volume);
+      return;
+    }
     const payload = this.#deps.payloadOf(pod, volume);
     if (!payload)
       throw new AgentError('unimplemented', `volumes of this kind are not supported on this node`);
@@ -131,6 +143,7 @@ export class PodVolumes {
   /** The host's path behind a volume of a pod; absent: the runtime brings it. */
   pathOf(pod: Pod, volume: Volume): string | undefined {
     if (volume.hostPath) return volume.hostPath.path;
+    if (volume.persistentVolumeClaim) return this.#claims.pathOf(pod, volume);
     return pluginOf(volume) === undefined ? undefined : this.#dirOf(pod, volume);
   }
 
@@ -141,6 +154,7 @@ export class PodVolumes {
   /** Takes down what {@link mount} made. Never follows a link and never deletes through a mount. */
   async unmount(pod: Pod): Promise<void> {
     await this.#remove(layout.volumesDir(this.#deps.rootDir, uidOf(pod)));
+    this.#claims.forget(pod);
   }
 
   /** Whether anything of the pod is still mounted. */
@@ -189,5 +203,19 @@ function notMounted(volumes: readonly Volume[]): AgentError {
   return new AgentError(
     'deadline_exceeded',
     `unmounted volumes=[${names}], unattached volumes=[], failed to process volumes=[]: context deadline exceeded`,
+  );
+}
+
+/** @param failed volumes that could not be mounted beside those that could not even be looked up */
+function notProcessed(failed: readonly Volume[], faults: ReadonlyMap<Volume, string>): AgentError {
+  const names = (volumes: Iterable<Volume>): string =>
+    [...volumes]
+      .map(({ name }) => name)
+      .sort()
+      .join(' ');
+  const unmounted = names([...failed, ...faults.keys()]);
+  return new AgentError(
+    'failed_precondition',
+    `Unable to attach or mount volumes: unmounted volumes=[${unmounted}], unattached volumes=[], failed to process volumes=[${names(faults.keys())}]: ${[...faults.values()].join('; ')}`,
   );
 }

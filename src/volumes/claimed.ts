@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { AgentError, messageOf } from '../base/errors.ts';
+import { uidOf } from '../kube/names.ts';
+import type { Pod, Volume } from '../kube/types.ts';
+import { checkHostPath } from './host-path.ts';
+
+/** A persistent volume as far as this node can use it: a path of the host. */
+export interface ClaimedVolume {
+  readonly hostPath?: { readonly path: string; readonly type?: string };
+  readonly local?: { readonly path: string };
+}
+
+/** @throws {AgentError} why the claim's volume cannot be used yet */
+export type FindClaimed = (pod: Pod, claimName: string) => Promise<ClaimedVolume>;
+
+/** What the claims of pods on this node stand for. */
+export class ClaimedVolumes {
+  readonly #find: FindClaimed;
+  readonly #byVolume = new Map<string, ClaimedVolume>();
+
+  constructor(find: FindClaimed) {
+    this.#find = find;
+  }
+
+  /** Looks up every claim of the pod. @returns the volumes that have none that can be used, and why */
+  async resolve(pod: Pod): Promise<ReadonlyMap<Volume, string>> {
+    const faults = new Map<Volume, string>();
+    for (const volume of pod.spec?.volumes ?? []) {
+      const { persistentVolumeClaim } = volume;
+      if (!persistentVolumeClaim) continue;
+      try {
+        this.#byVolume.set(keyOf(pod, volume), await this.#find(pod, persistentVolumeClaim.claimName));
+      } catch (reason) {
+        faults.set(volume, messageOf(reason));
+      }
+    }
+    return faults;
+  }
+
+  /** Makes sure that what the claim stands for is there. @throws {AgentError} when it is not, or is of a kind that this node cannot use */
+  check(pod: Pod, volume: Volume): void {
+    const { hostPath, local } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
+    if (hostPath) checkHostPath(hostPath.path, hostPath.type);
+    else if (local && !existsSync(local.path))
+      throw new AgentError('failed_precondition', `path "${local.path}" does not exist`);
+    else if (!local)
+      throw new AgentError('unimplemented', 'persistent volumes of this kind are not supported on this node');
+  }
+
+  /** Where it is on the host; absent: not known. */
+  pathOf(pod: Pod, volume: Volume): string | undefined {
+    const { hostPath, local } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
+    return hostPath?.path ?? local?.path;
+  }
+
+  forget(pod: Pod): void {
+    for (const volume of pod.spec?.volumes ?? []) this.#byVolume.delete(keyOf(pod, volume));
+  }
+}
+
+const keyOf = (pod: Pod, { name }: Volume): string => `${uidOf(pod)}/${name}`;

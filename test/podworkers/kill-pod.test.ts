@@ -10,7 +10,7 @@ function setUp() {
   const events: string[] = [];
   const deps = {
     clock,
-    recorder: { event: (_object: object, _type: string, reason: string) => events.push(reason) },
+    recorder: { event: (_object: object, ...said: string[]) => events.push(said.join(' ')) },
     workers: { updatePod: (options: UpdatePodOptions) => updates.push(options) },
   };
   return { clock, updates, events, deps };
@@ -38,8 +38,26 @@ test('it resolves when the worker tells, and no timer is left', async () => {
 test('it gives up in time, with an Event (R106)', async () => {
   const { clock, events, deps } = setUp();
   const killed = killPodNow(deps, testPod({ uid: 'u', terminationGracePeriodSeconds: 20 }), {});
-  const outcome = expect(killed).rejects.toThrow('timeout waiting to kill pod');
+  const outcome = expect(killed).rejects.toMatchObject({
+    code: 'deadline_exceeded',
+    message: 'timeout waiting to kill pod',
+  });
   await clock.advance(30_000);
   await outcome;
-  expect(events).toEqual(['ExceededGracePeriod']);
+  expect(events).toEqual([
+    'Warning ExceededGracePeriod Container runtime did not kill the pod within specified grace period.',
+  ]);
+});
+
+test.for([
+  { says: 'its own word', options: { gracePeriodSeconds: 40 }, ms: 60_000 },
+  { says: 'the pod', options: {}, ms: 30_000 },
+])('how long a killer waits is said by $says', async ({ options, ms }) => {
+  const { clock, events, deps } = setUp();
+  const killed = killPodNow(deps, testPod({ uid: 'u', terminationGracePeriodSeconds: 20 }), options);
+  killed.catch(() => undefined);
+  await clock.advance(ms - 1);
+  expect(events).toEqual([]);
+  await clock.advance(1);
+  expect(events).toHaveLength(1);
 });

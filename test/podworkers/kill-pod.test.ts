@@ -10,7 +10,10 @@ function setUp() {
   const events: string[] = [];
   const deps = {
     clock,
-    recorder: { event: (_object: object, ...said: string[]) => events.push(said.join(' ')) },
+    recorder: {
+      event: (_object: object, type: string, reason: string, message: string) =>
+        events.push(`${type} ${reason} ${message}`),
+    },
     workers: { updatePod: (options: UpdatePodOptions) => updates.push(options) },
   };
   return { clock, updates, events, deps };

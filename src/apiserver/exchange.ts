@@ -122,7 +122,10 @@ export const deletedStatus = (kind: Kind, object: JsonObject): JsonObject => ({
 });
 
 /** Warnings that go out with an error. */
-export const warningsOf: WeakMap<StatusError, readonly string[]> = new WeakMap();
+export const warningsOf: WeakMap<StatusError, readonly string[]> = new WeakMap<
+  StatusError,
+  readonly string[]
+>();
 
 export function withWarnings(reason: unknown, warnings: readonly string[]): unknown {
   if (reason instanceof StatusError && warnings.length > 0) warningsOf.set(reason, warnings);

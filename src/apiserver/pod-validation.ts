@@ -1,13 +1,16 @@
 import { bodyOf, type FieldError, fieldErrorReasons } from '../kube/validation/field-error.ts';
 import { metadataAndSpec, validatePod } from '../kube/validation/pod.ts';
+import { validatePodUpdate } from '../kube/validation/pod-update.ts';
 import { computeQosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
-import { type JsonObject, objectAt, objectsAt, sameJson } from './json.ts';
+import type { JsonObject } from './json.ts';
+import { podStatusFaults } from './pod-status-validation.ts';
 import { fault, type FieldFault } from './status-error.ts';
 
-/** The checks of a pod at each door. */
+/** The checks of a pod at each door. Metadata that stays the same is checked by the registry. */
 export interface PodValidation {
   create(pod: JsonObject): readonly FieldFault[];
+  /** Names a fault of the metadata too. */
   update(pod: JsonObject, old: JsonObject): readonly FieldFault[];
   status(pod: JsonObject, old: JsonObject): readonly FieldFault[];
   ephemeral(pod: JsonObject, old: JsonObject): readonly FieldFault[];
@@ -15,38 +18,6 @@ export interface PodValidation {
 }
 
 const asPod = (object: JsonObject): Pod => object;
-const spec = (pod: JsonObject): JsonObject => objectAt(pod, 'spec');
-
-/** What may change on a pod that runs: images, a shorter deadline, more tolerations, fewer gates. */
-const mutable = [
-  'activeDeadlineSeconds',
-  'tolerations',
-  'schedulingGates',
-  'containers',
-  'initContainers',
-  'ephemeralContainers',
-];
-
-const imageless = (pod: JsonObject, key: string): unknown =>
-  objectsAt(spec(pod), key).map(({ image: _image, ...rest }) => rest);
-
-const others = (pod: JsonObject): unknown =>
-  Object.fromEntries(Object.entries(spec(pod)).filter(([key]) => !mutable.includes(key)));
-
-const immutable = fault.forbidden(
-  'spec',
-  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
-);
-
-function update(pod: JsonObject, old: JsonObject): readonly FieldFault[] {
-  const same = (key: string): boolean => sameJson(imageless(pod, key), imageless(old, key));
-  const fits = sameJson(others(pod), others(old)) && same('containers') && same('initContainers');
-  const faults = [...metadataAndSpec(asPod(pod), {})].map(asFault);
-  for (const key of ['containers', 'initContainers'])
-    if (objectsAt(spec(pod), key).length !== objectsAt(spec(old), key).length)
-      return [...faults, fault.forbidden(`spec.${key}`, 'pod updates may not add or remove containers')];
-  return fits ? faults : [...faults, immutable];
-}
 
 /** A fault in the words of the house's validation as a cause of a Status. */
 const asFault = (error: FieldError): FieldFault => ({
@@ -57,8 +28,8 @@ const asFault = (error: FieldError): FieldFault => ({
 
 export const podValidation: PodValidation = {
   create: (pod) => validatePod(asPod(pod)).map(asFault),
-  update,
-  status: () => [],
+  update: (pod, old) => validatePodUpdate(asPod(pod), asPod(old)).map(asFault),
+  status: podStatusFaults,
   ephemeral: () => [],
   resize(pod, old) {
     const faults = [...metadataAndSpec(asPod(pod), {})].map(asFault);

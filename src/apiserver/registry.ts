@@ -177,7 +177,7 @@ export class Registry {
     return withMetadata(this.strategy.defaults(changed), {
       namespace: given['namespace'] ?? before['namespace'],
       uid: given['uid'] ?? before['uid'],
-      creationTimestamp: given['creationTimestamp'] ?? before['creationTimestamp'],
+      creationTimestamp: before['creationTimestamp'],
       deletionTimestamp: before['deletionTimestamp'] ?? given['deletionTimestamp'],
       deletionGracePeriodSeconds: given['deletionGracePeriodSeconds'] ?? before['deletionGracePeriodSeconds'],
       selfLink: undefined,
@@ -209,9 +209,9 @@ export class Registry {
     const admitted = rules.admit?.(next, old, context) ?? next;
     // the API server checks metadata once for every kind and once by the kind's own rules: the causes name each fault twice
     const metadata = validateMetadataUpdate(admitted, old);
-    const faults = [...metadata, ...metadata, ...(rules.validate?.(admitted, old, context) ?? [])];
-    this.#refuse(admitted, faults);
+    const own = rules.validatesMetadata ? [] : metadata;
     const given = withMetadata(admitted, { resourceVersion: valueAt(old, 'metadata', 'resourceVersion') });
+    this.#refuse(admitted, [...metadata, ...own, ...(rules.validate?.(given, old, context) ?? [])]);
     if (sameJson(given, old) || onlyTimesDiffer(given, old)) return old;
     if (context.dryRun) return given;
     if (!isFree(given)) return this.served(this.#store.put(this.#kind.storage, this.#stored(given)));

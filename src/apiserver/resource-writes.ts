@@ -162,7 +162,7 @@ export class ResourceWrites {
       warnings.push(...context.warnings);
       await sendObject(exchange, context.now, { status, body, representation, warnings });
     } catch (reason) {
-      throw withWarnings(reason, warnings);
+      throw withWarnings(reason, [...new Set([...warnings, ...context.warnings])]);
     }
   }
 
@@ -186,7 +186,7 @@ export class ResourceWrites {
       warnings.push(...context.warnings);
       await sendObject(exchange, context.now, { status, body: written.object, representation, warnings });
     } catch (reason) {
-      throw withWarnings(reason, warnings);
+      throw withWarnings(reason, [...new Set([...warnings, ...context.warnings])]);
     }
   }
 

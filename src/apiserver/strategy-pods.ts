@@ -1,10 +1,12 @@
 import type { Pod } from '../kube/types.ts';
 import { computeQosClass } from '../kube/resources.ts';
+import { dropDisabledFields } from '../kube/validation/disabled-fields.ts';
 import { defaultPod } from '../kube/validation/defaults.ts';
 import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
 import { builtIn } from './kinds.ts';
-import { admitPod } from './pod-admission.ts';
+import { addTolerations, admitPod } from './pod-admission.ts';
 import { podValidation } from './pod-validation.ts';
+import { podWarnings } from './pod-warnings.ts';
 import { bump } from './deletion.ts';
 import { forbidden } from './status-error.ts';
 import { seconds } from './times.ts';
@@ -53,10 +55,18 @@ const specOf = (object: JsonObject): JsonObject => objectAt(object, 'spec');
 const withGeneration = (next: JsonObject, old: JsonObject): JsonObject =>
   sameJson(specOf(next), specOf(old)) ? next : withMetadata(next, bump(old));
 
+/** Fields of features that are off go after owners were settled: who wrote them owns them nevertheless. */
+const enabled = (pod: JsonObject): JsonObject => asObject(dropDisabledFields(asPod(pod)));
+
 const main: UpdateRules = {
   reset: [['f:status']],
-  prepare: (object, old) => withGeneration({ ...object, status: old['status'] }, old),
-  validate: (object, old) => podValidation.update(object, old),
+  prepare: (object, old) => withGeneration({ ...enabled(object), status: old['status'] }, old),
+  admit: (object, old) => withGeneration(addTolerations(object), old),
+  validatesMetadata: true,
+  validate(object, old, { warnings }) {
+    warnings.push(...podWarnings(object));
+    return podValidation.update(object, old);
+  },
 };
 
 const base = statusRules(kind);
@@ -146,10 +156,13 @@ export const podStrategy: Strategy = {
   ...commonStrategy(kind),
   defaults,
   prepareCreate: (pod, context) =>
-    withMetadata({ ...pod, status: firstStatus(pod, seconds(context.now)) }, { generation: 1 }),
+    withMetadata({ ...enabled(pod), status: firstStatus(pod, seconds(context.now)) }, { generation: 1 }),
   admitCreate: admitPod,
   validatesMetadata: true,
-  validateCreate: (pod) => podValidation.create(pod),
+  validateCreate(pod, { warnings }) {
+    warnings.push(...podWarnings(pod));
+    return podValidation.create(pod);
+  },
   createReset: [['f:status']],
   main,
   subresources: { status, ephemeralcontainers: ephemeral, resize },

@@ -36,6 +36,8 @@ export interface UpdateRules {
   /** Puts back what this door may not change, and raises the generation where the spec changed. */
   prepare(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
   validate?(object: JsonObject, old: JsonObject, context: WriteContext): readonly FieldFault[];
+  /** `validate` checks the metadata's update itself; for others the registry names its faults a second time. */
+  readonly validatesMetadata?: boolean;
   /** Changes by admission, after owners were settled. */
   admit?(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
   readonly reset: ResetFields;

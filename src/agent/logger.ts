@@ -28,7 +28,7 @@ export function pinoLogger(
   };
   const stream =
     typeof destination === 'string'
-      ? pino.destination({ dest: destination, mkdir: true, sync: false })
+      ? pino.destination({ dest: destination, mkdir: true, sync: true }) // whole even after SIGKILL
       : destination;
   return adapt(pino(options, stream));
 }

@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import { fileSource } from '../config/file-source.ts';
 import { fetchManifest, httpSource } from '../config/http-source.ts';
+import type { ManifestProblem } from '../config/manifest-files.ts';
 import { nodeFiles, watchFiles } from '../config/node-files.ts';
 import type { SourceSnapshot } from '../config/pod-update.ts';
 import type { AgentOptions } from './agent-options.ts';
@@ -21,8 +22,8 @@ export function manifestSources(
   const { manifestUrl, manifestUrlPeriodMs, manifestHeaders } = options;
   const sources: Named[] = [];
   if (manifests !== undefined) {
-    const onError = (problem: { readonly path: string; readonly message: string }): void => {
-      report(problem.path, problem.message);
+    const onError = (problem: ManifestProblem): void => {
+      report(problem.path, plainly(problem));
     };
     const deps = { clock, fs: nodeFiles, watch: watchFiles, onError };
     const settings = {
@@ -46,4 +47,14 @@ export function manifestSources(
     sources.push(['http', httpSource({ clock, fetch: fetchManifest, onError }, settings)]);
   }
   return sources;
+}
+
+/** Listings and changes tell the same fault in different words, with the path in front: without that, and with the advice. */
+function plainly({ path, message, advice }: ManifestProblem): string {
+  const fronts = [`can't process config file ${JSON.stringify(path)}: `, `${path}: `];
+  const bare = fronts.reduce(
+    (text, front) => (text.startsWith(front) ? text.slice(front.length) : text),
+    message,
+  );
+  return advice === undefined ? bare : `${bare}; ${advice}`;
 }

@@ -27,12 +27,12 @@ describe.skipIf(noKubectl !== undefined)('the example pods', () => {
     copyExamples(`${dir.path}/manifests`, mark, port);
     agent = await Podtender.up({ dataDir: `${dir.path}/data`, manifests: `${dir.path}/manifests` });
     pods = agent.watchPods();
-  });
+  }, 60_000);
 
   afterAll(async () => {
     await agent.end();
     dir.remove();
-  });
+  }, 60_000);
 
   const ready = (name: string): Promise<Pod> =>
     pods.until(name, (pod) => condition(pod, 'Ready') === 'True', 20_000);

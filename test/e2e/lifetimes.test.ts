@@ -24,7 +24,7 @@ describe.skipIf(noKubectl !== undefined)('an agent that ends and starts again', 
     await Promise.all(agents.splice(0).map((agent) => agent.end()));
     for (const pid of processesOf(mark).keys()) process.kill(pid, 'SIGKILL');
     dir.remove();
-  });
+  }, 60_000);
 
   const start = async (args: readonly string[] = []): Promise<Podtender> => {
     const agent = await Podtender.up({

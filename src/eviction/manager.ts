@@ -123,15 +123,17 @@ export class EvictionManager {
    * One pass.
    *
    * @returns the pods that were evicted: one that the node's shortage cost, or any number that broke their own limits
-   * @throws {AgentError} `unavailable` when there are no statistics
+   *   or none, also when there are no statistics
+   * @throws {AgentError} `unavailable` when the layout of the file systems cannot be learnt
    */
   async synchronize(signal?: AbortSignal): Promise<readonly Pod[]> {
     const { thresholds: settled, localStorageCapacityIsolation } = this.#settings;
     if (settled.length === 0 && !localStorageCapacityIsolation) return [];
-    // the pass that learns the layout still judges by what was set, as the kubelet's does
-    const thresholds = this.#thresholds;
+    const known = this.#thresholds.length;
     const look = await this.#look(signal);
-    const { urgent, state } = this.#assess(thresholds, look);
+    if (!look) return [];
+    // the pass that learns the layout does not yet judge by the thresholds that this adds, as the kubelet's
+    const { urgent, state } = this.#assess(this.#thresholds.slice(0, known), look);
     this.#state = state;
     if (localStorageCapacityIsolation) {
       const evicted = await this.#evictAll(limitEvictions(look.pods, statsByUid(look.summary), look.layout));
@@ -150,15 +152,18 @@ export class EvictionManager {
     }
   }
 
-  async #look(signal: AbortSignal | undefined): Promise<Look> {
+  async #look(signal: AbortSignal | undefined): Promise<Look | undefined> {
     const layout = (this.#layout ??= await this.#learnLayout());
     const pods = this.#deps.pods.activePods();
     const summary = await this.#summary(signal);
-    return { layout, pods, summary, observations: observationsOf(summary) };
+    return summary && { layout, pods, summary, observations: observationsOf(summary) };
   }
 
   async #learnLayout(): Promise<FileSystemLayout> {
-    const layout = await this.#deps.summary.layout();
+    const layout = await this.#deps.summary.layout().catch((reason: unknown) => {
+      const message = `eviction manager: failed to get HasDedicatedImageFs: ${messageOf(reason)}`;
+      throw new AgentError('unavailable', message, { cause: reason });
+    });
     const { thresholds, ignored } = withContainerFsThresholds(this.#thresholds, layout);
     if (ignored !== undefined)
       this.#deps.logger.error('a containerfs threshold is ignored', { err: ignored });
@@ -166,12 +171,13 @@ export class EvictionManager {
     return layout;
   }
 
-  async #summary(signal: AbortSignal | undefined): Promise<StatsSummary> {
+  /** `undefined`: there are no statistics; the log says why. */
+  async #summary(signal: AbortSignal | undefined): Promise<StatsSummary | undefined> {
     try {
       return await this.#deps.summary.get(signal);
     } catch (reason) {
-      const message = `failed to get summary stats: ${messageOf(reason)}`;
-      throw new AgentError('unavailable', message, { cause: reason });
+      this.#deps.logger.error('no statistics for eviction', { err: messageOf(reason) });
+      return undefined;
     }
   }
 
@@ -224,13 +230,10 @@ export class EvictionManager {
         logger.info('could not reclaim from the node', { kind, err: messageOf(reason) });
       }
     }
-    try {
-      const observations = observationsOf(await this.#summary(signal));
-      return thresholdsMet(this.#thresholds, observations, true).length === 0;
-    } catch (reason) {
-      logger.error('no statistics after reclaiming from the node', { err: messageOf(reason) });
-      return false;
-    }
+    const summary = await this.#summary(signal);
+    return (
+      summary !== undefined && thresholdsMet(this.#thresholds, observationsOf(summary), true).length === 0
+    );
   }
 
   async #evictAll(evictions: readonly Eviction[]): Promise<readonly Pod[]> {

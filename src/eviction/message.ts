@@ -40,9 +40,7 @@ export function evictionMessage(resource: StarvedResource, pod: Pod, input: Mess
   if (!stats) return { message: low, annotations: {} };
   const wholePod = podOffence(resource, pod, stats);
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
-  const offenders = (stats.containers ?? []).flatMap((own) =>
-    containers.flatMap((container) => offence(resource, pod, container, own) ?? []),
-  );
+  const offenders = (stats.containers ?? []).flatMap((own) => offence(resource, containers, own) ?? []);
   return {
     message: [low, wholePod?.text, ...offenders.map(({ text }) => text)].join(''),
     annotations: {
@@ -72,15 +70,17 @@ interface Offence {
   readonly text: string;
 }
 
+/** What a container does; `undefined` where it is none of the pod's, or keeps to what it asked for. */
 function offence(
   resource: StarvedResource,
-  pod: Pod,
-  container: Container,
+  containers: readonly Container[],
   stats: ContainerStats,
 ): Offence | undefined {
-  if (container.name !== stats.name) return undefined;
+  const container = containers.find(({ name }) => name === stats.name);
+  if (!container) return undefined;
   const usage = usageOf(resource, stats);
-  const request = requestOf(resource, pod, container);
+  const text = container.resources?.requests?.[resource];
+  const request = text === undefined ? zeroQuantity : parseQuantity(text);
   if (!usage || compareQuantities(usage, request) <= 0) return undefined;
   return offenceOf(resource, `Container ${container.name}`, { name: container.name, usage, request });
 }
@@ -88,7 +88,7 @@ function offence(
 /** A pod that asks for memory as a whole is named as a whole, be its use above the request or not, as the kubelet does. */
 function podOffence(resource: StarvedResource, pod: Pod, stats: PodStats): Offence | undefined {
   const request = resource === 'memory' ? pod.spec?.resources?.requests?.['memory'] : undefined;
-  if (request === undefined || stats.memory?.workingSetBytes == null) return undefined;
+  if (request === undefined || stats.memory == null) return undefined;
   return offenceOf(resource, `Pod ${nameOf(pod)}`, {
     name: nameOf(pod),
     usage: memoryUsage(stats),
@@ -114,12 +114,4 @@ function usageOf(resource: StarvedResource, { memory, rootfs, logs }: ContainerS
   if (resource !== 'ephemeral-storage' || rootfs?.usedBytes == null || logs?.usedBytes == null)
     return undefined;
   return quantityOf(Math.trunc(rootfs.usedBytes + logs.usedBytes), 'BinarySI');
-}
-
-/** Of memory, what the node has allocated counts once the status tells it: a resize may be under way. */
-function requestOf(resource: StarvedResource, pod: Pod, container: Container): Quantity {
-  const status = pod.status?.containerStatuses?.find(({ name }) => name === container.name);
-  const list = resource === 'memory' && status ? status.allocatedResources : container.resources?.requests;
-  const text = list?.[resource];
-  return text === undefined ? zeroQuantity : parseQuantity(text);
 }

@@ -41,6 +41,6 @@ export function podDiskUsage(
 /** Whether a volume's content lies on the node's disk. Follows kubelet `localVolumeNames`. */
 const isLocalVolume = ({ hostPath, emptyDir, configMap, gitRepo }: Volume): boolean =>
   hostPath != null ||
-  (emptyDir != null && emptyDir.medium !== 'Memory') ||
+  (emptyDir != null && (emptyDir.medium ?? '') === '') ||
   configMap != null ||
   gitRepo != null;

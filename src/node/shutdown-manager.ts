@@ -106,7 +106,6 @@ export class ShutdownManager {
 
   /** Ends all pods, then lets the machine stop. */
   async shutDown(): Promise<void> {
-    if (this.#shuttingDown) return;
     const { recorder, nodeRef } = this.#deps;
     recorder.event(nodeRef, 'Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
     this.#shuttingDown = true;
@@ -118,11 +117,9 @@ export class ShutdownManager {
 
   /** The machine goes on: pods are taken again. Those that were ended stay so. */
   async callOff(): Promise<void> {
-    if (!this.#shuttingDown) return;
     const { recorder, nodeRef } = this.#deps;
     recorder.event(nodeRef, 'Normal', 'Shutdown', 'Shutdown manager detected shutdown cancellation');
     this.#shuttingDown = false;
-    this.#tellNode();
     await this.#delayShutdown();
   }
 
@@ -172,7 +169,9 @@ export class ShutdownManager {
 
   async #delayShutdown(): Promise<void> {
     try {
-      this.#release = await this.#deps.source.delay?.();
+      const release = await this.#deps.source.delay?.();
+      await this.#letGo();
+      this.#release = release;
     } catch (reason) {
       this.#deps.logger.error('a shutdown cannot be delayed', { err: messageOf(reason) });
     }

@@ -241,15 +241,35 @@ test('a pod that does not end in time counts as evicted', async () => {
   expect((await node.manager({}, { pods }).synchronize()).length).toBe(1);
 });
 
-test('without statistics a pass fails and says so', async () => {
+test('without statistics nobody is evicted, and the pressures stay as they were', async () => {
   const node = new FakeNode();
+  node.memory = 0.5;
+  let broken = false;
   const summary = {
-    get: () => Promise.reject(new Error('no cgroups')),
+    get: () => (broken ? Promise.reject(new Error('no cgroups')) : Promise.resolve(node.summary())),
     layout: async () => ({ dedicatedImageFs: false, splitContainerFs: false }),
   };
-  await expect(node.manager({}, { summary }).synchronize()).rejects.toThrow(
-    'failed to get summary stats: no cgroups',
+  const manager = node.manager({}, { summary });
+  await manager.synchronize();
+  broken = true;
+  node.clock.set(node.clock.now() + 600_000);
+  expect(await manager.synchronize()).toEqual([]);
+  expect(manager.conditions()).toEqual(['MemoryPressure']);
+});
+
+test('a layout that cannot be learnt fails the pass; the next one asks again', async () => {
+  const node = new FakeNode();
+  node.memory = 0.5;
+  let asked = 0;
+  const layout = async (): Promise<{ dedicatedImageFs: boolean; splitContainerFs: boolean }> => {
+    if (asked++ === 0) throw new Error('no runtime');
+    return { dedicatedImageFs: false, splitContainerFs: false };
+  };
+  const manager = node.manager({}, { summary: { get: async () => node.summary(), layout } });
+  await expect(manager.synchronize()).rejects.toThrow(
+    'eviction manager: failed to get HasDedicatedImageFs: no runtime',
   );
+  expect((await manager.synchronize()).length).toBe(1);
 });
 
 test('with nothing to watch for nothing is measured', async () => {

@@ -124,9 +124,8 @@ test('a shutdown that is called off is carried through first, then pods are take
   expect([manager.isShuttingDown, manager.fault()]).toEqual([false, undefined]);
   machine.stop.abort();
   await running;
-  expect(machine.log.slice(-5)).toEqual([
+  expect(machine.log.slice(-4)).toEqual([
     'Shutdown: Shutdown manager detected shutdown cancellation',
-    'node told',
     'delayed',
     'unsubscribed',
     'released',

@@ -4,6 +4,7 @@ import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import type { CgroupHost } from './cgroups/host.ts';
 import type { CgroupTree } from './cgroups/tree.ts';
+import { CpuRates } from './machine-usage.ts';
 import { type CgroupUsage, machineMemoryOf, type MemoryUsage, usageOf } from './cgroups/usage.ts';
 
 /** CPU as `/stats/summary` shows it. */
@@ -68,20 +69,10 @@ export interface CgroupStatsDeps {
   readonly meminfo?: () => string | undefined;
 }
 
-/** One reading of the CPU counter, and the rate that was last worked out. */
-interface Reading {
-  readonly atMs: number;
-  readonly cpuNanos: number;
-  readonly nanoCores?: number;
-}
-
-/** Readings closer together than this say little. */
-const leastWindowMs = 1000;
-
 /** Measures pods and containers by their cgroups, as kubelet has cAdvisor do it. */
 export class CgroupStats {
   readonly #deps: CgroupStatsDeps;
-  #readings: ReadonlyMap<string, Reading> = new Map();
+  readonly #rates = new CpuRates();
 
   constructor(deps: CgroupStatsDeps) {
     this.#deps = deps;
@@ -89,27 +80,28 @@ export class CgroupStats {
 
   /** Reads everything now; counters of pods that are not asked for are forgotten. */
   collect(targets: readonly StatsTarget[]): CgroupSummary {
-    const pass = new Pass(this.#deps, this.#readings);
+    const pass = new Pass(this.#deps, this.#rates);
     const summary = {
       node: { ...pass.node(), systemContainers: [{ name: 'pods', ...pass.stats(this.#deps.kubepods) }] },
       pods: targets.map((target) => pass.pod(target)),
     };
-    this.#readings = pass.readings;
+    this.#rates.keepOnly(pass.measured);
     return summary;
   }
 }
 
 /** One round of readings, all at one time. */
 class Pass {
-  readonly readings = new Map<string, Reading>();
+  /** Whose rates were asked for. */
+  readonly measured = new Set<string>();
   readonly #deps: CgroupStatsDeps;
-  readonly #before: ReadonlyMap<string, Reading>;
+  readonly #rates: CpuRates;
   readonly #nowMs: number;
   readonly #time: string;
 
-  constructor(deps: CgroupStatsDeps, before: ReadonlyMap<string, Reading>) {
+  constructor(deps: CgroupStatsDeps, rates: CpuRates) {
     this.#deps = deps;
-    this.#before = before;
+    this.#rates = rates;
     this.#nowMs = deps.clock.now();
     this.#time = new Date(this.#nowMs).toISOString();
   }
@@ -165,23 +157,14 @@ class Pass {
   }
 
   #cpu(key: string, cpuNanos: number): CpuStats {
-    const reading = nextReading(this.#before.get(key), cpuNanos, this.#nowMs);
-    this.readings.set(key, reading);
-    const { nanoCores } = reading;
+    this.measured.add(key);
+    const rate = this.#rates.rate(key, cpuNanos, this.#nowMs);
     return {
       time: this.#time,
-      ...(nanoCores !== undefined && { usageNanoCores: nanoCores }),
+      ...(rate !== undefined && { usageNanoCores: Math.round(rate) }),
       usageCoreNanoSeconds: cpuNanos,
     };
   }
-}
-
-/** A counter that went back belongs to a new cgroup of the same name. */
-function nextReading(before: Reading | undefined, cpuNanos: number, atMs: number): Reading {
-  if (!before || cpuNanos < before.cpuNanos) return { atMs, cpuNanos };
-  const windowMs = atMs - before.atMs;
-  if (windowMs < leastWindowMs) return before;
-  return { atMs, cpuNanos, nanoCores: Math.round(((cpuNanos - before.cpuNanos) * 1000) / windowMs) };
 }
 
 function shownMemory({ limitBytes, ...memory }: MemoryUsage): Omit<MemoryStats, 'time'> {

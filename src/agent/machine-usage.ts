@@ -108,8 +108,13 @@ export class CpuRates {
       ...pod,
       containers: pod.containers.map((one) => this.#with(one, seen)),
     }));
-    for (const key of this.#readings.keys()) if (!seen.has(key)) this.#readings.delete(key);
+    this.keepOnly(seen);
     return filled;
+  }
+
+  /** Drops the readings of what is no longer measured. */
+  keepOnly(keys: ReadonlySet<string>): void {
+    for (const key of this.#readings.keys()) if (!keys.has(key)) this.#readings.delete(key);
   }
 
   #with(one: ContainerUsage, seen: Set<string>): ContainerUsage {

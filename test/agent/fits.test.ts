@@ -1,7 +1,11 @@
 import { expectTypeOf, test } from 'vitest';
+import type { CgroupSummary } from '../../src/agent/cgroup-stats.ts';
+import type { NodeCgroups } from '../../src/agent/cgroups.ts';
 import type { HousekeepingDeps } from '../../src/agent/housekeeping.ts';
 import type { PodManager } from '../../src/agent/pod-manager.ts';
 import type { DesiredPods, WorkerOrders } from '../../src/agent/sync-handler.ts';
+import type { PodCgroups } from '../../src/agent/sync-pod.ts';
+import type { StatsSummary } from '../../src/eviction/summary.ts';
 import type { PodCache } from '../../src/pleg/pod-cache.ts';
 import type { DueQueue } from '../../src/podworkers/due-queue.ts';
 import type { PodWorkers, PodWorkersDeps } from '../../src/podworkers/pod-workers.ts';
@@ -14,5 +18,7 @@ test('the parts fit what asks for them', () => {
   expectTypeOf<PodManager>().toExtend<DesiredPods>();
   expectTypeOf<PodManager>().toExtend<HousekeepingDeps['pods']>();
   expectTypeOf<PodCache>().toExtend<PodWorkersDeps['cache']>();
+  expectTypeOf<NodeCgroups>().toExtend<PodCgroups>();
+  expectTypeOf<CgroupSummary>().toExtend<StatsSummary>();
   expectTypeOf<DueQueue>().toExtend<PodWorkersDeps['queue']>();
 });

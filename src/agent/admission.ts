@@ -5,10 +5,15 @@ import { podsToPreempt, type Requirement } from '../admission/preemption.ts';
 import { admitUnderPressure } from '../admission/pressure.ts';
 import type { SysctlAllowlist } from '../admission/sysctl.ts';
 import { messageOf } from '../base/errors.ts';
+import { hostPortsOf } from '../kube/host-ports.ts';
+import { uidOf } from '../kube/names.ts';
+import { milliValueOf, valueOf } from '../kube/quantity.ts';
+import { amountsOf } from '../kube/resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { isCriticalPod } from '../kube/priority.ts';
 import type { Node, Pod } from '../kube/types.ts';
 import type { PodProvider } from '../provider/provider.ts';
+import { type PodLedger, requestsOf } from './pod-ledger.ts';
 
 export interface AdmissionDeps {
   /** The node as last seen. */
@@ -24,6 +29,8 @@ export interface AdmissionDeps {
   readonly isShuttingDown: () => boolean;
   /** Ends a pod so that a critical one can run (R135); resolves when it has stopped. */
   readonly preempt: (victim: Pod, preemptor: Pod) => Promise<void>;
+  /** What all desired pods ask for, active or not. */
+  readonly ledger: Pick<PodLedger, 'size' | 'used' | 'has' | 'complete'>;
   readonly provider: Pick<PodProvider, 'admit'>;
   readonly recorder: EventRecorder;
 }
@@ -36,7 +43,7 @@ export interface AdmissionDeps {
 export async function admitPod(
   deps: AdmissionDeps,
   pod: Pod,
-  otherPods: readonly Pod[],
+  otherPods: () => readonly Pod[],
 ): Promise<AdmitResult> {
   const underPressure = admitUnderPressure(pod, deps.pressure());
   if (!underPressure.admit) return underPressure;
@@ -54,9 +61,9 @@ export async function admitPod(
 function admitByProvider(
   { provider, recorder }: AdmissionDeps,
   pod: Pod,
-  otherPods: readonly Pod[],
+  otherPods: () => readonly Pod[],
 ): AdmitResult {
-  const said = provider.admit?.(pod, otherPods);
+  const said = provider.admit && provider.admit(pod, otherPods());
   if (!said) return admitted;
   if (!said.admit)
     return refused(said.reason ?? 'UnexpectedAdmissionError', said.message ?? 'the provider refused the pod');
@@ -65,7 +72,13 @@ function admitByProvider(
 }
 
 /** R131…R135. */
-async function admitByFit(deps: AdmissionDeps, pod: Pod, otherPods: readonly Pod[]): Promise<AdmitResult> {
+async function admitByFit(
+  deps: AdmissionDeps,
+  pod: Pod,
+  activePods: () => readonly Pod[],
+): Promise<AdmitResult> {
+  if (fitsBesideAll(deps, pod)) return admitted;
+  const otherPods = activePods();
   const fit = (node: Node | undefined): ReturnType<typeof admitByPredicates> =>
     admitByPredicates({ pod, node, otherPods, os: 'linux' });
   let { result, failures } = fit(deps.getNode());
@@ -81,6 +94,22 @@ async function admitByFit(deps: AdmissionDeps, pod: Pod, otherPods: readonly Pod
   }
   if (failures.length === 0 || !isCriticalPod(pod)) return result;
   return makeRoom(deps, pod, otherPods, failures);
+}
+
+/** Does the pod fit even if every desired pod took up room? Then it fits beside the active ones, and no list of them is needed. */
+function fitsBesideAll({ getNode, ledger }: AdmissionDeps, pod: Pod): boolean {
+  const node = getNode();
+  if (!node || !ledger.complete || hostPortsOf(pod).length > 0) return false;
+  const uid = uidOf(pod);
+  const allocatable = amountsOf(node.status?.allocatable);
+  const capacity = (name: string): number => {
+    const amount = allocatable[name];
+    return amount === undefined ? 0 : name === 'cpu' ? milliValueOf(amount) : valueOf(amount);
+  };
+  if (ledger.size + (ledger.has(uid) ? 0 : 1) > capacity('pods')) return false;
+  for (const [name, requested] of requestsOf(pod))
+    if (requested > 0 && requested > capacity(name) - ledger.used(name, uid)) return false;
+  return admitByPredicates({ pod, node, otherPods: [], os: 'linux' }).result.admit;
 }
 
 /** R135: only room can be made; what else stands against the pod is the answer. */

@@ -233,6 +233,7 @@ function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler 
   const sysctls = new SysctlAllowlist([...safeSysctlsOf(''), ...host.allowedUnsafeSysctls]);
   const admission = {
     getNode: nodeGetter,
+    ledger: podManager.ledger,
     ...(kubeClient && { refetchNode: () => kubeClient.get<Node>(nodeResource, { name: nodeName }) }),
     pressure: host.pressure,
     sysctls,

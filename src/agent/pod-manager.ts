@@ -10,6 +10,7 @@ import {
   uidOf,
 } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
+import { PodLedger } from './pod-ledger.ts';
 
 /** How a pod and its mirror were found (R50). */
 export interface PodAndMirror {
@@ -39,6 +40,8 @@ export class PodManager {
   /** Of the pods, those that are static, and those with an active deadline. */
   readonly #static = new Map<string, Pod>();
   readonly #withDeadline = new Map<string, Pod>();
+  /** What the pods ask for together. */
+  readonly ledger: PodLedger = new PodLedger();
   /** Mirror UID → pod UID. */
   readonly #translation = new Map<string, string>();
 
@@ -63,6 +66,7 @@ export class PodManager {
 
   #setPod(uid: string, pod: Pod): void {
     this.#pods.set(uid, pod);
+    this.ledger.set(pod);
     if (isStaticPod(pod)) this.#static.set(uid, pod);
     else this.#static.delete(uid);
     if (pod.spec?.activeDeadlineSeconds !== undefined) this.#withDeadline.set(uid, pod);
@@ -79,6 +83,7 @@ export class PodManager {
       return;
     }
     this.#pods.delete(uid);
+    this.ledger.delete(uid);
     this.#static.delete(uid);
     this.#withDeadline.delete(uid);
     this.#podsByFullName.delete(fullName);
@@ -87,6 +92,7 @@ export class PodManager {
   /** Forgets everything and takes these instead. */
   setPods(pods: readonly Pod[]): void {
     this.#pods.clear();
+    this.ledger.clear();
     this.#static.clear();
     this.#withDeadline.clear();
     this.#podsByFullName.clear();

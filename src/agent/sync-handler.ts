@@ -49,7 +49,7 @@ export interface SyncHandlerDeps {
   readonly pods: DesiredPods;
   readonly workers: WorkerOrders;
   /** R129: the first denial counts. */
-  readonly admit: (pod: Pod, otherPods: readonly Pod[]) => Admission | Promise<Admission>;
+  readonly admit: (pod: Pod, otherPods: () => readonly Pod[]) => Admission | Promise<Admission>;
   readonly statuses: {
     setPodStatus(pod: Pod, status: PodStatus): void;
     getPodStatus(uid: string): PodStatus | undefined;
@@ -100,7 +100,9 @@ export class PodSyncHandler {
     const { workers } = this.#deps;
     const uid = uidOf(pod);
     if (workers.isPodTerminationRequested(uid) || isTerminal(pod.status)) return true;
-    const others = this.activePods().filter((other) => uidOf(other) !== uid);
+    let active: readonly Pod[] | undefined;
+    const others = (): readonly Pod[] =>
+      (active ??= this.activePods().filter((other) => uidOf(other) !== uid));
     const { admit, reason, message } = await this.#deps.admit(pod, others);
     if (!admit) this.#reject(pod, reason, message);
     return admit;

@@ -18,7 +18,7 @@ export function makeProviderOf(
       return {
         makeProvider: async ({ clock }) => {
           const { MemoryProvider } = await import('../providers/memory/index.ts');
-          return new MemoryProvider({ clock });
+          return new MemoryProvider({ clock, journal: join(dataDir, 'memory-pods.jsonl') });
         },
         node: { runtimeVersion: () => 'memory://1.0.0' },
       };

@@ -1,16 +1,16 @@
 import { concatWith, defer, filter, ignoreElements, Observable, take } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import type { Pod } from '../kube/types.ts';
-import type { SourceSnapshot } from './pod-update.ts';
+import type { SnapshotChanges, SourceSnapshot } from './pod-update.ts';
 import { every } from './timing.ts';
 
 /** The pods of this node as a watch keeps them: field selector `spec.nodeName=<node>`, all namespaces, by namespace and name (R17, R18). */
 export interface PodStore {
   /**
-   * Calls `listener` with the whole store once the first list is complete and after every event since. Begins to watch with the first
+   * Calls `listener` with the whole store once the first list is complete and after every event since, then with what differs. Begins to watch with the first
    * listener; the returned function ends it.
    */
-  onChange(listener: (pods: readonly Pod[]) => void): () => void;
+  onChange(listener: (pods: readonly Pod[], changes?: SnapshotChanges) => void): () => void;
 }
 
 export interface ApiServerSourceDeps {
@@ -20,8 +20,8 @@ export interface ApiServerSourceDeps {
   readonly nodeHasSynced: () => boolean;
 }
 
-/** Time between two looks at the node informer, ms. */
-const nodePollMs = 1_000;
+/** Time between two looks at the node informer, ms: a look costs nothing, and a new pod waits for it after a restart. */
+const nodePollMs = 50;
 
 /** The pods that the API server gives to this node, from when the Node is known (R17); the whole store after each event (R18). */
 export function apiServerSource({
@@ -35,8 +35,8 @@ export function apiServerSource({
     ignoreElements(),
   );
   const snapshots = new Observable<SourceSnapshot>((listener) =>
-    pods.onChange((whole) => {
-      listener.next({ source: 'api', pods: whole });
+    pods.onChange((whole, changes) => {
+      listener.next({ source: 'api', pods: whole, ...(changes && { changes }) });
     }),
   );
   return nodeSynced.pipe(concatWith(snapshots));

@@ -7,7 +7,7 @@ import {
 } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import { mergeKnownPod } from './pod-changes.ts';
-import type { PodOperation, PodUpdate, SourceSnapshot } from './pod-update.ts';
+import type { PodOperation, PodUpdate, SnapshotChanges, SourceSnapshot } from './pod-update.ts';
 
 /** A pod as handed out, and the object of the source that it was last compared with. */
 interface StoredPod {
@@ -16,9 +16,9 @@ interface StoredPod {
   readonly fullName: string;
 }
 
-/** What is remembered of one source: its pods by UID (R7). Immutable; a merge makes the next one. */
+/** What is remembered of one source: its pods by UID (R7). A merge makes the next one. */
 export interface SourceMemory {
-  readonly pods: ReadonlyMap<string, StoredPod>;
+  readonly pods: Map<string, StoredPod>;
 }
 
 /** What a merge found. */
@@ -52,7 +52,8 @@ export function mergeSnapshot(
   snapshot: SourceSnapshot,
   now: number,
 ): MergeResult {
-  const { source } = snapshot;
+  const { source, changes } = snapshot;
+  if (memory && changes) return mergeChanges(memory, changes, source, now);
   const batches: Batches = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
   const known = memory?.pods ?? new Map<string, StoredPod>();
   const next = new Map<string, StoredPod>();
@@ -75,6 +76,32 @@ export function mergeSnapshot(
     duplicates,
     accepted: without(snapshot.pods, duplicates),
   };
+}
+
+/**
+ * The same for a source that says what differs: costs what changed, not what there is. The memory that is given is used up: the next
+ * one is made of it.
+ */
+function mergeChanges(
+  memory: SourceMemory,
+  { set, gone }: SnapshotChanges,
+  source: PodSource,
+  now: number,
+): MergeResult {
+  const batches: Batches = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
+  const { pods } = memory;
+  const firstSeen = formatFirstSeen(now);
+  for (const pod of gone) {
+    const stored = pods.get(uidOf(pod));
+    if (stored) batches.REMOVE.push(stored.pod);
+    pods.delete(uidOf(pod));
+  }
+  for (const incoming of set) {
+    const uid = uidOf(incoming);
+    const fullName = fullNameOf(incoming);
+    pods.set(uid, take({ incoming, fullName }, pods.get(uid), { batches, source, firstSeen }));
+  }
+  return { memory: { pods }, updates: inOrder(batches, source, false), duplicates: [], accepted: set };
 }
 
 type Batches = Record<PodOperation, Pod[]>;

@@ -15,8 +15,18 @@ export interface PodUpdate {
   readonly pods: readonly Pod[];
 }
 
-/** The whole desired state of one source at one moment, never a delta (R1). */
+/** What differs between two snapshots of a source. */
+export interface SnapshotChanges {
+  /** New or changed pods, each full name once. */
+  readonly set: readonly Pod[];
+  /** Pods that are no longer there. */
+  readonly gone: readonly Pod[];
+}
+
+/** The whole desired state of one source at one moment (R1). */
 export interface SourceSnapshot {
   readonly source: PodSource;
   readonly pods: readonly Pod[];
+  /** What differs from the snapshot before, where the source knows it: spares comparing the rest. */
+  readonly changes?: SnapshotChanges;
 }

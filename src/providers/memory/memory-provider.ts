@@ -23,6 +23,7 @@ import {
   type Instance,
   type MemoryPod,
 } from './memory-pod.ts';
+import { MemoryJournal } from './journal.ts';
 import { kubeletBackOff, restartDelayMs, type RestartBackOff } from './restart-back-off.ts';
 
 /** What a memory provider is made of; the clock alone is needed. */
@@ -31,6 +32,8 @@ export interface MemoryProviderDeps {
   /** How containers behave; default: as the pod's annotations say ({@link behaviourOf}). */
   readonly behaviour?: (pod: Pod, container: string) => MemoryBehaviour;
   readonly backOff?: RestartBackOff;
+  /** A file that makes the pods outlive the process; absent: they end with it. */
+  readonly journal?: string;
   /** How many stopped pods are remembered; the oldest go first. */
   readonly keptPods?: number;
 }
@@ -52,6 +55,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   readonly #stopped = new Set<string>();
   readonly #failures = new Map<MemoryCall, Error[]>();
   readonly #events = new Emitter<{ change: [uid: string] }>();
+  readonly #journal: MemoryJournal | undefined;
   #list: readonly RuntimePod[] | undefined;
   #serial = 0;
 
@@ -60,6 +64,8 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     this.#behaviour = deps.behaviour ?? behaviourOf;
     this.#backOff = deps.backOff ?? kubeletBackOff;
     this.#keptPods = deps.keptPods ?? 1000;
+    this.#journal = deps.journal === undefined ? undefined : new MemoryJournal(deps.journal);
+    for (const record of this.#journal?.load() ?? []) this.#resume(record);
   }
 
   async syncPod(request: SyncPodRequest, signal: AbortSignal): Promise<PodSyncResult> {
@@ -178,6 +184,20 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     return true;
   }
 
+  /** Takes up a pod of an earlier process where the clock has brought it. */
+  #resume(record: MemoryPod): void {
+    this.#pods.set(record.uid, record);
+    if (!record.sandbox.ready) this.#stopped.add(record.uid);
+    for (const id of [record.sandbox.id, ...[...record.instances.values()].flat().map((one) => one.id)])
+      this.#serial = Math.max(this.#serial, Number.parseInt(id.slice(idPrefix.length), 16));
+    for (const [instance] of record.instances.values()) {
+      if (!instance || !isLive(instance) || !record.pod) continue;
+      const behaviour = this.#behaviour(record.pod, instance.name);
+      if (instance.startedAt === undefined) this.#startLater(record, instance, behaviour);
+      else this.#endLater(record, instance, behaviour);
+    }
+  }
+
   #recordOf(pod: Pod): MemoryPod {
     const uid = uidOf(pod);
     const known = this.#pods.get(uid);
@@ -254,24 +274,31 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     addInstance(record, instance);
     this.#changed(record);
     if (behaviour.startDelayMs === 0) this.#run(record, instance, behaviour);
-    else {
-      instance.timer = this.#clock.timer(behaviour.startDelayMs, () => {
-        this.#run(record, instance, behaviour);
-      });
-    }
+    else this.#startLater(record, instance, behaviour);
     return result;
   }
 
-  #run(record: MemoryPod, instance: Instance, { runMs, exitCode }: MemoryBehaviour): void {
+  #startLater(record: MemoryPod, instance: Instance, behaviour: MemoryBehaviour): void {
+    const atMs = instance.createdAt + behaviour.startDelayMs;
+    instance.timer = this.#clock.timer(Math.max(0, atMs - this.#clock.now()), () => {
+      this.#run(record, instance, behaviour);
+    });
+  }
+
+  #run(record: MemoryPod, instance: Instance, behaviour: MemoryBehaviour): void {
     instance.timer = undefined;
     instance.startedAt = this.#clock.now();
     this.#changed(record);
-    if (runMs === 0) this.#end(record, instance, exitCode);
-    else if (runMs !== undefined) {
-      instance.timer = this.#clock.timer(runMs, () => {
-        this.#end(record, instance, exitCode);
-      });
-    }
+    if (behaviour.runMs === 0) this.#end(record, instance, behaviour.exitCode);
+    else this.#endLater(record, instance, behaviour);
+  }
+
+  #endLater(record: MemoryPod, instance: Instance, { runMs, exitCode }: MemoryBehaviour): void {
+    if (runMs === undefined) return;
+    const atMs = (instance.startedAt ?? 0) + runMs;
+    instance.timer = this.#clock.timer(Math.max(0, atMs - this.#clock.now()), () => {
+      this.#end(record, instance, exitCode);
+    });
   }
 
   #end(record: MemoryPod, instance: Instance, exitCode: number): void {
@@ -322,6 +349,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   #changed(record: MemoryPod): void {
     record.listed = undefined;
     this.#list = undefined;
+    this.#journal?.changed(record.uid, record);
     this.#events.emit('change', record.uid);
   }
 
@@ -336,6 +364,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     this.#pods.delete(uid);
     this.#stopped.delete(uid);
     this.#list = undefined;
+    this.#journal?.changed(uid, undefined);
     this.#events.emit('change', uid);
   }
 
@@ -348,9 +377,11 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
   #nextId(): string {
     this.#serial += 1;
-    return `memory://${this.#serial.toString(16).padStart(12, '0')}`;
+    return `${idPrefix}${this.#serial.toString(16).padStart(12, '0')}`;
   }
 }
+
+const idPrefix = 'memory://';
 
 /** An address of 10.0.0.0/8 for each serial number. */
 function addressOf(serial: number): string {

@@ -1,0 +1,113 @@
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { Pod } from '../../kube/types.ts';
+import type { Instance, MemoryPod } from './memory-pod.ts';
+
+/** A pod as it is written down. */
+interface Line {
+  readonly uid: string;
+  /** Absent: the pod is forgotten. */
+  readonly record?: Omit<MemoryPod, 'instances' | 'failedStarts' | 'listed'> & {
+    readonly instances: readonly (readonly [string, readonly Instance[]])[];
+    readonly failedStarts: readonly (readonly [string, number])[];
+  };
+}
+
+/** What of a pod the provider needs: the annotations say how its containers behave. */
+const kept = ({ metadata, spec }: Pod): Pod => ({
+  metadata: { ...(metadata?.annotations && { annotations: metadata.annotations }) },
+  spec: {
+    containers: [],
+    ...(spec?.initContainers && {
+      initContainers: spec.initContainers.map(({ name, restartPolicy }) => ({
+        name,
+        ...(restartPolicy !== undefined && { restartPolicy }),
+      })),
+    }),
+    ...(spec?.terminationGracePeriodSeconds !== undefined && {
+      terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds,
+    }),
+  },
+});
+
+/**
+ * What makes the pods of a memory provider outlive its process, as those of a runtime do: a file with one line per change, the last
+ * line of a pod counts. Changes of one turn are written together.
+ */
+export class MemoryJournal {
+  readonly #path: string;
+  readonly #changed = new Map<string, MemoryPod | undefined>();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** What was written down; a torn last line is as good as none. The file is written anew without what is out of date. */
+  load(): readonly MemoryPod[] {
+    const lines = new Map<string, Line>();
+    for (const text of readText(this.#path).split('\n')) {
+      const line = parse(text);
+      if (line?.record) lines.set(line.uid, line);
+      else if (line) lines.delete(line.uid);
+    }
+    const fresh = `${this.#path}.new`;
+    writeFileSync(fresh, [...lines.values()].map((line) => `${JSON.stringify(line)}\n`).join(''));
+    renameSync(fresh, this.#path);
+    return [...lines.values()].flatMap(({ record }) =>
+      record
+        ? [
+            {
+              ...record,
+              instances: new Map(record.instances.map(([name, all]) => [name, [...all]])),
+              failedStarts: new Map(record.failedStarts),
+              listed: undefined,
+            },
+          ]
+        : [],
+    );
+  }
+
+  /** Writes the pod down at the end of this turn. @param record absent: it is forgotten */
+  changed(uid: string, record: MemoryPod | undefined): void {
+    if (this.#changed.size === 0)
+      queueMicrotask(() => {
+        this.#write();
+      });
+    this.#changed.set(uid, record);
+  }
+
+  #write(): void {
+    const lines = Array.from(this.#changed, ([uid, record]) => `${JSON.stringify(lineOf(uid, record))}\n`);
+    this.#changed.clear();
+    appendFileSync(this.#path, lines.join(''));
+  }
+}
+
+function lineOf(uid: string, record: MemoryPod | undefined): Line {
+  if (!record) return { uid };
+  const { name, namespace, ip, sandbox, pod } = record;
+  const instances = [...record.instances].map(
+    ([container, all]) => [container, all.map(({ timer: _, ...instance }) => instance)] as const,
+  );
+  const failedStarts = [...record.failedStarts];
+  return {
+    uid,
+    record: { uid, name, namespace, ip, sandbox, pod: pod && kept(pod), instances, failedStarts },
+  };
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (reason) {
+    if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw reason;
+  }
+}
+
+function parse(text: string): Line | undefined {
+  try {
+    return JSON.parse(text) as Line;
+  } catch {
+    return undefined;
+  }
+}

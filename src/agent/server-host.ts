@@ -16,7 +16,7 @@ import type { ServedPodUsage, Usage } from '../server/usage.ts';
 import type { ProgramStatus } from '../server/zpages.ts';
 import { kubeletMetrics } from './kubelet-metrics.ts';
 import { CpuRates, machineUsage } from './machine-usage.ts';
-import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus } from '../server/webhook.ts';
+import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus, WebhookTimes } from '../server/webhook.ts';
 
 /** The slice of an agent's engines that the kubelet API shows. */
 export interface ServedEngines {
@@ -205,6 +205,8 @@ export interface ServeOptions
   readonly authorization: 'webhook' | 'alwaysAllow';
   /** Where tokens and accesses are reviewed; absent: client certificates are the only way in. */
   readonly client?: ApiClient;
+  /** How long answers of the API server are remembered. */
+  readonly webhookTimes?: Partial<WebhookTimes>;
   readonly logger?: Logger;
   /** The serving key pair. */
   readonly tls?: KeyPair;
@@ -222,7 +224,7 @@ export async function serveKubeletApi(options: ServeOptions): Promise<KubeletSer
       'invalid_argument',
       'webhook authorization needs an API server to ask; without one choose alwaysAllow',
     );
-  const access = client && webhookAccess(apiReviews(client), clock);
+  const access = client && webhookAccess(apiReviews(client), clock, options.webhookTimes);
   const server = new KubeletServer({
     ...options,
     authenticators: access?.authenticators ?? [],

@@ -1,12 +1,15 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
-import { type Authenticator, type Authorizer, certificateAuthenticator } from './access.ts';
+import { alwaysAllow, type Authenticator, type Authorizer, certificateAuthenticator } from './access.ts';
 import { RequestHandler } from './handler.ts';
+import { ping } from './health.ts';
+import type { Service } from './services.ts';
 import type { ServerHost } from './host.ts';
 import {
   debuggingServices,
   defaultServices,
+  healthServices,
   disabledServices,
   type ServicesDeps,
 } from './kubelet-services.ts';
@@ -117,6 +120,55 @@ export class KubeletServer {
   close(): Promise<void> {
     return this.#listener.close();
   }
+}
+
+/** A server for those who need not say who they are: on an address that only the right ones can reach. */
+export interface OpenServerOptions {
+  readonly host: ServerHost;
+  /** Default: loopback. */
+  readonly address?: string;
+  readonly port: number;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly limits?: Partial<ListenerLimits>;
+}
+
+/** A server without TLS. */
+export interface OpenServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** The healthz port: `/healthz` and `/healthz/ping`, nothing else (K1). */
+export const serveHealthz = (options: OpenServerOptions): Promise<OpenServer> =>
+  serveOpen(options, healthServices([ping]));
+
+/** The read-only port (`readOnlyPort`): pods, health, statistics and metrics, without a question and without what looks into pods. */
+export function serveReadOnly(options: OpenServerOptions): Promise<OpenServer> {
+  const { host, clock = systemClock } = options;
+  const deps: ServicesDeps = { host, clock, debugging: false, splitStreams: false, serverMetrics: () => [] };
+  return serveOpen(options, defaultServices(deps));
+}
+
+async function serveOpen(
+  { host, address = '127.0.0.1', port, logger = silentLogger, limits }: OpenServerOptions,
+  services: readonly Service[],
+): Promise<OpenServer> {
+  const { nodeName } = host;
+  const handler = new RequestHandler({
+    nodeName,
+    logger,
+    services,
+    authenticators: 'none',
+    authorizer: alwaysAllow,
+    anonymousAuth: true,
+  });
+  const listener = new Listener({
+    handle: (request) => handler.handle(request),
+    logger,
+    ...(limits && { limits }),
+  });
+  return { port: await listener.listen(port, address), close: () => listener.close() };
 }
 
 function tlsOf({ tls, clientCa, host }: KubeletServerOptions, now: number): TlsSettings {

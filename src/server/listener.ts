@@ -1,7 +1,12 @@
 import { type IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
 import { createServer as createPlainServer } from 'node:http';
 import { createServer as createTlsServer, Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server as TcpServer,
+  type Socket,
+} from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { messageOf } from '../base/errors.ts';
@@ -46,18 +51,25 @@ export interface ListenerOptions {
   readonly limits?: Partial<ListenerLimits>;
 }
 
+/** First byte of a TLS handshake record. */
+const tlsHandshake = 0x16;
+const plainHttpAnswer = 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n';
+
 /** The thin end: sockets in, requests to `handle`, replies out at the pace of the one who reads. */
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #limits: ListenerLimits;
   readonly #server: HttpServer | HttpsServer;
+  /** What listens: before TLS stands one who looks at the first byte. */
+  readonly #front: TcpServer;
   readonly #upgraded = new Set<Duplex>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#limits = { ...listenerLimits, ...options.limits };
     this.#server = this.#make();
-    this.#server.maxConnections = this.#limits.connections;
+    this.#front = this.#server instanceof HttpsServer ? this.#sniffer(this.#server) : this.#server;
+    this.#front.maxConnections = this.#limits.connections;
     this.#server.on('request', (message: IncomingMessage, response: ServerResponse) => {
       void this.#serve(message, response);
     });
@@ -73,19 +85,19 @@ export class Listener {
   /** @returns the port that was taken */
   async listen(port: number, address: string): Promise<number> {
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, address, () => {
-        this.#server.off('error', reject);
+      this.#front.once('error', reject);
+      this.#front.listen(port, address, () => {
+        this.#front.off('error', reject);
         resolve();
       });
     });
-    return (this.#server.address() as AddressInfo).port;
+    return (this.#front.address() as AddressInfo).port;
   }
 
   /** Ends the listener and all connections at once. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => {
+      this.#front.close(() => {
         resolve();
       });
     });
@@ -112,6 +124,29 @@ export class Listener {
     const { tls } = this.#options;
     if (!tls) return createPlainServer(http);
     return createTlsServer({ ...http, ...secureOptions(tls), handshakeTimeout: headersMs });
+  }
+
+  /** Tells who speaks plain HTTP to a TLS port so, as Go's server does; hands the rest on. */
+  #sniffer(server: HttpsServer): TcpServer {
+    return createTcpServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      this.#upgraded.add(socket);
+      socket.once('close', () => this.#upgraded.delete(socket));
+      socket.on('error', () => undefined);
+      socket.setTimeout(this.#limits.headersMs, () => {
+        socket.destroy();
+      });
+      socket.once('data', (first: Buffer) => {
+        socket.pause();
+        socket.setTimeout(0);
+        if (first[0] === tlsHandshake) {
+          socket.unshift(first);
+          server.emit('connection', socket);
+        } else socket.end(plainHttpAnswer);
+      });
+      socket.once('end', () => {
+        socket.end();
+      });
+    });
   }
 
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {

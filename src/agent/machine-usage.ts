@@ -1,7 +1,7 @@
 import { readFile, statfs } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import type { ContainerUsage, PodUsage } from '../provider/usage.ts';
-import type { FsUsage, InterfaceUsage, NodeUsage } from '../server/usage.ts';
+import type { FsUsage, InterfaceUsage, MachineIds, NodeUsage } from '../server/usage.ts';
 
 const nanosPerTick = 1e7;
 
@@ -11,7 +11,8 @@ const kibOf = (meminfo: string, name: string): number =>
 
 /** Measures what this machine uses. @param root whose file system counts as the node's */
 export async function machineUsage(root: string, clock: Clock): Promise<NodeUsage> {
-  const [stat, meminfo, net, load, pidMax, fs] = await Promise.all([
+  const [machine, stat, meminfo, net, load, pidMax, fs] = await Promise.all([
+    machineIds(),
     read('/proc/stat'),
     read('/proc/meminfo'),
     read('/proc/net/dev'),
@@ -25,6 +26,7 @@ export async function machineUsage(root: string, clock: Clock): Promise<NodeUsag
   const most = Number.parseInt(pidMax, 10);
   return {
     at: clock.now(),
+    machine,
     bootedAt: Number(/^btime (\d+)/m.exec(stat)?.[1] ?? 0) * 1000,
     cpuNanos: busyTicks(stat) * nanosPerTick,
     memoryTotalBytes: total,
@@ -38,6 +40,17 @@ export async function machineUsage(root: string, clock: Clock): Promise<NodeUsag
     ...(fs && { fs }),
     ...(!Number.isNaN(processes) && { processes }),
     ...(!Number.isNaN(most) && { mostProcesses: most }),
+  };
+}
+
+async function machineIds(): Promise<MachineIds> {
+  const [bootId, machineId, systemUuid] = await Promise.all(
+    ['/proc/sys/kernel/random/boot_id', '/etc/machine-id', '/sys/class/dmi/id/product_uuid'].map(read),
+  );
+  return {
+    bootId: bootId?.trim() ?? '',
+    machineId: machineId?.trim() ?? '',
+    systemUuid: systemUuid?.trim() ?? '',
   };
 }
 

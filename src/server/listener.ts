@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { answerAndClose, readOddRequest } from './odd-method.ts';
 import type { PeerCertificate, Reply, ReplySink, ServerRequest } from './reply.ts';
 
 /** TLS of a listener. */
@@ -51,6 +52,15 @@ export interface ListenerOptions {
   readonly limits?: Partial<ListenerLimits>;
 }
 
+/** Each layer of a tunnelled stream listens to the socket's end. */
+const mostListeners = 40;
+
+/** What the parser says of bytes that it does not take. */
+interface ParserError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+}
+
 /** First byte of a TLS handshake record. */
 const tlsHandshake = 0x16;
 const plainHttpAnswer = 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n';
@@ -76,9 +86,8 @@ export class Listener {
     this.#server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
       void this.#serveUpgrade(message, socket as Socket, head);
     });
-    this.#server.on('clientError', (_error: Error, socket: Duplex) => {
-      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n400 Bad Request');
-      else socket.destroy();
+    this.#server.on('clientError', (error: ParserError, socket: Duplex) => {
+      void this.#refuse(error, socket as Socket);
     });
   }
 
@@ -124,6 +133,22 @@ export class Listener {
     const { tls } = this.#options;
     if (!tls) return createPlainServer(http);
     return createTlsServer({ ...http, ...secureOptions(tls), handshakeTimeout: headersMs });
+  }
+
+  /** What Node's parser does not take: an odd method is answered like any other, the rest is no HTTP. */
+  async #refuse({ code, rawPacket }: ParserError, socket: Socket): Promise<void> {
+    const odd = code === 'HPE_INVALID_METHOD' && rawPacket ? readOddRequest(rawPacket) : undefined;
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    if (!odd) {
+      socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n400 Bad Request');
+      return;
+    }
+    const peer = peerOf(socket);
+    const { signal } = new AbortController();
+    answerAndClose(socket, await this.#options.handle({ ...odd, signal, ...(peer && { peer }) }));
   }
 
   /** Tells who speaks plain HTTP to a TLS port so, as Go's server does; hands the rest on. */
@@ -200,6 +225,7 @@ export class Listener {
   async #upgrade(upgrade: NonNullable<Reply['upgrade']>, socket: Socket, head: Buffer): Promise<void> {
     socket.setTimeout(0);
     socket.setNoDelay(true);
+    socket.setMaxListeners(mostListeners);
     try {
       await upgrade(socket, head);
     } catch (reason) {

@@ -64,7 +64,7 @@ export async function proxied(deps: ProxyDeps, request: ServerRequest, what: Pro
     } else if (protocol === tunnelProtocol) await tunnel(url, createWebSocketStream(webSocket));
     else {
       const forward = (port: number, stream: Duplex, signal: AbortSignal): Promise<void> =>
-        forwardThrough(deps, { url, port, stream }, signal);
+        what.url().then((own) => forwardThrough(deps, { url: own, port, stream }, signal));
       await serveChannels(webSocket, protocol, what.ports, {
         podUid: what.podUid,
         forward,

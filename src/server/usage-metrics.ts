@@ -152,19 +152,27 @@ export function cadvisorMetrics({ pods, node }: Usage): readonly MetricFamily[] 
   const perContainer = cadvisorRows.map(({ of, ...family }) => ({
     ...family,
     samples: pods.flatMap((pod) =>
-      pod.containers.flatMap((one) => known(cadvisorLabels(pod, one), of(one), one.at)),
+      pod.containers.flatMap((one) =>
+        known({ ...cadvisorLabels(pod, one), ...ownLabels[family.name] }, of(one), one.at),
+      ),
     ),
   }));
+  const { bootId = '', machineId = '', systemUuid = '' } = node.machine ?? {};
+  const labels = { boot_id: bootId, machine_id: machineId, system_uuid: systemUuid };
   return [
     ...perContainer,
-    single(
-      'machine_memory_bytes',
-      'gauge',
-      'Amount of memory installed on the machine.',
-      node.memoryTotalBytes,
-    ),
+    {
+      ...row('machine_memory_bytes', 'gauge', 'Amount of memory installed on the machine.'),
+      samples: [{ labels, value: node.memoryTotalBytes }],
+    },
   ];
 }
+
+/** Labels that one family alone has; the use of all processors and of the one file system is told in one series. */
+const ownLabels: Readonly<Record<string, Labels>> = {
+  container_cpu_usage_seconds_total: { cpu: 'total' },
+  container_fs_usage_bytes: { device: '' },
+};
 
 const cadvisorLabels = (
   { uid, name: pod, namespace }: ServedPodUsage,

@@ -15,8 +15,16 @@ export interface NodeUsage {
   readonly swapFreeBytes: number;
   readonly fs?: FsUsage;
   readonly interfaces: readonly InterfaceUsage[];
+  readonly machine?: MachineIds;
   readonly processes?: number;
   readonly mostProcesses?: number;
+}
+
+/** What tells this machine from others. */
+export interface MachineIds {
+  readonly bootId: string;
+  readonly machineId: string;
+  readonly systemUuid: string;
 }
 
 export interface FsUsage {

@@ -1,6 +1,7 @@
 // Plays recorded requests against our own servers: node test/golden/transcripts/cli.ts DIR [FAMILY | FAMILY/CASE]…
 import { parseArgs } from 'node:util';
 import { apiServerPlayer } from './api-server.ts';
+import { kubeletPlayer } from './kubelet.ts';
 import {
   type Deviation,
   type Player,
@@ -9,7 +10,7 @@ import {
   transcriptFiles,
 } from './transcript.ts';
 
-const players: readonly Player[] = [apiServerPlayer];
+const players: readonly Player[] = [apiServerPlayer, kubeletPlayer];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

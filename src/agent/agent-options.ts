@@ -2,15 +2,24 @@ import type { ApiClient } from '../api/client.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import type { KubeObject } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
 import type { KubeletApiOptions } from './kubelet-api.ts';
 import type { NodeSettings } from './node-setters.ts';
-import type { PodsControllerPeriods } from './pods-controller.ts';
+import type { NodeCgroupsOptions } from './cgroups.ts';
+import type { PodsController, PodsControllerPeriods } from './pods-controller.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** A provider as the agent takes it: with or without a ping of its own. */
 export type AgentProvider = PodProvider & Partial<NodeProvider>;
+
+/** What an agent's {@link AgentOptions.upkeep} is given. */
+export interface UpkeepParts extends Pick<Surroundings, 'clock' | 'logger' | 'recorder'> {
+  readonly controller: PodsController;
+  readonly nodeRef: KubeObject;
+  readonly allSourcesReady: () => boolean;
+}
 
 /** What a whole node agent is made of. */
 export interface AgentOptions {
@@ -33,6 +42,10 @@ export interface AgentOptions {
   /** Absent: the kubelet API is not served. */
   readonly kubeletApi?: KubeletApiOptions;
   readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;
+  /** Gives pods cgroups of their own; absent: the provider keeps them apart, or nobody does. */
+  readonly cgroups?: NodeCgroupsOptions;
+  /** What runs beside the controller until the agent ends. */
+  readonly upkeep?: (parts: UpkeepParts, signal: AbortSignal) => Promise<void>;
   readonly node?: NodeSettings & Partial<NodeControllerConfig>;
   readonly periods?: Partial<PodsControllerPeriods>;
   /** Sysctls beyond the safe ones that pods may set. */

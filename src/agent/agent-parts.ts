@@ -19,7 +19,11 @@ import type { KubeletServer } from '../server/kubelet-server.ts';
 import { hostMounter } from '../volumes/mounter.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
+import { NodeCgroups } from './cgroups.ts';
+import { kernelCgroupFiles } from './cgroups/files.ts';
+import { detectCgroups } from './cgroups/host.ts';
 import { type NodeHost, nodeHost } from './host.ts';
+import type { PodHost } from './pod-host.ts';
 import { startKubeletApi } from './kubelet-api.ts';
 import { nodeSetters } from './node-setters.ts';
 import { PodsController } from './pods-controller.ts';
@@ -52,6 +56,8 @@ export interface AgentParts extends CommonParts, ApiView {
   /** Absent: standalone. */
   readonly node?: NodeController;
   readonly host: NodeHost;
+  /** What runs beside the controller. */
+  readonly upkeep: (signal: AbortSignal) => Promise<void>;
   /** Starts the kubelet API, if it is to be served; the node tells its port from then on. */
   readonly serve: () => Promise<KubeletServer | undefined>;
 }
@@ -81,36 +87,101 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const kubeClient = client && { kubeClient: client };
   const host = nodeHost({ ...common, mounter: hostMounter, rootDir, nodeAllocatable, ...kubeClient });
   const config = new PodConfig(common);
-  const controller = new PodsController({
-    ...common,
-    ...kubeClient,
-    nodeName,
-    nodeIP: nodeIPs,
-    configUpdates: config.updates,
-    sourcesReady: new SourcesReady(config),
+  const sourcesReady = new SourcesReady(config);
+  const late: { controller?: PodsController } = {};
+  const cgroups = podCgroups(options, common, () => late.controller?.engines.syncHandler.activePods() ?? []);
+  const controller = makeController({
+    options,
+    common,
+    nodeIPs,
     nodeGetter,
-    eventRecorder: common.recorder,
-    host: { ...host, allowedUnsafeSysctls: options.allowedUnsafeSysctls ?? [] },
-    ...(options.periods && { periods: options.periods }),
+    config,
+    sourcesReady,
+    host: { ...host, ...cgroups },
   });
-  const given = { options, common, view, machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller };
+  const { cgroupParent } = cgroups;
+  const given = {
+    options,
+    common,
+    view,
+    machine,
+    nodeIPs,
+    nodeGetter,
+    nodeAllocatable,
+    host,
+    controller,
+    cgroupParent,
+  };
   const provider = await options.makeProvider(surroundings(given));
   controller.registerProvider(provider);
+  late.controller = controller;
   const node =
     client && makeNodeController({ ...common, options, client, provider, identity, setters, controller });
   const serve = async (): Promise<KubeletServer | undefined> => {
-    if (!options.kubeletApi) return undefined;
-    const server = await startKubeletApi(options.kubeletApi, {
-      ...common,
-      controller,
-      client,
-      nodeName,
-      nodeIPs,
-    });
-    kubeletPort = server.port;
+    const server = await serveApi(options, common, controller, nodeIPs);
+    kubeletPort = server?.port ?? 0;
     return server;
   };
-  return { ...common, ...view, config, controller, provider, host, serve, ...(node && { node }) };
+  const upkeep = upkeepOf(options, common, controller, sourcesReady);
+  return { ...common, ...view, config, controller, provider, host, serve, upkeep, ...(node && { node }) };
+}
+
+function upkeepOf(
+  options: AgentOptions,
+  common: CommonParts,
+  controller: PodsController,
+  sourcesReady: SourcesReady,
+): AgentParts['upkeep'] {
+  const { nodeName, upkeep } = options;
+  const nodeRef = { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName, uid: nodeName } };
+  const allSourcesReady = (): boolean => sourcesReady.allReady();
+  return async (signal) => {
+    await upkeep?.({ ...common, controller, nodeRef, allSourcesReady }, signal);
+  };
+}
+
+interface ControllerParts {
+  readonly options: AgentOptions;
+  readonly common: CommonParts;
+  readonly nodeIPs: readonly string[];
+  readonly nodeGetter: () => Node;
+  readonly config: PodConfig;
+  readonly sourcesReady: SourcesReady;
+  readonly host: Partial<PodHost>;
+}
+
+function makeController({
+  options,
+  common,
+  config,
+  host,
+  nodeIPs,
+  ...rest
+}: ControllerParts): PodsController {
+  const { client, nodeName, periods, allowedUnsafeSysctls = [] } = options;
+  return new PodsController({
+    ...common,
+    ...rest,
+    nodeName,
+    nodeIP: nodeIPs,
+    configUpdates: config.updates,
+    eventRecorder: common.recorder,
+    host: { ...host, allowedUnsafeSysctls },
+    ...(client && { kubeClient: client }),
+    ...(periods && { periods }),
+  });
+}
+
+/** The kubelet API of this agent, where it is to have one. */
+
+async function serveApi(
+  options: AgentOptions,
+  common: CommonParts,
+  controller: PodsController,
+  nodeIPs: readonly string[],
+): Promise<KubeletServer | undefined> {
+  const { client, nodeName, kubeletApi } = options;
+  return kubeletApi && startKubeletApi(kubeletApi, { ...common, controller, client, nodeName, nodeIPs });
 }
 
 function commonParts({
@@ -148,6 +219,7 @@ interface Given {
   readonly nodeAllocatable: () => ResourceList;
   readonly host: NodeHost;
   readonly controller: PodsController;
+  readonly cgroupParent: (pod: Pod) => string;
 }
 
 function surroundings(given: Given): Surroundings {
@@ -171,7 +243,7 @@ function surroundings(given: Given): Surroundings {
     configMaps: host.configMaps,
     secrets: host.secrets,
     podVolumes: host.podVolumes,
-    cgroupParent: () => '',
+    cgroupParent: given.cgroupParent,
     isPodTerminationRequested: (uid) => controller.getPodStateProvider().isPodTerminationRequested(uid),
     supportsRecursiveReadOnly: false,
   });
@@ -190,4 +262,24 @@ function hostResolvConf(): { readonly text: string } | { readonly error: string 
   } catch (reason) {
     return { error: messageOf(reason) };
   }
+}
+
+/** The pods' cgroups, where the agent is to make them; without, the runtime puts containers where it likes. */
+function podCgroups(
+  { cgroups }: AgentOptions,
+  { clock, logger }: CommonParts,
+  activePods: () => readonly Pod[],
+): Partial<Pick<PodHost, 'cgroups' | 'cleanupNode'>> & { readonly cgroupParent: (pod: Pod) => string } {
+  const host = cgroups && detectCgroups(kernelCgroupFiles);
+  if (!host) return { cgroupParent: () => '' };
+  const node = new NodeCgroups({ files: kernelCgroupFiles, host, clock, logger, activePods }, cgroups);
+  node.start();
+  return {
+    cgroups: node,
+    cgroupParent: (pod) => node.cgroupParent(pod),
+    cleanupNode: () => {
+      const found = node.snapshot();
+      return (possiblyRunning) => node.destroyOrphans(found, possiblyRunning);
+    },
+  };
 }

@@ -67,7 +67,7 @@ export class Agent {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { informers, controller, node, config, recorder, host } = this.#parts;
+    const { upkeep, informers, controller, node, config, recorder, host } = this.#parts;
     const server = await this.#parts.serve();
     const { nodeName } = this.#options;
     const self = { kind: 'Node', apiVersion: 'v1', metadata: { name: nodeName, uid: nodeName } };
@@ -78,7 +78,7 @@ export class Agent {
       node?.notifyAgentReady();
     });
     try {
-      await Promise.all([controller.run(signal), node?.run(signal)]);
+      await Promise.all([controller.run(signal), node?.run(signal), upkeep(signal)]);
     } finally {
       this.#stop.abort();
       await server?.close();

@@ -34,8 +34,8 @@ export interface HousekeepingDeps {
   deleteMirrorPod(fullName: string): Promise<void>;
   /** R73: directories, volumes, allocations of pods that nobody wants or runs. */
   cleanupOrphans(desired: ReadonlySet<string>, running: ReadonlySet<string>): Promise<void>;
-  /** R79: cgroups and back-off entries of what cannot run. */
-  cleanupNode(possiblyRunning: ReadonlySet<string>): Promise<void>;
+  /** R79: cgroups and back-off entries of what cannot run. What there is is noted before the pods are read (R67). */
+  cleanupNode(): (possiblyRunning: ReadonlySet<string>) => Promise<void>;
 }
 
 /**
@@ -44,6 +44,7 @@ export interface HousekeepingDeps {
  * Follows kubelet `HandlePodCleanups`.
  */
 export async function handlePodCleanups(deps: HousekeepingDeps): Promise<void> {
+  const cleanupNode = deps.cleanupNode(); // R67: notes what there is before the pods are read
   const { pods, mirrors, orphanedMirrorFullNames } = deps.pods.getPodsAndMirrorPods();
   const known = deps.workers.syncKnownPods(pods);
   const running = await deps.listRunningPods(); // R70: without it the pass ends here
@@ -63,7 +64,7 @@ export async function handlePodCleanups(deps: HousekeepingDeps): Promise<void> {
   // R77: what runs without a worker has no one who wants it, a refused pod's containers too
   for (const pod of running)
     if (!known.has(pod.uid) && !restarted.has(pod.uid)) deps.workers.killRuntimePod(pod);
-  await attempt(deps.logger, 'cgroups and back-offs', () => deps.cleanupNode(possiblyRunning));
+  await attempt(deps.logger, 'cgroups and back-offs', () => cleanupNode(possiblyRunning));
 }
 
 /** R74. */

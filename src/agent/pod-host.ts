@@ -12,8 +12,8 @@ export interface PodHost {
   readonly pressure: () => readonly string[];
   /** R73: what is left on the node of pods that are neither wanted nor running. */
   readonly cleanupOrphans: (desired: ReadonlySet<string>, running: ReadonlySet<string>) => Promise<void>;
-  /** R79: cgroups and back-offs of what cannot run. */
-  readonly cleanupNode: (possiblyRunning: ReadonlySet<string>) => Promise<void>;
+  /** R79: cgroups and back-offs of what cannot run; what there is is noted at the call (R67). */
+  readonly cleanupNode: () => (possiblyRunning: ReadonlySet<string>) => Promise<void>;
   /** What is wrong with the pod's network before it can start; absent: nothing (R143). */
   readonly networkError: () => string | undefined;
   readonly isShuttingDown: () => boolean;
@@ -31,7 +31,7 @@ export const bareHost: PodHost = {
   pullSecrets: () => Promise.resolve([]),
   pressure: () => [],
   cleanupOrphans: nothing,
-  cleanupNode: nothing,
+  cleanupNode: () => nothing,
   networkError: () => undefined,
   isShuttingDown: () => false,
   allowedUnsafeSysctls: [],

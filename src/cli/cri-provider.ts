@@ -1,8 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import type { AgentOptions } from '../agent/agent-options.ts';
+import type { NodeCgroupsOptions } from '../agent/cgroups.ts';
 import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
+import { runUpkeep, type UpkeepSettings } from '../agent/upkeep.ts';
 import { systemClock } from '../base/clock.ts';
 import { durationMs } from '../kube/duration.ts';
+import { parseQuantity, valueOf } from '../kube/quantity.ts';
+import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 
 /** The part of a KubeletConfiguration that says which runtime is asked, and how. */
@@ -13,16 +17,33 @@ export type CriSettings = Pick<
   | 'podLogsDir'
   | 'serializeImagePulls'
   | 'maxParallelImagePulls'
+  | 'cgroupsPerQOS'
+  | 'cgroupDriver'
+  | 'cgroupRoot'
+  | 'cpuCFSQuota'
+  | 'podPidsLimit'
+  | 'containerLogMaxSize'
+  | 'containerLogMaxFiles'
+  | 'containerLogMonitorInterval'
+  | 'imageGCHighThresholdPercent'
+  | 'imageGCLowThresholdPercent'
+  | 'imageMinimumGCAge'
+  | 'imageMaximumGCAge'
 > & {
   /** Where log collectors look for links to container logs; default: the kubelet's `ContainerLogsDir`. */
   readonly containerLogsDir?: string;
 };
 
+/** The part of an agent's options that a CRI runtime brings, and its end. */
+export interface CriParts
+  extends Required<Pick<AgentOptions, 'makeProvider' | 'node' | 'upkeep'>>, Pick<AgentOptions, 'cgroups'> {
+  readonly close: () => Promise<void>;
+}
+
 /** A provider over a CRI runtime, and what the node tells of that runtime. Nothing is connected before the provider is made. */
-export function criParts(
-  settings: CriSettings,
-): Required<Pick<AgentOptions, 'makeProvider' | 'node'>> & { readonly close: () => Promise<void> } {
+export function criParts(settings: CriSettings): CriParts {
   let runtimeVersion = '';
+  let provider: KubeRuntime | undefined;
   const connected = (async () => {
     const cri = await import('../providers/cri/index.ts');
     const options = { runtimeRequestTimeoutMs: durationMs(settings.runtimeRequestTimeout) };
@@ -52,11 +73,18 @@ export function criParts(
       };
       const { containerLogsDir: containerLogsRoot = '/var/log/containers', podLogsDir } = settings;
       for (const dir of [containerLogsRoot, podLogsDir]) mkdirSync(dir, { recursive: true, mode: 0o755 });
-      return kuberuntimeProvider(
+      provider = kuberuntimeProvider(
         surroundings,
         { runtime, images: runtime, powers },
         { runtimeName: version.runtimeName ?? '', containerLogsRoot, ...runtimeOptions(settings) },
       );
+      return provider;
+    },
+    ...(settings.cgroupsPerQOS && { cgroups: cgroupOptions(settings) }),
+    upkeep: async (parts, signal) => {
+      const { runtime } = await connected;
+      if (provider)
+        await runUpkeep({ ...parts, provider, runtime, images: runtime }, upkeepSettings(settings), signal);
     },
     close: async () => {
       await (await connected).runtime.close();
@@ -71,3 +99,36 @@ function runtimeOptions({ podLogsDir, serializeImagePulls, maxParallelImagePulls
   const parallel = serializeImagePulls ? 1 : maxParallelImagePulls;
   return { podLogsRoot: podLogsDir, ...(parallel !== undefined && { maxParallelImagePulls: parallel }) };
 }
+
+function cgroupOptions({
+  cgroupDriver,
+  cgroupRoot,
+  cpuCFSQuota,
+  podPidsLimit,
+}: CriSettings): NodeCgroupsOptions {
+  const root = (cgroupRoot ?? '').split('/').filter((part) => part !== '');
+  return {
+    driver: cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',
+    root,
+    enforceCpuLimits: cpuCFSQuota,
+    podPidsLimit,
+  };
+}
+
+/** Where containerd keeps images; another runtime's disk is watched as well as this one stands for it. */
+const imageRoot = '/var/lib';
+
+const upkeepSettings = (settings: CriSettings): UpkeepSettings => ({
+  logs: {
+    maxBytes: valueOf(parseQuantity(settings.containerLogMaxSize)),
+    maxFiles: settings.containerLogMaxFiles,
+    periodMs: durationMs(settings.containerLogMonitorInterval),
+  },
+  images: {
+    highThresholdPercent: settings.imageGCHighThresholdPercent,
+    lowThresholdPercent: settings.imageGCLowThresholdPercent,
+    minAgeMs: durationMs(settings.imageMinimumGCAge),
+    maxAgeMs: durationMs(settings.imageMaximumGCAge),
+  },
+  imageRoot,
+});

@@ -1,3 +1,4 @@
+import { loadOptions } from '../../../src/options/load.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +42,10 @@ export async function makeBed(binaries: string | undefined): Promise<Bed> {
   const admin = connect(server.admin);
   const nodeClient = connect(server.clientCertificate('system:node:node-a', ['system:nodes']));
   const requests: string[] = [];
+  const { kubelet } = loadOptions({ hostname: 'node-a' });
   const cri = criParts({
+    ...kubelet,
+    cgroupRoot: '/pt-scenarios',
     containerRuntimeEndpoint: containerd.socket,
     runtimeRequestTimeout: '2m0s',
     podLogsDir: join(dir, 'pods'),
@@ -56,6 +60,8 @@ export async function makeBed(binaries: string | undefined): Promise<Bed> {
     clusterDns: ['10.97.0.10'],
     makeProvider: cri.makeProvider,
     node: cri.node,
+    ...(cri.cgroups && { cgroups: cri.cgroups }),
+    upkeep: cri.upkeep,
     logger: pinoLogger('debug', logFile),
   });
   const stopping = new AbortController();

@@ -104,7 +104,19 @@ export class Authenticator {
   }
 }
 
+/** Whom each connection's certificate stands for; reading a certificate costs more than a whole request. */
+const users = new WeakMap<TLSSocket, User | 'nobody'>();
+
 function certificateUser(socket: TLSSocket): User | undefined {
+  let user = users.get(socket);
+  if (user === undefined) {
+    user = readCertificate(socket) ?? 'nobody';
+    users.set(socket, user);
+  }
+  return user === 'nobody' ? undefined : user;
+}
+
+function readCertificate(socket: TLSSocket): User | undefined {
   if (!socket.authorized) return undefined;
   const { subject } = socket.getPeerCertificate();
   const common = first(subject.CN);

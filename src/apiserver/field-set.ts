@@ -9,8 +9,11 @@ export interface FieldSet {
 
 export const emptySet = (): FieldSet => ({ member: false, children: new Map() });
 
-export const isEmptySet = (set: FieldSet): boolean =>
-  !set.member && [...set.children.values()].every(isEmptySet);
+export function isEmptySet(set: FieldSet): boolean {
+  if (set.member) return false;
+  for (const child of set.children.values()) if (!isEmptySet(child)) return false;
+  return true;
+}
 
 /** The node at `key`, made when it is missing. */
 function childOf(set: FieldSet, key: string): FieldSet {
@@ -22,13 +25,22 @@ function childOf(set: FieldSet, key: string): FieldSet {
   return child;
 }
 
+/** Sets of `fieldsV1` that were written here; objects made from one template share theirs. */
+const written = new WeakMap<JsonObject, FieldSet>();
+const pool = new Map<string, JsonObject>();
+const poolMost = 1000;
+
 export function parseSet(fields: unknown): FieldSet {
+  if (!isObject(fields)) return emptySet();
+  return written.get(fields) ?? parsed(fields);
+}
+
+function parsed(fields: JsonObject): FieldSet {
   const set = emptySet();
-  if (!isObject(fields)) return set;
   for (const [key, inner] of Object.entries(fields)) {
     if (key === '.') set.member = true;
     else {
-      const child = parseSet(inner);
+      const child = isObject(inner) ? parsed(inner) : emptySet();
       if (isEmptySet(child)) child.member = true;
       set.children.set(key.startsWith('k:') ? `k:${canonicalJson(JSON.parse(key.slice(2)))}` : key, child);
     }
@@ -36,27 +48,60 @@ export function parseSet(fields: unknown): FieldSet {
   return set;
 }
 
-/** The set as `fieldsV1`; members in order. */
+/** The set as `fieldsV1`; members in order. Equal sets give one and the same object, as long as it is in use. */
 export function writeSet(set: FieldSet): JsonObject {
+  const fields = fieldsOfSet(set);
+  const text = JSON.stringify(fields);
+  const known = pool.get(text);
+  if (known) return known;
+  const [oldest] = pool.keys();
+  if (pool.size >= poolMost && oldest !== undefined) pool.delete(oldest);
+  pool.set(text, fields);
+  written.set(fields, set);
+  return fields;
+}
+
+function fieldsOfSet(set: FieldSet): JsonObject {
   const out: Draft = {};
   const inner = [...set.children].filter(([, child]) => !isEmptySet(child));
   if (set.member && inner.length > 0) out['.'] = {};
-  for (const [key, child] of inner.sort(([a], [b]) => (a < b ? -1 : 1))) out[key] = writeSet(child);
+  for (const [key, child] of inner.sort(([a], [b]) => (a < b ? -1 : 1))) out[key] = fieldsOfSet(child);
   return out;
 }
 
-function combine(a: FieldSet, b: FieldSet, member: (x: boolean, y: boolean) => boolean): FieldSet {
-  const out: FieldSet = { member: member(a.member, b.member), children: new Map() };
-  for (const key of new Set([...a.children.keys(), ...b.children.keys()])) {
-    const child = combine(a.children.get(key) ?? emptySet(), b.children.get(key) ?? emptySet(), member);
-    if (!isEmptySet(child)) out.children.set(key, child);
+// what comes out may share branches with what went in: no set is written to once it is made
+
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || isEmptySet(b)) return a;
+  if (isEmptySet(a)) return b;
+  const children = new Map(a.children);
+  for (const [key, child] of b.children) {
+    const standing = children.get(key);
+    children.set(key, standing ? union(standing, child) : child);
   }
-  return out;
+  return { member: a.member || b.member, children };
 }
 
-export const union = (a: FieldSet, b: FieldSet): FieldSet => combine(a, b, (x, y) => x || y);
-export const difference = (a: FieldSet, b: FieldSet): FieldSet => combine(a, b, (x, y) => x && !y);
-export const intersection = (a: FieldSet, b: FieldSet): FieldSet => combine(a, b, (x, y) => x && y);
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(b)) return a;
+  const children = new Map<string, FieldSet>();
+  for (const [key, child] of a.children) {
+    const less = b.children.get(key);
+    const kept = less ? difference(child, less) : child;
+    if (!isEmptySet(kept)) children.set(key, kept);
+  }
+  return { member: a.member && !b.member, children };
+}
+
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  const children = new Map<string, FieldSet>();
+  for (const [key, child] of a.children) {
+    const other = b.children.get(key);
+    const both = other && intersection(child, other);
+    if (both && !isEmptySet(both)) children.set(key, both);
+  }
+  return { member: a.member && b.member, children };
+}
 
 /** The set without whole branches, each a path of keys. */
 export function strip(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
@@ -191,8 +236,10 @@ const noParts: Parts = new Map();
 
 function walkParts(left: Parts, right: Parts, at: Comparison): void {
   for (const key of new Set([...left.keys(), ...right.keys()])) {
-    const part = right.get(key) ?? left.get(key);
-    walk(left.get(key)?.value, right.get(key)?.value, part?.shape, {
+    const [before, after] = [left.get(key), right.get(key)];
+    // most of an object stays as it is: comparing that whole is cheaper than walking through it
+    if (sameJson(before?.value, after?.value)) continue;
+    walk(before?.value, after?.value, (after ?? before)?.shape, {
       added: childOf(at.added, key),
       modified: childOf(at.modified, key),
       removed: childOf(at.removed, key),

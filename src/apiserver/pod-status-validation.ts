@@ -9,7 +9,7 @@ const isTerminated = (status: JsonObject | undefined): boolean =>
   objectAt(status, 'state')['terminated'] !== undefined;
 
 /** Whether a container that ended so may run again. */
-function mayRestart(status: JsonObject, policy: string): boolean {
+function mayRestart(status: JsonObject, policy: unknown): boolean {
   const code = Number(objectAt(objectAt(status, 'state'), 'terminated')['exitCode'] ?? 0);
   return policy === 'Always' || (policy === 'OnFailure' && code !== 0);
 }
@@ -20,7 +20,7 @@ function resurrected(pod: JsonObject, old: JsonObject, key: string): FieldFault[
   const policies = new Map(
     [...objectsAt(spec, 'containers'), ...objectsAt(spec, 'initContainers')].map((container) => [
       container['name'],
-      stringAt(container, 'restartPolicy'),
+      container['restartPolicy'],
     ]),
   );
   const now = objectsAt(objectAt(pod, 'status'), key);
@@ -28,7 +28,7 @@ function resurrected(pod: JsonObject, old: JsonObject, key: string): FieldFault[
   const ofPod = stringAt(spec, 'restartPolicy');
   const common = key === 'initContainerStatuses' && ofPod === 'Always' ? 'OnFailure' : ofPod;
   return objectsAt(objectAt(old, 'status'), key)
-    .filter((before) => isTerminated(before) && !mayRestart(before, policies.get(before['name']) || common))
+    .filter((before) => isTerminated(before) && !mayRestart(before, policies.get(before['name']) ?? common))
     .flatMap((before) => {
       const at = now.findIndex((status) => status['name'] === before['name']);
       return at < 0 || isTerminated(now[at])

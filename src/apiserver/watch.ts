@@ -26,10 +26,10 @@ const bookmarkEveryMs = 60_000;
 /** A reader that lets this much wait is cut off. */
 const backlogMost = 64 * 1024 * 1024;
 
-/** Texts of changes that several watches send alike. */
-const shared = new WeakMap<Change, Map<string, string>>();
+/** Bytes of changes that several watches send alike. */
+const shared = new WeakMap<Change, Map<string, Buffer>>();
 
-function sharedText(change: Change, key: string, make: () => string): string {
+function sharedBytes(change: Change, key: string, make: () => string): Buffer {
   let texts = shared.get(change);
   if (!texts) {
     texts = new Map();
@@ -37,7 +37,7 @@ function sharedText(change: Change, key: string, make: () => string): string {
   }
   let text = texts.get(key);
   if (text === undefined) {
-    text = make();
+    text = Buffer.from(make());
     texts.set(key, text);
   }
   return text;
@@ -183,7 +183,7 @@ export class Watch {
       return;
     }
     const make = (): string => `{"type":"${type}","object":${entryText(entry, view.strategy, true)}}\n`;
-    this.#write(change ? sharedText(change, `${type} ${kind.group}/${kind.version}`, make) : make());
+    this.#write(change ? sharedBytes(change, `${type} ${kind.group}/${kind.version}`, make) : make());
   }
 
   #bookmark(annotations?: JsonObject): void {
@@ -202,7 +202,7 @@ export class Watch {
     this.#close();
   }
 
-  #write(text: string): void {
+  #write(text: string | Buffer): void {
     if (this.#closed) return;
     this.#response.write(text);
     if (this.#response.writableLength > backlogMost) {

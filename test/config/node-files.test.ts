@@ -1,11 +1,8 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { firstValueFrom, type Observable, toArray } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { fetchManifest } from '../../src/config/http-source.ts';
 import { nodeFiles, watchFiles } from '../../src/config/node-files.ts';
 
 let dir: string;
@@ -83,27 +80,5 @@ describe('watching, over real inotify', () => {
     await expect(firstValueFrom(watchFiles(join(dir, 'none')).pipe(toArray()))).rejects.toMatchObject({
       code: 'ENOENT',
     });
-  });
-});
-
-describe('fetching', () => {
-  test('sends the headers, gives status and text, and refuses more than the limit', async () => {
-    const server = createServer((request, response) => {
-      response.statusCode = 201;
-      response.end(`${String(request.headers['x-a'])} text`);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    try {
-      const headers = { 'X-A': ['1', '2'] };
-      expect(await fetchManifest(url, { headers, maxBytes: 100 })).toEqual({
-        status: 201,
-        body: '1, 2 text',
-      });
-      await expect(fetchManifest(url, { headers, maxBytes: 3 })).rejects.toThrow('the read limit is reached');
-    } finally {
-      server.closeAllConnections();
-      server.close();
-    }
   });
 });

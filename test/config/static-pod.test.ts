@@ -213,3 +213,69 @@ test('any text gives a pod or a fault, and nothing else (fuzz)', () => {
     { numRuns: 500 },
   );
 });
+
+function podOf(text: string, changes: Partial<ManifestOrigin> = {}) {
+  const decoded = decodeSinglePod(text, { ...origin, ...changes });
+  if ('fault' in decoded) throw new Error(decoded.fault.message);
+  return decoded.pods[0];
+}
+
+test.for([
+  ...[
+    'ConfigMap',
+    'ConfigMapList',
+    'Secret',
+    'Service',
+    'ServiceAccount',
+    'Namespace',
+    'Node',
+    'Event',
+    'Binding',
+  ],
+  ...[
+    'ComponentStatus',
+    'Endpoints',
+    'LimitRange',
+    'PersistentVolume',
+    'PersistentVolumeClaim',
+    'PodTemplate',
+  ],
+  ...['ReplicationController', 'ResourceQuota', 'PodList', 'List', 'PodStatusResult', 'RangeAllocation'],
+  ...['SerializedReference', 'Status', 'WatchEvent'],
+])('a v1 %s is known, and no pod', (kind) => {
+  expect(faultOf(`apiVersion: v1\nkind: ${kind}\n`)).toMatchObject({
+    message: `invalid pod: the manifest is a v1 ${kind}`,
+    advice: 'a manifest holds kind: Pod',
+  });
+});
+
+test('a negative grace period is a second, any other stays', () => {
+  const graceOf = (seconds: number) =>
+    podOf(manifest(`  terminationGracePeriodSeconds: ${seconds}\n`))?.spec?.terminationGracePeriodSeconds;
+  expect([-5, 0, 7].map(graceOf)).toEqual([1, 0, 7]);
+});
+
+test('an empty UID or namespace is none', () => {
+  const { metadata } = podOf(manifest().replace('name: web', "name: web, uid: '', namespace: ''")) ?? {};
+  expect(metadata?.namespace).toBe('default');
+  expect(metadata?.uid).toMatch(/^[0-9a-f]{32}$/);
+  expect(podOf(manifest().replace('name: web', 'name: web, namespace: other'))?.metadata?.namespace).toBe(
+    'other',
+  );
+});
+
+test('two URLs make two pods of one text', () => {
+  const at = (source: string) => uidIn(manifest(), { isFile: false, source });
+  expect(at('http://h/a')).not.toBe(at('http://h/b'));
+});
+
+test.for([
+  ['{key: k, operator: Exists, effect: NoExecute}', 2],
+  ['{operator: Exists, effect: NoSchedule}', 2],
+  ['{operator: Exists}', 2],
+  ['{operator: Exists, effect: NoExecute}', 1],
+] as const)('beside the toleration %s there are %i in all', ([toleration, count]) => {
+  const tolerations = podOf(manifest(`  tolerations: [${toleration}]\n`))?.spec?.tolerations;
+  expect(tolerations).toHaveLength(count);
+  expect(tolerations?.at(-1)).toEqual({ operator: 'Exists', effect: 'NoExecute' });
+});

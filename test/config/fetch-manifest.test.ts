@@ -1,0 +1,26 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { fetchManifest } from '../../src/config/http-source.ts';
+
+describe('fetching', () => {
+  test('sends the headers, gives status and text, and refuses more than the limit', async () => {
+    const server = createServer((request, response) => {
+      response.statusCode = 201;
+      response.end(`${String(request.headers['x-a'])} text`);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    try {
+      const headers = { 'X-A': ['1', '2'] };
+      expect(await fetchManifest(url, { headers, maxBytes: 100 })).toEqual({
+        status: 201,
+        body: '1, 2 text',
+      });
+      await expect(fetchManifest(url, { headers, maxBytes: 3 })).rejects.toThrow('the read limit is reached');
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+});

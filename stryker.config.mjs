@@ -1,8 +1,6 @@
 /**
  * Mutation testing of the three rooms whose every line decides a pod's fate: `npm run mutation -- --mutate 'src/podworkers/*.ts'`. Without an
  * argument all three run, which takes the better part of an hour on two cores; results are kept in reports/ and only what changed is tried again.
- *
- * @type {import('@stryker-mutator/api/core').PartialStrykerOptions}
  */
 export default {
   testRunner: 'vitest',

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type JsonObject, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import type { Selection } from './list-options.ts';
-import { itemTypes, listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
+import { listTypes, mediaTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import type { Registry } from './registry.ts';
 import type { ApiRequest, ResourcePath } from './request.ts';
 import { sendBody } from './respond.ts';
@@ -42,7 +42,7 @@ export const representationOf = ({ request }: Exchange, list = false): Represent
       ? ['Table', 'PartialObjectMetadataList', 'PartialObjectMetadata']
       : ['Table', 'PartialObjectMetadata'],
     pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
-    ...(request.method === 'GET' && { produces: list ? listTypes : itemTypes }),
+    ...(request.method === 'GET' && { produces: list ? listTypes : mediaTypes }),
   });
 
 /** The object with its kind and version in front. */

@@ -131,10 +131,6 @@ function clearsOwners(object: JsonObject): boolean {
 export const keepManaged = (object: JsonObject, from: JsonObject | undefined): JsonObject =>
   withMetadata(object, { managedFields: objectAt(from, 'metadata')['managedFields'] });
 
-export interface Applied {
-  readonly object: JsonObject;
-}
-
 /**
  * Server-side apply: joins `config` into the live object, removes what the manager applied before and no longer does, and settles the owners.
  *

@@ -10,6 +10,7 @@ export interface Representation {
   readonly pretty: boolean;
 }
 
+/** What a single object can be written as. */
 export const mediaTypes: readonly string[] = [
   'application/json',
   'application/yaml',
@@ -79,8 +80,7 @@ export function negotiate(
   throw notAcceptable(mediaTypes);
 }
 
-/** What a single object can be written as, and what a list or watch can. */
-export const itemTypes: readonly string[] = mediaTypes;
+/** What a list or watch can be written as. */
 export const listTypes: readonly string[] = [
   ...mediaTypes,
   'application/json;stream=watch',

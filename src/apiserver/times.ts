@@ -1,9 +1,6 @@
 /** RFC 3339 to the second, as `metav1.Time` writes it. */
 export const seconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, -5)}Z`;
 
-/** RFC 3339 to the microsecond, as `metav1.MicroTime` writes it. */
-export const micros = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');
-
 const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** The text of a `Time` field brought to UTC and whole seconds; `undefined` when it is no RFC 3339 time. */

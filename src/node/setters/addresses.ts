@@ -4,7 +4,7 @@ import type { Node } from '../../kube/types.ts';
 import { type SetterResult, withStatus } from './setter.ts';
 
 /** Annotation: the node IP that a cloud controller must report. */
-export const providedNodeIpAnnotation = 'alpha.kubernetes.io/provided-node-ip';
+const providedNodeIpAnnotation = 'alpha.kubernetes.io/provided-node-ip';
 
 /** How a node finds its addresses. */
 export interface AddressSettings {

@@ -16,7 +16,7 @@ import type { Pod } from '../kube/types.ts';
 import { type CgroupFiles, codeOf } from './cgroups/files.ts';
 import { type CgroupHost, missingControllers } from './cgroups/host.ts';
 import { leastShares, type PodLimitSettings, podSettings, qosSettings } from './cgroups/pod-settings.ts';
-import type { CgroupSettings } from './cgroups/settings.ts';
+import { type CgroupSettings, growth, limitsOf } from './cgroups/settings.ts';
 import { CgroupTree } from './cgroups/tree.ts';
 import type { PodCgroups } from './sync-pod.ts';
 
@@ -113,9 +113,21 @@ export class NodeCgroups implements PodCgroups {
     });
   }
 
-  /** Sets the pod's cgroup anew after its resources were changed. */
-  update(pod: Pod): void {
-    this.tree.set(podCgroup(this.kubepods, pod), podSettings(pod, this.#options));
+  /**
+   * Sets the pod's cgroup anew when its resources are changed.
+   *
+   * @param growOnly before the containers are resized: what shrinks has to wait until they have shrunk
+   */
+  resize(pod: Pod, growOnly: boolean): void {
+    const name = podCgroup(this.kubepods, pod);
+    const settings = podSettings(pod, this.#options);
+    if (!growOnly) {
+      this.tree.set(name, settings);
+      return;
+    }
+    const read = (controller: string, file: string): string | undefined =>
+      this.tree.read(name, controller, file);
+    this.tree.set(name, growth(settings, limitsOf(read, this.#deps.host.version)));
   }
 
   /** @throws {AgentError} `unavailable` when some process does not end: try again */

@@ -43,6 +43,12 @@ export interface RuntimeHelper {
   isPodTerminationRequested(uid: string): boolean;
   /** The runtime handler of the pod's runtime class; empty: the default one. */
   runtimeHandler?(pod: Pod): Promise<string>;
+  /**
+   * Brings the pod's cgroup to its resources while its containers are resized.
+   *
+   * @param growOnly before the containers: what shrinks has to wait until they have shrunk
+   */
+  resizePodCgroup?(pod: Pod, growOnly: boolean): void;
   /** The ids on the host of a pod that wants users of its own (`hostUsers: false`); absent: the runtime cannot. */
   userNamespace?(
     pod: Pod,

@@ -332,12 +332,13 @@ export class PodSync {
   async #resize(): Promise<void> {
     const { cpu, memory } = this.#actions.containersToUpdate;
     const { pod } = this.#request;
-    const { runtime, actuated, resources } = this.#deps;
+    const { runtime, actuated, resources, helper } = this.#deps;
     const updates = new Map([...memory, ...cpu].map((update) => [update.id, update]));
     if (updates.size === 0) return;
     const act = async (): Promise<void> => {
       if (!runtime.updateContainerResources)
         throw new AgentError('unimplemented', 'the runtime cannot change resources of running containers');
+      helper.resizePodCgroup?.(pod, true);
       for (const { id, name } of updates.values()) {
         const container = findContainer(pod, name);
         if (!container) continue;
@@ -348,6 +349,7 @@ export class PodSync {
         );
         actuated.set(pod, container);
       }
+      helper.resizePodCgroup?.(pod, false);
       actuated.setPod(pod);
     };
     this.#results.push(

@@ -145,6 +145,41 @@ test('a guaranteed pod is held to its limits', async () => {
   expect(read('pids/kubepods/podg-1/pids.max')).toBe('100');
 });
 
+test.for([
+  [
+    'v1',
+    () => FakeCgroups.v1(),
+    '/cg/cpu,cpuacct/kubepods/podg-1/cpu.cfs_quota_us',
+    '/cg/memory/kubepods/podg-1/memory.limit_in_bytes',
+    ['50000', '25000'],
+  ],
+  [
+    'v2',
+    () => FakeCgroups.v2(),
+    '/cg/kubepods/podg-1/cpu.max',
+    '/cg/kubepods/podg-1/memory.max',
+    ['50000 100000', '25000 100000'],
+  ],
+] as const)(
+  'with %s a pod grows before its containers and shrinks after them',
+  async ([, make, cpu, memory, quotas]) => {
+    const fake = make();
+    const node = nodeOver(fake);
+    await node.ensure(guaranteed);
+    const changed = { cpu: '500m', memory: '32Mi' };
+    node.resize(podOf('g-1', changed, changed), true);
+    expect(fake.read(cpu)).toBe(quotas[0]);
+    expect(fake.read(memory)).toBe(String(64 * 2 ** 20));
+    node.resize(podOf('g-1', changed, changed), false);
+    expect(fake.read(memory)).toBe(String(32 * 2 ** 20));
+    node.resize(guaranteed, true);
+    expect(fake.read(cpu)).toBe(quotas[0]);
+    expect(fake.read(memory)).toBe(String(64 * 2 ** 20));
+    node.resize(guaranteed, false);
+    expect(fake.read(cpu)).toBe(quotas[1]);
+  },
+);
+
 test('a new v1 cgroup may run where its parent may', () => {
   const fake = FakeCgroups.v1();
   nodeOver(fake);

@@ -93,3 +93,32 @@ export function cgroupWrites(
     })),
   ];
 }
+
+/** The limits that a cgroup has now; an absent one is none. */
+export type CgroupLimits = Pick<CgroupSettings, 'cpuQuota' | 'memory'>;
+
+/** Reads the limits of a cgroup. @param read the text of a controller's file */
+export function limitsOf(
+  read: (controller: string, file: string) => string | undefined,
+  version: Version,
+): CgroupLimits {
+  const quota = version === 1 ? read('cpu', 'cpu.cfs_quota_us') : read('cpu', 'cpu.max')?.split(' ')[0];
+  const cpuQuota = wholeOf(quota);
+  const memory = wholeOf(read('memory', files[version].memory));
+  return { ...(cpuQuota !== undefined && { cpuQuota }), ...(memory !== undefined && { memory }) };
+}
+
+/** The part of `wanted` that gives a cgroup with the limits `held` more; what has no limit cannot grow. */
+export function growth(wanted: CgroupSettings, held: CgroupLimits): CgroupSettings {
+  const { cpuQuota = 0, cpuPeriod, memory = 0 } = wanted;
+  const grows = (value: number, limit: number | undefined): boolean =>
+    limit !== undefined && (value === -1 || value > limit);
+  return {
+    ...(grows(cpuQuota, held.cpuQuota) && { cpuQuota, ...(cpuPeriod !== undefined && { cpuPeriod }) }),
+    ...(grows(memory, held.memory) && { memory }),
+  };
+}
+
+/** v1 writes -1, v2 `max` where there is no limit. */
+const wholeOf = (text: string | undefined): number | undefined =>
+  /^\d+$/.test(text?.trim() ?? '') ? Number(text) : undefined;

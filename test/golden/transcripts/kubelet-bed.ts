@@ -1,3 +1,4 @@
+import { loadOptions } from '../../../src/options/load.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,7 +87,9 @@ export async function makeKubeletBed(): Promise<KubeletBed> {
   const admin = connect(server.admin);
   const nodeClient = connect(server.clientCertificate('system:node:node-a', ['system:nodes']));
   const reviews: { resource: string; spec: unknown }[] = [];
+  const { kubelet } = loadOptions({ hostname: 'node-a' });
   const cri = criParts({
+    ...kubelet,
     containerRuntimeEndpoint: containerd.socket,
     runtimeRequestTimeout: '2m0s',
     podLogsDir: join(dir, 'logs'),

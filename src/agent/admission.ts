@@ -63,7 +63,7 @@ function admitByProvider(
   pod: Pod,
   otherPods: () => readonly Pod[],
 ): AdmitResult {
-  const said = provider.admit && provider.admit(pod, otherPods());
+  const said = provider.admit?.(pod, otherPods());
   if (!said) return admitted;
   if (!said.admit)
     return refused(said.reason ?? 'UnexpectedAdmissionError', said.message ?? 'the provider refused the pod');

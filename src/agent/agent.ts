@@ -1,7 +1,7 @@
 import { EventBroadcaster } from '../api/event-recorder.ts';
 import type { Informer } from '../api/informer.ts';
 import { Emitter } from '../base/emitter.ts';
-import { apiServerSource } from '../config/apiserver-source.ts';
+import { apiServerSource, type PodStore } from '../config/apiserver-source.ts';
 import type { Pod } from '../kube/types.ts';
 import type { NodeController } from '../node/node-controller.ts';
 import type { PodProvider } from '../provider/provider.ts';
@@ -97,8 +97,10 @@ export class Agent {
     for (const [name, source] of manifestSources(this.#options, clock, report))
       config.addSource(name, source);
     if (!pods || !nodes) return;
-    const onChange = (listener: (all: readonly Pod[]) => void): (() => void) => {
-      const subscription = pods.snapshots().subscribe(listener);
+    const onChange: PodStore['onChange'] = (listener) => {
+      const subscription = pods.bursts().subscribe(({ objects, changes }) => {
+        listener(objects, changes);
+      });
       return () => {
         subscription.unsubscribe();
       };

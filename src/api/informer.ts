@@ -1,9 +1,11 @@
 import { Observable } from 'rxjs/internal/Observable';
+import { map } from 'rxjs/internal/operators/map';
 import { messageOf } from '../base/errors.ts';
 import { Latch } from '../base/latch.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import type { KubeObject } from '../kube/types.ts';
 import { applyDelta, type Delta, deltasOfDeleted, deltasOfList, deltasOfSeen } from './deltas.ts';
+import { type Burst, BurstCollector } from './burst.ts';
 import { HandlerQueue, type InformerHandler } from './handler-queue.ts';
 import {
   dropManagedFields,
@@ -123,15 +125,34 @@ export class Informer<T extends KubeObject> {
    * come as one snapshot.
    */
   snapshots(): Observable<readonly T[]> {
+    return this.bursts().pipe(map(({ objects }) => objects));
+  }
+
+  /** As {@link snapshots}, and from the second on with what differs from the one before, by UID. */
+  bursts(): Observable<Burst<T>> {
     return new Observable((subscriber) => {
+      const collector = new BurstCollector<T>(this.#store);
       let planned: NodeJS.Immediate | undefined;
       const plan = (): void => {
         planned ??= setImmediate(() => {
           planned = undefined;
-          subscriber.next(this.#store.list());
+          subscriber.next(collector.take());
         });
       };
-      const registration = this.addHandler({ added: plan, updated: plan, deleted: plan });
+      const seen = (object: T): void => {
+        collector.seen(object);
+        plan();
+      };
+      const registration = this.addHandler({
+        added: seen,
+        updated: (_old, object) => {
+          seen(object);
+        },
+        deleted: (object) => {
+          collector.deleted(object);
+          plan();
+        },
+      });
       void registration.waitSynced().then(plan);
       return () => {
         registration.remove();

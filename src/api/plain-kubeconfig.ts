@@ -37,24 +37,45 @@ export async function plainConnection(
   context: string | undefined,
 ): Promise<ApiConnection | undefined> {
   const config = await readYaml(path);
-  const place = named(config?.['contexts'], context ?? config?.['current-context'], 'context');
-  const cluster = named(config?.['clusters'], place?.['cluster'], 'cluster');
-  const user = named(config?.['users'], place?.['user'], 'user');
-  const server = cluster?.['server'];
-  if (!place || !cluster || !user || typeof server !== 'string') return undefined;
-  if (!holdsOnly(cluster, plainCluster) || !holdsOnly(user, plainUser)) return undefined;
-  const files = new Files(cluster, user, dirname(path));
+  const parts = config && partsOf(config, context);
+  if (!parts) return undefined;
+  const files = new Files(parts.cluster, parts.user, dirname(path));
   const first = await files.read().catch(() => undefined);
-  if (!first) return undefined;
+  return (
+    first && {
+      ...settingsOf(parts),
+      ...(first.ca && { ca: first.ca }),
+      credentials: new FileCredentials(files, first.credentials, clock),
+    }
+  );
+}
+
+interface Parts {
+  readonly server: string;
+  readonly place: Fields;
+  readonly cluster: Fields;
+  readonly user: Fields;
+}
+
+/** What the context names; nothing when something is missing or not plain. */
+function partsOf(config: Fields, context: string | undefined): Parts | undefined {
+  const place = named(config['contexts'], context ?? config['current-context'], 'context');
+  if (!place) return undefined;
+  const cluster = named(config['clusters'], place['cluster'], 'cluster');
+  const user = named(config['users'], place['user'], 'user');
+  if (!cluster || !user || !holdsOnly(cluster, plainCluster) || !holdsOnly(user, plainUser)) return undefined;
+  const { server } = cluster;
+  return typeof server === 'string' ? { server, place, cluster, user } : undefined;
+}
+
+function settingsOf({ server, place, cluster }: Parts): ApiConnection {
   const { namespace } = place;
   const serverName = cluster['tls-server-name'];
   return {
     server,
-    ...(first.ca && { ca: first.ca }),
     ...(cluster['insecure-skip-tls-verify'] === true && { skipTlsVerify: true }),
     ...(typeof serverName === 'string' && { tlsServerName: serverName }),
     ...(typeof namespace === 'string' && { namespace }),
-    credentials: new FileCredentials(files, first.credentials, clock),
   };
 }
 

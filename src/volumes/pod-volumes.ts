@@ -55,7 +55,7 @@ export class PodVolumes {
    *   reason when it aborts first
    */
   async mount(pod: Pod, signal: AbortSignal): Promise<void> {
-    if (!pod.spec?.volumes?.length) return;
+    if ((pod.spec?.volumes ?? []).length === 0) return;
     mkdirSync(layout.volumesDir(this.#deps.rootDir, uidOf(pod)), { recursive: true, mode: 0o750 });
     const deadlineAt = this.#deps.clock.now() + mountTimeoutMs;
     const faults = await this.#claims.resolve(pod);

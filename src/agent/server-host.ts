@@ -14,6 +14,7 @@ import type { ByteSink, LogRequest, ServerHost } from '../server/host.ts';
 import { KubeletServer, type KubeletServerOptions, webhookAccess } from '../server/kubelet-server.ts';
 import type { ServedPodUsage, Usage } from '../server/usage.ts';
 import type { ProgramStatus } from '../server/zpages.ts';
+import { type CertificateFiles, followPair, readPair } from './certificate-files.ts';
 import { kubeletMetrics } from './kubelet-metrics.ts';
 import { CpuRates, machineUsage } from './machine-usage.ts';
 import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus, WebhookTimes } from '../server/webhook.ts';
@@ -210,6 +211,8 @@ export interface ServeOptions
   readonly logger?: Logger;
   /** The serving key pair. */
   readonly tls?: KeyPair;
+  /** Files of the serving key pair, looked at again and again; they win over `tls`. */
+  readonly tlsFiles?: CertificateFiles;
 }
 
 /**
@@ -225,8 +228,15 @@ export async function serveKubeletApi(options: ServeOptions): Promise<KubeletSer
       'webhook authorization needs an API server to ask; without one choose alwaysAllow',
     );
   const access = client && webhookAccess(apiReviews(client), clock, options.webhookTimes);
+  const { tlsFiles } = options;
+  const pair = tlsFiles && (await readPair(tlsFiles));
+  const stop = new AbortController();
   const server = new KubeletServer({
     ...options,
+    ...(pair && { tls: pair }),
+    onClose: () => {
+      stop.abort();
+    },
     authenticators: access?.authenticators ?? [],
     authorizer: authorization === 'webhook' && access ? access.authorizer : alwaysAllow,
     host: serverHost(options),
@@ -234,5 +244,11 @@ export async function serveKubeletApi(options: ServeOptions): Promise<KubeletSer
     logger,
   });
   await server.listen();
+  if (tlsFiles && pair) {
+    const renew = (renewed: KeyPair): void => {
+      server.renew(renewed);
+    };
+    void followPair(tlsFiles, pair, renew, { clock, logger, signal: stop.signal });
+  }
   return server;
 }

@@ -43,6 +43,8 @@ export interface KubeletServerOptions {
   readonly splitStreams?: boolean;
   readonly limits?: Partial<ListenerLimits>;
   readonly streams?: Partial<StreamTimes>;
+  /** Called when the server is closed. */
+  readonly onClose?: () => void;
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -116,8 +118,14 @@ export class KubeletServer {
     this.#port = await this.#listener.listen(port, address);
   }
 
+  /** From now on connections see another serving certificate; those that stand go on. */
+  renew(tls: NonNullable<KubeletServerOptions['tls']>): void {
+    this.#listener.renew(tlsOf({ ...this.#options, tls }, 0));
+  }
+
   /** Ends all connections and the listener. */
   close(): Promise<void> {
+    this.#options.onClose?.();
     return this.#listener.close();
   }
 }

@@ -49,6 +49,8 @@ export interface ListenerOptions {
   readonly handle: (request: ServerRequest) => Promise<Reply>;
   readonly logger: Logger;
   readonly tls?: TlsSettings;
+  /** Somebody else's server: it is served, but neither started nor ended here. */
+  readonly server?: HttpServer | HttpsServer;
   readonly limits?: Partial<ListenerLimits>;
 }
 
@@ -77,9 +79,10 @@ export class Listener {
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#limits = { ...listenerLimits, ...options.limits };
-    this.#server = this.#make();
-    this.#front = this.#server instanceof HttpsServer ? this.#sniffer(this.#server) : this.#server;
-    this.#front.maxConnections = this.#limits.connections;
+    this.#server = options.server ?? this.#make();
+    const own = options.server === undefined;
+    this.#front = own && this.#server instanceof HttpsServer ? this.#sniffer(this.#server) : this.#server;
+    if (own) this.#front.maxConnections = this.#limits.connections;
     this.#server.on('request', (message: IncomingMessage, response: ServerResponse) => {
       void this.#serve(message, response);
     });
@@ -143,7 +146,9 @@ export class Listener {
       return;
     }
     if (!odd) {
-      socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n400 Bad Request');
+      const status =
+        code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+      socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n${status}`);
       return;
     }
     const peer = peerOf(socket);

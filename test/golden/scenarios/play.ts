@@ -17,7 +17,7 @@ const unsteady = new Set(['list configmaps', 'list secrets', 'get pods']);
 export function shownBy(scenario: Scenario): Shown {
   const { steps, events = [] } = anonymous(scenario, namespaceOfScenario(scenario));
   const calls = steps
-    .filter(({ op, code = 0 }) => op === 'kubelet' && code < 400)
+    .filter(({ op }) => op === 'kubelet')
     .map(({ verb = '', resource = '', subresource }) => requestText(verb, resource, subresource));
   return {
     lives: livesOf(changesOf(steps)),

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { claimedVolume } from '../../src/agent/claims.ts';
+import { type ApiClient, ApiError } from '../../src/api/client.ts';
+import type { Pod } from '../../src/kube/types.ts';
+import { ClaimedVolumes } from '../../src/volumes/claimed.ts';
+
+const pod: Pod = {
+  metadata: { name: 'p', namespace: 'n', uid: 'u' },
+  spec: { containers: [], volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] },
+};
+const claim = { metadata: { uid: 'cu' }, spec: { volumeName: 'pv' }, status: { phase: 'Bound' } };
+const volume = { spec: { claimRef: { uid: 'cu' }, hostPath: { path: '/data' } } };
+
+/** Holds one claim and one volume. */
+const serverWith = (objects: Readonly<Record<string, object>>): ApiClient =>
+  ({
+    get: async ({ resource }: { readonly resource: string }, { name }: { readonly name: string }) => {
+      const found = objects[resource];
+      if (found) return found;
+      throw new ApiError(404, { reason: 'NotFound', message: `${resource} "${name}" not found` });
+    },
+  }) as unknown as ApiClient;
+
+test('a bound claim is its volume', async () => {
+  const server = serverWith({ persistentvolumeclaims: claim, persistentvolumes: volume });
+  expect(await claimedVolume(server, pod, 'c')).toMatchObject({ hostPath: { path: '/data' } });
+});
+
+test.for<[string, Readonly<Record<string, object>>]>([
+  ['failed to fetch PVC from API server: persistentvolumeclaims "c" not found', {}],
+  ['PVC is not bound', { persistentvolumeclaims: { ...claim, status: { phase: 'Pending' } } }],
+  ['PVC is being deleted', { persistentvolumeclaims: { ...claim, metadata: { deletionTimestamp: 't' } } }],
+  ['PVC has empty pvc.Spec.VolumeName', { persistentvolumeclaims: { ...claim, spec: {} } }],
+  [
+    'failed to fetch PV pv from API server: persistentvolumes "pv" not found',
+    { persistentvolumeclaims: claim },
+  ],
+  [
+    'found PV object pv but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim',
+    { persistentvolumeclaims: claim, persistentvolumes: { spec: {} } },
+  ],
+  [
+    'found PV object pv but its pv.Spec.ClaimRef.UID other does not point to claim.UID cu',
+    { persistentvolumeclaims: claim, persistentvolumes: { spec: { claimRef: { uid: 'other' } } } },
+  ],
+])('otherwise: %s', async ([why, objects]) => {
+  await expect(claimedVolume(serverWith(objects), pod, 'c')).rejects.toThrow(
+    `error processing PVC n/c: ${why}`,
+  );
+});
+
+const [named] = pod.spec?.volumes ?? [];
+
+test('a volume is where its claim says, until the pod is forgotten', async () => {
+  const claims = new ClaimedVolumes(async () => ({ local: { path: '/' } }));
+  expect(await claims.resolve(pod)).toEqual(new Map());
+  claims.check(pod, named!);
+  expect(claims.pathOf(pod, named!)).toBe('/');
+  claims.forget(pod);
+  expect(claims.pathOf(pod, named!)).toBeUndefined();
+});
+
+test('a volume that is not there, or of a kind that cannot be used, is told', async () => {
+  const missing = new ClaimedVolumes(async () => ({ local: { path: '/nowhere/at/all' } }));
+  await missing.resolve(pod);
+  expect(() => {
+    missing.check(pod, named!);
+  }).toThrow('path "/nowhere/at/all" does not exist');
+  const other = new ClaimedVolumes(async () => ({}));
+  await other.resolve(pod);
+  expect(() => {
+    other.check(pod, named!);
+  }).toThrow('not supported on this node');
+});

@@ -7,6 +7,7 @@ import { systemClock } from '../base/clock.ts';
 import { durationMs } from '../kube/duration.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
 import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
+import type { HandlerFeatures } from '../providers/cri/index.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 
 /** The part of a KubeletConfiguration that says which runtime is asked, and how. */
@@ -44,6 +45,7 @@ export interface CriParts
 export function criParts(settings: CriSettings): CriParts {
   let runtimeVersion = '';
   let provider: KubeRuntime | undefined;
+  let handlers: readonly HandlerFeatures[] = [];
   const connected = (async () => {
     const cri = await import('../providers/cri/index.ts');
     const options = { runtimeRequestTimeoutMs: durationMs(settings.runtimeRequestTimeout) };
@@ -56,6 +58,7 @@ export function criParts(settings: CriSettings): CriParts {
   return {
     node: {
       runtimeVersion: () => runtimeVersion,
+      handlers: () => handlers,
       images: async () => {
         const { cri, runtime } = await connected;
         return cri.nodeImagesOf((await runtime.listImages({})).images ?? []);
@@ -66,6 +69,7 @@ export function criParts(settings: CriSettings): CriParts {
       await cri.validateCri(runtime);
       const version = await runtime.version({});
       runtimeVersion = cri.runtimeVersionText(version);
+      handlers = cri.handlersOf(await runtime.status({}));
       const powers = {
         onPodEvent: cri.podEventsOf({ runtime, clock: surroundings.clock }),
         runtimeHealth: async (signal: AbortSignal) =>

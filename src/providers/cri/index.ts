@@ -1,6 +1,7 @@
 /** Containers in a CRI runtime such as containerd: `podtender/providers/cri`. Re-exports only. */
 export { runtimeHealthOf, runtimeVersionText } from './health.ts';
 export {
+  cgroupDriverOf,
   featuresOf,
   handlersOf,
   nodeImagesOf,

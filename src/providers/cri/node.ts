@@ -1,5 +1,10 @@
 import { AgentError, messageOf } from '../../base/errors.ts';
-import type { Image, RuntimeHandler, StatusResponse } from '../../provider/cri-messages.ts';
+import {
+  CgroupDriver,
+  type Image,
+  type RuntimeHandler,
+  type StatusResponse,
+} from '../../provider/cri-messages.ts';
 import type { CriRuntime } from './runtime.ts';
 
 /** An image as the node's status tells it. */
@@ -58,4 +63,22 @@ export async function validateCri(runtime: CriRuntime, signal?: AbortSignal): Pr
     };
   await runtime.version({}, options).catch(faulty('runtime'));
   await runtime.imageFsInfo({}, options).catch(faulty('image'));
+}
+
+/**
+ * How the runtime names cgroups, which the agent then follows (kubelet `KubeletCgroupDriverFromCRI`).
+ *
+ * @returns `undefined`: it does not say, so the configured driver counts
+ */
+export async function cgroupDriverOf(
+  runtime: Pick<CriRuntime, 'runtimeConfig'>,
+  signal?: AbortSignal,
+): Promise<'cgroupfs' | 'systemd' | undefined> {
+  try {
+    const { linux } = await runtime.runtimeConfig({}, signal && { signal });
+    return linux && (linux.cgroupDriver === CgroupDriver.CGROUPFS ? 'cgroupfs' : 'systemd');
+  } catch (reason) {
+    if (AgentError.from(reason).code === 'unimplemented') return undefined;
+    throw reason;
+  }
 }

@@ -10,6 +10,7 @@ import {
   type PodSandboxConfig,
 } from '../../../src/provider/cri-messages.ts';
 import {
+  cgroupDriverOf,
   connectCri,
   type CriRuntime,
   validateCri,
@@ -196,6 +197,11 @@ describe.skipIf(skipWithoutContainerd())('every CRI call against containerd', ()
     expect((await runtime.podSandboxStats({ podSandboxId })).stats?.attributes?.id).toBe(podSandboxId);
     expect((await runtime.listPodSandboxStats({})).stats).toHaveLength(1);
     expect((await runtime.imageFsInfo({})).imageFilesystems?.[0]?.fsId?.mountpoint).toContain(containerd.dir);
+  });
+
+  test('the cgroup driver is told by runtimes that know it', async () => {
+    const version = (await runtime.version({})).runtimeVersion ?? '';
+    expect(await cgroupDriverOf(runtime)).toBe(/^[v]?[2-9]/.test(version) ? 'cgroupfs' : undefined);
   });
 
   test('what the runtime does not have is unimplemented', async () => {

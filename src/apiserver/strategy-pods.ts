@@ -8,6 +8,7 @@ import { addTolerations, admitPod } from './pod-admission.ts';
 import { podValidation } from './pod-validation.ts';
 import { podWarnings } from './pod-warnings.ts';
 import { bump } from './deletion.ts';
+import { resizeBeyondNode } from './resize-capacity.ts';
 import { forbidden } from './status-error.ts';
 import { seconds } from './times.ts';
 import { commonStrategy, statusRules } from './strategies.ts';
@@ -135,11 +136,12 @@ const resize: UpdateRules = {
     const faults = podValidation.resize(object, old);
     if (faults.length > 0) return faults;
     const node = stringAt(specOf(old), 'nodeName');
-    if (node && !context.world.store.get('nodes', node))
-      throw forbidden(
-        { kind: 'pods', name: stringAt(objectAt(old, 'metadata'), 'name') },
-        `node "${node}" not found`,
-      );
+    if (!node) return [];
+    const host = context.world.store.get('nodes', node);
+    const name = stringAt(objectAt(old, 'metadata'), 'name');
+    if (!host) throw forbidden({ kind: 'pods', name }, `node "${node}" not found`);
+    const beyond = resizeBeyondNode(asPod(object), host.object);
+    if (beyond) throw beyond;
     return [];
   },
 };

@@ -1,7 +1,10 @@
 /**
  * `npm run scenarios -- DIR [CASE…]`: plays recorded scenarios of a real node against this agent with real containers and says what
- * passed and what did not. `CONTAINERD` names a folder with another containerd than the machine's, `PARALLEL` how many run at a time.
+ * passed and what did not. `CONTAINERD` names a folder with another containerd than the machine's; without it the one that
+ * `scripts/get-containerd.sh` has fetched is taken, if any. `PARALLEL` says how many run at a time.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemClock as clock } from '../../../src/base/clock.ts';
 import { messageOf } from '../../../src/base/errors.ts';
 import { whyNoContainerd } from '../../support/containerd.ts';
@@ -9,6 +12,7 @@ import { type Bed, makeBed } from './bed.ts';
 import { differencesOf } from './compare.ts';
 import { play, shownBy } from './play.ts';
 import { readScenarios, type ScenarioTakes } from './recording.ts';
+import { tellsUsers, withoutUsers } from './states.ts';
 
 const [dir, ...names] = process.argv.slice(2);
 if (dir === undefined || dir === '--help') {
@@ -23,7 +27,9 @@ if (why !== undefined) {
   process.exit(2);
 }
 const scenarios = readScenarios(dir).filter(({ name }) => names.length === 0 || names.includes(name));
-const bed = await makeBed(process.env['CONTAINERD']);
+const fetched = join(import.meta.dirname, '../../../.cache/containerd');
+const binaries = process.env['CONTAINERD'] ?? (existsSync(join(fetched, 'containerd')) ? fetched : undefined);
+const bed = await makeBed(binaries);
 const counts = { passed: 0, failed: 0 };
 const waiting = [...scenarios];
 const end = (): void => void bed.stop().finally(() => process.exit(130));
@@ -53,7 +59,10 @@ async function differencesIn(on: Bed, { takes }: ScenarioTakes): Promise<readonl
   if (!first) return ['no recording'];
   try {
     const shown = await play(on, first);
-    const recorded = takes.map(shownBy);
+    const tells = tellsUsers(shown.lives);
+    const recorded = takes
+      .map(shownBy)
+      .map((take) => (tells ? take : { ...take, lives: withoutUsers(take.lives) }));
     const all = recorded.map((take) =>
       differencesOf(
         take,

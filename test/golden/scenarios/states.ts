@@ -10,6 +10,21 @@ export interface PodLife {
 /** A status by leaf, e.g. `.containerStatuses[0].ready` → `true`, with what differs between any two runs made equal. */
 export type State = Readonly<Record<string, string>>;
 
+/** Whether containers tell whom they run as; containerd does since 2.0. */
+export const tellsUsers = (lives: readonly PodLife[]): boolean =>
+  lives.some(({ states }) => states.some((state) => Object.keys(state).some(isOfUser)));
+
+/** The lives as a runtime shows them that does not tell whom containers run as. */
+export const withoutUsers = (lives: readonly PodLife[]): readonly PodLife[] =>
+  lives.map(({ name, states }) => ({
+    name,
+    states: states.map((state) =>
+      Object.fromEntries(Object.entries(state).filter(([key]) => !isOfUser(key))),
+    ),
+  }));
+
+const isOfUser = (path: string): boolean => /Statuses\[\d+\]\.user\b/.test(path);
+
 export interface PodChange {
   readonly type: string;
   readonly object: Pod;

@@ -5,7 +5,7 @@ import type { Event, Pod } from '../../../src/kube/types.ts';
 import type { Bed } from './bed.ts';
 import { eventText, type Shown } from './compare.ts';
 import { namespaceOfScenario, type Scenario, type ScenarioStep } from './recording.ts';
-import { livesOf, type PodChange, sameState, type State } from './states.ts';
+import { livesOf, type PodChange, sameState, type State, withoutUsers } from './states.ts';
 
 /** How long a state may take beyond the time that it took when it was recorded, ms. */
 const patienceMs = 20_000;
@@ -98,7 +98,7 @@ function milestonesOf({ steps }: Scenario): ReadonlyMap<ScenarioStep, ReadonlyMa
 
 /** The last state of each pod. */
 function statesOf(changes: readonly PodChange[]): ReadonlyMap<string, State> {
-  return new Map(livesOf(changes).map(({ name, states }) => [name, states.at(-1) ?? {}]));
+  return new Map(withoutUsers(livesOf(changes)).map(({ name, states }) => [name, states.at(-1) ?? {}]));
 }
 
 /** Waits until the pods were in the wanted states and it is time, or patience ends. */
@@ -108,7 +108,7 @@ async function reached(
   dueAt: number,
 ): Promise<void> {
   for (;;) {
-    const lives = livesOf(changes);
+    const lives = withoutUsers(livesOf(changes)); // not every runtime tells of them
     const isThere = [...(wanted ?? [])].every(([name, state]) =>
       lives.find((life) => life.name === name)?.states.some((each) => sameState(each, state)),
     );

@@ -94,6 +94,7 @@ export const plainText = (text: string): string =>
     .replace(/\$uid\d+|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g, '<uid>')
     .replace(/\$podip\d+|\$hostip|\b10\.\d+\.\d+\.\d+\b/g, '<ip>')
     .replace(/\b(?:\d+m)?\d+(?:\.\d+)?(?:ms|µs|s)\b(?! restarting)|\$dur/g, '<span>')
+    .replace(/failed to resolve (?:reference "[^"]*"|image)/, 'failed to resolve <image>')
     .replace(/Image size: (?:\d+|\$n) bytes/, 'Image size: <n> bytes')
     .replace(
       /(?:failed to create containerd task|OCI runtime|(?<=failed to exec in container: )).*/s,

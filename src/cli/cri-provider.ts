@@ -1,7 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import type { AgentOptions } from '../agent/agent-options.ts';
-import type { NodeCgroupsOptions } from '../agent/cgroups.ts';
+import { kernelCgroupFiles } from '../agent/cgroups/files.ts';
+import { detectCgroups } from '../agent/cgroups/host.ts';
 import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
+import { cgroupOptions, type RuntimeConfiguration, runtimeSettings } from '../agent/runtime-settings.ts';
+import type { Surroundings } from '../agent/surroundings.ts';
 import { runUpkeep, type UpkeepSettings } from '../agent/upkeep.ts';
 import { systemClock } from '../base/clock.ts';
 import { durationMs } from '../kube/duration.ts';
@@ -18,11 +21,6 @@ export type CriSettings = Pick<
   | 'podLogsDir'
   | 'serializeImagePulls'
   | 'maxParallelImagePulls'
-  | 'cgroupsPerQOS'
-  | 'cgroupDriver'
-  | 'cgroupRoot'
-  | 'cpuCFSQuota'
-  | 'podPidsLimit'
   | 'containerLogMaxSize'
   | 'containerLogMaxFiles'
   | 'containerLogMonitorInterval'
@@ -30,10 +28,11 @@ export type CriSettings = Pick<
   | 'imageGCLowThresholdPercent'
   | 'imageMinimumGCAge'
   | 'imageMaximumGCAge'
-> & {
-  /** Where log collectors look for links to container logs; default: the kubelet's `ContainerLogsDir`. */
-  readonly containerLogsDir?: string;
-};
+> &
+  RuntimeConfiguration & {
+    /** Where log collectors look for links to container logs; default: the kubelet's `ContainerLogsDir`. */
+    readonly containerLogsDir?: string;
+  };
 
 /** The part of an agent's options that a CRI runtime brings, and its end. */
 export interface CriParts
@@ -55,6 +54,9 @@ export function criParts(settings: CriSettings): CriParts {
     };
   })();
   connected.catch(() => undefined); // told by makeProvider
+  const host = detectCgroups(kernelCgroupFiles);
+  const node = { files: kernelCgroupFiles, ...(host && { cgroups: host }) };
+  const cgroups = cgroupOptions(settings, node);
   return {
     node: {
       runtimeVersion: () => runtimeVersion,
@@ -80,11 +82,16 @@ export function criParts(settings: CriSettings): CriParts {
       provider = kuberuntimeProvider(
         surroundings,
         { runtime, images: runtime, powers },
-        { runtimeName: version.runtimeName ?? '', containerLogsRoot, ...runtimeOptions(settings) },
+        {
+          ...runtimeSettings(settings, { ...node, ...nodeAmounts(surroundings) }),
+          runtimeName: version.runtimeName ?? '',
+          containerLogsRoot,
+          ...runtimeOptions(settings),
+        },
       );
       return provider;
     },
-    ...(settings.cgroupsPerQOS && { cgroups: cgroupOptions(settings) }),
+    ...(cgroups && { cgroups }),
     upkeep: async (parts, signal) => {
       const { runtime } = await connected;
       if (provider)
@@ -104,21 +111,6 @@ function runtimeOptions({ podLogsDir, serializeImagePulls, maxParallelImagePulls
   return { podLogsRoot: podLogsDir, ...(parallel !== undefined && { maxParallelImagePulls: parallel }) };
 }
 
-function cgroupOptions({
-  cgroupDriver,
-  cgroupRoot,
-  cpuCFSQuota,
-  podPidsLimit,
-}: CriSettings): NodeCgroupsOptions {
-  const root = (cgroupRoot ?? '').split('/').filter((part) => part !== '');
-  return {
-    driver: cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',
-    root,
-    enforceCpuLimits: cpuCFSQuota,
-    podPidsLimit,
-  };
-}
-
 /** Where containerd keeps images; another runtime's disk is watched as well as this one stands for it. */
 const imageRoot = '/var/lib';
 
@@ -135,4 +127,18 @@ const upkeepSettings = (settings: CriSettings): UpkeepSettings => ({
     maxAgeMs: durationMs(settings.imageMaximumGCAge),
   },
   imageRoot,
+});
+
+/** What of the machine containers depend on. */
+const nodeAmounts = ({
+  machine,
+  rootDir,
+}: Surroundings): Pick<
+  Parameters<typeof runtimeSettings>[1],
+  'memoryCapacityBytes' | 'swapCapacityBytes' | 'allocatableMemoryBytes' | 'rootDir'
+> => ({
+  memoryCapacityBytes: machine.machine.memoryCapacity,
+  swapCapacityBytes: machine.machine.swapCapacity ?? 0,
+  allocatableMemoryBytes: machine.machine.memoryCapacity,
+  rootDir,
 });

@@ -1,3 +1,4 @@
+import { readSigningRequest } from '../base/certificates.ts';
 import { referencedConfigMaps, referencedSecrets } from '../kube/references.ts';
 import type { Pod } from '../kube/types.ts';
 import { nodeOf } from './authorizer.ts';
@@ -8,6 +9,7 @@ import type { ApiRequest } from './request.ts';
 import type { Admission } from './exchange.ts';
 import { badRequest, forbidden, notFound, StatusError } from './status-error.ts';
 import type { Store } from './store.ts';
+import type { User } from './users.ts';
 
 /** Does a pod refer to an object of this kind at all? */
 const hasReference: Readonly<Record<string, (pod: Pod) => boolean>> = {
@@ -60,6 +62,7 @@ class NodeRestriction {
     if (kind.resource === 'pods') this.#createPod(node, object);
     if (kind.resource === 'nodes') this.#node(node, object, undefined);
     if (kind.resource === 'leases') this.#lease(node, object);
+    if (kind.resource === 'certificatesigningrequests') signingRequest(node, object);
   }
 
   update(request: ApiRequest, kind: Kind, object: JsonObject, old: JsonObject): void {
@@ -105,12 +108,15 @@ class NodeRestriction {
     const [owner, ...more] = objectsAt(objectAt(pod, 'metadata'), 'ownerReferences');
     if (more.length > 0) throw must('a single owner reference');
     const { apiVersion, kind, name, controller, blockOwnerDeletion, uid } = owner ?? {};
-    const given = { apiVersion, kind, name, controller };
-    if (
-      !sameJson(given, { apiVersion: 'v1', kind: 'Node', name: node, controller: true }) ||
-      blockOwnerDeletion === true
-    )
+    if (!sameJson({ apiVersion, kind, name }, { apiVersion: 'v1', kind: 'Node', name: node }))
       throw must('an owner reference');
+    if (controller !== true) throw must('a controller owner reference');
+    if (blockOwnerDeletion === true)
+      throw refuse(
+        'pods',
+        pod,
+        `node ${JSON.stringify(node)} must not set blockOwnerDeletion on an owner reference`,
+      );
     const found = valueAt(this.#store.get('nodes', node)?.object, 'metadata', 'uid');
     if (found !== undefined && found !== uid)
       throw refuse('pods', pod, `node ${node} UID mismatch: expected ${textOf(uid)} got ${textOf(found)}`);
@@ -164,6 +170,36 @@ class NodeRestriction {
         'can only access node lease with the same name as the requesting node',
       );
   }
+}
+
+const nodeSigners = ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'];
+
+/** A node asks for certificates in its own name; a request that cannot be read is refused by its own rules. */
+function signingRequest(node: string, object: JsonObject): void {
+  const spec = objectAt(object, 'spec');
+  if (!nodeSigners.includes(stringAt(spec, 'signerName'))) return;
+  const common = commonNameOf(stringAt(spec, 'request'));
+  if (common !== undefined && common !== `system:node:${node}`)
+    throw refuse(
+      'certificatesigningrequests.certificates.k8s.io',
+      object,
+      `can only create a node CSR with CN=system:node:${node}`,
+    );
+}
+
+function commonNameOf(request: string): string | undefined {
+  try {
+    return readSigningRequest(Buffer.from(request, 'base64').toString()).subject.commonName;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A node evicts its own pods alone. @throws {StatusError} 403 */
+export function admitEviction(user: User, pod: JsonObject): void {
+  const node = nodeOf(user);
+  if (node !== undefined && valueAt(pod, 'spec', 'nodeName') !== node)
+    throw refuse('pods', pod, `node ${node} can only evict pods with spec.nodeName set to itself`);
 }
 
 /** A node may change its own labels and those outside Kubernetes' domains. */

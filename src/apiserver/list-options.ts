@@ -73,12 +73,12 @@ function matchFaults(match: string, version: string, token: string): FieldFault[
   if (match === '') return [];
   const field = 'resourceVersionMatch';
   const faults: FieldFault[] = [];
-  if (token !== '')
-    faults.push(fault.forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
   if (version === '')
     faults.push(
       fault.forbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
     );
+  if (token !== '')
+    faults.push(fault.forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
   if (match !== 'Exact' && match !== 'NotOlderThan')
     faults.push(fault.unsupported(field, match, ['Exact', 'NotOlderThan', '']));
   if (match === 'Exact' && version === '0')

@@ -163,7 +163,8 @@ function mergeObject(target: JsonObject, patch: JsonObject, shape: Shape | undef
   const how = patch['$patch'];
   if (how === 'replace') return dropDirectives(patch);
   if (how === 'delete') return {};
-  if (how !== undefined && how !== 'merge') throw badRequest(`Unknown patch type found: ${textOf(how)}`);
+  if (how !== undefined && how !== 'merge')
+    throw new StatusError(500, '', `unknown patch type: ${textOf(how)} in map: ${goMap(patch)}`);
   const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
   const out: Draft = { ...retained(target, patch) };
   for (const [key, value] of Object.entries(patch)) {

@@ -37,6 +37,24 @@ function resurrected(pod: JsonObject, old: JsonObject, key: string): FieldFault[
     });
 }
 
+/** A pod that has its node is nominated for none. */
+function nominationFaults(name: string, before: string, pod: JsonObject): FieldFault[] {
+  if (name === '') return [];
+  if (!subdomain.test(name)) return [fault.invalid('status.nominatedNodeName', name, subdomainRule)];
+  return name !== before && stringAt(objectAt(pod, 'spec'), 'nodeName') !== ''
+    ? [fault.forbidden('status.nominatedNodeName', 'may not be set on pods that are already bound to a node')]
+    : [];
+}
+
+/** At most one address of each family. */
+function familyFaults(status: JsonObject, key: 'podIPs' | 'hostIPs'): FieldFault[] {
+  const ips = objectsAt(status, key).map((item) => stringAt(item, 'ip'));
+  const sixes = ips.filter((ip) => ip.includes(':')).length;
+  if (sixes <= 1 && ips.length - sixes <= 1) return [];
+  const shown = ips.map((IP) => ({ IP }));
+  return [fault.invalid(`status.${key}`, shown, 'may specify no more than one IP for each IP family')];
+}
+
 /**
  * Faults of a status that is to replace another: the class stays, a nominated node has a node's name, what ended for good stays ended.
  *
@@ -47,15 +65,15 @@ export function podStatusFaults(pod: JsonObject, old: JsonObject): readonly Fiel
   const nominated = stringAt(status, 'nominatedNodeName');
   const [next, standing] = [stringAt(status, 'qosClass'), stringAt(before, 'qosClass')];
   return [
-    ...(nominated !== '' && !subdomain.test(nominated)
-      ? [fault.invalid('status.nominatedNodeName', nominated, subdomainRule)]
-      : []),
+    ...nominationFaults(nominated, stringAt(before, 'nominatedNodeName'), pod),
+    ...familyFaults(status, 'podIPs'),
+    ...familyFaults(status, 'hostIPs'),
     ...(Number(status['observedGeneration'] ?? 0) < 0
       ? [
           fault.invalid(
             'status.observedGeneration',
             status['observedGeneration'],
-            'must be greater than or equal to 0',
+            'must be a non-negative integer',
           ),
         ]
       : []),

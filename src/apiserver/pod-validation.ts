@@ -3,7 +3,7 @@ import { metadataAndSpec, validatePod } from '../kube/validation/pod.ts';
 import { validatePodUpdate } from '../kube/validation/pod-update.ts';
 import { computeQosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
-import type { JsonObject } from './json.ts';
+import { type JsonObject, objectAt, objectsAt, sameJson, without } from './json.ts';
 import { podStatusFaults } from './pod-status-validation.ts';
 import { fault, type FieldFault } from './status-error.ts';
 
@@ -32,10 +32,46 @@ export const podValidation: PodValidation = {
   status: podStatusFaults,
   ephemeral: () => [],
   resize(pod, old) {
-    const faults = [...metadataAndSpec(asPod(pod), {})].map(asFault);
     const [now, before] = [pod, old].map((one) => computeQosClass(asPod(one).spec ?? { containers: [] }));
-    return now === before
-      ? faults
-      : [...faults, fault.invalid('spec', now, 'Pod QOS Class may not change as a result of resizing')];
+    return [
+      ...[...metadataAndSpec(asPod(pod), {})].map(asFault),
+      ...(now === before
+        ? []
+        : [fault.invalid('spec', before, 'Pod QOS Class may not change as a result of resizing')]),
+      ...containerKeys.flatMap((key) => removedAmounts(pod, old, key)),
+      ...(containerKeys.every((key) => sameJson(unsized(pod, key), unsized(old, key)))
+        ? []
+        : [fault.forbidden('spec', 'only cpu and memory resources are mutable')]),
+    ];
   },
 };
+
+const containerKeys = ['containers', 'initContainers'] as const;
+const sides = ['limits', 'requests'] as const;
+const sizes = ['cpu', 'memory'] as const;
+const containersOf = (pod: JsonObject, key: string): readonly JsonObject[] =>
+  objectsAt(objectAt(pod, 'spec'), key);
+
+/** Amounts that a resize may change and may not take away. */
+function removedAmounts(pod: JsonObject, old: JsonObject, key: string): FieldFault[] {
+  const before = containersOf(old, key);
+  return containersOf(pod, key).flatMap((container, i) =>
+    sides
+      .filter((side) => {
+        const amounts = (one: JsonObject | undefined): JsonObject =>
+          objectAt(objectAt(one, 'resources'), side);
+        return sizes.some((name) => name in amounts(before[i]) && !(name in amounts(container)));
+      })
+      .map((side) =>
+        fault.forbidden(`spec.${key}[${i}].resources.${side}`, `resource ${side} cannot be removed`),
+      ),
+  );
+}
+
+/** The containers without the amounts that a resize may change. */
+const unsized = (pod: JsonObject, key: string): unknown =>
+  containersOf(pod, key).map((container) => {
+    const { limits: _l, requests: _r, ...rest } = objectAt(container, 'resources');
+    const fixed = sides.map((side) => without(objectAt(objectAt(container, 'resources'), side), ...sizes));
+    return [without(container, 'resources'), rest, fixed];
+  });

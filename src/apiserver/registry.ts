@@ -9,10 +9,10 @@ import {
   badRequest,
   conflict,
   type FieldFault,
-  internal,
   invalid,
   modified,
   notFound,
+  StatusError,
   type Subject,
 } from './status-error.ts';
 import { type Entry, keyOf, type Store } from './store.ts';
@@ -87,7 +87,7 @@ export class Registry {
   create(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): JsonObject {
     const at = objectAt(given, 'metadata');
     if (stringAt(at, 'resourceVersion') !== '')
-      throw internal('resourceVersion should not be set on objects to be created');
+      throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
     const named = this.#fresh(this.strategy.defaults(given), namespace, context);
     const managed = manageUpdate(undefined, named, this.#kind.type, {
       writer,
@@ -216,7 +216,8 @@ export class Registry {
     if (context.dryRun) return given;
     if (!isFree(given)) return this.served(this.#store.put(this.#kind.storage, this.#stored(given)));
     this.strategy.afterDelete?.(given, context);
-    this.#store.delete(this.#kind.storage, entry.key, this.#stored(given));
+    // the event of the deletion tells the object as it was last stored
+    this.#store.delete(this.#kind.storage, entry.key, entry.object);
     return given;
   }
 

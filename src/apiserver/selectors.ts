@@ -274,13 +274,10 @@ export function fieldMatcher(text: string, kind: Kind): Matcher {
       term.field === 'metadata.name' || (term.field === 'metadata.namespace' && kind.namespaced)
         ? at('metadata', term.field.slice(9))
         : selectable[kind.storage]?.[term.field];
-    if (!get) {
-      const known = kind.storage in selectable;
-      throw badRequest(
-        known && kind.resource !== 'secrets'
-          ? `field label not supported: ${term.field}`
-          : `field label not supported: ${term.field}`,
-      );
+    // the two groups of events name what an event is about differently
+    const foreign = kind.group === '' ? 'regarding.' : 'involvedObject.';
+    if (!get || (kind.resource === 'events' && term.field.startsWith(foreign))) {
+      throw badRequest(`field label not supported: ${term.field}`);
     }
     return (object) => (get(object) === term.value) === term.equal;
   });

@@ -114,6 +114,17 @@ function oneCidr(node: JsonObject): JsonObject {
 const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 const nodes = builtIn('nodes');
 
+/** Amounts of a node are never less than none. */
+function amountFaults(node: JsonObject): FieldFault[] {
+  return ['capacity', 'allocatable'].flatMap((key) =>
+    Object.entries(objectAt(objectAt(node, 'status'), key))
+      .filter(([, amount]) => typeof amount === 'string' && amount.startsWith('-'))
+      .map(([name, amount]) =>
+        fault.invalid(`status.${key}.${name}`, amount, 'must be greater than or equal to 0'),
+      ),
+  );
+}
+
 /** Nodes: kept with the status that they are created with, tainted until somebody finds them ready. */
 export const nodeStrategy: Strategy = {
   ...commonStrategy(nodes),
@@ -129,8 +140,13 @@ export const nodeStrategy: Strategy = {
       return node;
     return { ...node, spec: { ...spec, taints: [...taints, notReady] } };
   },
-  validateCreate: taintFaults,
+  validateCreate(node, { warnings }) {
+    if (valueAt(node, 'spec', 'externalID') !== undefined)
+      warnings.push('spec.externalID: this field is deprecated, and is unused by Kubernetes');
+    return taintFaults(node);
+  },
   createReset: [['f:status']],
+  subresources: { status: { ...statusRules(nodes), validate: amountFaults } },
   main: {
     ...mainRules(nodes, true),
     validate(node, old) {
@@ -143,6 +159,14 @@ export const nodeStrategy: Strategy = {
       if (before.length > 0 && !sameJson(before, now))
         faults.push(
           fault.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'),
+        );
+      const [provider, given] = [old, node].map((one) => stringAt(objectAt(one, 'spec'), 'providerID'));
+      if (provider !== '' && given !== provider)
+        faults.push(
+          fault.forbidden(
+            'spec.providerID',
+            'node updates may not change providerID except from "" to valid',
+          ),
         );
       return faults;
     },

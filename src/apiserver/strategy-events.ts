@@ -1,8 +1,8 @@
-import { type Draft, type JsonObject, objectAt, stringAt, valueAt, without } from './json.ts';
+import { type Draft, type JsonObject, objectAt, sameJson, stringAt, valueAt, without } from './json.ts';
 import { qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { builtIn } from './kinds.ts';
 import { fault, type FieldFault } from './status-error.ts';
-import { commonStrategy } from './strategies.ts';
+import { commonStrategy, mainRules } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
 
 /** Members of a core Event beside those of an `events.k8s.io` one. */
@@ -65,6 +65,42 @@ const texts: readonly (readonly [field: string, needed: boolean, most: number])[
   ['message', false, 1024],
 ];
 
+function seriesFaults(event: JsonObject): FieldFault[] {
+  if (event['series'] === undefined) return [];
+  const series = objectAt(event, 'series');
+  return [
+    ...(Number(series['count'] ?? 0) < 2 ? [fault.invalid('series.count', '', 'should be at least 2')] : []),
+    ...((series['lastObservedTime'] ?? null) === null ? [fault.required('series.lastObservedTime')] : []),
+  ];
+}
+
+/** What an event of `events.k8s.io` keeps: all but its series. */
+const kept = [
+  'involvedObject',
+  'reason',
+  'message',
+  'source',
+  'firstTimestamp',
+  'lastTimestamp',
+  'count',
+  'type',
+  'eventTime',
+  'action',
+  'related',
+  'reportingComponent',
+  'reportingInstance',
+];
+
+function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
+  const [now, before] = [toCoreEvent(event), toCoreEvent(old)];
+  return [
+    ...seriesFaults(now),
+    ...kept
+      .filter((key) => !sameJson(now[key], before[key]))
+      .map((key) => fault.invalid(key, now[key] ?? null, 'field is immutable')),
+  ];
+}
+
 function modernFaults(event: JsonObject, controller: string): FieldFault[] {
   const faults = namespaceFault(event);
   const reporter = stringAt(event, 'reportingComponent');
@@ -76,6 +112,7 @@ function modernFaults(event: JsonObject, controller: string): FieldFault[] {
     if (needed && text === '') faults.push(fault.required(field));
     if (text.length > most) faults.push(tooManyCharacters(field, most));
   }
+  faults.push(...seriesFaults(event));
   const type = stringAt(event, 'type');
   if (type !== 'Normal' && type !== 'Warning')
     faults.push(fault.invalid('type', '', `has invalid value: ${type}`));
@@ -95,6 +132,7 @@ export const modernEventStrategy: Strategy = {
   ...commonStrategy(modern),
   faultGroup: '',
   validateCreate: (event) => modernFaults(toCoreEvent(event), 'reportingController'),
+  main: { ...mainRules(modern, false), validate: modernUpdateFaults },
   toStorage: toCoreEvent,
   fromStorage: toModernEvent,
 };

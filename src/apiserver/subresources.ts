@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { TokenSigner } from './users.ts';
+import { admitEviction } from './admission.ts';
 import { bodyFormat, type Expected, readBody, readObject } from './body.ts';
 import { evict } from './eviction.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
@@ -179,17 +180,15 @@ export class Subresources {
     const name = stringAt(objectAt(object, 'metadata'), 'name');
     if (name !== '' && name !== call.target.name)
       throw badRequest('name in URL does not match name in Eviction object');
+    const registry = this.#deps.resources.registry(builtIn('pods'));
+    admitEviction(call.request.user, registry.entry(call.target.namespace, call.target.name).object);
     const given = object['deleteOptions'];
     const options = readDeleteOptions(
       given === undefined ? {} : objectAt(object, 'deleteOptions'),
       new URLSearchParams(),
     );
     const context = this.#context(call, dryRun || options.dryRun);
-    evict(
-      { namespace: call.target.namespace, name: call.target.name, options },
-      this.#deps.resources.registry(builtIn('pods')),
-      context,
-    );
+    evict({ namespace: call.target.namespace, name: call.target.name, options }, registry, context);
     await this.#deps.world.store.settled();
     await this.#send(call, 201, success(201));
   }

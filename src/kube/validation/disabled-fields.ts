@@ -36,7 +36,9 @@ function withoutStopSignals(spec: PodSpec): PodSpec {
 function withoutStopSignal<T extends Container | EphemeralContainer>(container: T): T {
   if (container.lifecycle?.stopSignal === undefined) return container;
   const { stopSignal: _signal, ...lifecycle } = container.lifecycle;
-  return { ...container, lifecycle };
+  if (Object.keys(lifecycle).length > 0) return { ...container, lifecycle };
+  const { lifecycle: _lifecycle, ...rest } = container;
+  return rest as T;
 }
 
 function withoutCertificates(volume: Volume): Volume {

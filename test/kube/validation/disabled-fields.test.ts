@@ -13,7 +13,7 @@ const pod: Pod = {
 
 test('fields of features that are off are dropped', () => {
   expect(dropDisabledFields(pod).spec).toEqual({
-    containers: [{ name: 'c', lifecycle: {} }],
+    containers: [{ name: 'c' }],
     volumes: [{ name: 'v', projected: { sources: [{}] } }],
   });
 });

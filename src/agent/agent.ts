@@ -85,7 +85,9 @@ export class Agent {
       config.stop();
       host.stop();
       if (recorder instanceof EventBroadcaster) {
-        await recorder.flush().catch(() => undefined);
+        // a server that is away is not waited for
+        const patience = this.#parts.clock.sleep(flushMs);
+        await Promise.race([recorder.flush(), patience]).catch(() => undefined);
         recorder.stop();
       }
     }
@@ -125,6 +127,9 @@ export class Agent {
     };
   }
 }
+
+/** How long the last events may take to be written, ms. */
+const flushMs = 2000;
 
 /** A problem that is not found for this long was gone in between, ms: more than the period of listings. */
 const problemLastsMs = 45_000;

@@ -56,5 +56,6 @@ function plainly({ path, message, advice }: ManifestProblem): string {
     (text, front) => (text.startsWith(front) ? text.slice(front.length) : text),
     message,
   );
-  return advice === undefined ? bare : `${bare}; ${advice}`;
+  const plain = bare.replace(/^couldn't parse as pod\((.*)\), please check config file$/s, 'not a pod: $1');
+  return advice === undefined ? plain : `${plain}; ${advice}`;
 }

@@ -221,13 +221,7 @@ export interface ServeOptions
  * @throws {AgentError} `invalid_argument` when webhook authorization has no API server to ask
  */
 export async function serveKubeletApi(options: ServeOptions): Promise<KubeletServer> {
-  const { authorization, client, clock = systemClock, logger = silentLogger } = options;
-  if (authorization === 'webhook' && !client)
-    throw new AgentError(
-      'invalid_argument',
-      'webhook authorization needs an API server to ask; without one choose alwaysAllow',
-    );
-  const access = client && webhookAccess(apiReviews(client), clock, options.webhookTimes);
+  const { clock = systemClock, logger = silentLogger } = options;
   const { tlsFiles } = options;
   const pair = tlsFiles && (await readPair(tlsFiles));
   const stop = new AbortController();
@@ -237,8 +231,7 @@ export async function serveKubeletApi(options: ServeOptions): Promise<KubeletSer
     onClose: () => {
       stop.abort();
     },
-    authenticators: access?.authenticators ?? [],
-    authorizer: authorization === 'webhook' && access ? access.authorizer : alwaysAllow,
+    ...accessOf(options, clock),
     host: serverHost(options),
     clock,
     logger,
@@ -251,4 +244,17 @@ export async function serveKubeletApi(options: ServeOptions): Promise<KubeletSer
     void followPair(tlsFiles, pair, renew, { clock, logger, signal: stop.signal });
   }
   return server;
+}
+
+function accessOf(
+  { authorization, client, webhookTimes }: ServeOptions,
+  clock: Clock,
+): Pick<KubeletServerOptions, 'authorizer' | 'authenticators'> {
+  const access = client && webhookAccess(apiReviews(client), clock, webhookTimes);
+  if (authorization === 'alwaysAllow') return { ...access, authorizer: alwaysAllow };
+  if (access) return access;
+  throw new AgentError(
+    'invalid_argument',
+    'webhook authorization needs an API server to ask; without one choose alwaysAllow',
+  );
 }

@@ -63,6 +63,9 @@ interface ParserError extends Error {
   readonly rawPacket?: Buffer;
 }
 
+/** Small pieces of a streamed body go out together, up to this many bytes. */
+const mostGathered = 32 * 1024;
+
 /** First byte of a TLS handshake record. */
 const tlsHandshake = 0x16;
 const plainHttpAnswer = 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n';
@@ -244,10 +247,13 @@ export class Listener {
     if (typeof body === 'object' && 'stream' in body) {
       response.statusCode = status;
       setHeaders(response, headers);
+      const sink = sinkOf(response, signal);
       try {
-        await body.stream(sinkOf(response, signal));
+        await body.stream(sink);
+        sink.flush();
         response.end();
       } catch (reason) {
+        sink.flush();
         if (response.headersSent || signal.aborted) {
           if (!signal.aborted) this.#options.logger.debug('an answer broke off', { err: messageOf(reason) });
           response.destroy();
@@ -278,14 +284,29 @@ const secureOptions = ({ cert, key, clientCa, minVersion = 'TLSv1.2', ciphers }:
 });
 
 /** A sink over a response: a write waits once the socket's buffer is full. */
-function sinkOf(response: ServerResponse, signal: AbortSignal): ReplySink {
+function sinkOf(
+  response: ServerResponse,
+  signal: AbortSignal,
+): ReplySink & { readonly flush: () => boolean } {
+  let gathered: Buffer[] = [];
+  let bytesGathered = 0;
+  const flush = (): boolean => {
+    const bytes = gathered.length === 1 ? gathered[0] : Buffer.concat(gathered);
+    gathered = [];
+    bytesGathered = 0;
+    return !bytes || bytes.length === 0 || response.destroyed || response.write(bytes);
+  };
   return {
+    flush,
     flushHeaders: () => {
       if (!response.headersSent && !response.destroyed) response.flushHeaders();
     },
     write: (bytes) => {
       signal.throwIfAborted();
-      if (response.write(bytes)) return undefined;
+      if (gathered.length === 0) setImmediate(flush);
+      gathered.push(Buffer.from(bytes));
+      bytesGathered += bytes.length;
+      if (bytesGathered < mostGathered || flush()) return undefined;
       return new Promise<void>((resolve, reject) => {
         const drained = (): void => {
           signal.removeEventListener('abort', aborted);

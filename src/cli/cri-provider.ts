@@ -54,8 +54,7 @@ export function criParts(settings: CriSettings): CriParts {
     };
   })();
   connected.catch(() => undefined); // told by makeProvider
-  const host = detectCgroups(kernelCgroupFiles);
-  const node = { files: kernelCgroupFiles, ...(host && { cgroups: host }) };
+  const node = cgroupsHere();
   const cgroups = cgroupOptions(settings, node);
   return {
     node: {
@@ -128,6 +127,12 @@ const upkeepSettings = (settings: CriSettings): UpkeepSettings => ({
   },
   imageRoot,
 });
+
+/** How this machine's cgroups are mounted. */
+function cgroupsHere(): Pick<Parameters<typeof runtimeSettings>[1], 'files' | 'cgroups'> {
+  const host = detectCgroups(kernelCgroupFiles);
+  return { files: kernelCgroupFiles, ...(host && { cgroups: host }) };
+}
 
 /** What of the machine containers depend on. */
 const nodeAmounts = ({

@@ -42,14 +42,6 @@ export interface NodeCgroupsOptions extends PodLimitSettings {
 /** The pods' cgroups at one moment, by UID. */
 export type PodCgroupSnapshot = ReadonlyMap<string, readonly CgroupName[]>;
 
-/** Pods have no cgroups of their own: the node does without (kubelet `cgroupsPerQOS: false`), or the provider has none. */
-export const noCgroups: PodCgroups & { cgroupParent(pod: Pod): string } = {
-  exists: () => true,
-  ensure: () => Promise.resolve(),
-  destroy: () => Promise.resolve(),
-  cgroupParent: () => '',
-};
-
 const classes: readonly QosClass[] = ['Guaranteed', 'Burstable', 'BestEffort'];
 const killAttempts = 5;
 const removeAttempts = 5;

@@ -89,11 +89,6 @@ export const modified = (subject: Subject): StatusError =>
 
 export const badRequest = (message: string): StatusError => new StatusError(400, 'BadRequest', message);
 
-export const internal = (message: string): StatusError =>
-  new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, {
-    details: { causes: [{ message }] },
-  });
-
 export const unauthorized = (): StatusError => new StatusError(401, 'Unauthorized', 'Unauthorized');
 
 /** 403 with the reason after the colon. */

@@ -11,7 +11,6 @@ export const frameType = {
 } as const;
 
 export const flagFin = 1;
-const flagUnidirectional = 2;
 
 /** Why a stream was reset. */
 export const resetStatus = { protocolError: 1, refused: 3, cancel: 5 } as const;

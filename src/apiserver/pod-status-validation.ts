@@ -1,3 +1,5 @@
+import { containerShouldRestart, mayRestartAllContainers } from '../kube/restart-policy.ts';
+import type { Container, Pod, PodSpec } from '../kube/types.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt } from './json.ts';
 import { fault, type FieldFault } from './status-error.ts';
 
@@ -8,27 +10,27 @@ const subdomainRule =
 const isTerminated = (status: JsonObject | undefined): boolean =>
   objectAt(status, 'state')['terminated'] !== undefined;
 
+/** JSON in the types of the house: the same value, seen as what it is. */
+const asPod = (object: JsonObject): Pod => object;
+
 /** Whether a container that ended so may run again. */
-function mayRestart(status: JsonObject, policy: unknown): boolean {
+function mayRestart(status: JsonObject, container: Container | undefined, spec: PodSpec): boolean {
   const code = Number(objectAt(objectAt(status, 'state'), 'terminated')['exitCode'] ?? 0);
-  return policy === 'Always' || (policy === 'OnFailure' && code !== 0);
+  return containerShouldRestart(container ?? { name: '' }, spec, code);
 }
 
 /** A container that has ended for good stays so. */
 function resurrected(pod: JsonObject, old: JsonObject, key: string): FieldFault[] {
-  const spec = objectAt(old, 'spec');
-  const policies = new Map(
-    [...objectsAt(spec, 'containers'), ...objectsAt(spec, 'initContainers')].map((container) => [
-      container['name'],
-      container['restartPolicy'],
-    ]),
-  );
+  const spec = asPod(old).spec ?? { containers: [] };
+  if (mayRestartAllContainers(spec)) return [];
+  const all = [...spec.containers, ...(spec.initContainers ?? [])];
+  const byName = new Map<unknown, Container>(all.map((container) => [container.name, container]));
   const now = objectsAt(objectAt(pod, 'status'), key);
   // init containers run again only when they fail
-  const ofPod = stringAt(spec, 'restartPolicy');
-  const common = key === 'initContainerStatuses' && ofPod === 'Always' ? 'OnFailure' : ofPod;
+  const failing = key === 'initContainerStatuses' && spec.restartPolicy === 'Always';
+  const rules: PodSpec = failing ? { ...spec, restartPolicy: 'OnFailure' } : spec;
   return objectsAt(objectAt(old, 'status'), key)
-    .filter((before) => isTerminated(before) && !mayRestart(before, policies.get(before['name']) ?? common))
+    .filter((before) => isTerminated(before) && !mayRestart(before, byName.get(before['name']), rules))
     .flatMap((before) => {
       const at = now.findIndex((status) => status['name'] === before['name']);
       return at < 0 || isTerminated(now[at])

@@ -94,8 +94,11 @@ async function spdy(path: string, protocol = 'v4.channel.k8s.io'): Promise<SpdyC
   return connection;
 }
 
-const open = (connection: SpdyConnection, streamtype: string, more: object = {}): Promise<SpdyStream> =>
-  connection.open(new Map(Object.entries({ streamtype, ...more }) as [string, string][]));
+const open = (
+  connection: SpdyConnection,
+  streamtype: string,
+  more: Record<string, string> = {},
+): Promise<SpdyStream> => connection.open(new Map(Object.entries({ streamtype, ...more })));
 
 async function drained(stream: AsyncIterable<unknown>): Promise<number> {
   let bytes = 0;

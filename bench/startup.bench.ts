@@ -52,7 +52,7 @@ async function start(): Promise<Start> {
     const timer = setTimeout(() => child.kill(), 30_000);
     for await (const line of createInterface({ input: child.stdout })) {
       if (Number.isNaN(listeningMs)) listeningMs = performance.now() - startedAt;
-      if (/"first/.test(line) && /"reason":"Started"/.test(line)) break;
+      if (line.includes('"first') && line.includes('"reason":"Started"')) break;
     }
     clearTimeout(timer);
     const pid = child.pid ?? 0;

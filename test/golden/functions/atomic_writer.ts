@@ -1,6 +1,7 @@
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
 import { messageOf } from '../../../src/base/errors.ts';
 import { AtomicWriter } from '../../../src/volumes/atomic-writer.ts';
 import { check, type Replay } from '../harness.ts';
@@ -35,7 +36,7 @@ function tree(dir: string, target: string | undefined): readonly Entry[] {
 
 export const replay: Replay = ({ in: input, out }) => {
   const dir = mkdtempSync(join(tmpdir(), 'atomic-writer-'));
-  process.umask(0o022);
+  if (isMainThread) process.umask(0o022); // threads share their process's
   try {
     const writer = new AtomicWriter(dir);
     const steps = (input as Input).writes.map((write, index) => {

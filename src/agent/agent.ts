@@ -1,3 +1,4 @@
+import { first } from 'rxjs';
 import { EventBroadcaster } from '../api/event-recorder.ts';
 import type { Informer } from '../api/informer.ts';
 import { Emitter } from '../base/emitter.ts';
@@ -72,6 +73,10 @@ export class Agent {
     const { nodeName } = this.#options;
     const self = { kind: 'Node', apiVersion: 'v1', metadata: { name: nodeName, uid: nodeName } };
     recorder.event(self, 'Normal', 'Starting', 'Starting kubelet.');
+    const known = this.#parts.nodes?.bursts().pipe(first(({ objects }) => objects.length > 0, undefined));
+    const registration = known?.subscribe((burst) => {
+      if (burst) void controller.registerStaticPods();
+    });
     informers?.start(signal);
     this.#addSources();
     void controller.ready.then(() => {
@@ -81,6 +86,7 @@ export class Agent {
       await Promise.all([controller.run(signal), node?.run(signal), upkeep(signal)]);
     } finally {
       this.#stop.abort();
+      registration?.unsubscribe();
       await server?.close();
       config.stop();
       host.stop();

@@ -66,6 +66,8 @@ export interface Engines {
   readonly housekeeping: HousekeepingDeps;
   /** R43: pods whose time has come. */
   podsToSync(): readonly Pod[];
+  /** Makes the mirrors of static pods that were synced before the API server knew the node. */
+  registerStaticPods(): Promise<void>;
   /** R44. */
   handleProbeUpdate(update: ProbeUpdate): void;
   /** R42. */
@@ -92,6 +94,12 @@ export function buildEngines(options: EnginesOptions): Engines {
       const due = new Set(workQueue.getWork());
       for (const pod of podManager.podsWithDeadline()) if (deadline.shouldSync(pod)) due.add(uidOf(pod));
       return Array.from(due, (uid) => podManager.getPodByUID(uid)).filter((pod) => pod !== undefined);
+    },
+    registerStaticPods: async () => {
+      const { mirrorClient } = parts;
+      const { logger, nodeGetter } = options;
+      for (const [pod, mirror] of podManager.getStaticPodToMirrorPodMap())
+        await reconcileMirror({ mirrorClient, logger, nodeGetter }, pod, mirror);
     },
     handleProbeUpdate: (update) => {
       applyProbeUpdate(update, statusManager, syncHandler);

@@ -178,6 +178,15 @@ export class PodsController {
     return handlePodCleanups(this.engines.housekeeping);
   }
 
+  /**
+   * Makes the mirrors of static pods that were synced before the API server knew the node; to be called once it does.
+   *
+   * Follows kubelet `fastStaticPodsRegistration`.
+   */
+  registerStaticPods(): Promise<void> {
+    return this.engines.registerStaticPods();
+  }
+
   handlePodSyncByUID(uid: string): boolean {
     return this.engines.syncHandler.handlePodSyncByUID(uid);
   }

@@ -56,6 +56,18 @@ test('a pod is started, told, deleted and gone', async () => {
   await life.end();
 });
 
+test('a kill that failed is tried again, with the longer period of a deletion that came in between', async () => {
+  const life = new Life();
+  await life.act({ do: 'runtimeFails', call: 'killPod' });
+  const shape = { ...plain, restartPolicy: 'Never', runMs: 0, graceSeconds: 1 } as const;
+  await life.act({ do: 'create', name: 'c', shape });
+  await life.act({ do: 'advance', ms: 1 });
+  await life.act({ do: 'delete', name: 'c', graceSeconds: 2 });
+  await life.act({ do: 'advance', ms: 1 });
+  await life.converge();
+  await life.end();
+});
+
 // whole lives of an agent with everything in them that a node has, at some 100 ms each
 test(
   'whatever users, runtime and network do, the API server is told a true story, and in the end nothing is left (I1…I10)',

@@ -174,6 +174,7 @@ export class Life {
   readonly #faults: unknown[] = [];
   #sent = new Map<string, number>();
   #manifests: readonly Pod[] = [];
+  readonly #variants = new Map<number, Pod>();
   #apiFailures = 0;
   #held = false;
   #dirty = false;
@@ -226,7 +227,7 @@ export class Life {
         this.#change(action.name, (pod) => ({ ...pod, spec: withImage(pod, `image:${this.clock.now()}`) }));
         return;
       case 'manifest':
-        this.#manifests = action.variant === undefined ? [] : [staticPodOf(action.variant, action.shape)];
+        this.#manifests = action.variant === undefined ? [] : [this.#variant(action.variant, action.shape)];
         if (this.#run.filesRead) this.#readManifests();
         return;
       case 'end': {
@@ -250,6 +251,13 @@ export class Life {
       case 'advance':
       case 'restart':
     }
+  }
+
+  /** A static pod's UID is the hash of its text, so another text under the same UID does not occur. */
+  #variant(variant: number, shape: Shape): Pod {
+    const pod = this.#variants.get(variant) ?? staticPodOf(variant, shape);
+    this.#variants.set(variant, pod);
+    return pod;
   }
 
   #find(name: string): Pod | undefined {

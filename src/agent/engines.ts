@@ -26,7 +26,7 @@ import type { HousekeepingDeps } from './housekeeping.ts';
 import { MirrorClient } from './mirror-client.ts';
 import { bareHost, type PodHost } from './pod-host.ts';
 import { PodManager } from './pod-manager.ts';
-import { reconcileMirror } from './mirror-reconcile.ts';
+import { type MirrorReconcileDeps, reconcileMirror } from './mirror-reconcile.ts';
 import type { ProbeUpdate } from './probe-update.ts';
 import { makeProber } from './probing.ts';
 import { preemptPod } from './preempt.ts';
@@ -96,10 +96,8 @@ export function buildEngines(options: EnginesOptions): Engines {
       return Array.from(due, (uid) => podManager.getPodByUID(uid)).filter((pod) => pod !== undefined);
     },
     registerStaticPods: async () => {
-      const { mirrorClient } = parts;
-      const { logger, nodeGetter } = options;
       for (const [pod, mirror] of podManager.getStaticPodToMirrorPodMap())
-        await reconcileMirror({ mirrorClient, logger, nodeGetter }, pod, mirror);
+        await reconcileMirror(mirrorDeps(options, parts), pod, mirror);
     },
     handleProbeUpdate: (update) => {
       applyProbeUpdate(update, statusManager, syncHandler);
@@ -196,8 +194,8 @@ function makeSteps(
   parts: Omit<Parts, 'podWorkers'>,
   workers: () => PodWorkers,
 ): SyncSteps {
-  const { clock, logger, recorder, provider, nodeGetter } = options;
-  const { podManager, statusManager, probeManager, pleg, runtimeState, mirrorClient, host } = parts;
+  const { clock, logger, recorder, provider } = options;
+  const { podManager, statusManager, probeManager, pleg, runtimeState, host } = parts;
   const reasons = new ReasonCache();
   return new SyncSteps({
     clock,
@@ -211,7 +209,7 @@ function makeSteps(
     generateStatus: statusSource({ ...options, ...parts, reasons }),
     isTerminationRequested: (uid) => workers().isPodTerminationRequested(uid),
     networkError: () => host.networkError() ?? runtimeState.networkError(),
-    reconcileMirror: (pod, mirror) => reconcileMirror({ mirrorClient, logger, nodeGetter }, pod, mirror),
+    reconcileMirror: (pod, mirror) => reconcileMirror(mirrorDeps(options, parts), pod, mirror),
     requestRelist: (uid) => {
       pleg.requestRelist(uid);
     },
@@ -220,6 +218,13 @@ function makeSteps(
       if (pod) workers().updatePod({ type: 'sync', pod });
     },
   });
+}
+
+function mirrorDeps(
+  { logger, nodeGetter }: EnginesOptions,
+  { mirrorClient }: Pick<Parts, 'mirrorClient'>,
+): MirrorReconcileDeps {
+  return { mirrorClient, logger, nodeGetter };
 }
 
 /** Where a standalone agent's statuses would go. */

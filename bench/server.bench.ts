@@ -8,8 +8,8 @@ import type { Pod } from '../src/kube/types.ts';
 import { alwaysAllow } from '../src/server/access.ts';
 import type { ServerHost } from '../src/server/host.ts';
 import { KubeletServer } from '../src/server/kubelet-server.ts';
-import { SpdyConnection } from '../src/server/spdy/connection.ts';
-import type { SpdyStream } from '../src/server/spdy/stream.ts';
+import { SpdyConnection } from '../src/streams/spdy/connection.ts';
+import type { SpdyStream } from '../src/streams/spdy/stream.ts';
 
 const ca = Authority.create('bench', Date.now());
 const admin = ca.issue({

@@ -1,29 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
-import { joinHostPort } from './probe-port.ts';
+import { dialError, joinHostPort } from '../base/dial-error.ts';
 
 /** Where to connect, and how long that may take, ms. */
 export interface Address {
   readonly host: string;
   readonly port: number;
   readonly timeoutMs: number;
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  EHOSTUNREACH: 'no route to host',
-  ENETUNREACH: 'network is unreachable',
-  ECONNRESET: 'connection reset by peer',
-  ETIMEDOUT: 'connection timed out',
-  EADDRNOTAVAIL: 'cannot assign requested address',
-  EACCES: 'permission denied',
-};
-
-/** What Go says of a connection that could not be made. */
-export function dialError(reason: unknown, { host, port }: Pick<Address, 'host' | 'port'>): string {
-  const { code = '', message } = reason as NodeJS.ErrnoException;
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${host}: no such host`;
-  return `dial tcp ${joinHostPort(host, port)}: connect: ${reasons[code] ?? message}`;
 }
 
 /**

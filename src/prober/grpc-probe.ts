@@ -5,7 +5,8 @@ import { messageOf } from '../base/errors.ts';
 import { dial } from './dial.ts';
 import { decodeServingStatus, encodeCheck } from './grpc-health.ts';
 import { probeUserAgent } from './http-request.ts';
-import { goDuration, joinHostPort } from './probe-port.ts';
+import { joinHostPort } from '../base/dial-error.ts';
+import { goDuration } from './probe-port.ts';
 import type { ProbeAnswer, ProbeHandler } from './prober.ts';
 
 /** Between two tries to connect, ms. */

@@ -2,7 +2,7 @@ import { type IncomingMessage, type RequestOptions, request as httpRequest } fro
 import { request as httpsRequest } from 'node:https';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { dialError } from './dial.ts';
+import { dialError } from '../base/dial-error.ts';
 import { httpProbeRequest, type HttpProbeRequest } from './http-request.ts';
 import type { ProbeAnswer, ProbeHandler } from './prober.ts';
 

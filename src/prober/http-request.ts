@@ -1,5 +1,6 @@
 import type { Container, Probe } from '../kube/types.ts';
-import { joinHostPort, resolvePort } from './probe-port.ts';
+import { joinHostPort } from '../base/dial-error.ts';
+import { resolvePort } from './probe-port.ts';
 
 /** The version in the name by which probes introduce themselves. */
 export const probeUserAgent = 'kube-probe/1.36';

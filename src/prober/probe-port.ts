@@ -22,10 +22,6 @@ function parseNumber(text: string): number {
   return Number(value);
 }
 
-/** `host:port`, an IPv6 host in brackets. */
-export const joinHostPort = (host: string, port: number): string =>
-  /[:%]/.test(host) ? `[${host}]:${port}` : `${host}:${port}`;
-
 /** A span of whole ms as Go prints it: `1s`, `1m30s`, `1.5s`. */
 export function goDuration(ms: number): string {
   if (ms < 1000) return `${ms}ms`;

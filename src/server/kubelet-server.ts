@@ -18,7 +18,7 @@ import type { MetricFamily } from './metrics.ts';
 import { ServerMetrics } from './server-metrics.ts';
 import type { Reply, ServerRequest } from './reply.ts';
 import { streamServices } from './stream-services.ts';
-import { type StreamTimes, streamTimes } from './upgrade.ts';
+import { type StreamTimes, streamTimes } from '../streams/times.ts';
 import { tokenAuthenticator, type Reviews, webhookAuthorizer, type WebhookTimes } from './webhook.ts';
 
 /** How a kubelet API is served. */

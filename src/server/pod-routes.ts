@@ -10,7 +10,7 @@ import { Listener } from './listener.ts';
 import { httpError, type Reply, type ServerRequest } from './reply.ts';
 import type { Service } from './services.ts';
 import { streamServices } from './stream-services.ts';
-import { streamTimes } from './upgrade.ts';
+import { streamTimes } from '../streams/times.ts';
 
 /** Whose pods are shown, and to whom. */
 export interface PodRoutesOptions {

@@ -3,12 +3,12 @@ import type { WebSocket } from 'ws';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { goQuote } from '../kube/go-quote.ts';
-import { ended } from './remote-command.ts';
-import { SpdyConnection } from './spdy/connection.ts';
-import type { SpdyStream } from './spdy/stream.ts';
-import type { StreamTimes } from './upgrade.ts';
-import { Channels } from './websocket.ts';
-import { closeSocket } from './websocket-streams.ts';
+import { ended } from '../streams/remote-command.ts';
+import { SpdyConnection } from '../streams/spdy/connection.ts';
+import type { SpdyStream } from '../streams/spdy/stream.ts';
+import type { StreamTimes } from '../streams/times.ts';
+import { Channels } from '../streams/websocket.ts';
+import { closeSocket } from '../streams/websocket-streams.ts';
 
 /** Joins one stream to one port of a pod; resolves when both directions have ended. */
 export type Forward = (port: number, stream: Duplex, signal: AbortSignal) => Promise<void>;

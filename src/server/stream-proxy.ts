@@ -1,31 +1,16 @@
 import { once } from 'node:events';
-import { Duplex, type Readable, type Writable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createWebSocketStream } from 'ws';
-import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import type { TerminalIo } from '../provider/powers.ts';
 import { channelProtocols, portForwardProtocol, serveChannels, tunnelProtocol } from './port-forward.ts';
-import {
-  type Command,
-  internalStatus,
-  serveCommand,
-  StatusFailure,
-  type StreamOptions,
-  type StreamStatus,
-} from './remote-command.ts';
+import { serveCommand, type StreamOptions } from '../streams/remote-command.ts';
+import { type ClientDeps, collect, openConnection, remoteCommand } from '../streams/remote-command-client.ts';
 import { type Reply, type ServerRequest, text } from './reply.ts';
-import { SpdyConnection } from './spdy/connection.ts';
-import { dial, dialSpdy, requestHead } from './spdy/dial.ts';
-import type { SpdyStream } from './spdy/stream.ts';
-import { isSpdy, isWebSocket, replyUpgrade, type StreamTimes, upgradeRequired } from './upgrade.ts';
-import { acceptWebSocket, chooseProtocol, forbidden } from './websocket.ts';
-import { webSocketProtocols, webSocketStreams } from './websocket-streams.ts';
-
-interface ProxyDeps {
-  readonly clock: Clock;
-  readonly times: StreamTimes;
-}
+import { dial, dialSpdy, requestHead } from '../streams/spdy/dial.ts';
+import { forbidden, isSpdy, isWebSocket, replyUpgrade, upgradeRequired } from './upgrade.ts';
+import { acceptWebSocket, chooseProtocol } from '../streams/websocket.ts';
+import { webSocketProtocols, webSocketStreams } from '../streams/websocket-streams.ts';
 
 /** What a runtime's streaming server is to serve. */
 export type Proxied =
@@ -41,7 +26,7 @@ export type Proxied =
  * Lets the runtime's streaming server answer: SPDY byte by byte, WebSocket translated to the SPDY that every runtime speaks.
  * Follows kubelet `proxyStream` and, for WebSockets, its translating handlers.
  */
-export async function proxied(deps: ProxyDeps, request: ServerRequest, what: Proxied): Promise<Reply> {
+export async function proxied(deps: ClientDeps, request: ServerRequest, what: Proxied): Promise<Reply> {
   if (!isSpdy(request) && !isWebSocket(request)) return upgradeRequired;
   const web = isWebSocket(request);
   const protocol = web ? chooseProtocol(request, protocolsOf(what)) : '';
@@ -60,7 +45,7 @@ export async function proxied(deps: ProxyDeps, request: ServerRequest, what: Pro
     const webSocket = await acceptWebSocket(request, socket, head, protocol);
     if (what.kind === 'command') {
       const streams = webSocketStreams(webSocket, protocol, what.options, deps.clock);
-      await serveCommand(streams, remoteCommand(deps, url), 'executing command in');
+      await serveCommand(streams, remoteCommand(deps, { url }), 'executing command in');
     } else if (protocol === tunnelProtocol) await tunnel(url, createWebSocketStream(webSocket));
     else {
       const forward = (port: number, stream: Duplex, signal: AbortSignal): Promise<void> =>
@@ -81,7 +66,7 @@ const protocolsOf = ({ kind }: Proxied): readonly string[] =>
 async function proxyBytes(request: ServerRequest, url: URL, socket: Duplex, head: Buffer): Promise<void> {
   let upstream: Duplex;
   try {
-    upstream = await dial(url, request.signal);
+    upstream = await dial({ url }, request.signal);
   } catch (reason) {
     const body = messageOf(reason);
     socket.end(
@@ -106,7 +91,7 @@ async function joinDuplexes(one: Duplex, other: Duplex): Promise<void> {
 
 async function tunnel(url: URL, socket: Duplex): Promise<void> {
   const gone = goneOf(socket);
-  const upstream = await dialSpdy(url, [portForwardProtocol], gone);
+  const upstream = await dialSpdy({ url }, [portForwardProtocol], gone);
   if (upstream.head.length > 0) socket.write(upstream.head);
   await joinDuplexes(socket, upstream.socket);
 }
@@ -119,105 +104,13 @@ function goneOf(socket: Duplex): AbortSignal {
   return gone.signal;
 }
 
-/** A command that a streaming server runs: the client half of exec and attach over SPDY. */
-function remoteCommand(deps: ProxyDeps, url: URL): Command {
-  return async (io, signal) => {
-    const connection = await openConnection(deps, url, ['v4.channel.k8s.io'], signal).catch(
-      (reason: unknown) => {
-        throw new StatusFailure(internalStatus(messageOf(reason)));
-      },
-    );
-    try {
-      return exitCodeOf(await converse(connection, io));
-    } finally {
-      connection.close();
-    }
-  };
-}
-
-async function openConnection(
-  { clock, times }: ProxyDeps,
-  url: URL,
-  protocols: readonly string[],
-  signal: AbortSignal,
-): Promise<SpdyConnection> {
-  const { socket, head } = await dialSpdy(url, protocols, signal);
-  const connection = new SpdyConnection(socket, { clock, idleMs: times.idleMs });
-  void connection.run(head);
-  return connection;
-}
-
-const streamType = (type: string): ReadonlyMap<string, string> => new Map([['streamtype', type]]);
-
-/** Opens the streams of a command, joins them to the client's, and reads how it went. */
-async function converse(connection: SpdyConnection, io: TerminalIo): Promise<StreamStatus> {
-  const errorStream = await connection.open(streamType('error'));
-  errorStream.end();
-  const status = collect(errorStream);
-  const inputs: SpdyStream[] = [];
-  if (io.stdin) inputs.push(pass(io.stdin, await connection.open(streamType('stdin'))));
-  const outputs: Promise<void>[] = [];
-  if (io.stdout) outputs.push(drainTo(await connection.open(streamType('stdout')), io.stdout));
-  if (io.stderr) outputs.push(drainTo(await connection.open(streamType('stderr')), io.stderr));
-  if (io.tty && io.resize) void passSizes(io.resize, await connection.open(streamType('resize')));
-  const told = await status;
-  await Promise.all(outputs);
-  for (const input of inputs) input.destroy();
-  return statusOf(told);
-}
-
-function pass(from: Readable, to: SpdyStream): SpdyStream {
-  to.resume();
-  from.on('error', () => to.end());
-  return from.pipe(to);
-}
-
-/** Copies at the pace of the reader; the end of `to` is its owner's affair. */
-async function drainTo(from: SpdyStream, to: Writable): Promise<void> {
-  from.end();
-  for await (const chunk of from)
-    if (!to.write(chunk) && !to.destroyed) await once(to, 'drain').catch(() => undefined);
-}
-
-async function passSizes(sizes: NonNullable<TerminalIo['resize']>, to: SpdyStream): Promise<void> {
-  to.resume();
-  for await (const { width, height } of sizes) to.write(JSON.stringify({ Width: width, Height: height }));
-  to.end();
-}
-
-const mostStatusBytes = 64 * 1024;
-
-async function collect(stream: SpdyStream): Promise<string> {
-  let text = '';
-  for await (const chunk of stream) if (text.length < mostStatusBytes) text += (chunk as Buffer).toString();
-  return text;
-}
-
-function statusOf(text: string): StreamStatus {
-  if (text === '') return internalStatus('the streaming server ended the connection without a status');
-  try {
-    return JSON.parse(text) as StreamStatus;
-  } catch {
-    return internalStatus(text);
-  }
-}
-
-/** @throws {StatusFailure} for a status that is no exit code */
-function exitCodeOf(status: StreamStatus): number {
-  if (status.status === 'Success') return 0;
-  const cause = status.details?.causes.find(({ reason }) => reason === 'ExitCode');
-  const code = Number(cause?.message);
-  if (status.reason === 'NonZeroExitCode' && Number.isInteger(code)) return code;
-  throw new StatusFailure(status);
-}
-
 /** One forwarded connection through a streaming server, on a connection of its own. */
 async function forwardThrough(
-  deps: ProxyDeps,
+  deps: ClientDeps,
   { url, port, stream }: { readonly url: URL; readonly port: number; readonly stream: Duplex },
   signal: AbortSignal,
 ): Promise<void> {
-  const connection = await openConnection(deps, url, [portForwardProtocol], signal);
+  const connection = await openConnection(deps, { url }, [portForwardProtocol], signal);
   try {
     const headers = (type: string): ReadonlyMap<string, string> =>
       new Map([

@@ -24,22 +24,23 @@ import {
   serveCommand,
   type StreamOptions,
   streamOptionsOf,
-} from './remote-command.ts';
+} from '../streams/remote-command.ts';
 import { type Reply, type ServerRequest, text } from './reply.ts';
 import type { Call, Service } from './services.ts';
-import { remoteCommandProtocols, spdyRemoteStreams } from './spdy/remote-streams.ts';
+import { remoteCommandProtocols, spdyRemoteStreams } from '../streams/spdy/remote-streams.ts';
 import { proxied } from './stream-proxy.ts';
 import {
   acceptSpdy,
+  forbidden,
   isSpdy,
   isWebSocket,
   negotiate,
   replyUpgrade,
-  type StreamTimes,
   upgradeRequired,
 } from './upgrade.ts';
-import { acceptWebSocket, chooseProtocol, forbidden } from './websocket.ts';
-import { webSocketProtocols, webSocketStreams } from './websocket-streams.ts';
+import type { StreamTimes } from '../streams/times.ts';
+import { acceptWebSocket, chooseProtocol } from '../streams/websocket.ts';
+import { webSocketProtocols, webSocketStreams } from '../streams/websocket-streams.ts';
 
 export interface StreamDeps {
   readonly host: ServerHost;

@@ -1,16 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { httpError, type Reply, type ServerRequest } from './reply.ts';
 
-/** Times of live streams, ms; the defaults are the kubelet's. */
-export interface StreamTimes {
-  /** Without a byte for this long a connection ends (`streamingConnectionIdleTimeout`). */
-  readonly idleMs: number;
-  /** How long a client has to open the streams that it asked for. */
-  readonly creationMs: number;
-}
-
-export const streamTimes: StreamTimes = { idleMs: 4 * 3_600_000, creationMs: 30_000 };
-
 const words = (header: string | undefined): readonly string[] =>
   (header ?? '').split(',').map((word) => word.trim());
 
@@ -56,3 +46,15 @@ export function acceptSpdy(socket: Duplex, protocol: string): void {
     `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${protocol}\r\n\r\n`,
   );
 }
+
+/** How a WebSocket is refused whose protocols are all unknown: no body, and the connection ends (K4). */
+const refused = 'HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
+
+export const forbidden: Reply = {
+  status: 403,
+  headers: { Connection: 'close' },
+  body: '',
+  upgrade: (socket) => {
+    socket.end(refused);
+  },
+};

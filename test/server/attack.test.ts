@@ -9,9 +9,9 @@ import { once } from 'node:events';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { FrameReader, ProtocolError } from '../../src/server/spdy/frames.ts';
+import { FrameReader, ProtocolError } from '../../src/streams/spdy/frames.ts';
 import type { KubeletServer } from '../../src/server/kubelet-server.ts';
-import { SpdyConnection } from '../../src/server/spdy/connection.ts';
+import { SpdyConnection } from '../../src/streams/spdy/connection.ts';
 import { duplexPair } from 'node:stream';
 import { admin, ask, hostWith, startServer } from './support.ts';
 

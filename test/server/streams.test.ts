@@ -12,8 +12,8 @@ import { WebSocket, createWebSocketStream } from 'ws';
 import { systemClock } from '../../src/base/clock.ts';
 import type { ServerHost } from '../../src/server/host.ts';
 import type { KubeletServer } from '../../src/server/kubelet-server.ts';
-import { SpdyConnection } from '../../src/server/spdy/connection.ts';
-import type { SpdyStream } from '../../src/server/spdy/stream.ts';
+import { SpdyConnection } from '../../src/streams/spdy/connection.ts';
+import type { SpdyStream } from '../../src/streams/spdy/stream.ts';
 import { admin, hostWith, startServer } from './support.ts';
 
 let server: KubeletServer;

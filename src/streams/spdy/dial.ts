@@ -13,14 +13,21 @@ export interface Upgraded {
 
 const longestAnswer = 64 * 1024;
 
+/** Where a streaming server listens, and as whom it is asked. */
+export interface StreamServer {
+  readonly url: URL;
+  /** The client's certificate, for a server that wants one. */
+  readonly client?: { readonly cert: string; readonly key: string };
+}
+
 /** Opens a connection to a streaming server. @throws {AgentError} `unavailable` */
-export function dial(url: URL, signal: AbortSignal): Promise<Socket> {
+export function dial({ url, client }: StreamServer, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
     const port = Number(url.port || (secure ? 443 : 80));
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const socket: Socket = secure
-      ? connectTls({ host, port, rejectUnauthorized: false })
+      ? connectTls({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'], ...client })
       : connectTcp({ host, port, allowHalfOpen: true });
     const abort = (): void => {
       socket.destroy();
@@ -60,11 +67,12 @@ export function requestHead(method: string, url: URL, headers: IncomingHttpHeade
 
 /** Upgrades to SPDY. @throws {AgentError} with the server's text when it refuses */
 export async function dialSpdy(
-  url: URL,
+  server: StreamServer,
   protocols: readonly string[],
   signal: AbortSignal,
 ): Promise<Upgraded> {
-  const socket = await dial(url, signal);
+  const { url } = server;
+  const socket = await dial(server, signal);
   const headers = {
     connection: 'Upgrade',
     upgrade: 'SPDY/3.1',

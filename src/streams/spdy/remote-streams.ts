@@ -11,7 +11,7 @@ import {
 } from '../remote-command.ts';
 import { SpdyConnection } from './connection.ts';
 import type { SpdyStream } from './stream.ts';
-import type { StreamTimes } from '../upgrade.ts';
+import type { StreamTimes } from '../times.ts';
 
 /** What clients of exec and attach may speak over SPDY (K4). */
 export const remoteCommandProtocols: readonly string[] = [

@@ -1,37 +1,32 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Duplex, Readable, Writable } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { AgentError } from '../base/errors.ts';
-import type { Reply, ServerRequest } from './reply.ts';
+
+/** What a handshake needs of a request. */
+export interface UpgradeRequest {
+  readonly method: string;
+  /** Path and query as they stood in the request line. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+}
 
 /** Longest message that is taken. */
 const longestMessage = 32 * 1024 * 1024;
 
-/** How a WebSocket is refused whose protocols are all unknown: no body, and the connection ends (K4). */
-const refused = 'HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
-
 /** What the client offers, in its order. */
-export const offeredProtocols = ({ headers }: ServerRequest): readonly string[] =>
+export const offeredProtocols = ({ headers }: UpgradeRequest): readonly string[] =>
   (headers['sec-websocket-protocol'] ?? '')
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '');
 
 /** The first offered protocol that is supported; a client that offers none gets the unnamed one, if that is. */
-export function chooseProtocol(request: ServerRequest, supported: readonly string[]): string | undefined {
+export function chooseProtocol(request: UpgradeRequest, supported: readonly string[]): string | undefined {
   const offered = offeredProtocols(request);
   if (offered.length === 0) return supported.includes('') ? '' : undefined;
   return offered.find((one) => supported.includes(one));
 }
-
-export const forbidden: Reply = {
-  status: 403,
-  headers: { Connection: 'close' },
-  body: '',
-  upgrade: (socket) => {
-    socket.end(refused);
-  },
-};
 
 /**
  * Makes a WebSocket of an upgrade. The protocol is told by hand, as the library takes no name with a slash.
@@ -39,7 +34,7 @@ export const forbidden: Reply = {
  * @throws {AgentError} `invalid_argument` when the handshake is none
  */
 export function acceptWebSocket(
-  request: ServerRequest,
+  request: UpgradeRequest,
   socket: Duplex,
   head: Buffer,
   protocol: string,

@@ -1,0 +1,25 @@
+interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A host and a port as Go's `net.JoinHostPort` writes them. */
+export const joinHostPort = (host: string, port: number): string =>
+  /[:%]/.test(host) ? `[${host}]:${port}` : `${host}:${port}`;
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  EHOSTUNREACH: 'no route to host',
+  ENETUNREACH: 'network is unreachable',
+  ECONNRESET: 'connection reset by peer',
+  ETIMEDOUT: 'connection timed out',
+  EADDRNOTAVAIL: 'cannot assign requested address',
+  EACCES: 'permission denied',
+};
+
+/** What Go says of a connection that could not be made. */
+export function dialError(reason: unknown, { host, port }: HostPort): string {
+  const { code = '', message } = reason as NodeJS.ErrnoException;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${host}: no such host`;
+  return `dial tcp ${joinHostPort(host, port)}: connect: ${reasons[code] ?? message}`;
+}

@@ -10,6 +10,7 @@ import type { NodeStatusSetter } from '../node/setters/setter.ts';
 import type { NodeProvider } from '../provider/provider.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import type { CommonParts } from './agent-parts.ts';
+import type { Endings } from './endings.ts';
 import type { PodsController } from './pods-controller.ts';
 
 /** What the node is called: as told, or after the machine. */
@@ -30,6 +31,7 @@ interface NodeParts extends CommonParts {
   readonly identity: NodeIdentity;
   readonly setters: readonly NodeStatusSetter[];
   readonly controller: PodsController;
+  readonly endings: Pick<Endings, 'shutdownFault'>;
 }
 
 /** A provider without a ping of its own counts as well. */
@@ -41,6 +43,7 @@ export function makeNodeController({
   client,
   provider,
   controller,
+  endings,
   ...config
 }: NodeParts): NodeController {
   const { ping } = provider;
@@ -49,16 +52,20 @@ export function makeNodeController({
     ping ? { ping: (signal) => ping.call(provider, signal) } : alwaysWell,
     new ResourceClient<Node>(client, nodeResource),
     new ResourceClient<Lease>(client, leaseResource, 'kube-node-lease'),
-    { ...config, readyFaults: () => readyFaults(controller), ...options.node },
+    { ...config, readyFaults: () => readyFaults(controller, endings.shutdownFault()), ...options.node },
   );
 }
 
-/** What the runtime says against being ready (R258). */
-function readyFaults({ engines: { runtimeState } }: PodsController): ReadyFaults {
+/** What the runtime and a shutdown say against being ready (R258). */
+function readyFaults(
+  { engines: { runtimeState } }: PodsController,
+  shutdown: string | undefined,
+): ReadyFaults {
   const network = runtimeState.networkError();
   const errors = runtimeState.errors();
   return {
     ...(errors.length > 0 && { runtime: errors.join(', ') }),
+    ...(shutdown !== undefined && { shutdown }),
     ...(network !== undefined && { network: `container runtime network not ready: ${network}` }),
   };
 }

@@ -5,11 +5,13 @@ import type { Random } from '../base/random.ts';
 import type { KubeObject } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
+import type { EvictionOptions, ShutdownOptions } from './evictions.ts';
 import type { KubeletApiOptions } from './kubelet-api.ts';
 import type { NodeSettings } from './node-setters.ts';
 import type { NodeCgroupsOptions } from './cgroups.ts';
 import type { PodsController, PodsControllerPeriods } from './pods-controller.ts';
 import type { Surroundings } from './surroundings.ts';
+import type { Upkeep } from './upkeep.ts';
 
 /** A provider as the agent takes it: with or without a ping of its own. */
 export type AgentProvider = PodProvider & Partial<NodeProvider>;
@@ -44,8 +46,12 @@ export interface AgentOptions {
   readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;
   /** Gives pods cgroups of their own; absent: the provider keeps them apart, or nobody does. */
   readonly cgroups?: NodeCgroupsOptions;
-  /** What runs beside the controller until the agent ends. */
-  readonly upkeep?: (parts: UpkeepParts, signal: AbortSignal) => Promise<void>;
+  /** What runs beside the controller until the agent ends; made after the provider. */
+  readonly upkeep?: (parts: UpkeepParts) => Upkeep;
+  /** Absent, or with a provider that cannot tell what containers use: the node evicts no pods. */
+  readonly eviction?: EvictionOptions;
+  /** Absent: pods are not ended when the machine stops. */
+  readonly shutdown?: ShutdownOptions;
   readonly node?: NodeSettings & Partial<NodeControllerConfig>;
   readonly periods?: Partial<PodsControllerPeriods>;
   /** Sysctls beyond the safe ones that pods may set. */

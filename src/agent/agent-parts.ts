@@ -19,9 +19,11 @@ import type { KubeletServer } from '../server/kubelet-server.ts';
 import { hostMounter } from '../volumes/mounter.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
+import { CgroupStats } from './cgroup-stats.ts';
 import { NodeCgroups } from './cgroups.ts';
 import { kernelCgroupFiles } from './cgroups/files.ts';
 import { detectCgroups } from './cgroups/host.ts';
+import { Endings } from './endings.ts';
 import { type NodeHost, nodeHost } from './host.ts';
 import type { PodHost } from './pod-host.ts';
 import { startKubeletApi } from './kubelet-api.ts';
@@ -73,19 +75,20 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const machine = await measureMachine(rootDir);
   const nodeIPs = options.nodeIPs ?? machine.addresses.slice(0, 1);
   let kubeletPort = 0;
+  const endings = new Endings(options);
   const setters = nodeSetters({
     machine,
     nodeName,
     nodeIPs,
-    settings: options.node ?? {},
+    settings: { ...endings.node, ...options.node },
     kubeletPort: () => kubeletPort,
   });
   const identity = nodeIdentity(options, machine);
   const { node: first } = await foldSetters(setters, initialNode(identity), common.clock.now());
   const nodeGetter = (): Node => view.nodes?.store.get(nodeName) ?? first;
   const nodeAllocatable = (): ResourceList => nodeGetter().status?.allocatable ?? {};
-  const kubeClient = client && { kubeClient: client };
-  const host = nodeHost({ ...common, mounter: hostMounter, rootDir, nodeAllocatable, ...kubeClient });
+  const hostParts = { ...common, mounter: hostMounter, rootDir, nodeAllocatable };
+  const host = nodeHost({ ...hostParts, ...(client && { kubeClient: client }) });
   const config = new PodConfig(common);
   const sourcesReady = new SourcesReady(config);
   const late: { controller?: PodsController } = {};
@@ -97,9 +100,8 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
     nodeGetter,
     config,
     sourcesReady,
-    host: { ...host, ...cgroups },
+    host: { ...host, ...cgroups, ...endings.host },
   });
-  const { cgroupParent } = cgroups;
   const given = {
     options,
     common,
@@ -110,33 +112,54 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
     nodeAllocatable,
     host,
     controller,
-    cgroupParent,
+    cgroupParent: cgroups.cgroupParent,
   };
   const provider = await options.makeProvider(surroundings(given));
   controller.registerProvider(provider);
   late.controller = controller;
-  const node =
-    client && makeNodeController({ ...common, options, client, provider, identity, setters, controller });
+  const nodeParts = { ...common, options, provider, identity, setters, controller, endings };
+  const node = client && { node: makeNodeController({ ...nodeParts, client }) };
   const serve = async (): Promise<KubeletServer | undefined> => {
     const server = await serveApi(options, common, controller, nodeIPs);
     kubeletPort = server?.port ?? 0;
     return server;
   };
-  const upkeep = upkeepOf(options, common, controller, sourcesReady);
-  return { ...common, ...view, config, controller, provider, host, serve, upkeep, ...(node && { node }) };
+  const upkeep = upkeepOf({ ...given, ...node, provider, sourcesReady, endings, cgroups });
+  return { ...common, ...view, config, controller, provider, host, serve, upkeep, ...node };
 }
 
-function upkeepOf(
-  options: AgentOptions,
-  common: CommonParts,
-  controller: PodsController,
-  sourcesReady: SourcesReady,
-): AgentParts['upkeep'] {
-  const { nodeName, upkeep } = options;
+interface UpkeepInput {
+  readonly options: AgentOptions;
+  readonly common: CommonParts;
+  readonly controller: PodsController;
+  readonly provider: AgentProvider;
+  readonly sourcesReady: SourcesReady;
+  readonly endings: Endings;
+  readonly cgroups: { readonly stats?: CgroupStats };
+  readonly node?: NodeController;
+}
+
+/** The provider's upkeep, and the endings that it helps to put off. */
+function upkeepOf(input: UpkeepInput): AgentParts['upkeep'] {
+  const { options, common, controller, provider, sourcesReady, endings, cgroups, node } = input;
+  const { nodeName } = options;
   const nodeRef = { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName, uid: nodeName } };
   const allSourcesReady = (): boolean => sourcesReady.allReady();
+  const upkeep = options.upkeep?.({ ...common, controller, nodeRef, allSourcesReady });
+  endings.make({
+    ...common,
+    nodeName,
+    options,
+    provider,
+    engines: () => controller.engines,
+    ...(upkeep && { upkeep }),
+    ...(cgroups.stats && { cgroupStats: cgroups.stats }),
+    syncNodeStatus: async () => {
+      await node?.refresh();
+    },
+  });
   return async (signal) => {
-    await upkeep?.({ ...common, controller, nodeRef, allSourcesReady }, signal);
+    await Promise.all([upkeep?.run(signal), endings.run(signal)]);
   };
 }
 
@@ -269,13 +292,19 @@ function podCgroups(
   { cgroups }: AgentOptions,
   { clock, logger }: CommonParts,
   activePods: () => readonly Pod[],
-): Partial<Pick<PodHost, 'cgroups' | 'cleanupNode'>> & { readonly cgroupParent: (pod: Pod) => string } {
+): Partial<Pick<PodHost, 'cgroups' | 'cleanupNode'>> & {
+  readonly cgroupParent: (pod: Pod) => string;
+  readonly stats?: CgroupStats;
+} {
   const host = cgroups && detectCgroups(kernelCgroupFiles);
   if (!host) return { cgroupParent: () => '' };
   const node = new NodeCgroups({ files: kernelCgroupFiles, host, clock, logger, activePods }, cgroups);
   node.start();
+  const { tree, kubepods } = node;
+  const meminfo = (): string | undefined => kernelCgroupFiles.read('/proc/meminfo');
   return {
     cgroups: node,
+    stats: new CgroupStats({ tree, version: host.version, kubepods, clock, meminfo }),
     cgroupParent: (pod) => node.cgroupParent(pod),
     cleanupNode: () => {
       const found = node.snapshot();

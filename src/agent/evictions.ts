@@ -9,8 +9,51 @@ import type { HardThreshold } from '../node/allocatable.ts';
 import { ShutdownManager, type ShutdownSource } from '../node/shutdown-manager.ts';
 import { type ShutdownWindow, shutdownWindows } from '../node/shutdown.ts';
 import type { KubeletConfiguration } from '../options/kubelet-configuration.ts';
+import type { NodeUsage } from '../server/usage.ts';
 import { type KillPodDeps, killPodNow } from '../podworkers/kill-pod.ts';
+import type { MeasureDisk } from './disk-usage.ts';
 import type { Engines } from './engines.ts';
+
+/** How an agent evicts pods. */
+export interface EvictionOptions {
+  readonly settings: EvictionSettings;
+  /** Between two measurements of a pod's volumes, ms; 0: they are not measured (kubelet `volumeStatsAggPeriod`). */
+  readonly volumeStatsPeriodMs: number;
+  /** Where container logs lie; absent: they count nothing. */
+  readonly podLogsDir?: string;
+  /** What the whole machine uses; default: what this one does. */
+  readonly machine?: () => Promise<NodeUsage>;
+  /** What a path takes on disk; default: what is found there. */
+  readonly measure?: MeasureDisk;
+}
+
+/** How an agent ends its pods when the machine stops. */
+export interface ShutdownOptions {
+  readonly source: ShutdownSource;
+  readonly windows: readonly ShutdownWindow[];
+}
+
+/** The kubelet's own thresholds on Linux, for a node that is told none. */
+const defaultEvictionHard: Readonly<Record<string, string>> = {
+  'memory.available': '100Mi',
+  'nodefs.available': '10%',
+  'nodefs.inodesFree': '5%',
+  'imagefs.available': '15%',
+  'imagefs.inodesFree': '5%',
+};
+
+/** Settings that say no hard thresholds get the kubelet's; those that say some get the others of them only when asked to. */
+export const withDefaultThresholds = <
+  T extends Pick<KubeletConfiguration, 'evictionHard' | 'mergeDefaultEvictionSettings'>,
+>(
+  config: T,
+): T & { readonly evictionHard: Readonly<Record<string, string>> } => ({
+  ...config,
+  evictionHard:
+    config.evictionHard === undefined || config.mergeDefaultEvictionSettings
+      ? { ...defaultEvictionHard, ...config.evictionHard }
+      : config.evictionHard,
+});
 
 /** The settings that eviction goes by. */
 export type EvictionConfiguration = Pick<
@@ -31,6 +74,16 @@ export const evictionSettings = (config: EvictionConfiguration): EvictionSetting
   maxPodGracePeriodSeconds: config.evictionMaxPodGracePeriod ?? 0,
   pressureTransitionPeriodMs: durationMs(config.evictionPressureTransitionPeriod),
   localStorageCapacityIsolation: config.localStorageCapacityIsolation,
+});
+
+/** How an agent evicts by its settings. @throws {AgentError} `invalid_argument` naming the threshold that is wrong */
+export const evictionOptions = (
+  config: EvictionConfiguration & Pick<KubeletConfiguration, 'volumeStatsAggPeriod'>,
+  podLogsDir: string,
+): EvictionOptions => ({
+  settings: evictionSettings(config),
+  volumeStatsPeriodMs: durationMs(config.volumeStatsAggPeriod),
+  podLogsDir,
 });
 
 /** What the node keeps from pods so that eviction comes in time, for its allocatable amounts. */

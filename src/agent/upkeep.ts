@@ -1,8 +1,8 @@
-import { statfs } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { isAborted } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import type { EvictionDeps } from '../eviction/manager.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { KubeObject } from '../kube/types.ts';
 import { ImageGc } from '../kuberuntime/image-gc.ts';
@@ -12,13 +12,12 @@ import { LogRotation, type LogRotationPolicy } from '../kuberuntime/log-rotation
 import { ContainerState } from '../provider/cri-messages.ts';
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
 import type { PodsController } from './pods-controller.ts';
+import { type RuntimeFileSystems, runtimeFileSystems } from './runtime-file-systems.ts';
 
 /** When things of a runtime that nobody needs go. */
 export interface UpkeepSettings {
   readonly logs: LogRotationPolicy & { readonly periodMs: number };
   readonly images: ImageGcPolicy;
-  /** A directory on the file system that images are on. */
-  readonly imageRoot: string;
 }
 
 export interface UpkeepDeps {
@@ -39,32 +38,42 @@ const periods = { containersMs: 60_000, imagesMs: 300_000 };
 /** Kubelet's defaults: one dead container per name stays, however many there are in all. */
 const containerPolicy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
 
+/** What runs beside the controller, and what it does when the node is short of something. */
+export interface Upkeep {
+  /** Until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** What the node can give up before a pod must go. */
+  readonly reclaim?: EvictionDeps['reclaim'];
+  /** Where images and containers lie; absent: with the node's own files. */
+  fileSystems?(signal?: AbortSignal): Promise<RuntimeFileSystems>;
+}
+
 /**
- * Keeps a node with a container runtime tidy until `signal` aborts: dead containers, unused images, logs that grow.
+ * Keeps a node with a container runtime tidy: dead containers, unused images, logs that grow.
  *
  * Follows kubelet `StartGarbageCollection` and `containerLogManager.Start`.
  */
-export async function runUpkeep(
-  deps: UpkeepDeps,
-  settings: UpkeepSettings,
-  signal: AbortSignal,
-): Promise<void> {
+export function runtimeUpkeep(deps: UpkeepDeps, settings: UpkeepSettings): Upkeep {
   const images = imageGc(deps, settings);
   const logs = logRotation(deps, settings.logs);
-  await Promise.all([
-    every(deps, 'ContainerGCFailed', periods.containersMs, () => collectContainers(deps), signal),
-    every(
-      deps,
-      'ImageGCFailed',
-      periods.imagesMs,
-      async () => {
-        await images.detectImages();
-        await images.collect();
-      },
-      signal,
-    ),
-    every(deps, undefined, settings.logs.periodMs, () => logs.rotateAll(), signal),
-  ]);
+  const collectImages = async (): Promise<void> => {
+    await images.detectImages();
+    await images.collect();
+  };
+  return {
+    run: async (signal) => {
+      await Promise.all([
+        every(deps, 'ContainerGCFailed', periods.containersMs, () => collectContainers(deps, false), signal),
+        every(deps, 'ImageGCFailed', periods.imagesMs, collectImages, signal),
+        every(deps, undefined, settings.logs.periodMs, () => logs.rotateAll(), signal),
+      ]);
+    },
+    reclaim: {
+      deadContainers: () => collectContainers(deps, true),
+      unusedImages: (signal) => images.deleteUnusedImages(signal && { signal }),
+    },
+    fileSystems: (signal) => runtimeFileSystems(deps.images, signal),
+  };
 }
 
 // eslint-disable-next-line @typescript-eslint/max-params -- a loop: who, what is said of a failure, how often, what, until when
@@ -87,11 +96,15 @@ async function every(
   }
 }
 
-function collectContainers({ provider, controller, allSourcesReady }: UpkeepDeps): Promise<void> {
+/** @param evictNonDeletedPods the node is short: dead containers of pods that live on go as well */
+function collectContainers(
+  { provider, controller, allSourcesReady }: UpkeepDeps,
+  evictNonDeletedPods: boolean,
+): Promise<void> {
   const { podWorkers } = controller.engines;
   return provider.containerGc.collect(containerPolicy, {
     allSourcesReady: allSourcesReady(),
-    evictNonDeletedPods: false,
+    evictNonDeletedPods,
     shouldPodContentBeRemoved: (uid) => podWorkers.shouldPodContentBeRemoved(uid),
     shouldPodRuntimeBeRemoved: (uid) => podWorkers.shouldPodRuntimeBeRemoved(uid),
   });
@@ -99,15 +112,15 @@ function collectContainers({ provider, controller, allSourcesReady }: UpkeepDeps
 
 function imageGc(
   { clock, logger, recorder, nodeRef, provider, images }: UpkeepDeps,
-  { images: policy, imageRoot }: UpkeepSettings,
+  { images: policy }: UpkeepSettings,
 ): ImageGc {
   return new ImageGc(
     {
       images,
       imagesInUse: () => provider.imagesInUse(),
       imageFs: async () => {
-        const { blocks, bavail, bsize } = await statfs(imageRoot);
-        return { capacity: blocks * bsize, available: bavail * bsize };
+        const { capacityBytes, availableBytes } = (await runtimeFileSystems(images)).images;
+        return { capacity: capacityBytes, available: availableBytes };
       },
       warn: (reason, message) => {
         recorder.event(nodeRef, 'Warning', reason, message);

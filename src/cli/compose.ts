@@ -74,13 +74,9 @@ async function startAgent(parts: UpParts): Promise<Running> {
     createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, logger, qps: 0 });
   const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']));
   const kubeletApi = embeddedKubeletApi(settings, server);
-  const agent = await Agent.create({
-    ...agentOptions(options, settings, dataDir),
-    client,
-    logger,
-    ...(kubeletApi && { kubeletApi }),
-  });
-  return runAgent(parts, agent, { client, observer: connect(server.admin) });
+  const { disconnect, ...own } = agentOptions(options, settings, dataDir);
+  const agent = await Agent.create({ ...own, client, logger, ...(kubeletApi && { kubeletApi }) });
+  return runAgent(parts, agent, { client, observer: connect(server.admin), disconnect });
 }
 
 interface Clients {
@@ -88,12 +84,14 @@ interface Clients {
   readonly client: HttpApiClient;
   /** Reads what the view shows. */
   readonly observer: HttpApiClient;
+  /** Lets the runtime go. */
+  readonly disconnect: () => Promise<void>;
 }
 
 function runAgent(
   { options, server, logger, kubeconfigPath, release }: UpParts,
   agent: Agent,
-  { client, observer }: Clients,
+  { client, observer, disconnect }: Clients,
 ): Running {
   const stop = new AbortController();
   const failed = failureOf(agent.run(stop.signal), stop.signal);
@@ -118,7 +116,7 @@ function runAgent(
     close: async () => {
       stop.abort();
       await agent.stop();
-      await Promise.all([client.close(), observer.close()]);
+      await Promise.all([client.close(), observer.close(), disconnect()]);
       await server.stop();
       release();
     },
@@ -175,12 +173,15 @@ function agentOptions(
   options: UpOptions | RunOptions,
   settings: EffectiveOptions,
   dataDir: string,
-): AgentOptions {
+): AgentOptions & Pick<Clients, 'disconnect'> {
   const { nodeName, manifests, manifestUrl, provider } = options;
   const common = agentSettings(settings);
-  const own =
-    provider === 'cri' ? criParts(settings.kubelet) : { hostDns: true, ...makeProviderOf(provider, dataDir) };
+  const { close: disconnect, ...own } =
+    provider === 'cri'
+      ? criParts(settings.kubelet)
+      : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings.kubelet) };
   return {
+    disconnect,
     ...common,
     nodeName,
     rootDir: join(dataDir, 'agent'),
@@ -190,6 +191,8 @@ function agentOptions(
     ...(manifestUrl !== undefined && { manifestUrl }),
   };
 }
+
+const nothing = (): Promise<void> => Promise.resolve();
 
 function watchPods(agent: Agent, listener: (change: PodChange) => void): () => void {
   const set = (pod: Pod): void => {
@@ -229,19 +232,15 @@ export async function joinCluster(
     const { kubeAPIQPS: qps, kubeAPIBurst: burst } = settings.kubelet;
     const client = createApiClient(connection, { clock, logger, qps, burst });
     const kubeletApi = kubeletApiOptions(settings);
-    const agent = await Agent.create({
-      ...agentOptions(options, settings, dataDir.path),
-      client,
-      logger,
-      ...(kubeletApi && { kubeletApi }),
-    });
+    const { disconnect, ...own } = agentOptions(options, settings, dataDir.path);
+    const agent = await Agent.create({ ...own, client, logger, ...(kubeletApi && { kubeletApi }) });
     logger.info('agent runs', {
       node: options.nodeName,
       server: connection.server,
       provider: options.provider,
     });
     await agent.run(stop.signal);
-    await client.close();
+    await Promise.all([client.close(), disconnect()]);
     return 0;
   } finally {
     off();

@@ -2,15 +2,17 @@ import { mkdirSync } from 'node:fs';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { kernelCgroupFiles } from '../agent/cgroups/files.ts';
 import { detectCgroups } from '../agent/cgroups/host.ts';
+import { type EvictionConfiguration, evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
 import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
 import { cgroupOptions, type RuntimeConfiguration, runtimeSettings } from '../agent/runtime-settings.ts';
 import type { Surroundings } from '../agent/surroundings.ts';
-import { runUpkeep, type UpkeepSettings } from '../agent/upkeep.ts';
+import { runtimeUpkeep, type UpkeepSettings } from '../agent/upkeep.ts';
 import { systemClock } from '../base/clock.ts';
+import { AgentError } from '../base/errors.ts';
 import { durationMs } from '../kube/duration.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
 import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
-import type { HandlerFeatures } from '../providers/cri/index.ts';
+import type { CriRuntime, HandlerFeatures } from '../providers/cri/index.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 
 /** The part of a KubeletConfiguration that says which runtime is asked, and how. */
@@ -28,7 +30,10 @@ export type CriSettings = Pick<
   | 'imageGCLowThresholdPercent'
   | 'imageMinimumGCAge'
   | 'imageMaximumGCAge'
+  | 'mergeDefaultEvictionSettings'
+  | 'volumeStatsAggPeriod'
 > &
+  EvictionConfiguration &
   RuntimeConfiguration & {
     /** Where log collectors look for links to container logs; default: the kubelet's `ContainerLogsDir`. */
     readonly containerLogsDir?: string;
@@ -36,14 +41,16 @@ export type CriSettings = Pick<
 
 /** The part of an agent's options that a CRI runtime brings, and its end. */
 export interface CriParts
-  extends Required<Pick<AgentOptions, 'makeProvider' | 'node' | 'upkeep'>>, Pick<AgentOptions, 'cgroups'> {
+  extends
+    Required<Pick<AgentOptions, 'makeProvider' | 'node' | 'upkeep' | 'eviction'>>,
+    Pick<AgentOptions, 'cgroups'> {
   readonly close: () => Promise<void>;
 }
 
 /** A provider over a CRI runtime, and what the node tells of that runtime. Nothing is connected before the provider is made. */
 export function criParts(settings: CriSettings): CriParts {
   let runtimeVersion = '';
-  let provider: KubeRuntime | undefined;
+  let made: { readonly provider: KubeRuntime; readonly runtime: CriRuntime } | undefined;
   let handlers: readonly HandlerFeatures[] = [];
   const connected = (async () => {
     const cri = await import('../providers/cri/index.ts');
@@ -76,9 +83,8 @@ export function criParts(settings: CriSettings): CriParts {
         runtimeHealth: async (signal: AbortSignal) =>
           cri.runtimeHealthOf(await runtime.status({}, { signal })),
       };
-      const { containerLogsDir: containerLogsRoot = '/var/log/containers', podLogsDir } = settings;
-      for (const dir of [containerLogsRoot, podLogsDir]) mkdirSync(dir, { recursive: true, mode: 0o755 });
-      provider = kuberuntimeProvider(
+      const containerLogsRoot = logFolders(settings);
+      const provider = kuberuntimeProvider(
         surroundings,
         { runtime, images: runtime, powers },
         {
@@ -88,18 +94,25 @@ export function criParts(settings: CriSettings): CriParts {
           ...runtimeOptions(settings),
         },
       );
+      made = { provider, runtime };
       return provider;
     },
     ...(cgroups && { cgroups }),
-    upkeep: async (parts, signal) => {
-      const { runtime } = await connected;
-      if (provider)
-        await runUpkeep({ ...parts, provider, runtime, images: runtime }, upkeepSettings(settings), signal);
+    eviction: evictionOptions(withDefaultThresholds(settings), settings.podLogsDir),
+    upkeep: (parts) => {
+      if (!made) throw new AgentError('internal', 'the provider is made before its upkeep');
+      return runtimeUpkeep({ ...parts, ...made, images: made.runtime }, upkeepSettings(settings));
     },
     close: async () => {
       await (await connected).runtime.close();
     },
   };
+}
+
+/** Makes the folders of logs. @returns where log collectors look */
+function logFolders({ containerLogsDir = '/var/log/containers', podLogsDir }: CriSettings): string {
+  for (const dir of [containerLogsDir, podLogsDir]) mkdirSync(dir, { recursive: true, mode: 0o755 });
+  return containerLogsDir;
 }
 
 function runtimeOptions({ podLogsDir, serializeImagePulls, maxParallelImagePulls }: CriSettings): {
@@ -109,9 +122,6 @@ function runtimeOptions({ podLogsDir, serializeImagePulls, maxParallelImagePulls
   const parallel = serializeImagePulls ? 1 : maxParallelImagePulls;
   return { podLogsRoot: podLogsDir, ...(parallel !== undefined && { maxParallelImagePulls: parallel }) };
 }
-
-/** Where containerd keeps images; another runtime's disk is watched as well as this one stands for it. */
-const imageRoot = '/var/lib';
 
 const upkeepSettings = (settings: CriSettings): UpkeepSettings => ({
   logs: {
@@ -125,7 +135,6 @@ const upkeepSettings = (settings: CriSettings): UpkeepSettings => ({
     minAgeMs: durationMs(settings.imageMinimumGCAge),
     maxAgeMs: durationMs(settings.imageMaximumGCAge),
   },
-  imageRoot,
 });
 
 /** How this machine's cgroups are mounted. */

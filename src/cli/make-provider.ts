@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { networkInterfaces } from 'node:os';
 import type { AgentOptions } from '../agent/agent-options.ts';
+import { evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
 import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
+import type { EffectiveOptions } from '../options/load.ts';
 import type { UpOptions } from './running.ts';
 
 type MakeProvider = AgentOptions['makeProvider'];
@@ -10,10 +12,19 @@ type MakeProvider = AgentOptions['makeProvider'];
 export function makeProviderOf(
   name: Exclude<UpOptions['provider'], 'cri'>,
   dataDir: string,
-): Required<Pick<AgentOptions, 'makeProvider' | 'node'>> {
+  kubelet: EffectiveOptions['kubelet'],
+): Required<Pick<AgentOptions, 'makeProvider' | 'node'>> & Pick<AgentOptions, 'eviction'> {
   switch (name) {
     case 'process':
-      return { makeProvider: processProvider(dataDir), node: { runtimeVersion: () => 'process://1.0.0' } };
+      return {
+        makeProvider: processProvider(dataDir),
+        node: { runtimeVersion: () => 'process://1.0.0' },
+        // a machine that is not only a node decides by itself how full its disk may be
+        eviction: evictionOptions(
+          kubelet.evictionHard ? withDefaultThresholds(kubelet) : kubelet,
+          podLogs(dataDir),
+        ),
+      };
     case 'memory':
       return {
         makeProvider: async ({ clock }) => {
@@ -36,9 +47,11 @@ const processProvider =
     return kuberuntimeProvider(
       surroundings,
       { runtime, images: runtime, powers: processPowers(runtime) },
-      { runtimeName: 'process', podLogsRoot: join(dataDir, 'logs', 'pods') },
+      { runtimeName: 'process', podLogsRoot: podLogs(dataDir) },
     );
   };
+
+const podLogs = (dataDir: string): string => join(dataDir, 'logs', 'pods');
 
 /** The address that others reach this host by; loopback on a host without a network. */
 function hostAddress(): string {

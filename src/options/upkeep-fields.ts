@@ -71,7 +71,8 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
   evictionHard: {
     type: 'map[string]string',
     flag: 'eviction-hard',
-    about: 'Thresholds that evict pods at once, e.g. memory.available: 100Mi.',
+    about:
+      "Thresholds that evict pods at once, e.g. memory.available: 100Mi. Unset: the kubelet's with cri, else none.",
   },
   evictionSoft: {
     type: 'map[string]string',

@@ -2,18 +2,19 @@ import { Subject } from 'rxjs';
 import { afterEach, expect, test } from 'vitest';
 import {
   configuredWindows,
+  evictionOptions,
   evictionSettings,
   hardThresholds,
-  makeEvictions,
-  makeShutdown,
+  withDefaultThresholds,
 } from '../../src/agent/evictions.ts';
+import { Endings } from '../../src/agent/endings.ts';
 import { PodsController } from '../../src/agent/pods-controller.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { PodUpdate } from '../../src/config/pod-update.ts';
-import type { StatsSummary } from '../../src/eviction/summary.ts';
 import { configSourceAnnotation } from '../../src/kube/names.ts';
 import type { Node, Pod, PodStatus } from '../../src/kube/types.ts';
+import type { NodeUsage } from '../../src/server/usage.ts';
 import { MemoryProvider } from '../../src/providers/memory/index.ts';
 
 const node: Node = {
@@ -42,48 +43,48 @@ const podOf = (name: string, annotations: Readonly<Record<string, string>> = {})
   },
 });
 
-/** A node agent's pods over the memory provider, with memory that a test sets. */
+const gi = 1024 ** 3;
+
+/** A node agent's pods over the memory provider, on a machine whose memory and disk a test sets. */
 class Rig {
   readonly clock = new FakeClock(Date.UTC(2026, 0, 1));
   readonly events: string[] = [];
   readonly stop = new AbortController();
-  free = 4;
-  readonly #updates = new Subject<PodUpdate>();
-  readonly #parts = {
-    nodeName: 'n',
-    clock: this.clock,
-    logger: silentLogger,
-    recorder: {
-      event: (object: Pod, _type: string, reason: string, _message: string): void =>
-        void this.events.push(`${object.metadata?.name ?? ''} ${reason}`),
-    },
-    engines: () => this.controller.engines,
-  };
+  /** Bytes of 8 Gi. */
+  freeMemory = 4 * gi;
+  /** Bytes of 100 Gi. */
+  freeDisk = 50 * gi;
+  /** Bytes by the end of the path. */
+  readonly disk = new Map<string, number>();
+  readonly reclaimed: string[] = [];
+  onReclaim: () => void = () => undefined;
   tellShutdown: (starting: boolean) => void = () => undefined;
-  readonly evictions = makeEvictions(
-    {
-      ...this.#parts,
-      reclaim: {},
-      summary: {
-        get: async () => this.#summary(),
-        layout: async () => ({ dedicatedImageFs: false, splitContainerFs: false }),
+  readonly #updates = new Subject<PodUpdate>();
+  readonly #recorder = {
+    event: (object: Pod, _type: string, reason: string, message: string): void =>
+      void this.events.push(`${object.metadata?.name ?? ''} ${reason} ${message}`),
+  };
+  readonly options = {
+    rootDir: '/root-dir',
+    eviction: {
+      ...evictionOptions({ ...configuration, volumeStatsAggPeriod: '1m0s' }, '/pod-logs'),
+      machine: async () => this.#machine(),
+      measure: async (path: string) => {
+        const bytes = this.disk.get([...this.disk.keys()].find((end) => path.endsWith(end)) ?? '');
+        return bytes === undefined ? undefined : { bytes, inodes: 1 };
       },
     },
-    evictionSettings(configuration),
-  );
-  readonly shutdown = makeShutdown(
-    {
-      ...this.#parts,
+    shutdown: {
+      windows: configuredWindows({ shutdownGracePeriod: '30s', shutdownGracePeriodCriticalPods: '10s' }),
       source: {
-        onShutdown: (listener) => {
+        onShutdown: (listener: (starting: boolean) => void) => {
           this.tellShutdown = listener;
           return () => undefined;
         },
       },
-      syncNodeStatus: async () => undefined,
     },
-    configuredWindows({ shutdownGracePeriod: '30s', shutdownGracePeriodCriticalPods: '10s' }),
-  );
+  };
+  readonly endings = new Endings(this.options);
   readonly controller = new PodsController({
     clock: this.clock,
     nodeName: 'n',
@@ -91,22 +92,29 @@ class Rig {
     configUpdates: this.#updates,
     sourcesReady: { addSource: () => undefined, allReady: () => true },
     nodeGetter: () => node,
-    eventRecorder: this.#parts.recorder,
-    host: {
-      pressure: () => this.evictions.conditions(),
-      isShuttingDown: () => this.shutdown.isShuttingDown,
-    },
+    eventRecorder: this.#recorder,
+    host: this.endings.host,
   });
   #running: Promise<unknown> = Promise.resolve();
 
   async start(...pods: readonly Pod[]): Promise<void> {
-    this.controller.registerProvider(new MemoryProvider({ clock: this.clock }));
+    const provider = new MemoryProvider({ clock: this.clock });
+    this.controller.registerProvider(provider);
+    this.endings.make({
+      nodeName: 'n',
+      clock: this.clock,
+      logger: silentLogger,
+      recorder: this.#recorder,
+      options: this.options,
+      provider,
+      engines: () => this.controller.engines,
+      syncNodeStatus: async () => undefined,
+      upkeep: {
+        reclaim: { deadContainers: this.#reclaim('containers'), unusedImages: this.#reclaim('images') },
+      },
+    });
     const { signal } = this.stop;
-    this.#running = Promise.all([
-      this.controller.run(signal),
-      this.evictions.run(signal),
-      this.shutdown.run(signal),
-    ]);
+    this.#running = Promise.all([this.controller.run(signal), this.endings.run(signal)]);
     await this.add(...pods);
   }
 
@@ -124,10 +132,35 @@ class Rig {
     return this.controller.getStatusManager().getPodStatus(uid);
   }
 
-  #summary(): StatsSummary {
-    const time = new Date(this.clock.now()).toISOString();
-    const [availableBytes, workingSetBytes] = [this.free * 1024 ** 3, (8 - this.free) * 1024 ** 3];
-    return { node: { memory: { time, availableBytes, workingSetBytes } } };
+  #reclaim(what: string): () => Promise<void> {
+    return async () => {
+      this.reclaimed.push(what);
+      this.onReclaim();
+    };
+  }
+
+  #machine(): NodeUsage {
+    const { freeMemory, freeDisk } = this;
+    return {
+      at: this.clock.now(),
+      bootedAt: 0,
+      cpuNanos: 0,
+      memoryTotalBytes: 8 * gi,
+      memoryAvailableBytes: freeMemory,
+      memoryUsedBytes: 8 * gi - freeMemory,
+      workingSetBytes: 8 * gi - freeMemory,
+      rssBytes: 0,
+      swapUsedBytes: 0,
+      swapFreeBytes: 0,
+      interfaces: [],
+      fs: {
+        capacityBytes: 100 * gi,
+        availableBytes: freeDisk,
+        usedBytes: 100 * gi - freeDisk,
+        inodes: 1000,
+        inodesFree: 900,
+      },
+    };
   }
 }
 
@@ -140,11 +173,14 @@ afterEach(async () => {
 test('a pod that memory pressure costs fails as Evicted, and best-effort pods are refused after it', async () => {
   await rig.start(podOf('web', { 'podtender.io/memory.stop-exit-code': '137' }));
   expect(rig.statusOf('web')?.phase).toBe('Running');
-  rig.free = 0.5;
+  rig.freeMemory = gi / 2;
   await rig.clock.advance(20_000);
   expect(rig.statusOf('web')).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
-  expect(rig.events).toContain('web Evicted');
-  expect(rig.evictions.pressure('memory')).toBe(true);
+  expect(rig.events).toContainEqual(
+    expect.stringMatching(/^web Evicted The node was low on resource: memory/),
+  );
+  expect(rig.endings.node.pressure?.('memory')).toBe(true);
+  expect(rig.endings.node.pressure?.('disk')).toBe(false);
   await rig.add(podOf('late'));
   expect(rig.statusOf('late')).toMatchObject({
     phase: 'Failed',
@@ -155,13 +191,146 @@ test('a pod that memory pressure costs fails as Evicted, and best-effort pods ar
 
 test('an evicted pod whose containers end well has succeeded, and only its condition tells of the eviction', async () => {
   await rig.start(podOf('web'));
-  rig.free = 0.5;
+  rig.freeMemory = gi / 2;
   await rig.clock.advance(20_000);
   const status = rig.statusOf('web');
   expect([status?.phase, status?.reason]).toEqual(['Succeeded', undefined]);
   expect(status?.conditions).toContainEqual(
     expect.objectContaining({ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' }),
   );
+});
+
+const evictedPods = (): readonly (string | undefined)[] =>
+  rig.events.filter((text) => text.includes(' Evicted ')).map((text) => text.split(' ')[0]);
+
+const using = (memory: number, disk = 0): Readonly<Record<string, string>> => ({
+  'podtender.io/memory.memory-bytes': String(memory),
+  'podtender.io/memory.disk-bytes': String(disk),
+  'podtender.io/memory.stop-exit-code': '137',
+});
+
+test('under memory pressure pods go one at a time, the one that uses most beyond its requests first', async () => {
+  const modest = podOf('modest', using(gi));
+  const greedy = podOf('greedy', using(2 * gi));
+  const entitled = podOf('entitled', using(3 * gi));
+  const [container] = entitled.spec?.containers ?? [];
+  await rig.start(modest, greedy, {
+    ...entitled,
+    spec: {
+      ...entitled.spec,
+      containers: [{ ...container, name: 'c', resources: { requests: { memory: '4Gi' } } }],
+    },
+  });
+  rig.freeMemory = gi / 2;
+  await rig.clock.advance(60_000);
+  expect(evictedPods()).toEqual(['greedy', 'modest', 'entitled']);
+});
+
+test('a full disk is first cleared of dead containers and images, and no pod goes when that is enough', async () => {
+  await rig.start(podOf('web', using(0, 30 * gi)));
+  rig.onReclaim = () => {
+    rig.freeDisk = 50 * gi;
+  };
+  rig.freeDisk = 5 * gi;
+  await rig.clock.advance(10_000);
+  expect(rig.reclaimed).toEqual(['containers', 'images']);
+  expect(rig.events).toContain('n EvictionThresholdMet Attempting to reclaim ephemeral-storage');
+  expect(rig.statusOf('web')?.phase).toBe('Running');
+  expect(rig.endings.node.pressure?.('disk')).toBe(true);
+});
+
+test('a full disk that cannot be cleared costs the pod that keeps most on it', async () => {
+  await rig.start(podOf('small', using(0, gi)), podOf('large', using(0, 30 * gi)));
+  rig.freeDisk = 5 * gi;
+  await rig.clock.advance(10_000);
+  expect(rig.reclaimed.slice(0, 2)).toEqual(['containers', 'images']);
+  expect(rig.statusOf('large')).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
+  expect(evictedPods().slice(0, 1)).toEqual(['large']);
+});
+
+const limited = (name: string, limit: string, disk: number): Pod => {
+  const pod = podOf(name, using(0, disk));
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      containers: [{ name: 'c', image: 'i', resources: { limits: { 'ephemeral-storage': limit } } }],
+    },
+  };
+};
+
+test('a pod beyond its limit of ephemeral storage is evicted: writable layer, logs, emptyDirs and hosts file together', async () => {
+  rig.disk.set('/pod-logs/default_mixed_mixed/c', 400);
+  rig.disk.set('/root-dir/pods/mixed/volumes/kubernetes.io~empty-dir/d', 300);
+  rig.disk.set('/root-dir/pods/mixed/volumes/kubernetes.io~empty-dir/tmpfs', 1e9);
+  rig.disk.set('/root-dir/pods/mixed/etc-hosts', 200);
+  const mixed = limited('mixed', '999', 100);
+  const volumes = [
+    { name: 'd', emptyDir: {} },
+    { name: 'tmpfs', emptyDir: { medium: 'Memory' } },
+  ];
+  await rig.start({ ...mixed, spec: { ...mixed.spec, containers: mixed.spec?.containers ?? [], volumes } });
+  await rig.clock.advance(20_000);
+  expect(rig.statusOf('mixed')).toMatchObject({
+    phase: 'Failed',
+    reason: 'Evicted',
+    message: 'Pod ephemeral local storage usage exceeds the total limit of containers 999. ',
+  });
+});
+
+test('a pod within its limit stays', async () => {
+  rig.disk.set('/pod-logs/default_fits_fits/c', 400);
+  await rig.start(limited('fits', '500', 100));
+  await rig.clock.advance(30_000);
+  expect(rig.statusOf('fits')?.phase).toBe('Running');
+});
+
+test('an emptyDir beyond its size costs the pod, however it grew', async () => {
+  rig.disk.set('/pods/web/volumes/kubernetes.io~empty-dir/d', 1e6);
+  const web = podOf('web', using(0));
+  const spec = { containers: [], ...web.spec, volumes: [{ name: 'd', emptyDir: { sizeLimit: '2Mi' } }] };
+  await rig.start({ ...web, spec });
+  await rig.clock.advance(60_000);
+  expect(rig.statusOf('web')?.phase).toBe('Running');
+  rig.disk.set('/pods/web/volumes/kubernetes.io~empty-dir/d', 3e6);
+  await rig.clock.advance(80_000);
+  expect(rig.statusOf('web')).toMatchObject({
+    phase: 'Failed',
+    reason: 'Evicted',
+    message: 'Usage of EmptyDir volume "d" exceeds the limit "2Mi". ',
+  });
+  expect(rig.statusOf('web')?.conditions?.map(({ type }) => type)).not.toContain('DisruptionTarget');
+});
+
+test('a provider that cannot tell what containers use is said to evict nobody', () => {
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
+  const endings = new Endings(rig.options);
+  endings.make({
+    nodeName: 'n',
+    clock: rig.clock,
+    logger,
+    recorder: { event: () => undefined },
+    options: { rootDir: '/', eviction: rig.options.eviction },
+    provider: {},
+    engines: () => rig.controller.engines,
+    syncNodeStatus: async () => undefined,
+  });
+  expect(warnings).toEqual(['no pod is evicted: the provider does not tell what containers use']);
+  expect(endings.host.pressure()).toEqual([]);
+});
+
+test.for([
+  [{}, ['100Mi', '10%', '5%', '15%', '5%']],
+  [{ evictionHard: {} }, []],
+  [{ evictionHard: { 'memory.available': '1Gi' } }, ['1Gi']],
+  [
+    { evictionHard: { 'memory.available': '1Gi' }, mergeDefaultEvictionSettings: true },
+    ['1Gi', '10%', '5%', '15%', '5%'],
+  ],
+] as const)('of %o the hard thresholds are %o', ([config, thresholds]) => {
+  const { evictionHard } = withDefaultThresholds({ mergeDefaultEvictionSettings: false, ...config });
+  expect(Object.values(evictionHard)).toEqual(thresholds);
 });
 
 test('a shutdown ends the pods as Terminated and takes no more', async () => {
@@ -175,10 +344,12 @@ test('a shutdown ends the pods as Terminated and takes no more', async () => {
   });
   await rig.add(podOf('late'));
   expect(rig.statusOf('late')).toMatchObject({ phase: 'Failed', reason: 'NodeShutdown' });
+  expect(rig.endings.shutdownFault()).toBe('node is shutting down');
 });
 
 test('the hard thresholds are what a node keeps from its pods', () => {
-  expect(hardThresholds(evictionSettings(configuration).thresholds)).toEqual([
+  expect(rig.endings.node.hardEviction).toEqual(hardThresholds(evictionSettings(configuration).thresholds));
+  expect(rig.endings.node.hardEviction).toEqual([
     { signal: 'memory.available', quantity: '1Gi' },
     { signal: 'nodefs.available', percentage: Math.fround(0.1) },
   ]);

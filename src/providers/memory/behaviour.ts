@@ -16,6 +16,10 @@ export interface MemoryBehaviour {
   readonly execExitCode: number;
   /** So many times it fails to start first. */
   readonly startFailures: number;
+  /** What it uses while it runs. */
+  readonly memoryBytes: number;
+  /** Of its writable layer, while it runs. */
+  readonly diskBytes: number;
 }
 
 /** Begins the annotations that set a behaviour, for the whole pod or one container: `podtender.io/memory.[NAME.]run-ms`. */
@@ -29,6 +33,8 @@ const keys: Readonly<Record<keyof MemoryBehaviour, string>> = {
   stopExitCode: 'stop-exit-code',
   execExitCode: 'exec-exit-code',
   startFailures: 'start-failures',
+  memoryBytes: 'memory-bytes',
+  diskBytes: 'disk-bytes',
 };
 
 const regular: MemoryBehaviour = {
@@ -38,6 +44,8 @@ const regular: MemoryBehaviour = {
   stopExitCode: 0,
   execExitCode: 0,
   startFailures: 0,
+  memoryBytes: 0,
+  diskBytes: 0,
 };
 
 /**

@@ -6,7 +6,9 @@ import type {
   RuntimePodStatus,
   RuntimeSandboxStatus,
 } from '../../provider/runtime-pod.ts';
+import type { PodUsage } from '../../provider/usage.ts';
 import type { StopTimer } from '../../base/clock.ts';
+import type { MemoryBehaviour } from './behaviour.ts';
 
 /** One life of a container. */
 export interface Instance {
@@ -121,6 +123,31 @@ export function toPodStatus(record: MemoryPod, observedAt: number): RuntimePodSt
     sandboxStatuses: [sandbox],
     observedAt,
   };
+}
+
+/** What the pod's running containers use, as their behaviour says; `undefined`: none runs. */
+export function toUsage(
+  record: MemoryPod,
+  behaviour: (pod: Pod, container: string) => Pick<MemoryBehaviour, 'memoryBytes' | 'diskBytes'>,
+  at: number,
+): PodUsage | undefined {
+  const { uid, name, namespace, pod } = record;
+  const running = [...record.instances.values()].flat().filter((one) => stateOf(one) === 'running');
+  if (!pod || running.length === 0) return undefined;
+  const containers = running.map((one) => {
+    const { memoryBytes, diskBytes } = behaviour(pod, one.name);
+    return {
+      id: one.id,
+      name: one.name,
+      at,
+      workingSetBytes: memoryBytes,
+      memoryBytes,
+      rootfsBytes: diskBytes,
+      rootfsInodes: 1,
+      ...(one.startedAt !== undefined && { startedAt: one.startedAt }),
+    };
+  });
+  return { uid, name, namespace, containers };
 }
 
 function stateOf(instance: Instance): RuntimeContainer['state'] {

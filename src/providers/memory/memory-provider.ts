@@ -12,6 +12,7 @@ import type {
   SyncResult,
 } from '../../provider/provider.ts';
 import type { RuntimePod, RuntimePodStatus } from '../../provider/runtime-pod.ts';
+import type { PodUsage } from '../../provider/usage.ts';
 import { behaviourOf, type MemoryBehaviour } from './behaviour.ts';
 import {
   addInstance,
@@ -20,6 +21,7 @@ import {
   startable,
   toPodStatus,
   toRuntimePod,
+  toUsage,
   type Instance,
   type MemoryPod,
 } from './memory-pod.ts';
@@ -110,6 +112,11 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     this.#failIfTold('listPods');
     this.#list ??= Array.from(this.#pods.values(), (record) => (record.listed ??= toRuntimePod(record)));
     return this.#list;
+  }
+
+  async listUsage(): Promise<readonly PodUsage[]> {
+    const at = this.#clock.now();
+    return [...this.#pods.values()].flatMap((record) => toUsage(record, this.#behaviour, at) ?? []);
   }
 
   async listPod(uid: string): Promise<RuntimePod | undefined> {

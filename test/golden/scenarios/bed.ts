@@ -62,6 +62,7 @@ export async function makeBed(binaries: string | undefined): Promise<Bed> {
     node: cri.node,
     ...(cri.cgroups && { cgroups: cri.cgroups }),
     upkeep: cri.upkeep,
+    eviction: cri.eviction,
     logger: pinoLogger('debug', logFile),
   });
   const stopping = new AbortController();

@@ -1,0 +1,97 @@
+import type { Clock } from '../base/clock.ts';
+import type { EvictionManager } from '../eviction/manager.ts';
+import type { ShutdownManager } from '../node/shutdown-manager.ts';
+import type { AgentOptions, AgentProvider } from './agent-options.ts';
+import type { CgroupStats } from './cgroup-stats.ts';
+import { diskUsage } from './disk-usage.ts';
+import type { Engines } from './engines.ts';
+import {
+  type EndingParts,
+  type EvictionOptions,
+  hardThresholds,
+  makeEvictions,
+  makeShutdown,
+} from './evictions.ts';
+import { machineUsage } from './machine-usage.ts';
+import type { NodeSettings } from './node-setters.ts';
+import { NodeSummary } from './node-summary.ts';
+import type { PodHost } from './pod-host.ts';
+import type { Upkeep } from './upkeep.ts';
+import { VolumeUsage } from './volume-usage.ts';
+
+/** What the endings of pods are made of. */
+export interface EndingsParts extends EndingParts {
+  readonly clock: Clock;
+  readonly engines: () => Pick<Engines, 'syncHandler' | 'podWorkers' | 'podManager'>;
+  readonly options: Pick<AgentOptions, 'eviction' | 'shutdown' | 'rootDir'>;
+  readonly provider: Pick<AgentProvider, 'listUsage'>;
+  readonly upkeep?: Pick<Upkeep, 'reclaim' | 'fileSystems'>;
+  /** Absent: pods have no cgroups that can be measured. */
+  readonly cgroupStats?: CgroupStats;
+  readonly syncNodeStatus: () => Promise<void>;
+}
+
+/**
+ * Who ends pods that nobody has deleted: the node when it is short of something, and its shutdown. Node and pods ask it from the
+ * start; it is made last, of both.
+ */
+export class Endings {
+  /** For admission. */
+  readonly host: Pick<PodHost, 'pressure' | 'isShuttingDown'> = {
+    pressure: () => this.#evictions?.conditions() ?? [],
+    isShuttingDown: () => this.#shutdown?.isShuttingDown ?? false,
+  };
+  /** For the node's status. */
+  readonly node: Pick<NodeSettings, 'hardEviction' | 'pressure'>;
+  #evictions: EvictionManager | undefined;
+  #shutdown: ShutdownManager | undefined;
+
+  constructor({ eviction }: Pick<AgentOptions, 'eviction'>) {
+    this.node = {
+      ...(eviction && { hardEviction: hardThresholds(eviction.settings.thresholds) }),
+      pressure: (kind) => this.#evictions?.pressure(kind) ?? false,
+    };
+  }
+
+  /** What a shutdown has against the node being ready. */
+  shutdownFault(): string | undefined {
+    return this.#shutdown?.fault();
+  }
+
+  /** Makes what the options ask for; a provider that cannot tell what its containers use has no evictions. */
+  make(parts: EndingsParts): void {
+    const { eviction, shutdown } = parts.options;
+    const { listUsage } = parts.provider;
+    if (eviction && listUsage) this.#evictions = evictionsOf(parts, eviction, listUsage.bind(parts.provider));
+    else if (eviction && eviction.settings.thresholds.length > 0)
+      parts.logger.warn('no pod is evicted: the provider does not tell what containers use');
+    if (shutdown) this.#shutdown = makeShutdown({ ...parts, source: shutdown.source }, shutdown.windows);
+  }
+
+  /** Until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#evictions?.run(signal), this.#shutdown?.run(signal)]);
+  }
+}
+
+function evictionsOf(
+  parts: EndingsParts,
+  options: EvictionOptions,
+  listUsage: NonNullable<AgentProvider['listUsage']>,
+): EvictionManager {
+  const { clock, logger, engines, upkeep, cgroupStats } = parts;
+  const { rootDir } = parts.options;
+  const { machine = () => machineUsage(rootDir, clock), podLogsDir, volumeStatsPeriodMs } = options;
+  const disk = { clock, logger, rootDir, measure: options.measure ?? diskUsage };
+  const summary = new NodeSummary({
+    ...disk,
+    machine,
+    listUsage,
+    podByUid: (uid) => engines().podManager.getPodByUID(uid),
+    volumes: new VolumeUsage(disk, volumeStatsPeriodMs),
+    ...(cgroupStats && { cgroups: cgroupStats }),
+    ...(upkeep?.fileSystems && { fileSystems: upkeep.fileSystems }),
+    ...(podLogsDir !== undefined && { podLogsDir }),
+  });
+  return makeEvictions({ ...parts, summary, reclaim: upkeep?.reclaim ?? {} }, options.settings);
+}

@@ -1,0 +1,187 @@
+import { stat } from 'node:fs/promises';
+import { messageOf } from '../base/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { EvictionDeps } from '../eviction/manager.ts';
+import type { FileSystemLayout } from '../eviction/signals.ts';
+import type { ContainerStats, FsStats, NodeStats, PodStats, StatsSummary } from '../eviction/summary.ts';
+import type { Pod } from '../kube/types.ts';
+import { containerLogsDirectory } from '../kuberuntime/log-paths.ts';
+import type { ContainerUsage, PodUsage } from '../provider/usage.ts';
+import { type NodeUsage, sumOf } from '../server/usage.ts';
+import { layout } from '../volumes/layout.ts';
+import type { CgroupStats, CgroupSummary } from './cgroup-stats.ts';
+import type { MeasureDisk } from './disk-usage.ts';
+import type { RuntimeFileSystem, RuntimeFileSystems } from './runtime-file-systems.ts';
+import type { VolumeUsage, VolumeUse } from './volume-usage.ts';
+
+export interface NodeSummaryDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Logger;
+  /** What the whole machine uses; its file system is the one that {@link rootDir} is on. */
+  readonly machine: () => Promise<NodeUsage>;
+  /** What running containers use, by pod. */
+  readonly listUsage: (signal?: AbortSignal) => Promise<readonly PodUsage[]>;
+  readonly podByUid: (uid: string) => Pod | undefined;
+  readonly volumes: VolumeUsage;
+  readonly measure: MeasureDisk;
+  readonly rootDir: string;
+  /** Measures memory of node and pods; absent: the machine's and the sum of the containers' is taken. */
+  readonly cgroups?: Pick<CgroupStats, 'collect'>;
+  /** Absent: images lie with the node's own files. */
+  readonly fileSystems?: (signal?: AbortSignal) => Promise<RuntimeFileSystems>;
+  /** Absent: logs count nothing. */
+  readonly podLogsDir?: string;
+}
+
+type Summary = EvictionDeps['summary'];
+
+/**
+ * What node and pods use, as eviction asks it. Pods whose containers do not run are left out: nothing of them is measured.
+ *
+ * Follows kubelet `criStatsProvider` and its `ListPodStatsAndUpdateCPUNanoCoreUsage`.
+ */
+export class NodeSummary implements Summary {
+  readonly #deps: NodeSummaryDeps;
+
+  constructor(deps: NodeSummaryDeps) {
+    this.#deps = deps;
+  }
+
+  /** Measures everything anew but volumes. */
+  async get(signal?: AbortSignal): Promise<StatsSummary> {
+    const { machine, listUsage, fileSystems, podByUid, volumes } = this.#deps;
+    const [node, usage, runtime] = await Promise.all([machine(), listUsage(signal), fileSystems?.(signal)]);
+    const known = usage.flatMap((one) => {
+      const pod = podByUid(one.uid);
+      return pod ? [{ pod, usage: one }] : [];
+    });
+    const found = known.map(({ pod }) => pod);
+    const measured = this.#deps.cgroups?.collect(found.map((pod) => ({ pod, containerIds: new Map() })));
+    const inVolumes = volumes.of(found, signal);
+    return {
+      node: nodeStats(node, runtime, measured?.node),
+      pods: await Promise.all(
+        known.map((one, index) =>
+          this.#podStats(one, inVolumes.get(one.usage.uid) ?? [], measured?.pods[index], signal),
+        ),
+      ),
+    };
+  }
+
+  async layout(): Promise<FileSystemLayout> {
+    const { fileSystems, rootDir } = this.#deps;
+    if (!fileSystems) return { dedicatedImageFs: false, splitContainerFs: false };
+    const [{ images, containers }, { dev }] = await Promise.all([fileSystems(), stat(rootDir)]);
+    return {
+      dedicatedImageFs: images.device !== dev,
+      splitContainerFs: images.mountpoint !== containers.mountpoint,
+    };
+  }
+
+  async #podStats(
+    { pod, usage }: Known,
+    inVolumes: readonly VolumeUse[],
+    measured: CgroupSummary['pods'][number] | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<PodStats> {
+    const time = timeOf(this.#deps.clock.now());
+    const containers = await Promise.all(
+      usage.containers.map((one) => this.#containerStats(pod, one, time, signal)),
+    );
+    const hosts = await this.#used(layout.etcHosts(this.#deps.rootDir, usage.uid), time, signal);
+    const volume = inVolumes.map(({ name, usedBytes, inodesUsed }) => ({
+      name,
+      time,
+      usedBytes,
+      inodesUsed,
+    }));
+    const ephemeral = inVolumes.filter((one) => one.ephemeral);
+    const { workingSetBytes } = sumOf(usage);
+    const memory = measured?.memory ?? (workingSetBytes !== undefined && { time, workingSetBytes });
+    return {
+      podRef: { name: usage.name, namespace: usage.namespace, uid: usage.uid },
+      containers,
+      ...(memory && { memory }),
+      volume,
+      'ephemeral-storage': {
+        time,
+        ...sumOfDisk([...containers.flatMap(diskPartsOf), ...ephemeral, hosts ?? {}]),
+      },
+      ...(measured?.process_stats && { process_stats: measured.process_stats }),
+    };
+  }
+
+  async #containerStats(
+    pod: Pod,
+    { name, workingSetBytes, rootfsBytes, rootfsInodes }: ContainerUsage,
+    time: string,
+    signal: AbortSignal | undefined,
+  ): Promise<ContainerStats> {
+    const { podLogsDir } = this.#deps;
+    const logs =
+      podLogsDir === undefined
+        ? undefined
+        : await this.#used(containerLogsDirectory(podLogsDir, pod, name), time, signal);
+    return {
+      name,
+      ...(workingSetBytes !== undefined && { memory: { time, workingSetBytes } }),
+      ...(rootfsBytes !== undefined && {
+        rootfs: { time, usedBytes: rootfsBytes, inodesUsed: rootfsInodes },
+      }),
+      ...(logs && { logs }),
+    };
+  }
+
+  /** What a path takes on disk; `undefined`: it could not be measured, and counts nothing. */
+  async #used(path: string, time: string, signal: AbortSignal | undefined): Promise<FsStats | undefined> {
+    try {
+      const used = await this.#deps.measure(path, signal);
+      return used && { time, usedBytes: used.bytes, inodesUsed: used.inodes };
+    } catch (reason) {
+      this.#deps.logger.warn('a path was not measured', { path, err: messageOf(reason) });
+      return undefined;
+    }
+  }
+}
+
+interface Known {
+  readonly pod: Pod;
+  readonly usage: PodUsage;
+}
+
+/** Logs count where the writable layer is known (kubelet `addContainerUsage`). */
+const diskPartsOf = ({ rootfs, logs }: ContainerStats): readonly FsStats[] =>
+  rootfs ? [rootfs, ...(logs ? [logs] : [])] : [];
+
+const sumOfDisk = (parts: readonly FsStats[]): Pick<FsStats, 'usedBytes' | 'inodesUsed'> => ({
+  usedBytes: parts.reduce((sum, { usedBytes }) => sum + (usedBytes ?? 0), 0),
+  inodesUsed: parts.reduce((sum, { inodesUsed }) => sum + (inodesUsed ?? 0), 0),
+});
+
+function nodeStats(
+  node: NodeUsage,
+  runtime: RuntimeFileSystems | undefined,
+  measured: CgroupSummary['node'] | undefined,
+): NodeStats {
+  const time = timeOf(node.at);
+  const { memoryAvailableBytes: availableBytes, workingSetBytes, fs, processes, mostProcesses } = node;
+  return {
+    memory: measured?.memory ?? { time, availableBytes, workingSetBytes },
+    ...(measured && { systemContainers: measured.systemContainers }),
+    ...(fs && { fs: { time, ...fs, inodesUsed: fs.inodes - fs.inodesFree } }),
+    ...(runtime && {
+      runtime: { imageFs: fsStats(time, runtime.images), containerFs: fsStats(time, runtime.containers) },
+    }),
+    ...(processes !== undefined &&
+      mostProcesses !== undefined && { rlimit: { time, maxpid: mostProcesses, curproc: processes } }),
+  };
+}
+
+const fsStats = (time: string, { mountpoint: _, device: __, ...amounts }: RuntimeFileSystem): FsStats => ({
+  time,
+  ...amounts,
+});
+
+/** RFC 3339 with milliseconds: a summary that was taken later must be told from one before. */
+const timeOf = (ms: number): string => new Date(ms).toISOString();

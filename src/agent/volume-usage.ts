@@ -1,0 +1,99 @@
+import { messageOf } from '../base/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { uidOf } from '../kube/names.ts';
+import type { Pod, Volume } from '../kube/types.ts';
+import { layout, volumePlugins } from '../volumes/layout.ts';
+import type { MeasureDisk } from './disk-usage.ts';
+
+/** What one volume of a pod holds. */
+export interface VolumeUse {
+  readonly name: string;
+  readonly usedBytes: number;
+  readonly inodesUsed: number;
+  /** It goes with the pod and lies on the node's disk: it counts as the pod's ephemeral storage. */
+  readonly ephemeral: boolean;
+}
+
+export interface VolumeUsageDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Logger;
+  readonly rootDir: string;
+  readonly measure: MeasureDisk;
+}
+
+interface Entry {
+  readonly volumes: readonly VolumeUse[];
+  /** ms since the epoch; absent: now. */
+  readonly measuredAt?: number;
+}
+
+/**
+ * What pods' volumes hold. Walking them may take long, so they are measured behind the caller's back, each pod's at most once in a
+ * period, and the last known amounts are told.
+ *
+ * Follows kubelet `fsResourceAnalyzer` and `volumeStatCalculator`.
+ */
+export class VolumeUsage {
+  readonly #deps: VolumeUsageDeps;
+  readonly #periodMs: number;
+  readonly #known = new Map<string, Entry>();
+
+  /** @param periodMs kubelet `volumeStatsAggPeriod`; 0 or less: nothing is measured */
+  constructor(deps: VolumeUsageDeps, periodMs: number) {
+    this.#deps = deps;
+    this.#periodMs = periodMs;
+  }
+
+  /** What was last measured of the pods; those that are due are measured anew, for the next time. */
+  of(pods: readonly Pod[], signal?: AbortSignal): ReadonlyMap<string, readonly VolumeUse[]> {
+    const wanted = new Set(pods.map(uidOf));
+    for (const uid of this.#known.keys()) if (!wanted.has(uid)) this.#known.delete(uid);
+    if (this.#periodMs > 0)
+      for (const pod of pods) if (this.#isDue(uidOf(pod))) void this.#measure(pod, signal);
+    return new Map([...this.#known].map(([uid, { volumes }]) => [uid, volumes]));
+  }
+
+  #isDue(uid: string): boolean {
+    const known = this.#known.get(uid);
+    if (!known) return true;
+    return known.measuredAt !== undefined && this.#deps.clock.now() - known.measuredAt >= this.#periodMs;
+  }
+
+  async #measure(pod: Pod, signal: AbortSignal | undefined): Promise<void> {
+    const { clock } = this.#deps;
+    const uid = uidOf(pod);
+    const running: Entry = { volumes: this.#known.get(uid)?.volumes ?? [] };
+    this.#known.set(uid, running);
+    const found = await Promise.all((pod.spec?.volumes ?? []).map((one) => this.#volume(uid, one, signal)));
+    if (this.#known.get(uid) !== running) return; // the pod is gone
+    this.#known.set(uid, { volumes: found.filter((one) => one !== undefined), measuredAt: clock.now() });
+  }
+
+  /** `undefined`: nothing there to measure. */
+  async #volume(
+    uid: string,
+    volume: Volume,
+    signal: AbortSignal | undefined,
+  ): Promise<VolumeUse | undefined> {
+    const { rootDir, measure, logger } = this.#deps;
+    const kind = kinds.find((each) => volume[each] !== undefined);
+    if (!kind) return undefined;
+    const { name } = volume;
+    try {
+      const used = await measure(layout.volumeDir(rootDir, uid, volumePlugins[kind], name), signal);
+      if (!used) return undefined;
+      return { name, usedBytes: used.bytes, inodesUsed: used.inodes, ephemeral: isEphemeral(volume) };
+    } catch (reason) {
+      if (!signal?.aborted)
+        logger.warn('a volume was not measured', { uid, volume: name, err: messageOf(reason) });
+      return undefined;
+    }
+  }
+}
+
+const kinds = Object.keys(volumePlugins) as readonly (keyof typeof volumePlugins)[];
+
+/** Follows kubelet `IsLocalEphemeralVolume`. */
+const isEphemeral = ({ emptyDir, configMap }: Volume): boolean =>
+  (emptyDir !== undefined && (emptyDir.medium ?? '') === '') || configMap !== undefined;

@@ -1,15 +1,13 @@
 /** The kubelet API over TLS on loopback, client and server in one process: logs, exec, port-forward, and what 500 open streams hold. */
 import { once } from 'node:events';
 import { request } from 'node:https';
-import type { Socket } from 'node:net';
 import { Authority, hour } from '../src/base/certificates.ts';
-import { systemClock } from '../src/base/clock.ts';
 import type { Pod } from '../src/kube/types.ts';
 import { alwaysAllow } from '../src/server/access.ts';
 import type { ServerHost } from '../src/server/host.ts';
 import { KubeletServer } from '../src/server/kubelet-server.ts';
-import { SpdyConnection } from '../src/streams/spdy/connection.ts';
-import type { SpdyStream } from '../src/streams/spdy/stream.ts';
+import type { SpdyConnection } from '../src/streams/spdy/connection.ts';
+import { openStream, spdyClient } from '../test/support/spdy-client.ts';
 
 const ca = Authority.create('bench', Date.now());
 const admin = ca.issue({
@@ -84,21 +82,8 @@ const where = {
   ...admin,
 };
 
-async function spdy(path: string, protocol = 'v4.channel.k8s.io'): Promise<SpdyConnection> {
-  const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': protocol };
-  const sent = request({ ...where, path, method: 'POST', headers });
-  sent.end();
-  const [, socket, head] = (await once(sent, 'upgrade')) as [unknown, Socket, Buffer];
-  const connection = new SpdyConnection(socket, { clock: systemClock, idleMs: 60_000 });
-  void connection.run(head);
-  return connection;
-}
-
-const open = (
-  connection: SpdyConnection,
-  streamtype: string,
-  more: Record<string, string> = {},
-): Promise<SpdyStream> => connection.open(new Map(Object.entries({ streamtype, ...more })));
+const spdy = (path: string, protocol?: string): Promise<SpdyConnection> =>
+  spdyClient({ port: server.port, path, client: admin, ...(protocol !== undefined && { protocol }) });
 
 async function drained(stream: AsyncIterable<unknown>): Promise<number> {
   let bytes = 0;
@@ -134,16 +119,19 @@ await measured('log, 1 KiB lines', 'MB', megabytes, async () => {
 await measured('exec round trips', 'exec', 200, async () => {
   for (let i = 0; i < 200; i++) {
     const connection = await spdy('/exec/ns/p/c?command=x&output=1');
-    const [error, stdout] = await Promise.all([open(connection, 'error'), open(connection, 'stdout')]);
+    const [error, stdout] = await Promise.all([
+      openStream(connection, 'error'),
+      openStream(connection, 'stdout'),
+    ]);
     await Promise.all([drained(error), drained(stdout)]);
   }
 });
 
 await measured('exec stdin', 'MB', megabytes, async () => {
   const connection = await spdy('/exec/ns/p/c?command=x&input=1&output=1');
-  const error = await open(connection, 'error');
-  const stdin = await open(connection, 'stdin');
-  const stdout = await open(connection, 'stdout');
+  const error = await openStream(connection, 'error');
+  const stdin = await openStream(connection, 'stdin');
+  const stdout = await openStream(connection, 'stdout');
   const chunk = Buffer.alloc(65_536);
   for (let i = 0; i < megabytes * 16; i++) if (!stdin.write(chunk)) await once(stdin, 'drain');
   stdin.end();
@@ -153,9 +141,9 @@ await measured('exec stdin', 'MB', megabytes, async () => {
 await measured('port-forward, there and back', 'MB', megabytes, async () => {
   const connection = await spdy('/portForward/ns/p', 'portforward.k8s.io');
   const headers = { port: '1', requestid: '1' };
-  const error = await open(connection, 'error', headers);
+  const error = await openStream(connection, 'error', headers);
   error.end();
-  const data = await open(connection, 'data', headers);
+  const data = await openStream(connection, 'data', headers);
   const got = drained(data);
   const chunk = Buffer.alloc(65_536);
   for (let i = 0; i < megabytes * 16; i++) if (!data.write(chunk)) await once(data, 'drain');
@@ -169,7 +157,7 @@ const before = process.memoryUsage().rss;
 const connections: SpdyConnection[] = [];
 for (let i = 0; i < 500; i++) {
   const connection = await spdy('/exec/ns/p/c?command=x&input=1&output=1');
-  for (const type of ['error', 'stdin', 'stdout']) await open(connection, type);
+  for (const type of ['error', 'stdin', 'stdout']) await openStream(connection, type);
   connections.push(connection);
 }
 globalThis.gc?.();

@@ -13,7 +13,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { ServerHost } from '../../src/server/host.ts';
 import type { KubeletServer } from '../../src/server/kubelet-server.ts';
 import { SpdyConnection } from '../../src/streams/spdy/connection.ts';
-import type { SpdyStream } from '../../src/streams/spdy/stream.ts';
+import { openStream, spdyClient } from '../support/spdy-client.ts';
 import { admin, hostWith, startServer } from './support.ts';
 
 let server: KubeletServer;
@@ -31,36 +31,15 @@ const echo: NonNullable<ServerHost['exec']> = async (_container, command, { stdi
   return Number(command.at(-1));
 };
 
-async function spdy(path: string, protocol = 'v4.channel.k8s.io'): Promise<SpdyConnection> {
-  const request = httpsRequest({
-    host: '127.0.0.1',
-    port: server.port,
-    path,
-    method: 'POST',
-    rejectUnauthorized: false,
-    agent: false,
-    ...admin,
-    headers: { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': protocol },
-  });
-  request.end();
-  const [, socket, head] = (await once(request, 'upgrade')) as [unknown, Socket, Buffer];
-  const connection = new SpdyConnection(socket, { clock: systemClock, idleMs: 60_000 });
-  void connection.run(head);
-  return connection;
-}
-
-const open = (
-  connection: SpdyConnection,
-  streamtype: string,
-  more: Record<string, string> = {},
-): Promise<SpdyStream> => connection.open(new Map(Object.entries({ streamtype, ...more })));
+const spdy = (path: string, protocol?: string): Promise<SpdyConnection> =>
+  spdyClient({ port: server.port, path, client: admin, ...(protocol !== undefined && { protocol }) });
 
 describe('exec over SPDY', () => {
   test('output, errors and exit code come apart', async () => {
     server = await startServer(hostWith({ exec: echo }));
     const connection = await spdy('/exec/ns/web/c?command=say&command=3&output=1&error=1');
     const [error, stdout, stderr] = await Promise.all(
-      ['error', 'stdout', 'stderr'].map((type) => open(connection, type)),
+      ['error', 'stdout', 'stderr'].map((type) => openStream(connection, type)),
     );
     const [status, out, err] = await Promise.all([error, stdout, stderr].map((stream) => text(stream!)));
     expect([out, err]).toEqual(['say 3\n', 'to stderr\n']);
@@ -73,9 +52,9 @@ describe('exec over SPDY', () => {
   test('20 MB go in and come back unchanged', async () => {
     server = await startServer(hostWith({ exec: echo }));
     const connection = await spdy('/exec/ns/web/c?command=0&input=1&output=1');
-    const error = await open(connection, 'error');
-    const stdin = await open(connection, 'stdin');
-    const stdout = await open(connection, 'stdout');
+    const error = await openStream(connection, 'error');
+    const stdin = await openStream(connection, 'stdin');
+    const stdout = await openStream(connection, 'stdout');
     const sent = randomBytes(20 * 1024 * 1024);
     stdin.end(sent);
     const [got, status] = await Promise.all([buffer(stdout), text(error)]);
@@ -87,8 +66,8 @@ describe('exec over SPDY', () => {
   test('a failure is told as an internal error', async () => {
     server = await startServer(hostWith({ exec: () => Promise.reject(new Error('no such program')) }));
     const connection = await spdy('/exec/ns/web/c?command=x&output=1');
-    const error = await open(connection, 'error');
-    await open(connection, 'stdout');
+    const error = await openStream(connection, 'error');
+    await openStream(connection, 'stdout');
     expect(JSON.parse(await text(error))).toMatchObject({
       message: 'Internal error occurred: error executing command in container: no such program',
       code: 500,
@@ -188,9 +167,9 @@ describe('port-forward', () => {
     const connection = await spdy('/portForward/ns/web', 'portforward.k8s.io');
     const talk = async (i: number): Promise<boolean> => {
       const headers = { port, requestid: String(i) };
-      const error = await open(connection, 'error', headers);
+      const error = await openStream(connection, 'error', headers);
       error.end();
-      const data = await open(connection, 'data', headers);
+      const data = await openStream(connection, 'data', headers);
       const sent = randomBytes(100_000);
       data.end(sent);
       const [got, failure] = await Promise.all([buffer(data), text(error)]);
@@ -206,8 +185,8 @@ describe('port-forward', () => {
     const web = await tunnel('/portForward/ns/web');
     const connection = new SpdyConnection(createWebSocketStream(web), { clock: systemClock, idleMs: 60_000 });
     void connection.run();
-    const error = await open(connection, 'error', { port, requestid: '1' });
-    const data = await open(connection, 'data', { port, requestid: '1' });
+    const error = await openStream(connection, 'error', { port, requestid: '1' });
+    const data = await openStream(connection, 'data', { port, requestid: '1' });
     data.end('through the tunnel');
     expect([await text(data), await text(error)]).toEqual(['through the tunnel', '']);
   });
@@ -215,8 +194,8 @@ describe('port-forward', () => {
   test('what fails is told on the error stream', async () => {
     server = await startServer(hostWith({ portForward: () => Promise.reject(new Error('refused')) }));
     const connection = await spdy('/portForward/ns/web', 'portforward.k8s.io');
-    const error = await open(connection, 'error', { port: '9', requestid: '1' });
-    await open(connection, 'data', { port: '9', requestid: '1' });
+    const error = await openStream(connection, 'error', { port: '9', requestid: '1' });
+    await openStream(connection, 'data', { port: '9', requestid: '1' });
     expect(await text(error)).toBe('error forwarding port 9 to pod uid-web, uid : refused');
   });
 });

@@ -37,6 +37,13 @@ export { AgentError, disposition, type ErrorCode } from './base/errors.ts';
 export { FakeClock, settle } from './base/fake-clock.ts';
 export { type LogFields, type Logger, silentLogger } from './base/logger.ts';
 export { type Random, systemRandom } from './base/random.ts';
+export {
+  type OpenSpan,
+  openTelemetryTracer,
+  type SpanAttributes,
+  type SpanOptions,
+  type Tracer,
+} from './base/tracing.ts';
 export { WorkQueue } from './base/work-queue.ts';
 export { apiServerSource } from './config/apiserver-source.ts';
 export { fileSource } from './config/file-source.ts';

@@ -2,6 +2,7 @@ import type { ApiClient } from '../api/client.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import type { Tracer } from '../base/tracing.ts';
 import type { KubeObject } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
@@ -63,4 +64,6 @@ export interface AgentOptions {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
+  /** Traces pods, provider calls and requests to the kubelet API; default: nothing is traced. The API client has a tracer of its own. */
+  readonly tracer?: Tracer;
 }

@@ -181,7 +181,7 @@ function makeController({
   nodeIPs,
   ...rest
 }: ControllerParts): PodsController {
-  const { client, nodeName, periods, allowedUnsafeSysctls = [] } = options;
+  const { client, nodeName, periods, tracer, allowedUnsafeSysctls = [] } = options;
   return new PodsController({
     ...common,
     ...rest,
@@ -192,6 +192,7 @@ function makeController({
     host: { ...host, allowedUnsafeSysctls },
     ...(client && { kubeClient: client }),
     ...(periods && { periods }),
+    ...(tracer && { tracer }),
   });
 }
 
@@ -203,8 +204,10 @@ async function serveApi(
   controller: PodsController,
   nodeIPs: readonly string[],
 ): Promise<KubeletServer | undefined> {
-  const { client, nodeName, kubeletApi } = options;
-  return kubeletApi && startKubeletApi(kubeletApi, { ...common, controller, client, nodeName, nodeIPs });
+  const { client, nodeName, kubeletApi, tracer } = options;
+  return (
+    kubeletApi && startKubeletApi(kubeletApi, { ...common, controller, client, nodeName, nodeIPs, tracer })
+  );
 }
 
 function commonParts({

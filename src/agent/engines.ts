@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import type { Tracer } from '../base/tracing.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { uidOf } from '../kube/names.ts';
 import { qosClassOf } from '../kube/resources.ts';
@@ -13,6 +14,7 @@ import type { PodLifecycleEvent } from '../pleg/diff.ts';
 import { GenericPleg } from '../pleg/generic-pleg.ts';
 import { PodCache } from '../pleg/pod-cache.ts';
 import { DueQueue } from '../podworkers/due-queue.ts';
+import type { PodSyncer } from '../podworkers/pod-syncer.ts';
 import { PodWorkers } from '../podworkers/pod-workers.ts';
 import { ProbeManager } from '../prober/probe-manager.ts';
 import type { PodProvider } from '../provider/provider.ts';
@@ -35,6 +37,7 @@ import { watchRuntime } from './runtime-watch.ts';
 import { statusSource } from './status-source.ts';
 import { PodSyncHandler } from './sync-handler.ts';
 import { SyncSteps } from './sync-pod.ts';
+import { detachedObjects, detachedProbes, tracedProvider, tracedSyncer } from './tracing.ts';
 
 /** What the engines are made of; everything is decided by now. */
 export interface EnginesOptions {
@@ -50,6 +53,7 @@ export interface EnginesOptions {
   readonly periods: { readonly resyncMs: number; readonly relistMs: number };
   readonly host: Partial<PodHost>;
   readonly provider: PodProvider;
+  readonly tracer?: Tracer;
 }
 
 /** The parts of a pods controller, put together. */
@@ -81,7 +85,9 @@ export interface Engines {
  *
  * Follows kubelet `NewMainKubelet`.
  */
-export function buildEngines(options: EnginesOptions): Engines {
+export function buildEngines(given: EnginesOptions): Engines {
+  const { tracer } = given;
+  const options = tracer ? { ...given, provider: tracedProvider(given.provider, tracer) } : given;
   const parts = coreParts(options);
   const syncHandler = makeSyncHandler(options, parts);
   const { podManager, workQueue, deadline, statusManager, pleg, runtimeState } = parts;
@@ -193,18 +199,19 @@ function makeSteps(
   options: EnginesOptions,
   parts: Omit<Parts, 'podWorkers'>,
   workers: () => PodWorkers,
-): SyncSteps {
-  const { clock, logger, recorder, provider } = options;
+): PodSyncer {
+  const { clock, logger, recorder, provider, tracer } = options;
   const { podManager, statusManager, probeManager, pleg, runtimeState, host } = parts;
   const reasons = new ReasonCache();
-  return new SyncSteps({
+  const steps = new SyncSteps({
     clock,
     logger,
     recorder,
     provider,
     statuses: statusManager,
-    probes: probeManager,
     ...host,
+    probes: tracer ? detachedProbes(probeManager, tracer) : probeManager,
+    objects: tracer ? detachedObjects(host.objects, tracer) : host.objects,
     reasons,
     generateStatus: statusSource({ ...options, ...parts, reasons }),
     isTerminationRequested: (uid) => workers().isPodTerminationRequested(uid),
@@ -218,6 +225,7 @@ function makeSteps(
       if (pod) workers().updatePod({ type: 'sync', pod });
     },
   });
+  return tracer ? tracedSyncer(steps, tracer) : steps;
 }
 
 function mirrorDeps(

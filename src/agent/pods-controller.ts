@@ -5,6 +5,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import { Latch } from '../base/latch.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
+import type { Tracer } from '../base/tracing.ts';
 import type { PodUpdate } from '../config/pod-update.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Node, Pod } from '../kube/types.ts';
@@ -57,6 +58,8 @@ export interface PodsControllerOptions {
   readonly random?: Random;
   readonly logger?: Logger;
   readonly periods?: Partial<PodsControllerPeriods>;
+  /** Traces the steps of pods and what they ask of the provider. */
+  readonly tracer?: Tracer;
 }
 
 /** What the sync loop takes. */

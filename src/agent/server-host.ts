@@ -201,6 +201,7 @@ export interface ServeOptions
       | 'splitStreams'
       | 'limits'
       | 'streams'
+      | 'tracer'
     > {
   /** `webhook` asks the API server and needs `client`; `alwaysAllow` lets everybody in who has shown who they are. */
   readonly authorization: 'webhook' | 'alwaysAllow';

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
+import type { Tracer } from '../base/tracing.ts';
 import type { KubeList, KubeObject, Status } from '../kube/types.ts';
 import {
   type ApiClient,
@@ -19,6 +20,7 @@ import { splitLines } from './lines.ts';
 import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
 import { type Priority, RateLimiter } from './rate-limiter.ts';
 import type { Resource } from './resources.ts';
+import { tracedTransport, type Wire } from './traced-transport.ts';
 import { type HttpAnswer, type HttpRequest, Transport, unreachable } from './transport.ts';
 
 /** What a client needs from outside, and how it may be tuned. */
@@ -38,6 +40,8 @@ export interface ApiClientDeps {
   readonly connections?: number;
   /** One multiplexed connection instead; docs/decisions/api-transport.md says why that is not the default. */
   readonly http2?: boolean;
+  /** Traces every request. */
+  readonly tracer?: Tracer;
 }
 
 /** How a raw call goes out. */
@@ -73,7 +77,7 @@ const patchTypes: Readonly<Record<Patch['type'], string>> = {
 };
 
 class Client implements HttpApiClient {
-  readonly #transport: Transport;
+  readonly #transport: Wire;
   readonly #limiter: RateLimiter;
   readonly #deps: ApiClientDeps;
   readonly #logger: Logger;
@@ -85,7 +89,8 @@ class Client implements HttpApiClient {
     this.#deps = deps;
     this.#logger = deps.logger ?? silentLogger;
     this.#random = deps.random ?? systemRandom;
-    this.#transport = new Transport(connection, deps.clock, deps);
+    const transport = new Transport(connection, deps.clock, deps);
+    this.#transport = deps.tracer ? tracedTransport(transport, connection.server, deps.tracer) : transport;
     this.#limiter = new RateLimiter(deps.clock, deps.qps ?? 50, deps.burst ?? 100);
     this.#base = new URL(connection.server).pathname.replace(/\/$/, '');
     this.#userAgent = deps.userAgent ?? 'podtender';

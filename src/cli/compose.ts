@@ -23,6 +23,7 @@ import { criParts } from './cri-provider.ts';
 import { makeProviderOf } from './make-provider.ts';
 import type { PodChange, Running, UpOptions } from './running.ts';
 import { stopPods } from './stop-pods.ts';
+import { startTracing, type Tracing } from './tracing.ts';
 
 const clock = systemClock;
 
@@ -70,13 +71,15 @@ interface UpParts {
 async function startAgent(parts: UpParts): Promise<Running> {
   const { options, settings, server, logger, dataDir } = parts;
   const { nodeName } = options;
-  const connect = (user: { cert: string; key: string }): HttpApiClient =>
-    createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, logger, qps: 0 });
-  const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']));
+  const tracing = await startTracing(settings.kubelet.tracing, { nodeName, clock, logger });
+  const traced = tracing && { tracer: tracing.tracer };
+  const connect = (user: { cert: string; key: string }, deps = {}): HttpApiClient =>
+    createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, logger, qps: 0, ...deps });
+  const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']), traced);
   const kubeletApi = embeddedKubeletApi(settings, server);
-  const { disconnect, ...own } = agentOptions(options, settings, dataDir);
+  const { disconnect, ...own } = agentOptions(options, settings, { dataDir, tracing });
   const agent = await Agent.create({ ...own, client, logger, ...(kubeletApi && { kubeletApi }) });
-  return runAgent(parts, agent, { client, observer: connect(server.admin), disconnect });
+  return runAgent(parts, agent, { client, observer: connect(server.admin), disconnect, tracing });
 }
 
 interface Clients {
@@ -86,12 +89,13 @@ interface Clients {
   readonly observer: HttpApiClient;
   /** Lets the runtime go. */
   readonly disconnect: () => Promise<void>;
+  readonly tracing: Tracing | undefined;
 }
 
 function runAgent(
   { options, server, logger, kubeconfigPath, release }: UpParts,
   agent: Agent,
-  { client, observer, disconnect }: Clients,
+  { client, observer, disconnect, tracing }: Clients,
 ): Running {
   const stop = new AbortController();
   const failed = failureOf(agent.run(stop.signal), stop.signal);
@@ -118,6 +122,7 @@ function runAgent(
       await agent.stop();
       await Promise.all([client.close(), observer.close(), disconnect()]);
       await server.stop();
+      await tracing?.stop();
       release();
     },
   };
@@ -172,13 +177,13 @@ function embeddedKubeletApi(
 function agentOptions(
   options: UpOptions | RunOptions,
   settings: EffectiveOptions,
-  dataDir: string,
+  { dataDir, tracing }: { readonly dataDir: string; readonly tracing: Tracing | undefined },
 ): AgentOptions & Pick<Clients, 'disconnect'> {
   const { nodeName, manifests, manifestUrl, provider } = options;
   const common = agentSettings(settings);
   const { close: disconnect, ...own } =
     provider === 'cri'
-      ? criParts(settings.kubelet)
+      ? criParts(settings.kubelet, tracing?.tracer)
       : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings.kubelet) };
   return {
     disconnect,
@@ -189,6 +194,7 @@ function agentOptions(
     node: { ...common.node, ...own.node },
     ...(manifests !== undefined && { manifests }),
     ...(manifestUrl !== undefined && { manifestUrl }),
+    ...(tracing && { tracer: tracing.tracer }),
   };
 }
 
@@ -230,17 +236,21 @@ export async function joinCluster(
         ? await inClusterConnection(clock)
         : await connectionFromKubeconfig(clock, options.kubeconfig);
     const { kubeAPIQPS: qps, kubeAPIBurst: burst } = settings.kubelet;
-    const client = createApiClient(connection, { clock, logger, qps, burst });
+    const { nodeName } = options;
+    const tracing = await startTracing(settings.kubelet.tracing, { nodeName, clock, logger });
+    const traced = tracing && { tracer: tracing.tracer };
+    const client = createApiClient(connection, { clock, logger, qps, burst, ...traced });
     const kubeletApi = kubeletApiOptions(settings);
-    const { disconnect, ...own } = agentOptions(options, settings, dataDir.path);
+    const { disconnect, ...own } = agentOptions(options, settings, { dataDir: dataDir.path, tracing });
     const agent = await Agent.create({ ...own, client, logger, ...(kubeletApi && { kubeletApi }) });
     logger.info('agent runs', {
-      node: options.nodeName,
+      node: nodeName,
       server: connection.server,
       provider: options.provider,
     });
     await agent.run(stop.signal);
     await Promise.all([client.close(), disconnect()]);
+    await tracing?.stop();
     return 0;
   } finally {
     off();

@@ -9,6 +9,7 @@ import type { Surroundings } from '../agent/surroundings.ts';
 import { runtimeUpkeep, type UpkeepSettings } from '../agent/upkeep.ts';
 import { systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
+import type { Tracer } from '../base/tracing.ts';
 import { durationMs } from '../kube/duration.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
 import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
@@ -48,18 +49,11 @@ export interface CriParts
 }
 
 /** A provider over a CRI runtime, and what the node tells of that runtime. Nothing is connected before the provider is made. */
-export function criParts(settings: CriSettings): CriParts {
+export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
   let runtimeVersion = '';
   let made: { readonly provider: KubeRuntime; readonly runtime: CriRuntime } | undefined;
   let handlers: readonly HandlerFeatures[] = [];
-  const connected = (async () => {
-    const cri = await import('../providers/cri/index.ts');
-    const options = { runtimeRequestTimeoutMs: durationMs(settings.runtimeRequestTimeout) };
-    return {
-      cri,
-      runtime: cri.connectCri(settings.containerRuntimeEndpoint, { clock: systemClock }, options),
-    };
-  })();
+  const connected = connect(settings, tracer);
   connected.catch(() => undefined); // told by makeProvider
   const node = cgroupsHere();
   const cgroups = cgroupOptions(settings, node);
@@ -113,6 +107,18 @@ export function criParts(settings: CriSettings): CriParts {
 function logFolders({ containerLogsDir = '/var/log/containers', podLogsDir }: CriSettings): string {
   for (const dir of [containerLogsDir, podLogsDir]) mkdirSync(dir, { recursive: true, mode: 0o755 });
   return containerLogsDir;
+}
+
+interface Connected {
+  readonly cri: typeof import('../providers/cri/index.ts');
+  readonly runtime: CriRuntime;
+}
+
+async function connect(settings: CriSettings, tracer: Tracer | undefined): Promise<Connected> {
+  const cri = await import('../providers/cri/index.ts');
+  const deps = { clock: systemClock, ...(tracer && { tracer }) };
+  const options = { runtimeRequestTimeoutMs: durationMs(settings.runtimeRequestTimeout) };
+  return { cri, runtime: cri.connectCri(settings.containerRuntimeEndpoint, deps, options) };
 }
 
 function runtimeOptions({ podLogsDir, serializeImagePulls, maxParallelImagePulls }: CriSettings): {

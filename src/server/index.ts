@@ -12,4 +12,5 @@ export {
   podMetricsHandler,
   type PodRoutesOptions,
 } from './pod-routes.ts';
+export { traceRequests } from './request-tracing.ts';
 export type { ServerHost } from './host.ts';

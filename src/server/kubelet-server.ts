@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
+import type { Tracer } from '../base/tracing.ts';
 import { alwaysAllow, type Authenticator, type Authorizer, certificateAuthenticator } from './access.ts';
 import { RequestHandler } from './handler.ts';
 import { ping } from './health.ts';
@@ -17,6 +18,7 @@ import { Listener, type ListenerLimits, type TlsSettings } from './listener.ts';
 import type { MetricFamily } from './metrics.ts';
 import { ServerMetrics } from './server-metrics.ts';
 import type { Reply, ServerRequest } from './reply.ts';
+import { traceRequests } from './request-tracing.ts';
 import { streamServices } from './stream-services.ts';
 import { type StreamTimes, streamTimes } from '../streams/times.ts';
 import { tokenAuthenticator, type Reviews, webhookAuthorizer, type WebhookTimes } from './webhook.ts';
@@ -47,6 +49,8 @@ export interface KubeletServerOptions {
   readonly onClose?: () => void;
   readonly clock?: Clock;
   readonly logger?: Logger;
+  /** Traces every request. */
+  readonly tracer?: Tracer;
 }
 
 export const kubeletPort = 10_250;
@@ -70,6 +74,7 @@ export class KubeletServer {
   readonly #handler: RequestHandler;
   readonly #listener: Listener;
   readonly #metrics: ServerMetrics;
+  readonly #traced: ReturnType<typeof traceRequests> | undefined;
   #port = 0;
 
   constructor(options: KubeletServerOptions) {
@@ -82,6 +87,7 @@ export class KubeletServer {
       splitStreams = false,
     } = options;
     this.#metrics = new ServerMetrics(clock, 'readwrite');
+    this.#traced = options.tracer && traceRequests(options.tracer);
     const serverMetrics = (): readonly MetricFamily[] => this.#metrics.collect();
     const deps: ServicesDeps = { host, clock, debugging, splitStreams, serverMetrics };
     const streams = { host, clock, times: { ...streamTimes, ...options.streams } };
@@ -110,7 +116,8 @@ export class KubeletServer {
   }
 
   handle(request: ServerRequest): Promise<Reply> {
-    return this.#metrics.around(request, () => this.#handler.handle(request));
+    const handle = (): Promise<Reply> => this.#metrics.around(request, () => this.#handler.handle(request));
+    return this.#traced ? this.#traced(request, handle) : handle();
   }
 
   async listen(): Promise<void> {

@@ -55,17 +55,19 @@ const knownPaths = new Set(
 );
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
+/** What a path is counted as. */
+export function pathLabel(path: string): string {
+  const first = path.split('/')[1] ?? '';
+  if (!knownPaths.has(first)) return 'other';
+  return first === 'metrics' || first === 'stats' ? metricPath(path) : first;
+}
+
 function labelsOf({ method, target }: ServerRequest, serverType: string): Readonly<Record<string, string>> {
   const { path } = splitTarget(target);
   const first = path.split('/')[1] ?? '';
-  const name = knownPaths.has(first)
-    ? first === 'metrics' || first === 'stats'
-      ? metricPath(path)
-      : first
-    : 'other';
   return {
     method: knownMethods.has(method) ? method : 'other',
-    path: name,
+    path: pathLabel(path),
     server_type: serverType,
     long_running: String(longRunning.has(first.toLowerCase())),
   };

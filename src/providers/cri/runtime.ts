@@ -1,8 +1,15 @@
 import type { Clock } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
+import { type Tracer, traced } from '../../base/tracing.ts';
 import type { CallOptions } from '../../provider/container-runtime.ts';
 import { deadlineOf, defaultRequestTimeoutMs } from './deadlines.ts';
-import { type StreamMethods, streamMethods, type UnaryMethods, unaryMethods } from './gen/methods.ts';
+import {
+  type MethodRow,
+  type StreamMethods,
+  streamMethods,
+  type UnaryMethods,
+  unaryMethods,
+} from './gen/methods.ts';
 import { CriTransport } from './transport.ts';
 
 /** Every call of both CRI services, named as in {@link ContainerRuntime} and {@link ImageService}. */
@@ -29,6 +36,8 @@ export type CriRuntime = CriCalls & {
 /** Who fills what the client needs. */
 export interface CriDeps {
   readonly clock: Clock;
+  /** Traces every call that has one answer. */
+  readonly tracer?: Tracer;
 }
 
 /** Settings, named as the kubelet's. */
@@ -47,12 +56,13 @@ export interface CriOptions {
 export function connectCri(endpoint: string, deps: CriDeps, options: CriOptions = {}): CriRuntime {
   const socket = socketPath(endpoint);
   const transport = new CriTransport(socket, deps.clock);
+  const send = deps.tracer ? tracedSend(transport, deps.tracer) : plainSend(transport);
   const common = options.runtimeRequestTimeoutMs ?? defaultRequestTimeoutMs;
   const unary = Object.entries(unaryMethods).map(([method, row]) => {
     const call = (request: object, options: CallOptions = {}): Promise<object> => {
       const timeoutMs = options.timeoutMs ?? deadlineOf(method as keyof UnaryMethods, request, common);
       const { signal } = options;
-      return transport.unary(row, request, {
+      return send(row, request, {
         ...(signal && { signal }),
         ...(timeoutMs !== undefined && { timeoutMs }),
       });
@@ -67,6 +77,24 @@ export function connectCri(endpoint: string, deps: CriDeps, options: CriOptions 
   const calls = Object.fromEntries<unknown>([...unary, ...streams]) as unknown as CriCalls;
   return { ...calls, socket, close: () => transport.close() };
 }
+
+type Send = (row: MethodRow, request: object, options: CallOptions) => Promise<object>;
+
+const plainSend =
+  (transport: CriTransport): Send =>
+  (row, request, options) =>
+    transport.unary(row, request, options);
+
+/** A span for each call, which carries it on to the runtime; named as the kubelet's are (`otelgrpc`). */
+const tracedSend =
+  (transport: CriTransport, tracer: Tracer): Send =>
+  (row, request, options) => {
+    const [service = '', method = ''] = row.path.slice(1).split('/');
+    const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method };
+    return traced(tracer, `${service}/${method}`, { kind: 'client', attributes }, (span) =>
+      transport.unary(row, request, { ...options, headers: span.headers() }),
+    );
+  };
 
 const uncapitalize = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
 

@@ -1,4 +1,4 @@
-import type { CallOptions as GrpcCallOptions, Client, ClientOptions } from '@grpc/grpc-js';
+import type { CallOptions as GrpcCallOptions, Client, ClientOptions, Metadata } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
 import type { CallOptions } from '../../provider/container-runtime.ts';
 import { decode, encode } from './codec.ts';
@@ -20,6 +20,17 @@ const channelOptions: ClientOptions = {
   'grpc.service_config_disable_resolution': 1,
 };
 
+/** How one call goes out. */
+export interface WireOptions extends CallOptions {
+  /** Sent along as gRPC metadata. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Connected {
+  readonly client: Client;
+  readonly metadataOf: (headers: Readonly<Record<string, string>>) => Metadata;
+}
+
 /**
  * One connection to a runtime's socket, made at the first call and made anew whenever it was lost. Calls made while the runtime is
  * away fail at once with `unavailable`.
@@ -27,7 +38,7 @@ const channelOptions: ClientOptions = {
 export class CriTransport {
   readonly #socket: string;
   readonly #clock: Clock;
-  #client: Promise<Client> | undefined;
+  #client: Promise<Connected> | undefined;
   #isClosed = false;
 
   constructor(socket: string, clock: Clock) {
@@ -36,12 +47,11 @@ export class CriTransport {
   }
 
   /** One request, one answer. @throws {AgentError} with the text of {@link criError} */
-  async unary(row: MethodRow, request: object, options: CallOptions): Promise<object> {
+  async unary(row: MethodRow, request: object, options: WireOptions): Promise<object> {
     const { signal } = options;
     try {
       signal?.throwIfAborted();
-      const client = await this.#connected();
-      return await this.#call(client, row, request, options);
+      return await this.#call(await this.#connected(), row, request, options);
     } catch (reason) {
       throw criError(signal?.aborted === true ? cancelled : reason, this.#socket);
     }
@@ -57,7 +67,7 @@ export class CriTransport {
     let call: { cancel(): void } | undefined;
     try {
       signal?.throwIfAborted();
-      const client = await this.#connected();
+      const { client } = await this.#connected();
       const open = client.makeServerStreamRequest(
         row.path,
         serialize,
@@ -79,21 +89,33 @@ export class CriTransport {
   /** Ends the connection; calls in flight fail, later ones too. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    (await this.#client)?.close();
+    (await this.#client)?.client.close();
   }
 
-  async #connected(): Promise<Client> {
+  async #connected(): Promise<Connected> {
     if (this.#isClosed) throw criError(closing, this.#socket);
     return (this.#client ??= this.#connect());
   }
 
-  async #connect(): Promise<Client> {
-    const { Client, credentials } = await import('@grpc/grpc-js');
-    return new Client(`unix://${this.#socket}`, credentials.createInsecure(), channelOptions);
+  async #connect(): Promise<Connected> {
+    const { Client, credentials, Metadata } = await import('@grpc/grpc-js');
+    return {
+      client: new Client(`unix://${this.#socket}`, credentials.createInsecure(), channelOptions),
+      metadataOf: (headers) => {
+        const metadata = new Metadata();
+        for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+        return metadata;
+      },
+    };
   }
 
-  #call(client: Client, row: MethodRow, request: object, options: CallOptions): Promise<object> {
-    const { signal } = options;
+  #call(
+    { client, metadataOf }: Connected,
+    row: MethodRow,
+    request: object,
+    options: WireOptions,
+  ): Promise<object> {
+    const { signal, headers = {} } = options;
     const { serialize, deserialize } = codecOf(row);
     return new Promise((resolve, reject) => {
       const call = client.makeUnaryRequest(
@@ -101,6 +123,7 @@ export class CriTransport {
         serialize,
         deserialize,
         request,
+        metadataOf(headers),
         this.#grpcOptions(options),
         (failure, answer) => {
           signal?.removeEventListener('abort', cancel);

@@ -8,7 +8,7 @@ import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } fro
 import { health } from './health.ts';
 import { type JsonObject, objectAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
-import { refuseUpgrade, type KubeletProxy } from './kubelet-proxy.ts';
+import { type KubeletStreams, refuseUpgrade } from './kubelet-streams.ts';
 import { manageUpdate } from './managed-fields.ts';
 import { negotiate, wantsPretty } from './negotiate.ts';
 import { type ApiRequest, parseResourcePath, type ResourcePath, subresourceOf, verbOf } from './request.ts';
@@ -33,7 +33,7 @@ export interface RouterDeps {
   readonly authorizer: Authorizer;
   readonly resources: ResourceApi;
   readonly subresources: Subresources;
-  readonly proxy: KubeletProxy;
+  readonly streams: KubeletStreams;
   readonly signer: TokenSigner;
 }
 
@@ -125,7 +125,7 @@ export class Router {
       if (target.group !== '' && !isGroup(target.group)) return notFoundText(request, response);
       throw noSuchResource();
     }
-    if (request.method === 'HEAD') throw methodNotAllowed();
+    if (request.method === 'HEAD' && target.subresource !== 'proxy') throw methodNotAllowed();
     if (target.subresource !== '') return this.#subresource(request, response, target, kind);
     if (kind.storageHash === undefined) return this.#transient(request, response, target, kind);
     await this.#deps.resources.handle(request, response, target, kind);
@@ -263,8 +263,7 @@ export class Router {
         !['exec', 'attach', 'portforward'].includes(target.subresource)
       )
         throw noSuchResource();
-      const { endpoint, path } = this.#deps.proxy.streamPath({ ...target, query: request.query });
-      this.#deps.proxy.upgrade({ endpoint, path, method: request.method }, raw, socket, head);
+      this.#deps.streams.join({ ...target, query: request.query }, { incoming: raw, socket, head });
     } catch (reason) {
       refuseUpgrade(socket, this.#asStatus(reason));
     }

@@ -20,7 +20,9 @@ import {
 import type { JsonObject } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { kubeconfigText } from './kubeconfig.ts';
+import { AddressProxy } from './address-proxy.ts';
 import { KubeletProxy } from './kubelet-proxy.ts';
+import { KubeletStreams } from './kubelet-streams.ts';
 import { ResourceApi } from './resource-api.ts';
 import { minimalScheduler } from './scheduler.ts';
 import { Router } from './router.ts';
@@ -124,7 +126,8 @@ export class EmbeddedApiServer {
     });
     const client = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
     const proxy = new KubeletProxy({ store, client });
-    const subresources = new Subresources({ world, resources, proxy, signer });
+    const addresses = new AddressProxy({ store, kubelets: proxy });
+    const subresources = new Subresources({ world, resources, proxy, addresses, signer });
     const authenticator = new Authenticator({
       store,
       clock,
@@ -139,7 +142,7 @@ export class EmbeddedApiServer {
       authorizer: new Authorizer(store),
       resources,
       subresources,
-      proxy,
+      streams: new KubeletStreams({ clock, proxy, client }),
       signer,
     });
     seed(resources, world);

@@ -109,6 +109,47 @@ export const methodNotAllowed = (): StatusError =>
 export const noSuchResource = (): StatusError =>
   new StatusError(404, 'NotFound', 'the server could not find the requested resource', { details: {} });
 
+/** Reasons and texts for what another server has answered, as client-go's `NewGenericServerResponse` has them. */
+const saidReasons: Readonly<Record<number, readonly [reason: string, text: string]>> = {
+  401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
+  404: ['NotFound', 'the server could not find the requested resource'],
+  405: ['MethodNotAllowed', 'the server does not allow this method on the requested resource'],
+  409: ['Conflict', 'the server reported a conflict'],
+  422: ['Invalid', 'the server rejected our request due to an error in our request'],
+  429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
+  503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
+  504: [
+    'Timeout',
+    'the server was unable to return a response in the time allotted, but may still be processing the request',
+  ],
+};
+
+/** What becomes of another server's failure, told about `subject`. Follows apiserver `GenericHttpResponseChecker`. */
+export function serverSaid(code: number, text: string, subject: Subject): StatusError {
+  if (code === 400) return badRequest(text);
+  if (code === 500)
+    return new StatusError(500, 'InternalError', `Internal error occurred: ${text}`, {
+      details: { causes: [{ message: text }] },
+    });
+  const unknown = [
+    '',
+    `the server responded with the status code ${code} but did not return more information`,
+  ] as const;
+  const [reason, known] =
+    code === 403
+      ? (['Forbidden', text] as const)
+      : (saidReasons[code] ??
+        (code > 500
+          ? ([
+              'InternalError',
+              `an error on the server (${quoted(text)}) has prevented the request from succeeding`,
+            ] as const)
+          : unknown));
+  return new StatusError(code, reason, `${known} ( ${subject.kind ?? ''} ${subject.name ?? ''})`, {
+    details: detailsOf(subject),
+  });
+}
+
 export const notAcceptable = (types: readonly string[]): StatusError =>
   new StatusError(406, 'NotAcceptable', `only the following media types are accepted: ${types.join(', ')}`);
 

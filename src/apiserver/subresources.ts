@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { AddressProxy } from './address-proxy.ts';
 import type { TokenSigner } from './users.ts';
 import { admitEviction } from './admission.ts';
 import { bodyFormat, type Expected, readBody, readObject } from './body.ts';
@@ -25,6 +26,7 @@ export interface SubresourceDeps {
   readonly world: World;
   readonly resources: ResourceApi;
   readonly proxy: KubeletProxy;
+  readonly addresses: AddressProxy;
   readonly signer: TokenSigner;
 }
 
@@ -105,9 +107,9 @@ export class Subresources {
       'pods/attach': (call) => this.#needsUpgrade(call),
       'pods/portforward': (call) => this.#needsUpgrade(call),
       'serviceaccounts/token': (call) => this.#token(call),
-      'nodes/proxy': (call) => this.#nodeProxy(call),
-      'pods/proxy': () => Promise.reject(badRequest('address not allowed')),
-      'services/proxy': () => Promise.reject(badRequest('address not allowed')),
+      'nodes/proxy': (call) => this.#deps.addresses.node(...proxied(call)),
+      'pods/proxy': (call) => this.#deps.addresses.pod(...proxied(call)),
+      'services/proxy': (call) => this.#deps.addresses.service(...proxied(call)),
     };
   }
 
@@ -235,18 +237,17 @@ export class Subresources {
     throw badRequest('Upgrade request required');
   }
 
-  async #nodeProxy(call: Call): Promise<void> {
-    const url = call.request.raw.url ?? '';
-    const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
-    await this.#deps.proxy.node(
-      { name: call.target.name, path: call.target.rest, search, method: call.request.method },
-      call.request.raw,
-      call.response,
-    );
-  }
-
   /** Kinds that are created and never kept: `bindings`. */
   createBinding(call: Call): Promise<void> {
     return this.#bind(call, '');
   }
+}
+
+/** A proxied request with its path as the client wrote it. */
+function proxied({ request, response, target }: Call): Parameters<AddressProxy['node']> {
+  const { namespace, name } = target;
+  const url = request.raw.url ?? '';
+  const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+  const path = request.path.replace(/^\/api\/v1\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy/, '');
+  return [{ namespace, name, path, search }, request.raw, response];
 }

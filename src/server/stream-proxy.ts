@@ -1,14 +1,15 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { createWebSocketStream } from 'ws';
 import { messageOf } from '../base/errors.ts';
 import { channelProtocols, portForwardProtocol, serveChannels, tunnelProtocol } from './port-forward.ts';
+import { joinDuplexes } from '../streams/join.ts';
 import { serveCommand, type StreamOptions } from '../streams/remote-command.ts';
 import { type ClientDeps, collect, openConnection, remoteCommand } from '../streams/remote-command-client.ts';
 import { type Reply, type ServerRequest, text } from './reply.ts';
 import { dial, dialSpdy, requestHead } from '../streams/spdy/dial.ts';
-import { forbidden, isSpdy, isWebSocket, replyUpgrade, upgradeRequired } from './upgrade.ts';
+import { remoteCommandProtocols } from '../streams/spdy/remote-streams.ts';
+import { forbidden, isSpdy, isWebSocket, negotiate, replyUpgrade, upgradeRequired } from './upgrade.ts';
 import { acceptWebSocket, chooseProtocol } from '../streams/websocket.ts';
 import { webSocketProtocols, webSocketStreams } from '../streams/websocket-streams.ts';
 
@@ -37,10 +38,14 @@ export async function proxied(deps: ClientDeps, request: ServerRequest, what: Pr
   } catch (reason) {
     return text(500, messageOf(reason));
   }
-  if (!web)
+  if (!web) {
+    // not every runtime refuses well: containerd 1.6 answers 200 and nothing to a port-forward without a protocol
+    const chosen = negotiate(request, spdyProtocolsOf(what), what.kind === 'command');
+    if ('refusal' in chosen) return chosen.refusal;
     return replyUpgrade(async (socket, head) => {
       await proxyBytes(request, url, socket, head);
     });
+  }
   return replyUpgrade(async (socket, head) => {
     const webSocket = await acceptWebSocket(request, socket, head, protocol);
     if (what.kind === 'command') {
@@ -59,6 +64,9 @@ export async function proxied(deps: ClientDeps, request: ServerRequest, what: Pr
   });
 }
 
+const spdyProtocolsOf = ({ kind }: Proxied): readonly string[] =>
+  kind === 'command' ? remoteCommandProtocols : [portForwardProtocol];
+
 const protocolsOf = ({ kind }: Proxied): readonly string[] =>
   kind === 'command' ? webSocketProtocols : [tunnelProtocol, ...channelProtocols];
 
@@ -68,7 +76,7 @@ async function proxyBytes(request: ServerRequest, url: URL, socket: Duplex, head
   try {
     upstream = await dial({ url }, request.signal);
   } catch (reason) {
-    const body = messageOf(reason);
+    const body = `error dialing backend: ${messageOf(reason)}`;
     socket.end(
       `HTTP/1.1 500 Internal Server Error\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
@@ -77,16 +85,6 @@ async function proxyBytes(request: ServerRequest, url: URL, socket: Duplex, head
   upstream.write(requestHead(request.method, url, request.headers));
   if (head.length > 0) upstream.write(head);
   await joinDuplexes(socket, upstream);
-}
-
-/** Both directions, each at the pace of the slower side, until one connection is over. */
-async function joinDuplexes(one: Duplex, other: Duplex): Promise<void> {
-  const end = (): void => {
-    one.destroy();
-    other.destroy();
-  };
-  await Promise.all([pipeline(one, other), pipeline(other, one)]).catch(() => undefined);
-  end();
 }
 
 async function tunnel(url: URL, socket: Duplex): Promise<void> {

@@ -22,7 +22,7 @@ export function remoteCommand(
 ): Command {
   return async (io, signal) => {
     const connection = await openConnection(deps, server, protocols, signal).catch((reason: unknown) => {
-      throw new StatusFailure(internalStatus(messageOf(reason)));
+      throw new StatusFailure(plainFailure(messageOf(reason)));
     });
     try {
       return exitCodeOf(await converse(connection, io));
@@ -31,6 +31,14 @@ export function remoteCommand(
     }
   };
 }
+
+/** What goes wrong on this side, before the WebSocket half wraps it. */
+const plainFailure = (message: string): StreamStatus => ({
+  metadata: {},
+  status: 'Failure',
+  message,
+  code: 500,
+});
 
 /** A SPDY connection to a streaming server. @throws {AgentError} `unavailable` with the server's text when it refuses */
 export async function openConnection(

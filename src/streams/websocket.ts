@@ -15,7 +15,7 @@ export interface UpgradeRequest {
 const longestMessage = 32 * 1024 * 1024;
 
 /** What the client offers, in its order. */
-export const offeredProtocols = ({ headers }: UpgradeRequest): readonly string[] =>
+export const offeredProtocols = ({ headers }: Pick<UpgradeRequest, 'headers'>): readonly string[] =>
   (headers['sec-websocket-protocol'] ?? '')
     .split(',')
     .map((one) => one.trim())

@@ -1,8 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
 import type { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 
 export interface Answer {
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The JSON that came; an empty object for no body. */
   readonly body: Record<string, never> & {
     readonly metadata: { readonly resourceVersion: string; readonly name: string };
   };
@@ -29,7 +32,8 @@ export function call(
         answer.on('end', () => {
           resolve({
             status: answer.statusCode ?? 0,
-            body: JSON.parse(Buffer.concat(chunks).toString()) as Answer['body'],
+            headers: answer.headers,
+            body: JSON.parse(Buffer.concat(chunks).toString() || '{}') as Answer['body'],
           });
         });
       },

@@ -1,7 +1,8 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { IncomingHttpHeaders } from 'node:http';
-import { AgentError } from '../../base/errors.ts';
+import { dialError } from '../../base/dial-error.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
 
 /** A connection that a streaming server has upgraded. */
 export interface Upgraded {
@@ -20,7 +21,7 @@ export interface StreamServer {
   readonly client?: { readonly cert: string; readonly key: string };
 }
 
-/** Opens a connection to a streaming server. @throws {AgentError} `unavailable` */
+/** Opens a connection to a streaming server. @throws {AgentError} `unavailable` in Go's words */
 export function dial({ url, client }: StreamServer, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
@@ -38,7 +39,7 @@ export function dial({ url, client }: StreamServer, signal: AbortSignal): Promis
       reject(new AgentError('unavailable', `the streaming server at ${url.host} closed the connection`));
     });
     socket.once('error', (cause) => {
-      reject(new AgentError('unavailable', `error dialing backend: ${cause.message}`, { cause }));
+      reject(new AgentError('unavailable', dialError(cause, { host, port }), { cause }));
     });
     socket.once(secure ? 'secureConnect' : 'connect', () => {
       socket.setNoDelay(true);
@@ -72,7 +73,10 @@ export async function dialSpdy(
   signal: AbortSignal,
 ): Promise<Upgraded> {
   const { url } = server;
-  const socket = await dial(server, signal);
+  const socket = await dial(server, signal).catch((cause: unknown) => {
+    const text = `error sending request: Post ${JSON.stringify(url.href)}: ${messageOf(cause)}`;
+    throw new AgentError('unavailable', text, { cause });
+  });
   const headers = {
     connection: 'Upgrade',
     upgrade: 'SPDY/3.1',
@@ -82,8 +86,8 @@ export async function dialSpdy(
   const { head, rest } = await readAnswer(socket);
   const [statusLine = '', ...lines] = head.split('\r\n');
   if (!/^HTTP\/1\.\d 101 /.test(statusLine)) {
+    const why = (await readRest(socket, rest, lengthOf(lines))).toString().trim();
     socket.destroy();
-    const why = rest.toString().trim();
     throw new AgentError('unavailable', `unable to upgrade connection: ${why === '' ? statusLine : why}`);
   }
   const chosen = lines.find((line) => /^x-stream-protocol-version:/i.test(line));
@@ -114,5 +118,30 @@ function readAnswer(socket: Socket): Promise<{ readonly head: string; readonly r
     socket.on('readable', take);
     socket.once('end', fail);
     socket.once('close', fail);
+  });
+}
+
+/** How long a refusal's text is; `undefined`: until the connection ends. */
+function lengthOf(lines: readonly string[]): number | undefined {
+  const line = lines.find((one) => /^content-length:/i.test(one));
+  return line === undefined ? undefined : Number(line.slice(line.indexOf(':') + 1));
+}
+
+/** The text of a refusal, as far as it comes. */
+function readRest(socket: Socket, begun: Buffer, length = longestAnswer): Promise<Buffer> {
+  let bytes = begun;
+  return new Promise((resolve) => {
+    const done = (): void => {
+      resolve(bytes);
+    };
+    const take = (): void => {
+      for (let chunk = socket.read() as Buffer | null; chunk; chunk = socket.read() as Buffer | null)
+        bytes = Buffer.concat([bytes, chunk]);
+      if (bytes.length >= Math.min(length, longestAnswer)) done();
+    };
+    socket.on('readable', take);
+    socket.once('end', done);
+    socket.once('close', done);
+    take();
   });
 }

@@ -10,7 +10,8 @@ const user = (name: string, groups: readonly string[], id = name): TokenUser => 
   user: { name, uid: `${id}-uid`, groups },
 });
 
-const users: readonly TokenUser[] = [
+/** Who may ask, as in the recording. */
+export const users: readonly TokenUser[] = [
   user('admin', ['system:masters']),
   user('system:node:node-a', ['system:nodes'], 'nodea'),
   user('system:node:node-b', ['system:nodes'], 'nodeb'),

@@ -1,6 +1,8 @@
 // Plays recorded requests against our own servers: node test/golden/transcripts/cli.ts DIR [FAMILY | FAMILY/CASE]…
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { apiServerPlayer } from './api-server.ts';
+import { apiServerToKubeletPlayer } from './apiserver-to-kubelet.ts';
 import { kubeletPlayer } from './kubelet.ts';
 import {
   type Deviation,
@@ -10,7 +12,7 @@ import {
   transcriptFiles,
 } from './transcript.ts';
 
-const players: readonly Player[] = [apiServerPlayer, kubeletPlayer];
+const players: readonly Player[] = [apiServerPlayer, apiServerToKubeletPlayer, kubeletPlayer];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -48,7 +50,8 @@ async function attempt(player: Player, one: TranscriptCase): Promise<readonly De
 }
 
 let [passed, failed] = [0, 0];
-for (const [family, file] of await transcriptFiles(dir)) {
+const found = await transcriptFiles(dir);
+for (const [family, file] of found.size > 0 ? found : await transcriptFiles(join(dir, 'transcripts'))) {
   const player = players.find((one) => one.families.has(family));
   const asked =
     wanted.length === 0 || wanted.some((name) => name === family || name.startsWith(`${family}/`));

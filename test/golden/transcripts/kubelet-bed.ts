@@ -20,6 +20,8 @@ export interface KubeletBed {
   /** Reviews that the kubelet API has asked for so far. */
   readonly reviews: { readonly resource: string; readonly spec: unknown }[];
   readonly podUids: ReadonlyMap<string, string>;
+  /** A client certificate that the kubelet API lets do everything. */
+  readonly admin: { readonly cert: string; readonly key: string };
   stop(): Promise<void>;
 }
 
@@ -46,7 +48,8 @@ const shell = (name: string, line: string, more: object = {}): object => ({
   ...more,
 });
 
-const specs: Readonly<Record<string, object>> = {
+/** The fixture's pods without their node, by name. */
+export const specs: Readonly<Record<string, object>> = {
   web: {
     containers: [
       shell(
@@ -78,7 +81,7 @@ const rbac = (resource: string, kind: string): Resource => ({
 });
 
 /** Starts runtime, API server and agent, and waits until the fixture stands. */
-export async function makeKubeletBed(): Promise<KubeletBed> {
+async function makeKubeletBed(): Promise<KubeletBed> {
   const dir = mkdtempSync(join(tmpdir(), 'pt-kubelet-'));
   const containerd = await startContainerd();
   const server = await EmbeddedApiServer.start({ tokens: users, minimalScheduler: false });
@@ -135,6 +138,7 @@ export async function makeKubeletBed(): Promise<KubeletBed> {
     healthzPort: healthz.port,
     reviews,
     podUids,
+    admin: server.admin,
     stop: async () => {
       stopping.abort();
       await running.catch(() => undefined);
@@ -217,4 +221,16 @@ function watched(client: HttpApiClient, reviews: { resource: string; spec: unkno
       return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value;
     },
   });
+}
+
+let shared: Promise<KubeletBed> | undefined;
+
+/** The one bed of a run: its parts are costly. */
+export const sharedBed = (): Promise<KubeletBed> => (shared ??= makeKubeletBed());
+
+/** Stops the bed, if there is one. */
+export async function stopSharedBed(): Promise<void> {
+  const bed = await shared?.catch(() => undefined);
+  shared = undefined;
+  await bed?.stop();
 }

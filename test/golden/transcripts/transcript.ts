@@ -17,6 +17,8 @@ export interface RecordedAnswer {
   readonly truncated?: unknown;
   readonly sameBodyAsStep?: number;
   readonly foreignItemsDropped?: unknown;
+  /** The server ended the connection without an answer. */
+  readonly connectionError?: string;
 }
 
 /** One recorded step; which members there are depends on `op`. */

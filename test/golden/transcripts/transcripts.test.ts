@@ -1,23 +1,39 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { skipWithoutContainerd } from '../../support/containerd.ts';
 import { apiServerPlayer } from './api-server.ts';
-import { readCases, transcriptFiles } from './transcript.ts';
+import { apiServerToKubeletPlayer } from './apiserver-to-kubelet.ts';
+import { kubeletPlayer } from './kubelet.ts';
+import { type Player, readCases, transcriptFiles } from './transcript.ts';
 
 const dir = process.env['GOLDEN_DIR'];
 
-/** Families that are played without a difference; the others are counted by the command line tool. */
+/** Families of the API server that are played without a difference; the others are counted by the command line tool. */
 const exact = ['pods-delete'];
 
 if (dir === undefined || dir === '') {
   test.skip('recorded requests: GOLDEN_DIR is not set, so there is nothing to play');
 } else {
   const files = await transcriptFiles(join(dir, 'transcripts'));
+  const playAll = async (player: Player, family: string): Promise<void> => {
+    for await (const one of readCases(files.get(family) ?? ''))
+      expect(await player.play(one), one.id).toEqual([]);
+  };
   test.for(exact.filter((family) => files.has(family)))(
     '%s is answered as kube-apiserver answers',
     { timeout: 120_000 },
-    async (family) => {
-      for await (const one of readCases(files.get(family) ?? ''))
-        expect(await apiServerPlayer.play(one), one.id).toEqual([]);
-    },
+    (family) => playAll(apiServerPlayer, family),
   );
+
+  describe.skipIf(skipWithoutContainerd())('with a real runtime', { timeout: 300_000 }, () => {
+    const players = [apiServerToKubeletPlayer, kubeletPlayer];
+    afterAll(async () => {
+      for (const player of players) await player.close();
+    }, 60_000);
+    const played = players.flatMap((player) => [...player.families].map((family) => ({ player, family })));
+    test.for(played.filter(({ family }) => files.has(family)))(
+      '$family is played as recorded',
+      ({ player, family }) => playAll(player, family),
+    );
+  });
 }

@@ -1,4 +1,4 @@
-import type { RecordedFrame } from './kubelet.ts';
+import type { RecordedFrame } from './kubelet-answers.ts';
 
 /** A client's frame, masked as the protocol wants it. */
 export function encodeFrame(opcode: number, payload: Buffer): Buffer {

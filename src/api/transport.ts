@@ -238,7 +238,14 @@ class Exchange {
     const { method, path, headers, body } = this.#request;
     if (this.#settled) return;
     pool.dispatch(
-      { method, path, headers: { ...headers, ...credentials }, ...(body !== undefined && { body }) },
+      // without `reset`, undici gives up the connection after each DELETE that has a body
+      {
+        method,
+        path,
+        headers: { ...headers, ...credentials },
+        reset: false,
+        ...(body !== undefined && { body }),
+      },
       {
         ...handler,
         onRequestStart: (controller) => {

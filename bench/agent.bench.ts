@@ -50,7 +50,7 @@ const podOf = (name: string): Pod => ({
     nodeName,
     automountServiceAccountToken: false,
     containers: [
-      { name: 'main', image: 'example.com/app:1', resources: { requests: { cpu: '1m', memory: '1Mi' } } },
+      { name: 'main', image: 'example.com/app:1', resources: { requests: { memory: '1Mi' } } },
     ],
   },
 });

@@ -13,7 +13,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
 }
 const { enableCompileCache } = await import('node:module');
 enableCompileCache?.();
-const built = new URL('../dist/cli/main.js', import.meta.url);
+const built = new URL('../dist/program/main.js', import.meta.url);
 await import(
   existsSync(fileURLToPath(built)) ? built.href : new URL('../src/cli/main.ts', import.meta.url).href
 );

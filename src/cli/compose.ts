@@ -9,7 +9,7 @@ import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
 import { Informer } from '../api/informer.ts';
 import { connectionFromKubeconfig, inClusterConnection } from '../api/kube-client.ts';
 import { eventResource } from '../api/resources.ts';
-import { EmbeddedApiServer } from '../apiserver/index.ts';
+import type { EmbeddedApiServer } from '../apiserver/index.ts';
 import { systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -33,7 +33,9 @@ export async function startUp(options: UpOptions): Promise<Running> {
   const dataDir = openDataDir(options.dataDir);
   try {
     const logger = pinoLogger(options.logLevel, join(dataDir.path, 'podtender.log'));
-    const server = await EmbeddedApiServer.start({
+    // an agent that joins a cluster never loads it
+    const { EmbeddedApiServer: ApiServer } = await import('../apiserver/index.ts');
+    const server = await ApiServer.start({
       dataDir: join(dataDir.path, 'apiserver'),
       port: options.port,
       logger,

@@ -83,42 +83,58 @@ function schemaOf(type: FieldType): SchemaObject {
   };
 }
 
-let compiled: ValidateFunction | undefined;
+const ajv = new Ajv({
+  allErrors: true,
+  verbose: true,
+  allowUnionTypes: true,
+  validateSchema: false, // saves compiling the schema of schemas at each start
+});
+ajv.addVocabulary(['goType', 'struct', 'allowed']);
+ajv.addKeyword({
+  keyword: 'duration',
+  type: 'string',
+  validate: (_: unknown, value: string) => typeof parseDuration(value) === 'bigint',
+});
+ajv.addKeyword({
+  keyword: 'quantity',
+  validate: (_: unknown, value: unknown) => typeof tryParseQuantity(String(value)) === 'object',
+});
 
-function validator(): ValidateFunction {
-  if (compiled) return compiled;
-  const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true });
-  ajv.addVocabulary(['goType', 'struct', 'allowed']);
-  ajv.addKeyword({
-    keyword: 'duration',
-    type: 'string',
-    validate: (_: unknown, value: string) => typeof parseDuration(value) === 'bigint',
-  });
-  ajv.addKeyword({
-    keyword: 'quantity',
-    validate: (_: unknown, value: unknown) => typeof tryParseQuantity(String(value)) === 'object',
-  });
-  const schema = schemaOf(kubeletStruct);
-  compiled = ajv.compile({
-    ...schema,
-    properties: { ...(schema['properties'] as object), apiVersion: text, kind: text },
-  });
-  return compiled;
+/** By setting, compiled when one is first given: most files set a few of the many. */
+const compiled = new Map<string, ValidateFunction>();
+
+function validatorOf(setting: string): ValidateFunction | undefined {
+  const known = compiled.get(setting);
+  if (known) return known;
+  const type = settingType(setting);
+  if (!type) return undefined;
+  const validate = ajv.compile(schemaOf(type));
+  compiled.set(setting, validate);
+  return validate;
+}
+
+function settingType(setting: string): FieldType | undefined {
+  if (setting === 'apiVersion' || setting === 'kind') return 'string';
+  const fields: Readonly<Record<string, Field>> = kubeletFields;
+  return Object.hasOwn(fields, setting) ? fields[setting]?.type : undefined;
 }
 
 /** Holds a document without nulls against the schema and names every fault. */
-export function checkStructure(value: unknown): StructureCheck {
-  const validate = validator();
-  if (validate(value)) return { faults: [], unknown: [] };
-  const errors = validate.errors ?? [];
-  const faults = errors
-    .filter((error) => error.keyword !== 'additionalProperties')
-    .map(faultOf)
-    .sort((a, b) => comparePaths(a.path, b.path));
-  const unknown = errors
-    .filter((error) => error.keyword === 'additionalProperties')
-    .map((error) => [...pathOf(error), String(error.params['additionalProperty'])]);
-  return { faults, unknown };
+export function checkStructure(value: Readonly<Record<string, unknown>>): StructureCheck {
+  const faults: StructureFault[] = [];
+  const unknown: string[][] = [];
+  for (const [setting, given] of Object.entries(value)) {
+    const validate = validatorOf(setting);
+    if (!validate) unknown.push([setting]);
+    else if (!validate(given))
+      for (const error of validate.errors ?? []) {
+        const path = [setting, ...pathOf(error)];
+        if (error.keyword === 'additionalProperties')
+          unknown.push([...path, String(error.params['additionalProperty'])]);
+        else faults.push(faultOf(error, path));
+      }
+  }
+  return { faults: faults.sort((a, b) => comparePaths(a.path, b.path)), unknown };
 }
 
 const pathOf = ({ instancePath }: ErrorObject): string[] =>
@@ -127,8 +143,7 @@ const pathOf = ({ instancePath }: ErrorObject): string[] =>
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-function faultOf(error: ErrorObject): StructureFault {
-  const path = pathOf(error);
+function faultOf(error: ErrorObject, path: readonly string[]): StructureFault {
   const { goType, allowed } = error.parentSchema as { goType: string; allowed: string };
   const base = { path, value: error.data, allowed };
   if (error.keyword === 'duration')

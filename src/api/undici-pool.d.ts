@@ -1,0 +1,6 @@
+/** The file of undici that holds the pool; its types are undici's own. */
+declare module 'undici/lib/dispatcher/pool.js' {
+  import { Pool } from 'undici';
+  // eslint-disable-next-line no-restricted-syntax -- CommonJS: Node gives its exports as the default
+  export default Pool;
+}

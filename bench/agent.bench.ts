@@ -49,9 +49,7 @@ const podOf = (name: string): Pod => ({
   spec: {
     nodeName,
     automountServiceAccountToken: false,
-    containers: [
-      { name: 'main', image: 'example.com/app:1', resources: { requests: { memory: '1Mi' } } },
-    ],
+    containers: [{ name: 'main', image: 'example.com/app:1', resources: { requests: { memory: '1Mi' } } }],
   },
 });
 

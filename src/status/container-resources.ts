@@ -8,7 +8,7 @@ import {
 } from '../kube/quantity.ts';
 import type { ResourceList } from '../kube/resources.ts';
 import type { Container, ContainerState, ContainerStatus, ResourceRequirements } from '../kube/types.ts';
-import type { RuntimeContainerResources, RuntimeContainerStatus } from '../provider/runtime-pod.ts';
+import type { RuntimeContainerStatus } from '../provider/runtime-pod.ts';
 
 /** The smallest CPU limit that a kernel can keep, milli-cores. */
 export const minMilliCpuLimit = 10;
@@ -37,9 +37,16 @@ export function containerResources(
   const promised = requests && Object.keys(requests).length > 0 && { allocatedResources: requests };
   if (!state.running) return { resources: listsOf(requests, limits), ...promised };
   const { resources: before } = isSameRun(instance, old) ? old : {};
-  const shownRequests = requests && appliedRequests(requests, instance.resources, before?.requests);
-  const shownLimits = limits && appliedLimits(limits, instance.resources, before?.limits);
-  return { resources: listsOf(shownRequests, shownLimits), ...promised };
+  const { cpuRequest, memoryRequest, cpuLimit, memoryLimit } = instance.resources ?? {};
+  const [requested, limited] = [
+    { cpu: cpuRequest, leastCpu: minCpuShares, memory: memoryRequest, before: before?.requests },
+    { cpu: cpuLimit, leastCpu: minMilliCpuLimit, memory: memoryLimit, before: before?.limits },
+  ];
+  const shown = listsOf(
+    requests && shownAmounts(requests, requested),
+    limits && shownAmounts(limits, limited),
+  );
+  return { resources: shown, ...promised };
 }
 
 const isSameRun = (
@@ -52,49 +59,44 @@ const listsOf = (
   limits: ResourceList | undefined,
 ): ResourceRequirements => ({ ...(limits && { limits }), ...(requests && { requests }) });
 
-function appliedLimits(
-  allocated: ResourceList,
-  applied: RuntimeContainerResources | undefined,
-  before: ResourceList | undefined,
-): ResourceList {
-  return {
-    ...allocated,
-    ...cpu(allocated, applied?.cpuLimit, before, minMilliCpuLimit),
-    ...memory(applied?.memoryLimit, before),
-  };
+/** What the runtime applied of one list of resources; absent: it does not say. */
+interface Applied {
+  /** milli-cores */
+  readonly cpu: number | undefined;
+  /** The smallest value that has an effect, milli-cores. */
+  readonly leastCpu: number;
+  /** bytes */
+  readonly memory: number | undefined;
+  /** What was shown before. */
+  readonly before: ResourceList | undefined;
 }
 
-function appliedRequests(
-  allocated: ResourceList,
-  applied: RuntimeContainerResources | undefined,
-  before: ResourceList | undefined,
-): ResourceList {
-  return {
-    ...allocated,
-    ...cpu(allocated, applied?.cpuRequest, before, minCpuShares),
-    ...memory(applied?.memoryRequest, before),
-  };
-}
+const shownAmounts = (allocated: ResourceList, applied: Applied): ResourceList => ({
+  ...allocated,
+  ...cpu(allocated['cpu'], applied),
+  ...memory(applied),
+});
 
 /** Both at or below the smallest value that has an effect: the allocated one is shown. */
-function cpu(
-  allocated: ResourceList,
-  applied: number | undefined,
-  before: ResourceList | undefined,
-  least: number,
-): ResourceList {
-  if (applied === undefined) return kept('cpu', before);
-  const promised = allocated['cpu'] === undefined ? 0 : milliValueOf(parseQuantity(allocated['cpu']));
-  return applied > least || promised > least ? { cpu: formatQuantity(milliQuantity(applied)) } : {};
+function cpu(allocated: string | undefined, { cpu: applied, leastCpu, before }: Applied): ResourceList {
+  if (applied === undefined) return told('cpu', before);
+  return applied > leastCpu || milliOf(allocated) > leastCpu
+    ? { cpu: formatQuantity(milliQuantity(applied)) }
+    : {};
 }
 
-const memory = (applied: number | undefined, before: ResourceList | undefined): ResourceList =>
+/** Milli-units of an amount; none is zero. */
+export const milliOf = (amount: string | undefined): number =>
+  amount === undefined ? 0 : milliValueOf(parseQuantity(amount));
+
+const memory = ({ memory: applied, before }: Applied): ResourceList =>
   applied === undefined
-    ? kept('memory', before)
+    ? told('memory', before)
     : { memory: formatQuantity(quantityOf(applied, 'BinarySI')) };
 
-function kept(name: string, before: ResourceList | undefined): ResourceList {
-  const amount = before?.[name];
+/** One amount of a list, if it is there. */
+export function told(name: string, list: ResourceList | undefined): ResourceList {
+  const amount = list?.[name];
   return amount === undefined ? {} : { [name]: amount };
 }
 

@@ -3,7 +3,7 @@ import {
   isRestartableInitContainer,
   restartingAllContainersReason,
 } from '../kube/restart-policy.ts';
-import type { Container, ContainerState, ContainerStatus, Pod, PodSpec } from '../kube/types.ts';
+import type { Container, ContainerState, ContainerStatus, Pod, PodSpec, PodStatus } from '../kube/types.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { convertContainerStatus, unknownExitCode, vanished } from './container-status.ts';
 import { hasRegularCreated } from './phase.ts';
@@ -54,9 +54,15 @@ export function containerStatuses(input: ContainerStatusesInput): readonly Conta
   return input.kind === 'init' ? statuses : sortedByName(statuses);
 }
 
+/** What a status tells of init and regular containers, in this order. */
+export const initAndRegular = (status: PodStatus): readonly ContainerStatus[] => [
+  ...(status.initContainerStatuses ?? []),
+  ...(status.containerStatuses ?? []),
+];
+
 /** Statuses by name; the same list when they are in order already. */
 export function sortedByName(statuses: readonly ContainerStatus[]): readonly ContainerStatus[] {
-  const inOrder = statuses.every((status, i) => i === 0 || (statuses[i - 1]?.name ?? '') <= status.name);
+  const inOrder = statuses.every((status, i) => (statuses[i - 1]?.name ?? '') <= status.name);
   return inOrder ? statuses : statuses.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
@@ -69,8 +75,7 @@ function newestFirst(
     if (held) held.push(status);
     else byName.set(status.name, [status]);
   }
-  for (const list of byName.values())
-    if (list.length > 1) list.sort((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
+  for (const list of byName.values()) list.sort((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
   return byName;
 }
 

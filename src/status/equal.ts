@@ -1,5 +1,6 @@
+import type { ResourceList } from '../kube/resources.ts';
 import type { PodCondition, PodStatus } from '../kube/types.ts';
-import { isOwnCondition, isSharedCondition } from './condition-list.ts';
+import { conditionOf, isOwnCondition, isSharedCondition } from './condition-list.ts';
 import { sameAmount } from './container-resources.ts';
 
 /** Members of a status that the kubelet writes, besides its conditions. */
@@ -40,43 +41,32 @@ const counts = ({ type }: PodCondition): boolean => isOwnCondition(type) || isSh
 
 function sameConditions(old: readonly PodCondition[], next: readonly PodCondition[]): boolean {
   if (old === next) return true;
-  let [before, after] = [0, 0];
-  for (const condition of old) if (counts(condition)) before++;
-  for (const condition of next) {
-    if (!counts(condition)) continue;
-    after++;
-    const held = old[after - 1]?.type === condition.type ? old[after - 1] : find(old, condition.type);
-    if (!held || !sameCondition(held, condition)) return false;
-  }
-  return before === after;
+  const told = next.filter(counts);
+  return (
+    old.filter(counts).length === told.length &&
+    told.every((condition) => {
+      const held = conditionOf(old, condition.type);
+      return held !== undefined && sameCondition(held, condition);
+    })
+  );
 }
-
-const find = (list: readonly PodCondition[], type: string): PodCondition | undefined =>
-  list.find((condition) => condition.type === type);
 
 const sameCondition = (a: PodCondition, b: PodCondition): boolean =>
   a.status === b.status && (a.reason ?? '') === (b.reason ?? '') && (a.message ?? '') === (b.message ?? '');
 
-/** Objects that Go keeps by value or as a map: there, empty is absent. */
-const emptyIsAbsent: ReadonlySet<string> = new Set([
-  'state',
-  'lastState',
-  'allocatedResources',
-  'limits',
-  'requests',
-]);
-/** Scalars that Go keeps behind a pointer: there, zero is a value. */
-const zeroIsValue: ReadonlySet<string> = new Set(['started', 'recursiveReadOnly', 'stopSignal']);
 /** Maps of quantities, compared by amount. */
 const amountMaps: ReadonlySet<string> = new Set(['allocatedResources', 'limits', 'requests']);
+/** Objects that Go keeps by value or as a map: there, empty is absent. */
+const emptyIsAbsent: ReadonlySet<string> = new Set(['state', 'lastState', ...amountMaps]);
+/** Scalars that Go keeps behind a pointer: there, zero is a value. */
+const zeroIsValue: ReadonlySet<string> = new Set(['started', 'recursiveReadOnly', 'stopSignal']);
 
 /** Are two JSON values the same to Go's eyes? Shared parts cost nothing. */
 function same(a: unknown, b: unknown, key: string): boolean {
   if (a === b) return true;
   if (isObject(a) && isObject(b)) return sameObjects(a, b, key);
   if (isObject(a) || isObject(b)) return isNothing(a, key) && isNothing(b, key);
-  if (zeroIsValue.has(key)) return (a ?? undefined) === (b ?? undefined);
-  return isZero(a) && isZero(b);
+  return !zeroIsValue.has(key) && !a && !b;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -84,20 +74,17 @@ type Json = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Json | readonly unknown[] =>
   typeof value === 'object' && value !== null;
 
-const isZero = (value: unknown): boolean => value === undefined || value === null || !value;
-
+/** Of two values, one of them an object: is this one as good as absent? */
 function isNothing(value: unknown, key: string): boolean {
-  if (!isObject(value)) return value === undefined || value === null;
+  if (!isObject(value)) return true;
   if (Array.isArray(value)) return value.length === 0;
-  return (
-    emptyIsAbsent.has(key) && Object.values(value).every((inner) => inner === undefined || inner === null)
-  );
+  return emptyIsAbsent.has(key) && Object.values(value).every((inner) => inner == null);
 }
 
 function sameObjects(a: Json | readonly unknown[], b: Json | readonly unknown[], key: string): boolean {
   if (Array.isArray(a))
     return Array.isArray(b) && a.length === b.length && a.every((item, i) => same(item, b[i], key));
-  if (amountMaps.has(key)) return sameAmounts(a as Json, b as Json);
+  if (amountMaps.has(key)) return sameAmounts(a as ResourceList, b as ResourceList);
   return sameMembers(a as Json, b as Json);
 }
 
@@ -107,11 +94,11 @@ function sameMembers(a: Json, b: Json): boolean {
   return true;
 }
 
-function sameAmounts(a: Json, b: Json): boolean {
-  const names = Object.keys(a);
-  if (names.length !== Object.keys(b).length) return false;
-  return names.every((name) => {
-    const [left, right] = [a[name], b[name]];
-    return typeof left === 'string' && typeof right === 'string' && sameAmount(left, right);
+function sameAmounts(a: ResourceList, b: ResourceList): boolean {
+  const amounts = Object.entries(a);
+  if (amounts.length !== Object.keys(b).length) return false;
+  return amounts.every(([name, amount]) => {
+    const other = b[name];
+    return other !== undefined && sameAmount(amount, other);
   });
 }

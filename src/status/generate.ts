@@ -1,6 +1,6 @@
 import { qosClassOf } from '../kube/resources.ts';
 import { mayRestartAllContainers } from '../kube/restart-policy.ts';
-import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../kube/types.ts';
+import type { Pod, PodCondition, PodStatus } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { podAddresses } from './addresses.ts';
 import { conditionOf, isOwnCondition, replaceOrAppend } from './condition-list.ts';
@@ -13,7 +13,7 @@ import {
   readyToStartContainersCondition,
   restartsAllContainers,
 } from './conditions.ts';
-import { containerStatuses, type StartFailure } from './container-statuses.ts';
+import { containerStatuses, initAndRegular, type StartFailure } from './container-statuses.ts';
 import { hasActiveRegularStarted, isTerminalPhase, podPhase } from './phase.ts';
 import { type PodCgroupConfig, podResourceStatus } from './pod-resources.ts';
 
@@ -112,15 +112,14 @@ type Outcome = Pick<PodStatus, 'phase' | 'reason' | 'message'>;
 function outcomeOf(input: GenerateInput, old: PodStatus, lists: ContainerLists): Outcome {
   const { pod, runtime, podIsTerminal, evict } = input;
   const apiPhase = pod.status?.phase;
-  const statuses = [...(lists.containerStatuses ?? []), ...(lists.initContainerStatuses ?? [])];
   const podHasInitialized = hasActiveRegularStarted(pod.spec, runtime);
-  const computed = podPhase(pod, statuses, { podIsTerminal, podHasInitialized });
+  const computed = podPhase(pod, initAndRegular(lists), { podIsTerminal, podHasInitialized });
   const before = [old.phase, apiPhase].find(isTerminalPhase);
   const phase = isTerminalPhase(computed) ? computed : (before ?? computed);
   const outcome: Outcome = evict
     ? { phase: 'Failed', ...evict }
     : { phase, ...(phase === old.phase && keptReason(old, pod.status)) };
-  return apiPhase !== undefined && isTerminalPhase(apiPhase) ? { ...outcome, phase: apiPhase } : outcome;
+  return isTerminalPhase(apiPhase) ? { ...outcome, phase: apiPhase } : outcome;
 }
 
 /** R206. */
@@ -140,7 +139,7 @@ function conditionsOf(input: GenerateInput, old: PodStatus, status: PodStatus): 
   const disruption = conditionOf(old.conditions, 'DisruptionTarget');
   const before = input.podIsTerminal ? foreign : [...foreign, ...resizeConditions];
   const first = disruption ? replaceOrAppend(before, disruption) : before;
-  const all = listsOf(status);
+  const all = initAndRegular(status);
   return [
     ...first,
     readyToStartContainersCondition(pod, runtime),
@@ -153,8 +152,3 @@ function conditionsOf(input: GenerateInput, old: PodStatus, status: PodStatus): 
       : []),
   ];
 }
-
-const listsOf = (status: PodStatus): readonly ContainerStatus[] => [
-  ...(status.initContainerStatuses ?? []),
-  ...(status.containerStatuses ?? []),
-];

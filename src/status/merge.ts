@@ -32,7 +32,8 @@ export function mergePodStatus(pod: Pod, old: PodStatus, next: PodStatus, contex
     ...(withheld ? withOutcomeOf(old, next) : withClaimsOf(old, next)),
     conditions: mergeConditions(old, next, disruption),
   };
-  return isTerminalPhase(merged.phase) ? neverReady(pod, merged, now) : merged;
+  const { phase } = merged;
+  return isTerminalPhase(phase) ? neverReady(pod, merged, phase, now) : merged;
 }
 
 function mergeConditions(
@@ -81,9 +82,8 @@ function withOutcomeOf(old: PodStatus, next: PodStatus): PodStatus {
 }
 
 /** R202. */
-function neverReady(pod: Pod, status: PodStatus, now: string): PodStatus {
+function neverReady(pod: Pod, status: PodStatus, phase: string, now: string): PodStatus {
   if (!isConditionTrue(status, 'Ready') && !isConditionTrue(status, 'ContainersReady')) return status;
-  const phase = status.phase ?? '';
   const contained = updateCondition(status, terminalCondition(pod, 'ContainersReady', phase), now).status;
   return updateCondition(contained, terminalCondition(pod, 'Ready', phase), now).status;
 }

@@ -17,7 +17,7 @@ export function normalizeStatus(pod: Pod, status: PodStatus): PodStatus {
   const set = <Key extends keyof PodStatus>(key: Key, value: PodStatus[Key]): void => {
     if (value !== status[key]) changes[key] = value;
   };
-  if (status.startTime !== undefined) set('startTime', wholeSeconds(status.startTime) ?? status.startTime);
+  set('startTime', wholeSeconds(status.startTime) ?? status.startTime);
   if (status.conditions) set('conditions', mapSame(status.conditions, normalCondition));
   const normal = (container: ContainerStatus): ContainerStatus => normalContainer(container, limit);
   const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
@@ -81,19 +81,18 @@ function normalState(state: ContainerState, limit: number): ContainerState {
   }
   if (!state.terminated) return state;
   const timed = withTimes(state.terminated, ['startedAt', 'finishedAt']);
-  const message = cut(timed.message, limit);
-  const terminated =
-    message === timed.message ? timed : { ...timed, ...(message !== undefined && { message }) };
+  const { message = '' } = timed;
+  const within = cut(message, limit);
+  const terminated = within === message ? timed : { ...timed, message: within };
   return terminated === state.terminated ? state : { ...state, terminated };
 }
 
 /** The first `limit` bytes of a text in UTF-8; each byte of a character cut in two becomes a replacement character, as in Go. */
-function cut(text: string | undefined, limit: number): string | undefined {
-  if (text === undefined || text.length * 3 <= limit) return text;
+function cut(text: string, limit: number): string {
+  if (Buffer.byteLength(text) <= limit) return text;
   const bytes = Buffer.from(text);
-  if (bytes.length <= limit) return text;
   let end = limit;
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  while ((bytes.readUInt8(end) & 0xc0) === 0x80) end--;
   return bytes.toString('utf8', 0, end) + '\ufffd'.repeat(limit - end);
 }
 
@@ -104,12 +103,11 @@ function inSpecOrder(pod: Pod, statuses: readonly ContainerStatus[]): readonly C
   const sorted = [...statuses];
   let current = 0;
   for (const { name } of containers) {
-    const found = sorted.findIndex((status, i) => i >= current && status.name === name);
+    const found = sorted.findIndex((status) => status.name === name);
     const [here, there] = [sorted[current], sorted[found]];
     if (!here || !there) continue;
     sorted[current++] = there;
     sorted[found] = here;
-    if (found === current - 1) sorted[found] = there;
   }
   return sorted;
 }

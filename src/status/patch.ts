@@ -23,7 +23,7 @@ export function statusPatch(uid: string, old: PodStatus, next: PodStatus): Statu
 
 function diffStatus(old: Json, next: Json): Json {
   const changes: Record<string, unknown> = {};
-  for (const [name, shape] of Object.entries(statusShape.members ?? {})) {
+  for (const [name, shape] of Object.entries<Shape>(statusShape.members)) {
     if (old[name] === next[name]) continue;
     diffMember(changes, name, { old: wire(old[name], shape), next: wire(next[name], shape), shape });
   }
@@ -57,7 +57,10 @@ interface ListMember {
 
 /** A list without a merge key is replaced whole. */
 function diffList(changes: Record<string, unknown>, name: string, { old, next, shape }: ListMember): void {
-  if (shape.mergeKey !== undefined) diffByKey(changes, name, { old, next, key: shape.mergeKey });
+  const { mergeKey: key } = shape;
+  // only objects have a key to be merged by
+  if (key !== undefined)
+    diffByKey(changes, name, { old: old as readonly Json[], next: next as readonly Json[], key });
   else if (!sameWire(old, next)) changes[name] = next;
 }
 
@@ -69,8 +72,8 @@ function diffObject(old: Json, next: Json): Json {
 }
 
 interface KeyedLists {
-  readonly old: readonly unknown[];
-  readonly next: readonly unknown[];
+  readonly old: readonly Json[];
+  readonly next: readonly Json[];
   readonly key: string;
 }
 
@@ -78,22 +81,17 @@ interface KeyedLists {
 function diffByKey(changes: Record<string, unknown>, name: string, { old, next, key }: KeyedLists): void {
   const before = byKey(old, key);
   const after = byKey(next, key);
-  const changed = next
-    .filter(isJson)
-    .flatMap((element) => diffElement(before.get(element[key]), element, key));
+  const changed = next.flatMap((element) => diffElement(before.get(element[key]), element, key));
   const gone = [...before.keys()].filter((id) => !after.has(id)).sort();
   const elements = [...changed, ...gone.map((id) => ({ $patch: 'delete', [key]: id }))];
-  const sameOrder =
-    old.length === next.length && [...before.keys()].every((id, i) => keyOf(next[i], key) === id);
+  const sameOrder = [...before.keys()].every((id, i) => next[i]?.[key] === id);
   if (elements.length === 0 && sameOrder) return;
   if (elements.length > 0) changes[name] = elements;
-  changes[`$setElementOrder/${name}`] = next.map((element) => ({ [key]: keyOf(element, key) }));
+  changes[`$setElementOrder/${name}`] = next.map((element) => ({ [key]: element[key] }));
 }
 
-const keyOf = (element: unknown, key: string): unknown => (isJson(element) ? element[key] : undefined);
-
-const byKey = (list: readonly unknown[], key: string): ReadonlyMap<unknown, Json> =>
-  new Map(list.filter(isJson).map((element) => [element[key], element]));
+const byKey = (list: readonly Json[], key: string): ReadonlyMap<unknown, Json> =>
+  new Map(list.map((element) => [element[key], element]));
 
 function diffElement(old: Json | undefined, next: Json, key: string): readonly Json[] {
   if (!old) return [next];
@@ -101,14 +99,12 @@ function diffElement(old: Json | undefined, next: Json, key: string): readonly J
   return Object.keys(inner).length === 0 ? [] : [{ ...inner, [key]: next[key] }];
 }
 
-/** Are two written values equal? */
+/** Are two written values equal? Nothing in them is absent. */
 function sameWire(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((item, i) => sameWire(item, b[i]));
   if (!isJson(a) || !isJson(b)) return false;
   const names = Object.keys(a);
-  return (
-    names.length === Object.keys(b).length && names.every((name) => name in b && sameWire(a[name], b[name]))
-  );
+  return names.length === Object.keys(b).length && names.every((name) => sameWire(a[name], b[name]));
 }

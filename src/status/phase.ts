@@ -18,7 +18,7 @@ export interface PhaseContext {
 type Terminated = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
 
 /** Is the phase one that a pod never leaves? */
-export const isTerminalPhase = (phase: string | undefined): boolean =>
+export const isTerminalPhase = (phase: string | undefined): phase is 'Succeeded' | 'Failed' =>
   phase === 'Succeeded' || phase === 'Failed';
 
 /**

@@ -1,7 +1,7 @@
-import { formatQuantity, milliQuantity, milliValueOf, parseQuantity, quantityOf } from '../kube/quantity.ts';
+import { formatQuantity, milliQuantity, quantityOf } from '../kube/quantity.ts';
 import { podLimits, podRequests, type ResourceList, resourceListOf } from '../kube/resources.ts';
 import type { Pod, PodSpec, PodStatus, ResourceRequirements } from '../kube/types.ts';
-import { minCpuShares, minMilliCpuLimit } from './container-resources.ts';
+import { milliOf, minCpuShares, minMilliCpuLimit, told } from './container-resources.ts';
 
 /** What the pod's cgroup is set to; an absent member could not be read. */
 export interface PodCgroupConfig {
@@ -61,11 +61,6 @@ const limitsNow = (
   ...(memoryLimit(cgroup) ?? told('memory', before)),
 });
 
-function told(name: string, list: ResourceList | undefined): ResourceList {
-  const amount = list?.[name];
-  return amount === undefined ? {} : { [name]: amount };
-}
-
 interface Allocated {
   readonly requests: ResourceList;
   readonly limits: ResourceList;
@@ -96,8 +91,7 @@ const milliOfShares = (shares: number): number => Math.ceil((shares * 1000) / 10
 
 function cpuRequest({ cpuShares }: PodCgroupConfig, allocated: string | undefined): ResourceList | undefined {
   if (cpuShares === undefined) return undefined;
-  const promised = allocated === undefined ? 0 : milliValueOf(parseQuantity(allocated));
-  if (cpuShares <= minCpuShares && promised <= minCpuShares) return {};
+  if (cpuShares <= minCpuShares && milliOf(allocated) <= minCpuShares) return {};
   return { cpu: formatQuantity(milliQuantity(milliOfShares(cpuShares))) };
 }
 
@@ -107,8 +101,7 @@ function cpuLimit(
 ): ResourceList | undefined {
   if (cpuQuota === undefined || cpuPeriod === undefined || cpuQuota <= 0) return undefined;
   const milli = Math.floor((cpuQuota * 1000) / cpuPeriod);
-  const promised = allocated === undefined ? 0 : milliValueOf(parseQuantity(allocated));
-  if (milli <= minMilliCpuLimit && promised <= minMilliCpuLimit) return {};
+  if (milli <= minMilliCpuLimit && milliOf(allocated) <= minMilliCpuLimit) return {};
   return { cpu: formatQuantity(milliQuantity(milli)) };
 }
 

@@ -36,9 +36,10 @@ export class ReasonCache {
   #add(key: string, failure: StartFailure): void {
     this.#reasons.delete(key);
     this.#reasons.set(key, failure);
-    if (this.#reasons.size <= maxReasons) return;
-    const [oldest] = this.#reasons.keys();
-    if (oldest !== undefined) this.#reasons.delete(oldest);
+    for (const oldest of this.#reasons.keys()) {
+      if (this.#reasons.size <= maxReasons) return;
+      this.#reasons.delete(oldest);
+    }
   }
 }
 

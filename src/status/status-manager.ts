@@ -6,6 +6,7 @@ import { isMirrorPod, isStaticPod, keyOf, nameOf, namespaceOf, uidOf } from '../
 import type { ContainerStatus, Pod, PodStatus } from '../kube/types.ts';
 import { replaceOrAppend } from './condition-list.ts';
 import { containersReadyCondition, readyCondition } from './conditions.ts';
+import { initAndRegular } from './container-statuses.ts';
 import { isPodStatusByKubeletEqual } from './equal.ts';
 import { mergePodStatus } from './merge.ts';
 import { normalizeStatus } from './normalize.ts';
@@ -136,7 +137,7 @@ export class StatusManager {
     this.#changeContainer(uid, containerId, (container, pod, status) => {
       if (container.ready === ready) return undefined;
       const next = withContainer(status, container, { ...container, ready });
-      const statuses = [...(next.initContainerStatuses ?? []), ...(next.containerStatuses ?? [])];
+      const statuses = initAndRegular(next);
       const conditions = next.conditions ?? [];
       const podReady = readyCondition(pod, conditions, statuses, next.phase);
       const containersReady = containersReadyCondition(pod, statuses, next.phase);
@@ -161,7 +162,7 @@ export class StatusManager {
   ): void {
     const pod = this.#deps.pods.getPodByUID(uid);
     const status = this.#cache.get(uid)?.status;
-    const container = status && findContainer(status, containerId);
+    const container = status && initAndRegular(status).find(({ containerID }) => containerID === containerId);
     const next = pod && container && change(container, pod, status);
     if (next) this.#update(pod, next, { force: false, finished: false });
   }
@@ -367,21 +368,13 @@ function notBefore(status: PodStatus, { observedGeneration = 0 }: PodStatus): Po
   return observedGeneration > (status.observedGeneration ?? 0) ? { ...status, observedGeneration } : status;
 }
 
-const containerLists = ['containerStatuses', 'initContainerStatuses'] as const;
-
-function findContainer(status: PodStatus, containerId: string): ContainerStatus | undefined {
-  for (const list of containerLists) {
-    const found = status[list]?.find(({ containerID = '' }) => containerID === containerId);
-    if (found) return found;
-  }
-  return undefined;
-}
-
 /** The status with one container status in the place of another. */
 function withContainer(status: PodStatus, old: ContainerStatus, next: ContainerStatus): PodStatus {
-  for (const list of containerLists) {
-    const at = status[list]?.indexOf(old) ?? -1;
-    if (at >= 0) return { ...status, [list]: status[list]?.with(at, next) };
-  }
-  return status;
+  const { containerStatuses, initContainerStatuses } = status;
+  const replaced = (one: ContainerStatus): ContainerStatus => (one === old ? next : one);
+  return {
+    ...status,
+    ...(containerStatuses && { containerStatuses: containerStatuses.map(replaced) }),
+    ...(initContainerStatuses && { initContainerStatuses: initContainerStatuses.map(replaced) }),
+  };
 }

@@ -9,25 +9,23 @@ export interface Shape {
   readonly members?: Readonly<Record<string, Shape>>;
   /** Scalars of which zero is a value. */
   readonly pointers?: ReadonlySet<string>;
-  /** Written even when empty, as Go does with structs and with what it points to. */
+  /** Written even when empty, as Go does with structs and with what it points to; what has members that are always written is never empty. */
   readonly keepEmpty?: boolean;
   /** The member that tells the elements of a list apart, so that a patch can speak of one. */
   readonly mergeKey?: string;
 }
 
 const containerState: Shape = {
-  keepEmpty: true,
   members: {
     waiting: { keepEmpty: true },
-    running: { keepEmpty: true, always: { startedAt: null } },
-    terminated: { keepEmpty: true, always: { exitCode: 0, startedAt: null, finishedAt: null } },
+    running: { always: { startedAt: null } },
+    terminated: { always: { exitCode: 0, startedAt: null, finishedAt: null } },
   },
 };
 
-const resources: Shape = { keepEmpty: true, members: { limits: {}, requests: {}, claims: {} } };
+const resources: Shape = { keepEmpty: true };
 
 const containerStatus: Shape = {
-  keepEmpty: true,
   always: {
     name: '',
     state: {},
@@ -42,20 +40,15 @@ const containerStatus: Shape = {
     state: containerState,
     lastState: containerState,
     resources,
-    allocatedResources: {},
-    volumeMounts: { keepEmpty: true, pointers: new Set(['recursiveReadOnly']) },
-    user: {
-      keepEmpty: true,
-      members: { linux: { keepEmpty: true, always: { uid: 0, gid: 0 } } },
-    },
-    allocatedResourcesStatus: { keepEmpty: true },
+    volumeMounts: { pointers: new Set(['recursiveReadOnly']) },
+    user: { keepEmpty: true, members: { linux: { always: { uid: 0, gid: 0 } } } },
   },
 };
 
-const ip: Shape = { keepEmpty: true, mergeKey: 'ip', always: { ip: '' } };
+const ip: Shape = { mergeKey: 'ip', always: { ip: '' } };
 
 /** The members of a pod status that a patch may touch; what a newer server adds stays untouched. */
-export const statusShape: Shape = {
+export const statusShape = {
   members: {
     observedGeneration: {},
     phase: {},
@@ -70,7 +63,6 @@ export const statusShape: Shape = {
     hostIPs: ip,
     podIPs: ip,
     conditions: {
-      keepEmpty: true,
       mergeKey: 'type',
       always: { type: '', status: '', lastProbeTime: null, lastTransitionTime: null },
     },
@@ -78,7 +70,6 @@ export const statusShape: Shape = {
     initContainerStatuses: containerStatus,
     ephemeralContainerStatuses: containerStatus,
     resourceClaimStatuses: {
-      keepEmpty: true,
       mergeKey: 'name',
       always: { name: '' },
       pointers: new Set(['resourceClaimName']),
@@ -87,26 +78,28 @@ export const statusShape: Shape = {
     allocatedResources: {},
     resources,
   },
-};
+} as const satisfies Shape;
 
 export const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A value as Go writes it: zero values left out but where they are always written. `undefined`: not written at all. */
 export function wire(value: unknown, shape: Shape): unknown {
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => wire(item, shape));
-  if (!isJson(value)) return isZero(value) ? undefined : value;
+  if (!value) return undefined;
+  if (Array.isArray(value))
+    return value.length === 0 ? undefined : value.map((item) => wireElement(item, shape));
+  if (!isJson(value)) return value;
   const written = wireObject(value, shape);
   if (shape.keepEmpty) return written;
   for (const _ in written) return written;
   return undefined;
 }
 
-const isZero = (value: unknown): boolean => value === undefined || value === null || !value;
+/** An element of a list has its place: it is written whatever its value. */
+const wireElement = (item: unknown, shape: Shape): unknown => wire(item, shape) ?? (isJson(item) ? {} : item);
 
 function wireObject(object: Json, shape: Shape): Json {
-  const written: Record<string, unknown> = {};
-  for (const key in shape.always) written[key] = object[key] ?? shape.always[key];
+  const written: Record<string, unknown> = { ...shape.always };
   for (const key in object) {
     const value = wireMember(object[key], key, shape);
     if (value !== undefined) written[key] = value;
@@ -126,7 +119,7 @@ const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).
 
 function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
-  if (!isJson(value)) return JSON.stringify(value ?? null);
+  if (!isJson(value)) return JSON.stringify(value);
   const members = Object.keys(value)
     .sort()
     .map((key) => `${JSON.stringify(key)}:${sortedJson(value[key])}`);

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { ContainerStatus, Pod, PodStatus } from '../../src/kube/types.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../../src/provider/runtime-pod.ts';
-import { podAddresses } from '../../src/status/addresses.ts';
-import { needsReadinessReconcile } from '../../src/status/conditions.ts';
-import { isPodStatusByKubeletEqual } from '../../src/status/equal.ts';
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../src/kube/types.ts';
+import type {
+  RuntimeContainerState,
+  RuntimeContainerStatus,
+  RuntimePodStatus,
+} from '../../src/provider/runtime-pod.ts';
 import { type GenerateInput, generateApiPodStatus } from '../../src/status/generate.ts';
-import { normalizeStatus } from '../../src/status/normalize.ts';
-import { podPhase } from '../../src/status/phase.ts';
-import { illegalTransition, terminatedStatus } from '../../src/status/transitions.ts';
+import { instanceOf, runtimeOf, statusOf } from './support/statuses.ts';
 
 const pod: Pod = {
   metadata: { name: 'p', namespace: 'ns', uid: 'u', generation: 2 },
@@ -18,36 +17,10 @@ const pod: Pod = {
   },
 };
 
-const instance = (
-  name: string,
-  state: RuntimeContainerStatus['state'],
-  exitCode = 0,
-): RuntimeContainerStatus => ({
-  id: `fake://${name}`,
-  name,
-  state,
-  createdAt: 0,
-  startedAt: 0,
-  finishedAt: 1000,
-  exitCode,
-  image: 'i',
-  imageId: 'i',
-  imageRef: 'i@x',
-  hash: 1,
-  restartCount: 0,
-  reason: '',
-  message: '',
-});
-
-const runtimeOf = (...containerStatuses: RuntimeContainerStatus[]): RuntimePodStatus => ({
-  uid: 'u',
-  name: 'p',
-  namespace: 'ns',
+const addressed: RuntimePodStatus = {
+  ...runtimeOf([instanceOf('setup', 'exited'), instanceOf('web', 'running')]),
   ips: ['fd00:0:0::9', '10.0.0.9'],
-  containerStatuses,
-  activeContainerStatuses: containerStatuses,
-  sandboxStatuses: [{ id: 's', state: 'SANDBOX_READY', attempt: 0, createdAt: 0, networkMode: 'POD' }],
-});
+};
 
 const generate = (runtime: RuntimePodStatus, extra: Partial<GenerateInput> = {}): PodStatus =>
   generateApiPodStatus({
@@ -64,7 +37,7 @@ const generate = (runtime: RuntimePodStatus, extra: Partial<GenerateInput> = {})
 
 describe('generating a status', () => {
   test('a pod of which the runtime knows nothing is Pending, and its containers wait for the init ones', () => {
-    const status = generate({ ...runtimeOf(), sandboxStatuses: [], ips: [] });
+    const status = generate({ ...runtimeOf([]), sandboxStatuses: [] });
     expect(status.phase).toBe('Pending');
     expect(status.containerStatuses?.[0]?.state).toEqual({ waiting: { reason: 'PodInitializing' } });
     expect(status.conditions?.map(({ type, status: is }) => `${type}=${is}`)).toEqual([
@@ -77,7 +50,7 @@ describe('generating a status', () => {
   });
 
   test('a running pod shows its addresses in order, its class and what it was promised', () => {
-    const status = generate(runtimeOf(instance('setup', 'exited'), instance('web', 'running')));
+    const status = generate(addressed);
     expect(status).toMatchObject({
       phase: 'Running',
       qosClass: 'Burstable',
@@ -90,121 +63,297 @@ describe('generating a status', () => {
 
   test('why a container could not start is told, and its end moves to the last state', () => {
     const failure = { reason: 'CrashLoopBackOff', message: 'back-off' };
-    const runtime = runtimeOf(instance('setup', 'exited'), instance('web', 'exited', 1));
+    const runtime = runtimeOf([instanceOf('setup', 'exited'), instanceOf('web', 'exited', { exitCode: 1 })]);
     const [web] = generate(runtime, { startFailureOf: () => failure }).containerStatuses ?? [];
     expect(web?.state).toEqual({ waiting: failure });
     expect(web?.lastState?.terminated?.exitCode).toBe(1);
   });
 
   test('a container that ran and is gone counts as failed, once more if its pod stays', () => {
-    const before = generate(runtimeOf(instance('setup', 'exited'), instance('web', 'running')));
+    const before = generate(addressed);
     const [web] =
-      generate(runtimeOf(instance('setup', 'exited')), { cached: before }).containerStatuses ?? [];
+      generate(runtimeOf([instanceOf('setup', 'exited')]), { cached: before }).containerStatuses ?? [];
     expect(web).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 137 } } });
   });
 
   test('an eviction is told whatever the containers do, and a phase of the API is never left', () => {
-    const runtime = runtimeOf(instance('setup', 'exited'), instance('web', 'running'));
     const evict = { reason: 'DeadlineExceeded', message: 'too long' };
-    expect(generate(runtime, { evict })).toMatchObject({ phase: 'Failed', ...evict });
+    expect(generate(addressed, { evict })).toMatchObject({ phase: 'Failed', ...evict });
     const ended = { ...pod, status: { phase: 'Succeeded' } };
-    expect(generate(runtime, { pod: ended }).phase).toBe('Succeeded');
+    expect(generate(addressed, { pod: ended }).phase).toBe('Succeeded');
   });
 
-  test('a pod on the host network takes the addresses of the host, the second one too', () => {
-    const addresses = podAddresses({
-      podIps: [],
-      hostIps: ['10.0.0.1', 'fd00::1'],
-      primaryFamily: 'IPv4',
-      hostNetwork: true,
-    });
-    expect(addresses.podIPs).toEqual([{ ip: '10.0.0.1' }, { ip: 'fd00::1' }]);
-    expect(podAddresses({ podIps: [], hostIps: [], primaryFamily: 'IPv4', hostNetwork: true })).toEqual({});
-  });
-});
+  const seen = (state: RuntimeContainerState, exitCode = 0): RuntimePodStatus =>
+    runtimeOf([instanceOf('setup', 'exited'), instanceOf('web', state, { exitCode })]);
+  const never = { ...pod, spec: { containers: [], ...pod.spec, restartPolicy: 'Never' } };
+  type Known = Pick<PodStatus, 'phase' | 'reason' | 'message'>;
+  const evict = { reason: 'DeadlineExceeded', message: 'too long' };
+  const why = { reason: 'r', message: 'm' };
 
-const ended = (exitCode: number): ContainerStatus => ({
-  name: 'web',
-  image: 'i',
-  imageID: '',
-  ready: false,
-  restartCount: 0,
-  state: { terminated: { exitCode } },
-  lastState: {},
-});
-
-test.for([
-  ['Never', 0, 'Succeeded'],
-  ['Never', 1, 'Failed'],
-  ['OnFailure', 1, 'Running'],
-  ['Always', 0, 'Running'],
-] as const)(
-  'with policy %s a pod whose container ended with %i is %s',
-  ([restartPolicy, exitCode, phase]) => {
-    const single: Pod = { spec: { restartPolicy, containers: [{ name: 'web' }] } };
-    expect(podPhase(single, [ended(exitCode)], { podIsTerminal: false, podHasInitialized: true })).toBe(
-      phase,
-    );
-  },
-);
-
-test('a container that ended for good does not come back, and init statuses must match the spec', () => {
-  const spec = { restartPolicy: 'Never', containers: [{ name: 'web' }], initContainers: [{ name: 'a' }] };
-  const back = { ...ended(0), state: { running: {} } };
-  const old = { containerStatuses: [ended(0)] };
-  expect(illegalTransition(old, { containerStatuses: [back] }, spec)).toContain('terminated container web');
-  const stranger = { initContainerStatuses: [{ ...ended(0), name: 'b' }] };
-  expect(illegalTransition(stranger, {}, spec)).toContain('mismatch');
-  expect(
-    illegalTransition(old, { containerStatuses: [back] }, { ...spec, restartPolicy: 'Always' }),
-  ).toBeUndefined();
-});
-
-test('a terminated pod has no container without an end and a terminal phase', () => {
-  const running = { ...ended(0), state: { running: {} } };
-  const status = terminatedStatus(
-    { spec: { containers: [{ name: 'web' }] } },
-    { phase: 'Running', containerStatuses: [running] },
-  );
-  expect(status.phase).toBe('Failed');
-  expect(status.containerStatuses?.[0]?.state?.terminated?.reason).toBe('ContainerStatusUnknown');
-});
-
-test('termination messages share 12 KiB, cut by bytes', () => {
-  const message = 'ü'.repeat(10_000);
-  const long = { ...ended(1), state: { terminated: { exitCode: 1, message } } };
-  const given = { containerStatuses: [long], startTime: '2000-01-01T00:00:00.9+01:00' };
-  const status = normalizeStatus(
-    { spec: { containers: [{ name: 'a' }, { name: 'b' }, { name: 'c' }, { name: 'd' }, { name: 'e' }] } },
-    given,
-  );
-  expect(status.containerStatuses?.[0]?.state?.terminated?.message).toBe(`${'ü'.repeat(1228)}\ufffd`);
-  expect(status.startTime).toBe('1999-12-31T23:00:00Z');
-});
-
-test.for([
-  [{ resources: { requests: { cpu: '1' } } }, { resources: { requests: { cpu: '1000m' } } }, true],
-  [{ resources: { requests: { cpu: '1' } } }, { resources: { requests: { cpu: '2' } } }, false],
-  [{ resources: { requests: { cpu: '1' } } }, { resources: { requests: {} } }, false],
-  [{ podIPs: [] }, {}, true],
-  [{ message: '' }, {}, true],
-  [{ containerStatuses: [{ ...ended(0), started: false }] }, { containerStatuses: [ended(0)] }, false],
-  [{ phase: 'Running' }, { phase: 'Pending' }, false],
-] as const)('statuses are compared as Go compares them %#', ([a, b, equal]) => {
-  expect(isPodStatusByKubeletEqual(a as PodStatus, b as PodStatus)).toBe(equal);
-});
-
-test('a readiness gate that turned is a reason to sync', () => {
-  const gated: Pod = {
-    spec: { containers: [], readinessGates: [{ conditionType: 'g' }] },
-    status: {
-      containerStatuses: [],
-      conditions: [
-        { type: 'Ready', status: 'False' },
-        { type: 'g', status: 'True' },
-      ],
+  test.for<
+    [
+      says: string,
+      runtime: RuntimePodStatus,
+      cached: Known | undefined,
+      api: Known | undefined,
+      extra: object,
+      told: Known,
+    ]
+  >([
+    [
+      'what the containers say',
+      seen('running'),
+      { phase: 'Pending' },
+      { phase: 'Pending' },
+      {},
+      { phase: 'Running' },
+    ],
+    ['their end', seen('exited'), { phase: 'Running' }, { phase: 'Running' }, {}, { phase: 'Succeeded' }],
+    ['their end before a cached one', seen('exited', 1), { phase: 'Succeeded' }, {}, {}, { phase: 'Failed' }],
+    [
+      'a cached end',
+      seen('running'),
+      { phase: 'Succeeded' },
+      { phase: 'Running' },
+      {},
+      { phase: 'Succeeded' },
+    ],
+    ['the API’s end', seen('running'), { phase: 'Running' }, { phase: 'Failed' }, {}, { phase: 'Failed' }],
+    [
+      'the API’s end before a cached one',
+      seen('running'),
+      { phase: 'Failed' },
+      { phase: 'Succeeded' },
+      {},
+      { phase: 'Succeeded' },
+    ],
+    [
+      'the API’s end, nothing being cached',
+      seen('running'),
+      undefined,
+      { phase: 'Failed' },
+      {},
+      { phase: 'Failed' },
+    ],
+    [
+      'an eviction',
+      seen('running'),
+      { phase: 'Running', ...why },
+      undefined,
+      { evict },
+      { phase: 'Failed', ...evict },
+    ],
+    [
+      'an eviction’s reason beside the API’s end',
+      seen('exited'),
+      {},
+      { phase: 'Succeeded' },
+      { evict },
+      { phase: 'Succeeded', ...evict },
+    ],
+    [
+      'the reason with its phase',
+      seen('running'),
+      { phase: 'Running', ...why },
+      undefined,
+      {},
+      { phase: 'Running', ...why },
+    ],
+    [
+      'no reason of another phase',
+      seen('running'),
+      { phase: 'Pending', ...why },
+      why,
+      {},
+      { phase: 'Running' },
+    ],
+    [
+      'the API’s reason, none being cached',
+      seen('running'),
+      { phase: 'Running', reason: '' },
+      why,
+      {},
+      { phase: 'Running', ...why },
+    ],
+    [
+      'the cached reason before the API’s',
+      seen('running'),
+      { phase: 'Running', ...why },
+      evict,
+      {},
+      { phase: 'Running', ...why },
+    ],
+    [
+      'a reason without a message',
+      seen('running'),
+      { phase: 'Running', reason: 'r' },
+      {},
+      {},
+      { phase: 'Running', reason: 'r' },
+    ],
+    [
+      'a message without a reason',
+      seen('running'),
+      { phase: 'Running', message: 'm' },
+      {},
+      {},
+      { phase: 'Running', message: 'm' },
+    ],
+  ])(
+    'the phase and its reason are told in the order of who may say so: %s (R205, R206, R207)',
+    ([, runtime, cached, api, extra, told]) => {
+      const given = { pod: { ...never, ...(api && { status: api }) }, ...(cached && { cached }), ...extra };
+      const { phase, reason, message } = generate(runtime, given);
+      expect({
+        phase,
+        ...(reason !== undefined && { reason }),
+        ...(message !== undefined && { message }),
+      }).toEqual(told);
     },
-  };
-  expect(needsReadinessReconcile(gated)).toBe(true);
-  expect(needsReadinessReconcile(pod)).toBe(false);
+  );
+
+  test('of a pod that has ended for good a container that could start again counts as ended', () => {
+    const onFailure = { ...pod, spec: { containers: [], ...pod.spec, restartPolicy: 'OnFailure' } };
+    expect(generate(seen('exited', 1), { pod: onFailure }).phase).toBe('Running');
+    expect(generate(seen('exited', 1), { pod: onFailure, podIsTerminal: true }).phase).toBe('Failed');
+  });
+
+  test('a sidecar that has not started holds a pod in Pending only until a regular container has', () => {
+    const sidecar = { name: 'setup', image: 'i', restartPolicy: 'Always' };
+    const spec = { containers: [], ...pod.spec, initContainers: [sidecar] };
+    const runtime = runtimeOf([instanceOf('setup', 'running'), instanceOf('web', 'running')]);
+    expect(generate(runtime, { pod: { ...pod, spec } }).phase).toBe('Running');
+    expect(generate({ ...runtime, activeContainerStatuses: [] }, { pod: { ...pod, spec } }).phase).toBe(
+      'Pending',
+    );
+  });
+
+  const condition = (type: string, extra: object = {}): PodCondition => ({ type, status: 'True', ...extra });
+  const typesOf = (status: PodStatus): string[] | undefined => status.conditions?.map(({ type }) => type);
+  const own = ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'];
+
+  test('conditions of others come first, then of a resize, then ours; ours of before are made anew (R215)', () => {
+    const status = { conditions: [condition('x'), condition('Ready', { status: 'False' }), condition('y')] };
+    const resizeConditions = [condition('PodResizePending')];
+    const told = generate(addressed, { pod: { ...pod, status }, resizeConditions });
+    expect(typesOf(told)).toEqual(['x', 'y', 'PodResizePending', ...own]);
+    expect(told.conditions?.[0]).toBe(status.conditions[0]);
+    expect(told.conditions?.at(-1)).toEqual(condition('PodScheduled', { observedGeneration: 2 }));
+    const over = generate(addressed, { pod: { ...pod, status }, resizeConditions, podIsTerminal: true });
+    expect(typesOf(over)).toEqual(['x', 'y', ...own]);
+  });
+
+  test('why a pod is disrupted is kept until it is told, in the place of what the API has (R215)', () => {
+    const [told, kept] = [
+      condition('DisruptionTarget', { reason: 'a' }),
+      condition('DisruptionTarget', { reason: 'b' }),
+    ];
+    const cached = { conditions: [kept] };
+    const alone = generate(addressed, { cached });
+    expect(typesOf(alone)).toEqual(['DisruptionTarget', ...own]);
+    const both = generate(addressed, {
+      cached,
+      pod: { ...pod, status: { conditions: [told, condition('x')] } },
+    });
+    expect(typesOf(both)).toEqual(['DisruptionTarget', 'x', ...own]);
+    expect(both.conditions?.[0]).toBe(kept);
+  });
+
+  test('a readiness gate is looked up among the conditions of others (R217)', () => {
+    const spec = { containers: [], ...pod.spec, readinessGates: [{ conditionType: 'gate' }] };
+    const readyOf = (status: string): string | undefined =>
+      generate(addressed, {
+        pod: { ...pod, spec, status: { conditions: [condition('gate', { status })] } },
+        withProbeResults: (_pod, given) => ({
+          ...given,
+          containerStatuses: (given.containerStatuses ?? []).map((one): ContainerStatus => ({
+            ...one,
+            ready: true,
+          })),
+        }),
+      }).conditions?.find(({ type }) => type === 'Ready')?.status;
+    expect([readyOf('True'), readyOf('False')]).toEqual(['True', 'False']);
+  });
+
+  test('a pod whose rules may restart all containers says whether they do (R215)', () => {
+    const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [7] } };
+    const web = { name: 'web', image: 'i', restartPolicy: 'Never', restartPolicyRules: [rule] };
+    const ruled = { ...pod, spec: { ...pod.spec, containers: [web] } };
+    expect(generate(seen('exited', 7), { pod: ruled }).conditions?.at(-1)).toMatchObject({
+      type: 'AllContainersRestarting',
+      status: 'True',
+    });
+    const before: RuntimeContainerStatus[] = [instanceOf('setup', 'exited')];
+    const cached = { containerStatuses: [statusOf('web', { running: {} })] };
+    const cachedAll = { ...cached, conditions: [condition('AllContainersRestarting')] };
+    const stateOf = (known: PodStatus): string | undefined =>
+      generate(runtimeOf(before), { pod: ruled, cached: known }).containerStatuses?.[0]?.state?.waiting
+        ?.reason;
+    expect(stateOf(cachedAll)).toBe('RestartingAllContainers');
+    expect(stateOf(cached)).toBe('PodInitializing');
+  });
+
+  test('each list of containers is made with what was known of it, and an empty one is left out', () => {
+    const end = { terminated: { exitCode: 3 } };
+    const known = {
+      containerStatuses: [statusOf('web', end)],
+      initContainerStatuses: [statusOf('setup', end)],
+      ephemeralContainerStatuses: [statusOf('debug', end)],
+    };
+    const spec = { containers: [], ...pod.spec, ephemeralContainers: [{ name: 'debug', image: 'i' }] };
+    const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = generate(runtimeOf([]), {
+      pod: { ...pod, spec },
+      cached: known,
+    });
+    expect({ containerStatuses, initContainerStatuses, ephemeralContainerStatuses }).toEqual(known);
+    const api = generate(runtimeOf([]), { pod: { ...pod, spec, status: known } });
+    expect(api.containerStatuses?.[0]?.state).toBe(end);
+    const plain = generate(runtimeOf([]), { pod: { spec: { containers: [{ name: 'web', image: 'i' }] } } });
+    expect('initContainerStatuses' in plain || 'ephemeralContainerStatuses' in plain).toBe(false);
+    expect(plain.containerStatuses).toHaveLength(1);
+  });
+
+  test('ephemeral containers are sorted, init ones are not', () => {
+    const named = (...names: string[]) => names.map((name) => ({ name, image: 'i' }));
+    const spec = {
+      containers: named('d', 'c'),
+      initContainers: named('b', 'a'),
+      ephemeralContainers: named('f', 'e'),
+    };
+    const status = generate(runtimeOf([]), { pod: { spec } });
+    const names = (list: readonly ContainerStatus[] | undefined): string[] | undefined =>
+      list?.map(({ name }) => name);
+    expect(names(status.containerStatuses)).toEqual(['c', 'd']);
+    expect(names(status.initContainerStatuses)).toEqual(['b', 'a']);
+    expect(names(status.ephemeralContainerStatuses)).toEqual(['e', 'f']);
+  });
+
+  test('a pod of which nothing is said at all has a status', () => {
+    expect(generate(runtimeOf([]), { pod: {}, hostIps: [] })).toMatchObject({
+      phase: 'Pending',
+      containerStatuses: [],
+      qosClass: 'BestEffort',
+      resources: {},
+    });
+  });
+
+  test('a pod on the host’s network takes the host’s addresses, in the order of the node’s family (R227)', () => {
+    const hosted = { ...pod, spec: { containers: [], ...pod.spec, hostNetwork: true } };
+    expect(generate(runtimeOf([]), { pod: hosted })).toMatchObject({
+      podIP: '192.168.0.1',
+      hostIP: '192.168.0.1',
+    });
+    expect(generate(runtimeOf([]))).not.toHaveProperty('podIP');
+    expect(generate(addressed, { primaryFamily: 'IPv6' }).podIP).toBe('fd00::9');
+  });
+
+  test('what the cgroup says is shown of a running pod', () => {
+    const status = { phase: 'Running', resources: { limits: { memory: '1Gi' } } };
+    const running = { ...pod, status };
+    expect(generate(addressed, { pod: running, cgroup: { memory: 2 ** 31 } }).resources).toEqual({
+      limits: { memory: '2Gi' },
+    });
+    expect(generate(addressed, { pod: running }).resources).toEqual(status.resources);
+    expect(generate(addressed, { pod: running, cached: {} }).resources).toEqual({});
+  });
 });

@@ -1,19 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PodManager } from '../../src/agent/pod-manager.ts';
-import { ApiError } from '../../src/api/client.ts';
-import { FakeClock } from '../../src/base/fake-clock.ts';
-import { silentLogger } from '../../src/base/logger.ts';
 import type { Pod, PodStatus } from '../../src/kube/types.ts';
 import { isPodStatusByKubeletEqual } from '../../src/status/equal.ts';
 import { mergePodStatus } from '../../src/status/merge.ts';
 import { normalizeStatus } from '../../src/status/normalize.ts';
 import { statusPatch } from '../../src/status/patch.ts';
-import { type StatusClient, statusClient } from '../../src/status/status-client.ts';
-import { StatusManager } from '../../src/status/status-manager.ts';
+import { statusClient } from '../../src/status/status-client.ts';
+import { apply, now, podOf, world } from './support/status-server.ts';
 
 const phases = ['Pending', 'Running', 'Succeeded', 'Failed'];
-const now = '2000-01-01T00:00:00Z';
 
 const state = fc.oneof(
   fc.constant({ waiting: { reason: 'ContainerCreating' } }),
@@ -45,117 +40,11 @@ const status: fc.Arbitrary<PodStatus> = fc.record({
   ),
 });
 
-const podOf = (extra: Partial<Pod['metadata']> = {}): Pod => ({
-  metadata: { name: 'p', namespace: 'ns', uid: 'u', ...extra },
-  spec: { restartPolicy: 'Always', containers: [{ name: 'a' }, { name: 'b' }] },
-  status: { phase: 'Pending' },
-});
-
-/** Applies what the manager sends, as the API server does. */
-class Server implements StatusClient {
-  pod: Pod | undefined = podOf();
-  readonly bodies: string[] = [];
-  failures = 0;
-
-  #guard(): Pod {
-    if (this.failures > 0) {
-      this.failures--;
-      throw new ApiError(500, { message: 'not now' });
-    }
-    if (!this.pod) throw new ApiError(404, { reason: 'NotFound' });
-    return this.pod;
-  }
-
-  async getPod(): Promise<Pod> {
-    return this.#guard();
-  }
-
-  async patchStatus(_namespace: string, _name: string, body: string): Promise<Pod> {
-    const pod = this.#guard();
-    this.bodies.push(body);
-    const patch = (JSON.parse(body) as { status?: Record<string, unknown> }).status ?? {};
-    this.pod = { ...pod, status: apply(pod.status ?? {}, patch) };
-    return this.pod;
-  }
-
-  async deletePod(): Promise<void> {
-    this.#guard();
-    this.pod = undefined;
-  }
-}
-
-type Json = Record<string, unknown>;
-const keys: Readonly<Record<string, string>> = { conditions: 'type', podIPs: 'ip', hostIPs: 'ip' };
-const isJson = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function apply(target: Json, patch: Json): Json {
-  const result: Json = { ...target };
-  for (const [name, value] of Object.entries(patch)) {
-    if (name.startsWith('$')) continue;
-    const key = keys[name];
-    const old = result[name];
-    if (value === null) delete result[name];
-    else if (key !== undefined && Array.isArray(old) && patch[`$setElementOrder/${name}`])
-      result[name] = applyList(
-        old as Json[],
-        value as Json[],
-        key,
-        patch[`$setElementOrder/${name}`] as Json[],
-      );
-    else if (isJson(value) && isJson(old)) result[name] = apply(old, value);
-    else result[name] = value;
-  }
-  for (const name of Object.keys(patch))
-    if (name.startsWith('$setElementOrder/') && !(name.slice(17) in patch)) {
-      const list = name.slice(17);
-      const key = keys[list] ?? '';
-      result[list] = applyList(result[list] as Json[], [], key, patch[name] as Json[]);
-    }
-  return result;
-}
-
-function applyList(
-  old: readonly Json[],
-  changes: readonly Json[],
-  key: string,
-  order: readonly Json[],
-): Json[] {
-  const byKey = new Map(old.map((item) => [item[key], item]));
-  for (const change of changes)
-    if (change['$patch'] === 'delete') byKey.delete(change[key]);
-    else byKey.set(change[key], apply(byKey.get(change[key]) ?? {}, change));
-  return order.flatMap((item) => {
-    const found = byKey.get(item[key]);
-    return found ? [found] : [];
-  });
-}
-
 /** The order of conditions of others moves once more after the end was told; what they say does not. */
 const inOrder = (given: PodStatus): PodStatus => ({
   ...given,
   conditions: given.conditions?.toSorted((a, b) => (a.type < b.type ? -1 : 1)) ?? [],
 });
-
-function world(running = false): {
-  server: Server;
-  pods: PodManager;
-  manager: StatusManager;
-  clock: FakeClock;
-} {
-  const clock = new FakeClock(Date.parse(now));
-  const server = new Server();
-  const pods = new PodManager();
-  if (server.pod) pods.updatePod(server.pod);
-  const manager = new StatusManager({
-    clock,
-    logger: silentLogger,
-    pods,
-    deletionSafety: { podCouldHaveRunningContainers: () => running },
-    client: server,
-  });
-  return { server, pods, manager, clock };
-}
 
 describe('properties', () => {
   test('normalising twice is normalising once, and the second costs no object', () => {
@@ -171,7 +60,7 @@ describe('properties', () => {
     fc.assert(
       fc.property(status, status, (old, next) => {
         const { body } = statusPatch('u', old, next);
-        const patch = (JSON.parse(body) as { status?: Json }).status ?? {};
+        const patch = (JSON.parse(body) as { status?: Record<string, unknown> }).status ?? {};
         const patched = apply(old, patch) as PodStatus;
         expect(statusPatch('u', patched, next).unchanged).toBe(true);
       }),

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { PodProvider } from '../provider/provider.ts';
-import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { emptyPodStatus, type RuntimePod, type RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { type PodLifecycleEvent, podEvents } from './diff.ts';
 import { EventChannel } from './event-channel.ts';
 import type { PodCache } from './pod-cache.ts';
@@ -226,7 +226,7 @@ export class GenericPleg {
       const status = await provider.getPodStatus({ uid, name, namespace }, signal);
       cache.set(uid, this.#withLastIps(status, uid), undefined, observedAt);
     } catch (reason) {
-      if (!signal?.aborted) cache.set(uid, failedStatus(pod), AgentError.from(reason), observedAt);
+      if (!signal?.aborted) cache.set(uid, emptyPodStatus(pod), AgentError.from(reason), observedAt);
       throw reason;
     }
   }
@@ -287,16 +287,6 @@ export class GenericPleg {
 }
 
 const nowhere = { name: '', namespace: '', containers: [], sandboxes: [] };
-
-const failedStatus = ({ uid, name, namespace }: RuntimePod): RuntimePodStatus => ({
-  uid,
-  name,
-  namespace,
-  ips: [],
-  containerStatuses: [],
-  activeContainerStatuses: [],
-  sandboxStatuses: [],
-});
 
 /** A span as Go prints it, e.g. `3m20s`. */
 function goDuration(ms: number): string {

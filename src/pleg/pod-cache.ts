@@ -1,4 +1,4 @@
-import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { emptyPodStatus, type RuntimePodStatus } from '../provider/runtime-pod.ts';
 
 /** What is known of one pod's runtime: the last status and, if the last inspection failed, why. */
 interface Entry {
@@ -127,14 +127,5 @@ export class PodCache {
 }
 
 /** The status of a pod that the runtime does not know. */
-export function emptyStatus(uid: string): RuntimePodStatus {
-  return {
-    uid,
-    name: '',
-    namespace: '',
-    ips: [],
-    containerStatuses: [],
-    activeContainerStatuses: [],
-    sandboxStatuses: [],
-  };
-}
+export const emptyStatus = (uid: string): RuntimePodStatus =>
+  emptyPodStatus({ uid, name: '', namespace: '' });

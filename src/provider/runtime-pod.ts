@@ -94,3 +94,18 @@ export interface RuntimePodStatus {
   /** When it was observed, ms since the epoch. */
   readonly observedAt?: number;
 }
+
+/** What is to be said of a pod of which the runtime knows nothing. */
+export const emptyPodStatus = ({
+  uid,
+  name,
+  namespace,
+}: Pick<RuntimePodStatus, 'uid' | 'name' | 'namespace'>): RuntimePodStatus => ({
+  uid,
+  name,
+  namespace,
+  ips: [],
+  containerStatuses: [],
+  activeContainerStatuses: [],
+  sandboxStatuses: [],
+});

@@ -11,7 +11,7 @@ import type {
   SyncPodRequest,
   SyncResult,
 } from '../../provider/provider.ts';
-import type { RuntimePod, RuntimePodStatus } from '../../provider/runtime-pod.ts';
+import { emptyPodStatus, type RuntimePod, type RuntimePodStatus } from '../../provider/runtime-pod.ts';
 import type { PodUsage } from '../../provider/usage.ts';
 import { behaviourOf, type MemoryBehaviour } from './behaviour.ts';
 import {
@@ -132,17 +132,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   }): Promise<RuntimePodStatus> {
     this.#failIfTold('getPodStatus');
     const record = this.#pods.get(ref.uid);
-    if (record) return toPodStatus(record, this.#clock.now());
-    const { uid, name, namespace } = ref;
-    return {
-      uid,
-      name,
-      namespace,
-      ips: [],
-      containerStatuses: [],
-      activeContainerStatuses: [],
-      sandboxStatuses: [],
-    };
+    return record ? toPodStatus(record, this.#clock.now()) : emptyPodStatus(ref);
   }
 
   async ping(): Promise<void> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import type { Pod } from '../../../src/kube/types.ts';
+import { emptyPodStatus } from '../../../src/provider/runtime-pod.ts';
 import { MemoryProvider } from '../../../src/providers/memory/index.ts';
 
 let dir: string;
@@ -25,15 +26,7 @@ const sync = (provider: MemoryProvider): Promise<unknown> =>
     { pod, observed: statusless, pullSecrets: [], restartAllContainers: false },
     AbortSignal.any([]),
   );
-const statusless = {
-  uid: 'u1',
-  name: 'a',
-  namespace: 'n',
-  ips: [],
-  containerStatuses: [],
-  activeContainerStatuses: [],
-  sandboxStatuses: [],
-};
+const statusless = emptyPodStatus({ uid: 'u1', name: 'a', namespace: 'n' });
 
 test('pods are as they were for the next process, whose clock ends what has run its time', async () => {
   const before = open();

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { duplexPair, PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { emptyPodStatus } from '../../../src/provider/runtime-pod.ts';
 import { processPowers } from '../../../src/providers/process/powers.ts';
 import { makeBench, type Bench } from './harness.ts';
 
@@ -91,15 +92,7 @@ test('a port of the pod is a port of the loopback address', async () => {
   const { port } = server.address() as { port: number };
   const [near, far] = duplexPair();
   const done = processPowers(bench.runtime).portForward(
-    {
-      uid: '',
-      name: '',
-      namespace: '',
-      ips: [],
-      containerStatuses: [],
-      activeContainerStatuses: [],
-      sandboxStatuses: [],
-    },
+    emptyPodStatus({ uid: '', name: '', namespace: '' }),
     port,
     far,
     never,

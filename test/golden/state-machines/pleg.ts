@@ -5,6 +5,7 @@ import type { PodLifecycleEvent } from '../../../src/pleg/diff.ts';
 import { PodCache } from '../../../src/pleg/pod-cache.ts';
 import type { RuntimeContainer, RuntimePod, RuntimePodStatus } from '../../../src/provider/runtime-pod.ts';
 import { check, type Replay } from '../harness.ts';
+import { containerStatusFrom } from '../support/runtime-status.ts';
 
 interface RecordedPod {
   readonly uid: string;
@@ -92,19 +93,9 @@ function detailed(uid: string, pod: RecordedPod | undefined): RuntimePodStatus {
     name: uid,
     namespace: 'ns',
     ips: pod?.ips ?? [],
-    containerStatuses: (pod?.containers ?? []).map(({ id, state }) => ({
-      id,
-      name: id,
-      state,
-      exitCode: 0,
-      image: '',
-      imageId: '',
-      imageRef: '',
-      hash: 0,
-      restartCount: 0,
-      reason: '',
-      message: '',
-    })),
+    containerStatuses: (pod?.containers ?? []).map(({ id, state }) =>
+      containerStatusFrom({ id, name: id, state }),
+    ),
     activeContainerStatuses: [],
     sandboxStatuses: (pod?.sandboxes ?? []).map(({ id, state }) => ({
       id,

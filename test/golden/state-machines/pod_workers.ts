@@ -8,6 +8,7 @@ import type { RuntimeContainerState, RuntimePodStatus } from '../../../src/provi
 import { apiOptionalKeys } from '../compare.ts';
 import { check, type Mismatch, type Replay } from '../harness.ts';
 import { labelOf, queryBits, StatusFns, staticTables, stateInWords } from '../support/pod-workers.ts';
+import { containerStatusFrom } from '../support/runtime-status.ts';
 
 interface Result {
   readonly kind:
@@ -324,19 +325,8 @@ async function rejecting(outcome: Promise<SyncPodOutcome>): Promise<void> {
 }
 
 function cached(answer: Op['cacheGet']): RuntimePodStatus {
-  const container = (state: RuntimeContainerState) => ({
-    id: `t://${state}`,
-    name: state,
-    state,
-    exitCode: 0,
-    image: '',
-    imageId: '',
-    imageRef: '',
-    hash: 0,
-    restartCount: 0,
-    reason: '',
-    message: '',
-  });
+  const container = (state: RuntimeContainerState) =>
+    containerStatusFrom({ id: `t://${state}`, name: state, state });
   const sandbox = (state: 'SANDBOX_READY' | 'SANDBOX_NOTREADY') =>
     ({ id: 's', state, attempt: 0, createdAt: 0, networkMode: 'POD' }) as const;
   switch (answer) {

@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent } from '../../src/agent/agent.ts';
+import { pinoLogger } from '../../src/agent/logger.ts';
+import type { ApiClient } from '../../src/api/client.ts';
+import { createApiClient, type HttpApiClient } from '../../src/api/http-client.ts';
+import { nodeResource } from '../../src/api/resources.ts';
+import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
+import { systemClock as clock } from '../../src/base/clock.ts';
+import { type CriSettings, criParts } from '../../src/cli/cri-provider.ts';
+import type { Node } from '../../src/kube/types.ts';
+import { loadOptions } from '../../src/options/load.ts';
+import { type Containerd, type ContainerdOptions, startContainerd } from './containerd.ts';
+
+/** A node `node-a` with a containerd of its own, that has joined an API server of its own. */
+export interface CriAgent {
+  readonly admin: HttpApiClient;
+  readonly agent: Agent;
+  readonly containerd: Containerd;
+  readonly logFile: string;
+  stop(): Promise<void>;
+}
+
+export interface CriAgentOptions extends ContainerdOptions {
+  /** Where the pods' cgroups are; two agents at a time need two. */
+  readonly cgroupRoot: string;
+  /** What the KubeletConfiguration says beyond defaults. */
+  readonly kubelet?: Partial<CriSettings>;
+  /** Stands between the agent and its API server. */
+  readonly client?: (client: ApiClient) => ApiClient;
+}
+
+/** Starts all of it and waits until the node is ready. `KEEP` in the environment keeps its folder. */
+export async function startCriAgent(options: CriAgentOptions): Promise<CriAgent> {
+  const dir = mkdtempSync(join(tmpdir(), 'pt-cri-agent-'));
+  const containerd = await startContainerd(options);
+  const server = await EmbeddedApiServer.start({ minimalScheduler: false, controllers: false });
+  const connect = (user: { cert: string; key: string }): HttpApiClient =>
+    createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, qps: 0 });
+  const admin = connect(server.admin);
+  const nodeClient = connect(server.clientCertificate('system:node:node-a', ['system:nodes']));
+  const cri = criParts({
+    ...loadOptions({ hostname: 'node-a' }).kubelet,
+    cgroupRoot: options.cgroupRoot,
+    containerRuntimeEndpoint: containerd.socket,
+    podLogsDir: join(dir, 'pods'),
+    containerLogsDir: join(dir, 'containers'),
+    ...options.kubelet,
+  });
+  const { close, ...parts } = cri;
+  const logFile = join(dir, 'agent.log');
+  const agent = await Agent.create({
+    nodeName: 'node-a',
+    rootDir: join(dir, 'kubelet'),
+    client: options.client?.(nodeClient) ?? nodeClient,
+    clusterDns: ['10.97.0.10'],
+    logger: pinoLogger('debug', logFile),
+    ...parts,
+  });
+  const stopping = new AbortController();
+  const running = agent.run(stopping.signal);
+  await nodeIsReady(admin);
+  return {
+    admin,
+    agent,
+    containerd,
+    logFile,
+    stop: async () => {
+      stopping.abort();
+      await running.catch(() => undefined);
+      await Promise.all([close(), nodeClient.close(), admin.close()]);
+      await server.stop();
+      await containerd.stop();
+      if (process.env['KEEP'] === undefined) rmSync(dir, { recursive: true, force: true });
+      else console.log(`kept: ${dir}`);
+    },
+  };
+}
+
+async function nodeIsReady(admin: HttpApiClient): Promise<void> {
+  const signal = AbortSignal.timeout(60_000);
+  for (;;) {
+    const node = await admin.get<Node>(nodeResource, { name: 'node-a' }).catch(() => undefined);
+    if (node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) return;
+    await clock.sleep(100, signal);
+  }
+}

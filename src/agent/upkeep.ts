@@ -17,7 +17,8 @@ import { type RuntimeFileSystems, runtimeFileSystems } from './runtime-file-syst
 /** When things of a runtime that nobody needs go. */
 export interface UpkeepSettings {
   readonly logs: LogRotationPolicy & { readonly periodMs: number };
-  readonly images: ImageGcPolicy;
+  /** Absent: images are the host's own files, not the agent's to remove. */
+  readonly images?: ImageGcPolicy;
 }
 
 export interface UpkeepDeps {
@@ -45,7 +46,7 @@ export interface Upkeep {
   /** What the node can give up before a pod must go. */
   readonly reclaim?: EvictionDeps['reclaim'];
   /** Where images and containers lie; absent: with the node's own files. */
-  fileSystems?(signal?: AbortSignal): Promise<RuntimeFileSystems>;
+  readonly fileSystems?: (signal?: AbortSignal) => Promise<RuntimeFileSystems>;
 }
 
 /**
@@ -54,24 +55,30 @@ export interface Upkeep {
  * Follows kubelet `StartGarbageCollection` and `containerLogManager.Start`.
  */
 export function runtimeUpkeep(deps: UpkeepDeps, settings: UpkeepSettings): Upkeep {
-  const images = imageGc(deps, settings);
   const logs = logRotation(deps, settings.logs);
-  const collectImages = async (): Promise<void> => {
-    await images.detectImages();
-    await images.collect();
-  };
+  const images = settings.images && imageUpkeep(deps, settings.images);
   return {
     run: async (signal) => {
       await Promise.all([
         every(deps, 'ContainerGCFailed', periods.containersMs, () => collectContainers(deps, false), signal),
-        every(deps, 'ImageGCFailed', periods.imagesMs, collectImages, signal),
         every(deps, undefined, settings.logs.periodMs, () => logs.rotateAll(), signal),
+        images?.run(signal),
       ]);
     },
-    reclaim: {
-      deadContainers: () => collectContainers(deps, true),
-      unusedImages: (signal) => images.deleteUnusedImages(signal && { signal }),
-    },
+    reclaim: { deadContainers: () => collectContainers(deps, true), ...images?.reclaim },
+    ...(images && { fileSystems: images.fileSystems }),
+  };
+}
+
+function imageUpkeep(deps: UpkeepDeps, policy: ImageGcPolicy): Required<Upkeep> {
+  const images = imageGc(deps, policy);
+  const collect = async (): Promise<void> => {
+    await images.detectImages();
+    await images.collect();
+  };
+  return {
+    run: (signal) => every(deps, 'ImageGCFailed', periods.imagesMs, collect, signal),
+    reclaim: { unusedImages: (signal) => images.deleteUnusedImages(signal && { signal }) },
     fileSystems: (signal) => runtimeFileSystems(deps.images, signal),
   };
 }
@@ -112,7 +119,7 @@ function collectContainers(
 
 function imageGc(
   { clock, logger, recorder, nodeRef, provider, images }: UpkeepDeps,
-  { images: policy }: UpkeepSettings,
+  policy: ImageGcPolicy,
 ): ImageGc {
   return new ImageGc(
     {

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
+import type { UpkeepSettings } from '../agent/upkeep.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { durationMs } from '../kube/duration.ts';
+import { parseQuantity, valueOf } from '../kube/quantity.ts';
 import { type EffectiveOptions, loadOptions } from '../options/load.ts';
 import type { UpOptions } from './running.ts';
 import { readFlagsOnly } from './settings.ts';
@@ -65,6 +67,20 @@ function nodeSettings(
     statusReportIntervalMs: durationMs(kubelet.nodeStatusReportFrequency),
   });
 }
+
+/** When container logs are rotated. */
+export const logUpkeep = ({
+  containerLogMaxSize,
+  containerLogMaxFiles,
+  containerLogMonitorInterval,
+}: Pick<
+  EffectiveOptions['kubelet'],
+  'containerLogMaxSize' | 'containerLogMaxFiles' | 'containerLogMonitorInterval'
+>): UpkeepSettings['logs'] => ({
+  maxBytes: valueOf(parseQuantity(containerLogMaxSize)),
+  maxFiles: containerLogMaxFiles,
+  periodMs: durationMs(containerLogMonitorInterval),
+});
 
 /**
  * How the kubelet API is served by the settings; nothing when it is not (`enableServer: false`).

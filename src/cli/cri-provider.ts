@@ -11,10 +11,10 @@ import { systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import type { Tracer } from '../base/tracing.ts';
 import { durationMs } from '../kube/duration.ts';
-import { parseQuantity, valueOf } from '../kube/quantity.ts';
 import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { CriRuntime, HandlerFeatures } from '../providers/cri/index.ts';
 import type { EffectiveOptions } from '../options/load.ts';
+import { logUpkeep } from './agent-settings.ts';
 
 /** The part of a KubeletConfiguration that says which runtime is asked, and how. */
 export type CriSettings = Pick<
@@ -130,11 +130,7 @@ function runtimeOptions({ podLogsDir, serializeImagePulls, maxParallelImagePulls
 }
 
 const upkeepSettings = (settings: CriSettings): UpkeepSettings => ({
-  logs: {
-    maxBytes: valueOf(parseQuantity(settings.containerLogMaxSize)),
-    maxFiles: settings.containerLogMaxFiles,
-    periodMs: durationMs(settings.containerLogMonitorInterval),
-  },
+  logs: logUpkeep(settings),
   images: {
     highThresholdPercent: settings.imageGCHighThresholdPercent,
     lowThresholdPercent: settings.imageGCLowThresholdPercent,

@@ -3,28 +3,26 @@ import { networkInterfaces } from 'node:os';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
 import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
+import { runtimeUpkeep } from '../agent/upkeep.ts';
+import { AgentError } from '../base/errors.ts';
+import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { EffectiveOptions } from '../options/load.ts';
+import type { ProcessRuntime } from '../providers/process/index.ts';
+import { logUpkeep } from './agent-settings.ts';
 import type { UpOptions } from './running.ts';
 
-type MakeProvider = AgentOptions['makeProvider'];
+type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
+  Pick<AgentOptions, 'eviction' | 'upkeep'>;
 
 /** How each provider that the command knows is made; its code is loaded only when it is asked for. */
 export function makeProviderOf(
   name: Exclude<UpOptions['provider'], 'cri'>,
   dataDir: string,
   kubelet: EffectiveOptions['kubelet'],
-): Required<Pick<AgentOptions, 'makeProvider' | 'node'>> & Pick<AgentOptions, 'eviction'> {
+): OwnParts {
   switch (name) {
     case 'process':
-      return {
-        makeProvider: processProvider(dataDir),
-        node: { runtimeVersion: () => 'process://1.0.0' },
-        // a machine that is not only a node decides by itself how full its disk may be
-        eviction: evictionOptions(
-          kubelet.evictionHard ? withDefaultThresholds(kubelet) : kubelet,
-          podLogs(dataDir),
-        ),
-      };
+      return processParts(dataDir, kubelet);
     case 'memory':
       return {
         makeProvider: async ({ clock }) => {
@@ -36,20 +34,36 @@ export function makeProviderOf(
   }
 }
 
-const processProvider =
-  (dataDir: string): MakeProvider =>
-  async (surroundings) => {
-    const { ProcessRuntime, processPowers } = await import('../providers/process/index.ts');
-    const { clock, random, logger } = surroundings;
-    const settings = { dataDir: join(dataDir, 'processes'), hostIp: hostAddress() };
-    const runtime = new ProcessRuntime({ settings, clock, random, logger });
-    await runtime.open();
-    return kuberuntimeProvider(
-      surroundings,
-      { runtime, images: runtime, powers: processPowers(runtime) },
-      { runtimeName: 'process', podLogsRoot: podLogs(dataDir) },
-    );
+/** Containers as local processes; what the dead ones leave behind goes as a kubelet's does. */
+function processParts(dataDir: string, kubelet: EffectiveOptions['kubelet']): OwnParts {
+  let made: { readonly provider: KubeRuntime; readonly runtime: ProcessRuntime } | undefined;
+  return {
+    node: { runtimeVersion: () => 'process://1.0.0' },
+    // a machine that is not only a node decides by itself how full its disk may be
+    eviction: evictionOptions(
+      kubelet.evictionHard ? withDefaultThresholds(kubelet) : kubelet,
+      podLogs(dataDir),
+    ),
+    makeProvider: async (surroundings) => {
+      const { ProcessRuntime, processPowers } = await import('../providers/process/index.ts');
+      const { clock, random, logger } = surroundings;
+      const settings = { dataDir: join(dataDir, 'processes'), hostIp: hostAddress() };
+      const runtime = new ProcessRuntime({ settings, clock, random, logger });
+      await runtime.open();
+      const provider = kuberuntimeProvider(
+        surroundings,
+        { runtime, images: runtime, powers: processPowers(runtime) },
+        { runtimeName: 'process', podLogsRoot: podLogs(dataDir) },
+      );
+      made = { provider, runtime };
+      return provider;
+    },
+    upkeep: (parts) => {
+      if (!made) throw new AgentError('internal', 'the provider is made before its upkeep');
+      return runtimeUpkeep({ ...parts, ...made, images: made.runtime }, { logs: logUpkeep(kubelet) });
+    },
   };
+}
 
 const podLogs = (dataDir: string): string => join(dataDir, 'logs', 'pods');
 

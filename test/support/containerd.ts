@@ -124,6 +124,7 @@ class TestBed implements Containerd {
     await removeAllPods(runtime).catch(() => undefined);
     await runtime.close();
     await this.kill();
+    for (const { pid } of shimsOf(this.socket)) process.kill(pid, 'SIGKILL');
     unmountBelow(this.dir);
     run('ip', ['link', 'delete', this.#bridge]);
     rmSync(this.dir, { recursive: true, force: true });
@@ -141,6 +142,46 @@ class TestBed implements Containerd {
     } finally {
       await runtime.close();
     }
+  }
+}
+
+/** A shim of a containerd: the process that stands between it and a sandbox's containers. */
+export interface Shim {
+  readonly pid: number;
+  readonly sandbox: string;
+  /** Whether it has a container's process below it. */
+  readonly isBusy: boolean;
+}
+
+/** The shims of the containerd behind this socket. */
+export function shimsOf(socket: string): readonly Shim[] {
+  const found = readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map((entry) => ({ pid: Number(entry), words: textOf(`/proc/${entry}/cmdline`).split('\0') }))
+    .filter(({ words }) => words[0]?.includes('containerd-shim') && words.includes(socket));
+  return found.map(({ pid, words }) => ({
+    pid,
+    sandbox: words[words.indexOf('-id') + 1] ?? '',
+    isBusy: hasChildren(pid),
+  }));
+}
+
+/** A child is its thread's that made it. */
+function hasChildren(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).some(
+      (thread) => textOf(`/proc/${pid}/task/${thread}/children`).trim() !== '',
+    );
+  } catch {
+    return false; // it has just ended
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
   }
 }
 

@@ -1,0 +1,59 @@
+/**
+ * `npm run churn -- [--provider cri|process] [--kills N] [--seed N] [--pods N] [--keep]`: `podtender run` is killed with SIGKILL at random moments
+ * while pods come, change and go; then nothing may be lost, doubled or left behind. The cri provider needs root and containerd. Ends
+ * with 1 and what was found; `--keep` leaves the agent's log and state behind.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { criBed, processBed } from '../test/support/churn/beds.ts';
+import { Churn } from '../test/support/churn/churn.ts';
+import { whyNoContainerd } from '../test/support/containerd.ts';
+
+const { values } = parseArgs({
+  options: {
+    provider: { type: 'string', default: 'cri' },
+    kills: { type: 'string', default: '200' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    pods: { type: 'string', default: '12' },
+    keep: { type: 'boolean', default: false },
+  },
+});
+const [kills, seed, maxPods] = [Number(values.kills), Number(values.seed), Number(values.pods)];
+const { provider } = values;
+if (![kills, seed, maxPods].every((value) => Number.isInteger(value) && value >= 0)) {
+  console.error('churn: --kills, --seed and --pods take a whole number');
+  process.exit(2);
+}
+if (provider !== 'cri' && provider !== 'process') {
+  console.error('churn: --provider is cri or process');
+  process.exit(2);
+}
+const why = provider === 'cri' ? whyNoContainerd() : undefined;
+if (why !== undefined) {
+  console.error(`churn: no containers can be run here: ${why}`);
+  process.exit(2);
+}
+console.log(`churn: ${provider}, ${kills} kills, seed ${seed}`);
+const dir = mkdtempSync(join(tmpdir(), 'pt-churn-'));
+const mark = `churn-${process.pid}`;
+const bed = provider === 'cri' ? await criBed({ dir, mark }) : processBed({ dir, mark });
+const startedAt = performance.now();
+const log = (line: string): void => {
+  console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${line}`);
+};
+let failed = false;
+try {
+  const options = { dir, mark, kills, seed, maxPods, maxLifeMs: 4000, settleMs: 60_000, log };
+  const { created, changed, deleted } = await new Churn(bed, options).run();
+  log(`${kills} kills; ${created} pods created, ${changed} changed, ${deleted} deleted; all as it should be`);
+} catch (reason) {
+  failed = true;
+  console.error(`churn: ${reason instanceof Error ? reason.message : String(reason)}`);
+} finally {
+  await bed.stop();
+  if (values.keep) console.log(`kept: ${dir}`);
+  else rmSync(dir, { recursive: true, force: true });
+}
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,225 @@
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../../src/base/clock.ts';
+import { ContainerState, PodSandboxState } from '../../../src/provider/cri-messages.ts';
+import { connectCri, type CriRuntime } from '../../../src/providers/cri/index.ts';
+import { processesOf } from '../../e2e/podtender.ts';
+import { type Containerd, removeEmptyCgroups, shimsOf, startContainerd } from '../containerd.ts';
+import { busyboxImage } from '../images.ts';
+
+/** A container that runs now. */
+export interface RunningContainer {
+  readonly id: string;
+  readonly uid: string;
+  readonly pod: string;
+  readonly name: string;
+}
+
+/** A machine that pods run on, as one sees it who does not ask the agent. */
+export interface Bed {
+  /** Whether containers have a root of their own. */
+  readonly isolated: boolean;
+  /** What `podtender run` is told to run pods here. */
+  readonly args: readonly string[];
+  readonly containerd?: Containerd;
+  running(): Promise<readonly RunningContainer[]>;
+  /** Pods that have more than one sandbox that is up. */
+  doubledSandboxes(): Promise<readonly string[]>;
+  /** Everything on the machine that belongs to pods other than these. */
+  left(uids: ReadonlySet<string>): Promise<readonly string[]>;
+  /**
+   * What the runtime itself forgot: containerd keeps the shim, though nothing runs in it, of a sandbox whose making was cancelled
+   * (containerd#6860, #8931, #9309). No CRI call tells of it, so no agent can remove it.
+   */
+  forgotten(): readonly string[];
+  stop(): Promise<void>;
+}
+
+export interface BedOptions {
+  /** Everything of the churn is in here. */
+  readonly dir: string;
+  readonly mark: string;
+}
+
+/** The names in a directory; none where there is no such directory. */
+const namesIn = (dir: string): readonly string[] => (existsSync(dir) ? readdirSync(dir) : []);
+
+const mountPoints = (): readonly string[] =>
+  readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '');
+
+/** Directories and mounts of pods below the agent's own directory, as the kubelet lays it out. */
+function leftInRoot(dir: string, uids: ReadonlySet<string>): readonly string[] {
+  const pods = join(dir, 'data/agent/pods');
+  const uidOf = (path: string): string => path.slice(pods.length + 1).split('/')[0] ?? '';
+  return [
+    ...namesIn(pods)
+      .filter((uid) => !uids.has(uid))
+      .map((uid) => `directory ${pods}/${uid}`),
+    ...mountPoints()
+      .filter((path) => path.startsWith(`${pods}/`) && !uids.has(uidOf(path)))
+      .map((path) => `mount ${path}`),
+  ];
+}
+
+const leftLogs = (podLogs: string, uids: ReadonlySet<string>): readonly string[] =>
+  namesIn(podLogs)
+    .filter((name) => !uids.has(name.slice(name.lastIndexOf('_') + 1)))
+    .map((name) => `log directory ${podLogs}/${name}`);
+
+/** Pods as local processes: what runs is seen in /proc. */
+export function processBed({ dir, mark }: BedOptions): Bed {
+  const containers = (): readonly RunningContainer[] =>
+    [...processesOf(mark).keys()].flatMap((pid) => containerOf(pid));
+  return {
+    isolated: false,
+    args: ['--provider', 'process'],
+    running: async () => [...new Map(containers().map((one) => [one.id, one])).values()],
+    doubledSandboxes: async () => [],
+    left: async (uids) => [
+      ...leftInRoot(dir, uids),
+      ...leftLogs(join(dir, 'data/logs/pods'), uids),
+      ...containers()
+        .filter(({ uid }) => !uids.has(uid))
+        .map(({ pod, name, id }) => `process of container ${name} (${id}) of pod ${pod}`),
+      ...leftRecords(join(dir, 'data/processes'), uids),
+    ],
+    forgotten: () => [],
+    stop: async () => {
+      for (const pid of processesOf(mark).keys()) process.kill(pid, 'SIGKILL');
+    },
+  };
+}
+
+/** The container that a process of the process provider belongs to, by its environment. */
+function containerOf(pid: number): readonly RunningContainer[] {
+  const words = textOf(`/proc/${pid}/environ`).split('\0');
+  const value = (name: string): string =>
+    words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
+  const id = value('PODTENDER_CONTAINER_ID');
+  return id === '' ? [] : [{ id, uid: value('POD_UID'), pod: value('POD'), name: value('CONTAINER') }];
+}
+
+function leftRecords(dir: string, uids: ReadonlySet<string>): readonly string[] {
+  return globSync(['sandboxes/*', 'containers/*'], { cwd: dir })
+    .map((name) => join(dir, name))
+    .filter(
+      (path) =>
+        ![...uids].some((uid) => namesIn(path).some((file) => textOf(join(path, file)).includes(uid))),
+    )
+    .map((path) => `record ${path}`);
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Pods in a containerd of their own. @param binaries folder of another containerd than the machine's */
+export async function criBed({ dir, mark }: BedOptions, binaries?: string): Promise<Bed> {
+  const images = [busyboxImage('localhost/busybox:1'), busyboxImage('localhost/busybox:2')];
+  const netns = new Set(namesIn('/run/netns'));
+  const containerd = await startContainerd({ images, ...(binaries !== undefined && { binaries }) });
+  const runtime = connectCri(containerd.socket, { clock: systemClock });
+  const podLogs = join(dir, 'logs');
+  const cgroup = mark;
+  mkdirSync(podLogs, { recursive: true });
+  return {
+    isolated: true,
+    containerd,
+    args: [
+      '--provider=cri',
+      `--container-runtime-endpoint=unix://${containerd.socket}`,
+      `--cgroup-root=/${cgroup}`,
+      `--pod-logs-dir=${podLogs}`,
+    ],
+    running: async () => {
+      const filter = { state: { state: ContainerState.CONTAINER_RUNNING } };
+      const { containers = [] } = await runtime.listContainers({ filter });
+      return containers.map(({ id = '', labels = {} }) => ({
+        id,
+        uid: labels['io.kubernetes.pod.uid'] ?? '',
+        pod: labels['io.kubernetes.pod.name'] ?? '',
+        name: labels['io.kubernetes.container.name'] ?? '',
+      }));
+    },
+    doubledSandboxes: async () => {
+      const { items = [] } = await runtime.listPodSandbox({});
+      const up = items.filter(({ state = 0 }) => state === PodSandboxState.SANDBOX_READY);
+      const uids = up.map(({ metadata }) => metadata?.uid ?? '');
+      return uids.filter((uid, index) => uids.indexOf(uid) !== index);
+    },
+    left: async (uids) => [
+      ...leftInRoot(dir, uids),
+      ...leftLogs(podLogs, uids),
+      ...(await leftInRuntime(runtime, containerd, uids)),
+      ...leftLinks(mark),
+      ...leftCgroups(cgroup, uids),
+      ...(uids.size > 0 ? [] : namesIn('/run/netns').filter((name) => !netns.has(name))).map(
+        (name) => `network namespace ${name}`,
+      ),
+    ],
+    forgotten: () =>
+      shimsOf(containerd.socket)
+        .filter(({ isBusy }) => !isBusy)
+        .map(({ sandbox }) => `idle shim of ${sandbox}`),
+    stop: async () => {
+      await runtime.close();
+      await containerd.stop();
+      removeEmptyCgroups(cgroup);
+    },
+  };
+}
+
+async function leftInRuntime(
+  runtime: CriRuntime,
+  { dir, socket }: Containerd,
+  uids: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const [{ items = [] }, { containers = [] }] = await Promise.all([
+    runtime.listPodSandbox({}),
+    runtime.listContainers({}),
+  ]);
+  const known = new Set([...items, ...containers].map(({ id = '' }) => id));
+  const unknown = (path: string): boolean =>
+    path.startsWith(`${dir}/`) && ![...known].some((id) => path.includes(id));
+  return [
+    ...items
+      .filter(({ metadata }) => !uids.has(metadata?.uid ?? ''))
+      .map(
+        ({ id = '', metadata, state = 0 }) => `sandbox ${id} of pod ${metadata?.name ?? ''}, state ${state}`,
+      ),
+    ...containers
+      .filter(({ labels = {} }) => !uids.has(labels['io.kubernetes.pod.uid'] ?? ''))
+      .map(({ id = '', metadata, state = 0 }) => `container ${metadata?.name ?? ''} (${id}), state ${state}`),
+    ...mountPoints()
+      .filter(unknown)
+      .map((path) => `mount ${path}`),
+    ...shimsOf(socket)
+      .filter(({ sandbox, isBusy }) => isBusy && !known.has(sandbox))
+      .map(({ sandbox }) => `shim of ${sandbox}`),
+    ...addresses(dir)
+      .filter((id) => !known.has(id))
+      .map((id) => `address of ${id}`),
+  ];
+}
+
+/** Whom the network has given addresses to: host-local keeps a file per address, whose first line is the sandbox's id. */
+const addresses = (dir: string): readonly string[] =>
+  globSync('ipam/*/*.*.*.*', { cwd: dir }).map((file) => textOf(join(dir, file)).split(/\s/)[0] ?? '');
+
+/** Log collectors' links; the pods of a churn carry its mark in their names. */
+const leftLinks = (mark: string): readonly string[] =>
+  namesIn('/var/log/containers')
+    .filter((name) => name.startsWith(mark) && !existsSync(join('/var/log/containers', name)))
+    .map((name) => `dangling log link ${name}`);
+
+function leftCgroups(cgroup: string, uids: ReadonlySet<string>): readonly string[] {
+  return globSync(`/sys/fs/cgroup/*/${cgroup}/**/pod*`)
+    .filter((path) => !uids.has(/\/pod([^/]+)$/.exec(path)?.[1] ?? ''))
+    .map((path) => `cgroup ${path}`);
+}

@@ -1,0 +1,429 @@
+import { once } from 'node:events';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isNotFound } from '../../../src/api/client.ts';
+import { createApiClient, type HttpApiClient } from '../../../src/api/http-client.ts';
+import { Informer } from '../../../src/api/informer.ts';
+import { nodeResource, podResource } from '../../../src/api/resources.ts';
+import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
+import { systemClock as clock } from '../../../src/base/clock.ts';
+import { isMirrorPod, nameOf, uidOf } from '../../../src/kube/names.ts';
+import type { Node, Pod } from '../../../src/kube/types.ts';
+import { condition } from '../../e2e/podtender.ts';
+import { seeded } from '../chaos-proxy.ts';
+import type { Bed, RunningContainer } from './beds.ts';
+import { History, statusesOf } from './history.ts';
+import { kindNames, kindOf, onceOnly, outcomeOf, podOf, type PodSetting } from './pods.ts';
+
+const program = new URL('../../../bin/podtender.mjs', import.meta.url).pathname;
+const nodeName = 'churn';
+
+export interface ChurnOptions {
+  /** Everything is in here; the agent's log is `agent.log`. */
+  readonly dir: string;
+  /** Begins the names of all pods. */
+  readonly mark: string;
+  readonly kills: number;
+  readonly seed: number;
+  /** So many pods at most live at one time, besides those that nobody touches. */
+  readonly maxPods: number;
+  /** Longest life of an agent before it is killed, ms. */
+  readonly maxLifeMs: number;
+  /** How long an agent that is left in peace may need until everything is as wanted, ms. */
+  readonly settleMs: number;
+  readonly log: (line: string) => void;
+}
+
+export interface ChurnReport {
+  readonly kills: number;
+  readonly created: number;
+  readonly deleted: number;
+  readonly changed: number;
+}
+
+/** What nobody touches must live through everything. */
+const untouched = ['plain', 'pair', 'sidecar', 'volumes'];
+
+/** The uid that the node knows a pod by: a mirror stands for its static pod. */
+const nodeUid = (pod: Pod): string => pod.metadata?.annotations?.['kubernetes.io/config.hash'] ?? uidOf(pod);
+
+/**
+ * An agent that is killed with SIGKILL at random moments while users create, change and delete pods; then it is left in peace, and
+ * everything must be as wanted: nothing lost, doubled or left behind, no phase gone backwards.
+ */
+export class Churn {
+  readonly #bed: Bed;
+  readonly #options: ChurnOptions;
+  readonly #random: () => number;
+  readonly #history = new History();
+  readonly #setting: PodSetting;
+  readonly #stop = new AbortController();
+  readonly #faults: string[] = [];
+  readonly #report = { kills: 0, created: 0, deleted: 0, changed: 0 };
+  #server!: EmbeddedApiServer;
+  #client!: HttpApiClient;
+  #pods!: Informer<Pod>;
+  #agent: ChildProcess | undefined;
+  #serial = 0;
+  #statics: readonly string[] = [];
+
+  constructor(bed: Bed, options: ChurnOptions) {
+    this.#bed = bed;
+    this.#options = options;
+    this.#random = seeded(options.seed);
+    const ledger = join(options.dir, 'ledger');
+    this.#setting = { nodeName, mark: options.mark, ledger, isolated: bed.isolated };
+    for (const name of ['ledger', 'manifests', 'data'])
+      mkdirSync(join(options.dir, name), { recursive: true });
+  }
+
+  /** @throws with everything that is not as it should be, and the seed */
+  async run(): Promise<ChurnReport> {
+    const { log, kills } = this.#options;
+    try {
+      await this.#begin();
+      const before = await this.#steady();
+      for (let kill = 1; kill <= kills; kill++) {
+        await this.#life();
+        if (kill % 20 === 0) log(this.#progress());
+      }
+      log('in peace');
+      await this.#settle();
+      await this.#expectSame(before);
+      log('the end');
+      await this.#end();
+      return this.#report;
+    } finally {
+      await this.#close();
+    }
+  }
+
+  #progress(): string {
+    const { kills, created, changed, deleted } = this.#report;
+    const pods = this.#pods.store.list();
+    const leaving = pods.filter(({ metadata }) => metadata?.deletionTimestamp !== undefined);
+    return `${kills} kills, ${created} pods created, ${changed} changed, ${deleted} deleted; ${pods.length} are there, ${leaving.length} of them leaving`;
+  }
+
+  async #begin(): Promise<void> {
+    this.#server = await EmbeddedApiServer.start({ minimalScheduler: false, history: 100_000 });
+    const { dir } = this.#options;
+    const node = this.#server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']);
+    writeFileSync(join(dir, 'kubeconfig'), this.#server.kubeconfig(node), { mode: 0o600 });
+    this.#client = createApiClient(
+      { server: this.#server.url, ca: this.#server.ca, ...this.#server.admin },
+      { clock, qps: 0 },
+    );
+    this.#pods = new Informer<Pod>({ client: this.#client, clock }, podResource);
+    this.#pods.addHandler({
+      added: (pod) => {
+        this.#history.seen(pod);
+      },
+      updated: (_old, pod) => {
+        this.#history.seen(pod);
+      },
+      deleted: (pod) => {
+        this.#history.gone(pod);
+      },
+    });
+    void this.#pods.run(this.#stop.signal);
+  }
+
+  /** Pods that nobody touches, up and running. */
+  async #steady(): Promise<readonly RunningContainer[]> {
+    const { mark, settleMs } = this.#options;
+    this.#startAgent();
+    for (const kind of untouched) await this.#create(`${mark}-still-${kind}`, kind);
+    this.#writeManifest(`${mark}-still-static`, 'plain', 0);
+    await this.#until(settleMs, 'the first pods are Ready', () => this.#unsettled());
+    return this.#still(await this.#bed.running());
+  }
+
+  /** One life of an agent: acts of users all along, then the kill; now and then some time without an agent. */
+  async #life(): Promise<void> {
+    const { maxLifeMs } = this.#options;
+    if (!this.#agent) this.#startAgent();
+    // many are killed while they start
+    const lifeMs = this.#random() < 0.25 ? this.#random() * 1000 : 1000 + this.#random() * (maxLifeMs - 1000);
+    await this.#acts(lifeMs);
+    await this.#killAgent();
+    await this.#expectSingle();
+    if (this.#random() < 0.2) await this.#acts(this.#random() * 1000);
+  }
+
+  async #acts(ms: number): Promise<void> {
+    const endsAt = performance.now() + ms;
+    for (;;) {
+      const left = endsAt - performance.now();
+      const pause = this.#random() * 500;
+      await delay(Math.max(0, Math.min(pause, left)));
+      if (pause >= left) return;
+      await this.#act();
+    }
+  }
+
+  async #act(): Promise<void> {
+    const { mark, maxPods } = this.#options;
+    const mine = this.#touched();
+    const dice = this.#random();
+    const one = mine[Math.floor(this.#random() * mine.length)];
+    const kind = kindNames[Math.floor(this.#random() * kindNames.length)] ?? 'plain';
+    // an agent that lives for seconds may not get round to all that leave: no more come then
+    const isFull = this.#pods.store.size > 2 * maxPods + untouched.length;
+    if (dice < 0.1) this.#actOnManifests(kind);
+    else if (one && (dice < 0.4 || mine.length >= maxPods)) await this.#delete(one);
+    else if (one && dice < 0.55) await this.#change(one);
+    else if (!isFull) await this.#create(`${mark}-${this.#serial++}-${kind}`, kind);
+  }
+
+  /** Pods of the API server that may be acted upon. */
+  #touched(): readonly Pod[] {
+    return this.#pods.store
+      .list()
+      .filter(
+        (pod) => !isMirrorPod(pod) && !nameOf(pod).includes('-still-') && !pod.metadata?.deletionTimestamp,
+      );
+  }
+
+  async #create(name: string, kind: string): Promise<void> {
+    await this.#client.create(podResource, podOf(name, kind, this.#setting));
+    this.#report.created++;
+  }
+
+  /** Gracefully as the pod says, with a grace of its own, or by force; sometimes the name is taken again at once. */
+  async #delete(pod: Pod): Promise<void> {
+    const dice = this.#random();
+    const grace = dice < 0.5 ? {} : { gracePeriodSeconds: dice < 0.8 ? 0 : 2 };
+    this.#history.unwanted(uidOf(pod));
+    await this.#client.delete(podResource, refOf(pod), grace).catch(unlessNotFound);
+    this.#report.deleted++;
+    const again = grace.gracePeriodSeconds === 0 && this.#random() < 0.3;
+    if (again) await this.#create(nameOf(pod), kindOf(pod));
+  }
+
+  async #change(pod: Pod): Promise<void> {
+    const [first] = pod.spec?.containers ?? [];
+    const image = first?.image === 'localhost/busybox:1' ? 'localhost/busybox:2' : 'localhost/busybox:1';
+    // containers of pods that run once only have to stay what they are
+    const anew = outcomeOf(kindOf(pod)) === 'Ready' && this.#random() < 0.6;
+    const body = {
+      metadata: { labels: { 'churn/at': String(this.#report.changed++) } },
+      ...(anew && { spec: { containers: [{ name: first?.name, image }] } }),
+    };
+    await this.#client.patch(podResource, refOf(pod), { type: 'strategic', body }).catch(unlessNotFound);
+  }
+
+  /** A manifest comes, changes or goes. */
+  #actOnManifests(kind: string): void {
+    const { mark, dir } = this.#options;
+    const [old] = this.#statics;
+    if (old !== undefined && this.#random() < 0.4) {
+      rmSync(join(dir, 'manifests', `${old}.json`));
+      this.#statics = this.#statics.filter((name) => name !== old);
+      return;
+    }
+    const name = old !== undefined && this.#random() < 0.5 ? old : `${mark}-static-${this.#serial % 3}`;
+    this.#writeManifest(name, outcomeOf(kind) === 'Ready' ? kind : 'plain', this.#serial++);
+    this.#statics = [...new Set([...this.#statics, name])];
+  }
+
+  #writeManifest(name: string, kind: string, version: number): void {
+    const pod = podOf(name, kind, this.#setting);
+    const { nodeName: _, ...spec } = pod.spec ?? { containers: [] };
+    const metadata = { ...pod.metadata, annotations: { version: String(version) } };
+    writeFileSync(
+      join(this.#options.dir, 'manifests', `${name}.json`),
+      JSON.stringify({ ...pod, metadata, spec }),
+    );
+  }
+
+  #startAgent(): void {
+    const { dir } = this.#options;
+    const log = openSync(join(dir, 'agent.log'), 'a');
+    const words = [
+      ...['run', '--node-name', nodeName, '--kubeconfig', join(dir, 'kubeconfig')],
+      ...['--data-dir', join(dir, 'data'), '--manifests', join(dir, 'manifests')],
+      ...['--file-check-frequency=1s', '--enable-server=false', '--log-level=info', '--max-pods=250'],
+      ...['--kube-api-qps=1000', '--kube-api-burst=1000'],
+    ];
+    this.#agent = spawn(process.execPath, [program, ...words, ...this.#bed.args], {
+      stdio: ['ignore', log, log],
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    closeSync(log);
+  }
+
+  async #killAgent(): Promise<void> {
+    const dying = this.#agent;
+    this.#agent = undefined;
+    if (!dying) return;
+    if (dying.exitCode !== null || dying.signalCode !== null)
+      throw new Error(`the agent ended by itself with ${dying.exitCode ?? dying.signalCode ?? ''}`);
+    const ended = once(dying, 'exit');
+    dying.kill('SIGKILL');
+    await ended;
+    this.#report.kills++;
+  }
+
+  /** At no time does a container run twice. */
+  async #expectSingle(): Promise<void> {
+    const keys = (await this.#bed.running()).map(({ uid, pod, name }) => `${name} of pod ${pod} (${uid})`);
+    for (const key of keys.filter((key, index) => keys.indexOf(key) !== index))
+      this.#faults.push(`container ${key} ran twice after kill ${this.#report.kills}`);
+    for (const uid of await this.#bed.doubledSandboxes())
+      this.#faults.push(`pod ${uid} had two sandboxes after kill ${this.#report.kills}`);
+  }
+
+  /** What keeps the node from being as wanted. */
+  #unsettled(): readonly string[] {
+    const pods = this.#pods.store.list();
+    const names = new Set(pods.map(nameOf));
+    const manifests = [...this.#statics, `${this.#options.mark}-still-static`].map(
+      (name) => `${name}-${nodeName}`,
+    );
+    return [
+      ...manifests.filter((name) => !names.has(name)).map((name) => `static pod ${name} has no mirror`),
+      ...pods.flatMap((pod) => {
+        const wrong = wrongWith(pod);
+        return wrong === undefined ? [] : [`pod ${nameOf(pod)} (${nodeUid(pod)}) ${wrong}`];
+      }),
+    ];
+  }
+
+  async #settle(): Promise<void> {
+    if (!this.#agent) this.#startAgent();
+    await this.#until(this.#options.settleMs, 'every pod is as wanted', () => this.#unsettled());
+    await this.#until(this.#options.settleMs, 'what runs is what is wanted', async () => this.#difference());
+    this.#throwFaults();
+  }
+
+  /** Where what runs differs from what the API server says, both ways. */
+  async #difference(): Promise<readonly string[]> {
+    const key = (uid: string, name: string): string => `${name} of pod ${uid}`;
+    const runs = (await this.#bed.running()).map(({ uid, name }) => key(uid, name));
+    const pods = this.#pods.store.list();
+    const told = pods
+      .filter((pod) => outcomeOf(kindOf(pod)) === 'Ready')
+      .flatMap((pod) =>
+        statusesOf(pod)
+          .filter(({ state }) => state?.running)
+          .map(({ name }) => key(nodeUid(pod), name)),
+      );
+    const crashing = new Set(
+      pods.filter((pod) => kindOf(pod) === 'crashing').map((pod) => key(nodeUid(pod), 'main')),
+    );
+    return [
+      ...runs
+        .filter((one) => !told.includes(one) && !crashing.has(one))
+        .map((one) => `${one} runs, unwanted`),
+      ...told.filter((one) => !runs.includes(one)).map((one) => `${one} was lost`),
+      ...runs.filter((one, index) => runs.indexOf(one) !== index).map((one) => `${one} runs twice`),
+    ];
+  }
+
+  #still(running: readonly RunningContainer[]): readonly RunningContainer[] {
+    return running.filter(({ pod }) => pod.includes('-still-')).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** Pods that nobody touched run the very containers that they ran at first, and pods that may run once have run once. */
+  async #expectSame(before: readonly RunningContainer[]): Promise<void> {
+    const after = new Set(this.#still(await this.#bed.running()).map(({ id }) => id));
+    for (const { id, pod, name } of before)
+      if (!after.has(id))
+        this.#faults.push(`container ${name} of pod ${pod}, which nobody touched, is another one`);
+    for (const pod of this.#pods.store.list()) {
+      const again = statusesOf(pod).filter(({ restartCount }) => restartCount > 0);
+      if (nameOf(pod).includes('-still-') && again.length > 0)
+        this.#faults.push(`pod ${nameOf(pod)}, which nobody touched, was restarted`);
+      if (onceOnly.has(kindOf(pod))) this.#expectOnce(pod);
+    }
+    this.#throwFaults();
+  }
+
+  #expectOnce(pod: Pod): void {
+    const file = join(this.#setting.ledger, nameOf(pod));
+    const runs = existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
+    // a start that the kill interrupted is told as a failure, and is not made again
+    const isFine = pod.status?.phase === 'Succeeded' ? runs === 1 : runs <= 1;
+    if (!isFine) this.#faults.push(`pod ${nameOf(pod)}, which may run once, ran ${runs} times`);
+  }
+
+  /** Nobody wants anything any more: nothing is left. */
+  async #end(): Promise<void> {
+    const { dir, settleMs } = this.#options;
+    for (const name of [...this.#statics, `${this.#options.mark}-still-static`])
+      rmSync(join(dir, 'manifests', `${name}.json`));
+    for (const pod of this.#pods.store.list()) {
+      if (isMirrorPod(pod)) continue;
+      this.#history.unwanted(uidOf(pod));
+      await this.#client.delete(podResource, refOf(pod)).catch(unlessNotFound);
+    }
+    await this.#until(settleMs, 'deleted pods are gone', () =>
+      this.#pods.store.list().map((pod) => `pod ${nameOf(pod)} (${nodeUid(pod)}) is still there`),
+    );
+    // sandboxes go when the collection of garbage comes round, once a minute
+    await this.#until(90_000 + settleMs, 'nothing is left', () => this.#bed.left(new Set()));
+    this.#throwFaults();
+    for (const what of this.#bed.forgotten()) this.#options.log(`the runtime itself forgot an ${what}`);
+  }
+
+  /** Waits until `wrong` finds nothing any more. @throws with what it finds at the end of the time */
+  async #until(
+    ms: number,
+    what: string,
+    wrong: () => readonly string[] | Promise<readonly string[]>,
+  ): Promise<void> {
+    const endsAt = performance.now() + ms;
+    for (;;) {
+      const found = await wrong();
+      if (found.length === 0) return;
+      if (performance.now() > endsAt) this.#throwFaults(`${what}, but after ${ms} ms:`, found);
+      await delay(200);
+    }
+  }
+
+  #throwFaults(what?: string, more: readonly string[] = []): void {
+    const all = [...this.#history.faults, ...this.#faults, ...(what === undefined ? [] : [what, ...more])];
+    if (all.length > 0) throw new Error(`${all.join('\n  ')}\n(seed ${this.#options.seed})`);
+  }
+
+  /** The node as the API server has it. */
+  node(): Promise<Node> {
+    return this.#client.get<Node>(nodeResource, { name: nodeName });
+  }
+
+  async #close(): Promise<void> {
+    await this.#killAgent().catch(() => undefined);
+    this.#stop.abort();
+    await this.#client.close();
+    await this.#server.stop();
+  }
+}
+
+const refOf = (pod: Pod): { namespace: string; name: string } => ({
+  namespace: 'default',
+  name: nameOf(pod),
+});
+
+function unlessNotFound(reason: unknown): undefined {
+  if (isNotFound(reason)) return undefined;
+  throw reason;
+}
+
+/** Why a pod is not yet as its kind is to end up; nothing when it is. */
+function wrongWith(pod: Pod): string | undefined {
+  const phase = pod.status?.phase ?? 'Pending';
+  if (pod.metadata?.deletionTimestamp !== undefined) return `is still being deleted, ${phase}`;
+  const states = statusesOf(pod).map(({ name, state }) => `${name} ${JSON.stringify(state)}`);
+  const text = `is ${phase}: ${states.join(', ')}`;
+  switch (outcomeOf(kindOf(pod))) {
+    case 'Ready':
+      return condition(pod, 'Ready') === 'True' ? undefined : text;
+    case 'Ended':
+      return phase === 'Succeeded' || phase === 'Failed' ? undefined : text;
+    case 'Crashing':
+      return statusesOf(pod).some(({ restartCount }) => restartCount > 0) ? undefined : text;
+  }
+}

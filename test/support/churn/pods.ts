@@ -1,0 +1,158 @@
+import type { Container, Pod } from '../../../src/kube/types.ts';
+
+/** How a pod of the churn is to stand once the agent is left in peace. */
+export type Outcome = 'Ready' | 'Ended' | 'Crashing';
+
+/** What all pods of one churn share. */
+export interface PodSetting {
+  readonly nodeName: string;
+  /** In the environment of every container: by it leftover processes are found. */
+  readonly mark: string;
+  /** Directory in which pods that may run once only write a line per run, at the same path inside and outside. */
+  readonly ledger: string;
+  /** Whether containers have a root of their own, so that what they see of the host has to be mounted. */
+  readonly isolated: boolean;
+}
+
+const sleeping = 'trap "exit 0" TERM; while :; do sleep 60 & wait $!; done';
+const defiant = 'trap "" TERM; while :; do sleep 1; done';
+
+/** Makes the spec of one kind of pod; `own` is a line that writes this run into the ledger. */
+type MakeSpec = (own: string) => {
+  readonly outcome: Outcome;
+  readonly spec: Readonly<Record<string, unknown>>;
+};
+
+const shell = (name: string, script: string, more: object = {}): object => ({
+  name,
+  image: 'localhost/busybox:1',
+  command: ['sh', '-c', script],
+  ...more,
+});
+const always = (name: string): object => shell(name, sleeping);
+
+const kinds: Readonly<Record<string, MakeSpec>> = {
+  plain: () => ({ outcome: 'Ready', spec: { containers: [always('main')] } }),
+  pair: () => ({ outcome: 'Ready', spec: { containers: [always('main'), always('second')] } }),
+  init: () => ({
+    outcome: 'Ready',
+    spec: {
+      initContainers: [shell('first', 'sleep 0.2'), shell('then', 'true')],
+      containers: [always('main')],
+    },
+  }),
+  sidecar: () => ({
+    outcome: 'Ready',
+    spec: {
+      initContainers: [{ ...always('side'), restartPolicy: 'Always' }, shell('init', 'true')],
+      containers: [always('main')],
+    },
+  }),
+  volumes: () => ({
+    outcome: 'Ready',
+    spec: {
+      containers: [{ ...always('main'), volumeMounts: [{ name: 'memory', mountPath: '/memory' }] }],
+      volumes: [
+        { name: 'memory', emptyDir: { medium: 'Memory' } },
+        { name: 'about', downwardAPI: { items: [{ path: 'n', fieldRef: { fieldPath: 'metadata.name' } }] } },
+      ],
+    },
+  }),
+  probed: () => ({
+    outcome: 'Ready',
+    spec: {
+      containers: [{ ...always('main'), readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } }],
+    },
+  }),
+  patient: () => ({
+    outcome: 'Ready',
+    spec: {
+      containers: [
+        { ...always('main'), lifecycle: { preStop: { exec: { command: ['sh', '-c', 'sleep 0.5'] } } } },
+      ],
+    },
+  }),
+  defiant: () => ({ outcome: 'Ready', spec: { containers: [shell('main', defiant)] } }),
+  crashing: () => ({ outcome: 'Crashing', spec: { containers: [shell('main', 'sleep 0.3; exit 1')] } }),
+  done: (own) => ({
+    outcome: 'Ended',
+    spec: { restartPolicy: 'Never', containers: [shell('main', `${own}; sleep 0.5`)] },
+  }),
+  failed: (own) => ({
+    outcome: 'Ended',
+    spec: { restartPolicy: 'Never', containers: [shell('main', `${own}; exit 3`)] },
+  }),
+  retried: (own) => ({
+    outcome: 'Ended',
+    spec: {
+      restartPolicy: 'OnFailure',
+      // the first run fails, the second ends well
+      containers: [shell('main', `${own}; [ "$(wc -l < "$LEDGER")" -gt 1 ]`)],
+    },
+  }),
+};
+
+export const kindNames: readonly string[] = Object.keys(kinds);
+
+/** Kinds whose containers must never be started twice, in no life of the agent. */
+export const onceOnly: ReadonlySet<string> = new Set(['done', 'failed']);
+
+const kindLabel = 'churn/kind';
+
+export const kindOf = (pod: Pod): string => pod.metadata?.labels?.[kindLabel] ?? '';
+
+/** A pod of a kind; graceful deletion takes a second at most. */
+export function podOf(name: string, kind: string, setting: PodSetting): Pod {
+  const { spec } = specOf(kind, name, setting);
+  const { restartPolicy = 'Always', initContainers, containers, volumes = [] } = spec;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', labels: { [kindLabel]: kind } },
+    spec: {
+      nodeName: setting.nodeName,
+      terminationGracePeriodSeconds: 1,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      restartPolicy,
+      ...(initContainers && { initContainers: initContainers.map((one) => finished(one, name, setting)) }),
+      containers: containers.map((one) => finished(one, name, setting)),
+      volumes: [
+        ...volumes,
+        ...(setting.isolated ? [{ name: 'ledger', hostPath: { path: setting.ledger } }] : []),
+      ],
+    },
+  };
+}
+
+/** How a pod of this kind is to end up. */
+export const outcomeOf = (kind: string): Outcome => kinds[kind]?.('true').outcome ?? 'Ready';
+
+interface Spec {
+  readonly restartPolicy?: string;
+  readonly initContainers?: readonly Container[];
+  readonly containers: readonly Container[];
+  readonly volumes?: readonly { readonly name: string }[];
+}
+
+function specOf(kind: string, name: string, { ledger }: PodSetting): { spec: Spec } {
+  const make = kinds[kind];
+  if (!make) throw new Error(`there is no kind of pod ${kind}`);
+  const { spec } = make(`LEDGER=${ledger}/${name}; echo run >> "$LEDGER"`);
+  return { spec: spec as unknown as Spec };
+}
+
+function finished(container: Container, name: string, { mark, ledger, isolated }: PodSetting): Container {
+  const mounts = isolated ? [{ name: 'ledger', mountPath: ledger }] : [];
+  const own = isolated ? (container.volumeMounts ?? []) : [];
+  return {
+    ...container,
+    env: [
+      { name: 'E2E', value: mark },
+      { name: 'POD', value: name },
+      { name: 'CONTAINER', value: container.name },
+      { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
+    ],
+    volumeMounts: [...own, ...mounts],
+  };
+}

@@ -105,13 +105,8 @@ function countSidecar(counts: MainCounts, status: ContainerStatus | undefined): 
     if (status.started !== true) counts.pendingSidecars++;
   } else if (status.state?.terminated) return;
   else if (status.state?.waiting) {
-    if (status.lastState?.terminated) return;
-    counts.waiting++;
-    counts.pendingSidecars++;
-  } else {
-    counts.unknown++;
-    counts.pendingSidecars++;
-  }
+    if (!status.lastState?.terminated) counts.waiting++;
+  } else counts.unknown++;
 }
 
 /** R210, R213: only an end that stands now counts as success. */
@@ -121,16 +116,17 @@ function countRegular(
   spec: PodSpec,
   status: ContainerStatus | undefined,
 ): void {
-  const { running, terminated, waiting } = status?.state ?? {};
+  const { state, lastState } = status ?? {};
+  const { running, terminated, waiting } = state ?? {};
   if (running) counts.running++;
   else if (terminated) {
     counts.stopped++;
     if (terminated.exitCode === 0) counts.succeeded++;
     if (restarts(container, spec, terminated)) counts.restartable++;
   } else if (!waiting) counts.unknown++;
-  else if (status?.lastState?.terminated) {
+  else if (lastState?.terminated) {
     counts.stopped++;
-    if (restarts(container, spec, status.lastState.terminated)) counts.restartable++;
+    if (restarts(container, spec, lastState.terminated)) counts.restartable++;
   } else counts.waiting++;
 }
 

@@ -416,6 +416,14 @@ test.for<[says: string, pod: Pod, needed: boolean]>([
     { spec: { containers: [] }, status: { conditions: [condition('Ready', 'False')] } },
     false,
   ],
+  [
+    'without gates that is shown unready wrongly',
+    {
+      spec: { containers: [] },
+      status: { containerStatuses: [], conditions: [condition('Ready', 'False')] },
+    },
+    false,
+  ],
   ['without a spec', {}, false],
   ['that the API does not know as ready or not', { ...gated('x'), status: {} }, false],
   ['without a status', gated('x'), false],

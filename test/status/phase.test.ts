@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { configSourceAnnotation } from '../../src/kube/names.ts';
-import type { Container, ContainerStatus, Pod } from '../../src/kube/types.ts';
+import type { Container, ContainerState, ContainerStatus, Pod } from '../../src/kube/types.ts';
 import type { RuntimeContainerState, RuntimePodStatus } from '../../src/provider/runtime-pod.ts';
 import {
   hasActiveRegularStarted,
@@ -17,6 +17,12 @@ const waiting = { waiting: { reason: 'CrashLoopBackOff' } };
 const running = { running: {} };
 
 type Policy = 'Always' | 'OnFailure' | 'Never';
+
+/** With members left out that need not be there. */
+const bare = (name: string, state?: ContainerState): ContainerStatus => {
+  const { state: _, lastState: _last, ...rest } = statusOf(name, {});
+  return { ...rest, ...(state && { state }) };
+};
 
 const container = (name: string, extra: Partial<Container> = {}): Container => ({
   name,
@@ -114,6 +120,12 @@ test.for<[says: string, given: Case, phase: string]>([
     { init: [setup, container('j')], statuses: [statusOf('i', ended(0)), statusOf('a', running)] },
     'Pending',
   ],
+  ['says nothing', { init: [setup], statuses: [bare('i'), statusOf('a', running)] }, 'Pending'],
+  [
+    'waits and says no more',
+    { init: [setup], statuses: [bare('i', waiting), statusOf('a', running)] },
+    'Pending',
+  ],
 ])('while an init container %s the pod is in its phase (R208)', ([, given, phase]) => {
   expect(phaseOf(given)).toBe(phase);
 });
@@ -149,6 +161,21 @@ test.for<[says: string, given: Case, phase: string]>([
   [
     'says nothing, while the other ended',
     { statuses: [statusOf('s', {}), statusOf('a', ended(0))] },
+    'Pending',
+  ],
+  [
+    'says nothing of its state',
+    { initialized: true, statuses: [bare('s'), statusOf('a', running)] },
+    'Pending',
+  ],
+  [
+    'says only how it ended before',
+    { initialized: true, statuses: [statusOf('s', {}, ended(1)), statusOf('a', running)] },
+    'Pending',
+  ],
+  [
+    'waits and says no more',
+    { initialized: true, statuses: [bare('s', waiting), statusOf('a', running)] },
     'Pending',
   ],
 ])('when the sidecar %s the pod is in its phase (R209)', ([, given, phase]) => {
@@ -229,6 +256,13 @@ test.for<[says: string, given: Case, phase: string]>([
       statuses: [statusOf('a', ended(0)), statusOf('b', ended(1, 'RestartingAllContainers'))],
     },
     'Running',
+  ],
+  ['one says nothing of its state', { statuses: [bare('a'), statusOf('b', running)] }, 'Pending'],
+  ['one waits and says no more', { statuses: [bare('a', waiting), statusOf('b', running)] }, 'Pending'],
+  [
+    'one says only how it ended before',
+    { statuses: [statusOf('a', {}, ended(1)), statusOf('b', running)] },
+    'Pending',
   ],
 ])('of two containers %s (R210, R211, R212, R213, R214)', ([, given, phase]) => {
   expect(phaseOf({ containers: [a, b], ...given })).toBe(phase);

@@ -38,6 +38,20 @@ test.for<
   ['ended where all restarts', { restartPolicy: 'Always' }, ended, running, undefined],
   ['ended where nothing is said, so all restarts', {}, ended, running, undefined],
   [
+    'ended where all restarts, whatever its own policy is',
+    { restartPolicy: 'Always', containers: [container('a', 'Never')] },
+    ended,
+    running,
+    undefined,
+  ],
+  [
+    'ended where nothing is said, whatever its own policy is',
+    { containers: [container('a', 'Never')] },
+    ended,
+    running,
+    undefined,
+  ],
+  [
     'failed, its own policy against the pod’s',
     { restartPolicy: 'Never', containers: [container('a', 'OnFailure')] },
     failed,

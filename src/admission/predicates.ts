@@ -55,7 +55,7 @@ export function insufficientResources(
       capacity: podsAllowed,
     });
   const wanted = podRequests(pod);
-  const others = otherPods.map((other) => podRequests(other));
+  const others = otherPods.map((other) => podRequests(other, { useStatusResources: true }));
   const scalars = Object.keys(wanted).filter(
     (name) => isCounted(name) && !(isExtended(name) && !(name in allocatable)),
   );

@@ -2,8 +2,10 @@ import { admitAppArmor } from '../admission/apparmor.ts';
 import { admitted, type AdmitResult, refused } from '../admission/admit-result.ts';
 import { admitByPredicates, type FailureReason, resultOf } from '../admission/predicates.ts';
 import { podsToPreempt, type Requirement } from '../admission/preemption.ts';
+import { admitResize } from '../admission/resize.ts';
 import { admitUnderPressure } from '../admission/pressure.ts';
 import type { SysctlAllowlist } from '../admission/sysctl.ts';
+import type { AdmitOperation } from '../allocation/allocation-manager.ts';
 import { messageOf } from '../base/errors.ts';
 import { hostPortsOf } from '../kube/host-ports.ts';
 import { uidOf } from '../kube/names.ts';
@@ -31,20 +33,33 @@ export interface AdmissionDeps {
   readonly preempt: (victim: Pod, preemptor: Pod) => Promise<void>;
   /** What all desired pods ask for, active or not. */
   readonly ledger: Pick<PodLedger, 'size' | 'used' | 'has' | 'complete'>;
-  readonly provider: Pick<PodProvider, 'admit'>;
+  readonly provider: Pick<PodProvider, 'admit' | 'name' | 'resizes'>;
   readonly recorder: EventRecorder;
+  /** The pod as allocated: the very same where it has what it asks for. */
+  readonly allocatedPod: (pod: Pod) => Pod;
+  /** Does every pod have what it asks for? */
+  readonly isSettled: () => boolean;
+}
+
+/** What is asked, and beside whom. */
+export interface AdmissionCase {
+  readonly operation: AdmitOperation;
+  /** Active pods as allocated, the candidate left out (R52). */
+  readonly otherPods: () => readonly Pod[];
 }
 
 /**
- * May this pod run here beside the others? The first denial counts (R129).
+ * May this pod run here beside the others, or take another size? The first denial counts (R129).
  *
  * Follows kubelet's chain of `PodAdmitHandler`s.
  */
 export async function admitPod(
   deps: AdmissionDeps,
   pod: Pod,
-  otherPods: () => readonly Pod[],
+  { operation, otherPods }: AdmissionCase,
 ): Promise<AdmitResult> {
+  const resizable = operation === 'resize' ? admitResizeOf(deps, pod) : admitted;
+  if (!resizable.admit) return resizable;
   const underPressure = admitUnderPressure(pod, deps.pressure());
   if (!underPressure.admit) return underPressure;
   const sysctls = deps.sysctls.admit(pod);
@@ -54,7 +69,14 @@ export async function admitPod(
   const appArmor = admitAppArmor(pod, deps.appArmorFault);
   if (!appArmor.admit) return appArmor;
   if (deps.isShuttingDown()) return refused('NodeShutdown', 'Pod was rejected as the node is shutting down.');
-  return admitByProvider(deps, pod, otherPods);
+  return operation === 'resize' ? admitted : admitByProvider(deps, pod, otherPods);
+}
+
+function admitResizeOf({ getNode, provider, allocatedPod }: AdmissionDeps, pod: Pod): AdmitResult {
+  const providerFault = provider.resizes
+    ? provider.resizes.fault(pod, allocatedPod(pod))
+    : `In-place resize is not supported by the provider ${provider.name}.`;
+  return admitResize({ pod, node: getNode(), providerFault });
 }
 
 /** A provider's own word comes last; what it admits but will not keep is told in Events. */
@@ -97,9 +119,9 @@ async function admitByFit(
 }
 
 /** Does the pod fit even if every desired pod took up room? Then it fits beside the active ones, and no list of them is needed. */
-function fitsBesideAll({ getNode, ledger }: AdmissionDeps, pod: Pod): boolean {
+function fitsBesideAll({ getNode, ledger, isSettled }: AdmissionDeps, pod: Pod): boolean {
   const node = getNode();
-  if (!node || !ledger.complete || hostPortsOf(pod).length > 0) return false;
+  if (!node || !ledger.complete || !isSettled() || hostPortsOf(pod).length > 0) return false;
   const uid = uidOf(pod);
   const allocatable = amountsOf(node.status?.allocatable);
   const capacity = (name: string): number => {

@@ -1,4 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AllocationManager } from '../allocation/allocation-manager.ts';
 import { EventBroadcaster } from '../api/event-recorder.ts';
 import type { Informer } from '../api/informer.ts';
 import { nodeResource, podResource, serviceResource } from '../api/resources.ts';
@@ -11,6 +13,7 @@ import { PodConfig, SourcesReady } from '../config/pod-config.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { ResourceList } from '../kube/resources.ts';
 import type { Node, Pod, Service } from '../kube/types.ts';
+import type { PodCgroupAccess } from '../kuberuntime/helper.ts';
 import { measureMachine, type MeasuredMachine } from '../node/measure.ts';
 import type { NodeController } from '../node/node-controller.ts';
 import { initialNode } from '../node/register.ts';
@@ -23,6 +26,7 @@ import { CgroupStats } from './cgroup-stats.ts';
 import { NodeCgroups } from './cgroups.ts';
 import { kernelCgroupFiles } from './cgroups/files.ts';
 import { detectCgroups } from './cgroups/host.ts';
+import { CheckpointFile } from './checkpoint-file.ts';
 import { Endings } from './endings.ts';
 import { type NodeHost, nodeHost } from './host.ts';
 import type { PodHost } from './pod-host.ts';
@@ -92,7 +96,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const config = new PodConfig(common);
   const sourcesReady = new SourcesReady(config);
   const late: { controller?: PodsController } = {};
-  const cgroups = podCgroups(options, common, () => late.controller?.engines.syncHandler.activePods() ?? []);
+  const cgroups = podCgroups(options, common, () => late.controller?.engines.allocationManager);
   const controller = makeController({
     options,
     common,
@@ -112,7 +116,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
     nodeAllocatable,
     host,
     controller,
-    cgroupParent: cgroups.cgroupParent,
+    ...cgroups,
   };
   const provider = await options.makeProvider(surroundings(given));
   controller.registerProvider(provider);
@@ -185,6 +189,7 @@ function makeController({
   return new PodsController({
     ...common,
     ...rest,
+    allocations: new CheckpointFile(join(options.rootDir, 'allocated_pods_state')),
     nodeName,
     nodeIP: nodeIPs,
     configUpdates: config.updates,
@@ -246,6 +251,7 @@ interface Given {
   readonly host: NodeHost;
   readonly controller: PodsController;
   readonly cgroupParent: (pod: Pod) => string;
+  readonly podCgroup?: PodCgroupAccess;
 }
 
 function surroundings(given: Given): Surroundings {
@@ -270,12 +276,14 @@ function surroundings(given: Given): Surroundings {
     secrets: host.secrets,
     podVolumes: host.podVolumes,
     cgroupParent: given.cgroupParent,
+    ...(given.podCgroup && { podCgroup: given.podCgroup }),
     isPodTerminationRequested: (uid) => controller.getPodStateProvider().isPodTerminationRequested(uid),
     supportsRecursiveReadOnly: false,
   });
   return {
     ...common,
     helper,
+    actuated: new CheckpointFile(join(rootDir, 'actuated_pods_state')),
     rootDir,
     machine,
     probeResults: { liveness: results('liveness'), startup: results('startup') },
@@ -290,17 +298,22 @@ function hostResolvConf(): { readonly text: string } | { readonly error: string 
   }
 }
 
+/** What pods' cgroups are to the parts of an agent. */
+interface NodePodCgroups extends Partial<Pick<PodHost, 'cgroups' | 'cleanupNode' | 'podCgroupConfig'>> {
+  readonly cgroupParent: (pod: Pod) => string;
+  readonly podCgroup?: PodCgroupAccess;
+  readonly stats?: CgroupStats;
+}
+
 /** The pods' cgroups, where the agent is to make them; without, the runtime puts containers where it likes. */
 function podCgroups(
   { cgroups }: AgentOptions,
   { clock, logger }: CommonParts,
-  activePods: () => readonly Pod[],
-): Partial<Pick<PodHost, 'cgroups' | 'cleanupNode'>> & {
-  readonly cgroupParent: (pod: Pod) => string;
-  readonly stats?: CgroupStats;
-} {
+  allocations: () => Pick<AllocationManager, 'allocatedPods'> | undefined,
+): NodePodCgroups {
   const host = cgroups && detectCgroups(kernelCgroupFiles);
   if (!host) return { cgroupParent: () => '' };
+  const activePods = (): readonly Pod[] => allocations()?.allocatedPods() ?? [];
   const node = new NodeCgroups({ files: kernelCgroupFiles, host, clock, logger, activePods }, cgroups);
   node.start();
   const { tree, kubepods } = node;
@@ -309,6 +322,8 @@ function podCgroups(
     cgroups: node,
     stats: new CgroupStats({ tree, version: host.version, kubepods, clock, meminfo }),
     cgroupParent: (pod) => node.cgroupParent(pod),
+    podCgroup: node,
+    podCgroupConfig: (pod) => node.config(pod),
     cleanupNode: () => {
       const found = node.snapshot();
       return (possiblyRunning) => node.destroyOrphans(found, possiblyRunning);

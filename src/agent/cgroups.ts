@@ -16,8 +16,9 @@ import type { Pod } from '../kube/types.ts';
 import { type CgroupFiles, codeOf } from './cgroups/files.ts';
 import { type CgroupHost, missingControllers } from './cgroups/host.ts';
 import { leastShares, type PodLimitSettings, podSettings, qosSettings } from './cgroups/pod-settings.ts';
-import { type CgroupSettings, growth, limitsOf } from './cgroups/settings.ts';
+import { type CgroupConfig, cgroupConfigOf, type CgroupSettings } from './cgroups/settings.ts';
 import { CgroupTree } from './cgroups/tree.ts';
+import { usageOf } from './cgroups/usage.ts';
 import type { PodCgroups } from './sync-pod.ts';
 
 export interface NodeCgroupsDeps {
@@ -105,21 +106,33 @@ export class NodeCgroups implements PodCgroups {
     });
   }
 
-  /**
-   * Sets the pod's cgroup anew when its resources are changed.
-   *
-   * @param growOnly before the containers are resized: what shrinks has to wait until they have shrunk
-   */
-  resize(pod: Pod, growOnly: boolean): void {
+  /** What the pod's cgroup is set to. */
+  config(pod: Pod): CgroupConfig {
+    return cgroupConfigOf(this.#reading(pod), this.#deps.host.version);
+  }
+
+  /** What the pod's cgroup is set to, and what it has to be for the pod's spec. */
+  limits(pod: Pod): { readonly current: CgroupConfig; readonly desired: CgroupConfig } {
+    const { memory = -1, ...cpu } = this.config(pod);
+    return {
+      current: { ...cpu, ...(memory >= 0 && { memory }) },
+      desired: podSettings(pod, this.#options),
+    };
+  }
+
+  /** Sets a part of the pod's cgroup anew. @throws {AgentError} `failed_precondition` with what the kernel refused */
+  set(pod: Pod, limits: CgroupConfig): void {
+    this.tree.set(podCgroup(this.kubepods, pod), limits);
+  }
+
+  /** Bytes; absent: it cannot be read. */
+  memoryUsage(pod: Pod): number | undefined {
+    return usageOf(this.#reading(pod), this.#deps.host.version).memory?.usageBytes;
+  }
+
+  #reading(pod: Pod): (controller: string, file: string) => string | undefined {
     const name = podCgroup(this.kubepods, pod);
-    const settings = podSettings(pod, this.#options);
-    if (!growOnly) {
-      this.tree.set(name, settings);
-      return;
-    }
-    const read = (controller: string, file: string): string | undefined =>
-      this.tree.read(name, controller, file);
-    this.tree.set(name, growth(settings, limitsOf(read, this.#deps.host.version)));
+    return (controller, file) => this.tree.read(name, controller, file);
   }
 
   /** @throws {AgentError} `unavailable` when some process does not end: try again */

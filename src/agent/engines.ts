@@ -1,6 +1,5 @@
-import { safeSysctlsOf, SysctlAllowlist } from '../admission/sysctl.ts';
+import type { AllocationManager } from '../allocation/allocation-manager.ts';
 import type { ApiClient } from '../api/client.ts';
-import { nodeResource } from '../api/resources.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -8,6 +7,7 @@ import type { Random } from '../base/random.ts';
 import type { Tracer } from '../base/tracing.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { uidOf } from '../kube/names.ts';
+import type { ResourceKeeper } from '../kube/pod-resources.ts';
 import { qosClassOf } from '../kube/resources.ts';
 import type { Node, Pod, PodStatus } from '../kube/types.ts';
 import type { PodLifecycleEvent } from '../pleg/diff.ts';
@@ -23,7 +23,7 @@ import { ReasonCache } from '../status/reason-cache.ts';
 import { type StatusClient, statusClient } from '../status/status-client.ts';
 import { StatusManager } from '../status/status-manager.ts';
 import { ActiveDeadline } from './active-deadline.ts';
-import { admitPod } from './admission.ts';
+import { makeAllocationManager } from './allocation.ts';
 import type { HousekeepingDeps } from './housekeeping.ts';
 import { MirrorClient } from './mirror-client.ts';
 import { bareHost, type PodHost } from './pod-host.ts';
@@ -31,7 +31,6 @@ import { PodManager } from './pod-manager.ts';
 import { type MirrorReconcileDeps, reconcileMirror } from './mirror-reconcile.ts';
 import type { ProbeUpdate } from './probe-update.ts';
 import { makeProber } from './probing.ts';
-import { preemptPod } from './preempt.ts';
 import { RuntimeState } from './runtime-state.ts';
 import { watchRuntime } from './runtime-watch.ts';
 import { statusSource } from './status-source.ts';
@@ -54,6 +53,8 @@ export interface EnginesOptions {
   readonly host: Partial<PodHost>;
   readonly provider: PodProvider;
   readonly tracer?: Tracer;
+  /** Keeps the pods' resources for the next agent; absent: they end with this one. */
+  readonly allocations?: ResourceKeeper;
 }
 
 /** The parts of a pods controller, put together. */
@@ -66,6 +67,7 @@ export interface Engines {
   readonly statusManager: StatusManager;
   readonly probeManager: ProbeManager;
   readonly syncHandler: PodSyncHandler;
+  readonly allocationManager: AllocationManager;
   readonly runtimeState: RuntimeState;
   readonly housekeeping: HousekeepingDeps;
   /** R43: pods whose time has come. */
@@ -90,7 +92,7 @@ export function buildEngines(given: EnginesOptions): Engines {
   const options = tracer ? { ...given, provider: tracedProvider(given.provider, tracer) } : given;
   const parts = coreParts(options);
   const syncHandler = makeSyncHandler(options, parts);
-  const { podManager, workQueue, deadline, statusManager, pleg, runtimeState } = parts;
+  const { podManager, workQueue, deadline, statusManager, pleg, runtimeState, allocationManager } = parts;
   return {
     ...parts,
     provider: options.provider,
@@ -119,6 +121,7 @@ export function buildEngines(given: EnginesOptions): Engines {
       await Promise.all([
         watchRuntime(options, runtimeState, signal),
         pleg.run(signal),
+        allocationManager.run(signal),
         options.kubeClient ? statusManager.run(signal) : undefined, // R25
       ]);
       forget?.();
@@ -128,7 +131,14 @@ export function buildEngines(given: EnginesOptions): Engines {
 
 interface Parts extends Pick<
   Engines,
-  'podManager' | 'podCache' | 'pleg' | 'runtimeState' | 'statusManager' | 'probeManager' | 'podWorkers'
+  | 'podManager'
+  | 'podCache'
+  | 'pleg'
+  | 'runtimeState'
+  | 'statusManager'
+  | 'probeManager'
+  | 'podWorkers'
+  | 'allocationManager'
 > {
   readonly workQueue: DueQueue;
   readonly deadline: ActiveDeadline;
@@ -183,11 +193,16 @@ function coreParts(options: EnginesOptions): Parts {
     }),
     host: { ...bareHost, ...options.host },
   };
-  const syncer = makeSteps(options, withoutWorkers, () => parts.podWorkers);
+  const workers = (): PodWorkers => parts.podWorkers;
+  const allocationManager = makeAllocationManager(options, withoutWorkers, workers);
+  const allocatedPod = (pod: Pod): Pod => allocationManager.allocatedPod(pod);
+  const syncer = makeSteps(options, withoutWorkers, workers);
+  const queue = withoutWorkers.workQueue;
   const parts: Parts = {
     ...withoutWorkers,
+    allocationManager,
     podWorkers: new PodWorkers(
-      { clock, random, recorder, logger, syncer, cache: podCache, queue: withoutWorkers.workQueue },
+      { clock, random, recorder, logger, syncer, cache: podCache, queue, allocatedPod },
       { resyncMs: periods.resyncMs },
     ),
   };
@@ -197,7 +212,7 @@ function coreParts(options: EnginesOptions): Parts {
 /** The three verbs of a pod over these parts. @param workers asked late: they are made of the steps */
 function makeSteps(
   options: EnginesOptions,
-  parts: Omit<Parts, 'podWorkers'>,
+  parts: Omit<Parts, 'podWorkers' | 'allocationManager'>,
   workers: () => PodWorkers,
 ): PodSyncer {
   const { clock, logger, recorder, provider, tracer } = options;
@@ -209,15 +224,17 @@ function makeSteps(
     recorder,
     provider,
     statuses: statusManager,
+    resizes: statusManager.resizes,
     ...host,
     probes: tracer ? detachedProbes(probeManager, tracer) : probeManager,
     objects: tracer ? detachedObjects(host.objects, tracer) : host.objects,
     reasons,
-    generateStatus: statusSource({ ...options, ...parts, reasons }),
+    generateStatus: statusSource({ ...options, ...parts, ...host, reasons }),
     isTerminationRequested: (uid) => workers().isPodTerminationRequested(uid),
     networkError: () => host.networkError() ?? runtimeState.networkError(),
     reconcileMirror: (pod, mirror) => reconcileMirror(mirrorDeps(options, parts), pod, mirror),
-    requestRelist: (uid) => {
+    requestRelist: (uid, inspect) => {
+      if (inspect) pleg.requestReinspect(uid);
       pleg.requestRelist(uid);
     },
     syncAgain: (uid) => {
@@ -249,29 +266,16 @@ function knownNode({ nodeGetter, nodeName }: EnginesOptions): Node {
 }
 
 function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler {
-  const { clock, logger, recorder, provider, nodeName, kubeClient, nodeGetter, sourcesReady } = options;
-  const { podManager, podWorkers, statusManager, host } = parts;
-  const sysctls = new SysctlAllowlist([...safeSysctlsOf(''), ...host.allowedUnsafeSysctls]);
-  const admission = {
-    getNode: nodeGetter,
-    ledger: podManager.ledger,
-    ...(kubeClient && { refetchNode: () => kubeClient.get<Node>(nodeResource, { name: nodeName }) }),
-    pressure: host.pressure,
-    sysctls,
-    appArmorFault: () => undefined,
-    isShuttingDown: host.isShuttingDown,
-    preempt: (victim: Pod, preemptor: Pod) =>
-      preemptPod({ clock, recorder, workers: podWorkers }, victim, preemptor),
-    provider,
-    recorder,
-  };
+  const { clock, logger, recorder, provider, sourcesReady } = options;
+  const { podManager, podWorkers, statusManager, allocationManager } = parts;
   return new PodSyncHandler({
     clock,
     logger,
     recorder,
     pods: podManager,
     workers: podWorkers,
-    admit: (pod, others) => admitPod(admission, pod, others),
+    allocation: allocationManager,
+    resizes: statusManager.resizes,
     statuses: statusManager,
     qosOf: qosClassOf,
     allSourcesReady: () => sourcesReady.allReady(),
@@ -279,7 +283,6 @@ function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler 
     removeDeadContainers: (pod) => {
       provider.removeDeadContainers?.(uidOf(pod), true);
     },
-    forget: () => undefined,
   });
 }
 
@@ -288,7 +291,8 @@ function makeHousekeeping(
   parts: Parts,
   syncHandler: PodSyncHandler,
 ): HousekeepingDeps {
-  const { podManager, podWorkers, probeManager, statusManager, mirrorClient, host } = parts;
+  const { podManager, podWorkers, probeManager, statusManager, allocationManager, mirrorClient, host } =
+    parts;
   return {
     logger: options.logger,
     pods: podManager,
@@ -309,6 +313,7 @@ function makeHousekeeping(
     },
     probes: probeManager,
     statuses: statusManager,
+    allocations: allocationManager,
     listRunningPods: async () => (await options.provider.listPods()).filter(isRunning),
     isActive: (pod) => syncHandler.isActive(pod),
     deleteMirrorPod: async (fullName) => {

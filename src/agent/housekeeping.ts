@@ -28,6 +28,7 @@ export interface HousekeepingDeps {
   };
   readonly probes: { cleanupPods(possiblyRunning: ReadonlySet<string>): void };
   readonly statuses: { removeOrphanedStatuses(keep: ReadonlySet<string>): void };
+  readonly allocations: { removeOrphanedPods(remaining: ReadonlySet<string>): void };
   /** R70: the runtime's own listing, not the cache's. Stopped pods count only where `running` says so. */
   listRunningPods(): Promise<readonly RuntimePod[]>;
   isActive(pod: Pod): boolean;
@@ -55,6 +56,7 @@ export async function handlePodCleanups(deps: HousekeepingDeps): Promise<void> {
   deps.probes.cleanupPods(possiblyRunning);
   const desired = new Set(pods.map(uidOf));
   deps.statuses.removeOrphanedStatuses(new Set([...desired, ...mirrors.map(uidOf)]));
+  deps.allocations.removeOrphanedPods(desired);
   await attempt(deps.logger, 'orphaned pod directories', () =>
     deps.cleanupOrphans(desired, new Set(running.map(({ uid }) => uid))),
   );

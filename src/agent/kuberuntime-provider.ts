@@ -1,4 +1,5 @@
 import { Backoff, crashLoopBackoff, imagePullBackoff } from '../base/backoff.ts';
+import { ActuatedStore } from '../kuberuntime/actuated.ts';
 import { type KubeRuntimeDeps, type KubeRuntimeOptions, KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -11,7 +12,7 @@ export interface RuntimeParts extends Pick<KubeRuntimeDeps, 'powers' | 'keyring'
 
 /** A pod provider over any container runtime, wired to the agent around it. */
 export function kuberuntimeProvider(
-  { helper, recorder, clock, random, logger, machine, probeResults }: Surroundings,
+  { helper, recorder, clock, random, logger, machine, actuated, probeResults }: Surroundings,
   parts: RuntimeParts,
   options: Omit<KubeRuntimeOptions, 'memoryCapacityBytes'>,
 ): KubeRuntime {
@@ -23,6 +24,7 @@ export function kuberuntimeProvider(
       clock,
       random,
       logger,
+      actuated: new ActuatedStore(actuated),
       crashBackoff: new Backoff(clock, crashLoopBackoff),
       imageBackoff: new Backoff(clock, imagePullBackoff),
       ...probeResults,

@@ -1,4 +1,5 @@
 import type { Pod, Secret } from '../kube/types.ts';
+import type { PodCgroupConfig } from '../status/pod-resources.ts';
 import type { PodCgroups, PodVolumes, ReferencedObjects } from './sync-pod.ts';
 
 /** What pods find on a node besides their containers. */
@@ -6,6 +7,8 @@ export interface PodHost {
   readonly volumes: PodVolumes;
   readonly objects: ReferencedObjects;
   readonly cgroups: PodCgroups;
+  /** What the pod's cgroup is set to; absent: pods have none of their own. */
+  readonly podCgroupConfig?: (pod: Pod) => PodCgroupConfig;
   /** R148: those that cannot be had are left out and reported. */
   readonly pullSecrets: (pod: Pod) => Promise<readonly Secret[]>;
   /** Pressure conditions in force, e.g. `MemoryPressure`. */

@@ -8,6 +8,7 @@ import { type Random, systemRandom } from '../base/random.ts';
 import type { Tracer } from '../base/tracing.ts';
 import type { PodUpdate } from '../config/pod-update.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import type { ResourceKeeper } from '../kube/pod-resources.ts';
 import type { Node, Pod } from '../kube/types.ts';
 import type { PodLifecycleEvent } from '../pleg/diff.ts';
 import type { PodWorkers } from '../podworkers/pod-workers.ts';
@@ -52,6 +53,8 @@ export interface PodsControllerOptions {
   /** The node as last seen. */
   readonly nodeGetter: () => Node | undefined;
   readonly eventRecorder?: EventRecorder;
+  /** Keeps the pods' resources for the next agent; absent: they end with this one. */
+  readonly allocations?: ResourceKeeper;
   /** What pods find on this node besides their containers: volumes, cgroups, secrets. Absent: nothing. */
   readonly host?: Partial<PodHost>;
   readonly clock?: Clock;
@@ -161,16 +164,16 @@ export class PodsController {
     return this.engines.syncHandler.handlePodAdditions(pods);
   }
 
-  handlePodUpdates(pods: readonly Pod[]): void {
-    this.engines.syncHandler.handlePodUpdates(pods);
+  handlePodUpdates(pods: readonly Pod[]): Promise<void> {
+    return this.engines.syncHandler.handlePodUpdates(pods);
   }
 
-  handlePodRemoves(pods: readonly Pod[]): void {
-    this.engines.syncHandler.handlePodRemoves(pods);
+  handlePodRemoves(pods: readonly Pod[]): Promise<void> {
+    return this.engines.syncHandler.handlePodRemoves(pods);
   }
 
-  handlePodReconcile(pods: readonly Pod[]): void {
-    this.engines.syncHandler.handlePodReconcile(pods);
+  handlePodReconcile(pods: readonly Pod[]): Promise<void> {
+    return this.engines.syncHandler.handlePodReconcile(pods);
   }
 
   handlePodSyncs(pods: readonly Pod[]): void {
@@ -262,13 +265,13 @@ export class PodsController {
         break;
       case 'UPDATE':
       case 'DELETE':
-        this.handlePodUpdates(pods);
+        await this.handlePodUpdates(pods);
         break;
       case 'REMOVE':
-        this.handlePodRemoves(pods);
+        await this.handlePodRemoves(pods);
         break;
       case 'RECONCILE':
-        this.handlePodReconcile(pods);
+        await this.handlePodReconcile(pods);
     }
     this.#options.sourcesReady.addSource(source);
     if (this.#options.sourcesReady.allReady()) this.#ready.open();

@@ -6,7 +6,7 @@ import { hostnameAndDomain } from '../kube/hostname.ts';
 import { namespaceOf, uidOf } from '../kube/names.ts';
 import type { ResourceList } from '../kube/resources.ts';
 import type { ConfigMap, Container, KubeObject, Node, Pod, Secret, Service } from '../kube/types.ts';
-import type { RunContainerOptions, RuntimeHelper } from '../kuberuntime/helper.ts';
+import type { PodCgroupAccess, RunContainerOptions, RuntimeHelper } from '../kuberuntime/helper.ts';
 import type { ImageSpec, Mount } from '../provider/cri-messages.ts';
 import {
   containerMounts,
@@ -43,6 +43,8 @@ export interface RuntimeHelperDeps {
   /** Absent: the provider does not mount, so nothing has to be made safe. */
   readonly subPaths?: SubPaths;
   readonly cgroupParent: (pod: Pod) => string;
+  /** Absent: pods have no cgroups of their own. */
+  readonly podCgroup?: PodCgroupAccess;
   readonly isPodTerminationRequested: (uid: string) => boolean;
   readonly runtimeHandler?: (pod: Pod) => Promise<string>;
   readonly supportsRecursiveReadOnly: boolean;
@@ -71,6 +73,7 @@ export function runtimeHelper(deps: RuntimeHelperDeps): RuntimeHelper {
     },
     hostnameAndDomain: names,
     cgroupParent: deps.cgroupParent,
+    ...(deps.podCgroup && { podCgroup: deps.podCgroup }),
     extraSupplementalGroups: () => [],
     isPodTerminationRequested: deps.isPodTerminationRequested,
     ...(deps.runtimeHandler && { runtimeHandler: deps.runtimeHandler }),

@@ -2,6 +2,7 @@ import { uidOf } from '../kube/names.ts';
 import type { Node, Pod, PodStatus } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { generateApiPodStatus } from '../status/generate.ts';
+import type { PodCgroupConfig } from '../status/pod-resources.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import type { ActiveDeadline } from './active-deadline.ts';
 
@@ -11,6 +12,8 @@ export interface StatusSourceDeps {
   readonly statusManager: Pick<StatusManager, 'getPodStatus' | 'resizes'>;
   readonly probeManager: { updatePodStatus(pod: Pod, status: PodStatus): PodStatus };
   readonly deadline: Pick<ActiveDeadline, 'shouldEvict'>;
+  /** What the pod's cgroup is set to; absent: pods have none of their own. */
+  readonly podCgroupConfig?: (pod: Pod) => PodCgroupConfig;
   readonly reasons: {
     get(uid: string, container: string): { readonly reason: string; readonly message: string } | undefined;
   };
@@ -30,6 +33,7 @@ export function statusSource(
       cached: statusManager.getPodStatus(uid),
       evict: deadline.shouldEvict(pod),
       resizeConditions: statusManager.resizes.conditions(uid),
+      cgroup: deps.podCgroupConfig?.(pod),
       hostIps: nodeIPs,
       primaryFamily: nodeIPs[0]?.includes(':') ? 'IPv6' : 'IPv4',
       startFailureOf: (container) => reasons.get(uid, container),

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import type { ResourceKeeper } from '../kube/pod-resources.ts';
 import type { ProbeResults } from '../kuberuntime/actions.ts';
 import type { RuntimeHelper } from '../kuberuntime/helper.ts';
 import type { MeasuredMachine } from '../node/measure.ts';
@@ -13,6 +14,8 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Keeps which resources were handed to the runtime. */
+  readonly actuated: ResourceKeeper;
   readonly rootDir: string;
   readonly machine: MeasuredMachine;
   /** Probe results by container ID. */

@@ -2,6 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { isMirrorPod, keyOf, uidOf } from '../kube/names.ts';
+import { compareQuantities, zeroQuantity } from '../kube/quantity.ts';
+import { podRequests } from '../kube/resources.ts';
 import type { Pod, PodStatus } from '../kube/types.ts';
 
 /** What admission says of a pod (kubelet `PodAdmitResult`). */
@@ -42,14 +44,35 @@ export interface WorkerOrders {
   isPodKnownTerminated(uid: string): boolean;
 }
 
+/** Who gives pods their resources, as the sync handler needs it (`AllocationManager`). */
+export interface PodAllocation {
+  /** R129: the first denial counts. */
+  addPod(pod: Pod): Promise<Admission>;
+  /** Keeps what was given to the pods of a batch. */
+  save(): Promise<void>;
+  removePod(uid: string): void;
+  /** Is another size asked for than the pod was given? */
+  needsResize(pod: Pod): boolean;
+  pushPendingResize(uid: string): void;
+  readonly hasPendingResizes: boolean;
+  retryPendingResizes(): Promise<void>;
+}
+
+/** What is told of resizes, as the sync handler needs it. */
+export interface ResizeTelling {
+  /** R55: what the API remembers stands until something newer is known. */
+  backfill(pods: readonly Pod[]): void;
+  clearPending(uid: string): void;
+}
+
 export interface SyncHandlerDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recorder: EventRecorder;
   readonly pods: DesiredPods;
   readonly workers: WorkerOrders;
-  /** R129: the first denial counts. */
-  readonly admit: (pod: Pod, otherPods: () => readonly Pod[]) => Admission | Promise<Admission>;
+  readonly allocation: PodAllocation;
+  readonly resizes: ResizeTelling;
   readonly statuses: {
     setPodStatus(pod: Pod, status: PodStatus): void;
     getPodStatus(uid: string): PodStatus | undefined;
@@ -62,12 +85,24 @@ export interface SyncHandlerDeps {
   readonly needsReadinessReconcile: (pod: Pod) => boolean;
   /** R64: an evicted pod's dead containers go at once. */
   readonly removeDeadContainers: (pod: Pod) => void;
-  /** The one who keeps per-pod records besides the manager forgets the pod (R59). */
-  readonly forget: (pod: Pod) => void;
 }
 
 const isTerminal = (status: PodStatus | undefined): boolean =>
   status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+/** R121: does the pod take up room on the node? */
+export function isActivePod({ workers, statuses }: ActivityDeps, pod: Pod): boolean {
+  const uid = uidOf(pod);
+  if (workers.isPodKnownTerminated(uid)) return false;
+  if (workers.isPodTerminationRequested(uid)) return true;
+  return !isTerminal(pod.status) && !isTerminal(statuses.getPodStatus(uid));
+}
+
+/** Who knows whether a pod has ended. */
+export interface ActivityDeps {
+  readonly workers: Pick<WorkerOrders, 'isPodTerminationRequested' | 'isPodKnownTerminated'>;
+  readonly statuses: { getPodStatus(uid: string): PodStatus | undefined };
+}
 
 /**
  * What the sync loop calls for each kind of change. Handlers decide and hand over; they never wait for containers, volumes or the network.
@@ -93,17 +128,24 @@ export class PodSyncHandler {
       if (!(await this.#admitted(pod))) continue;
       this.#order('create', pod, this.#deps.pods.getPodAndMirrorPod(pod).mirror, startTime);
     }
+    await this.#takeUpResizes(pods);
+  }
+
+  /** R55: what was asked for while no agent ran is tried now. */
+  async #takeUpResizes(pods: readonly Pod[]): Promise<void> {
+    const { allocation, resizes } = this.#deps;
+    await allocation.save();
+    resizes.backfill(pods);
+    const asking = pods.filter((pod) => !isMirrorPod(pod) && allocation.needsResize(pod));
+    for (const pod of asking) allocation.pushPendingResize(uidOf(pod));
+    if (asking.length > 0) await allocation.retryPendingResizes();
   }
 
   /** R51…R53. */
   async #admitted(pod: Pod): Promise<boolean> {
-    const { workers } = this.#deps;
-    const uid = uidOf(pod);
-    if (workers.isPodTerminationRequested(uid) || isTerminal(pod.status)) return true;
-    let active: readonly Pod[] | undefined;
-    const others = (): readonly Pod[] =>
-      (active ??= this.activePods().filter((other) => uidOf(other) !== uid));
-    const { admit, reason, message } = await this.#deps.admit(pod, others);
+    const { workers, allocation } = this.#deps;
+    if (workers.isPodTerminationRequested(uidOf(pod)) || isTerminal(pod.status)) return true;
+    const { admit, reason, message } = await allocation.addPod(pod);
     if (!admit) this.#reject(pod, reason, message);
     return admit;
   }
@@ -123,23 +165,39 @@ export class PodSyncHandler {
     statuses.setPodStatus(pod, status);
   }
 
-  /** R56: updates and graceful deletions; no admission. */
-  handlePodUpdates(pods: readonly Pod[]): void {
+  /** R56: updates and graceful deletions; admission only of another size. */
+  async handlePodUpdates(pods: readonly Pod[]): Promise<void> {
     const startTime = this.#deps.clock.now();
     for (const pod of pods) {
       this.#deps.pods.updatePod(pod);
       const { mirror, wasMirror } = this.#deps.pods.getPodAndMirrorPod(pod);
-      if (wasMirror) this.#forwardStatic(pod, startTime);
-      else this.#order('update', pod, mirror, startTime);
+      if (wasMirror) {
+        this.#forwardStatic(pod, startTime);
+        continue;
+      }
+      await this.#detectResize(pod);
+      this.#order('update', pod, mirror, startTime);
     }
   }
 
+  /** A resize that was taken back does not wait any more. */
+  async #detectResize(pod: Pod): Promise<void> {
+    const { allocation, resizes } = this.#deps;
+    if (!allocation.needsResize(pod)) {
+      resizes.clearPending(uidOf(pod));
+      return;
+    }
+    allocation.pushPendingResize(uidOf(pod));
+    await allocation.retryPendingResizes();
+  }
+
   /** R59…R61. */
-  handlePodRemoves(pods: readonly Pod[]): void {
+  async handlePodRemoves(pods: readonly Pod[]): Promise<void> {
     const startTime = this.#deps.clock.now();
+    const { allocation } = this.#deps;
     for (const pod of pods) {
       this.#deps.pods.removePod(pod);
-      this.#deps.forget(pod);
+      allocation.removePod(uidOf(pod));
       if (isMirrorPod(pod)) {
         this.#forwardStatic(pod, startTime); // so that the mirror is made again
       } else if (this.#deps.allSourcesReady()) {
@@ -151,12 +209,17 @@ export class PodSyncHandler {
         });
       }
     }
+    if (allocation.hasPendingResizes) await allocation.retryPendingResizes(); // room was made
   }
 
   /** R62…R65: only the status changed. */
-  handlePodReconcile(pods: readonly Pod[]): void {
+  async handlePodReconcile(pods: readonly Pod[]): Promise<void> {
     const startTime = this.#deps.clock.now();
+    const { allocation } = this.#deps;
+    let hasRoom = false;
     for (const reconciled of pods) {
+      if (allocation.hasPendingResizes)
+        hasRoom ||= makesRoom(this.#deps.pods.getPodByUID(uidOf(reconciled)), reconciled);
       this.#deps.pods.updatePod(reconciled); // the status manager compares against it
       const { pod, mirror, wasMirror } = this.#deps.pods.getPodAndMirrorPod(reconciled);
       if (wasMirror && !pod) continue;
@@ -165,6 +228,7 @@ export class PodSyncHandler {
       if (target.status?.phase === 'Failed' && target.status.reason === 'Evicted')
         this.#deps.removeDeadContainers(target);
     }
+    if (hasRoom) await allocation.retryPendingResizes();
   }
 
   /** R66. */
@@ -198,11 +262,7 @@ export class PodSyncHandler {
 
   /** R121 for one pod. */
   isActive(pod: Pod): boolean {
-    const { workers, statuses } = this.#deps;
-    const uid = uidOf(pod);
-    if (workers.isPodKnownTerminated(uid)) return false;
-    if (workers.isPodTerminationRequested(uid)) return true;
-    return !isTerminal(pod.status) && !isTerminal(statuses.getPodStatus(uid));
+    return isActivePod(this.#deps, pod);
   }
 
   /** R50: a mirror's change concerns the static pod's worker. */
@@ -224,6 +284,16 @@ export class PodSyncHandler {
       ...(startTime !== undefined && { startTime }),
     });
   }
+}
+
+/** R65: has the pod ended, or does it hold less CPU or memory than before? */
+function makesRoom(before: Pod | undefined, after: Pod): boolean {
+  if (!before) return false;
+  if (isTerminal(after.status) && !isTerminal(before.status)) return true;
+  const [held, holds] = [before, after].map((pod) => podRequests(pod, { useStatusResources: true }));
+  return ['cpu', 'memory'].some(
+    (name) => compareQuantities(holds?.[name] ?? zeroQuantity, held?.[name] ?? zeroQuantity) < 0,
+  );
 }
 
 /** By creation time, oldest first; of equal age the order stays. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { resizeCompletedMessage, resizeErrorMessage } from '../allocation/resize-messages.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { isStaticPod, keyOf, uidOf } from '../kube/names.ts';
 import type { Pod, PodStatus, Secret } from '../kube/types.ts';
@@ -48,6 +49,15 @@ export interface PodCgroups {
   destroy(pod: Pod): Promise<void>;
 }
 
+/** How a resize that is carried out is told. */
+export interface ResizeProgress {
+  setInProgress(
+    uid: string,
+    report: { readonly reason: string; readonly message: string; readonly observedGeneration: number },
+  ): { readonly changed: boolean; readonly observedGeneration: number };
+  clearInProgress(uid: string): { readonly cleared: boolean; readonly observedGeneration: number };
+}
+
 export interface SyncStepsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -59,6 +69,8 @@ export interface SyncStepsDeps {
   readonly objects: ReferencedObjects;
   readonly cgroups: PodCgroups;
   readonly reasons: { update(uid: string, results: readonly SyncResult[]): void };
+  /** What is told of resizes (`ResizeStatuses`). */
+  readonly resizes: ResizeProgress;
   /** R205…R228: the status of the pod, given what the runtime shows. */
   readonly generateStatus: (pod: Pod, observed: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
   readonly isTerminationRequested: (uid: string) => boolean;
@@ -66,8 +78,8 @@ export interface SyncStepsDeps {
   readonly pullSecrets: (pod: Pod) => Promise<readonly Secret[]>;
   /** R241…R243; never throws. */
   readonly reconcileMirror: (pod: Pod, mirror: Pod | undefined) => Promise<void>;
-  /** Asks the PLEG to look at this pod soon (R153). */
-  readonly requestRelist: (uid: string) => void;
+  /** Asks the PLEG to look at this pod soon (R153). @param inspect even if none of its containers starts or ends */
+  readonly requestRelist: (uid: string, inspect: boolean) => void;
   /** The worker is to sync the pod again at once (R152). */
   readonly syncAgain: (uid: string) => void;
 }
@@ -102,6 +114,7 @@ export class SyncSteps implements PodSyncer {
     signal: AbortSignal,
   ): Promise<SyncPodOutcome> {
     const { statuses, generateStatus } = this.#deps;
+    this.#tellResize(pod, runtimeStatus);
     const status = generateStatus(pod, runtimeStatus, false);
     const observed = withIps(runtimeStatus, status);
     statuses.setPodStatus(pod, status);
@@ -121,11 +134,40 @@ export class SyncSteps implements PodSyncer {
     return this.#outcome(pod, result);
   }
 
+  /** R139. */
+  #tellResize(pod: Pod, observed: RuntimePodStatus): void {
+    const { provider, resizes, recorder } = this.#deps;
+    const uid = uidOf(pod);
+    if (provider.resizes?.inProgress(pod, observed)) {
+      const observedGeneration = pod.metadata?.generation ?? 0;
+      resizes.setInProgress(uid, { reason: '', message: '', observedGeneration });
+      return;
+    }
+    const { cleared, observedGeneration } = resizes.clearInProgress(uid);
+    if (cleared)
+      recorder.event(pod, 'Normal', 'ResizeCompleted', resizeCompletedMessage(pod, observedGeneration));
+  }
+
+  #tellResizeErrors(pod: Pod, results: readonly SyncResult[]): void {
+    const { resizes, recorder } = this.#deps;
+    const generation = pod.metadata?.generation ?? 0;
+    for (const { action, reason, message = '' } of results) {
+      if (action !== 'ResizePodInPlace' || reason === undefined) continue;
+      const report = { reason: 'Error', message, observedGeneration: generation };
+      const { changed, observedGeneration } = resizes.setInProgress(uidOf(pod), report);
+      if (changed)
+        recorder.event(pod, 'Warning', 'ResizeError', resizeErrorMessage(pod, observedGeneration, message));
+    }
+  }
+
   /** R151…R153. */
   #outcome(pod: Pod, result: PodSyncResult): SyncPodOutcome {
     const uid = uidOf(pod);
-    const reset = result.results.some(({ action }) => action === 'RemoveContainer');
-    if (!result.error && result.changed) this.#deps.requestRelist(uid);
+    const did = (action: SyncResult['action']): boolean =>
+      result.results.some((one) => one.action === action);
+    const reset = did('RemoveContainer');
+    this.#tellResizeErrors(pod, result.results);
+    if (!result.error && result.changed) this.#deps.requestRelist(uid, did('ResizePodInPlace'));
     return {
       terminal: false,
       ...(result.error && { error: new SyncPodError(result.error, result.backOffUntil) }),

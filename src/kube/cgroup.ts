@@ -43,6 +43,10 @@ export const quotaToMilliCpu = (quotaMicros: number, periodMicros: number): numb
 export const sharesToWeight = (shares: number): number =>
   shares === 0 ? 0 : Math.trunc(1 + ((shares - minShares) * 9999) / (maxShares - minShares));
 
+/** The shares that a cpu.weight stands for (kubelet `cpuWeightToCPUShares`). */
+export const weightToShares = (weight: number): number =>
+  Math.trunc(((weight - 1) * (maxShares - minShares)) / 9999) + minShares;
+
 /** How cgroups are named and made: by directory, or as systemd slices. */
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 

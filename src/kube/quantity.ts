@@ -215,6 +215,16 @@ export function compareQuantities(a: Quantity, b: Quantity): number {
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
+/** Do two quantities say the same amount? Texts that are no quantities are compared as texts. */
+export function sameAmount(a: string, b: string): boolean {
+  if (a === b) return true;
+  try {
+    return compareQuantities(parseQuantity(a), parseQuantity(b)) === 0;
+  } catch {
+    return false;
+  }
+}
+
 /** The sum, in the format of the first; of the second when the first is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   const format = isZeroQuantity(a) ? b.format : a.format;

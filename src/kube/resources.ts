@@ -29,6 +29,8 @@ export interface PodResourcesOptions {
   readonly excludeOverhead?: boolean;
   /** Leave `spec.resources` out. */
   readonly skipPodLevel?: boolean;
+  /** Count what a container still has, or was promised, where that is more than it asks for: an in-place resize may be under way. */
+  readonly useStatusResources?: boolean;
 }
 
 /** Reads a resource list. @throws {AgentError} `invalid_argument` for a quantity that is none */
@@ -56,13 +58,17 @@ const greater = (a: Amounts, b: Amounts): Amounts => combine(a, b, maxQuantity);
  *
  * Follows `resourcehelper.AggregateContainerRequests` and `AggregateContainerLimits`.
  */
-export function aggregateContainers(spec: PodSpec, side: ResourceSide): Amounts {
+export function aggregateContainers(
+  spec: PodSpec,
+  side: ResourceSide,
+  amountsIn: (container: Container) => Amounts = ({ resources }) => amountsOf(resources?.[side]),
+): Amounts {
   let total: Amounts = {};
-  for (const container of spec.containers) total = add(total, amountsOf(container.resources?.[side]));
+  for (const container of spec.containers) total = add(total, amountsIn(container));
   let sidecars: Amounts = {};
   let initPeak: Amounts = {};
   for (const container of spec.initContainers ?? []) {
-    const own = amountsOf(container.resources?.[side]);
+    const own = amountsIn(container);
     if (isRestartableInitContainer(container)) {
       total = add(total, own);
       sidecars = add(sidecars, own);
@@ -85,9 +91,29 @@ function withPodLevel(amounts: Amounts, pod: Pod, side: ResourceSide): Amounts {
 
 const emptySpec: PodSpec = { containers: [] };
 
+/** Requests with what the status shows (`determineContainerReqs`): a resize that never fits does not count. */
+function requestsByStatus(pod: Pod): (container: Container) => Amounts {
+  const { conditions, containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+  const byName = new Map([...initContainerStatuses, ...containerStatuses].map((one) => [one.name, one]));
+  const infeasible = conditions?.some(
+    ({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible',
+  );
+  return ({ name, resources }) => {
+    const asked = amountsOf(resources?.requests);
+    const { resources: applied, allocatedResources } = byName.get(name) ?? {};
+    if (!applied) return asked;
+    const held = greater(amountsOf(applied.requests), amountsOf(allocatedResources));
+    return infeasible ? held : greater(asked, held);
+  };
+}
+
 /** What the pod asks for, overhead included. Follows `resourcehelper.PodRequests`. */
 export function podRequests(pod: Pod, options: PodResourcesOptions = {}): Amounts {
-  const containers = aggregateContainers(pod.spec ?? emptySpec, 'requests');
+  const containers = aggregateContainers(
+    pod.spec ?? emptySpec,
+    'requests',
+    options.useStatusResources ? requestsByStatus(pod) : undefined,
+  );
   const requests = options.skipPodLevel ? containers : withPodLevel(containers, pod, 'requests');
   return options.excludeOverhead ? requests : add(requests, amountsOf(pod.spec?.overhead));
 }

@@ -1,8 +1,8 @@
+import { fnv1a32 } from '../base/fnv.ts';
 import { formatDuration } from '../kube/duration.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
-import { fnv1a32 } from './hash.ts';
 
 /** The back-off by key that restarts and image pulls ask; `base/backoff.ts` has it. */
 export interface BackoffTable {

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ContainerRuntime } from '../provider/container-runtime.ts';
 import { ContainerState, PodSandboxState } from '../provider/cri-messages.ts';
+import type { ActuatedStore } from './actuated.ts';
 import {
   type ContainerGcPolicy,
   containersToCollect,
@@ -27,6 +28,7 @@ export interface ContainerGcDeps {
   readonly runtimeName: string;
   readonly killer: ContainerKiller;
   readonly remover: ContainerRemover;
+  readonly actuated: Pick<ActuatedStore, 'removeOrphans'>;
   readonly files: RuntimeFiles;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
@@ -54,7 +56,10 @@ export class ContainerGc {
     const left = gone.size > 0 ? await this.#containers(signal) : all;
     for (const { id } of sandboxesToCollect(sandboxes, left, pods))
       await this.#try('sandbox', id, () => this.#removeSandbox(id, signal));
-    if (pods.allSourcesReady) await this.#removeLogFolders(pods);
+    if (pods.allSourcesReady) {
+      await this.#removeLogFolders(pods);
+      this.#deps.actuated.removeOrphans((uid) => pods.shouldPodContentBeRemoved(uid));
+    }
     await this.#removeDeadLinks(left.map(({ id }) => id));
   }
 

@@ -87,6 +87,7 @@ export class ContainerStarter {
       this.#config(context, spec, { imageRef, restartCount, volumes }),
     );
     this.#deps.actuated.set(pod, container);
+    await this.#step(note, 'CreateContainerError', () => this.#deps.actuated.save());
     const id = await this.#step(note, 'CreateContainerError', () => this.#create(context, config, signal));
     const events: NoteEvent = (type, reason, message) => {
       note(type, reason, message.replaceAll(id, container.name));

@@ -1,3 +1,4 @@
+import { fnv1a32 } from '../base/fnv.ts';
 import { goStructJson } from '../kube/go-types.ts';
 import type { Container } from '../kube/types.ts';
 
@@ -17,13 +18,3 @@ export function hashContainer(container: Pick<Container, 'image' | 'name'>): num
 
 /** A hash as the runtime annotation carries it: lower-case hexadecimal without padding. */
 export const hashText = (hash: number): string => hash.toString(16);
-
-/** 32-bit FNV-1a over the UTF-8 bytes of `text`. */
-export function fnv1a32(text: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(text, 'utf8')) {
-    hash ^= byte;
-    hash = Math.imul(hash, 0x01000193);
-  }
-  return hash >>> 0;
-}

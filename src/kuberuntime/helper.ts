@@ -7,6 +7,7 @@ import type {
   Mount,
   UserNamespace,
 } from '../provider/cri-messages.ts';
+import type { PodCgroupChange, PodCgroupLimits } from './resize-plan.ts';
 
 /** What a container gets from the node: worked out from volumes, services, config maps and devices. Kubelet's `RunContainerOptions`. */
 export interface RunContainerOptions {
@@ -18,6 +19,16 @@ export interface RunContainerOptions {
   readonly annotations?: Readonly<Record<string, string>>;
   /** Where the container's termination log file is put; empty: it gets none. */
   readonly podContainerDir?: string;
+}
+
+/** Reads and sets the cgroup of a pod. Kubelet's `PodContainerManager`, as far as resizes need it. */
+export interface PodCgroupAccess {
+  /** What it is set to, and what it has to be for the pod's spec. */
+  limits(pod: Pod): PodCgroupChange;
+  /** @throws {AgentError} `failed_precondition` with what the kernel refused */
+  set(pod: Pod, limits: PodCgroupLimits): void;
+  /** Bytes; absent: it cannot be read. */
+  memoryUsage(pod: Pod): number | undefined;
 }
 
 /** What `kuberuntime` asks of the agent around it. Kubelet's `RuntimeHelper`. */
@@ -43,12 +54,8 @@ export interface RuntimeHelper {
   isPodTerminationRequested(uid: string): boolean;
   /** The runtime handler of the pod's runtime class; empty: the default one. */
   runtimeHandler?(pod: Pod): Promise<string>;
-  /**
-   * Brings the pod's cgroup to its resources while its containers are resized.
-   *
-   * @param growOnly before the containers: what shrinks has to wait until they have shrunk
-   */
-  resizePodCgroup?(pod: Pod, growOnly: boolean): void;
+  /** The pod's cgroup, while the pod is resized; absent: pods have none of their own. */
+  readonly podCgroup?: PodCgroupAccess;
   /** The ids on the host of a pod that wants users of its own (`hostUsers: false`); absent: the runtime cannot. */
   userNamespace?(
     pod: Pod,

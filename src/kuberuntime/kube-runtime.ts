@@ -5,7 +5,7 @@ import type { Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Pod } from '../kube/types.ts';
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
-import type { ContainerRef, ProviderPowers, StreamUrls } from '../provider/powers.ts';
+import type { ContainerRef, PodResizes, ProviderPowers, StreamUrls } from '../provider/powers.ts';
 import type { NodeProvider, PodProvider, PodSyncResult, SyncPodRequest } from '../provider/provider.ts';
 import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import type { PodUsage } from '../provider/usage.ts';
@@ -30,6 +30,8 @@ import { PullQueue } from './pull-queue.ts';
 import type { ResourceSettings } from './resources.ts';
 import type { SecuritySettings } from './security-profiles.ts';
 import { aggregate } from './runtime-errors.ts';
+import { isResizeInProgress } from './resize-actions.ts';
+import { resizeFault } from './resize-fault.ts';
 import { streamUrls } from './stream-urls.ts';
 import { podUsage } from './usage.ts';
 
@@ -92,6 +94,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly onPodEvent?: NonNullable<ProviderPowers['onPodEvent']>;
   readonly runtimeHealth?: NonNullable<ProviderPowers['runtimeHealth']>;
   readonly admit?: NonNullable<ProviderPowers['admit']>;
+  readonly resizes?: PodResizes;
   /** Resources last handed to the runtime. */
   readonly actuated: ActuatedStore;
   /** Makes images present; also for image volumes and by hand. */
@@ -126,6 +129,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
       ...deps,
       ...options,
       files,
+      actuated,
       killer: this.#killer,
       remover: this.remover,
     });
@@ -134,6 +138,11 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     this.imageManager = new ImageManager({ ...deps, backoff: deps.imageBackoff, queue, keyring });
     const shared = { ...deps, runtimeName, files, actuated, images: this.imageManager, killer: this.#killer };
     const resources: ResourceSettings = options;
+    if (runtime.updateContainerResources)
+      this.resizes = {
+        fault: (desired, allocated) => resizeFault(desired, allocated, options),
+        inProgress: (pod, observed) => isResizeInProgress(pod, observed, actuated),
+      };
     this.#sync = {
       ...shared,
       backoff: deps.crashBackoff,

@@ -62,6 +62,10 @@ export function swapOf(
   return { unified: { 'memory.swap.max': String(allowed) } };
 }
 
+/** Is the container given swap (`GetContainerSwapBehavior`)? */
+export const isSwappable = (pod: Pod, container: Container, { cgroupV2, swap }: SwapNode): boolean =>
+  cgroupV2 === true && swap !== undefined && maySwap(pod, container, swap);
+
 function maySwap(pod: Pod, container: Container, { behavior }: SwapSettings): boolean {
   if (behavior !== 'LimitedSwap' || qosClassOf(pod) !== 'Burstable' || isCriticalPod(pod)) return false;
   const { request, limit } = memoryOf(container);

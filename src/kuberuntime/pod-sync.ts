@@ -1,6 +1,4 @@
 import { AgentError, messageOf } from '../base/errors.ts';
-import type { Logger } from '../base/logger.ts';
-import { findContainer } from '../kube/container-fields.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { goQuote } from '../kube/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
@@ -10,7 +8,6 @@ import type { ContainerRuntime } from '../provider/container-runtime.ts';
 import type { ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
 import type { PodSyncResult, SyncPodRequest, SyncResult } from '../provider/provider.ts';
 import { type ActionInputs, computePodActions, type PodActions } from './actions.ts';
-import type { ActuatedStore } from './actuated.ts';
 import { type BackoffTable, crashBackoff, podText } from './backoff.ts';
 import { containerEvents } from './container-events.ts';
 import type { ContainerRemover } from './container-remover.ts';
@@ -20,26 +17,23 @@ import type { RuntimeFiles } from './files.ts';
 import type { RuntimeHelper } from './helper.ts';
 import type { ImageManager } from './images.ts';
 import { attempt, type ContainerKiller } from './kill.ts';
-import { linuxResources, type ResourceSettings } from './resources.ts';
+import { PodResize, type PodResizeDeps } from './pod-resize.ts';
+import { resizes } from './resize-plan.ts';
 import { aggregate, StartError } from './runtime-errors.ts';
 import { type ConfigSettings, generateSandboxConfig } from './sandbox-config.ts';
 
-export interface PodSyncDeps {
-  readonly runtime: Pick<ContainerRuntime, 'runPodSandbox' | 'podSandboxStatus' | 'updateContainerResources'>;
-  readonly runtimeName: string;
+export interface PodSyncDeps extends PodResizeDeps {
+  readonly runtime: Pick<ContainerRuntime, 'runPodSandbox' | 'podSandboxStatus'> & PodResizeDeps['runtime'];
   readonly helper: RuntimeHelper;
   readonly recorder: EventRecorder;
-  readonly logger: Logger;
   readonly files: RuntimeFiles;
   readonly backoff: BackoffTable;
   readonly inputs: Omit<ActionInputs, 'restartAllContainers'>;
-  readonly actuated: ActuatedStore;
   readonly images: ImageManager;
   readonly starter: ContainerStarter;
   readonly killer: ContainerKiller;
   readonly remover: ContainerRemover;
   readonly config: ConfigSettings;
-  readonly resources: ResourceSettings;
 }
 
 /** Where the containers go. */
@@ -225,10 +219,9 @@ export class PodSync {
   }
 
   #hasMoreToDo(): boolean {
-    const { initContainersToStart, containersToStart, ephemeralContainersToStart, containersToUpdate } =
-      this.#actions;
+    const { initContainersToStart, containersToStart, ephemeralContainersToStart } = this.#actions;
     const lists = [initContainersToStart, containersToStart, ephemeralContainersToStart];
-    return [...lists, containersToUpdate.cpu, containersToUpdate.memory].some(({ length }) => length > 0);
+    return resizes(this.#actions) || lists.some(({ length }) => length > 0);
   }
 
   async #context({ id, podIps }: Sandbox): Promise<StartContext | undefined> {
@@ -328,33 +321,12 @@ export class PodSync {
     throw new StartError('CrashLoopBackOff', wait.message, { until: wait.until });
   }
 
-  /** Applies new resources to running containers, memory before CPU. */
+  /** Applies new resources to the pod and to its running containers. */
   async #resize(): Promise<void> {
-    const { cpu, memory } = this.#actions.containersToUpdate;
-    const { pod } = this.#request;
-    const { runtime, actuated, resources, helper } = this.#deps;
-    const updates = new Map([...memory, ...cpu].map((update) => [update.id, update]));
-    if (updates.size === 0) return;
-    const act = async (): Promise<void> => {
-      if (!runtime.updateContainerResources)
-        throw new AgentError('unimplemented', 'the runtime cannot change resources of running containers');
-      helper.resizePodCgroup?.(pod, true);
-      for (const { id, name } of updates.values()) {
-        const container = findContainer(pod, name);
-        if (!container) continue;
-        const linux = linuxResources(pod, container, resources);
-        await runtime.updateContainerResources(
-          { containerId: runtimeId(id), linux },
-          { signal: this.#signal },
-        );
-        actuated.set(pod, container);
-      }
-      helper.resizePodCgroup?.(pod, false);
-      actuated.setPod(pod);
-    };
-    this.#results.push(
-      await attempt({ action: 'ResizePodInPlace', target: podText(pod) }, 'ResizePodInPlaceError', act),
-    );
+    if (!resizes(this.#actions)) return;
+    const resize = new PodResize(this.#deps, this.#request.pod, this.#actions, this.#signal);
+    const result: SyncResult = { action: 'ResizePodInPlace', target: podText(this.#request.pod) };
+    this.#results.push(await attempt(result, 'ResizePodInPlaceError', () => resize.run()));
   }
 
   #podEvent(type: 'Normal' | 'Warning', reason: string, message: string): void {

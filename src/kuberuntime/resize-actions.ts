@@ -1,8 +1,10 @@
 import { milliValueOf, parseQuantity, valueOf } from '../kube/quantity.ts';
 import { uidOf } from '../kube/names.ts';
+import { resizableContainers } from '../kube/pod-resources.ts';
 import type { Container, Pod, ResourceRequirements } from '../kube/types.ts';
-import type { RuntimeContainerStatus } from '../provider/runtime-pod.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import type { ActionInputs, PodActions } from './actions.ts';
+import { newestStatus } from './find.ts';
 
 /** The resources last handed to the runtime, per container and for the pod as a whole. */
 export interface ActuatedResources {
@@ -121,6 +123,31 @@ const firstChange = (limit: number, limitNow: number, request: number, requestNo
 
 const needsRestart = ({ resizePolicy }: Container, resource: 'cpu' | 'memory'): boolean =>
   resizePolicy?.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer';
+
+/**
+ * Do running containers, or the pod as a whole, still have other CPU or memory than the spec says? What does not run is started with the
+ * right ones. Follows `IsPodResizeInProgress`.
+ */
+export function isResizeInProgress(
+  pod: Pod,
+  observed: RuntimePodStatus,
+  actuated: ActuatedResources,
+): boolean {
+  const uid = uidOf(pod);
+  const { resources } = pod.spec ?? {};
+  if (resources && !same(numbersOf(resources, undefined), numbersOf(actuated.pod(uid), undefined)))
+    return newestRunning(observed, pod).length > 0;
+  return newestRunning(observed, pod).some(
+    (container) =>
+      !same(
+        numbersOf(container.resources, undefined),
+        numbersOf(actuated.container(uid, container.name), undefined),
+      ),
+  );
+}
+
+const newestRunning = (observed: RuntimePodStatus, pod: Pod): readonly Container[] =>
+  resizableContainers(pod).filter(({ name }) => newestStatus(observed, name)?.state === 'running');
 
 /** Decreases go first, so that the node never has to give more than the pods will hold. */
 function note(updates: ContainerUpdate[], update: ContainerUpdate, change: number): void {

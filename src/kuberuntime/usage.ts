@@ -1,13 +1,17 @@
 import type { ContainerRuntime } from '../provider/container-runtime.ts';
-import type { ContainerStats } from '../provider/cri-messages.ts';
+import type { ContainerStats, ContainerStatsFilter } from '../provider/cri-messages.ts';
 import type { ContainerUsage, PodUsage } from '../provider/usage.ts';
 import { containerId } from './convert.ts';
 import { containerNameLabel, podNameLabel, podNamespaceLabel, podUidLabel } from './labels.ts';
 
 /** What the running containers use, by pod, as the runtime tells it; nothing of a runtime that tells none. */
-export async function podUsage(runtime: ContainerRuntime, runtimeName: string): Promise<readonly PodUsage[]> {
+export async function podUsage(
+  runtime: Pick<ContainerRuntime, 'listContainerStats'>,
+  runtimeName: string,
+  filter?: ContainerStatsFilter,
+): Promise<readonly PodUsage[]> {
   if (!runtime.listContainerStats) return [];
-  const { stats = [] } = await runtime.listContainerStats({});
+  const { stats = [] } = await runtime.listContainerStats(filter ? { filter } : {});
   const pods = new Map<string, { name: string; namespace: string; containers: ContainerUsage[] }>();
   for (const one of stats) {
     const labels = one.attributes?.labels ?? {};

@@ -69,6 +69,17 @@ export interface RuntimeHealth {
   readonly networkError?: string;
 }
 
+/** Changing CPU and memory of containers that run. */
+export interface PodResizes {
+  /** Why a pod can never be brought from `allocated` to `desired` while it runs; absent: it can. Pure and at once. */
+  fault(desired: Pod, allocated: Pod): string | undefined;
+  /**
+   * Do running containers, or the pod as a whole, still have other CPU or memory than the spec says? What of it is done by
+   * `syncPod` is told by a result `ResizePodInPlace`. Pure and at once; kubelet `IsPodResizeInProgress`.
+   */
+  inProgress(pod: Pod, observed: RuntimePodStatus): boolean;
+}
+
 /** Abilities that a provider may have; an absent one is answered as not implemented. */
 export interface ProviderPowers {
   /** Where the container's CRI-format log is; the server reads it. */
@@ -97,6 +108,8 @@ export interface ProviderPowers {
   onPodEvent?(listener: (uid: string) => void): () => void;
   /** Asked every 5 s; rejects while the runtime does not answer. A provider without it counts as well. */
   runtimeHealth?(signal: AbortSignal): Promise<RuntimeHealth>;
+  /** Absent: a pod keeps the size that it came with (every resize is infeasible). */
+  readonly resizes?: PodResizes;
   /** What the running containers use, by pod; for `/stats/summary` and metrics. */
   listUsage?(signal?: AbortSignal): Promise<readonly PodUsage[]>;
   /** Removes containers of the pod that have ended: all of them, or those beyond the newest of each name (R42, R64). */

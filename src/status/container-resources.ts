@@ -1,11 +1,4 @@
-import {
-  compareQuantities,
-  formatQuantity,
-  milliQuantity,
-  milliValueOf,
-  parseQuantity,
-  quantityOf,
-} from '../kube/quantity.ts';
+import { formatQuantity, milliQuantity, milliValueOf, parseQuantity, quantityOf } from '../kube/quantity.ts';
 import type { ResourceList } from '../kube/resources.ts';
 import type { Container, ContainerState, ContainerStatus, ResourceRequirements } from '../kube/types.ts';
 import type { RuntimeContainerStatus } from '../provider/runtime-pod.ts';
@@ -98,14 +91,4 @@ const memory = ({ memory: applied, before }: Applied): ResourceList =>
 export function told(name: string, list: ResourceList | undefined): ResourceList {
   const amount = list?.[name];
   return amount === undefined ? {} : { [name]: amount };
-}
-
-/** Do two quantities say the same amount? Texts that are no quantities are compared as texts. */
-export function sameAmount(a: string, b: string): boolean {
-  if (a === b) return true;
-  try {
-    return compareQuantities(parseQuantity(a), parseQuantity(b)) === 0;
-  } catch {
-    return false;
-  }
 }

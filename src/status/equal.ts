@@ -1,7 +1,7 @@
+import { sameAmount } from '../kube/quantity.ts';
 import type { ResourceList } from '../kube/resources.ts';
 import type { PodCondition, PodStatus } from '../kube/types.ts';
 import { conditionOf, isOwnCondition, isSharedCondition } from './condition-list.ts';
-import { sameAmount } from './container-resources.ts';
 
 /** Members of a status that the kubelet writes, besides its conditions. */
 const ownFields = [

@@ -24,6 +24,11 @@ export class ResizeStatuses {
     this.#clock = clock;
   }
 
+  /** Of how many pods something is told. */
+  get size(): number {
+    return this.#byUid.size;
+  }
+
   /** The pod's resize conditions in the order of its status. */
   conditions(uid: string): readonly PodCondition[] {
     return resizeConditionList(this.#byUid.get(uid) ?? {});

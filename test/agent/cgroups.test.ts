@@ -149,36 +149,43 @@ test.for([
   [
     'v1',
     () => FakeCgroups.v1(),
-    '/cg/cpu,cpuacct/kubepods/podg-1/cpu.cfs_quota_us',
-    '/cg/memory/kubepods/podg-1/memory.limit_in_bytes',
-    ['50000', '25000'],
+    { memory: 64 * 2 ** 20, cpuShares: 256, cpuQuota: 25_000, cpuPeriod: 100_000 },
   ],
+  // a weight is coarser than shares
   [
     'v2',
     () => FakeCgroups.v2(),
-    '/cg/kubepods/podg-1/cpu.max',
-    '/cg/kubepods/podg-1/memory.max',
-    ['50000 100000', '25000 100000'],
+    { memory: 64 * 2 ** 20, cpuShares: 237, cpuQuota: 25_000, cpuPeriod: 100_000 },
   ],
 ] as const)(
-  'with %s a pod grows before its containers and shrinks after them',
-  async ([, make, cpu, memory, quotas]) => {
-    const fake = make();
-    const node = nodeOver(fake);
+  "with %s a pod's cgroup tells what it is set to, and a part of it is set anew",
+  async ([, make, held]) => {
+    const node = nodeOver(make());
     await node.ensure(guaranteed);
-    const changed = { cpu: '500m', memory: '32Mi' };
-    node.resize(podOf('g-1', changed, changed), true);
-    expect(fake.read(cpu)).toBe(quotas[0]);
-    expect(fake.read(memory)).toBe(String(64 * 2 ** 20));
-    node.resize(podOf('g-1', changed, changed), false);
-    expect(fake.read(memory)).toBe(String(32 * 2 ** 20));
-    node.resize(guaranteed, true);
-    expect(fake.read(cpu)).toBe(quotas[0]);
-    expect(fake.read(memory)).toBe(String(64 * 2 ** 20));
-    node.resize(guaranteed, false);
-    expect(fake.read(cpu)).toBe(quotas[1]);
+    expect(node.config(guaranteed)).toEqual(held);
+    node.set(guaranteed, { memory: 32 * 2 ** 20 });
+    expect(node.config(guaranteed)).toEqual({ ...held, memory: 32 * 2 ** 20 });
+    node.set(guaranteed, { cpuQuota: 50_000, cpuPeriod: 100_000 });
+    expect(node.config(guaranteed)).toMatchObject({ cpuQuota: 50_000, cpuShares: held.cpuShares });
   },
 );
+
+test.for([
+  [
+    'v1',
+    () => FakeCgroups.v1(),
+    'memory/kubepods/burstable/podb-1/memory.limit_in_bytes',
+    '9223372036854771712',
+  ],
+  ['v2', () => FakeCgroups.v2(), 'kubepods/burstable/podb-1/memory.max', 'max\n'],
+] as const)('with %s a pod without a limit has more than any limit', async ([version, make, file, text]) => {
+  const fake = make();
+  const node = nodeOver(fake);
+  await node.ensure(burstable);
+  fake.contents.set(join(fake.root, file), text);
+  const { current } = node.limits(burstable);
+  expect(current.memory).toBe(version === 'v1' ? 9223372036854771712 : undefined);
+});
 
 test('a new v1 cgroup may run where its parent may', () => {
   const fake = FakeCgroups.v1();

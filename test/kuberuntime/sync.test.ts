@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../src/base/fake-clock.ts';
-import { type ActuatedSnapshot, ActuatedStore } from '../../src/kuberuntime/actuated.ts';
+import { ActuatedStore } from '../../src/kuberuntime/actuated.ts';
 import type { KubeRuntimeDeps } from '../../src/kuberuntime/kube-runtime.ts';
+import type { PodResourceMap } from '../../src/kube/pod-resources.ts';
 import type { Container, Pod } from '../../src/kube/types.ts';
 import { ContainerState } from '../../src/provider/cri-messages.ts';
 import type { PodSyncResult } from '../../src/provider/provider.ts';
@@ -240,6 +241,9 @@ test('the record of resources is kept as plain JSON', async () => {
   const resources = { requests: { cpu: '1' } };
   await under.sync(podOf({ containers: [container('main', { resources })] }));
   const kept = JSON.stringify(under.provider.actuated.snapshot());
-  const again = new ActuatedStore(JSON.parse(kept) as ActuatedSnapshot);
+  const again = new ActuatedStore({
+    before: JSON.parse(kept) as PodResourceMap,
+    save: () => Promise.resolve(),
+  });
   expect(again.container('u', 'main')).toEqual(resources);
 });

@@ -1,4 +1,4 @@
-import { sharesToWeight } from '../../kube/cgroup.ts';
+import { sharesToWeight, weightToShares } from '../../kube/cgroup.ts';
 import { hugePageUnit } from '../../kuberuntime/huge-pages.ts';
 import type { CgroupHost } from './host.ts';
 
@@ -71,13 +71,13 @@ export function cgroupWrites(
 ): readonly CgroupWrite[] {
   const { memory = 0, pids, hugePageLimit, unified = {} } = settings;
   const { memory: memoryFile, hugePages } = files[version];
-  const numberOf = (value: number): string => (value === -1 ? unlimited[version] : String(value));
+  const textOf = (value: number): string => (value === -1 ? unlimited[version] : String(value));
   const allowed = new Map(
     Object.entries(hugePageLimit ?? {}).map(([size, limit]) => [hugePageUnit(Number(size)), limit]),
   );
   return [
     ...cpuWrites[version](settings),
-    ...(memory !== 0 ? [{ controller: 'memory', file: memoryFile, value: numberOf(memory) }] : []),
+    ...(memory !== 0 ? [{ controller: 'memory', file: memoryFile, value: textOf(memory) }] : []),
     ...(pids !== undefined
       ? [{ controller: 'pids', file: 'pids.max', value: pids < 0 ? 'max' : String(pids) }]
       : []),
@@ -94,31 +94,47 @@ export function cgroupWrites(
   ];
 }
 
-/** The limits that a cgroup has now; an absent one is none. */
-export type CgroupLimits = Pick<CgroupSettings, 'cpuQuota' | 'memory'>;
+/** What a cgroup is set to now; an absent member cannot be read. */
+export type CgroupConfig = Pick<CgroupSettings, 'cpuShares' | 'cpuQuota' | 'cpuPeriod' | 'memory'>;
 
-/** Reads the limits of a cgroup. @param read the text of a controller's file */
-export function limitsOf(
+/**
+ * Reads CPU and memory of a cgroup, -1 where there is no limit (v1 writes the largest number of pages there is). Follows kubelet
+ * `GetCgroupConfig`.
+ *
+ * @param read the text of a controller's file
+ */
+export function cgroupConfigOf(
   read: (controller: string, file: string) => string | undefined,
   version: Version,
-): CgroupLimits {
-  const quota = version === 1 ? read('cpu', 'cpu.cfs_quota_us') : read('cpu', 'cpu.max')?.split(' ')[0];
-  const cpuQuota = wholeOf(quota);
-  const memory = wholeOf(read('memory', files[version].memory));
-  return { ...(cpuQuota !== undefined && { cpuQuota }), ...(memory !== undefined && { memory }) };
+): CgroupConfig {
+  const { memory: memoryFile } = files[version];
+  const memory = numberOf(read('memory', memoryFile));
+  return { ...cpuConfigs[version](read), ...(memory !== undefined && { memory }) };
 }
 
-/** The part of `wanted` that gives a cgroup with the limits `held` more; what has no limit cannot grow. */
-export function growth(wanted: CgroupSettings, held: CgroupLimits): CgroupSettings {
-  const { cpuQuota = 0, cpuPeriod, memory = 0 } = wanted;
-  const grows = (value: number, limit: number | undefined): boolean =>
-    limit !== undefined && (value === -1 || value > limit);
-  return {
-    ...(grows(cpuQuota, held.cpuQuota) && { cpuQuota, ...(cpuPeriod !== undefined && { cpuPeriod }) }),
-    ...(grows(memory, held.memory) && { memory }),
-  };
-}
+const cpuConfigs: Readonly<
+  Record<Version, (read: (controller: string, file: string) => string | undefined) => CgroupConfig>
+> = {
+  1: (read) => {
+    const cpuShares = numberOf(read('cpu', 'cpu.shares'));
+    const cpuQuota = numberOf(read('cpu', 'cpu.cfs_quota_us'));
+    const cpuPeriod = numberOf(read('cpu', 'cpu.cfs_period_us'));
+    return defined({ cpuShares, cpuQuota, cpuPeriod });
+  },
+  2: (read) => {
+    const weight = numberOf(read('cpu', 'cpu.weight'));
+    const [quota, period] = (read('cpu', 'cpu.max') ?? '').trim().split(' ');
+    const cpuShares = weight === undefined ? undefined : weightToShares(weight);
+    return defined({ cpuShares, cpuQuota: numberOf(quota), cpuPeriod: numberOf(period) });
+  },
+};
 
-/** v1 writes -1, v2 `max` where there is no limit. */
-const wholeOf = (text: string | undefined): number | undefined =>
-  /^\d+$/.test(text?.trim() ?? '') ? Number(text) : undefined;
+const defined = (config: { readonly [K in keyof CgroupConfig]: CgroupConfig[K] | undefined }): CgroupConfig =>
+  Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
+
+/** `max` is no limit. */
+function numberOf(text: string | undefined): number | undefined {
+  const trimmed = text?.trim() ?? '';
+  if (trimmed === 'max') return -1;
+  return /^-?\d+$/.test(trimmed) ? Number(trimmed) : undefined;
+}

@@ -1,6 +1,7 @@
 import type { Container, Pod } from '../../kube/types.ts';
 import type {
   RuntimeContainer,
+  RuntimeContainerResources,
   RuntimeContainerStatus,
   RuntimePod,
   RuntimePodStatus,
@@ -22,6 +23,8 @@ export interface Instance {
   finishedAt?: number;
   exitCode: number;
   reason: string;
+  /** As last applied. */
+  resources: RuntimeContainerResources;
   /** What it waits for: its start or its end. */
   timer?: StopTimer | undefined;
 }
@@ -177,5 +180,6 @@ function toStatus(instance: Instance): RuntimeContainerStatus {
     restartCount: instance.restartCount,
     reason: instance.reason,
     message: '',
+    ...(Object.keys(instance.resources).length > 0 && { resources: instance.resources }),
   };
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { Emitter } from '../../base/emitter.ts';
-import { AgentError } from '../../base/errors.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
 import { nameOf, namespaceOf, uidOf } from '../../kube/names.ts';
 import type { Container, Pod } from '../../kube/types.ts';
-import type { ContainerRef } from '../../provider/powers.ts';
+import type { ContainerRef, PodResizes } from '../../provider/powers.ts';
 import type {
   NodeProvider,
   PodProvider,
@@ -26,6 +26,7 @@ import {
   type MemoryPod,
 } from './memory-pod.ts';
 import { MemoryJournal } from './journal.ts';
+import { resizesOf, resourcesOf } from './resizing.ts';
 import { kubeletBackOff, restartDelayMs, type RestartBackOff } from './restart-back-off.ts';
 
 /** What a memory provider is made of; the clock alone is needed. */
@@ -41,7 +42,7 @@ export interface MemoryProviderDeps {
 }
 
 /** The calls that can be made to fail. */
-export type MemoryCall = 'syncPod' | 'killPod' | 'listPods' | 'getPodStatus' | 'ping';
+export type MemoryCall = 'syncPod' | 'resizePod' | 'killPod' | 'listPods' | 'getPodStatus' | 'ping';
 
 /**
  * Pods as records, behaviour as data: the fake of all tests, and the provider of scale runs. A call costs what its pod costs,
@@ -77,12 +78,12 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     const before = this.#serial;
     if (request.restartAllContainers) this.#endAll(record);
     this.#endChanged(record, request.pod);
-    const results = this.#startAll(record, request.pod);
+    const results = [...this.#resize(record, request.pod), ...this.#startAll(record, request.pod)];
     const failed = results.filter(({ reason }) => reason !== undefined);
     const until = this.#backOffEnds(record, failed);
     return {
       results,
-      changed: this.#serial !== before,
+      changed: this.#serial !== before || results.some(({ action, reason }) => isResize(action) && !reason),
       ...(failed.length > 0 && { error: new Error(failed.map(({ message }) => message ?? '').join('; ')) }),
       ...(until !== undefined && { backOffUntil: until }),
     };
@@ -107,6 +108,14 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     this.#forgetOldest();
     this.#changed(record);
   }
+
+  readonly resizes: PodResizes = {
+    fault: () => undefined,
+    inProgress: (pod) => {
+      const record = this.#pods.get(uidOf(pod));
+      return record !== undefined && resizesOf(record, pod).length > 0;
+    },
+  };
 
   async listPods(): Promise<readonly RuntimePod[]> {
     this.#failIfTold('listPods');
@@ -267,6 +276,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
       createdAt: this.#clock.now(),
       exitCode: 0,
       reason: '',
+      resources: resourcesOf(container),
     };
     addInstance(record, instance);
     this.#changed(record);
@@ -325,6 +335,23 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     }
   }
 
+  /** Gives running containers other resources; those whose policy says so end, to start anew with them. */
+  #resize(record: MemoryPod, pod: Pod): readonly SyncResult[] {
+    const resizes = resizesOf(record, pod);
+    if (resizes.length === 0) return [];
+    const result = { action: 'ResizePodInPlace' as const, target: record.name };
+    try {
+      this.#failIfTold('resizePod');
+    } catch (reason) {
+      return [{ ...result, reason: 'ResizePodInPlaceError', message: messageOf(reason) }];
+    }
+    for (const { instance, resources, restart } of resizes)
+      if (restart) this.#end(record, instance, 0);
+      else instance.resources = resources;
+    this.#changed(record);
+    return [result];
+  }
+
   #endAll(record: MemoryPod): void {
     for (const [first] of record.instances.values()) if (first) this.#end(record, first, 137);
     record.instances.clear();
@@ -377,6 +404,8 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     return `${idPrefix}${this.#serial.toString(16).padStart(12, '0')}`;
   }
 }
+
+const isResize = (action: SyncResult['action']): boolean => action === 'ResizePodInPlace';
 
 const idPrefix = 'memory://';
 

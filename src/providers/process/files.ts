@@ -1,24 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-
-/** Writes a file so that after a crash at any moment either the old or the new content is there, whole. Mode 0600. */
-export function writeDurably(path: string, text: string): void {
-  const next = `${path}.next`;
-  const file = openSync(next, 'w', 0o600);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(next, path);
-  const directory = openSync(dirname(path), 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
-}
+import { readFileSync, statSync } from 'node:fs';
 
 /** The file's text; absent when there is no such file. */
 export function readIfThere(path: string): string | undefined {

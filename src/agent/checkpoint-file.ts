@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { writeDurablySoon } from '../base/durable-file.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { PodResourceMap, ResourceKeeper } from '../kube/pod-resources.ts';
+import { decodeResourceCheckpoint, encodeResourceCheckpoint } from '../kube/resource-checkpoint.ts';
+import { codeOf } from './cgroups/files.ts';
+
+/**
+ * Keeps pods' resources in a file, the kubelet's own. Calls that come while it is written share the next write.
+ *
+ * @throws {AgentError} `failed_precondition` when the file is damaged: which resources pods have cannot be guessed
+ */
+export class CheckpointFile implements ResourceKeeper {
+  readonly before: PodResourceMap;
+  readonly #path: string;
+  #text: string | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#text = readText(path);
+    this.before = this.#text === undefined ? {} : restored(path, this.#text);
+  }
+
+  save(state: () => PodResourceMap): Promise<void> {
+    this.#next ??= this.#running
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = undefined;
+        this.#running = this.#write(encodeResourceCheckpoint(state()));
+        return this.#running;
+      });
+    return this.#next;
+  }
+
+  async #write(text: string): Promise<void> {
+    if (text === this.#text) return;
+    await writeDurablySoon(this.#path, text);
+    this.#text = text;
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (reason) {
+    if (codeOf(reason) === 'ENOENT') return undefined;
+    throw reason;
+  }
+}
+
+function restored(path: string, text: string): PodResourceMap {
+  try {
+    return decodeResourceCheckpoint(text);
+  } catch (cause) {
+    throw new AgentError(
+      'failed_precondition',
+      `could not restore state from checkpoint: ${messageOf(cause)}, please drain this node and delete pod resource information checkpoint file "${path}" before restarting Kubelet`,
+      { cause },
+    );
+  }
+}

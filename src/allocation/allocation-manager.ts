@@ -1,0 +1,267 @@
+import type { Clock } from '../base/clock.ts';
+import { isAborted } from '../base/abort.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { keyOf, uidOf } from '../kube/names.ts';
+import type { ResourceKeeper } from '../kube/pod-resources.ts';
+import type { Pod, PodCondition } from '../kube/types.ts';
+import { AllocationState } from './allocation-state.ts';
+import { byTurn } from './pending-order.ts';
+import { resizePendingMessage, resizeStartedMessage } from './resize-messages.ts';
+
+/** What is asked of admission: may a pod come, or may one that is here change its size. Kubelet's `lifecycle.Operation`. */
+export type AdmitOperation = 'add' | 'resize';
+
+/** What admission says. */
+export interface AllocationVerdict {
+  readonly admit: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What is told of resizes, by pod UID (`ResizeStatuses`). */
+export interface ResizeConditionStore {
+  conditions(uid: string): readonly PodCondition[];
+  isDeferred(uid: string): boolean;
+  /** @returns whether that is news */
+  setPending(uid: string, report: ResizeTold): boolean;
+  clearPending(uid: string): void;
+  setInProgress(uid: string, report: ResizeTold): unknown;
+  clearInProgress(uid: string): unknown;
+  /** Pods of which anything is told. */
+  readonly size: number;
+}
+
+interface ResizeTold {
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+}
+
+export interface AllocationManagerDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder;
+  readonly resizes: ResizeConditionStore;
+  /** R129; `otherPods` are those with resources, as allocated. */
+  readonly admit: (
+    pod: Pod,
+    otherPods: () => readonly Pod[],
+    operation: AdmitOperation,
+  ) => AllocationVerdict | Promise<AllocationVerdict>;
+  /** R121: pods that take up room, as desired. */
+  readonly activePods: () => readonly Pod[];
+  readonly podByUid: (uid: string) => Pod | undefined;
+  /** Has the pod looked at soon. */
+  readonly syncPod: (pod: Pod) => void;
+  readonly sourcesReady: { allReady(): boolean };
+  /** Absent: allocations end with the agent. */
+  readonly keeper?: ResourceKeeper;
+}
+
+/** Between two tries of all waiting resizes, ms: before the sources are ready, and then (kubelet `retryDelay`). */
+const retryMs = { initial: 30_000, later: 180_000 };
+
+/**
+ * Gives pods their resources: when they come, and when they are to change their size. What does not fit now waits its turn.
+ *
+ * Follows kubelet `allocation.Manager`.
+ */
+export class AllocationManager {
+  readonly #deps: AllocationManagerDeps;
+  readonly #state: AllocationState;
+  /** UIDs of pods whose resize waits, in the order of their turns. */
+  #pending: readonly string[] = [];
+  /** One decision at a time: each counts on what the one before gave away. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #nextRetryAt: number;
+
+  constructor(deps: AllocationManagerDeps) {
+    this.#deps = deps;
+    this.#state = new AllocationState(deps.keeper?.before);
+    this.#nextRetryAt = deps.clock.now() + retryMs.initial;
+  }
+
+  /** R88: the pod with the resources that it was given; the very same pod where these are what it asks for. */
+  allocatedPod(pod: Pod): Pod {
+    return this.#state.allocatedPod(pod);
+  }
+
+  /** Active pods, as allocated. */
+  allocatedPods(): readonly Pod[] {
+    return this.#deps.activePods().map((pod) => this.allocatedPod(pod));
+  }
+
+  /** Has every pod what it asks for? Then what is asked for together is what was given together. */
+  get isSettled(): boolean {
+    return this.#pending.length === 0 && this.#deps.resizes.size === 0;
+  }
+
+  /** R51, R52, R136: may the pod come, with what it was given before or else with what it asks for? */
+  addPod(pod: Pod): Promise<AllocationVerdict> {
+    return this.#exclusively(async () => {
+      const allocated = this.allocatedPod(pod);
+      const verdict = await this.#deps.admit(allocated, () => this.#othersOf(pod), 'add');
+      if (verdict.admit && !this.#state.get(uidOf(pod))) this.#state.allocate(allocated);
+      return verdict;
+    });
+  }
+
+  /** After a batch of {@link addPod}. A failure is logged: the next write tells all. */
+  async save(): Promise<void> {
+    try {
+      await this.#deps.keeper?.save(() => this.#state.snapshot());
+    } catch (reason) {
+      this.#deps.logger.error('allocated resources could not be kept', { err: messageOf(reason) });
+    }
+  }
+
+  removePod(uid: string): void {
+    this.#state.remove(uid);
+  }
+
+  /** R73. */
+  removeOrphanedPods(remaining: ReadonlySet<string>): void {
+    this.#state.retain(remaining);
+  }
+
+  /** Has another size been asked for than the pod was given? */
+  needsResize(pod: Pod): boolean {
+    return this.allocatedPod(pod) !== pod;
+  }
+
+  /** The pod's resize is to be tried; it waits its turn. */
+  pushPendingResize(uid: string): void {
+    void this.#exclusively(async () => {
+      if (!this.#pending.includes(uid)) this.#pending = this.#inTurn([...this.#pending, uid]);
+    });
+  }
+
+  #inTurn(uids: readonly string[]): readonly string[] {
+    const { podByUid, resizes } = this.#deps;
+    const waiting = uids.flatMap((uid) => {
+      const pod = podByUid(uid);
+      if (!pod) return [];
+      const told = resizes.conditions(uid).find(({ type }) => type === 'PodResizePending');
+      const since = Date.parse(told?.lastTransitionTime ?? '');
+      return [{ pod, allocated: this.allocatedPod(pod), ...(Number.isFinite(since) && { since }) }];
+    });
+    return byTurn(waiting).map(({ pod }) => uidOf(pod));
+  }
+
+  get hasPendingResizes(): boolean {
+    return this.#pending.length > 0;
+  }
+
+  /** Tries every resize that waits, in turn (R55, R61, R65). */
+  retryPendingResizes(): Promise<void> {
+    return this.#exclusively(async () => {
+      const { clock, sourcesReady, podByUid } = this.#deps;
+      const ready = sourcesReady.allReady();
+      this.#nextRetryAt = clock.now() + (ready ? retryMs.later : retryMs.initial);
+      if (!ready) return;
+      const stillPending: string[] = [];
+      for (const uid of this.#pending) {
+        const pod = podByUid(uid);
+        if (pod && (await this.#tryResize(pod))) stillPending.push(uid);
+      }
+      this.#pending = stillPending;
+    });
+  }
+
+  /** @returns whether it has to wait on */
+  async #tryResize(pod: Pod): Promise<boolean> {
+    const { resizes, logger, syncPod } = this.#deps;
+    const uid = uidOf(pod);
+    const before = resizes.conditions(uid);
+    let allocated = false;
+    let waits = true;
+    try {
+      allocated = await this.#handleResize(pod);
+      waits = resizes.isDeferred(uid);
+    } catch (reason) {
+      logger.error('resize could not be handled', { pod: keyOf(pod), uid, err: messageOf(reason) });
+    }
+    if (allocated || !sameConditions(before, resizes.conditions(uid))) syncPod(pod);
+    return waits;
+  }
+
+  /** @returns whether the pod was given what it asks for. Follows kubelet `handlePodResourcesResize` */
+  async #handleResize(pod: Pod): Promise<boolean> {
+    const { resizes, admit } = this.#deps;
+    const uid = uidOf(pod);
+    if (!this.needsResize(pod)) {
+      resizes.clearPending(uid);
+      return false;
+    }
+    const verdict = await admit(pod, () => this.#othersOf(pod), 'resize');
+    if (verdict.admit) {
+      await this.#allocate(pod);
+      return true;
+    }
+    if (verdict.reason !== '') this.#tellPending(pod, verdict);
+    return false;
+  }
+
+  /** Kept before anything is done about it, so that the next agent finishes it. */
+  async #allocate(pod: Pod): Promise<void> {
+    const { resizes, recorder, keeper } = this.#deps;
+    const uid = uidOf(pod);
+    const observedGeneration = pod.metadata?.generation ?? 0;
+    const before = this.#state.get(uid);
+    this.#state.allocate(pod);
+    try {
+      await keeper?.save(() => this.#state.snapshot());
+    } catch (reason) {
+      if (before) this.#state.set(uid, before);
+      throw reason;
+    }
+    resizes.clearPending(uid);
+    resizes.clearInProgress(uid);
+    resizes.setInProgress(uid, { reason: '', message: '', observedGeneration });
+    recorder.event(pod, 'Normal', 'ResizeStarted', resizeStartedMessage(pod, observedGeneration));
+  }
+
+  #tellPending(pod: Pod, { reason, message }: AllocationVerdict): void {
+    const { resizes, recorder } = this.#deps;
+    const observedGeneration = pod.metadata?.generation ?? 0;
+    if (!resizes.setPending(uidOf(pod), { reason, message, observedGeneration })) return;
+    const event = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';
+    recorder.event(pod, 'Warning', event, resizePendingMessage(pod, observedGeneration, { reason, message }));
+  }
+
+  #othersOf(pod: Pod): readonly Pod[] {
+    const uid = uidOf(pod);
+    return this.allocatedPods().filter((other) => uidOf(other) !== uid);
+  }
+
+  /** Tries waiting resizes from time to time until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    while (!isAborted(signal)) {
+      const waitMs = this.#nextRetryAt - clock.now();
+      if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => undefined);
+      else await this.retryPendingResizes();
+    }
+  }
+
+  #exclusively<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(act);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** Times do not count. */
+const sameConditions = (a: readonly PodCondition[], b: readonly PodCondition[]): boolean =>
+  a.length === b.length &&
+  a.every((one, at) => {
+    const other = b[at];
+    return (
+      one.type === other?.type &&
+      one.reason === other.reason &&
+      one.message === other.message &&
+      one.observedGeneration === other.observedGeneration
+    );
+  });

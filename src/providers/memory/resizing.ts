@@ -1,0 +1,53 @@
+import { milliValueOf, parseQuantity, valueOf } from '../../kube/quantity.ts';
+import { resizableContainers } from '../../kube/pod-resources.ts';
+import type { Container, Pod } from '../../kube/types.ts';
+import type { RuntimeContainerResources } from '../../provider/runtime-pod.ts';
+import { type Instance, isLive, type MemoryPod, newest } from './memory-pod.ts';
+
+/** CPU and memory that a container asks for; what it does not name is absent. */
+export function resourcesOf({ resources }: Container): RuntimeContainerResources {
+  const { requests, limits } = resources ?? {};
+  return {
+    ...amount('cpuRequest', requests?.['cpu'], milliOf),
+    ...amount('cpuLimit', limits?.['cpu'], milliOf),
+    ...amount('memoryRequest', requests?.['memory'], bytesOf),
+    ...amount('memoryLimit', limits?.['memory'], bytesOf),
+  };
+}
+
+const amount = (
+  name: keyof RuntimeContainerResources,
+  text: string | undefined,
+  read: (text: string) => number,
+): RuntimeContainerResources => (text === undefined ? {} : { [name]: read(text) });
+
+const milliOf = (text: string): number => milliValueOf(parseQuantity(text));
+const bytesOf = (text: string): number => valueOf(parseQuantity(text));
+
+/** A running container that is to have other resources. */
+export interface Resize {
+  readonly instance: Instance;
+  readonly resources: RuntimeContainerResources;
+  /** The container's resize policy asks for a new start. */
+  readonly restart: boolean;
+}
+
+/** What has to change for the spec to hold. */
+export function resizesOf(record: MemoryPod, pod: Pod): readonly Resize[] {
+  return resizableContainers(pod).flatMap((container) => {
+    const instance = newest(record, container.name);
+    if (!instance || !isLive(instance)) return [];
+    const [held, resources] = [instance.resources, resourcesOf(container)];
+    const changed = names.filter((name) => held[name] !== resources[name]);
+    if (changed.length === 0) return [];
+    return [{ instance, resources, restart: changed.some((name) => restartsFor(container, name)) }];
+  });
+}
+
+const names = ['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit'] as const;
+
+const restartsFor = ({ resizePolicy }: Container, name: (typeof names)[number]): boolean =>
+  resizePolicy?.some(
+    ({ resourceName, restartPolicy }) =>
+      name.startsWith(resourceName) && restartPolicy === 'RestartContainer',
+  ) ?? false;

@@ -3,6 +3,7 @@ import { connect as connectTcp } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
+import { duplexPair } from 'node:stream';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
@@ -10,9 +11,10 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { FrameReader, ProtocolError } from '../../src/streams/spdy/frames.ts';
-import type { KubeletServer } from '../../src/server/kubelet-server.ts';
+import { type KubeletServer, webhookAccess } from '../../src/server/kubelet-server.ts';
+import { FakeClock } from '../../src/base/fake-clock.ts';
 import { SpdyConnection } from '../../src/streams/spdy/connection.ts';
-import { duplexPair } from 'node:stream';
+import { openStream, spdyClient } from '../support/spdy-client.ts';
 import { admin, ask, hostWith, startServer } from './support.ts';
 
 let server: KubeletServer;
@@ -25,6 +27,7 @@ const withSecret = (): ReturnType<typeof hostWith> =>
       await sink(Buffer.from(secret));
     },
     configz: () => ({ secret }),
+    logsRoot: tmpdir(),
     exec: async () => 0,
     run: async () => ({ exitCode: 0, stdout: Buffer.from(secret), stderr: Buffer.alloc(0) }),
   });
@@ -43,6 +46,9 @@ const paths = [
   '/stats/summary',
   '/healthz',
   '/checkpoint/ns/web/c',
+  '/logs/',
+  '/metrics/cadvisor',
+  '/metrics/probes',
 ];
 
 describe('nothing is served without the right', () => {
@@ -158,6 +164,130 @@ describe('slow and half-open clients', () => {
     );
     expect(await hangsUp(socket)).toBeLessThan(15_000);
   }, 20_000);
+});
+
+describe('tokens', () => {
+  test.for([
+    ['expired', (now: number) => now < 60_000],
+    ['revoked', (_now: number, asked: number) => asked === 1],
+  ] as const)('one that is %s is believed no longer than the cache holds', async ([, holds]) => {
+    const clock = new FakeClock(0);
+    let asked = 0;
+    const access = webhookAccess(
+      {
+        tokenReview: async () => ({ authenticated: holds(clock.now(), ++asked), user: { username: 'u' } }),
+        subjectAccessReview: async () => ({ allowed: true }),
+      },
+      clock,
+    );
+    server = await startServer(withSecret(), access);
+    const status = async (): Promise<number> => {
+      const options = { cert: undefined, key: undefined, headers: { authorization: 'Bearer t' } };
+      return (await ask(server, '/configz', options)).status;
+    };
+    expect(await status()).toBe(200);
+    await clock.advance(60_000);
+    expect(await status()).toBe(200); // tokens are believed for two minutes, as with the kubelet
+    await clock.advance(60_001);
+    expect(await status()).toBe(401);
+  });
+});
+
+describe('requests that say two things', () => {
+  const smuggled = 'GET /configz HTTP/1.1\r\nHost: x\r\n\r\n';
+  const length = `Content-Length: ${smuggled.length}\r\n`;
+  const health = 'GET /healthz HTTP/1.1\r\nHost: x\r\n';
+
+  test.for([
+    ['two lengths', `POST /healthz HTTP/1.1\r\nHost: x\r\n${length}Content-Length: 0\r\n\r\n${smuggled}`],
+    [
+      'a length and chunks',
+      `POST /healthz HTTP/1.1\r\nHost: x\r\n${length}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`,
+    ],
+    [
+      'chunks in disguise',
+      `POST /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${smuggled}`,
+    ],
+    [
+      'a coding after chunks',
+      `POST /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n${smuggled}`,
+    ],
+    ['a length that is none', `POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: +0\r\n\r\n${smuggled}`],
+    ['a folded header', `${health}X: a\r\n b\r\n\r\n${smuggled}`],
+    [
+      'a space before the colon',
+      `POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length : 0\r\n\r\n${smuggled}`,
+    ],
+    ['a bare line feed', `${health}X: a\nY: b\r\n\r\n${smuggled}`],
+    ['an upgrade that is followed', `${health}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n${smuggled}`],
+    ['a pipelined one', `${health}\r\n${smuggled}`],
+    ['a path in the authority', 'GET http://x/configz HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a path that climbs', 'GET /healthz/../configz HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['an encoded path', 'GET /healthz/%2e%2e/configz HTTP/1.1\r\nHost: x\r\n\r\n'],
+    [
+      'another user',
+      `${health.replace('/healthz', '/configz')}X-Remote-User: root\r\nX-Remote-Group: system:masters\r\n\r\n`,
+    ],
+    [
+      'somebody else',
+      `${health.replace('/healthz', '/configz')}Impersonate-User: root\r\nImpersonate-Group: system:masters\r\n\r\n`,
+    ],
+    ['another method', `${health.replace('/healthz', '/configz')}X-HTTP-Method-Override: HEAD\r\n\r\n`],
+  ] as const)('%s', async ([, sent]) => {
+    server = await startServer(withSecret(), {
+      authorizer: { authorize: async ({ subresource }) => subresource === 'healthz' },
+    });
+    const socket = await rawSocket();
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    socket.end(sent);
+    await once(socket, 'close');
+    expect(text).toMatch(/^HTTP\/1\.1 (200|307|400|403|404|405)/);
+    expect(text).not.toContain(secret);
+  });
+});
+
+describe('streams that are left half open', () => {
+  const spdy = (path: string): string =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n`;
+
+  test('a hundred clients that vanish after the handshake leave nothing behind', async () => {
+    server = await startServer(hostWith({ exec: async () => 0 }), { streams: { creationMs: 500 } });
+    const sockets = await Promise.all(Array.from({ length: 100 }, rawSocket));
+    const handshakes = sockets.map(async (socket, i) => {
+      socket.write(spdy('/exec/ns/web/c?command=x&output=1'));
+      await once(socket, 'data');
+      if (i % 2 === 0) socket.destroy();
+      else socket.end(); // its end only: the server has to see it
+    });
+    await Promise.all(handshakes);
+    await Promise.all(
+      sockets.map(async (socket) => {
+        if (!socket.destroyed) await once(socket.resume(), 'close');
+      }),
+    );
+    expect((await ask(server, '/healthz')).body).toBe('ok');
+  }, 30_000);
+
+  test('one who ends his side while the command runs is let go of', async () => {
+    const aborted = Promise.withResolvers<undefined>();
+    const exec: NonNullable<ReturnType<typeof hostWith>['exec']> = (_c, _words, _io, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          aborted.resolve(undefined);
+          resolve(0);
+        });
+      });
+    server = await startServer(hostWith({ exec }));
+    const connection = await spdyClient({
+      port: server.port,
+      path: '/exec/ns/web/c?command=x&output=1',
+      client: admin,
+    });
+    await Promise.all(['error', 'stdout'].map((type) => openStream(connection, type)));
+    connection.close();
+    await aborted.promise;
+  });
 });
 
 describe('noise', () => {

@@ -7,7 +7,7 @@ import type { KubeObject } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
 import type { EvictionOptions, ShutdownOptions } from './evictions.ts';
-import type { KubeletApiOptions } from './kubelet-api.ts';
+import type { ServedPorts } from './kubelet-api.ts';
 import type { NodeSettings } from './node-setters.ts';
 import type { NodeCgroupsOptions } from './cgroups.ts';
 import type { PodsController, PodsControllerPeriods } from './pods-controller.ts';
@@ -25,7 +25,7 @@ export interface UpkeepParts extends Pick<Surroundings, 'clock' | 'logger' | 're
 }
 
 /** What a whole node agent is made of. */
-export interface AgentOptions {
+export interface AgentOptions extends ServedPorts {
   readonly nodeName: string;
   /** Primary first; default: what the machine has. */
   readonly nodeIPs?: readonly string[];
@@ -42,8 +42,6 @@ export interface AgentOptions {
   readonly manifestUrl?: string;
   readonly manifestUrlPeriodMs?: number;
   readonly manifestHeaders?: Readonly<Record<string, readonly string[]>>;
-  /** Absent: the kubelet API is not served. */
-  readonly kubeletApi?: KubeletApiOptions;
   readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;
   /** Gives pods cgroups of their own; absent: the provider keeps them apart, or nobody does. */
   readonly cgroups?: NodeCgroupsOptions;

@@ -18,7 +18,6 @@ import { measureMachine, type MeasuredMachine } from '../node/measure.ts';
 import type { NodeController } from '../node/node-controller.ts';
 import { initialNode } from '../node/register.ts';
 import { foldSetters } from '../node/setters/setter.ts';
-import type { KubeletServer } from '../server/kubelet-server.ts';
 import { hostMounter } from '../volumes/mounter.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
@@ -30,7 +29,7 @@ import { CheckpointFile } from './checkpoint-file.ts';
 import { Endings } from './endings.ts';
 import { type NodeHost, nodeHost } from './host.ts';
 import type { PodHost } from './pod-host.ts';
-import { startKubeletApi } from './kubelet-api.ts';
+import { type NodeAddresses, type Served, servePorts } from './kubelet-api.ts';
 import { nodeSetters } from './node-setters.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
@@ -64,8 +63,8 @@ export interface AgentParts extends CommonParts, ApiView {
   readonly host: NodeHost;
   /** What runs beside the controller. */
   readonly upkeep: (signal: AbortSignal) => Promise<void>;
-  /** Starts the kubelet API, if it is to be served; the node tells its port from then on. */
-  readonly serve: () => Promise<KubeletServer | undefined>;
+  /** Starts the HTTP servers; the node tells the port of the kubelet API from then on. */
+  readonly serve: () => Promise<Served>;
 }
 
 const silentRecorder: EventRecorder = { event: () => undefined };
@@ -106,27 +105,20 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
     sourcesReady,
     host: { ...host, ...cgroups, ...endings.host },
   });
-  const given = {
-    options,
-    common,
-    view,
-    machine,
-    nodeIPs,
-    nodeGetter,
-    nodeAllocatable,
-    host,
-    controller,
-    ...cgroups,
-  };
+  const rest = { machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller, ...cgroups };
+  const given = { options, common, view, ...rest };
   const provider = await options.makeProvider(surroundings(given));
   controller.registerProvider(provider);
   late.controller = controller;
   const nodeParts = { ...common, options, provider, identity, setters, controller, endings };
   const node = client && { node: makeNodeController({ ...nodeParts, client }) };
-  const serve = async (): Promise<KubeletServer | undefined> => {
-    const server = await serveApi(options, common, controller, nodeIPs);
-    kubeletPort = server?.port ?? 0;
-    return server;
+  const addresses = nodeAddresses(view, nodeGetter);
+  const { tracer } = options;
+  const served = { ...common, controller, client, nodeName, nodeIPs, addresses, tracer };
+  const serve = async (): Promise<Served> => {
+    const ports = await servePorts(options, served);
+    kubeletPort = ports.port;
+    return ports;
   };
   const upkeep = upkeepOf({ ...given, ...node, provider, sourcesReady, endings, cgroups });
   return { ...common, ...view, config, controller, provider, host, serve, upkeep, ...node };
@@ -201,19 +193,14 @@ function makeController({
   });
 }
 
-/** The kubelet API of this agent, where it is to have one. */
-
-async function serveApi(
-  options: AgentOptions,
-  common: CommonParts,
-  controller: PodsController,
-  nodeIPs: readonly string[],
-): Promise<KubeletServer | undefined> {
-  const { client, nodeName, kubeletApi, tracer } = options;
-  return (
-    kubeletApi && startKubeletApi(kubeletApi, { ...common, controller, client, nodeName, nodeIPs, tracer })
-  );
-}
+/** The addresses of the node as its object tells them, or as it will once it is registered. */
+const nodeAddresses = ({ nodes }: ApiView, nodeGetter: () => Node): NodeAddresses => ({
+  current: () => nodeGetter().status?.addresses ?? [],
+  onChange: (listener) => {
+    const subscription = nodes?.bursts().subscribe(listener);
+    return () => subscription?.unsubscribe();
+  },
+});
 
 function commonParts({
   clock = systemClock,

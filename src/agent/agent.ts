@@ -87,7 +87,7 @@ export class Agent {
     } finally {
       this.#stop.abort();
       registration?.unsubscribe();
-      await server?.close();
+      await server.close();
       config.stop();
       host.stop();
       if (recorder instanceof EventBroadcaster) {

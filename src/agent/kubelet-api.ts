@@ -1,56 +1,210 @@
 import type { ApiClient } from '../api/client.ts';
+import { isAborted } from '../base/abort.ts';
 import type { KeyPair } from '../base/certificates.ts';
 import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
 import type { Tracer } from '../base/tracing.ts';
-import type { KubeletServer } from '../server/kubelet-server.ts';
+import { servingTemplate } from '../certificates/certificate.ts';
+import { CertificateManager } from '../certificates/certificate-manager.ts';
+import { CertificateStore } from '../certificates/certificate-store.ts';
+import type { NodeStatus } from '../kube/types.ts';
+import {
+  type KubeletServer,
+  type OpenServerOptions,
+  serveHealthz,
+  serveReadOnly,
+} from '../server/kubelet-server.ts';
 import type { PodsController } from './pods-controller.ts';
-import { type ServeOptions, serveKubeletApi, type ServerHostOptions } from './server-host.ts';
+import { serverHost, type ServeOptions, serveKubeletApi, type ServerHostOptions } from './server-host.ts';
 
 /** Whether and how an agent serves the kubelet API. */
 export interface KubeletApiOptions
   extends
     Omit<ServeOptions, keyof ServerHostOptions | 'client' | 'logger' | 'tls' | 'address' | 'tracer'>,
-    Pick<ServerHostOptions, 'configz' | 'flags' | 'program' | 'commandLine' | 'logsRoot' | 'statsRoot'> {
+    ServedSettings {
   /** `node`: the node's first address alone. Default: all interfaces. */
   readonly address?: string;
   /** The serving key pair, or one for these names and addresses; default: self-signed. */
   readonly tls?: KeyPair | ((hosts: readonly string[]) => KeyPair);
+  /** The folder of a serving certificate that the API server is asked for (`serverTLSBootstrap`); it wins over `tls`. */
+  readonly requestedCertDir?: string;
 }
+
+type ServedSettings = Pick<
+  ServerHostOptions,
+  'configz' | 'flags' | 'program' | 'commandLine' | 'logsRoot' | 'statsRoot'
+>;
+
+/** Where a server without TLS and without questions listens. */
+export interface OpenPort {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** What of an agent's HTTP servers there is to be. */
+export interface ServedPorts {
+  /** Absent: the kubelet API is not served. */
+  readonly kubeletApi?: KubeletApiOptions;
+  /** The read-only port; absent: off. */
+  readonly readOnly?: OpenPort;
+  /** The healthz port; absent: off. */
+  readonly healthz?: OpenPort;
+}
+
+/** The addresses that the node tells, as they change. */
+export interface NodeAddresses {
+  current(): readonly NodeAddress[];
+  /** @returns what ends it */
+  onChange(listener: () => void): () => void;
+}
+
+type NodeAddress = NonNullable<NodeStatus['addresses']>[number];
 
 interface KubeletApiParts {
   readonly controller: PodsController;
   readonly client: ApiClient | undefined;
   readonly nodeName: string;
   readonly nodeIPs: readonly string[];
+  readonly addresses: NodeAddresses;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly tracer: Tracer | undefined;
+}
+
+/** The HTTP servers of an agent while they serve. */
+export interface Served {
+  /** Of the kubelet API; 0: it is not served. */
+  readonly port: number;
+  close(): Promise<void>;
 }
 
 /** Two resyncs, and at least this long, may the sync loop take, ms (kubelet `syncLoopHealthCheck`). */
 const loopPatienceMs = 120_000;
 
-/** Starts the kubelet API of an agent; its port is known when this resolves. @throws {AgentError} when it cannot listen */
-export async function startKubeletApi(
-  { address, tls, ...options }: KubeletApiOptions,
-  { controller, nodeIPs, nodeName, client, clock, logger, tracer }: KubeletApiParts,
+/** Between two tries to listen on the healthz port, ms. */
+const listenAgainMs = 5000;
+
+/**
+ * Starts the HTTP servers of an agent; the port of the kubelet API is known when this resolves.
+ *
+ * @throws {AgentError} when the kubelet API or the read-only port cannot listen. The healthz port is tried again and again instead, as by the kubelet.
+ */
+export async function servePorts(ports: ServedPorts, parts: KubeletApiParts): Promise<Served> {
+  const { kubeletApi, readOnly, healthz } = ports;
+  const stop = new AbortController();
+  const open: { close(): Promise<void> }[] = [];
+  const close = async (): Promise<void> => {
+    stop.abort();
+    await Promise.all(open.map((one) => one.close()));
+  };
+  try {
+    const server = kubeletApi && (await startKubeletApi(kubeletApi, parts, stop.signal));
+    if (server) open.push(server);
+    const { clock, logger } = parts;
+    const host = serverHost(hostOptions(kubeletApi ?? {}, parts));
+    if (readOnly) open.push(await serveReadOnly({ ...readOnly, host, clock, logger }));
+    if (healthz) void keepHealthz({ ...healthz, host, clock, logger }, open, stop.signal);
+    return { port: server?.port ?? 0, close };
+  } catch (reason) {
+    await close();
+    throw reason;
+  }
+}
+
+async function keepHealthz(
+  options: Required<Pick<OpenServerOptions, 'address' | 'port' | 'host' | 'clock' | 'logger'>>,
+  open: { close(): Promise<void> }[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, logger, address, port } = options;
+  while (!isAborted(signal)) {
+    try {
+      const server = await serveHealthz(options);
+      if (isAborted(signal)) await server.close();
+      else open.push(server);
+      return;
+    } catch (reason) {
+      logger.error('the healthz port cannot listen', { address, port, err: messageOf(reason) });
+    }
+    await clock.sleep(listenAgainMs, signal).catch(() => undefined);
+  }
+}
+
+const hostOptions = (
+  settings: ServedSettings,
+  { controller, nodeName, clock }: KubeletApiParts,
+): ServerHostOptions => ({
+  ...settings,
+  engines: controller.engines,
+  nodeName,
+  clock,
+  syncLoopFault: () => syncLoopFault(controller, clock.now()),
+});
+
+async function startKubeletApi(
+  { address, tls, requestedCertDir, ...options }: KubeletApiOptions,
+  parts: KubeletApiParts,
+  signal: AbortSignal,
 ): Promise<KubeletServer> {
+  const { nodeIPs, nodeName, client, clock, logger, tracer } = parts;
   const [nodeIP = '127.0.0.1'] = nodeIPs;
   const hosts = [nodeName, ...nodeIPs, 'localhost', '127.0.0.1'];
-  const pair = typeof tls === 'function' ? tls(hosts) : tls;
-  return await serveKubeletApi({
+  const manager = requestedCertDir === undefined ? undefined : servingManager(requestedCertDir, parts);
+  const pair = manager ? (manager.current ?? 'later') : typeof tls === 'function' ? tls(hosts) : tls;
+  const server = await serveKubeletApi({
     ...options,
-    engines: controller.engines,
-    nodeName,
+    ...hostOptions(options, parts),
     clock,
     logger,
-    syncLoopFault: () => syncLoopFault(controller, clock.now()),
     ...(address !== undefined && { address: address === 'node' ? nodeIP : address }),
     ...(client && { client }),
     ...(tracer && { tracer }),
     ...(pair && { tls: pair }),
   });
+  if (manager) keepCertificate(manager, server, parts.addresses, signal);
+  return server;
+}
+
+/** Kubelet `NewKubeletServerCertificateManager`. @throws {AgentError} `invalid_argument` without an API server to ask */
+function servingManager(
+  certDir: string,
+  { client, nodeName, addresses, clock, random, logger }: KubeletApiParts,
+): CertificateManager {
+  if (!client)
+    throw new AgentError(
+      'invalid_argument',
+      'serverTLSBootstrap needs an API server to ask for the certificate',
+    );
+  const manager = new CertificateManager({
+    clock,
+    random,
+    logger,
+    store: new CertificateStore(certDir, 'kubelet-server'),
+    signerName: 'kubernetes.io/kubelet-serving',
+    template: () => servingTemplate(nodeName, addresses.current()),
+    client: () => client,
+  });
+  manager.load();
+  return manager;
+}
+
+function keepCertificate(
+  manager: CertificateManager,
+  server: KubeletServer,
+  addresses: NodeAddresses,
+  signal: AbortSignal,
+): void {
+  manager.onCertificate = (certificate) => {
+    server.renew(certificate);
+  };
+  const off = addresses.onChange(() => {
+    manager.templateChanged();
+  });
+  signal.addEventListener('abort', off, { once: true });
+  void manager.run(signal);
 }
 
 function syncLoopFault({ lastIteration, resyncMs }: PodsController, now: number): string | undefined {

@@ -195,6 +195,7 @@ export interface ServeOptions
       | 'address'
       | 'port'
       | 'tls'
+      | 'tlsSettings'
       | 'clientCa'
       | 'anonymousAuth'
       | 'debugging'
@@ -210,8 +211,6 @@ export interface ServeOptions
   /** How long answers of the API server are remembered. */
   readonly webhookTimes?: Partial<WebhookTimes>;
   readonly logger?: Logger;
-  /** The serving key pair. */
-  readonly tls?: KeyPair;
   /** Files of the serving key pair, looked at again and again; they win over `tls`. */
   readonly tlsFiles?: CertificateFiles;
 }

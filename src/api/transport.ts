@@ -46,7 +46,8 @@ type Pools = Readonly<{ calls: Pool; streams: Pool; credentials: Credentials }>;
 /**
  * The shared connections to one API server: a bounded pool of kept-alive sockets for calls and an unbounded one for
  * watches, so that no number of watches can starve the calls. Pools are made on first use and made anew when a client
- * certificate was renewed; requests in flight on the old ones end in peace.
+ * certificate was renewed; calls in flight on the old ones end in peace, watches break off and are taken up again by their reflectors
+ * (kubelet `closeAllConns`).
  */
 export class Transport {
   readonly #connection: ApiConnection;
@@ -103,7 +104,7 @@ export class Transport {
       return (this.#pools = { ...known, credentials });
     const fresh = { ...this.#makePools(credentials), credentials };
     this.#pools = fresh;
-    void known?.calls.close();
+    if (known) retire(known);
     return fresh;
   }
 
@@ -132,6 +133,12 @@ export class Transport {
       streams: new Pool(origin, options),
     };
   }
+}
+
+/** Ends the connections that were made with credentials of before. */
+function retire({ calls, streams }: Pools): void {
+  void calls.close();
+  void streams.destroy(unreachable('the client certificate was renewed'));
 }
 
 const sameIdentity = (a: Credentials, b: Credentials): boolean =>

@@ -73,6 +73,11 @@ const bootstrap: readonly (readonly [group: string, rules: readonly Rule[]])[] =
   ['system:authenticated', [...basic, publicInfo, discovery]],
   ['system:unauthenticated', [publicInfo]],
   ['system:serviceaccounts', [issuerDiscovery]],
+  // bound by whoever sets a cluster up (kubeadm: `kubeadm:kubelet-bootstrap`)
+  [
+    'system:bootstrappers',
+    [rule('create,get,list,watch', 'certificates.k8s.io', 'certificatesigningrequests')],
+  ],
 ];
 
 const has = (list: readonly unknown[] | undefined, value: string): boolean =>

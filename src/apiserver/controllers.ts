@@ -1,8 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { type Authority, hour } from '../base/certificates.ts';
-import { requestOf } from './csr.ts';
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import type { Authority } from '../base/certificates.ts';
+import { type JsonObject, listAt, objectAt, stringAt, valueAt } from './json.ts';
 import { builtIn, type Kind, kinds } from './kinds.ts';
 import type { ResourceApi } from './resource-api.ts';
 import { keyOf, type Store } from './store.ts';
@@ -99,89 +98,5 @@ export function emptyNamespaces(deps: ControllerDeps): () => void {
   return () => {
     stopOwn();
     stopRest();
-  };
-}
-
-const signers: Readonly<Record<string, readonly ('client auth' | 'server auth')[]>> = {
-  'kubernetes.io/kube-apiserver-client': ['client auth'],
-  'kubernetes.io/kube-apiserver-client-kubelet': ['client auth'],
-  'kubernetes.io/kubelet-serving': ['server auth'],
-};
-const kubeletSigners = new Set([
-  'kubernetes.io/kube-apiserver-client-kubelet',
-  'kubernetes.io/kubelet-serving',
-]);
-
-/** Approves what nodes ask for themselves, and issues certificates for requests that were approved. */
-export function signRequests(deps: ControllerDeps): () => void {
-  const { store } = deps.world;
-  return follow(store, 'certificates.k8s.io/certificatesigningrequests', (csr) => {
-    const entry = store.get('certificates.k8s.io/certificatesigningrequests', nameOf(csr));
-    if (!entry) return;
-    const status = objectAt(entry.object, 'status');
-    const spec = objectAt(entry.object, 'spec');
-    const usages = signers[stringAt(spec, 'signerName')];
-    if (!usages || status['certificate'] !== undefined) return;
-    const types = objectsAt(status, 'conditions').map((condition) => condition['type']);
-    if (types.includes('Denied') || types.includes('Failed')) return;
-    if (!types.includes('Approved')) {
-      if (!mayApprove(spec)) return;
-      store.put('certificates.k8s.io/certificatesigningrequests', approve(entry.object, deps.clock.now()));
-      return;
-    }
-    store.put('certificates.k8s.io/certificatesigningrequests', issue(entry.object, usages, deps));
-  });
-}
-
-/** A node asks for its own client certificate, or for a serving certificate in its own name. */
-function mayApprove(spec: JsonObject): boolean {
-  if (!kubeletSigners.has(stringAt(spec, 'signerName'))) return false;
-  const request = requestOf({ spec });
-  const name = request?.subject.commonName ?? '';
-  const own = stringAt(spec, 'username') === name;
-  const bootstrapping = (listAt(spec, 'groups') as readonly string[]).some(
-    (group) => group === 'system:bootstrappers' || group === 'system:masters',
-  );
-  return (
-    name.startsWith('system:node:') &&
-    (request?.subject.organizations ?? []).includes('system:nodes') &&
-    (own || bootstrapping)
-  );
-}
-
-function approve(csr: JsonObject, now: number): JsonObject {
-  const at = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
-  const condition = {
-    type: 'Approved',
-    status: 'True',
-    reason: 'AutoApproved',
-    message: 'The node asked for its own certificate.',
-    lastUpdateTime: at,
-    lastTransitionTime: at,
-  };
-  const status = objectAt(csr, 'status');
-  return { ...csr, status: { ...status, conditions: [...objectsAt(status, 'conditions'), condition] } };
-}
-
-function issue(
-  csr: JsonObject,
-  usages: readonly ('client auth' | 'server auth')[],
-  deps: ControllerDeps,
-): JsonObject {
-  const request = requestOf(csr);
-  if (!request) return csr;
-  const now = deps.clock.now();
-  const lifetime = Number(valueAt(csr, 'spec', 'expirationSeconds') ?? 365 * 24 * 3600) * 1000;
-  const certificate = deps.authority.sign({
-    subject: request.subject,
-    publicKey: request.publicKey,
-    notBefore: now - hour / 12,
-    notAfter: now + Math.min(lifetime, 365 * 24 * hour),
-    usages,
-    hosts: [...request.dnsNames, ...request.ips],
-  });
-  return {
-    ...csr,
-    status: { ...objectAt(csr, 'status'), certificate: Buffer.from(certificate).toString('base64') },
   };
 }

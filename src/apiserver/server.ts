@@ -10,13 +10,8 @@ import { createAdmission } from './admission.ts';
 import { Authenticator } from './authenticator.ts';
 import { Authorizer } from './authorizer.ts';
 import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
-import {
-  type ControllerDeps,
-  emptyNamespaces,
-  furnishNamespaces,
-  signRequests,
-  systemContext,
-} from './controllers.ts';
+import { type ControllerDeps, emptyNamespaces, furnishNamespaces, systemContext } from './controllers.ts';
+import { signRequests, type SigningTimes } from './csr-signer.ts';
 import type { JsonObject } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { kubeconfigText } from './kubeconfig.ts';
@@ -52,6 +47,8 @@ export interface EmbeddedApiServerOptions {
   readonly minimalScheduler?: boolean;
   /** Service accounts, emptying of namespaces and signing of certificates; true unless said. */
   readonly controllers?: boolean;
+  /** Lives of the certificates that are issued on request; a year unless said. */
+  readonly signing?: Partial<SigningTimes>;
   /** How many changes of each kind are remembered for watches; 10000 unless said. */
   readonly history?: number;
 }
@@ -304,7 +301,7 @@ function control(
 ): (() => void)[] {
   const ends: (() => void)[] = [];
   if (options.controllers ?? true)
-    ends.push(furnishNamespaces(deps), emptyNamespaces(deps), signRequests(deps));
+    ends.push(furnishNamespaces(deps), emptyNamespaces(deps), signRequests(deps, options.signing));
   if (options.minimalScheduler ?? true)
     ends.push(
       minimalScheduler(deps, (namespace, name, node) => {

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AgentOptions } from '../agent/agent-options.ts';
+import { selfSignedIn } from '../agent/certificate-files.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
 import type { UpkeepSettings } from '../agent/upkeep.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { durationMs } from '../kube/duration.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
-import { type EffectiveOptions, loadOptions } from '../options/load.ts';
+import { type EffectiveOptions, loadOptions, originOf } from '../options/load.ts';
 import type { UpOptions } from './running.ts';
+import { tlsSettings } from './tls-settings.ts';
 import { readFlagsOnly } from './settings.ts';
 
 /**
@@ -85,11 +88,15 @@ export const logUpkeep = ({
 /**
  * How the kubelet API is served by the settings; nothing when it is not (`enableServer: false`).
  *
+ * @param certDir where certificates are kept
  * @throws {AgentError} a file that the settings name cannot be read
  */
-export function kubeletApiOptions({ kubelet }: EffectiveOptions): KubeletApiOptions | undefined {
+export function kubeletApiOptions(
+  { kubelet }: EffectiveOptions,
+  { certDir, nodeName, now }: { readonly certDir: string; readonly nodeName: string; readonly now: number },
+): KubeletApiOptions | undefined {
   if (!kubelet.enableServer) return undefined;
-  const { tlsCertFile = '', tlsPrivateKeyFile = '', authentication, authorization } = kubelet;
+  const { authentication, authorization } = kubelet;
   const caFile = authentication.x509.clientCAFile ?? '';
   return {
     port: kubelet.port,
@@ -98,13 +105,42 @@ export function kubeletApiOptions({ kubelet }: EffectiveOptions): KubeletApiOpti
     anonymousAuth: authentication.anonymous.enabled,
     debugging: kubelet.enableDebuggingHandlers,
     configz: () => kubelet,
+    streams: { idleMs: durationMs(kubelet.streamingConnectionIdleTimeout) },
+    webhookTimes: {
+      tokenMs: durationMs(authentication.webhook.cacheTTL),
+      allowedMs: durationMs(authorization.webhook.cacheAuthorizedTTL),
+      deniedMs: durationMs(authorization.webhook.cacheUnauthorizedTTL),
+    },
     ...(caFile !== '' && { clientCa: textOf('authentication.x509.clientCAFile', caFile) }),
-    ...(tlsCertFile !== '' && {
-      tls: {
-        cert: textOf('tlsCertFile', tlsCertFile),
-        key: textOf('tlsPrivateKeyFile', tlsPrivateKeyFile),
-      },
-    }),
+    tlsSettings: tlsSettings(kubelet),
+    ...servingPair(kubelet, certDir),
+    tls: () => selfSignedIn(certDir, nodeName, now),
+  };
+}
+
+/** Asked for, else from files; without either the pair is self-signed. */
+function servingPair(
+  { tlsCertFile = '', tlsPrivateKeyFile = '', serverTLSBootstrap }: EffectiveOptions['kubelet'],
+  certDir: string,
+): Pick<KubeletApiOptions, 'tlsFiles' | 'requestedCertDir'> {
+  if (serverTLSBootstrap === true) return { requestedCertDir: certDir };
+  return tlsCertFile === '' ? {} : { tlsFiles: { certFile: tlsCertFile, keyFile: tlsPrivateKeyFile } };
+}
+
+/** Whether a setting was made, and is not the default. */
+export const isSaid = (path: string, { origins }: EffectiveOptions): boolean =>
+  originOf(path, origins).from !== 'default';
+
+/** Where certificates are kept: as said, or beside the rest of what this agent keeps. */
+export const certDirOf = (settings: EffectiveOptions, dataDir: string): string =>
+  isSaid('certDir', settings) || isSaid('rootDir', settings) ? settings.agent.certDir : join(dataDir, 'pki');
+
+/** The ports that serve without TLS: the read-only one where it is set, health where it is not turned off. */
+export function openPorts({ kubelet }: EffectiveOptions): Pick<AgentOptions, 'readOnly' | 'healthz'> {
+  const { readOnlyPort = 0, address, healthzPort, healthzBindAddress } = kubelet;
+  return {
+    ...(readOnlyPort > 0 && { readOnly: { port: readOnlyPort, address } }),
+    ...(healthzPort > 0 && { healthz: { port: healthzPort, address: healthzBindAddress } }),
   };
 }
 

@@ -4,10 +4,8 @@ import { Agent } from '../agent/agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
 import { pinoLogger } from '../agent/logger.ts';
-import type { ApiConnection } from '../api/connection.ts';
 import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
 import { Informer } from '../api/informer.ts';
-import { connectionFromKubeconfig, inClusterConnection } from '../api/kube-client.ts';
 import { eventResource } from '../api/resources.ts';
 import type { EmbeddedApiServer } from '../apiserver/index.ts';
 import { systemClock } from '../base/clock.ts';
@@ -15,12 +13,20 @@ import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { keyOf } from '../kube/names.ts';
 import type { Event, Pod } from '../kube/types.ts';
-import { type EffectiveOptions, originOf } from '../options/load.ts';
-import { agentSettings, effectiveOptions, kubeletApiOptions } from './agent-settings.ts';
+import type { EffectiveOptions } from '../options/load.ts';
+import {
+  agentSettings,
+  certDirOf,
+  effectiveOptions,
+  isSaid,
+  kubeletApiOptions,
+  openPorts,
+} from './agent-settings.ts';
 import { openDataDir } from './data-dir.ts';
 import type { RunOptions } from './program.ts';
 import { criParts } from './cri-provider.ts';
 import { makeProviderOf } from './make-provider.ts';
+import { reachOf } from './reach.ts';
 import type { PodChange, Running, UpOptions } from './running.ts';
 import { stopPods } from './stop-pods.ts';
 import { startTracing, type Tracing } from './tracing.ts';
@@ -78,9 +84,18 @@ async function startAgent(parts: UpParts): Promise<Running> {
   const connect = (user: { cert: string; key: string }, deps = {}): HttpApiClient =>
     createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, logger, qps: 0, ...deps });
   const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']), traced);
-  const kubeletApi = embeddedKubeletApi(settings, server);
+  const certDir = certDirOf(settings, dataDir);
+  const kubeletApi = embeddedKubeletApi(settings, server, { certDir, nodeName });
+  const { readOnly, healthz } = openPorts(settings);
   const { disconnect, ...own } = agentOptions(options, settings, { dataDir, tracing });
-  const agent = await Agent.create({ ...own, client, logger, ...(kubeletApi && { kubeletApi }) });
+  const agent = await Agent.create({
+    ...own,
+    ...(readOnly && { readOnly }),
+    ...(healthz && isSaid('healthzPort', settings) && { healthz }),
+    client,
+    logger,
+    ...(kubeletApi && { kubeletApi }),
+  });
   return runAgent(parts, agent, { client, observer: connect(server.admin), disconnect, tracing });
 }
 
@@ -162,16 +177,16 @@ function watchEvents(events: Informer<Event>, listener: (event: Event) => void):
 function embeddedKubeletApi(
   settings: EffectiveOptions,
   server: EmbeddedApiServer,
+  certificates: { readonly certDir: string; readonly nodeName: string },
 ): KubeletApiOptions | undefined {
-  const said = kubeletApiOptions(settings);
-  const isSaid = (path: string): boolean => originOf(path, settings.origins).from !== 'default';
+  const said = kubeletApiOptions(settings, { ...certificates, now: clock.now() });
   return (
     said && {
       clientCa: server.ca,
-      tls: (hosts) => server.servingCertificate(`system:node:${hosts[0] ?? ''}`, hosts),
       ...said,
-      port: isSaid('port') ? (said.port ?? 0) : 0,
-      address: isSaid('address') ? (said.address ?? 'node') : 'node',
+      tls: (hosts) => server.servingCertificate(`system:node:${hosts[0] ?? ''}`, hosts),
+      port: isSaid('port', settings) ? (said.port ?? 0) : 0,
+      address: isSaid('address', settings) ? (said.address ?? 'node') : 'node',
     }
   );
 }
@@ -233,28 +248,31 @@ export async function joinCluster(
     stop.abort();
   });
   try {
-    const connection: ApiConnection =
-      options.kubeconfig === undefined
-        ? await inClusterConnection(clock)
-        : await connectionFromKubeconfig(clock, options.kubeconfig);
-    const { kubeAPIQPS: qps, kubeAPIBurst: burst } = settings.kubelet;
+    const certDir = certDirOf(settings, dataDir.path);
     const { nodeName } = options;
+    const reach = await reachOf(options, settings, { certDir, dataDir: dataDir.path, logger });
+    const keeping = reach.keep(stop.signal);
+    await reach.ready?.(stop.signal);
+    const { connection } = reach;
+    const { kubeAPIQPS: qps, kubeAPIBurst: burst } = settings.kubelet;
     const tracing = await startTracing(settings.kubelet.tracing, { nodeName, clock, logger });
     const traced = tracing && { tracer: tracing.tracer };
     const client = createApiClient(connection, { clock, logger, qps, burst, ...traced });
-    const kubeletApi = kubeletApiOptions(settings);
+    const kubeletApi = kubeletApiOptions(settings, { certDir, nodeName, now: clock.now() });
     const { disconnect, ...own } = agentOptions(options, settings, { dataDir: dataDir.path, tracing });
-    const agent = await Agent.create({ ...own, client, logger, ...(kubeletApi && { kubeletApi }) });
+    const ports = openPorts(settings);
+    const agent = await Agent.create({ ...own, ...ports, client, logger, ...(kubeletApi && { kubeletApi }) });
     logger.info('agent runs', {
       node: nodeName,
       server: connection.server,
       provider: options.provider,
     });
-    await agent.run(stop.signal);
+    await Promise.all([agent.run(stop.signal), keeping]);
     await Promise.all([client.close(), disconnect()]);
     await tracing?.stop();
     return 0;
   } finally {
+    stop.abort();
     off();
     dataDir.release();
   }

@@ -12,6 +12,7 @@ import {
   defaultServices,
   healthServices,
   disabledServices,
+  openServices,
   type ServicesDeps,
 } from './kubelet-services.ts';
 import { Listener, type ListenerLimits, type TlsSettings } from './listener.ts';
@@ -30,8 +31,9 @@ export interface KubeletServerOptions {
   readonly address?: string;
   /** Default 10250; 0 takes any. */
   readonly port?: number;
-  /** Serving certificate and key, PEM; default: self-signed. */
-  readonly tls?: KeyPair & Pick<TlsSettings, 'ciphers' | 'minVersion'>;
+  /** Serving certificate and key, PEM; default: self-signed. `later`: no handshake succeeds before {@link KubeletServer.renew}. */
+  readonly tls?: KeyPair | 'later';
+  readonly tlsSettings?: Pick<TlsSettings, 'ciphers' | 'minVersion'>;
   /** Whose client certificates are believed, PEM; absent: none are. */
   readonly clientCa?: string;
   /** Who tells whether somebody may: required, there is no default that lets people in. */
@@ -126,7 +128,7 @@ export class KubeletServer {
   }
 
   /** From now on connections see another serving certificate; those that stand go on. */
-  renew(tls: NonNullable<KubeletServerOptions['tls']>): void {
+  renew(tls: KeyPair): void {
     this.#listener.renew(tlsOf({ ...this.#options, tls }, 0));
   }
 
@@ -158,16 +160,23 @@ export interface OpenServer {
 export const serveHealthz = (options: OpenServerOptions): Promise<OpenServer> =>
   serveOpen(options, healthServices([ping]));
 
-/** The read-only port (`readOnlyPort`): pods, health, statistics and metrics, without a question and without what looks into pods. */
+/**
+ * The read-only port (`readOnlyPort`): pods, health, statistics and metrics, without a question; what looks into pods answers that it is turned off.
+ *
+ * Follows kubelet `ListenAndServeKubeletReadOnlyServer`.
+ */
 export function serveReadOnly(options: OpenServerOptions): Promise<OpenServer> {
   const { host, clock = systemClock } = options;
-  const deps: ServicesDeps = { host, clock, debugging: false, splitStreams: false, serverMetrics: () => [] };
-  return serveOpen(options, defaultServices(deps));
+  const metrics = new ServerMetrics(clock, 'readonly');
+  const serverMetrics = (): readonly MetricFamily[] => metrics.collect();
+  const deps: ServicesDeps = { host, clock, debugging: false, splitStreams: false, serverMetrics };
+  return serveOpen(options, [...openServices(deps), ...disabledServices], metrics);
 }
 
 async function serveOpen(
   { host, address = '127.0.0.1', port, logger = silentLogger, limits }: OpenServerOptions,
   services: readonly Service[],
+  metrics?: ServerMetrics,
 ): Promise<OpenServer> {
   const { nodeName } = host;
   const handler = new RequestHandler({
@@ -178,16 +187,18 @@ async function serveOpen(
     authorizer: alwaysAllow,
     anonymousAuth: true,
   });
+  const handle = (request: ServerRequest): Promise<Reply> => handler.handle(request);
   const listener = new Listener({
-    handle: (request) => handler.handle(request),
+    handle: (request) => metrics?.around(request, () => handle(request)) ?? handle(request),
     logger,
     ...(limits && { limits }),
   });
   return { port: await listener.listen(port, address), close: () => listener.close() };
 }
 
-function tlsOf({ tls, clientCa, host }: KubeletServerOptions, now: number): TlsSettings {
-  return { ...(tls ?? selfSigned(host.nodeName, now)), ...(clientCa !== undefined && { clientCa }) };
+function tlsOf({ tls, tlsSettings, clientCa, host }: KubeletServerOptions, now: number): TlsSettings {
+  const pair = tls === 'later' ? {} : (tls ?? selfSigned(host.nodeName, now));
+  return { ...tlsSettings, ...pair, ...(clientCa !== undefined && { clientCa }) };
 }
 
 /** A serving certificate from an authority that nobody else knows, good for a year. */

@@ -50,6 +50,21 @@ export const healthServices = (checks: readonly HealthCheck[]): readonly Service
 export function defaultServices(deps: ServicesDeps): readonly Service[] {
   const { host } = deps;
   return [
+    ...openServices(deps),
+    {
+      patterns: bothOf('/checkpoint'),
+      routes: [
+        { methods: ['POST'], parts: [3], produces: jsonType, handle: (call) => checkpoint(host, call) },
+      ],
+    },
+    ...pageServices(deps),
+  ];
+}
+
+/** What is on the read-only port as well (kubelet `InstallAuthNotRequiredHandlers`). */
+export function openServices(deps: ServicesDeps): readonly Service[] {
+  const { host } = deps;
+  return [
     ...healthServices(healthChecks(host)),
     {
       patterns: bothOf('/pods'),
@@ -66,14 +81,7 @@ export function defaultServices(deps: ServicesDeps): readonly Service[] {
         },
       ],
     },
-    {
-      patterns: bothOf('/checkpoint'),
-      routes: [
-        { methods: ['POST'], parts: [3], produces: jsonType, handle: (call) => checkpoint(host, call) },
-      ],
-    },
     ...metricServices(deps),
-    ...pageServices(deps),
   ];
 }
 

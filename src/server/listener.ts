@@ -16,9 +16,9 @@ import type { PeerCertificate, Reply, ReplySink, ServerRequest } from './reply.t
 
 /** TLS of a listener. */
 export interface TlsSettings {
-  /** PEM, with intermediates. */
-  readonly cert: string;
-  readonly key: string;
+  /** PEM, with intermediates; absent, as `key`: no handshake succeeds. */
+  readonly cert?: string;
+  readonly key?: string;
   /** Whose client certificates are believed; absent: nobody is asked for one. */
   readonly clientCa?: string;
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
@@ -276,8 +276,7 @@ const setHeaders = (response: ServerResponse, headers: Reply['headers']): void =
 };
 
 const secureOptions = ({ cert, key, clientCa, minVersion = 'TLSv1.2', ciphers }: TlsSettings): object => ({
-  cert,
-  key,
+  ...(cert !== undefined && { cert, key }),
   minVersion,
   ...(ciphers !== undefined && { ciphers }),
   ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ApiError } from '../../src/api/client.ts';
+import type { Credentials } from '../../src/api/connection.ts';
 import { createApiClient, type HttpApiClient } from '../../src/api/http-client.ts';
 import { cutAfter, intercept } from '../../src/api/interceptor.ts';
 import { RateLimiter } from '../../src/api/rate-limiter.ts';
@@ -219,4 +220,33 @@ test('the interceptor sees each call, may answer it and may cut a watch half-way
   };
   await expect(watch()).rejects.toThrow('cut');
   expect([seen, types]).toEqual([['patch pods a status', 'create events e'], ['ADDED']]);
+});
+
+test('a renewed client certificate has every connection made anew; watches break off, calls in flight do not', async () => {
+  let credentials: Credentials = { headers: {}, cert: 'first', key: 'k' };
+  const source = { current: () => credentials, invalidate: () => undefined };
+  const other = createApiClient({ server, credentials: source }, { clock: systemClock, qps: 0 });
+  const watching = (async () => {
+    const seen = [];
+    for await (const event of other.watch(podResource)) seen.push(event);
+  })();
+  const broken = expect(watching).rejects.toThrow('the client certificate was renewed');
+  await until(() => stub.watchers === 1);
+  await other.list(podResource);
+  const before = [...stub.sockets];
+  const held = Promise.withResolvers<undefined>();
+  stub.intercept = async () => {
+    await held.promise;
+    return false;
+  };
+  const inFlight = other.list(podResource);
+  await until(() => stub.requests.length === 3);
+  credentials = { headers: {}, cert: 'second', key: 'k' };
+  const after = other.list(podResource);
+  await until(() => stub.requests.length === 4);
+  held.resolve(undefined);
+  await Promise.all([inFlight, after, broken]);
+  await until(() => stub.sockets.size === 1);
+  expect(before.every((socket) => socket.destroyed)).toBe(true);
+  await other.close();
 });

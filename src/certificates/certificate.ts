@@ -1,0 +1,92 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { CertificateSubject, KeyPair } from '../base/certificates.ts';
+import { AgentError } from '../base/errors.ts';
+import { jitter, type Random } from '../base/random.ts';
+
+/** A key pair with what its certificate says of itself; instants in ms since the epoch. */
+export interface Certificate extends KeyPair {
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly leaf: X509Certificate;
+}
+
+/** What a certificate is to say. */
+export interface CertificateTemplate {
+  readonly subject: Required<CertificateSubject>;
+  /** Host names and addresses. */
+  readonly hosts: readonly string[];
+}
+
+const blocks = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----\r?\n?/g;
+
+/**
+ * Reads a PEM text with a certificate, those that vouch for it, and its key, in any order.
+ *
+ * @throws {AgentError} `invalid_argument` when there is no certificate or no key, or the key is another's
+ */
+export function readCertificate(text: string): Certificate {
+  const found = [...text.matchAll(blocks)].map(([block, label = '']) => ({ block, label }));
+  const chain = found.filter(({ label }) => label === 'CERTIFICATE').map(({ block }) => block);
+  const key = found.find(({ label }) => label.endsWith('PRIVATE KEY'))?.block;
+  const [first] = chain;
+  if (first === undefined) throw new AgentError('invalid_argument', 'no certificate in it');
+  if (key === undefined) throw new AgentError('invalid_argument', 'no private key in it');
+  const leaf = new X509Certificate(first);
+  if (!leaf.checkPrivateKey(createPrivateKey(key)))
+    throw new AgentError('invalid_argument', "the key is not the certificate's");
+  return {
+    cert: chain.join(''),
+    key,
+    leaf,
+    notBefore: Date.parse(leaf.validFrom),
+    notAfter: Date.parse(leaf.validTo),
+  };
+}
+
+/** When a certificate is to be renewed: at 70 to 90 % of its life (client-go `nextRotationDeadline`). */
+export const rotationDeadline = (
+  { notBefore, notAfter }: Pick<Certificate, 'notBefore' | 'notAfter'>,
+  random: Random,
+): number => notBefore + jitter(random, notAfter - notBefore, 0.2) - 0.3 * (notAfter - notBefore);
+
+/** Whether a certificate says all that it is to say; it may say more (client-go `certSatisfiesTemplate`). */
+export function satisfies({ leaf }: Certificate, { subject, hosts }: CertificateTemplate): boolean {
+  const { CN, O } = (leaf.toLegacyObject() as { subject: { CN?: string; O?: string | readonly string[] } })
+    .subject;
+  const organizations = [O ?? []].flat();
+  return (
+    CN === subject.commonName &&
+    subject.organizations.every((one) => organizations.includes(one)) &&
+    hosts.every((host) => names(leaf, host))
+  );
+}
+
+const names = (leaf: X509Certificate, host: string): boolean =>
+  (isIP(host) ? leaf.checkIP(host) : leaf.checkHost(host, { subject: 'never', wildcards: false })) !==
+  undefined;
+
+export const sameTemplate = (a: CertificateTemplate, b: CertificateTemplate): boolean =>
+  JSON.stringify(a) === JSON.stringify(b);
+
+/** The one who a node is to the API server. */
+export const nodeSubject = (nodeName: string): Required<CertificateSubject> => ({
+  commonName: `system:node:${nodeName}`,
+  organizations: ['system:nodes'],
+});
+
+interface NodeAddress {
+  readonly type: string;
+  readonly address: string;
+}
+
+/**
+ * What a node's serving certificate is to say; nothing while the node has no address to be reached by (kubelet `addressesToHostnamesAndIPs`).
+ */
+export function servingTemplate(
+  nodeName: string,
+  addresses: readonly NodeAddress[],
+): CertificateTemplate | undefined {
+  const hosts = [...new Set(addresses.map(({ address }) => address).filter((address) => address !== ''))];
+  return hosts.length === 0 ? undefined : { subject: nodeSubject(nodeName), hosts: hosts.sort() };
+}

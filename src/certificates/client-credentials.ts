@@ -1,0 +1,250 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { ApiConnection, Credentials, CredentialSource } from '../api/connection.ts';
+import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
+import { connectionFromKubeconfig } from '../api/kube-client.ts';
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import { type Certificate, nodeSubject, readCertificate } from './certificate.ts';
+import { CertificateManager, type CertificateStats } from './certificate-manager.ts';
+import { CertificateStore } from './certificate-store.ts';
+
+/** Where the agent's own credentials come from. */
+export interface ClientCredentialsOptions {
+  /** The file that says how to reach the API server; written when the bootstrap credentials are used. */
+  readonly kubeconfig: string;
+  /** Credentials that may ask for the first certificate; absent: those of `kubeconfig` do. */
+  readonly bootstrapKubeconfig?: string;
+  readonly certDir: string;
+  readonly nodeName: string;
+  /** `rotateCertificates` */
+  readonly rotate: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** The agent's connection to the API server, and what keeps its credentials in force. */
+export interface ClientCredentials {
+  readonly connection: ApiConnection;
+  /** Asks for the first certificate and renews it until `signal` aborts; before that the connection knows what is stored. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Resolves once there is a certificate in force, or after a while without: what needs no API server is not to wait for it. */
+  ready(signal: AbortSignal): Promise<void>;
+  /** The certificate in use. */
+  readonly certificate: () => Certificate | undefined;
+  readonly stats: () => CertificateStats;
+}
+
+/** How long the start waits for a first certificate, and how often it looks, ms. */
+const patienceMs = 5000;
+const lookMs = 50;
+
+/**
+ * The agent's own client certificate: from the kubeconfig while that is good, else asked for with the bootstrap credentials, and renewed.
+ * Nothing waits for the API server here: without a certificate its calls fail and say why.
+ *
+ * Follows kubelet `bootstrap.LoadClientConfig` and `buildClientCertificateManager`.
+ *
+ * @throws {AgentError} `invalid_argument` when neither file can be used
+ */
+export async function clientCredentials(options: ClientCredentialsOptions): Promise<ClientCredentials> {
+  const { certDir, nodeName, clock, random, logger, rotate } = options;
+  const store = new CertificateStore(certDir, 'kubelet-client');
+  const own = await ownConnection(options);
+  const bootstrap = await bootstrapConnection(options, own !== undefined);
+  if (bootstrap && !own?.certificate) await writeKubeconfig(options.kubeconfig, bootstrap, store.currentPath);
+  const base = baseOf(own, bootstrap);
+  const source = new ManagedCredentials(
+    clock,
+    () => manager,
+    base === bootstrap ? undefined : base.credentials,
+  );
+  const connection = { ...base, credentials: source };
+  const askers = new Askers({ own: connection, ...(bootstrap && { bootstrap }) }, clock, logger);
+  const manager: CertificateManager = new CertificateManager({
+    clock,
+    random,
+    logger,
+    store,
+    rotate,
+    signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+    template: () => ({ subject: nodeSubject(nodeName), hosts: [] }),
+    client: (current) => askers.for(current),
+    ...(own?.certificate && { initial: own.certificate }),
+  });
+  manager.load();
+  return {
+    connection,
+    certificate: () => manager.current,
+    ready: async (signal) => {
+      const isGood = (): boolean => clock.now() < (manager.current?.notAfter ?? 0);
+      for (let waited = 0; waited < patienceMs && !isGood(); waited += lookMs)
+        await clock.sleep(lookMs, signal).catch(() => undefined);
+    },
+    stats: () => manager.stats,
+    run: async (signal) => {
+      await manager.run(signal);
+      await askers.close();
+    },
+  };
+}
+
+function baseOf(own: OwnConnection | undefined, bootstrap: ApiConnection | undefined): ApiConnection {
+  const base = own?.certificate ? own.connection : (bootstrap ?? own?.connection);
+  if (!base)
+    throw new AgentError('invalid_argument', 'there is neither a kubeconfig nor bootstrap credentials');
+  return base;
+}
+
+interface OwnConnection {
+  readonly connection: ApiConnection;
+  /** Present when the kubeconfig has one that is in force. */
+  readonly certificate?: Certificate;
+}
+
+/** What the kubeconfig says; nothing when it cannot be used and there is another way. @throws {AgentError} when there is no other */
+async function ownConnection({
+  kubeconfig,
+  bootstrapKubeconfig,
+  clock,
+  logger,
+}: ClientCredentialsOptions): Promise<OwnConnection | undefined> {
+  try {
+    const connection = await connectionFromKubeconfig(clock, kubeconfig);
+    const certificate = certificateOf((await connection.credentials?.current()) ?? {}, clock.now());
+    return { connection, ...(certificate && { certificate }) };
+  } catch (reason) {
+    if (bootstrapKubeconfig === undefined) throw reason;
+    logger.info('the kubeconfig cannot be used yet; the bootstrap credentials ask for a certificate', {
+      kubeconfig,
+      err: messageOf(reason),
+    });
+    return undefined;
+  }
+}
+
+function certificateOf({ cert, key }: Partial<Credentials>, now: number): Certificate | undefined {
+  if (cert === undefined || key === undefined) return undefined;
+  const [certText, keyText] = [String(cert), String(key)];
+  const certificate = readCertificate(certText === keyText ? certText : `${certText}\n${keyText}`);
+  return now < certificate.notAfter ? certificate : undefined;
+}
+
+/** The connection of those who may bootstrap. A file that has been removed since is missed only where there is nothing else. */
+async function bootstrapConnection(
+  { clock, bootstrapKubeconfig, logger }: ClientCredentialsOptions,
+  hasOwn: boolean,
+): Promise<ApiConnection | undefined> {
+  if (bootstrapKubeconfig === undefined) return undefined;
+  try {
+    return await connectionFromKubeconfig(clock, bootstrapKubeconfig);
+  } catch (reason) {
+    if (!hasOwn) throw reason;
+    logger.debug('there are no bootstrap credentials', { err: messageOf(reason) });
+    return undefined;
+  }
+}
+
+/** Writes the kubeconfig that names the certificate to come. */
+async function writeKubeconfig(
+  path: string,
+  connection: ApiConnection,
+  certificatePath: string,
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const part = `${path}.part`;
+  await writeFile(part, kubeconfigText(connection, certificatePath), { mode: 0o600 });
+  await rename(part, path);
+}
+
+/** JSON is YAML too. */
+function kubeconfigText(
+  { server, ca, skipTlsVerify, tlsServerName, namespace = 'default' }: ApiConnection,
+  certificatePath: string,
+): string {
+  const cluster = {
+    server,
+    ...(ca !== undefined && { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
+    ...(skipTlsVerify === true && { 'insecure-skip-tls-verify': true }),
+    ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
+  };
+  const user = { 'client-certificate': certificatePath, 'client-key': certificatePath };
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'default-cluster', cluster }],
+    users: [{ name: 'default-auth', user }],
+    contexts: [
+      { name: 'default-context', context: { cluster: 'default-cluster', user: 'default-auth', namespace } },
+    ],
+    'current-context': 'default-context',
+  };
+  return `${JSON.stringify(config, undefined, 2)}\n`;
+}
+
+/** The manager's certificate as what a connection shows; until there is one, what the kubeconfig has. */
+class ManagedCredentials implements CredentialSource {
+  readonly #clock: Clock;
+  readonly #manager: () => CertificateManager;
+  readonly #fallback: CredentialSource | undefined;
+  #shown: { readonly certificate: Certificate; readonly credentials: Credentials } | undefined;
+
+  constructor(clock: Clock, manager: () => CertificateManager, fallback: CredentialSource | undefined) {
+    this.#clock = clock;
+    this.#manager = manager;
+    this.#fallback = fallback;
+  }
+
+  current(): Credentials | Promise<Credentials> {
+    const { current, lastError } = this.#manager();
+    if (current && this.#clock.now() < current.notAfter) {
+      if (this.#shown?.certificate !== current) {
+        const { cert, key } = current;
+        this.#shown = { certificate: current, credentials: { headers: {}, cert, key } };
+      }
+      return this.#shown.credentials;
+    }
+    if (this.#fallback) return this.#fallback.current();
+    const what = current ? 'the client certificate has expired' : 'there is no client certificate yet';
+    const why = lastError ?? 'the request for one is not decided';
+    return Promise.reject(new AgentError('unauthenticated', `${what}: ${why}`));
+  }
+
+  invalidate(): void {
+    this.#fallback?.invalidate();
+  }
+}
+
+/** Who asks for certificates: the node itself while its certificate is in force, else those who may bootstrap. */
+class Askers {
+  readonly #make: (connection: ApiConnection) => HttpApiClient;
+  readonly #connections: { readonly own: ApiConnection; readonly bootstrap?: ApiConnection };
+  readonly #clock: Clock;
+  readonly #clients = new Map<ApiConnection, HttpApiClient>();
+
+  constructor(
+    connections: { readonly own: ApiConnection; readonly bootstrap?: ApiConnection },
+    clock: Clock,
+    logger: Logger,
+  ) {
+    this.#connections = connections;
+    this.#clock = clock;
+    this.#make = (connection) => createApiClient(connection, { clock, logger });
+  }
+
+  for(current: Certificate | undefined): HttpApiClient {
+    const { own, bootstrap } = this.#connections;
+    const isGood = current !== undefined && this.#clock.now() < current.notAfter;
+    const connection = isGood ? own : (bootstrap ?? own);
+    const known = this.#clients.get(connection) ?? this.#make(connection);
+    this.#clients.set(connection, known);
+    return known;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#clients.values()].map((client) => client.close()));
+  }
+}

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import type { ApiConnection } from '../api/connection.ts';
+import { connectionFromKubeconfig, inClusterConnection } from '../api/kube-client.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { systemRandom } from '../base/random.ts';
+import { clientCredentials } from '../certificates/client-credentials.ts';
+import type { EffectiveOptions } from '../options/load.ts';
+import type { RunOptions } from './program.ts';
+
+const clock = systemClock;
+
+/** How an agent reaches its cluster, and what keeps its credentials in force meanwhile. */
+export interface Reach {
+  readonly connection: ApiConnection;
+  readonly keep: (signal: AbortSignal) => Promise<void>;
+  /** Absent: it can be used at once. */
+  readonly ready?: (signal: AbortSignal) => Promise<void>;
+}
+
+/** The cluster's own credentials inside a pod, those of a kubeconfig, or a client certificate that is asked for and renewed. */
+export async function reachOf(
+  { kubeconfig, nodeName }: RunOptions,
+  { kubelet, agent: { bootstrapKubeconfig = '' } }: EffectiveOptions,
+  {
+    certDir,
+    dataDir,
+    logger,
+  }: { readonly certDir: string; readonly dataDir: string; readonly logger: Logger },
+): Promise<Reach> {
+  const bootstraps = bootstrapKubeconfig !== '';
+  const keep = (): Promise<void> => Promise.resolve();
+  if (kubeconfig === undefined && !bootstraps) return { connection: await inClusterConnection(clock), keep };
+  const rotate = kubelet.rotateCertificates ?? false;
+  if (kubeconfig !== undefined && !bootstraps && !rotate)
+    return { connection: await connectionFromKubeconfig(clock, kubeconfig), keep };
+  const credentials = await clientCredentials({
+    kubeconfig: kubeconfig ?? join(dataDir, 'kubeconfig'),
+    ...(bootstraps && { bootstrapKubeconfig }),
+    certDir,
+    nodeName,
+    rotate,
+    clock,
+    random: systemRandom,
+    logger,
+  });
+  return {
+    connection: credentials.connection,
+    keep: (signal) => credentials.run(signal),
+    ready: (signal) => credentials.ready(signal),
+  };
+}

@@ -20,6 +20,7 @@ const rows = {
   volumes: ['base', 'kube', 'provider'],
   server: ['base', 'kube', 'provider', 'streams'],
   kuberuntime: ['base', 'kube', 'provider'],
+  credentials: ['base', 'kube', 'provider'],
   node: ['base', 'kube', 'api', 'provider'],
   agent: [
     'base',
@@ -38,6 +39,7 @@ const rows = {
     'eviction',
     'volumes',
     'kuberuntime',
+    'credentials',
     'node',
     'server',
   ],

@@ -273,6 +273,7 @@ function surroundings(given: Given): Surroundings {
     actuated: new CheckpointFile(join(rootDir, 'actuated_pods_state')),
     rootDir,
     machine,
+    serviceAccounts: host.serviceAccounts,
     probeResults: { liveness: results('liveness'), startup: results('startup') },
   };
 }

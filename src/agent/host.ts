@@ -1,9 +1,10 @@
 import { type ApiClient, isNotFound } from '../api/client.ts';
-import { configMapResource, secretResource } from '../api/resources.ts';
+import { configMapResource, secretResource, serviceAccountResource } from '../api/resources.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import type { ServiceAccounts } from '../credentials/plugin-provider.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { namespaceOf, uidOf } from '../kube/names.ts';
 import { referencedConfigMaps, referencedSecrets } from '../kube/references.ts';
@@ -36,6 +37,8 @@ export interface NodeHost extends Pick<PodHost, 'volumes' | 'objects' | 'pullSec
   readonly podVolumes: PodVolumes;
   readonly configMaps: ObjectWatch<ConfigMap>;
   readonly secrets: ObjectWatch<Secret>;
+  /** For plug-ins that give credentials by service account. */
+  readonly serviceAccounts: ServiceAccounts;
   stop(): void;
 }
 
@@ -63,6 +66,14 @@ export function nodeHost(deps: HostDeps): NodeHost {
     podVolumes,
     configMaps,
     secrets,
+    serviceAccounts: {
+      get: (pod) =>
+        client.get(serviceAccountResource, {
+          namespace: namespaceOf(pod),
+          name: pod.spec?.serviceAccountName ?? '',
+        }),
+      token: (pod, wish) => tokens.get(pod, wish),
+    },
     volumes: {
       mount: (pod, signal) => podVolumes.mount(pod, signal),
       unmount: async (pod) => {

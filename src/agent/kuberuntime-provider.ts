@@ -5,7 +5,10 @@ import type { ContainerRuntime, ImageService } from '../provider/container-runti
 import type { Surroundings } from './surroundings.ts';
 
 /** A runtime to make a pod provider of, and what is special about it. */
-export interface RuntimeParts extends Pick<KubeRuntimeDeps, 'powers' | 'keyring'> {
+export interface RuntimeParts extends Pick<
+  KubeRuntimeDeps,
+  'powers' | 'keyring' | 'pullRecords' | 'mayPull'
+> {
   readonly runtime: ContainerRuntime;
   readonly images: ImageService;
 }

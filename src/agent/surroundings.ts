@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import type { ServiceAccounts } from '../credentials/plugin-provider.ts';
 import type { ResourceKeeper } from '../kube/pod-resources.ts';
 import type { ProbeResults } from '../kuberuntime/actions.ts';
 import type { RuntimeHelper } from '../kuberuntime/helper.ts';
@@ -18,6 +19,8 @@ export interface Surroundings {
   readonly actuated: ResourceKeeper;
   readonly rootDir: string;
   readonly machine: MeasuredMachine;
+  /** Those of this node's pods. */
+  readonly serviceAccounts: ServiceAccounts;
   /** Probe results by container ID. */
   readonly probeResults: Readonly<Record<'liveness' | 'startup', ProbeResults>>;
 }

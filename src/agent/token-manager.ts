@@ -37,6 +37,8 @@ interface Cached {
 export interface TokenWish {
   readonly audience?: string;
   readonly expirationSeconds?: number;
+  /** The account must still be this one. */
+  readonly accountUid?: string;
 }
 
 /**
@@ -67,6 +69,7 @@ export class TokenManager {
       pod.spec?.serviceAccountName,
       wish.audience ?? '',
       wish.expirationSeconds ?? '',
+      wish.accountUid ?? '',
     ].join('|');
     const held = this.#tokens.get(key);
     if (held && !this.#isStale(held)) return held.token;
@@ -90,12 +93,12 @@ export class TokenManager {
     return ageMs > Math.min(longestUseMs, (expiresAt - issuedAt) * renewAt);
   }
 
-  async #request(pod: Pod, { audience, expirationSeconds }: TokenWish): Promise<Cached> {
+  async #request(pod: Pod, { audience, expirationSeconds, accountUid }: TokenWish): Promise<Cached> {
     const issuedAt = this.#clock.now();
     const request: TokenRequest = {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',
-      metadata: { namespace: namespaceOf(pod) },
+      metadata: { namespace: namespaceOf(pod), ...(accountUid !== undefined && { uid: accountUid }) },
       spec: {
         audiences: audience === undefined ? [] : [audience],
         ...(expirationSeconds !== undefined && { expirationSeconds }),

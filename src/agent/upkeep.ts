@@ -31,6 +31,8 @@ export interface UpkeepDeps {
   readonly images: ImageService;
   readonly controller: Pick<PodsController, 'engines'>;
   readonly allSourcesReady: () => boolean;
+  /** Told after image collection; see {@link ImageGc}. */
+  readonly afterImageGc?: (left: ReadonlySet<string>, beganAt: number) => void;
 }
 
 /** Kubelet's `ContainerGCPeriod` and `ImageGCPeriod`, ms. */
@@ -118,7 +120,7 @@ function collectContainers(
 }
 
 function imageGc(
-  { clock, logger, recorder, nodeRef, provider, images }: UpkeepDeps,
+  { clock, logger, recorder, nodeRef, provider, images, afterImageGc }: UpkeepDeps,
   policy: ImageGcPolicy,
 ): ImageGc {
   return new ImageGc(
@@ -134,6 +136,7 @@ function imageGc(
       },
       clock,
       logger,
+      ...(afterImageGc && { afterCollect: afterImageGc }),
     },
     policy,
   );

@@ -45,6 +45,15 @@ export class RateLimiter {
     return this.#wait(priority, signal);
   }
 
+  /** Takes a token if there is one: for those who would rather fail than wait. */
+  tryAcquire(): boolean {
+    if (this.#qps <= 0) return true;
+    this.#fill();
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
+  }
+
   #wait(priority: Priority, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {

@@ -200,7 +200,7 @@ function agentOptions(
   const common = agentSettings(settings);
   const { close: disconnect, ...own } =
     provider === 'cri'
-      ? criParts(settings.kubelet, tracing?.tracer)
+      ? criParts({ ...settings.kubelet, ...settings.agent }, tracing?.tracer)
       : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings.kubelet) };
   return {
     disconnect,

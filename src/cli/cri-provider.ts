@@ -15,6 +15,13 @@ import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { CriRuntime, HandlerFeatures } from '../providers/cri/index.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import { logUpkeep } from './agent-settings.ts';
+import {
+  credentialPlugins,
+  type PluginFolders,
+  type PullParts,
+  pullParts,
+  type PullSettings,
+} from './pull-credentials.ts';
 
 /** The part of a KubeletConfiguration that says which runtime is asked, and how. */
 export type CriSettings = Pick<
@@ -35,7 +42,9 @@ export type CriSettings = Pick<
   | 'volumeStatsAggPeriod'
 > &
   EvictionConfiguration &
-  RuntimeConfiguration & {
+  RuntimeConfiguration &
+  PullSettings &
+  PluginFolders & {
     /** Where log collectors look for links to container logs; default: the kubelet's `ContainerLogsDir`. */
     readonly containerLogsDir?: string;
   };
@@ -50,52 +59,34 @@ export interface CriParts
 
 /** A provider over a CRI runtime, and what the node tells of that runtime. Nothing is connected before the provider is made. */
 export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
-  let runtimeVersion = '';
-  let made: { readonly provider: KubeRuntime; readonly runtime: CriRuntime } | undefined;
-  let handlers: readonly HandlerFeatures[] = [];
+  let made: MadeProvider | undefined;
+  const plugins = credentialPlugins(settings);
   const connected = connect(settings, tracer);
   connected.catch(() => undefined); // told by makeProvider
   const node = cgroupsHere();
   const cgroups = cgroupOptions(settings, node);
   return {
     node: {
-      runtimeVersion: () => runtimeVersion,
-      handlers: () => handlers,
+      runtimeVersion: () => made?.runtimeVersion ?? '',
+      handlers: () => made?.handlers ?? [],
       images: async () => {
         const { cri, runtime } = await connected;
         return cri.nodeImagesOf((await runtime.listImages({})).images ?? []);
       },
     },
     makeProvider: async (surroundings) => {
-      const { cri, runtime } = await connected;
-      await cri.validateCri(runtime);
-      const version = await runtime.version({});
-      runtimeVersion = cri.runtimeVersionText(version);
-      handlers = cri.handlersOf(await runtime.status({}));
-      const powers = {
-        onPodEvent: cri.podEventsOf({ runtime, clock: surroundings.clock }),
-        runtimeHealth: async (signal: AbortSignal) =>
-          cri.runtimeHealthOf(await runtime.status({}, { signal })),
-      };
-      const containerLogsRoot = logFolders(settings);
-      const provider = kuberuntimeProvider(
-        surroundings,
-        { runtime, images: runtime, powers },
-        {
-          ...runtimeSettings(settings, { ...node, ...nodeAmounts(surroundings) }),
-          runtimeName: version.runtimeName ?? '',
-          containerLogsRoot,
-          ...runtimeOptions(settings),
-        },
-      );
-      made = { provider, runtime };
-      return provider;
+      made = await makeCriProvider(surroundings, await connected, settings, { node, plugins });
+      return made.provider;
     },
     ...(cgroups && { cgroups }),
     eviction: evictionOptions(withDefaultThresholds(settings), settings.podLogsDir),
     upkeep: (parts) => {
       if (!made) throw new AgentError('internal', 'the provider is made before its upkeep');
-      return runtimeUpkeep({ ...parts, ...made, images: made.runtime }, upkeepSettings(settings));
+      const { provider, runtime, pulls } = made;
+      return runtimeUpkeep(
+        { ...parts, ...pulls, provider, runtime, images: runtime },
+        upkeepSettings(settings),
+      );
     },
     close: async () => {
       await (await connected).runtime.close();
@@ -121,12 +112,60 @@ async function connect(settings: CriSettings, tracer: Tracer | undefined): Promi
   return { cri, runtime: cri.connectCri(settings.containerRuntimeEndpoint, deps, options) };
 }
 
-function runtimeOptions({ podLogsDir, serializeImagePulls, maxParallelImagePulls }: CriSettings): {
+interface MadeProvider {
+  readonly provider: KubeRuntime;
+  readonly runtime: CriRuntime;
+  readonly pulls: PullParts;
+  /** `containerd://1.7.0` */
+  readonly runtimeVersion: string;
+  readonly handlers: readonly HandlerFeatures[];
+}
+
+/** @throws {AgentError} the runtime does not answer, or is not one that can be used */
+async function makeCriProvider(
+  surroundings: Surroundings,
+  { cri, runtime }: Connected,
+  settings: CriSettings,
+  { node, plugins }: { node: ReturnType<typeof cgroupsHere>; plugins: ReturnType<typeof credentialPlugins> },
+): Promise<MadeProvider> {
+  await cri.validateCri(runtime);
+  const version = await runtime.version({});
+  const handlers = cri.handlersOf(await runtime.status({}));
+  const powers = {
+    onPodEvent: cri.podEventsOf({ runtime, clock: surroundings.clock }),
+    runtimeHealth: async (signal: AbortSignal) => cri.runtimeHealthOf(await runtime.status({}, { signal })),
+  };
+  const containerLogsRoot = logFolders(settings);
+  const pulls = pullParts(settings, plugins, surroundings, (await runtime.listImages({})).images ?? []);
+  const provider = kuberuntimeProvider(
+    surroundings,
+    { runtime, images: runtime, powers, ...pulls },
+    {
+      ...runtimeSettings(settings, { ...node, ...nodeAmounts(surroundings) }),
+      runtimeName: version.runtimeName ?? '',
+      containerLogsRoot,
+      ...runtimeOptions(settings),
+    },
+  );
+  return { provider, runtime, pulls, handlers, runtimeVersion: cri.runtimeVersionText(version) };
+}
+
+function runtimeOptions({
+  podLogsDir,
+  serializeImagePulls,
+  maxParallelImagePulls,
+  featureGates,
+}: CriSettings): {
   readonly podLogsRoot: string;
   readonly maxParallelImagePulls?: number;
+  readonly features?: Readonly<Record<string, boolean>>;
 } {
   const parallel = serializeImagePulls ? 1 : maxParallelImagePulls;
-  return { podLogsRoot: podLogsDir, ...(parallel !== undefined && { maxParallelImagePulls: parallel }) };
+  return {
+    podLogsRoot: podLogsDir,
+    ...(parallel !== undefined && { maxParallelImagePulls: parallel }),
+    ...(featureGates && { features: featureGates }),
+  };
 }
 
 const upkeepSettings = (settings: CriSettings): UpkeepSettings => ({

@@ -24,6 +24,8 @@ export interface ImageGcDeps {
   readonly warn: (reason: string, message: string) => void;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
+  /** Told after a collection which images are left, by id, and when it began. */
+  readonly afterCollect?: (left: ReadonlySet<string>, beganAt: number) => void;
 }
 
 /** When an image was first seen and last used, ms since the epoch; `-Infinity`: never. */
@@ -58,8 +60,16 @@ export class ImageGc {
    * @throws {AgentError} `internal` with the kubelet's text when that is not enough
    */
   async collect(options?: CallOptions): Promise<void> {
-    const { clock, imageFs, warn, logger } = this.#deps;
-    const now = clock.now();
+    const now = this.#deps.clock.now();
+    try {
+      await this.#collect(now, options);
+    } finally {
+      this.#deps.afterCollect?.(new Set(this.#known.keys()), now);
+    }
+  }
+
+  async #collect(now: number, options?: CallOptions): Promise<void> {
+    const { imageFs, warn, logger } = this.#deps;
     const left = await this.#removeOld(await this.#unused(options), now, options);
     const { capacity, available } = await imageFs();
     if (available > capacity)

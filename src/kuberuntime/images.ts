@@ -4,19 +4,13 @@ import { goQuote } from '../kube/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, Secret } from '../kube/types.ts';
 import type { ImageService } from '../provider/container-runtime.ts';
-import type { AuthConfig, ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
+import type { ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
 import { type BackoffTable, goDuration } from './backoff.ts';
-import { withDefaultTag } from './image-reference.ts';
+import { repositoryOf, withDefaultTag } from '../kube/image-reference.ts';
 import { type ImageUser, imageUserOf } from './run-as-non-root.ts';
+import type { Keyring, PullCredential, PullRecords } from './pull-credentials.ts';
 import type { PullQueue } from './pull-queue.ts';
 import { aggregate, StartError } from './runtime-errors.ts';
-
-/** The credentials to try for an image, best first; none: pull without. */
-export type Keyring = (
-  image: string,
-  secrets: readonly Secret[],
-  pod: Pod,
-) => Promise<readonly AuthConfig[]> | readonly AuthConfig[];
 
 /** Notes an event about one container. */
 export type NoteEvent = (type: 'Normal' | 'Warning', reason: string, message: string) => void;
@@ -27,6 +21,12 @@ export interface ImageManagerDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly queue: PullQueue;
   readonly keyring: Keyring;
+  /** Absent: an image that is there is every pod's. */
+  readonly records?: PullRecords;
+  /** False: the gate `KubeletEnsureSecretPulledImages` is off, and events do not speak of access. */
+  readonly checksAccess?: boolean;
+  /** Takes a pull from what `registryPullQPS` allows; false: there is none left. Absent: no limit. */
+  readonly mayPull?: () => boolean;
 }
 
 /** What image a container (or image volume) wants. */
@@ -39,6 +39,21 @@ export interface ImageRequest {
   readonly sandboxConfig?: PodSandboxConfig;
   readonly runtimeHandler?: string;
 }
+
+interface HowToPull {
+  readonly credentials: readonly PullCredential[];
+  readonly note: NoteEvent;
+  readonly signal?: AbortSignal;
+}
+
+interface Pulled {
+  readonly imageRef: string;
+  /** Absent: no credential was needed. */
+  readonly used?: PullCredential;
+}
+
+/** What the event of an image that was there adds when it was looked up whether the pod may have it. */
+const accessible = ' and can be accessed by the pod';
 
 /** Prefixes of pull errors that the runtime may give, and how they read to users. */
 const knownPullErrors: Readonly<Record<string, string>> = {
@@ -69,19 +84,23 @@ export class ImageManager {
     signal?: AbortSignal,
   ): Promise<{ readonly imageRef: string; readonly message: string }> {
     const spec = this.#spec(request, note);
-    if (request.policy === 'IfNotPresent' || request.policy === 'Never') {
+    const { image, policy } = request;
+    const credentials = this.#credentialsFor(request, spec);
+    if (policy === 'IfNotPresent' || policy === 'Never') {
       const imageRef = await this.#present(spec, note, signal);
-      if (imageRef !== '') {
-        const message = `Container image ${goQuote(request.image)} already present on machine and can be accessed by the pod`;
+      if (imageRef !== '' && !(await this.#mustPull(image, imageRef, credentials))) {
+        const message = `Container image ${goQuote(image)} already present on machine${this.#deps.checksAccess === false ? '' : accessible}`;
         note('Normal', 'Pulled', message);
         return { imageRef, message };
       }
-      if (request.policy === 'Never') {
-        const message = `Container image ${goQuote(request.image)} is not present with pull policy of Never`;
+      if (policy === 'Never') {
+        const message = `Container image ${goQuote(image)} is not present with pull policy of Never`;
         throw fail(note, 'ErrImageNeverPull', 'ErrImageNeverPull', message);
       }
     }
-    return { imageRef: await this.#pull(request, spec, note, signal), message: '' };
+    const how = { credentials: await credentials(), note, ...(signal && { signal }) };
+    const imageRef = await this.#recorded(image, () => this.#pull(request, spec, how));
+    return { imageRef, message: '' };
   }
 
   /**
@@ -127,15 +146,53 @@ export class ImageManager {
     }
   }
 
-  async #pull(
-    request: ImageRequest,
-    spec: ImageSpec,
-    note: NoteEvent,
-    signal: AbortSignal | undefined,
-  ): Promise<string> {
+  /** Looks the pod's credentials up when they are first asked for. */
+  #credentialsFor(
+    { pod, secrets }: ImageRequest,
+    { image = '' }: ImageSpec,
+  ): () => Promise<readonly PullCredential[]> {
+    let found: Promise<readonly PullCredential[]> | undefined;
+    return () => {
+      found ??= (async () => this.#deps.keyring(repositoryOf(image), secrets, pod))();
+      return found.catch((reason: unknown) => {
+        // the kubelet has no reason for it but the error itself
+        throw new StartError(messageOf(reason), messageOf(reason), { cause: reason });
+      });
+    };
+  }
+
+  async #mustPull(
+    image: string,
+    imageRef: string,
+    credentials: () => Promise<readonly PullCredential[]>,
+  ): Promise<boolean> {
+    return (await this.#deps.records?.mustAttemptPull(image, imageRef, credentials)) ?? false;
+  }
+
+  /** Pulls between a note that it begins and one of how it went, so that no image seems to have come from elsewhere. */
+  async #recorded(image: string, pull: () => Promise<Pulled>): Promise<string> {
+    const { records } = this.#deps;
+    try {
+      records?.recordIntent(image);
+    } catch (cause) {
+      const message = `Failed to record image pull intent for container image ${goQuote(image)}: ${messageOf(cause)}`;
+      throw new StartError(messageOf(cause), message, { cause });
+    }
+    try {
+      const { imageRef, used } = await pull();
+      records?.recordPulled(image, imageRef, used);
+      return imageRef;
+    } catch (reason) {
+      records?.recordFailed(image);
+      throw reason;
+    }
+  }
+
+  async #pull(request: ImageRequest, spec: ImageSpec, how: HowToPull): Promise<Pulled> {
     const { backoff, clock, queue } = this.#deps;
+    const { note } = how;
     const { image } = request;
-    const key = `${uidOf(request.pod)}_${spec.image ?? ''}`;
+    const key = `${uidOf(request.pod)}_${image}`;
     if (backoff.isInBackOffSinceUpdate(key, clock.now())) {
       const message = `Back-off pulling image ${goQuote(image)}`;
       note('Normal', 'BackOff', message);
@@ -146,15 +203,15 @@ export class ImageManager {
     note('Normal', 'Pulling', `Pulling image ${goQuote(image)}`);
     const askedAt = clock.now();
     try {
-      const { imageRef, pullMs, bytes } = await queue.run(() => this.#pullNow(request, spec, signal));
+      const pulled = await queue.run(() => this.#pullNow(request, spec, how));
       const total = goDuration(Math.floor(clock.now() - askedAt));
       note(
         'Normal',
         'Pulled',
-        `Successfully pulled image ${goQuote(image)} in ${goDuration(pullMs)} (${total} including waiting). Image size: ${bytes} bytes.`,
+        `Successfully pulled image ${goQuote(image)} in ${goDuration(pulled.pullMs)} (${total} including waiting). Image size: ${pulled.bytes} bytes.`,
       );
       backoff.gc();
-      return imageRef;
+      return pulled;
     } catch (reason) {
       note('Warning', 'Failed', `Failed to pull image ${goQuote(image)}: ${messageOf(reason)}`);
       backoff.next(key, clock.now());
@@ -167,31 +224,32 @@ export class ImageManager {
   async #pullNow(
     request: ImageRequest,
     spec: ImageSpec,
-    signal: AbortSignal | undefined,
-  ): Promise<{ imageRef: string; pullMs: number; bytes: number }> {
+    how: HowToPull,
+  ): Promise<Pulled & { readonly pullMs: number; readonly bytes: number }> {
     const { clock } = this.#deps;
     const startedAt = clock.now();
-    const imageRef = await this.#tryCredentials(request, spec, signal);
+    const pulled = await this.#tryCredentials(request, spec, how);
     const pullMs = Math.floor(clock.now() - startedAt);
-    return { imageRef, pullMs, bytes: await this.#size(spec, signal) };
+    return { ...pulled, pullMs, bytes: await this.#size(spec, how.signal) };
   }
 
   /** One credential after the other; the first that works wins, else all failures are told. */
   async #tryCredentials(
-    { pod, secrets, sandboxConfig }: ImageRequest,
+    { sandboxConfig }: ImageRequest,
     image: ImageSpec,
-    signal: AbortSignal | undefined,
-  ): Promise<string> {
-    const { images, keyring } = this.#deps;
+    { credentials, signal }: HowToPull,
+  ): Promise<Pulled> {
+    const { images, mayPull } = this.#deps;
     const config = sandboxConfig && { sandboxConfig };
     const options = signal && { signal };
-    const credentials = await keyring(image.image ?? '', secrets, pod);
+    if (mayPull?.() === false) throw new Error('pull QPS exceeded');
     if (credentials.length === 0)
-      return (await images.pullImage({ image, ...config }, options)).imageRef ?? '';
+      return { imageRef: (await images.pullImage({ image, ...config }, options)).imageRef ?? '' };
     const failures: unknown[] = [];
-    for (const auth of credentials) {
+    for (const used of credentials) {
       try {
-        return (await images.pullImage({ image, auth, ...config }, options)).imageRef ?? '';
+        const { imageRef = '' } = await images.pullImage({ image, auth: used.auth, ...config }, options);
+        return { imageRef, used };
       } catch (reason) {
         failures.push(reason);
       }

@@ -21,11 +21,12 @@ import { nodeFiles, type RuntimeFiles } from './files.ts';
 import type { RuntimeHelper } from './helper.ts';
 import { type SendHookRequest, sendHookRequest } from './hook-http.ts';
 import { HookRunner } from './hooks.ts';
-import { ImageManager, type Keyring } from './images.ts';
+import { ImageManager } from './images.ts';
 import { ContainerKiller } from './kill.ts';
 import { tailLog } from './logs.ts';
 import { RuntimeObserver } from './observer.ts';
 import { PodSync, type PodSyncDeps } from './pod-sync.ts';
+import type { Keyring, PullRecords } from './pull-credentials.ts';
 import { PullQueue } from './pull-queue.ts';
 import type { ResourceSettings } from './resources.ts';
 import type { SecuritySettings } from './security-profiles.ts';
@@ -59,6 +60,10 @@ export interface KubeRuntimeDeps {
   readonly powers?: Powers;
   /** Default: pulls go without credentials. */
   readonly keyring?: Keyring;
+  /** Default: an image that is there is every pod's. */
+  readonly pullRecords?: PullRecords;
+  /** Takes a pull from what `registryPullQPS` allows; default: no limit. */
+  readonly mayPull?: () => boolean;
   /** Resources last handed to the runtime, as kept by an earlier agent; default: nothing is known. */
   readonly actuated?: ActuatedStore;
   /** Default: the machine's disk. */
@@ -134,8 +139,14 @@ export class KubeRuntime implements PodProvider, NodeProvider {
       remover: this.remover,
     });
     const queue = new PullQueue(options.maxParallelImagePulls);
-    const keyring = deps.keyring ?? ((): [] => []);
-    this.imageManager = new ImageManager({ ...deps, backoff: deps.imageBackoff, queue, keyring });
+    this.imageManager = new ImageManager({
+      ...deps,
+      backoff: deps.imageBackoff,
+      queue,
+      keyring: deps.keyring ?? ((): [] => []),
+      checksAccess: options.features?.['KubeletEnsureSecretPulledImages'] ?? true,
+      ...(deps.pullRecords && { records: deps.pullRecords }),
+    });
     const shared = { ...deps, runtimeName, files, actuated, images: this.imageManager, killer: this.#killer };
     const resources: ResourceSettings = options;
     if (runtime.updateContainerResources)

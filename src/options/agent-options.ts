@@ -18,6 +18,8 @@ export interface AgentOptions {
   readonly output: 'text' | 'json';
   readonly leaveRunning: boolean;
   readonly keepLastGoodManifest: boolean;
+  readonly imageCredentialProviderConfig?: string;
+  readonly imageCredentialProviderBinDir?: string;
 }
 
 /** From all to little. */
@@ -108,5 +110,15 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     default: false,
     flag: 'keep-last-good-manifest',
     about: 'A manifest that turns bad leaves its pod running. The kubelet kills the pod.',
+  },
+  imageCredentialProviderConfig: {
+    type: 'string',
+    flag: 'image-credential-provider-config',
+    about: 'CredentialProviderConfig file, or folder of such files: the plug-ins that give pull credentials.',
+  },
+  imageCredentialProviderBinDir: {
+    type: 'string',
+    flag: 'image-credential-provider-bin-dir',
+    about: 'Folder of those plug-ins; without it, or without their settings, there are none.',
   },
 };

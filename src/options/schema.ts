@@ -100,38 +100,39 @@ ajv.addKeyword({
   validate: (_: unknown, value: unknown) => typeof tryParseQuantity(String(value)) === 'object',
 });
 
-/** By setting, compiled when one is first given: most files set a few of the many. */
-const compiled = new Map<string, ValidateFunction>();
+/** Compiled when a setting is first given: most files set a few of the many. */
+const compiled = new Map<Field, ValidateFunction>();
+const typeMeta: Field = { type: 'string', about: '' };
 
-function validatorOf(setting: string): ValidateFunction | undefined {
-  const known = compiled.get(setting);
-  if (known) return known;
-  const type = settingType(setting);
-  if (!type) return undefined;
-  const validate = ajv.compile(schemaOf(type));
-  compiled.set(setting, validate);
+function validatorOf(setting: string, { fields }: StructType): ValidateFunction | undefined {
+  const isMeta = setting === 'apiVersion' || setting === 'kind';
+  const field = isMeta ? typeMeta : Object.hasOwn(fields, setting) ? fields[setting] : undefined;
+  if (!field) return undefined;
+  const validate = compiled.get(field) ?? ajv.compile(schemaOf(field.type));
+  compiled.set(field, validate);
   return validate;
 }
 
-function settingType(setting: string): FieldType | undefined {
-  if (setting === 'apiVersion' || setting === 'kind') return 'string';
-  const fields: Readonly<Record<string, Field>> = kubeletFields;
-  return Object.hasOwn(fields, setting) ? fields[setting]?.type : undefined;
-}
-
-/** Holds a document without nulls against the schema and names every fault. */
-export function checkStructure(value: Readonly<Record<string, unknown>>): StructureCheck {
+/**
+ * Holds a document without nulls against the schema and names every fault.
+ *
+ * @param struct what the document is; default: a KubeletConfiguration
+ */
+export function checkStructure(
+  value: Readonly<Record<string, unknown>>,
+  struct: StructType = kubeletStruct,
+): StructureCheck {
   const faults: StructureFault[] = [];
   const unknown: string[][] = [];
   for (const [setting, given] of Object.entries(value)) {
-    const validate = validatorOf(setting);
+    const validate = validatorOf(setting, struct);
     if (!validate) unknown.push([setting]);
     else if (!validate(given))
       for (const error of validate.errors ?? []) {
         const path = [setting, ...pathOf(error)];
         if (error.keyword === 'additionalProperties')
           unknown.push([...path, String(error.params['additionalProperty'])]);
-        else faults.push(faultOf(error, path));
+        else faults.push(faultOf(error, path, struct));
       }
   }
   return { faults: faults.sort((a, b) => comparePaths(a.path, b.path)), unknown };
@@ -143,13 +144,13 @@ const pathOf = ({ instancePath }: ErrorObject): string[] =>
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-function faultOf(error: ErrorObject, path: readonly string[]): StructureFault {
+function faultOf(error: ErrorObject, path: readonly string[], root: StructType): StructureFault {
   const { goType, allowed } = error.parentSchema as { goType: string; allowed: string };
   const base = { path, value: error.data, allowed };
   if (error.keyword === 'duration')
     return { ...base, message: String(parseDuration(String(error.data))), stops: true };
   if (error.keyword === 'quantity') return { ...base, message: quantityFormatError, stops: true };
-  const { owner, dotted } = goPath(path);
+  const { owner, dotted } = goPath(path, root);
   // a span reads itself, so the decoder stops at it
   const stops = error.parentSchema?.['duration'] === true;
   return { ...base, message: cannotUnmarshal(error.data, owner, dotted, goType), stops };
@@ -168,9 +169,9 @@ function structOf(field: Field | undefined): StructType | undefined {
 }
 
 /** The struct that owns the field, and the field's path without list indexes and map keys: both as Go names them. */
-function goPath(path: readonly string[]): { owner: string; dotted: string } {
-  let struct: StructType | undefined = kubeletStruct;
-  let owner = kubeletStruct.struct;
+function goPath(path: readonly string[], root: StructType): { owner: string; dotted: string } {
+  let struct: StructType | undefined = root;
+  let owner = root.struct;
   const names: string[] = [];
   for (const part of path) {
     const field: Field | undefined = struct?.fields[part];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Backoff, imagePullBackoff } from '../../src/base/backoff.ts';
 import { FakeClock, settle } from '../../src/base/fake-clock.ts';
-import { withDefaultTag } from '../../src/kuberuntime/image-reference.ts';
+import { withDefaultTag } from '../../src/kube/image-reference.ts';
 import { ImageManager, type ImageManagerDeps } from '../../src/kuberuntime/images.ts';
 import { PullQueue } from '../../src/kuberuntime/pull-queue.ts';
 import type { AuthConfig } from '../../src/provider/cri-messages.ts';
@@ -49,7 +49,7 @@ function manager(overrides: Partial<ImageManagerDeps> = {}) {
 
 test('credentials are tried in turn, and all failures are told', async () => {
   const tried: (AuthConfig | undefined)[] = [];
-  const under = manager({ keyring: () => [{ username: 'a' }, { username: 'b' }] });
+  const under = manager({ keyring: () => [{ auth: { username: 'a' } }, { auth: { username: 'b' } }] });
   Object.assign(under.runtime, {
     pullImage: async ({ auth }: { auth?: AuthConfig }) => {
       tried.push(auth);

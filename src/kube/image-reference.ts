@@ -1,5 +1,5 @@
 import { AgentError } from '../base/errors.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from './go-quote.ts';
 
 const label = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
 const domain = `(?:${label}(?:\\.${label})*|\\[(?:[a-fA-F0-9:]+)\\])(?::[0-9]+)?`;
@@ -19,11 +19,24 @@ const digestLengths: Readonly<Record<string, number>> = { sha256: 64, sha384: 96
  * @throws {AgentError} `invalid_argument`, why it is no image reference
  */
 export function withDefaultTag(image: string): string {
+  return referenceOf(image).named ? image : `${image}:latest`;
+}
+
+/**
+ * The image without tag and digest, with its registry: what credentials are looked up by. Follows `parsers.ParseImageName`.
+ *
+ * @throws {AgentError} `invalid_argument`, why it is no image reference
+ */
+export function repositoryOf(image: string): string {
+  return referenceOf(image).repository;
+}
+
+function referenceOf(image: string): { readonly repository: string; readonly named: boolean } {
   const fault = faultOf(image);
   if (fault !== undefined)
     throw new AgentError('invalid_argument', `couldn't parse image name ${goQuote(image)}: ${fault}`);
-  const [, , tag, digest] = grammar.exec(normalized(image)) ?? [];
-  return tag === undefined && digest === undefined ? `${image}:latest` : image;
+  const [, repository = '', tag, digest] = grammar.exec(normalized(image)) ?? [];
+  return { repository, named: tag !== undefined || digest !== undefined };
 }
 
 /** The registry host is whatever stands before the first slash and looks like a host; else Docker Hub. */

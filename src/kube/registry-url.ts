@@ -1,0 +1,105 @@
+import { goQuote } from './go-quote.ts';
+
+/** `host[:port][/path]`, as images and registries are named; `host` is with its port. */
+export interface RegistryUrl {
+  readonly host: string;
+  /** With its leading slash; empty: none. */
+  readonly path: string;
+}
+
+/**
+ * Reads a URL without its scheme, as Go's `url.Parse` reads one with `https://` before it.
+ *
+ * @returns the fault in Go's words when it is none
+ */
+export function parseSchemelessUrl(text: string): RegistryUrl | string {
+  const fault = (why: string): string => `parse ${goQuote(`https://${text}`)}: ${why}`;
+  if (/[\u0000-\u001f\u007f]/.test(text)) return fault('net/url: invalid control character in URL');
+  const [, authority = '', rawPath = ''] = /^([^/?#]*)([^?#]*)/.exec(text) ?? [];
+  const host = authority.slice(authority.lastIndexOf('@') + 1);
+  const hostFault = faultOfHost(host);
+  if (hostFault !== undefined) return fault(hostFault);
+  const escape = badEscape(rawPath);
+  if (escape !== undefined) return fault(`invalid URL escape ${goQuote(escape)}`);
+  return { host, path: unescape(rawPath) };
+}
+
+function faultOfHost(host: string): string | undefined {
+  const bracketed = host.startsWith('[');
+  if (bracketed && !host.includes(']')) return "missing ']' in host";
+  const port = bracketed ? host.slice(host.lastIndexOf(']') + 1) : (/:[^:]*$/.exec(host)?.[0] ?? '');
+  if (port !== '' && !/^:\d*$/.test(port)) return `invalid port ${goQuote(port)} after host`;
+  const escape = /%[^%]{0,2}/.exec(host)?.[0];
+  if (escape !== undefined) return `invalid URL escape ${goQuote(escape)}`;
+  const odd = /[^\w.~!$&'()*+,;=:[\]<>"\u0080-\u{10ffff}-]/u.exec(host)?.[0];
+  return odd === undefined ? undefined : `invalid character ${goQuote(odd)} in host name`;
+}
+
+const badEscape = (path: string): string | undefined => /%(?![0-9a-fA-F]{2}).{0,2}/.exec(path)?.[0];
+
+const unescape = (path: string): string =>
+  path.includes('%')
+    ? Buffer.from(
+        path.replace(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+        'latin1',
+      ).toString()
+    : path;
+
+/**
+ * Does a registry match a pattern: as many parts of the host, each as its glob says; the same port; the path begins with the pattern's.
+ * Globs stand in hosts alone. Follows `URLsMatchStr` (pkg/credentialprovider).
+ */
+export function registryMatches(pattern: string, target: string): boolean {
+  const [glob, url] = [parseSchemelessUrl(pattern), parseSchemelessUrl(target)];
+  if (typeof glob === 'string' || typeof url === 'string') return false;
+  const [globParts, globPort] = splitHost(glob.host);
+  const [parts, port] = splitHost(url.host);
+  return (
+    globPort === port &&
+    globParts.length === parts.length &&
+    url.path.startsWith(glob.path) &&
+    globParts.every((part, index) => globMatches(part, parts[index] ?? ''))
+  );
+}
+
+/** The labels of a host, and its port. Follows Go's `net.SplitHostPort`: what it cannot split is all host. */
+function splitHost(host: string): readonly [parts: readonly string[], port: string] {
+  const [, bracketed, plain, port] = /^(?:\[([^[\]]*)\]|([^:[\]]*)):([^:]*)$/.exec(host) ?? [];
+  return port === undefined ? [host.split('.'), ''] : [(bracketed ?? plain ?? '').split('.'), port];
+}
+
+/** Shell patterns as Go's `filepath.Match` has them; one that is malformed matches nothing. */
+export function globMatches(pattern: string, text: string): boolean {
+  let source = '';
+  for (let at = 0; at < pattern.length;) {
+    const [part, escaped, negated, set] =
+      /^(?:\\(.)|\[(\^?)((?:\\.|[^\]\\])+)\]|[^\\[])/su.exec(pattern.slice(at)) ?? [];
+    if (part === undefined) return false;
+    at += part.length;
+    if (escaped !== undefined) source += literal(escaped);
+    else if (set !== undefined) {
+      const range = classOf(set);
+      if (range === undefined) return false;
+      source += `[${negated === '^' ? '^' : ''}${range}]`;
+    } else if (part === '*') source += '[^/]*';
+    else source += part === '?' ? '[^/]' : literal(part);
+  }
+  return new RegExp(`^${source}$`, 'su').test(text);
+}
+
+const literal = (character: string): string =>
+  /\w/.test(character) ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+
+/** The inside of a bracket; `undefined`: malformed. */
+function classOf(set: string): string | undefined {
+  let source = '';
+  for (let at = 0; at < set.length;) {
+    const [part, low, high] = /^(\\.|[^\\-])(?:-(\\.|[^\\-]))?/su.exec(set.slice(at)) ?? [];
+    if (part === undefined || low === undefined) return undefined;
+    at += part.length;
+    const [from, to] = [low.slice(-1), high?.slice(-1)];
+    if (to !== undefined && from > to) continue; // an empty range matches nothing
+    source += to === undefined ? literal(from) : `${literal(from)}-${literal(to)}`;
+  }
+  return source;
+}

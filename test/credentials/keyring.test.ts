@@ -180,9 +180,7 @@ describe('pull secrets', () => {
     const found = await keyring('a.io/x', [secret], {});
     expect(found.map(({ auth }) => auth.username)).toEqual(['new', 'node']);
     const broken = pullSecret('broken', 'kubernetes.io/dockercfg', { '.dockercfg': '{' });
-    await expect(keyring('a.io/x', [secret, broken], {})).rejects.toThrow(
-      'unexpected end of JSON input',
-    );
+    await expect(keyring('a.io/x', [secret, broken], {})).rejects.toThrow('unexpected end of JSON input');
   });
 });
 

@@ -9,6 +9,8 @@ export interface RegistryFault {
   readonly path: string;
   /** Status of the answer; absent: the right answer. */
   readonly status?: number;
+  /** The connection breaks in the middle of the answer. */
+  readonly cut?: true;
   /** Waited before the answer, ms. */
   readonly delayMs?: number;
 }
@@ -24,6 +26,8 @@ export interface Registry {
   readonly credentials: string[];
   /** In force until the list is changed. */
   readonly faults: RegistryFault[];
+  /** The most answers that were held up (`delayMs`) at one time. */
+  readonly mostHeld: () => number;
   close(): Promise<void>;
 }
 
@@ -42,10 +46,11 @@ export async function startRegistry(
   const requests: string[] = [];
   const credentials: string[] = [];
   const faults: RegistryFault[] = [];
+  const held = { now: 0, most: 0 };
   const server = createServer((request, response) => {
     requests.push(`${request.method ?? ''} ${request.url ?? ''}`);
     if (request.headers.authorization !== undefined) credentials.push(request.headers.authorization);
-    void answer(request, response, { images, faults, ...options });
+    void answer(request, response, { images, faults, held, ...options });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(options.port ?? 0, '127.0.0.1', resolve);
@@ -55,20 +60,36 @@ export async function startRegistry(
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  return { port, host: `localhost:${port}`, requests, credentials, faults, close };
+  return {
+    port,
+    host: `localhost:${port}`,
+    requests,
+    credentials,
+    faults,
+    mostHeld: () => held.most,
+    close,
+  };
 }
 
 interface Shelf extends RegistryOptions {
   readonly images: readonly TestImage[];
   readonly faults: readonly RegistryFault[];
+  readonly held: { now: number; most: number };
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, shelf: Shelf): Promise<void> {
   const { pathname } = new URL(request.url ?? '/', 'http://registry');
   const fault = shelf.faults.find(({ path }) => pathname.includes(path));
-  if (fault?.delayMs !== undefined) await delay(fault.delayMs);
+  if (fault?.delayMs !== undefined) {
+    shelf.held.most = Math.max(shelf.held.most, ++shelf.held.now);
+    await delay(fault.delayMs);
+    shelf.held.now--;
+  }
   if (fault?.status !== undefined) refuse(response, fault.status, 'UNKNOWN');
-  else if (!mayPull(request, shelf)) {
+  else if (fault?.cut) {
+    response.writeHead(200, { 'content-length': 1000 }).write('half');
+    response.destroy();
+  } else if (!mayPull(request, shelf)) {
     response.setHeader('www-authenticate', 'Basic realm="registry"');
     refuse(response, 401, 'UNAUTHORIZED');
   } else if (pathname === '/v2/') response.end('{}');

@@ -86,6 +86,17 @@ export interface KubeRuntimeOptions extends ResourceSettings, SecuritySettings {
   readonly features?: Readonly<Record<string, boolean>>;
 }
 
+function imageManagerOf(deps: KubeRuntimeDeps, options: KubeRuntimeOptions): ImageManager {
+  return new ImageManager({
+    ...deps,
+    backoff: deps.imageBackoff,
+    queue: new PullQueue(options.maxParallelImagePulls),
+    keyring: deps.keyring ?? ((): [] => []),
+    checksAccess: options.features?.['KubeletEnsureSecretPulledImages'] ?? true,
+    ...(deps.pullRecords && { records: deps.pullRecords }),
+  });
+}
+
 /**
  * Runs pods in any container runtime. It decides nothing: `actions.ts` does, and the parts act.
  * Follows `kubeGenericRuntimeManager` (pkg/kubelet/kuberuntime).
@@ -138,15 +149,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
       killer: this.#killer,
       remover: this.remover,
     });
-    const queue = new PullQueue(options.maxParallelImagePulls);
-    this.imageManager = new ImageManager({
-      ...deps,
-      backoff: deps.imageBackoff,
-      queue,
-      keyring: deps.keyring ?? ((): [] => []),
-      checksAccess: options.features?.['KubeletEnsureSecretPulledImages'] ?? true,
-      ...(deps.pullRecords && { records: deps.pullRecords }),
-    });
+    this.imageManager = imageManagerOf(deps, options);
     const shared = { ...deps, runtimeName, files, actuated, images: this.imageManager, killer: this.#killer };
     const resources: ResourceSettings = options;
     if (runtime.updateContainerResources)

@@ -82,7 +82,6 @@ module.exports = {
     home('@kubernetes/client-node', '^src/api/kube-client'),
     home('@grpc/grpc-js', '^src/(providers/cri|cli)/'),
     home('@opentelemetry', '^src/(base|cli)/tracing'),
-    home('@lydell/node-pty', '^src/providers/process/'),
     home('pino', '^src/(agent|cli)/'),
     home('ajv', '^src/(options|kube)/'),
     home('eventemitter3', '^src/base/'),

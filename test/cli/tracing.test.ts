@@ -79,7 +79,7 @@ function inProcess(script: string, hidden = 'none'): { readonly stdout: string; 
     const seen = new Set();
     registerHooks({ resolve(name, context, next) {
       if (name === ${JSON.stringify(hidden)}) throw Object.assign(new Error("Cannot find package '" + name + "'"), { code: 'ERR_MODULE_NOT_FOUND' });
-      if (/opentelemetry|node-pty/.test(name)) seen.add(name);
+      if (/opentelemetry/.test(name)) seen.add(name);
       return next(name, context);
     } });
     const { startTracing } = await import('./src/cli/tracing.ts');

@@ -12,6 +12,8 @@ export interface ProcessAdmissionHost {
   /** Of the agent; only root may run containers as someone else. */
   readonly uid: number;
   readonly gid: number;
+  /** Whether containers can have a terminal; default: no. */
+  readonly hasTerminals?: boolean;
 }
 
 /** The `status.reason` of a pod that asks for what processes cannot give. */
@@ -30,7 +32,7 @@ export function admitProcessPod(
 ): ProviderAdmission {
   const faults = [
     ...podFaults(pod),
-    ...containersOf(pod).flatMap((container) => containerFaults(container, host.images)),
+    ...containersOf(pod).flatMap((container) => containerFaults(container, host)),
     ...securityFaults(pod, host),
     ...volumeFaults(pod),
   ];
@@ -60,14 +62,20 @@ function podFaults(pod: Pod): readonly string[] {
   return asked.filter(([is]) => is).map(([, fault]) => fault);
 }
 
-function containerFaults(container: Container, images: ReadonlyMap<string, HostImage>): readonly string[] {
+function containerFaults(
+  container: Container,
+  { images, hasTerminals = false }: ProcessAdmissionHost,
+): readonly string[] {
   const { name, image = '' } = container;
   const says = (fault: string): string => `container "${name}": ${fault}`;
   const mapped = findImage(images, image);
   const runs = (container.command ?? []).length > 0 || hasWords(mapped, container.args ?? []);
   const asked: readonly (readonly [boolean, string])[] = [
     [!runs, noCommandMessage(name, image, images)],
-    [container.tty === true, says('tty: a process has no terminal; leave it out, kubectl exec -t gives one')],
+    [
+      container.tty === true && !hasTerminals,
+      says('tty: a terminal needs the programs script (bsdutils) and stty (coreutils) on the host'),
+    ],
     [
       (container.volumeDevices ?? []).length > 0,
       says('volumeDevices: block devices cannot be given to a process'),

@@ -70,7 +70,7 @@ function follow(
 function attachStdin(container: ProcessContainer, io: TerminalIo): () => void {
   const path = join(container.runDir, 'stdin');
   const { stdin } = io;
-  if (!stdin || !existsSync(path)) return () => undefined;
+  if (!stdin || container.record.config.stdin !== true || !existsSync(path)) return () => undefined;
   // as a socket, so that a container which does not read holds back its client and not the agent's file threads
   const fifo = new Socket({ fd: openSync(path, constants.O_WRONLY | constants.O_NONBLOCK), readable: false });
   fifo.on('error', () => undefined);

@@ -170,12 +170,19 @@ export class ContainerStore {
     if (found.fault !== undefined) throw new Error(startFault(found.fault));
     mkdirSync(container.runDir, { recursive: true, mode: 0o711 });
     createRawFiles(container.runDir);
-    if (plan.stdin && host.mkfifo !== undefined)
-      execFileSync(host.mkfifo, ['-m', '600', join(container.runDir, 'stdin')]);
+    this.#writeScripts(container, plan);
     if (host.uid === 0) this.#giveTo(container, plan.workingDir === root ? root : undefined);
-    const shell = this.#deps.settings.shell ?? '/bin/sh';
+  }
+
+  #writeScripts(container: ProcessContainer, plan: LaunchPlan): void {
+    const { host, settings } = this.#deps;
+    const script = plan.tty ? host.terminal?.script : undefined;
+    const stdin = plan.stdin || script !== undefined;
+    if (stdin && host.mkfifo !== undefined)
+      execFileSync(host.mkfifo, ['-m', '600', join(container.runDir, 'stdin')]);
+    const shell = settings.shell ?? '/bin/sh';
     writeFileSync(join(container.dir, 'command.sh'), commandScript(plan, host.tools), { mode: 0o600 });
-    const supervisor = supervisorScript(host.tools, shell, plan.stdin);
+    const supervisor = supervisorScript(host.tools, shell, stdin, script);
     writeFileSync(join(container.dir, 'supervise.sh'), supervisor, { mode: 0o600 });
   }
 

@@ -51,6 +51,8 @@ export interface ExecStreams {
   readonly stdin?: Readable;
   readonly stdout?: Writable;
   readonly stderr?: Writable;
+  /** Told the number that the command writes to descriptor 3: a process whose group ends with the command. */
+  readonly leader?: (pid: number) => void;
 }
 
 /**
@@ -64,8 +66,12 @@ export async function execStreams(
   signal: AbortSignal,
 ): Promise<number> {
   signal.throwIfAborted();
-  const child = startExec(plan, { stdin: streams.stdin !== undefined });
-  const abort = (): void => void killGroup(child);
+  const child = startExec(plan, { stdin: streams.stdin !== undefined, report: streams.leader !== undefined });
+  const leader = streams.leader && reported(child, streams.leader);
+  const abort = (): void => {
+    killGroup(child);
+    if (leader?.pid !== undefined) sendSignal(-leader.pid, 'SIGKILL');
+  };
   signal.addEventListener('abort', abort, { once: true });
   const { stdin } = child;
   if (stdin) {
@@ -83,7 +89,10 @@ export async function execStreams(
   }
 }
 
-function startExec(plan: ExecPlan, options: { readonly stdin: boolean }): ChildProcess {
+function startExec(
+  plan: ExecPlan,
+  options: { readonly stdin: boolean; readonly report?: boolean },
+): ChildProcess {
   const [name = ''] = plan.argv;
   const found = findProgram(name, plan.env.get('PATH') ?? '', plan.workingDir);
   if (found.fault !== undefined) throw new AgentError('internal', execFault(found.fault));
@@ -93,9 +102,29 @@ function startExec(plan: ExecPlan, options: { readonly stdin: boolean }): ChildP
     cwd: plan.workingDir,
     env: Object.fromEntries(plan.env),
     detached: true,
-    stdio: [options.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    stdio: [
+      options.stdin ? 'pipe' : 'ignore',
+      'pipe',
+      'pipe',
+      ...(options.report === true ? ['pipe' as const] : []),
+    ],
     ...(direct && { argv0: name }),
   });
+}
+
+/** Reads the one line that a command writes to descriptor 3. */
+function reported(child: ChildProcess, tell: (pid: number) => void): { pid?: number } {
+  const found: { pid?: number } = {};
+  const from = child.stdio[3] as Readable | undefined;
+  from?.on('error', () => undefined);
+  from?.once('data', (line: Buffer) => {
+    const pid = Number(line.toString());
+    from.destroy();
+    if (!(pid > 1)) return;
+    found.pid = pid;
+    tell(pid);
+  });
+  return found;
 }
 
 function execFault(fault: string): string {

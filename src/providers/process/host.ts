@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AgentError } from '../../base/errors.ts';
 import { readBootId } from './proc.ts';
 import { defaultPath } from './settings.ts';
-import type { HostTools } from './supervisor-script.ts';
+import type { HostTools, TerminalTools } from './supervisor-script.ts';
 
 /** What the provider uses of the machine. */
 export interface Host {
@@ -13,8 +13,8 @@ export interface Host {
   readonly setpriv?: string;
   readonly mkfifo?: string;
   readonly fallocate?: string;
-  /** util-linux's; gives a terminal to those who ask for one. */
-  readonly script?: string;
+  /** Absent: nobody can have a terminal. */
+  readonly terminal?: TerminalTools;
   readonly bootId: string;
   readonly uid: number;
   readonly gid: number;
@@ -26,10 +26,11 @@ export interface Host {
  * @throws {AgentError} `failed_precondition` naming the one that is missing
  */
 export function inspectHost(): Host {
-  const optional = (name: 'setpriv' | 'mkfifo' | 'fallocate' | 'script'): Partial<Host> => {
+  const optional = (name: 'setpriv' | 'mkfifo' | 'fallocate'): Partial<Host> => {
     const path = find(name);
     return path === undefined ? {} : { [name]: path };
   };
+  const [script, stty] = [find('script'), find('stty')];
   return {
     tools: {
       setsid: need('setsid', 'util-linux'),
@@ -39,7 +40,7 @@ export function inspectHost(): Host {
     ...optional('setpriv'),
     ...optional('mkfifo'),
     ...optional('fallocate'),
-    ...optional('script'),
+    ...(script !== undefined && stty !== undefined && { terminal: { script, stty } }),
     bootId: readBootId(),
     uid: process.getuid?.() ?? 0,
     gid: process.getgid?.() ?? 0,

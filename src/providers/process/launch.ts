@@ -39,6 +39,7 @@ export function planLaunch(request: LaunchRequest, host: LaunchHost): LaunchPlan
     workingDir: request.workingDir,
     prefix: privilegesOf(request.config.linux?.securityContext, host),
     stdin: request.config.stdin ?? false,
+    tty: request.config.tty ?? false,
   };
 }
 
@@ -85,8 +86,9 @@ export function mountVariable(containerPath: string): string {
 
 /** What the host gives comes first, so that the container's own words win; the two marks come last, so that they hold. */
 function environmentOf(request: LaunchRequest, host: LaunchHost): ReadonlyMap<string, string> {
-  const { mounts = [], envs = [] } = request.config;
+  const { mounts = [], envs = [], tty = false } = request.config;
   const env = new Map(hostEnvironment(request, host));
+  if (tty) env.set('TERM', 'xterm');
   for (const { containerPath = '', hostPath = '' } of mounts) env.set(mountVariable(containerPath), hostPath);
   for (const { key = '', value = new Uint8Array() } of envs) env.set(key, Buffer.from(value).toString());
   env.set('PODTENDER_ROOT', request.root);

@@ -4,9 +4,10 @@ import { AgentError } from '../../base/errors.ts';
 import type { ContainerRef, ProviderPowers, TerminalIo } from '../../provider/powers.ts';
 import { admitProcessPod } from './admission.ts';
 import { attachStreams } from './attach.ts';
-import { execStreams, type ExecPlan } from './exec.ts';
-import { quote } from './supervisor-script.ts';
+import { execStreams } from './exec.ts';
+import type { ProcessContainer } from './process-container.ts';
 import type { ProcessRuntime } from './runtime.ts';
+import { execTerminal, resizeTerminal } from './terminal.ts';
 
 /** The powers that a process provider adds to what `kuberuntime` makes of the runtime. */
 export type ProcessPowers = Required<
@@ -15,11 +16,13 @@ export type ProcessPowers = Required<
 
 /** Live streams, port forwarding, early notice of changes and admission, over one {@link ProcessRuntime}. */
 export function processPowers(runtime: ProcessRuntime): ProcessPowers {
-  const { uid, gid } = runtime.host;
+  const { uid, gid, terminal } = runtime.host;
+  const hasTerminals = terminal !== undefined;
   return {
-    admit: (pod, activePods) => admitProcessPod(pod, activePods, { images: runtime.images, uid, gid }),
+    admit: (pod, activePods) =>
+      admitProcessPod(pod, activePods, { images: runtime.images, uid, gid, hasTerminals }),
     exec: (container, command, io, signal) => exec(runtime, { container, command, io }, signal),
-    attach: (container, io, signal) => attachStreams(runtime.container(idOf(container)), io, signal),
+    attach: (container, io, signal) => attach(runtime, runtime.container(idOf(container)), io, signal),
     portForward: (_pod, port, stream, signal) => forwardPort(port, stream, signal),
     onPodEvent: (listener) =>
       runtime.events.on('change', (podUid) => {
@@ -44,24 +47,30 @@ async function exec(runtime: ProcessRuntime, call: ExecCall, signal: AbortSignal
   const { stdin, stdout, stderr } = call.io;
   const streams = { ...(stdin && { stdin }), ...(stdout && { stdout }), ...(stderr && { stderr }) };
   if (!call.io.tty) return execStreams(plan, streams, signal);
-  return execStreams(await withTerminal(plan, runtime.host.script, call.io), streams, signal);
-}
-
-/** Gives the command a terminal by util-linux's `script`, in the size that the client has at first. */
-async function withTerminal(plan: ExecPlan, script: string | undefined, io: TerminalIo): Promise<ExecPlan> {
-  if (script === undefined) {
+  const { terminal: tools } = runtime.host;
+  if (!tools)
     throw new AgentError(
       'unimplemented',
-      'a terminal (-t) needs the program script (bsdutils); go without -t',
+      'a terminal (-t) needs the programs script (bsdutils) and stty (coreutils); go without -t',
     );
+  return execTerminal(plan, { tools, io: call.io, clock: runtime.clock }, signal);
+}
+
+/** A container with a terminal has the size of whoever spoke last. */
+async function attach(
+  { host: { terminal } }: ProcessRuntime,
+  container: ProcessContainer,
+  io: TerminalIo,
+  signal: AbortSignal,
+): Promise<void> {
+  const over = new AbortController();
+  if (terminal && io.tty && io.resize && container.pid !== undefined)
+    void resizeTerminal(terminal, container.pid, io.resize, over.signal);
+  try {
+    await attachStreams(container, io, signal);
+  } finally {
+    over.abort();
   }
-  const first = await io.resize?.[Symbol.asyncIterator]().next();
-  const size = first?.done === false ? first.value : undefined;
-  const resize = size && size.width > 0 ? `stty cols ${size.width} rows ${size.height}; ` : '';
-  const line = `${resize}exec ${plan.argv.map(quote).join(' ')}`;
-  const env = new Map([...plan.env, ['SHELL', '/bin/sh'] as const]);
-  if (!env.has('TERM')) env.set('TERM', 'xterm');
-  return { ...plan, env, argv: [script, '-qefc', line, '/dev/null'] };
 }
 
 /** Processes listen on the host, so a port of the pod is a port of the loopback address. */

@@ -57,6 +57,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
   readonly events: Emitter<ProcessEvents> = new Emitter<ProcessEvents>();
   readonly images: ReadonlyMap<string, HostImage>;
   readonly host: Host;
+  readonly clock: Clock;
   readonly #deps: ProcessRuntimeDeps;
   readonly #sandboxes: SandboxStore;
   readonly #containers: ContainerStore;
@@ -68,6 +69,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     const { settings, clock } = deps;
     this.#deps = deps;
     this.host = inspectHost();
+    this.clock = clock;
     this.images = imageTable(settings.nodePath ?? process.execPath, settings.images);
     this.#sandboxes = new SandboxStore({
       ...deps,

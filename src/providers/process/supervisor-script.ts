@@ -8,6 +8,8 @@ export interface LaunchPlan {
   readonly prefix: readonly string[];
   /** The command reads from the fifo `stdin` instead of nothing. */
   readonly stdin: boolean;
+  /** The command has a terminal. */
+  readonly tty: boolean;
 }
 
 /** Where the programs are that the script calls; absolute, since the container's PATH is not ours. */
@@ -15,6 +17,13 @@ export interface HostTools {
   readonly setsid: string;
   readonly env: string;
   readonly sleep: string;
+}
+
+/** The programs that make a terminal. */
+export interface TerminalTools {
+  /** util-linux's: holds the terminal. */
+  readonly script: string;
+  readonly stty: string;
 }
 
 /** The variable that marks every process of a container, also those that leave its group and session. */
@@ -38,8 +47,9 @@ const shellNames = new Set(
  *
  * @param shell the shell that runs `../command.sh`, see {@link commandScript}
  * @param stdin the command reads from the fifo `stdin`, held open by the process in `holder`, instead of nothing
+ * @param script util-linux's: the command has a terminal, which `script` holds; it needs the fifo then
  */
-export function supervisorScript(tools: HostTools, shell: string, stdin: boolean): string {
+export function supervisorScript(tools: HostTools, shell: string, stdin: boolean, script?: string): string {
   const hold = [
     'exec 3<>stdin',
     `${quote(tools.sleep)} infinity &`,
@@ -47,6 +57,10 @@ export function supervisorScript(tools: HostTools, shell: string, stdin: boolean
     'exec 3>&-',
     'echo "$holder" >holder',
   ];
+  const start =
+    script === undefined
+      ? `${quote(tools.setsid)} ${quote(shell)} ../command.sh "$supervisor"`
+      : `supervisor="$supervisor" SHELL=${quote(shell)} ${quote(script)} -qefc 'stat=$supervisor; unset supervisor SHELL; exec ${quote(shell)} ../command.sh "$stat"' /dev/null`;
   return [
     "trap ':' HUP INT QUIT TERM",
     'umask 022',
@@ -55,7 +69,7 @@ export function supervisorScript(tools: HostTools, shell: string, stdin: boolean
     'set +C',
     'read -r supervisor </proc/self/stat',
     ...(stdin ? hold : []),
-    `${quote(tools.setsid)} ${quote(shell)} ../command.sh "$supervisor" ${stdin ? '<stdin' : '</dev/null'} >>stdout 2>>stderr`,
+    `${start} ${stdin ? '<stdin' : '</dev/null'} >>stdout 2>>stderr`,
     'code=$?',
     '{ read -r boot; read -r leader rest; } <pid',
     'kill -s KILL -- "-$leader"',

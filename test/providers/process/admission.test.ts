@@ -27,7 +27,7 @@ test.for<readonly [string, Pod, RegExp]>([
     pod({ ports: [{ containerPort: 80, hostPort: 8080 }] }),
     /make them equal/,
   ],
-  ['a terminal', pod({ tty: true }), /tty: a process has no terminal/],
+  ['a terminal', pod({ tty: true }), /tty: a terminal needs the programs script/],
   ['privileged', pod({ securityContext: { privileged: true } }), /privileged=true/],
   ['a read-only root', pod({ securityContext: { readOnlyRootFilesystem: true } }), /readOnlyRootFilesystem/],
   [
@@ -140,4 +140,8 @@ test('a port that another pod declares is taken, unless the protocols differ', (
 test('all faults are named at once', () => {
   const asked = pod({ tty: true, securityContext: { privileged: true } }, { hostUsers: false });
   expect(admitProcessPod(asked, [], root).message?.split('; ').length).toBeGreaterThanOrEqual(3);
+});
+
+test('a terminal is there where the host has the programs for it', () => {
+  expect(admitProcessPod(pod({ tty: true }), [], { ...root, hasTerminals: true }).admit).toBe(true);
 });

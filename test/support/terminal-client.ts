@@ -1,0 +1,48 @@
+import { PassThrough } from 'node:stream';
+import { systemClock } from '../../src/base/clock.ts';
+import type { TerminalIo } from '../../src/provider/powers.ts';
+import { execTerminal } from '../../src/providers/process/terminal.ts';
+import { SizeQueue } from '../../src/streams/remote-command.ts';
+
+/** Somebody at a terminal: what is typed, what is seen, how large it is. */
+export class TerminalClient {
+  readonly stdin = new PassThrough();
+  readonly stdout = new PassThrough();
+  readonly sizes = new SizeQueue();
+  readonly io: TerminalIo = { stdin: this.stdin, stdout: this.stdout, tty: true, resize: this.sizes };
+  seen = '';
+  readonly #listeners = new Set<() => void>();
+
+  constructor(width?: number, height?: number) {
+    if (width !== undefined && height !== undefined) this.sizes.push({ width, height });
+    this.stdout.on('data', (chunk: Buffer) => {
+      this.seen += chunk.toString();
+      for (const listener of [...this.#listeners]) listener();
+    });
+  }
+
+  /** Resolves once `text` was seen. @throws after 20 s, with what was seen instead */
+  sees(text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stop = systemClock.timer(20_000, () => {
+        this.#listeners.delete(look);
+        reject(new Error(`${JSON.stringify(text)} was not seen, but ${JSON.stringify(this.seen)}`));
+      });
+      const look = (): void => {
+        if (!this.seen.includes(text)) return;
+        stop();
+        this.#listeners.delete(look);
+        resolve();
+      };
+      this.#listeners.add(look);
+      look();
+    });
+  }
+
+  /** Runs a program of this machine at the terminal. @returns its exit code */
+  run(argv: readonly string[], env: Readonly<Record<string, string>>, signal: AbortSignal): Promise<number> {
+    const plan = { argv, env: new Map(Object.entries(env)), workingDir: '/', prefix: [] };
+    const tools = { script: '/usr/bin/script', stty: '/usr/bin/stty' };
+    return execTerminal(plan, { tools, io: this.io, clock: systemClock }, signal);
+  }
+}

@@ -6,6 +6,7 @@ import { durationMs } from '../kube/duration.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { formatQuantity } from '../kube/quantity.ts';
 import type { HardThreshold } from '../node/allocatable.ts';
+import { type LogindDeps, LogindShutdown } from '../node/logind.ts';
 import { ShutdownManager, type ShutdownSource } from '../node/shutdown-manager.ts';
 import { type ShutdownWindow, shutdownWindows } from '../node/shutdown.ts';
 import type { KubeletConfiguration } from '../options/kubelet-configuration.ts';
@@ -149,6 +150,20 @@ export function configuredWindows(config: ShutdownConfiguration): readonly Shutd
     seconds(config.shutdownGracePeriod),
     seconds(config.shutdownGracePeriodCriticalPods),
   );
+}
+
+/**
+ * How pods end with the machine by these settings, as systemd-logind tells of it; absent: no time is set for it, and they do not.
+ */
+export function shutdownOptions(
+  config: ShutdownConfiguration & Pick<KubeletConfiguration, 'featureGates'>,
+  deps: LogindDeps,
+): ShutdownOptions | undefined {
+  if (config.featureGates?.['GracefulNodeShutdown'] === false) return undefined;
+  const windows = configuredWindows(config);
+  const graceSeconds = windows.reduce((total, window) => total + window.graceSeconds, 0);
+  if (graceSeconds === 0) return undefined;
+  return { windows, source: new LogindShutdown(deps, { graceSeconds }) };
 }
 
 /** What a shutdown needs besides the engines. */

@@ -2,6 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
+import { shutdownOptions } from '../agent/evictions.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
 import { pinoLogger } from '../agent/logger.ts';
 import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
@@ -87,7 +88,7 @@ async function startAgent(parts: UpParts): Promise<Running> {
   const certDir = certDirOf(settings, dataDir);
   const kubeletApi = embeddedKubeletApi(settings, server, { certDir, nodeName });
   const { readOnly, healthz } = openPorts(settings);
-  const { disconnect, ...own } = agentOptions(options, settings, { dataDir, tracing });
+  const { disconnect, ...own } = agentOptions(options, settings, { dataDir, tracing, logger });
   const agent = await Agent.create({
     ...own,
     ...(readOnly && { readOnly }),
@@ -194,7 +195,7 @@ function embeddedKubeletApi(
 function agentOptions(
   options: UpOptions | RunOptions,
   settings: EffectiveOptions,
-  { dataDir, tracing }: { readonly dataDir: string; readonly tracing: Tracing | undefined },
+  { dataDir, tracing, logger }: Pick<UpParts, 'dataDir' | 'logger'> & Pick<Clients, 'tracing'>,
 ): AgentOptions & Pick<Clients, 'disconnect'> {
   const { nodeName, manifests, manifestUrl, provider } = options;
   const common = agentSettings(settings);
@@ -202,9 +203,11 @@ function agentOptions(
     provider === 'cri'
       ? criParts({ ...settings.kubelet, ...settings.agent }, tracing?.tracer)
       : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings.kubelet) };
+  const shutdown = shutdownOptions(settings.kubelet, { clock, logger });
   return {
     disconnect,
     ...common,
+    ...(shutdown && { shutdown }),
     nodeName,
     rootDir: join(dataDir, 'agent'),
     ...own,
@@ -259,7 +262,11 @@ export async function joinCluster(
     const traced = tracing && { tracer: tracing.tracer };
     const client = createApiClient(connection, { clock, logger, qps, burst, ...traced });
     const kubeletApi = kubeletApiOptions(settings, { certDir, nodeName, now: clock.now() });
-    const { disconnect, ...own } = agentOptions(options, settings, { dataDir: dataDir.path, tracing });
+    const { disconnect, ...own } = agentOptions(options, settings, {
+      dataDir: dataDir.path,
+      tracing,
+      logger,
+    });
     const ports = openPorts(settings);
     const agent = await Agent.create({ ...own, ...ports, client, logger, ...(kubeletApi && { kubeletApi }) });
     logger.info('agent runs', {

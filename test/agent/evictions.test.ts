@@ -5,6 +5,7 @@ import {
   evictionOptions,
   evictionSettings,
   hardThresholds,
+  shutdownOptions,
   withDefaultThresholds,
 } from '../../src/agent/evictions.ts';
 import { Endings } from '../../src/agent/endings.ts';
@@ -331,6 +332,22 @@ test.for([
 ] as const)('of %o the hard thresholds are %o', ([config, thresholds]) => {
   const { evictionHard } = withDefaultThresholds({ mergeDefaultEvictionSettings: false, ...config });
   expect(Object.values(evictionHard)).toEqual(thresholds);
+});
+
+test.for([
+  [{ shutdownGracePeriod: '0s', shutdownGracePeriodCriticalPods: '0s' }, undefined],
+  [{ shutdownGracePeriod: '30s', shutdownGracePeriodCriticalPods: '10s' }, [20, 10]],
+  [
+    {
+      shutdownGracePeriod: '30s',
+      shutdownGracePeriodCriticalPods: '10s',
+      featureGates: { GracefulNodeShutdown: false },
+    },
+    undefined,
+  ],
+] as const)('by %o the machine’s shutdown is waited for as %o', ([config, windows]) => {
+  const options = shutdownOptions(config, { clock: rig.clock, logger: silentLogger });
+  expect(options?.windows.map(({ graceSeconds }) => graceSeconds)).toEqual(windows);
 });
 
 test('a shutdown ends the pods as Terminated and takes no more', async () => {

@@ -200,6 +200,7 @@ export interface ServeOptions
       | 'anonymousAuth'
       | 'debugging'
       | 'splitStreams'
+      | 'openMetrics'
       | 'limits'
       | 'streams'
       | 'tracer'

@@ -45,6 +45,8 @@ export interface KubeletServerOptions {
   /** Logs, exec, attach, port-forward (`enableDebuggingHandlers`); default: yes. */
   readonly debugging?: boolean;
   readonly splitStreams?: boolean;
+  /** Metrics in OpenMetrics for clients that would have it; the kubelet has none. Default: yes. */
+  readonly openMetrics?: boolean;
   readonly limits?: Partial<ListenerLimits>;
   readonly streams?: Partial<StreamTimes>;
   /** Called when the server is closed. */
@@ -87,11 +89,12 @@ export class KubeletServer {
       logger = silentLogger,
       debugging = true,
       splitStreams = false,
+      openMetrics = true,
     } = options;
     this.#metrics = new ServerMetrics(clock, 'readwrite');
     this.#traced = options.tracer && traceRequests(options.tracer);
     const serverMetrics = (): readonly MetricFamily[] => this.#metrics.collect();
-    const deps: ServicesDeps = { host, clock, debugging, splitStreams, serverMetrics };
+    const deps: ServicesDeps = { host, clock, debugging, splitStreams, openMetrics, serverMetrics };
     const streams = { host, clock, times: { ...streamTimes, ...options.streams } };
     this.#handler = new RequestHandler({
       nodeName: host.nodeName,

@@ -21,6 +21,8 @@ export interface ServicesDeps {
   readonly splitStreams: boolean;
   /** `enableDebuggingHandlers`: logs, exec, attach, port-forward and what runs. */
   readonly debugging: boolean;
+  /** Whether metrics are told in OpenMetrics to those who would have it; default: yes. */
+  readonly openMetrics?: boolean;
   /** What the server counts of itself. */
   readonly serverMetrics: () => readonly MetricFamily[];
 }
@@ -104,7 +106,7 @@ async function checkpoint(host: ServerHost, { request, parts }: Call): Promise<R
 }
 
 /** `/metrics` and what hangs below it. */
-function metricServices({ host, serverMetrics }: ServicesDeps): readonly Service[] {
+function metricServices({ host, serverMetrics, openMetrics = true }: ServicesDeps): readonly Service[] {
   const { metrics, probeMetrics } = host;
   const checks = healthChecks(host);
   const at = (
@@ -112,7 +114,7 @@ function metricServices({ host, serverMetrics }: ServicesDeps): readonly Service
     families: () => Promise<readonly MetricFamily[]> | readonly MetricFamily[],
   ): Service => ({
     patterns: [path],
-    routes: async ({ request }) => metricsReply(await families(), request),
+    routes: async ({ request }) => metricsReply(await families(), request, openMetrics),
   });
   const usage = (): Promise<Usage | undefined> =>
     (host.usage?.() ?? Promise.resolve(undefined)).catch(() => undefined);

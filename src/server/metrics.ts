@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { openMetricsText, openMetricsType, wantsOpenMetrics } from './open-metrics.ts';
 import type { Reply, ServerRequest } from './reply.ts';
 
 /** One series of a family. `suffix` is of a histogram: `_bucket`, `_sum`, `_count`. */
@@ -48,17 +49,23 @@ export function metricsText(families: readonly MetricFamily[]): string {
     .join('');
 }
 
-/** Families as an answer, compressed for those who take it. */
-export function metricsReply(families: readonly MetricFamily[], { headers }: ServerRequest): Reply {
-  const text = metricsText(families);
-  if (!/\bgzip\b/.test(headers['accept-encoding'] ?? ''))
-    return { status: 200, headers: { 'Content-Type': contentType }, body: text };
-  return {
-    status: 200,
-    headers: { 'Content-Encoding': 'gzip', 'Content-Type': contentType },
-    body: gzipSync(text),
-  };
+/** Families as an answer, compressed for those who take it. @param open whether OpenMetrics is there for those who would have it */
+export function metricsReply(
+  families: readonly MetricFamily[],
+  { headers }: ServerRequest,
+  open: boolean,
+): Reply {
+  const isOpen = open && wantsOpenMetrics(headers.accept);
+  const body = isOpen ? openMetricsText(families) : metricsText(families);
+  const type = { 'Content-Type': isOpen ? openMetricsType : contentType };
+  if (!takesGzip(headers['accept-encoding'])) return { status: 200, headers: type, body };
+  return { status: 200, headers: { 'Content-Encoding': 'gzip', ...type }, body: gzipSync(body) };
 }
+
+const takesGzip = (accepted: string | string[] | undefined): boolean =>
+  String(accepted ?? '')
+    .split(',')
+    .some((one) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(one));
 
 /** A family of one series without labels. */
 export const single = (

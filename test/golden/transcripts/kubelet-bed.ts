@@ -115,6 +115,7 @@ async function makeKubeletBed(): Promise<KubeletBed> {
       program: { startedAt: clock.now(), runtimeVersion: 'go1', version: '1.36.2' },
       commandLine: process.argv,
       logsRoot: '/var/log',
+      openMetrics: false, // the kubelet has none
     },
   });
   const stopping = new AbortController();

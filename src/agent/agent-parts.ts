@@ -27,6 +27,7 @@ import { kernelCgroupFiles } from './cgroups/files.ts';
 import { detectCgroups } from './cgroups/host.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
 import { Endings } from './endings.ts';
+import { declaredFeatures } from './declared-features.ts';
 import { type NodeHost, nodeHost } from './host.ts';
 import type { PodHost } from './pod-host.ts';
 import { type NodeAddresses, type Served, servePorts } from './kubelet-api.ts';
@@ -83,7 +84,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
     machine,
     nodeName,
     nodeIPs,
-    settings: { ...endings.node, ...options.node },
+    settings: { features: ownFeatures(options), ...endings.node, ...options.node },
     kubeletPort: () => kubeletPort,
   });
   const identity = nodeIdentity(options, machine);
@@ -158,6 +159,14 @@ function upkeepOf(input: UpkeepInput): AgentParts['upkeep'] {
     await Promise.all([upkeep?.run(signal), endings.run(signal)]);
   };
 }
+
+/** What is known before there is a provider; who makes one adds the rest. */
+const ownFeatures = ({ kubeletApi }: AgentOptions): readonly string[] =>
+  declaredFeatures({
+    webSockets: kubeletApi !== undefined && kubeletApi.debugging !== false,
+    containers: false,
+    resizes: false,
+  });
 
 interface ControllerParts {
   readonly options: AgentOptions;

@@ -6,7 +6,7 @@ import type { MeasuredMachine } from '../node/measure.ts';
 import { nodeStatusSetters } from '../node/default-setters.ts';
 import type { NodeIdentity } from '../node/register.ts';
 import type { NodeImage } from '../node/setters/images.ts';
-import type { HandlerFeatures } from '../node/setters/runtime.ts';
+import type { HandlerFeatures, RuntimeFeatures } from '../node/setters/runtime.ts';
 import type { NodeStatusSetter } from '../node/setters/setter.ts';
 
 /** The Kubernetes release that this agent follows. */
@@ -26,6 +26,9 @@ export interface NodeSettings {
   readonly runtimeVersion?: () => string;
   readonly images?: () => Promise<readonly NodeImage[]>;
   readonly handlers?: () => readonly HandlerFeatures[];
+  /** What the runtime can do beside its handlers; default: it does not say. */
+  readonly runtimeFeatures?: () => RuntimeFeatures | undefined;
+  /** `status.declaredFeatures`; default: what the agent sees of itself. */
   readonly features?: readonly string[];
   readonly pressure?: (kind: 'memory' | 'disk' | 'pid') => boolean;
 }
@@ -48,7 +51,7 @@ export function nodeSetters({
   kubeletPort,
 }: NodeSettersInput): readonly NodeStatusSetter[] {
   const { machine, system, storage } = measured;
-  const { capacity: configured, images, handlers, pressure } = settings;
+  const { capacity: configured, images, handlers, pressure, runtimeFeatures } = settings;
   const reservation = resourceListOf(
     allocatableReservation(
       amountsOf({
@@ -90,6 +93,7 @@ export function nodeSetters({
     port: kubeletPort,
     ...(images && { images }),
     ...(handlers && { handlers }),
+    ...(runtimeFeatures && { features: runtimeFeatures }),
     ...(settings.features && { declaredFeatures: settings.features }),
     ...(pressure && { pressure }),
   });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { shutdownOptions } from '../agent/evictions.ts';
+import { declaredFeatures } from '../agent/declared-features.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
 import { pinoLogger } from '../agent/logger.ts';
 import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
@@ -211,11 +212,21 @@ function agentOptions(
     nodeName,
     rootDir: join(dataDir, 'agent'),
     ...own,
-    node: { ...common.node, ...own.node },
+    node: { ...common.node, ...own.node, features: featuresOf(settings, provider) },
     ...(manifests !== undefined && { manifests }),
     ...(manifestUrl !== undefined && { manifestUrl }),
     ...(tracing && { tracer: tracing.tracer }),
   };
+}
+
+/** What the node declares: only what these settings and this provider have. */
+function featuresOf({ kubelet }: EffectiveOptions, provider: UpOptions['provider']): readonly string[] {
+  const parts = {
+    webSockets: kubelet.enableServer && kubelet.enableDebuggingHandlers,
+    containers: provider !== 'memory',
+    resizes: provider === 'cri',
+  };
+  return declaredFeatures(parts, kubelet.featureGates);
 }
 
 const nothing = (): Promise<void> => Promise.resolve();

@@ -69,6 +69,7 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
     node: {
       runtimeVersion: () => made?.runtimeVersion ?? '',
       handlers: () => made?.handlers ?? [],
+      runtimeFeatures: () => made?.runtimeFeatures,
       images: async () => {
         const { cri, runtime } = await connected;
         return cri.nodeImagesOf((await runtime.listImages({})).images ?? []);
@@ -119,6 +120,7 @@ interface MadeProvider {
   /** `containerd://1.7.0` */
   readonly runtimeVersion: string;
   readonly handlers: readonly HandlerFeatures[];
+  readonly runtimeFeatures: ReturnType<Connected['cri']['featuresOf']>;
 }
 
 /** @throws {AgentError} the runtime does not answer, or is not one that can be used */
@@ -130,7 +132,7 @@ async function makeCriProvider(
 ): Promise<MadeProvider> {
   await cri.validateCri(runtime);
   const version = await runtime.version({});
-  const handlers = cri.handlersOf(await runtime.status({}));
+  const status = await runtime.status({});
   const powers = {
     onPodEvent: cri.podEventsOf({ runtime, clock: surroundings.clock }),
     runtimeHealth: async (signal: AbortSignal) => cri.runtimeHealthOf(await runtime.status({}, { signal })),
@@ -147,7 +149,14 @@ async function makeCriProvider(
       ...runtimeOptions(settings),
     },
   );
-  return { provider, runtime, pulls, handlers, runtimeVersion: cri.runtimeVersionText(version) };
+  return {
+    provider,
+    runtime,
+    pulls,
+    handlers: cri.handlersOf(status),
+    runtimeFeatures: cri.featuresOf(status),
+    runtimeVersion: cri.runtimeVersionText(version),
+  };
 }
 
 function runtimeOptions({

@@ -7,6 +7,7 @@ import {
   daemonEndpoints,
   declaredFeatures,
   type HandlerFeatures,
+  type RuntimeFeatures,
   nodeFeatures,
   runtimeHandlers,
   type VersionSettings,
@@ -26,7 +27,7 @@ export interface NodeStatusSources {
   /** How many images are told; -1: all. Default 50 (kubelet nodeStatusMaxImages). */
   readonly maxImages?: number;
   readonly handlers?: () => readonly HandlerFeatures[];
-  readonly features?: () => { readonly supplementalGroupsPolicy: boolean } | undefined;
+  readonly features?: () => RuntimeFeatures | undefined;
   readonly declaredFeatures?: readonly string[];
   readonly pressure?: (kind: 'memory' | 'disk' | 'pid') => boolean;
 }

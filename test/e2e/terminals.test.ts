@@ -113,6 +113,16 @@ describe.each(['process', 'cri'])('real kubectl at a terminal, provider %s', (pr
       });
     });
 
+    test('the node declares what is there', async () => {
+      const told = await agent.ok(['get', 'node', 'e2e', '-o', 'jsonpath={.status.declaredFeatures}']);
+      const resizes = ['InPlacePodLevelResourcesVerticalScaling', 'InPlacePodVerticalScalingInitContainers'];
+      expect(JSON.parse(told)).toEqual([
+        'ExtendWebSocketsToKubelet',
+        ...(provider === 'cri' ? resizes : []),
+        'RestartAllContainersOnContainerExits',
+      ]);
+    });
+
     test('what is typed at attach -it reaches the container', async () => {
       const client = new TerminalClient(80, 24);
       await at(client, kubectls[0]!, ['attach', '-it', 'asking'], async () => {

@@ -38,11 +38,13 @@ export const runtimeHandlers = (node: Node, handlers: readonly HandlerFeatures[]
   }),
 });
 
+/** What a runtime can do beside its handlers. */
+export interface RuntimeFeatures {
+  readonly supplementalGroupsPolicy: boolean;
+}
+
 /** What the runtime can do beside its handlers (kubelet `nodestatus.NodeFeatures`). */
-export function nodeFeatures(
-  node: Node,
-  features: { readonly supplementalGroupsPolicy: boolean } | undefined,
-): SetterResult {
+export function nodeFeatures(node: Node, features: RuntimeFeatures | undefined): SetterResult {
   if (!features) return { node };
   const { supplementalGroupsPolicy } = features;
   return { node: withStatus(node, { features: { supplementalGroupsPolicy } }) };

@@ -291,7 +291,7 @@ function makeHousekeeping(
   parts: Parts,
   syncHandler: PodSyncHandler,
 ): HousekeepingDeps {
-  const { podManager, podWorkers, probeManager, statusManager, allocationManager, mirrorClient, host } =
+  const { podManager, podWorkers, probeManager, statusManager, allocationManager, pleg, mirrorClient, host } =
     parts;
   return {
     logger: options.logger,
@@ -314,6 +314,7 @@ function makeHousekeeping(
     probes: probeManager,
     statuses: statusManager,
     allocations: allocationManager,
+    observations: pleg,
     listRunningPods: async () => (await options.provider.listPods()).filter(isRunning),
     isActive: (pod) => syncHandler.isActive(pod),
     deleteMirrorPod: async (fullName) => {

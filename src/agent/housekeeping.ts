@@ -29,6 +29,7 @@ export interface HousekeepingDeps {
   readonly probes: { cleanupPods(possiblyRunning: ReadonlySet<string>): void };
   readonly statuses: { removeOrphanedStatuses(keep: ReadonlySet<string>): void };
   readonly allocations: { removeOrphanedPods(remaining: ReadonlySet<string>): void };
+  readonly observations: { removeOrphans(keep: ReadonlySet<string>): void };
   /** R70: the runtime's own listing, not the cache's. Stopped pods count only where `running` says so. */
   listRunningPods(): Promise<readonly RuntimePod[]>;
   isActive(pod: Pod): boolean;
@@ -57,6 +58,7 @@ export async function handlePodCleanups(deps: HousekeepingDeps): Promise<void> {
   const desired = new Set(pods.map(uidOf));
   deps.statuses.removeOrphanedStatuses(new Set([...desired, ...mirrors.map(uidOf)]));
   deps.allocations.removeOrphanedPods(desired);
+  deps.observations.removeOrphans(new Set([...desired, ...known.keys()]));
   await attempt(deps.logger, 'orphaned pod directories', () =>
     deps.cleanupOrphans(desired, new Set(running.map(({ uid }) => uid))),
   );

@@ -154,6 +154,16 @@ export class GenericPleg {
     this.#toReinspect.add(uid);
   }
 
+  /** Forgets pods that neither the runtime shows nor anybody wants: a look at one that was gone already leaves an empty record. */
+  removeOrphans(keep: ReadonlySet<string>): void {
+    for (const [uid, { old, current }] of this.#records) {
+      if (current || keep.has(uid) || this.#toReinspect.has(uid)) continue;
+      if (old && (old.containers.length > 0 || old.sandboxes.length > 0)) continue;
+      this.#records.delete(uid);
+      this.#deps.cache.delete(uid);
+    }
+  }
+
   /** What is wrong, in kubelet's words; `undefined`: relisting is alive (R235). */
   health(): string | undefined {
     if (this.#relistedAt === undefined) return 'pleg has yet to be successful';

@@ -23,6 +23,7 @@ import type { RuntimePod, RuntimePodStatus } from '../../src/provider/runtime-po
 import { MemoryProvider, type MemoryCall } from '../../src/providers/memory/index.ts';
 import { isPodStatusByKubeletEqual } from '../../src/status/equal.ts';
 import { normalizeStatus } from '../../src/status/normalize.ts';
+import { heldBy, type Held, listening } from '../support/leaks.ts';
 import { LocalApi } from '../support/local-api.ts';
 
 const node: Node = {
@@ -164,6 +165,8 @@ interface AgentRun {
   readonly files: Subject<SourceSnapshot>;
   readonly dying: AbortController;
   readonly running: Promise<void>;
+  /** What the agent listens to as long as it runs. */
+  readonly signals: ReadonlySet<AbortSignal>;
   filesRead: boolean;
 }
 
@@ -334,8 +337,8 @@ export class Life {
       },
     };
     controller.registerProvider(new LifeProvider(this.memory, dying.signal, checks));
-    const running = controller.run(dying.signal);
-    const run = { controller, config, ready, api: apiPods, files, dying, running, filesRead: false };
+    const [running, signals] = listening(() => controller.run(dying.signal));
+    const run = { controller, config, ready, api: apiPods, files, dying, running, signals, filesRead: false };
     queueMicrotask(() => {
       this.#announce();
     });
@@ -461,15 +464,37 @@ export class Life {
     await this.act({ do: 'advance', ms: 150_000 });
     expect(this.api.pods().map(fullNameOf), 'I7: deleted pods are gone from the API server').toEqual([]);
     expect(await this.#live(), 'I7: nothing runs').toEqual([]);
-    expect(this.controller.getPodStateProvider().size, 'no worker').toBe(0);
+    expect(this.held, 'no worker, timer or listener').toEqual(await heldIdle());
+    const { statusManager, podCache } = this.controller.engines;
+    const shown = new Set((await this.memory.listPods()).map(({ uid }) => uid));
+    for (const uid of this.#phases.keys()) {
+      expect(statusManager.entry(uid), 'no status').toBeUndefined();
+      if (!shown.has(uid)) expect(podCache.peek(uid), 'no observation').toBeUndefined();
+    }
     await this.stop();
     expect(this.clock.pending, 'no timer').toBe(0);
+  }
+
+  /** What the agent holds now. */
+  get held(): Held {
+    return heldBy(this.controller.engines, this.clock, this.#run.signals);
   }
 
   async #live(): Promise<readonly RuntimePod[]> {
     const pods = await this.memory.listPods().catch(() => this.memory.listPods());
     return pods.filter(({ containers }) => containers.some(({ state }) => state === 'running'));
   }
+}
+
+/** What an agent holds that never had a pod. */
+async function heldIdle(): Promise<Held> {
+  const life = new Life();
+  await life.act({ do: 'readManifests' });
+  // what waits only for the first seconds to pass
+  await life.act({ do: 'advance', ms: 60_000 });
+  const { held } = life;
+  await life.stop();
+  return held;
 }
 
 export const plain: Shape = {

@@ -171,3 +171,23 @@ test('an asked-for inspection without a change tells PodSync (R233), also on req
   await pleg.relist();
   expect(pleg.channel.drain()).toEqual([]);
 });
+
+test('a pod that was gone when it was looked at is forgotten once nobody wants it', async () => {
+  const { cache, world, pleg } = setUp();
+  const here = podOf('here', 'exited');
+  world.pods = [podOf('gone', 'exited'), podOf('wanted', 'exited'), here];
+  await pleg.relist();
+  world.pods = [here];
+  for (const uid of ['gone', 'wanted']) await pleg.relistPod(uid);
+  await pleg.relist();
+  const cached = (): boolean[] => ['gone', 'wanted', 'here'].map((uid) => cache.peek(uid) !== undefined);
+  expect(cached()).toEqual([true, true, true]);
+  pleg.removeOrphans(new Set(['wanted']));
+  expect(cached()).toEqual([false, true, true]);
+  pleg.channel.drain();
+  world.pods = [];
+  await pleg.relist();
+  pleg.removeOrphans(new Set());
+  expect(cached()).toEqual([false, false, false]);
+  expect(pleg.channel.drain()).toEqual([{ uid: 'here', type: 'ContainerRemoved', containerId: 'c-here' }]);
+});

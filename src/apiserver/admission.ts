@@ -98,8 +98,8 @@ class NodeRestriction {
         `node ${JSON.stringify(node)} can only create pods with spec.nodeName set to itself`,
       );
     this.#ownedByNode(node, pod);
-    for (const resource of ['secrets', 'configmaps', 'persistentvolumeclaims'])
-      this.#noReference(node, pod, resource);
+    if (hasReference['secrets']?.(pod)) throw refuse('pods', pod, 'a mirror pod may not reference secrets');
+    for (const resource of ['configmaps', 'persistentvolumeclaims']) this.#noReference(node, pod, resource);
   }
 
   #ownedByNode(node: string, pod: JsonObject): void {

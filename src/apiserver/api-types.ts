@@ -182,7 +182,8 @@ const always = words(
    DeploymentCondition.lastTransitionTime NamespaceCondition.lastTransitionTime PersistentVolumeClaimCondition.lastProbeTime
    PersistentVolumeClaimCondition.lastTransitionTime CertificateSigningRequestCondition.lastUpdateTime
    CertificateSigningRequestCondition.lastTransitionTime PodDisruptionBudgetStatus.disruptionsAllowed
-   PodDisruptionBudgetStatus.currentHealthy PodDisruptionBudgetStatus.desiredHealthy PodDisruptionBudgetStatus.expectedPods CSINode.spec PodTemplateSpec.metadata CoreV1Event.metadata ConfigMap.metadata Secret.metadata ServiceAccount.metadata`,
+   PodDisruptionBudgetStatus.currentHealthy PodDisruptionBudgetStatus.desiredHealthy PodDisruptionBudgetStatus.expectedPods CSINode.spec PodTemplateSpec.metadata CoreV1Event.metadata ConfigMap.metadata Secret.metadata ServiceAccount.metadata
+   PersistentVolumeClaimTemplate.metadata`,
 );
 
 /** Required scalars and lists that Go leaves out when they are empty. */

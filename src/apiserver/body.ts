@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { parse as parseYaml } from 'yaml';
+import { parseDocument } from '../kube/document.ts';
 import { DecodeError, decodeType } from './codec.ts';
 import { duplicateFields, jsonFault } from './json-scan.ts';
 import { isObject, type JsonObject, stringAt } from './json.ts';
@@ -13,7 +13,7 @@ export const bodyMost: number = 3 * 1024 * 1024;
 
 const tooLarge = (): StatusError =>
   new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${bodyMost}`, {
-    details: {},
+    headers: { Connection: 'close' },
   });
 
 /** Reads a whole body. @throws {StatusError} 413 */
@@ -62,12 +62,15 @@ export interface ReadObject {
 const unrecognized = (kind: string, why: string, body: Buffer): StatusError =>
   badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${shown(body)})`);
 
+/** How many bytes of a body a message shows. */
+const shownMost = 30;
+
 function shown(body: Buffer): string {
   if (body.length === 0) return '<empty>';
-  const text = body.toString();
-  if (!/^[\s]*\{/.test(text))
-    return body.length > 25 ? `${body.subarray(0, 25).toString('hex')} ...` : body.toString('hex');
-  return text.length > 30 ? `${text.slice(0, 30)} ...` : text;
+  const format = body[0] === '{'.charCodeAt(0) ? 'utf8' : 'hex';
+  return body.length > shownMost
+    ? `${body.subarray(0, shownMost).toString(format)} ...`
+    : body.toString(format);
 }
 
 const goKind = (value: unknown): string =>
@@ -103,15 +106,9 @@ function parse(body: Buffer, format: 'json' | 'yaml' | 'protobuf', expected: Exp
   const { kind } = expected;
   if (format === 'protobuf') return parseProtobuf(body, expected);
   if (format === 'json') return parseJson(body, kind);
-  try {
-    return parseYaml(body.toString()) as unknown;
-  } catch (reason) {
-    throw unrecognized(
-      kind,
-      `yaml: ${reason instanceof Error ? (reason.message.split('\n')[0] ?? '') : ''}`,
-      body,
-    );
-  }
+  const parsed = parseDocument(body.toString());
+  if (!parsed.ok) throw unrecognized(kind, parsed.fault.message, body);
+  return parsed.document.value;
 }
 
 /** Reads an object of the expected kind out of a body. @throws {StatusError} 400 */
@@ -147,20 +144,7 @@ export function decodeAs(value: JsonObject, expected: Expected, duplicates: read
     badRequest(
       `${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`,
     );
-  if (!expected.loose && (apiVersion !== expected.apiVersion || kind !== expected.kind)) {
-    const known = findByKind(apiVersion, kind) !== undefined || metaKinds.has(`${apiVersion}/${kind}`);
-    if (!known)
-      throw cannot(
-        `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
-      );
-    if (kind !== expected.kind && metaKinds.has(`${apiVersion}/${kind}`))
-      throw cannot(
-        `converting (${shortVersion(apiVersion)}.${kind}) to (${expected.internal}): unknown conversion`,
-      );
-    throw badRequest(
-      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
-    );
-  }
+  refuseOthers({ apiVersion, kind }, expected, cannot);
   try {
     const { object, strict } = decodeType(value, expected.type);
     const { apiVersion: _a, kind: _k, ...rest } = object;
@@ -169,6 +153,27 @@ export function decodeAs(value: JsonObject, expected: Expected, duplicates: read
     if (reason instanceof DecodeError) throw cannot(reason.message);
     throw reason;
   }
+}
+
+/** @throws {StatusError} 400 for an object that is not what is expected */
+function refuseOthers(
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+  expected: Expected,
+  cannot: (why: string) => StatusError,
+): void {
+  if (expected.loose || (apiVersion === expected.apiVersion && kind === expected.kind)) return;
+  const meta = metaKinds.has(`${apiVersion}/${kind}`);
+  if (!meta && findByKind(apiVersion, kind.replace(/List$/, '')) === undefined)
+    throw cannot(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+    );
+  if (kind !== expected.kind && (meta || apiVersion === expected.apiVersion))
+    throw cannot(
+      `converting (${shortVersion(apiVersion)}.${kind}) to (${expected.internal}): unknown conversion`,
+    );
+  throw badRequest(
+    `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
+  );
 }
 
 const shortVersion = (apiVersion: string): string => apiVersion.split('/').at(-1) ?? apiVersion;

@@ -110,6 +110,11 @@ export const csrStrategy: Strategy = {
     },
     approval: {
       reset: [['f:spec'], ['f:status', 'f:certificate']],
+      validate: (object) =>
+        objectsAt(objectAt(object, 'status'), 'conditions').flatMap((condition, i) => [
+          ...(stringAt(condition, 'type') === '' ? [fault.required(`status.conditions[${i}].type`)] : []),
+          ...(stringAt(condition, 'status') === '' ? [fault.required(`status.conditions[${i}].status`)] : []),
+        ]),
       prepare(object, old, { now }) {
         const before = objectsAt(objectAt(old, 'status'), 'conditions');
         const conditions = objectsAt(objectAt(object, 'status'), 'conditions').map((condition) => ({

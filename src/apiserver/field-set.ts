@@ -144,10 +144,14 @@ export function itemKey(item: unknown, keys: readonly string[]): string {
 }
 
 /** How the walker sees one place: a value whole, or a thing with parts. */
-type Parts = ReadonlyMap<
-  string,
-  { readonly value: unknown; readonly shape: Shape | undefined; readonly declared: boolean }
->;
+interface Part {
+  readonly value: unknown;
+  readonly shape: Shape | undefined;
+  readonly declared: boolean;
+  /** Items of a list that have the same key. */
+  readonly twins?: readonly unknown[];
+}
+type Parts = ReadonlyMap<string, Part>;
 
 function partsOf(value: unknown, shape: Shape | undefined): Parts | undefined {
   switch (shape?.is) {
@@ -177,10 +181,19 @@ const mapParts = (value: JsonObject, shape: Shape): Parts =>
     Object.entries(value).map(([key, inner]) => [`f:${key}`, { value: inner, shape, declared: false }]),
   );
 
-const listParts = (
-  value: readonly unknown[],
-  { merge: { keys }, of: shape }: Shape & { is: 'list' },
-): Parts => new Map(value.map((item) => [itemKey(item, keys), { value: item, shape, declared: false }]));
+/** Items by their keys; those of one key stand together, as one value that is only ever seen whole. */
+function listParts(value: readonly unknown[], { merge: { keys }, of: shape }: Shape & { is: 'list' }): Parts {
+  const parts = new Map<string, Part>();
+  for (const item of value) {
+    const key = itemKey(item, keys);
+    const twin = parts.get(key);
+    const items = twin && (twin.twins ?? [twin.value]);
+    if (items)
+      parts.set(key, { value: [...items, item], shape: undefined, declared: false, twins: [...items, item] });
+    else parts.set(key, { value: item, shape, declared: false });
+  }
+  return parts;
+}
 
 const isAtomic = (shape: Shape | undefined): boolean => {
   if (!shape || shape.is === 'scalar') return true;
@@ -239,11 +252,15 @@ function walkParts(left: Parts, right: Parts, at: Comparison): void {
     const [before, after] = [left.get(key), right.get(key)];
     // most of an object stays as it is: comparing that whole is cheaper than walking through it
     if (sameJson(before?.value, after?.value)) continue;
-    walk(before?.value, after?.value, (after ?? before)?.shape, {
+    const below = {
       added: childOf(at.added, key),
       modified: childOf(at.modified, key),
       removed: childOf(at.removed, key),
-    });
+    };
+    if (before && after && (before.twins === undefined) !== (after.twins === undefined)) {
+      walk(before.value, undefined, before.shape, below); // from one item to several, or back: nothing of it is the same place
+      walk(undefined, after.value, after.shape, below);
+    } else walk(before?.value, after?.value, (after ?? before)?.shape, below);
   }
 }
 

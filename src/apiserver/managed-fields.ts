@@ -105,12 +105,20 @@ export function manageUpdate(
   live: JsonObject | undefined,
   object: JsonObject,
   type: string,
-  at: { readonly writer: Writer; readonly now: number; readonly reset: ResetFields },
+  at: {
+    readonly writer: Writer;
+    readonly now: number;
+    readonly reset: ResetFields;
+    /** What is taken for nothing, where that is more than an empty struct of the type. */
+    readonly zero?: JsonObject;
+  },
 ): JsonObject {
-  const managed = clearsOwners(object) ? [] : read(live ?? object);
+  const managed = ownersBefore(live, object, at.writer);
+  if (live && managed.length === 0) return bare(object);
   const shape: Shape = { is: 'struct', type, atomic: false };
-  const changed = compare(bare(live ?? emptyStruct(type)), bare(object), shape);
-  const touched = union(changed.added, changed.modified);
+  const compared = compare(bare(live ?? at.zero ?? emptyStruct(type)), bare(object), shape);
+  const touched = strip(union(compared.added, compared.modified), at.reset);
+  const changed = { removed: strip(compared.removed, at.reset) };
   const own = managed.findLast((entry) => sameWriter(entry.writer, at.writer));
   const others = managed
     .filter((entry) => !sameWriter(entry.writer, at.writer))
@@ -120,6 +128,25 @@ export function manageUpdate(
   const time = own && sameJson(writeSet(own.set), writeSet(gained)) ? own.time : seconds(at.now);
   return write(object, [...others, { writer: at.writer, set: gained, time }]);
 }
+
+/**
+ * Whom an update finds as owners: those that it brings along itself, unless it goes to a subresource, else those that stand. An object of
+ * which nobody owns a field is not watched any longer. Follows `decodeLiveOrNew` and `skipNonAppliedManager` (apimachinery).
+ */
+function ownersBefore(live: JsonObject | undefined, object: JsonObject, writer: Writer): readonly Managed[] {
+  if (writer.subresource === undefined) {
+    if (clearsOwners(object)) return [];
+    const brought = isReadable(object) ? read(object) : [];
+    if (brought.length > 0) return brought;
+  }
+  return live ? read(live) : [];
+}
+
+const isReadable = (object: JsonObject): boolean =>
+  objectsAt(objectAt(object, 'metadata'), 'managedFields').every(
+    (entry) =>
+      ['Apply', 'Update'].includes(stringAt(entry, 'operation')) && entry['fieldsType'] === 'FieldsV1',
+  );
 
 /** An empty list of owners, or one empty entry, asks to forget all. */
 function clearsOwners(object: JsonObject): boolean {

@@ -1,3 +1,4 @@
+import { immutableMetadata } from '../kube/validation/metadata-update.ts';
 import {
   dns1123Label,
   dns1123Subdomain,
@@ -121,14 +122,7 @@ export function validateMetadata(object: JsonObject, kind: Kind): FieldFault[] {
 export function validateMetadataUpdate(object: JsonObject, old: JsonObject): FieldFault[] {
   const [now, before] = [objectAt(object, 'metadata'), objectAt(old, 'metadata')];
   const faults: FieldFault[] = [];
-  for (const key of [
-    'name',
-    'namespace',
-    'uid',
-    'creationTimestamp',
-    'deletionTimestamp',
-    'deletionGracePeriodSeconds',
-  ]) {
+  for (const key of immutableMetadata) {
     if (!sameJson(now[key], before[key]))
       faults.push(fault.invalid(`metadata.${key}`, now[key] ?? null, 'field is immutable'));
   }

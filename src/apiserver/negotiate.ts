@@ -52,7 +52,7 @@ export type Views = readonly NonNullable<Representation['as']>[];
 
 function viewOf({ parameters }: Clause, views: Views): Pick<Representation, 'as' | 'version'> | undefined {
   const as = parameters['as'];
-  if (as === undefined) return {};
+  if (as === undefined) return 'g' in parameters || 'v' in parameters ? undefined : {};
   const view = views.find((one) => one === as);
   if (!view) return undefined;
   const group = view === 'APIGroupDiscoveryList' ? 'apidiscovery.k8s.io' : 'meta.k8s.io';

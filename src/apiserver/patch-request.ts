@@ -47,6 +47,7 @@ export function readPatch(body: Buffer, type: PatchType): PatchBody {
   }
   if (type === 'json' && !Array.isArray(value))
     throw decoding(`json: cannot unmarshal ${goKind(value)} into Go value of type []handlers.jsonPatchOp`);
+  if (type === 'merge' && value === null) throw badRequest('Invalid JSON Patch');
   if (type !== 'json' && !isObject(value))
     throw decoding(`json: cannot unmarshal ${goKind(value)} into Go value of type map[string]interface {}`);
   return { type, value, text };

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { containerShouldRestart, mayRestartAllContainers } from '../kube/restart-policy.ts';
 import type { Container, Pod, PodSpec } from '../kube/types.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt } from './json.ts';
@@ -48,9 +49,21 @@ function nominationFaults(name: string, before: string, pod: JsonObject): FieldF
     : [];
 }
 
-/** At most one address of each family. */
+/** Addresses, and at most one of each family. */
 function familyFaults(status: JsonObject, key: 'podIPs' | 'hostIPs'): FieldFault[] {
   const ips = objectsAt(status, key).map((item) => stringAt(item, 'ip'));
+  const wrong = ips.flatMap((ip, i) =>
+    isIP(ip) === 0
+      ? [
+          fault.invalid(
+            `status.${key}[${i}]`,
+            ip,
+            'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+          ),
+        ]
+      : [],
+  );
+  if (wrong.length > 0) return wrong;
   const sixes = ips.filter((ip) => ip.includes(':')).length;
   if (sixes <= 1 && ips.length - sixes <= 1) return [];
   const shown = ips.map((IP) => ({ IP }));

@@ -6,7 +6,6 @@ import { keepManaged, manageApply, manageUpdate, type Writer } from './managed-f
 import { validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
 import {
   alreadyExists,
-  badRequest,
   conflict,
   type FieldFault,
   invalid,
@@ -190,8 +189,10 @@ export class Registry {
     const version = stringAt(now, 'resourceVersion');
     if (version && version !== before['resourceVersion']) {
       if (!/^\d+$/.test(version))
-        throw badRequest(
-          `${this.#kind.kind} in version "${this.#kind.version}" cannot be handled as a ${this.#kind.kind}: resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`,
+        throw new StatusError(
+          500,
+          '',
+          `strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`,
         );
       throw modified(subjectOf(this.#kind, name));
     }

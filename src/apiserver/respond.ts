@@ -9,9 +9,17 @@ import { StatusError } from './status-error.ts';
 const compress = promisify(gzip);
 const gzipLeast = 128 * 1024;
 
-/** JSON with sorted members for YAML, as `sigs.k8s.io/yaml` writes it. */
-const toYaml = (body: unknown): string =>
-  stringify(body, { sortMapEntries: true, lineWidth: 0, indentSeq: false, aliasDuplicateObjects: false });
+/** JSON with sorted members for YAML, as `sigs.k8s.io/yaml` writes it: texts that YAML 1.1 takes for something else stand in quotes. */
+const toYaml = (body: unknown): string => written(body).replace(/^((?:  |- )*)"\.": /gm, '$1.: ');
+
+const written = (body: unknown): string =>
+  stringify(body, {
+    version: '1.1',
+    sortMapEntries: true,
+    lineWidth: 0,
+    indentSeq: false,
+    aliasDuplicateObjects: false,
+  });
 
 export function encode(body: unknown, representation: Representation): string {
   if (representation.format === 'yaml') return toYaml(body);

@@ -252,6 +252,11 @@ function splitPem(text: string): KeyPair | undefined {
 }
 
 const systemNamespaces = ['kube-system', 'kube-public', 'default', 'kube-node-lease'];
+const priorityDescriptions: Readonly<Record<string, string>> = {
+  'system-cluster-critical':
+    'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
+  'system-node-critical': 'Used for system critical pods that must not be moved from their current node.',
+};
 const systemPriorities: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2_000_000_000,
   'system-node-critical': 2_000_001_000,
@@ -283,7 +288,7 @@ function seed(resources: ResourceApi, world: World): void {
     create('priorityclasses', 'scheduling.k8s.io', '', {
       metadata: { name },
       value,
-      description: 'Used for system critical pods.',
+      description: priorityDescriptions[name],
     });
   create('clusterroles', 'rbac.authorization.k8s.io', '', {
     metadata: { name: 'cluster-admin', labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults' } },

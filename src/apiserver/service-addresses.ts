@@ -6,27 +6,27 @@ import type { ServiceAddresses } from './strategy.ts';
 
 const [firstPort, lastPort] = [30_000, 32_767];
 
-const refused = (field: string, value: unknown, why: string): Error =>
-  invalid('Service', undefined, '', [fault.invalid(field, value, why)]);
+const refused = (name: string, field: string, value: unknown, why: string): Error =>
+  invalid('Service', undefined, name, [fault.invalid(field, value, why)]);
 
 /** Cluster addresses out of `10.97.0.0/16` and node ports out of 30000 to 32767: in use are those of the stored services. */
 export function serviceAddresses(store: Store, random: Random, prefix = '10.97'): ServiceAddresses {
   const specs = (): JsonObject[] => [...store.list('services')].map(({ object }) => objectAt(object, 'spec'));
   const below = (most: number): number => Math.floor(random.float() * most);
   return {
-    allocate(wanted = '') {
+    allocate(name, wanted = '') {
       const taken = new Set(specs().map((spec) => stringAt(spec, 'clusterIP')));
-      if (wanted !== '') return givenAddress(wanted, taken, prefix);
+      if (wanted !== '') return givenAddress(name, wanted, { taken, prefix });
       for (;;) {
         const address = `${prefix}.${below(256)}.${1 + below(254)}`;
         if (!taken.has(address)) return address;
       }
     },
-    nodePort(wanted) {
+    nodePort(name, wanted) {
       const taken = new Set(
         specs().flatMap((spec) => objectsAt(spec, 'ports').map((port) => Number(port['nodePort'] ?? 0))),
       );
-      if (wanted) return givenPort(wanted, taken);
+      if (wanted) return givenPort(name, wanted, taken);
       for (;;) {
         const port = firstPort + below(lastPort - firstPort + 1);
         if (!taken.has(port)) return port;
@@ -35,23 +35,28 @@ export function serviceAddresses(store: Store, random: Random, prefix = '10.97')
   };
 }
 
-function givenAddress(wanted: string, taken: ReadonlySet<string>, prefix: string): string {
+function givenAddress(
+  name: string,
+  wanted: string,
+  { taken, prefix }: { readonly taken: ReadonlySet<string>; readonly prefix: string },
+): string {
   const why = wanted.startsWith(`${prefix}.`)
     ? 'provided IP is already allocated'
     : `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${prefix}.0.0/16`;
   if (!wanted.startsWith(`${prefix}.`) || taken.has(wanted))
-    throw refused('spec.clusterIPs', [wanted], `failed to allocate IP ${wanted}: ${why}`);
+    throw refused(name, 'spec.clusterIPs', [wanted], `failed to allocate IP ${wanted}: ${why}`);
   return wanted;
 }
 
-function givenPort(wanted: number, taken: ReadonlySet<number>): number {
+function givenPort(name: string, wanted: number, taken: ReadonlySet<number>): number {
   const field = 'spec.ports[0].nodePort';
   if (wanted < firstPort || wanted > lastPort)
     throw refused(
+      name,
       field,
       wanted,
       `provided port is not in the valid range. The range of valid ports is ${firstPort}-${lastPort}`,
     );
-  if (taken.has(wanted)) throw refused(field, wanted, 'provided port is already allocated');
+  if (taken.has(wanted)) throw refused(name, field, wanted, 'provided port is already allocated');
   return wanted;
 }

@@ -114,14 +114,17 @@ function oneCidr(node: JsonObject): JsonObject {
 const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 const nodes = builtIn('nodes');
 
-/** Amounts of a node are never less than none. */
+/** Amounts of a node are never less than none, and those of what extends it are whole. */
 function amountFaults(node: JsonObject): FieldFault[] {
   return ['capacity', 'allocatable'].flatMap((key) =>
-    Object.entries(objectAt(objectAt(node, 'status'), key))
-      .filter(([, amount]) => typeof amount === 'string' && amount.startsWith('-'))
-      .map(([name, amount]) =>
-        fault.invalid(`status.${key}.${name}`, amount, 'must be greater than or equal to 0'),
-      ),
+    Object.entries(objectAt(objectAt(node, 'status'), key)).flatMap(([name, amount]) => {
+      const at = `status.${key}.${name}`;
+      if (String(amount).startsWith('-'))
+        return [fault.invalid(at, amount, 'must be greater than or equal to 0')];
+      const whole =
+        name.includes('/') && !name.startsWith('attachable-volumes') && /[mun]$/.test(String(amount));
+      return whole ? [fault.invalid(at, amount, 'must be an integer')] : [];
+    }),
   );
 }
 
@@ -205,7 +208,7 @@ function configMapFaults(map: JsonObject): FieldFault[] {
     faults.push(...configKeyFaults(key).map((why) => fault.invalid(`binaryData[${key}]`, key, why)));
     size += Buffer.from(textOf(value), 'base64').length;
   }
-  if (size > sizeMost) faults.push(fault.tooLong('', sizeMost));
+  if (size > sizeMost) faults.push(fault.tooLong('[]', sizeMost));
   return faults;
 }
 

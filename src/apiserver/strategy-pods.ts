@@ -9,7 +9,7 @@ import { podValidation } from './pod-validation.ts';
 import { podWarnings } from './pod-warnings.ts';
 import { bump } from './deletion.ts';
 import { resizeBeyondNode } from './resize-capacity.ts';
-import { forbidden } from './status-error.ts';
+import { fault, forbidden, invalid } from './status-error.ts';
 import { seconds } from './times.ts';
 import { commonStrategy, statusRules } from './strategies.ts';
 import type { Strategy, UpdateRules } from './strategy.ts';
@@ -124,6 +124,10 @@ function resized(object: JsonObject, old: JsonObject, key: 'containers' | 'initC
 const resize: UpdateRules = {
   reset: [['f:status']],
   prepare(object, old) {
+    if (valueAt(old, 'spec', 'os', 'name') === 'windows')
+      throw invalid('Pod', undefined, stringAt(objectAt(old, 'metadata'), 'name'), [
+        fault.forbidden('[]', 'windows pods cannot be resized'),
+      ]);
     const spec = {
       ...specOf(old),
       ...resized(object, old, 'containers'),
@@ -136,7 +140,7 @@ const resize: UpdateRules = {
     const faults = podValidation.resize(object, old);
     if (faults.length > 0) return faults;
     const node = stringAt(specOf(old), 'nodeName');
-    if (!node) return [];
+    if (!node || sameJson(specOf(object), specOf(old))) return [];
     const host = context.world.store.get('nodes', node);
     const name = stringAt(objectAt(old, 'metadata'), 'name');
     if (!host) throw forbidden({ kind: 'pods', name }, `node "${node}" not found`);

@@ -10,7 +10,15 @@ import {
 } from './strategy-core.ts';
 import { coreEventStrategy, modernEventStrategy } from './strategy-events.ts';
 import { podStrategy } from './strategy-pods.ts';
-import { claimStrategy, priorityStrategy, serviceStrategy, volumeStrategy } from './strategy-workloads.ts';
+import {
+  budgetStrategy,
+  claimStrategy,
+  limitRangeStrategy,
+  priorityStrategy,
+  runtimeClassStrategy,
+  serviceStrategy,
+  volumeStrategy,
+} from './strategy-workloads.ts';
 import type { Strategy } from './strategy.ts';
 
 const own: readonly Strategy[] = [
@@ -27,6 +35,9 @@ const own: readonly Strategy[] = [
   claimStrategy,
   priorityStrategy,
   csrStrategy,
+  limitRangeStrategy,
+  runtimeClassStrategy,
+  budgetStrategy,
 ];
 const byKind = new Map<Kind, Strategy>(own.map((strategy) => [strategy.kind, strategy]));
 

@@ -15,10 +15,10 @@ export interface World {
   readonly services: ServiceAddresses;
 }
 
-/** Cluster addresses and node ports that are free. */
+/** Cluster addresses and node ports that are free; refusals name the service that wants one. */
 export interface ServiceAddresses {
-  allocate(wanted?: string): string;
-  nodePort(wanted?: number): number;
+  allocate(name: string, wanted?: string): string;
+  nodePort(name: string, wanted?: number): number;
 }
 
 /** One write, on its way through the rules. */

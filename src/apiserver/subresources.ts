@@ -19,7 +19,7 @@ import { badRequest, conflict, fault, methodNotAllowed, StatusError } from './st
 import { bound } from './strategy-pods.ts';
 import type { World, WriteContext } from './strategy.ts';
 import { seconds } from './times.ts';
-import { issueToken } from './token-request.ts';
+import { defaultLifetime, issueToken } from './token-request.ts';
 import { readDeleteOptions, readWriteQuery } from './write-options.ts';
 
 export interface SubresourceDeps {
@@ -202,7 +202,8 @@ export class Subresources {
     const now = this.#deps.world.clock.now();
     const account = this.#deps.world.store.get('serviceaccounts', keyOf(namespace, name));
     const { managedFields } = objectAt(
-      manageUpdate(undefined, object, tokenBody.type, {
+      manageUpdate(undefined, withLifetime(object), tokenBody.type, {
+        zero: { spec: { audiences: null, expirationSeconds: null, boundObjectRef: null } },
         writer: { manager, operation: 'Update', apiVersion: tokenBody.apiVersion, subresource: 'token' },
         now,
         reset: [['f:status']],
@@ -242,6 +243,12 @@ export class Subresources {
     return this.#bind(call, '');
   }
 }
+
+/** A token request with the lifetime that it has by default. */
+const withLifetime = (request: JsonObject): JsonObject => {
+  const spec = objectAt(request, 'spec');
+  return { ...request, spec: { ...spec, expirationSeconds: spec['expirationSeconds'] ?? defaultLifetime } };
+};
 
 /** A proxied request with its path as the client wrote it. */
 function proxied({ request, response, target }: Call): Parameters<AddressProxy['node']> {

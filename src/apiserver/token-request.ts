@@ -17,7 +17,7 @@ import type { TokenSigner } from './users.ts';
 
 const least = 600;
 const most = 2 ** 32;
-const defaultLifetime = 3600;
+export const defaultLifetime = 3600;
 const yearSeconds = 365 * 24 * 3600;
 /** What a kubelet asks for: such a token lives a year, with a warning after the time that was asked for. */
 const kubeletLifetime = 3607;

@@ -3,7 +3,8 @@ import type { ObjectMeta } from '../types.ts';
 import { type Faults, forbidden, invalid } from './field-error.ts';
 import { validateMetadataMaps } from './metadata.ts';
 
-const immutable = [
+/** What of an object's metadata stays as it was made. */
+export const immutableMetadata = [
   'name',
   'namespace',
   'uid',
@@ -21,7 +22,7 @@ export function* validateMetadataUpdate(field: string, meta: ObjectMeta, old: Ob
   if (old.deletionTimestamp !== undefined)
     yield* noNewFinalizers(`${field}.finalizers`, meta.finalizers ?? [], old.finalizers ?? []);
   yield* revisions(field, meta, old);
-  for (const key of immutable)
+  for (const key of immutableMetadata)
     if (meta[key] !== old[key]) yield invalid(`${field}.${key}`, meta[key] ?? null, 'field is immutable');
   yield* validateMetadataMaps(field, meta);
 }

@@ -28,7 +28,8 @@ export {
 export { type ApiClientDeps, createApiClient, type HttpApiClient } from './api/http-client.ts';
 export { Informer, type InformerOptions } from './api/informer.ts';
 export { intercept } from './api/interceptor.ts';
-export { connectionFromKubeconfig, inClusterConnection } from './api/kube-client.ts';
+export { connectionFromKubeconfig } from './api/kube-client.ts';
+export { type InCluster, inClusterConnection } from './api/plain-kubeconfig.ts';
 export { ResourceClient } from './api/resource-client.ts';
 export * from './api/resources.ts';
 export { SharedInformers } from './api/shared-informers.ts';

@@ -9,7 +9,7 @@ import { plainConnection } from './plain-kubeconfig.ts';
 const freshMs = 60_000;
 
 /**
- * What a kubeconfig says about its server and user. Fixed credentials are read once; exec plug-ins, OIDC and token files are
+ * What a kubeconfig says about its server and user. Fixed credentials are read once; exec plug-ins and token files are
  * asked again once a minute and whenever the server refuses what they gave. `@kubernetes/client-node` is loaded only for what
  * {@link plainConnection} does not read.
  *
@@ -25,24 +25,6 @@ export async function connectionFromKubeconfig(
   if (plain) return plain;
   const load = async (): Promise<KubeConfig> => loadConfig(path, context);
   return await connectionOf(await load(), load, clock);
-}
-
-/**
- * The connection of a pod to its own cluster: service account token (read again every minute) and authority.
- *
- * @throws {AgentError} `invalid_argument` outside of a cluster
- */
-export async function inClusterConnection(clock: Clock): Promise<ApiConnection> {
-  const load = async (): Promise<KubeConfig> => {
-    const { KubeConfig } = await import('@kubernetes/client-node');
-    const config = new KubeConfig();
-    config.loadFromCluster();
-    return config;
-  };
-  const connection = await connectionOf(await load(), load, clock);
-  if (connection.server.includes('undefined'))
-    throw new AgentError('invalid_argument', 'not inside a cluster: KUBERNETES_SERVICE_HOST is not set');
-  return connection;
 }
 
 async function loadConfig(path?: string, context?: string): Promise<KubeConfig> {

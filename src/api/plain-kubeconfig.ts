@@ -1,7 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { ApiConnection, Credentials, CredentialSource } from './connection.ts';
+import { type OidcConfig, OidcCredentials, type OidcTokens } from './oidc.ts';
 
 /** Values by name. */
 type Fields = Readonly<Record<string, unknown>>;
@@ -23,10 +25,11 @@ const plainUser = new Set([
   'client-certificate-data',
   'client-key',
   'client-key-data',
+  'auth-provider',
 ]);
 
 /**
- * The connection of a kubeconfig whose user has certificates or a token and nothing that must be run or asked for: read without
+ * The connection of a kubeconfig whose user has certificates, a token or OpenID Connect, and nothing that must be run: read without
  * `@kubernetes/client-node`, which costs more memory than the rest of the agent. Files of certificates and tokens are read again every minute.
  *
  * @returns nothing when the file says more, or is at fault: then client-node reads it, and says what is wrong
@@ -39,15 +42,88 @@ export async function plainConnection(
   const config = await readYaml(path);
   const parts = config && partsOf(config, context);
   if (!parts) return undefined;
+  const provider = parts.user['auth-provider'];
+  const oidc = provider === undefined ? undefined : oidcOf(provider);
+  if (provider !== undefined && !oidc) return undefined;
   const files = new Files(parts.cluster, parts.user, dirname(path));
   const first = await files.read().catch(() => undefined);
-  return (
-    first && {
-      ...settingsOf(parts),
-      ...(first.ca && { ca: first.ca }),
-      credentials: new FileCredentials(files, first.credentials, clock),
-    }
-  );
+  if (!first) return undefined;
+  const credentials = oidc
+    ? await oidcCredentials(oidc, { clock, path, user: parts.userName })
+    : new FileCredentials(files, first.credentials, clock);
+  return { ...settingsOf(parts), ...(first.ca && { ca: first.ca }), credentials };
+}
+
+/** Where the service account of a pod and its cluster are told. */
+export interface InCluster {
+  /** `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` */
+  readonly host: string | undefined;
+  readonly port: string | undefined;
+  /** Folder of `token`, `ca.crt` and `namespace`. */
+  readonly dir?: string;
+}
+
+/**
+ * The connection of a pod to its own cluster: service account token (read again every minute, and when it is refused) and authority.
+ *
+ * @throws {AgentError} `invalid_argument` outside of a cluster
+ */
+export async function inClusterConnection(
+  clock: Clock,
+  { host = '', port = '', dir = '/var/run/secrets/kubernetes.io/serviceaccount' }: InCluster,
+): Promise<ApiConnection> {
+  if (host === '' || port === '')
+    throw new AgentError('invalid_argument', 'not inside a cluster: KUBERNETES_SERVICE_HOST is not set');
+  const files = new Files({ 'certificate-authority': 'ca.crt' }, { tokenFile: 'token' }, dir);
+  const first = await files.read().catch((cause: unknown) => {
+    const message = `the service account of this pod cannot be read: ${messageOf(cause)}`;
+    throw new AgentError('invalid_argument', message, { cause });
+  });
+  const namespace = await readFile(join(dir, 'namespace'), 'utf8').catch(() => '');
+  return {
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    ...(first.ca && { ca: first.ca }),
+    ...(namespace !== '' && { namespace: namespace.trim() }),
+    credentials: new FileCredentials(files, first.credentials, clock),
+  };
+}
+
+/** The settings of an OpenID Connect provider; nothing for another provider, or when something is not a text. */
+function oidcOf(provider: unknown): OidcConfig | undefined {
+  const { name, config } = fieldsOf(provider) ?? {};
+  const fields = fieldsOf(config);
+  const isText = fields && Object.values(fields).every((value) => typeof value === 'string');
+  return name === 'oidc' && isText ? (fields as OidcConfig) : undefined;
+}
+
+async function oidcCredentials(
+  config: OidcConfig,
+  { clock, path, user }: { readonly clock: Clock; readonly path: string; readonly user: string },
+): Promise<OidcCredentials> {
+  const { 'idp-certificate-authority': file = '', 'idp-certificate-authority-data': data = '' } = config;
+  const fromFile = file === '' ? undefined : await readFile(resolve(dirname(path), file));
+  const ca = data === '' ? fromFile : Buffer.from(data, 'base64');
+  return new OidcCredentials(config, { clock, ca, keep: (tokens) => keepTokens(path, user, tokens) });
+}
+
+/** Writes new tokens into the kubeconfig, as kubectl does: the old refresh token may be good only once. A file that cannot be written stays as it is. */
+async function keepTokens(path: string, user: string, tokens: OidcTokens): Promise<void> {
+  try {
+    const [{ isMap, isSeq, parseDocument }, before] = await Promise.all([
+      import('yaml'),
+      readFile(path, 'utf8'),
+    ]);
+    const document = parseDocument(before);
+    const users = document.get('users');
+    const at = isSeq(users) ? users.items.findIndex((one) => isMap(one) && one.get('name') === user) : -1;
+    if (at < 0) return;
+    for (const [name, token] of Object.entries(tokens))
+      document.setIn(['users', at, 'user', 'auth-provider', 'config', name], token);
+    await writeFile(`${path}.part`, document.toString({ lineWidth: 0 }), { mode: 0o600 });
+    await rename(`${path}.part`, path);
+  } catch {
+    // they are still good for this run
+  }
 }
 
 interface Parts {
@@ -55,6 +131,7 @@ interface Parts {
   readonly place: Fields;
   readonly cluster: Fields;
   readonly user: Fields;
+  readonly userName: string;
 }
 
 /** What the context names; nothing when something is missing or not plain. */
@@ -65,7 +142,9 @@ function partsOf(config: Fields, context: string | undefined): Parts | undefined
   const user = named(config['users'], place['user'], 'user');
   if (!cluster || !user || !holdsOnly(cluster, plainCluster) || !holdsOnly(user, plainUser)) return undefined;
   const { server } = cluster;
-  return typeof server === 'string' ? { server, place, cluster, user } : undefined;
+  return typeof server === 'string'
+    ? { server, place, cluster, user, userName: String(place['user']) }
+    : undefined;
 }
 
 function settingsOf({ server, place, cluster }: Parts): ApiConnection {
@@ -170,8 +249,11 @@ class FileCredentials implements CredentialSource {
     this.#readAt = -Infinity;
   }
 
+  /** What cannot be read now, as while it is replaced, is used as it was (client-go `cachingTokenSource`). */
   async #read(): Promise<Credentials> {
-    const { credentials } = await this.#files.read();
+    const found = await this.#files.read().catch(() => undefined);
+    if (!found) return this.#known;
+    const { credentials } = found;
     this.#readAt = this.#clock.now();
     if (!isSame(credentials, this.#known)) this.#known = credentials;
     return this.#known;

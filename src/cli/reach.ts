@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { ApiConnection } from '../api/connection.ts';
-import { connectionFromKubeconfig, inClusterConnection } from '../api/kube-client.ts';
+import { connectionFromKubeconfig } from '../api/kube-client.ts';
+import { type InCluster, inClusterConnection } from '../api/plain-kubeconfig.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
@@ -30,7 +31,8 @@ export async function reachOf(
 ): Promise<Reach> {
   const bootstraps = bootstrapKubeconfig !== '';
   const keep = (): Promise<void> => Promise.resolve();
-  if (kubeconfig === undefined && !bootstraps) return { connection: await inClusterConnection(clock), keep };
+  if (kubeconfig === undefined && !bootstraps)
+    return { connection: await inClusterConnection(clock, inPod()), keep };
   const rotate = kubelet.rotateCertificates ?? false;
   if (kubeconfig !== undefined && !bootstraps && !rotate)
     return { connection: await connectionFromKubeconfig(clock, kubeconfig), keep };
@@ -50,3 +52,8 @@ export async function reachOf(
     ready: (signal) => credentials.ready(signal),
   };
 }
+
+const inPod = (): InCluster => ({
+  host: process.env['KUBERNETES_SERVICE_HOST'],
+  port: process.env['KUBERNETES_SERVICE_PORT'],
+});

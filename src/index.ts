@@ -7,6 +7,7 @@
 export { Agent, type AgentEvents } from './agent/agent.ts';
 export type { AgentOptions, AgentProvider } from './agent/agent-options.ts';
 export { kuberuntimeProvider, type RuntimeParts } from './agent/kuberuntime-provider.ts';
+export { apiReviews } from './agent/server-host.ts';
 export { type LogLevel, pinoLogger } from './agent/logger.ts';
 export type { Surroundings } from './agent/surroundings.ts';
 export { nodeHost, type HostDeps, type NodeHost } from './agent/host.ts';

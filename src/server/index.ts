@@ -1,9 +1,32 @@
 /** The kubelet HTTP API for those who mount it in a server of their own: `podtender/server`. Re-exports only. */
-export { KubeletServer, type KubeletServerOptions, serveHealthz, serveReadOnly } from './kubelet-server.ts';
+export {
+  type Access,
+  alwaysAllow,
+  anonymous,
+  type Authenticator,
+  type Authorizer,
+  certificateAuthenticator,
+  type User,
+} from './access.ts';
+export type { ByteSink, LogRequest, RunResult, ServerHost } from './host.ts';
+export {
+  KubeletServer,
+  type KubeletServerOptions,
+  serveHealthz,
+  serveReadOnly,
+  webhookAccess,
+} from './kubelet-server.ts';
 export {
   attachHandler,
   attachPodMetricsRoutes,
   attachPodRoutes,
+  handleContainerAttach,
+  handleContainerExec,
+  handleContainerLogs,
+  handlePodMetricsResource,
+  handlePodStatsSummary,
+  handlePortForward,
+  handleRunningPods,
   instrumentHandler,
   notFound,
   notImplemented,
@@ -12,5 +35,13 @@ export {
   podMetricsHandler,
   type PodRoutesOptions,
 } from './pod-routes.ts';
+export type { PeerCertificate, Reply, ReplySink, ServerRequest, StreamedBody, Upgrade } from './reply.ts';
 export { traceRequests } from './request-tracing.ts';
-export type { ServerHost } from './host.ts';
+export {
+  type Reviews,
+  type SubjectAccessReviewSpec,
+  tokenAuthenticator,
+  type TokenReviewStatus,
+  webhookAuthorizer,
+  type WebhookTimes,
+} from './webhook.ts';

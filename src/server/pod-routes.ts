@@ -67,6 +67,33 @@ export function podMetricsHandler(options: PodRoutesOptions): PodHandler {
   return handlerOf(options, defaultServices(depsOf(options)).filter(isMetrics));
 }
 
+/** A handler of what hangs under some paths alone; everything else is none of its paths. */
+const only =
+  (...roots: readonly string[]) =>
+  (options: PodRoutesOptions): PodHandler => {
+    const deps = depsOf(options);
+    const streams = { host: options.host, clock: deps.clock, times: streamTimes };
+    const all = [...defaultServices(deps), ...debuggingServices(deps), ...streamServices(streams)];
+    const isWanted = ({ patterns }: Service): boolean =>
+      patterns.some((pattern) => roots.includes(pattern.replace(/\/$/, '')));
+    return handlerOf(options, all.filter(isWanted));
+  };
+
+/** `/exec/{namespace}/{pod}[/{uid}]/{container}`. After virtual-kubelet's `HandleContainerExec`. */
+export const handleContainerExec: (options: PodRoutesOptions) => PodHandler = only('/exec');
+/** `/attach/{namespace}/{pod}[/{uid}]/{container}`. After virtual-kubelet's `HandleContainerAttach`. */
+export const handleContainerAttach: (options: PodRoutesOptions) => PodHandler = only('/attach');
+/** `/containerLogs/{namespace}/{pod}/{container}`. After virtual-kubelet's `HandleContainerLogs`. */
+export const handleContainerLogs: (options: PodRoutesOptions) => PodHandler = only('/containerLogs');
+/** `/portForward/{namespace}/{pod}[/{uid}]`. After virtual-kubelet's `HandlePortForward`. */
+export const handlePortForward: (options: PodRoutesOptions) => PodHandler = only('/portForward');
+/** `/pods` and `/runningpods/`. After virtual-kubelet's `HandleRunningPods`. */
+export const handleRunningPods: (options: PodRoutesOptions) => PodHandler = only('/pods', '/runningpods');
+/** `/stats/summary`. After virtual-kubelet's `HandlePodStatsSummary`. */
+export const handlePodStatsSummary: (options: PodRoutesOptions) => PodHandler = only('/stats');
+/** `/metrics/resource`. After virtual-kubelet's `HandlePodMetricsResource`. */
+export const handlePodMetricsResource: (options: PodRoutesOptions) => PodHandler = only('/metrics/resource');
+
 /** Counts, traces or changes what a handler does, around it. */
 export const instrumentHandler =
   (

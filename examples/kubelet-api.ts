@@ -1,0 +1,119 @@
+/**
+ * The kubelet API in an HTTP server of your own: for a provider that brings its own server, or puts more behind the same port.
+ *
+ *   node examples/kubelet-api.ts
+ *
+ * Serves one pod whose logs are a text and whose only program prints what it is called with. Those who show the token may look.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Pod } from '../src/index.ts';
+import {
+  attachHandler,
+  type Authenticator,
+  type Authorizer,
+  handleContainerExec,
+  handleContainerLogs,
+  handlePodStatsSummary,
+  handleRunningPods,
+  instrumentHandler,
+  notFound,
+  notImplemented,
+  type PodHandler,
+  type ServerHost,
+} from '../src/server/index.ts';
+
+const pod: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'hello', namespace: 'default', uid: 'uid-hello' },
+  spec: { containers: [{ name: 'main', image: 'any' }] },
+  status: {
+    phase: 'Running',
+    containerStatuses: [
+      {
+        name: 'main',
+        image: 'any',
+        imageID: '',
+        containerID: 'mine://1',
+        ready: true,
+        restartCount: 0,
+        state: { running: { startedAt: '2026-01-01T00:00:00Z' } },
+      },
+    ],
+  },
+};
+
+/** What your provider knows and can; whatever is left out is answered as not implemented. */
+const host: ServerHost = {
+  nodeName: 'mine',
+  pods: () => [pod],
+  podByName: (namespace, name) => (namespace === 'default' && name === 'hello' ? pod : undefined),
+  podStatus: () => undefined,
+  runningPods: async () => [
+    {
+      uid: 'uid-hello',
+      name: 'hello',
+      namespace: 'default',
+      containers: [{ id: 'mine://1', name: 'main', state: 'running' }],
+      sandboxes: [],
+    },
+  ],
+  syncLoopFault: () => undefined,
+  readLog: async (_request, sink) => {
+    await sink(Buffer.from('hello from the log\n'));
+  },
+  exec: async (_container, command, { stdout }) => {
+    stdout?.write(`${command.join(' ')}\n`);
+    return 0;
+  },
+};
+
+/** Who somebody is. For certificates, tokens of the cluster and its access rules see `webhookAccess`. */
+const byToken = (token: string): Authenticator => ({
+  authenticate: ({ headers }) =>
+    Promise.resolve(headers.authorization === `Bearer ${token}` ? { name: 'viewer', groups: [] } : undefined),
+});
+/** Whether they may. */
+const viewersOnly: Authorizer = { authorize: ({ user }) => Promise.resolve(user.name === 'viewer') };
+
+/** Serves the API on loopback, beside a page that is not the kubelet's; `seen` is told each request. */
+export async function serve(token: string, seen: (line: string) => void): Promise<Server> {
+  const options = { host, authenticators: [byToken(token)], authorizer: viewersOnly };
+  const routes: Readonly<Record<string, PodHandler>> = {
+    pods: handleRunningPods(options),
+    runningpods: handleRunningPods(options),
+    containerLogs: handleContainerLogs(options),
+    exec: handleContainerExec(options),
+    stats: handlePodStatsSummary(options),
+    attach: () => Promise.resolve(notImplemented),
+    about: () => Promise.resolve({ status: 200, headers: {}, body: 'a provider of my own\n' }),
+  };
+  const all: PodHandler = async (request) => {
+    const handle = routes[request.target.split(/[/?]/)[1] ?? ''];
+    return handle ? await handle(request) : notFound;
+  };
+  const server = createServer();
+  attachHandler(
+    server,
+    instrumentHandler(all, async (request, handle) => {
+      const reply = await handle();
+      seen(`${request.method} ${request.target} ${reply.status}`);
+      return reply;
+    }),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const server = await serve('secret', (line) => {
+    console.log(line);
+  });
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/containerLogs/default/hello/main`;
+  const answer = await fetch(url, { headers: { authorization: 'Bearer secret' } });
+  console.log(await answer.text());
+  server.closeAllConnections();
+  server.close();
+}

@@ -5,6 +5,7 @@ import { leaseResource, nodeResource, podResource } from '../../src/api/resource
 import { systemClock as clock } from '../../src/base/clock.ts';
 import type { Lease, Node, Pod } from '../../src/kube/types.ts';
 
+/** Whoever waits longer has waited in vain. */
 const limitMs = 180_000;
 
 /** Something asked of the API server, and how long it took until the agent had done it, ms from when it was asked. */
@@ -96,8 +97,11 @@ export class World {
     return { accepted: this.client.patch(podResource, ref, { type: 'strategic', body }), done };
   }
 
+  /** @throws after three minutes */
   async nodeReady(): Promise<void> {
+    const endsAt = performance.now() + limitMs;
     for (;;) {
+      if (performance.now() > endsAt) throw new Error(`node ${this.#nodeName} is not Ready`);
       const node = await this.client.get<Node>(nodeResource, { name: this.#nodeName }).catch(() => undefined);
       if (node && isReady(node)) return;
       await sleep(5);

@@ -111,10 +111,8 @@ export function buildEngines(given: EnginesOptions): Engines {
       applyProbeUpdate(update, statusManager, syncHandler);
     },
     trimDeadContainers: (event) => {
-      options.provider.removeDeadContainers?.(
-        event.uid,
-        parts.podWorkers.shouldPodContentBeRemoved(event.uid),
-      );
+      const all = parts.podWorkers.shouldPodContentBeRemoved(event.uid);
+      removeDead(options, parts, event.uid, all);
     },
     start: async (signal) => {
       const forget = options.provider.onPodEvent?.((uid) => void pleg.requestRelist(uid));
@@ -149,6 +147,9 @@ interface Parts extends Pick<
 /** Statuses of so many pods are told at once; more than the client's connections would only wait. */
 const statusesAtOnce = 16;
 
+/** What a relist finds changed is looked at side by side: the runtime answers many calls at once. */
+const inspectionsAtOnce = 16;
+
 /** Requests are served together, so many may wait. */
 const onDemandCapacity = 10_000;
 
@@ -160,7 +161,7 @@ function coreParts(options: EnginesOptions): Parts {
   });
   const pleg = new GenericPleg(
     { clock, logger, provider, cache: podCache },
-    { relistPeriodMs: periods.relistMs, onDemandCapacity },
+    { relistPeriodMs: periods.relistMs, onDemandCapacity, parallel: inspectionsAtOnce },
   );
   const runtimeState = new RuntimeState(clock);
   runtimeState.addHealthCheck({ name: 'PLEG', check: () => pleg.health() });
@@ -266,7 +267,7 @@ function knownNode({ nodeGetter, nodeName }: EnginesOptions): Node {
 }
 
 function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler {
-  const { clock, logger, recorder, provider, sourcesReady } = options;
+  const { clock, logger, recorder, sourcesReady } = options;
   const { podManager, podWorkers, statusManager, allocationManager } = parts;
   return new PodSyncHandler({
     clock,
@@ -281,7 +282,7 @@ function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler 
     allSourcesReady: () => sourcesReady.allReady(),
     needsReadinessReconcile,
     removeDeadContainers: (pod) => {
-      provider.removeDeadContainers?.(uidOf(pod), true);
+      removeDead(options, parts, uidOf(pod), true);
     },
   });
 }
@@ -332,6 +333,17 @@ const isRunning = ({
   containers: readonly { state: string }[];
   sandboxes: readonly { state: string }[];
 }): boolean => [...containers, ...sandboxes].some(({ state }) => state === 'running');
+
+/** By what the runtime was seen to have last: a pod that is not known has nothing to remove. */
+function removeDead(
+  { provider }: Pick<EnginesOptions, 'provider'>,
+  { podCache }: Pick<Parts, 'podCache'>,
+  uid: string,
+  all: boolean,
+): void {
+  const observed = podCache.peek(uid);
+  if (observed) provider.removeDeadContainers?.(uid, all, observed);
+}
 
 /** R44: what a probe found is written first, then the pod is synced. */
 function applyProbeUpdate(update: ProbeUpdate, statuses: StatusManager, syncHandler: PodSyncHandler): void {

@@ -19,6 +19,7 @@ import type { RuntimeFiles } from './files.ts';
 import { identityFromLabels } from './labels.ts';
 import { podUidFromLogsDirectory } from './log-paths.ts';
 import type { ContainerKiller } from './kill.ts';
+import { isNotFound } from './runtime-errors.ts';
 
 export interface ContainerGcDeps {
   readonly runtime: Pick<
@@ -82,8 +83,12 @@ export class ContainerGc {
   /** Stopped once more, should nobody have done so. */
   async #removeSandbox(id: string, signal: AbortSignal | undefined): Promise<void> {
     const options = signal && { signal };
-    await this.#deps.runtime.stopPodSandbox({ podSandboxId: id }, options);
-    await this.#deps.runtime.removePodSandbox({ podSandboxId: id }, options);
+    try {
+      await this.#deps.runtime.stopPodSandbox({ podSandboxId: id }, options);
+      await this.#deps.runtime.removePodSandbox({ podSandboxId: id }, options);
+    } catch (reason) {
+      if (!isNotFound(reason)) throw reason; // gone already
+    }
   }
 
   async #removeLogFolders(pods: GcPods): Promise<void> {

@@ -123,6 +123,8 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly #observer: RuntimeObserver;
   readonly #killer: ContainerKiller;
   readonly #sync: PodSyncDeps;
+  /** Dead containers that are being removed, by the runtime's own id. */
+  readonly #removing = new Set<string>();
 
   constructor(deps: KubeRuntimeDeps, options: KubeRuntimeOptions) {
     const { runtime, clock } = deps;
@@ -247,18 +249,27 @@ export class KubeRuntime implements PodProvider, NodeProvider {
 
   /** Removes dead instances after one ended (R42). @param id the runtime's own id; empty: of all containers */
   async deleteContainers(id: string, observed: RuntimePodStatus, keep: number): Promise<void> {
-    for (const dead of containersToDelete(id, observed, keep)) await this.remover.remove(runtimeId(dead.id));
+    const dead = containersToDelete(id, observed, keep).map((one) => runtimeId(one.id));
+    for (const one of dead) {
+      if (this.#removing.has(one)) continue; // the ends of several containers may ask for the same one
+      this.#removing.add(one);
+      await this.remover.remove(one).finally(() => this.#removing.delete(one));
+    }
   }
 
-  /** R42, R64: what cannot be removed now is left to the next time. */
-  removeDeadContainers(podUid: string, all: boolean): void {
-    void this.#removeDead(podUid, all).catch((reason: unknown) => {
+  /**
+   * R42, R64: what cannot be removed now is left to the next time.
+   *
+   * @param observed absent: the runtime is asked
+   */
+  removeDeadContainers(podUid: string, all: boolean, observed?: RuntimePodStatus): void {
+    void this.#removeDead(podUid, all, observed).catch((reason: unknown) => {
       this.#sync.logger.warn('dead containers could not be removed', { uid: podUid, err: messageOf(reason) });
     });
   }
 
-  async #removeDead(uid: string, all: boolean): Promise<void> {
-    const observed = await this.getPodStatus({ uid, name: '', namespace: '' });
+  async #removeDead(uid: string, all: boolean, known: RuntimePodStatus | undefined): Promise<void> {
+    const observed = known ?? (await this.getPodStatus({ uid, name: '', namespace: '' }));
     if (all) return this.deleteContainers('', observed, 0);
     const oneOfEach = new Map(observed.containerStatuses.map(({ name, id }) => [name, id]));
     for (const id of oneOfEach.values()) await this.deleteContainers(runtimeId(id), observed, 1);

@@ -16,14 +16,17 @@ export interface PlegOptions {
   readonly eventChannelCapacity: number;
   /** Pods that may wait for a relist of their own (R234). */
   readonly onDemandCapacity: number;
+  /** How many pods are inspected at one time. */
+  readonly parallel: number;
 }
 
-/** Kubelet's `genericPlegRelistPeriod`, `genericPlegRelistThreshold`, `plegChannelCapacity`. */
+/** Kubelet's `genericPlegRelistPeriod`, `genericPlegRelistThreshold`, `plegChannelCapacity`; one pod after the other. */
 export const plegDefaults: PlegOptions = {
   relistPeriodMs: 1000,
   relistThresholdMs: 180_000,
   eventChannelCapacity: 1000,
   onDemandCapacity: 200,
+  parallel: 1,
 };
 
 export interface GenericPlegDeps {
@@ -95,10 +98,10 @@ export class GenericPleg {
       this.#relistedAt = startedAt;
       for (const record of this.#records.values()) record.current = undefined;
       for (const pod of pods) this.#setCurrent(pod.uid, pod);
-      for (const [uid, record] of [...this.#records]) {
+      await this.#each([...this.#records], async ([uid, record]) => {
         const events = podEvents(uid, record.old, record.current);
         if (events.length > 0 || this.#toReinspect.has(uid)) await this.#observe(uid, record, events, signal);
-      }
+      });
       this.#deps.cache.updateTime(startedAt); // R232: only after all pods
       this.#deps.observeRelist?.(this.#deps.clock.now() - startedAt);
     });
@@ -115,13 +118,25 @@ export class GenericPleg {
       const startedAt = this.#deps.clock.now();
       const find = await this.#finder(uids, signal);
       if (!find) return;
-      for (const uid of uids) {
+      await this.#each(uids, async (uid) => {
         const record = this.#setCurrent(uid, find(uid) ?? { ...nowhere, uid });
         const events = podEvents(uid, record.old, record.current);
         if (events.length > 0 || this.#toReinspect.has(uid)) await this.#observe(uid, record, events, signal);
         if (!this.#toReinspect.has(uid)) this.#deps.cache.setObservedTime(uid, startedAt);
-      }
+      });
     });
+  }
+
+  /** Does `work` for all, a few at one time: a pod whose inspection takes long does not hold up the others. */
+  async #each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < items.length) {
+        const item = items[next++];
+        if (item !== undefined) await work(item);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(this.#options.parallel, items.length) }, worker));
   }
 
   /** The pods with these UIDs as the provider has them now. A failing listing is logged. */

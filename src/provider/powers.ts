@@ -112,8 +112,12 @@ export interface ProviderPowers {
   readonly resizes?: PodResizes;
   /** What the running containers use, by pod; for `/stats/summary` and metrics. */
   listUsage?(signal?: AbortSignal): Promise<readonly PodUsage[]>;
-  /** Removes containers of the pod that have ended: all of them, or those beyond the newest of each name (R42, R64). */
-  removeDeadContainers?(podUid: string, all: boolean): void;
+  /**
+   * Removes containers of the pod that have ended: all of them, or those beyond the newest of each name (R42, R64).
+   *
+   * @param observed the pod as it was last seen, so that nobody has to look again
+   */
+  removeDeadContainers?(podUid: string, all: boolean, observed?: RuntimePodStatus): void;
   /**
    * May `pod` run here, next to `activePods` (admitted and not ended, `pod` itself left out)? Part of the admission chain: a
    * rejected pod fails for good. Pure and at once.

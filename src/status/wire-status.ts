@@ -48,7 +48,7 @@ const containerStatus: Shape = {
 const ip: Shape = { mergeKey: 'ip', always: { ip: '' } };
 
 /** The members of a pod status that a patch may touch; what a newer server adds stays untouched. */
-export const statusShape: { readonly members: Readonly<Record<string, Shape>> } = {
+export const statusShape: Required<Pick<Shape, 'members'>> = {
   members: {
     observedGeneration: {},
     phase: {},

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { FakeClock } from '../../src/base/fake-clock.ts';
+import { expect, test, vi } from 'vitest';
+import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { ContainerState } from '../../src/provider/cri-messages.ts';
 import { kubeRuntimeOver } from '../support/kube-runtime.ts';
 import { MemoryRuntime } from '../support/memory-runtime.ts';
@@ -75,4 +75,15 @@ test('dead instances of the container that ended go at once, but for the newest 
   const status = await provider.getPodStatus({ uid: 'u', name: 'web', namespace: 'ns' });
   await provider.deleteContainers('', status, 1);
   expect(runtime.calls).toEqual(['RemoveContainer main#0']);
+});
+
+test('the ends of several containers remove a dead one once, by what was seen last', async () => {
+  const { provider, runtime } = await withDeadPod();
+  const status = await provider.getPodStatus({ uid: 'u', name: 'web', namespace: 'ns' });
+  const looked = vi.spyOn(runtime, 'listContainers');
+  provider.removeDeadContainers('u', true, status);
+  provider.removeDeadContainers('u', true, status);
+  await settle();
+  expect(runtime.calls.toSorted()).toEqual(['RemoveContainer main#0', 'RemoveContainer main#1']);
+  expect(looked).not.toHaveBeenCalled();
 });

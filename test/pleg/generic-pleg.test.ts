@@ -191,3 +191,22 @@ test('a pod that was gone when it was looked at is forgotten once nobody wants i
   expect(cached()).toEqual([false, false, false]);
   expect(pleg.channel.drain()).toEqual([{ uid: 'here', type: 'ContainerRemoved', containerId: 'c-here' }]);
 });
+
+test('a pod whose inspection takes long holds up no other, where several are inspected at one time', async () => {
+  const { cache, clock } = setUp();
+  const slow = Promise.withResolvers<undefined>();
+  const provider = {
+    listPods: async () => [podOf('a', 'running'), podOf('b', 'running'), podOf('c', 'running')],
+    getPodStatus: async ({ uid }: { readonly uid: string }) => {
+      if (uid === 'a') await slow.promise;
+      return emptyStatus(uid);
+    },
+  };
+  const pleg = new GenericPleg({ clock, cache, provider, logger: silentLogger }, { parallel: 2 });
+  const relist = pleg.relist();
+  await settle();
+  expect(pleg.channel.drain().map(({ uid }) => uid)).toEqual(['b', 'c']);
+  slow.resolve(undefined);
+  await relist;
+  expect(pleg.channel.drain().map(({ uid }) => uid)).toEqual(['a']);
+});

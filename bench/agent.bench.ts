@@ -55,7 +55,12 @@ interface Run {
 }
 
 function startAgent(dir: string, pods: number): ChildProcess {
-  const settings = [`--max-pods=${pods + 1000}`, '--kube-api-qps=100000', '--kube-api-burst=100000'];
+  const settings = [
+    '--port=0',
+    `--max-pods=${pods + 1000}`,
+    '--kube-api-qps=100000',
+    '--kube-api-burst=100000',
+  ];
   const words = [
     'run',
     '--provider',

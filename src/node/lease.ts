@@ -45,6 +45,8 @@ export class LeaseKeeper {
   readonly #deps: LeaseKeeperDeps;
   readonly #options: LeaseOptions;
   #latest: Lease | undefined;
+  /** Renewals of ours whose answer never came: they may have happened all the same. */
+  readonly #unanswered = new Set<string>();
   #wake = new AbortController();
 
   constructor(deps: LeaseKeeperDeps, options: LeaseOptions) {
@@ -85,7 +87,9 @@ export class LeaseKeeper {
     for (let tries = 0; tries < maxTries && !isAborted(signal); tries++) {
       try {
         const next: Lease = await this.#next(from, signal);
+        this.#unanswered.add(next.spec?.renewTime ?? '');
         this.#latest = await this.#deps.leases.update(next, { signal, timeoutMs: requestMs });
+        this.#unanswered.clear();
         return true;
       } catch (reason) {
         if (isAborted(signal)) return false;
@@ -101,8 +105,9 @@ export class LeaseKeeper {
   async #afterConflict(ours: Lease, signal: AbortSignal): Promise<Lease | undefined> {
     const ensured = await this.#ensure(signal);
     if (!ensured || ensured.created) return ensured?.lease;
-    const known = Date.parse(ours.spec?.renewTime ?? '');
-    if (Date.parse(ensured.lease.spec?.renewTime ?? '') > known) this.#deps.onDuplicate?.(ensured.lease);
+    const { renewTime = '' } = ensured.lease.spec ?? {};
+    const isNewer = Date.parse(renewTime) > Date.parse(ours.spec?.renewTime ?? '');
+    if (isNewer && !this.#unanswered.has(renewTime)) this.#deps.onDuplicate?.(ensured.lease);
     return ensured.lease;
   }
 

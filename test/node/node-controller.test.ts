@@ -16,6 +16,8 @@ class Server {
   readonly log: string[] = [];
   readonly patches: { patch: Patch; subresource: string | undefined }[] = [];
   failing = false;
+  /** Renewals of the lease happen, and their answers are lost. */
+  losesAnswers = false;
   version = 0;
   readonly nodes = {
     get: async (): Promise<Node> => this.#answer('get node', this.node),
@@ -51,7 +53,9 @@ class Server {
       this.#check('update lease');
       if (lease.metadata?.resourceVersion !== this.lease?.metadata?.resourceVersion)
         throw new ApiError(409, { reason: 'Conflict', message: 'conflict' });
-      return (this.lease = this.#stamp(lease));
+      this.lease = this.#stamp(lease);
+      if (this.losesAnswers) throw new ApiError(504, { reason: 'Timeout', message: 'no answer' });
+      return this.lease;
     },
   };
 
@@ -326,6 +330,23 @@ test('a lease that somebody else renews tells of a second agent', async () => {
   await clock.advance(10_000);
   expect(told).toBe(1);
   expect(events).toContain('Warning DuplicateNode');
+});
+
+test('a renewal of its own whose answer was lost is no second agent', async () => {
+  let told = 0;
+  controller({
+    onDuplicate: () => {
+      told++;
+    },
+  });
+  await clock.advance(5000);
+  const before = server.lease?.spec?.renewTime;
+  server.losesAnswers = true;
+  await clock.advance(10_000);
+  server.losesAnswers = false;
+  await clock.advance(10_000);
+  expect(server.lease?.spec?.renewTime).not.toBe(before);
+  expect(told).toBe(0);
 });
 
 test.for([

@@ -27,7 +27,8 @@ export async function reconcileMirror(
     const deleted = stale ? await deps.mirrorClient.deleteMirrorPod(fullNameOf(pod), uidOf(mirror)) : false;
     if (mirror && !deleted) return;
     const node = deps.nodeGetter();
-    if (!node || node.metadata?.deletionTimestamp) return;
+    // without a UID it is this agent's own idea of its node, not yet the API server's
+    if (!node?.metadata?.uid || node.metadata.deletionTimestamp) return;
     await deps.mirrorClient.createMirrorPod(pod);
   } catch (reason) {
     deps.logger.error('mirror pod could not be made', {

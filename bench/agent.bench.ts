@@ -56,7 +56,7 @@ interface Run {
 
 function startAgent(dir: string, pods: number): ChildProcess {
   const settings = [
-    '--port=0',
+    `--port=${30_000 + (process.pid % 20_000)}`,
     `--max-pods=${pods + 1000}`,
     '--kube-api-qps=100000',
     '--kube-api-burst=100000',

@@ -48,8 +48,6 @@ export interface WorkerOrders {
 export interface PodAllocation {
   /** R129: the first denial counts. */
   addPod(pod: Pod): Promise<Admission>;
-  /** Keeps what was given to the pods of a batch. */
-  save(): Promise<void>;
   removePod(uid: string): void;
   /** Is another size asked for than the pod was given? */
   needsResize(pod: Pod): boolean;
@@ -134,7 +132,6 @@ export class PodSyncHandler {
   /** R55: what was asked for while no agent ran is tried now. */
   async #takeUpResizes(pods: readonly Pod[]): Promise<void> {
     const { allocation, resizes } = this.#deps;
-    await allocation.save();
     resizes.backfill(pods);
     const asking = pods.filter((pod) => !isMirrorPod(pod) && allocation.needsResize(pod));
     for (const pod of asking) allocation.pushPendingResize(uidOf(pod));

@@ -60,6 +60,9 @@ export interface AllocationManagerDeps {
   readonly keeper?: ResourceKeeper;
 }
 
+/** Allocations of new pods are kept together, after so many ms: until then a pod has what it asks for, as one that is new has anyway. */
+const keepDelayMs = 1000;
+
 /** Between two tries of all waiting resizes, ms: before the sources are ready, and then (kubelet `retryDelay`). */
 const retryMs = { initial: 30_000, later: 180_000 };
 
@@ -76,6 +79,9 @@ export class AllocationManager {
   /** One decision at a time: each counts on what the one before gave away. */
   #turn: Promise<unknown> = Promise.resolve();
   #nextRetryAt: number;
+  /** Are there allocations that are not kept yet? */
+  #unkept = false;
+  #wake = new AbortController();
 
   constructor(deps: AllocationManagerDeps) {
     this.#deps = deps;
@@ -103,18 +109,13 @@ export class AllocationManager {
     return this.#exclusively(async () => {
       const allocated = this.allocatedPod(pod);
       const verdict = await this.#deps.admit(allocated, () => this.#othersOf(pod), 'add');
-      if (verdict.admit && !this.#state.get(uidOf(pod))) this.#state.allocate(allocated);
+      if (verdict.admit && !this.#state.get(uidOf(pod))) {
+        this.#state.allocate(allocated);
+        this.#unkept = true;
+        this.#wake.abort();
+      }
       return verdict;
     });
-  }
-
-  /** After a batch of {@link addPod}. A failure is logged: the next write tells all. */
-  async save(): Promise<void> {
-    try {
-      await this.#deps.keeper?.save(() => this.#state.snapshot());
-    } catch (reason) {
-      this.#deps.logger.error('allocated resources could not be kept', { err: messageOf(reason) });
-    }
   }
 
   removePod(uid: string): void {
@@ -236,13 +237,31 @@ export class AllocationManager {
     return this.allocatedPods().filter((other) => uidOf(other) !== uid);
   }
 
-  /** Tries waiting resizes from time to time until `signal` aborts. */
+  /** Tries waiting resizes from time to time and keeps new allocations, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     while (!isAborted(signal)) {
       const waitMs = this.#nextRetryAt - clock.now();
-      if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => undefined);
-      else await this.retryPendingResizes();
+      if (waitMs <= 0) await this.retryPendingResizes();
+      else if (this.#unkept) {
+        await clock.sleep(Math.min(keepDelayMs, waitMs), signal).catch(() => undefined);
+        await this.#keep();
+      } else {
+        this.#wake = new AbortController();
+        await clock.sleep(waitMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => undefined);
+      }
+    }
+    await this.#keep();
+  }
+
+  /** A failure is logged: the next write tells all. */
+  async #keep(): Promise<void> {
+    if (!this.#unkept) return;
+    this.#unkept = false;
+    try {
+      await this.#deps.keeper?.save(() => this.#state.snapshot());
+    } catch (reason) {
+      this.#deps.logger.error('allocated resources could not be kept', { err: messageOf(reason) });
     }
   }
 

@@ -32,6 +32,7 @@ import { type NodeHost, nodeHost } from './host.ts';
 import type { PodHost } from './pod-host.ts';
 import { type NodeAddresses, type Served, servePorts } from './kubelet-api.ts';
 import { nodeSetters } from './node-setters.ts';
+import type { NodeSummary } from './node-summary.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -115,7 +116,8 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const node = client && { node: makeNodeController({ ...nodeParts, client }) };
   const addresses = nodeAddresses(view, nodeGetter);
   const { tracer } = options;
-  const served = { ...common, controller, client, nodeName, nodeIPs, addresses, tracer };
+  const summary = (): NodeSummary | undefined => endings.summary;
+  const served = { ...common, controller, client, nodeName, nodeIPs, addresses, tracer, summary };
   const serve = async (): Promise<Served> => {
     const ports = await servePorts(options, served);
     kubeletPort = ports.port;

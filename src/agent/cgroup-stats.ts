@@ -5,7 +5,14 @@ import type { Pod } from '../kube/types.ts';
 import type { CgroupHost } from './cgroups/host.ts';
 import type { CgroupTree } from './cgroups/tree.ts';
 import { CpuRates } from './machine-usage.ts';
-import { type CgroupUsage, machineMemoryOf, type MemoryUsage, usageOf } from './cgroups/usage.ts';
+import {
+  type CgroupUsage,
+  machineMemoryOf,
+  type MemoryUsage,
+  type Pressure,
+  type PressureKind,
+  usageOf,
+} from './cgroups/usage.ts';
 
 /** CPU as `/stats/summary` shows it. */
 export interface CpuStats {
@@ -14,6 +21,7 @@ export interface CpuStats {
   /** Absent until there are two readings to compare. */
   readonly usageNanoCores?: number;
   readonly usageCoreNanoSeconds: number;
+  readonly psi?: Pressure;
 }
 
 /** Memory as `/stats/summary` shows it, in bytes. */
@@ -27,6 +35,7 @@ export interface MemoryStats {
   readonly rssBytes: number;
   readonly pageFaults: number;
   readonly majorPageFaults: number;
+  readonly psi?: Pressure;
 }
 
 /** One cgroup as `/stats/summary` shows it; absent members could not be read. */
@@ -34,6 +43,7 @@ export interface UsageStats {
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
   readonly swap?: { readonly time: string; readonly swapUsageBytes: number };
+  readonly io?: { readonly time: string; readonly psi: Pressure };
 }
 
 export interface ContainerUsage extends UsageStats {
@@ -147,12 +157,15 @@ class Pass {
     return usageOf((controller, file) => tree.read(name, controller, file), version);
   }
 
-  #shown(name: CgroupName, { cpuNanos, memory, swapBytes }: CgroupUsage): UsageStats {
+  #shown(name: CgroupName, { cpuNanos, memory, swapBytes, pressure = {} }: CgroupUsage): UsageStats {
     const time = this.#time;
+    const psi = (kind: PressureKind): { readonly psi?: Pressure } =>
+      pressure[kind] ? { psi: pressure[kind] } : {};
     return {
-      ...(cpuNanos !== undefined && { cpu: this.#cpu(name.join('/'), cpuNanos) }),
-      ...(memory && { memory: { time, ...shownMemory(memory) } }),
+      ...(cpuNanos !== undefined && { cpu: { ...this.#cpu(name.join('/'), cpuNanos), ...psi('cpu') } }),
+      ...(memory && { memory: { time, ...shownMemory(memory), ...psi('memory') } }),
       ...(swapBytes !== undefined && { swap: { time, swapUsageBytes: swapBytes } }),
+      ...(pressure.io && { io: { time, psi: pressure.io } }),
     };
   }
 

@@ -45,12 +45,18 @@ export class Endings {
   readonly node: Pick<NodeSettings, 'hardEviction' | 'pressure'>;
   #evictions: EvictionManager | undefined;
   #shutdown: ShutdownManager | undefined;
+  #summary: NodeSummary | undefined;
 
   constructor({ eviction }: Pick<AgentOptions, 'eviction'>) {
     this.node = {
       ...(eviction && { hardEviction: hardThresholds(eviction.settings.thresholds) }),
       pressure: (kind) => this.#evictions?.pressure(kind) ?? false,
     };
+  }
+
+  /** What node and pods use in all detail; absent: the provider does not tell what its containers use. */
+  get summary(): NodeSummary | undefined {
+    return this.#summary;
   }
 
   /** What a shutdown has against the node being ready. */
@@ -62,7 +68,8 @@ export class Endings {
   make(parts: EndingsParts): void {
     const { eviction, shutdown } = parts.options;
     const { listUsage } = parts.provider;
-    if (eviction && listUsage) this.#evictions = evictionsOf(parts, eviction, listUsage.bind(parts.provider));
+    this.#summary = listUsage && summaryOf(parts, listUsage.bind(parts.provider));
+    if (eviction && this.#summary) this.#evictions = evictionsOf(parts, eviction, this.#summary);
     else if (eviction && eviction.settings.thresholds.length > 0)
       parts.logger.warn('no pod is evicted: the provider does not tell what containers use');
     if (shutdown) this.#shutdown = makeShutdown({ ...parts, source: shutdown.source }, shutdown.windows);
@@ -74,24 +81,22 @@ export class Endings {
   }
 }
 
-function evictionsOf(
-  parts: EndingsParts,
-  options: EvictionOptions,
-  listUsage: NonNullable<AgentProvider['listUsage']>,
-): EvictionManager {
+function summaryOf(parts: EndingsParts, listUsage: NonNullable<AgentProvider['listUsage']>): NodeSummary {
   const { clock, logger, engines, upkeep, cgroupStats } = parts;
-  const { rootDir } = parts.options;
-  const { machine = () => machineUsage(rootDir, clock), podLogsDir, volumeStatsPeriodMs } = options;
-  const disk = { clock, logger, rootDir, measure: options.measure ?? diskUsage };
-  const summary = new NodeSummary({
+  const { rootDir, eviction } = parts.options;
+  const { machine = () => machineUsage(rootDir, clock), podLogsDir, volumeStatsPeriodMs } = eviction ?? {};
+  const disk = { clock, logger, rootDir, measure: eviction?.measure ?? diskUsage };
+  return new NodeSummary({
     ...disk,
     machine,
     listUsage,
     podByUid: (uid) => engines().podManager.getPodByUID(uid),
-    volumes: new VolumeUsage(disk, volumeStatsPeriodMs),
+    volumes: new VolumeUsage(disk, volumeStatsPeriodMs ?? 60_000),
     ...(cgroupStats && { cgroups: cgroupStats }),
     ...(upkeep?.fileSystems && { fileSystems: upkeep.fileSystems }),
     ...(podLogsDir !== undefined && { podLogsDir }),
   });
-  return makeEvictions({ ...parts, summary, reclaim: upkeep?.reclaim ?? {} }, options.settings);
 }
+
+const evictionsOf = (parts: EndingsParts, options: EvictionOptions, summary: NodeSummary): EvictionManager =>
+  makeEvictions({ ...parts, summary, reclaim: parts.upkeep?.reclaim ?? {} }, options.settings);

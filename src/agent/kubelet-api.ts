@@ -68,6 +68,7 @@ interface KubeletApiParts {
   readonly nodeName: string;
   readonly nodeIPs: readonly string[];
   readonly addresses: NodeAddresses;
+  readonly summary: ServerHostOptions['summary'];
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -135,8 +136,9 @@ async function keepHealthz(
 
 const hostOptions = (
   settings: ServedSettings,
-  { controller, nodeName, clock }: KubeletApiParts,
+  { controller, nodeName, clock, summary }: KubeletApiParts,
 ): ServerHostOptions => ({
+  ...(summary && { summary }),
   ...settings,
   engines: controller.engines,
   nodeName,

@@ -64,7 +64,8 @@ function busyTicks(stat: string): number {
   return user + nice + system + irq + softIrq + steal;
 }
 
-async function fsUsage(root: string): Promise<FsUsage | undefined> {
+/** The file system that a path is on; nothing when that cannot be told. */
+export async function fsUsage(root: string): Promise<FsUsage | undefined> {
   const fs = await statfs(root).catch(() => undefined);
   if (!fs) return undefined;
   const { bsize, blocks, bfree, bavail, files, ffree } = fs;

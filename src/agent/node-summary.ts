@@ -50,8 +50,15 @@ export class NodeSummary implements Summary {
 
   /** Measures everything anew but volumes. */
   async get(signal?: AbortSignal): Promise<StatsSummary> {
-    const { machine, listUsage, fileSystems, podByUid, volumes } = this.#deps;
-    const [node, usage, runtime] = await Promise.all([machine(), listUsage(signal), fileSystems?.(signal)]);
+    const { machine, listUsage } = this.#deps;
+    const [node, usage] = await Promise.all([machine(), listUsage(signal)]);
+    return this.of(node, usage, signal);
+  }
+
+  /** The same of what is measured already. */
+  async of(node: NodeUsage, usage: readonly PodUsage[], signal?: AbortSignal): Promise<StatsSummary> {
+    const { fileSystems, podByUid, volumes } = this.#deps;
+    const runtime = await fileSystems?.(signal);
     const known = usage.flatMap((one) => {
       const pod = podByUid(one.uid);
       return pod ? [{ pod, usage: one }] : [];
@@ -90,18 +97,21 @@ export class NodeSummary implements Summary {
       usage.containers.map((one) => this.#containerStats(pod, one, time, signal)),
     );
     const hosts = await this.#used(layout.etcHosts(this.#deps.rootDir, usage.uid), time, signal);
-    const volume = inVolumes.map(({ name, usedBytes, inodesUsed }) => ({
+    const volume = inVolumes.map(({ name, usedBytes, inodesUsed, fs }) => ({
       name,
       time,
+      ...fs,
       usedBytes,
       inodesUsed,
     }));
     const ephemeral = inVolumes.filter((one) => one.ephemeral);
     const { workingSetBytes } = sumOf(usage);
     const memory = measured?.memory ?? (workingSetBytes !== undefined && { time, workingSetBytes });
+    const { cpu, swap, io } = measured ?? {};
     return {
       podRef: { name: usage.name, namespace: usage.namespace, uid: usage.uid },
       containers,
+      ...{ ...(cpu && { cpu }), ...(swap && { swap }), ...(io && { io }) },
       ...(memory && { memory }),
       volume,
       'ephemeral-storage': {
@@ -168,6 +178,7 @@ function nodeStats(
   const { memoryAvailableBytes: availableBytes, workingSetBytes, fs, processes, mostProcesses } = node;
   return {
     memory: measured?.memory ?? { time, availableBytes, workingSetBytes },
+    ...(measured?.io && { io: measured.io }),
     ...(measured && { systemContainers: measured.systemContainers }),
     ...(fs && { fs: { time, ...fs, inodesUsed: fs.inodes - fs.inodesFree } }),
     ...(runtime && {

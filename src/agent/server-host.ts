@@ -17,6 +17,7 @@ import type { ProgramStatus } from '../server/zpages.ts';
 import { type CertificateFiles, followPair, readPair } from './certificate-files.ts';
 import { kubeletMetrics } from './kubelet-metrics.ts';
 import { CpuRates, machineUsage } from './machine-usage.ts';
+import type { NodeSummary } from './node-summary.ts';
 import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus, WebhookTimes } from '../server/webhook.ts';
 
 /** The slice of an agent's engines that the kubelet API shows. */
@@ -33,6 +34,8 @@ export interface ServerHostOptions {
   readonly engines: ServedEngines;
   readonly nodeName: string;
   readonly clock?: Clock;
+  /** Measures what `/stats/summary` tells beyond what containers use; absent: it does not tell that. */
+  readonly summary?: () => Pick<NodeSummary, 'of'> | undefined;
   /** What is wrong with the sync loop; absent: nothing is ever. */
   readonly syncLoopFault?: () => string | undefined;
   /** The folder whose file system counts as the node's; default `/`. */
@@ -82,7 +85,7 @@ export function serverHost(options: ServerHostOptions): ServerHost {
 
 /** Reads node and pods; rates come from one reading to the next. */
 function usageOf(
-  { engines, clock = systemClock, statsRoot = '/' }: ServerHostOptions,
+  { engines, clock = systemClock, statsRoot = '/', summary }: ServerHostOptions,
   listUsage: () => Promise<readonly PodUsage[]>,
 ): () => Promise<Usage> {
   const rates = new CpuRates();
@@ -92,7 +95,12 @@ function usageOf(
       .fill(measured)
       .map((pod) => withStarts(pod, engines.statusManager.getPodStatus(pod.uid)));
     const cpuNanoCores = rates.rate('node', node.cpuNanos, node.at);
-    return { node: { ...node, ...(cpuNanoCores !== undefined && { cpuNanoCores }) }, pods };
+    const details = summary?.();
+    return {
+      node: { ...node, ...(cpuNanoCores !== undefined && { cpuNanoCores }) },
+      pods,
+      ...(details && { details: () => details.of(node, measured) }),
+    };
   };
 }
 

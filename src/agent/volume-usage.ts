@@ -4,7 +4,9 @@ import type { Logger } from '../base/logger.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, Volume } from '../kube/types.ts';
 import { layout, volumePlugins } from '../volumes/layout.ts';
+import type { FsUsage } from '../server/usage.ts';
 import type { MeasureDisk } from './disk-usage.ts';
+import { fsUsage } from './machine-usage.ts';
 
 /** What one volume of a pod holds. */
 export interface VolumeUse {
@@ -13,6 +15,8 @@ export interface VolumeUse {
   readonly inodesUsed: number;
   /** It goes with the pod and lies on the node's disk: it counts as the pod's ephemeral storage. */
   readonly ephemeral: boolean;
+  /** The file system that it lies on; absent: not known. */
+  readonly fs?: Pick<FsUsage, 'capacityBytes' | 'availableBytes' | 'inodes' | 'inodesFree'>;
 }
 
 export interface VolumeUsageDeps {
@@ -81,9 +85,12 @@ export class VolumeUsage {
     if (!kind) return undefined;
     const { name } = volume;
     try {
-      const used = await measure(layout.volumeDir(rootDir, uid, volumePlugins[kind], name), signal);
+      const folder = layout.volumeDir(rootDir, uid, volumePlugins[kind], name);
+      const [used, fs] = await Promise.all([measure(folder, signal), fsUsage(folder)]);
       if (!used) return undefined;
-      return { name, usedBytes: used.bytes, inodesUsed: used.inodes, ephemeral: isEphemeral(volume) };
+      const { usedBytes: _, ...whole } = fs ?? {};
+      const amounts = { usedBytes: used.bytes, inodesUsed: used.inodes };
+      return { name, ...amounts, ephemeral: isEphemeral(volume), ...(fs && { fs: whole as typeof fs }) };
     } catch (reason) {
       if (!signal?.aborted)
         logger.warn('a volume was not measured', { uid, volume: name, err: messageOf(reason) });

@@ -90,7 +90,9 @@ export function openServices(deps: ServicesDeps): readonly Service[] {
 async function summary(host: ServerHost, query: URLSearchParams): Promise<Reply> {
   if (!host.usage) return text(501, 'this provider keeps no statistics');
   const only = query.get('only_cpu_and_memory');
-  return json(statsSummary(host.nodeName, await host.usage(), only === 'true' || only === '1'));
+  const usage = await host.usage();
+  const details = await usage.details?.();
+  return json(statsSummary(host.nodeName, usage, only === 'true' || only === '1', details));
 }
 
 async function checkpoint(host: ServerHost, { request, parts }: Call): Promise<Reply> {

@@ -1,5 +1,12 @@
 import type { ContainerUsage } from '../provider/usage.ts';
-import { type FsUsage, type NodeUsage, type ServedPodUsage, sumOf, type Usage } from './usage.ts';
+import {
+  type FsUsage,
+  type NodeUsage,
+  type ServedPodUsage,
+  sumOf,
+  type Usage,
+  type UsageDetails,
+} from './usage.ts';
 
 /** A JSON object without the members that are not known. */
 type Members = Readonly<Record<string, unknown>>;
@@ -8,13 +15,101 @@ const time = (ms: number): string => `${new Date(Math.floor(ms / 1000) * 1000).t
 const whole = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : Math.floor(value);
 
-/** `/stats/summary` (`stats/v1alpha1`). @param onlyCpuAndMemory leaves out file systems, network and the like */
-export function statsSummary(nodeName: string, { node, pods }: Usage, onlyCpuAndMemory: boolean): Members {
+/**
+ * `/stats/summary` (`stats/v1alpha1`).
+ *
+ * @param onlyCpuAndMemory leaves out file systems, network and the like
+ * @param measured what else was measured; absent: what is not in `usage` is not told
+ */
+export function statsSummary(
+  nodeName: string,
+  { node, pods }: Usage,
+  onlyCpuAndMemory: boolean,
+  measured?: UsageDetails,
+): Members {
+  const details = measured && toTheSecond(measured);
+  const own = { nodeName, startTime: time(node.bootedAt), ...nodeStats(node, onlyCpuAndMemory) };
+  const ofPods = new Map((details?.pods ?? []).map((one) => [one.podRef.uid, one as Members]));
   return {
-    node: { nodeName, startTime: time(node.bootedAt), ...nodeStats(node, onlyCpuAndMemory) },
-    pods: pods.map((pod) => podStats(pod, node, onlyCpuAndMemory)),
+    node: merged(nodeDetails(details, node, onlyCpuAndMemory), own),
+    pods: pods.map((pod) => {
+      const told = podStats(pod, node, onlyCpuAndMemory);
+      const more = ofPods.get(pod.uid);
+      return more ? withDetails(told, more, node, onlyCpuAndMemory) : told;
+    }),
   };
 }
+
+/** Times as the Summary API writes them. */
+const toTheSecond = (details: UsageDetails): UsageDetails =>
+  JSON.parse(JSON.stringify(details).replace(/("time":"[^".]*)\.\d+Z"/g, '$1Z"')) as UsageDetails;
+
+/** Members that a summary of CPU and memory alone leaves out. */
+const leftOut = new Set([
+  'volume',
+  'ephemeral-storage',
+  'process_stats',
+  'swap',
+  'io',
+  'runtime',
+  'rlimit',
+  'fs',
+]);
+
+const only = (members: Members, onlyCpuAndMemory: boolean): Members =>
+  onlyCpuAndMemory
+    ? Object.fromEntries(Object.entries(members).filter(([name]) => !leftOut.has(name)))
+    : members;
+
+function nodeDetails(
+  details: UsageDetails | undefined,
+  { bootedAt }: NodeUsage,
+  onlyCpuAndMemory: boolean,
+): Members {
+  const { systemContainers, ...rest } = (details?.node ?? {}) as Members;
+  const list = (Array.isArray(systemContainers) ? systemContainers : []) as readonly Members[];
+  return {
+    ...only(rest, onlyCpuAndMemory),
+    ...(list.length > 0 && {
+      systemContainers: list.map(({ name, ...used }) => ({
+        name,
+        startTime: time(bootedAt),
+        ...only(used, onlyCpuAndMemory),
+      })),
+    }),
+  };
+}
+
+/** What a pod's cgroup says counts more than the sum of its containers. */
+function withDetails(told: Members, more: Members, node: NodeUsage, onlyCpuAndMemory: boolean): Members {
+  const { containers, podRef: _, ...own } = more;
+  const byName = new Map(((containers ?? []) as readonly Members[]).map((one) => [one['name'], one]));
+  const at = time(node.at);
+  const onNode = (part: unknown): unknown => (part && node.fs ? merged(fsStats(at, node.fs), part) : part);
+  const storage = own['ephemeral-storage'];
+  return {
+    ...merged(told, only(own, onlyCpuAndMemory)),
+    ...(!onlyCpuAndMemory && storage ? { 'ephemeral-storage': onNode(storage) } : {}),
+    containers: (told['containers'] as readonly Members[]).map((one) => {
+      const logs = byName.get(one['name'])?.['logs'];
+      return logs && !onlyCpuAndMemory ? { ...one, logs: onNode(logs) } : one;
+    }),
+  };
+}
+
+/** The members of both, objects likewise; of what both say the second counts. */
+function merged(first: Members, second: unknown): Members {
+  const out: Record<string, unknown> = { ...first };
+  for (const [name, value] of Object.entries(second as Members)) {
+    const before = out[name];
+    if (isMembers(before) && isMembers(value)) out[name] = merged(before, value);
+    else if (value !== undefined && value !== null) out[name] = value;
+  }
+  return out;
+}
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function nodeStats(node: NodeUsage, onlyCpuAndMemory: boolean): Members {
   const at = time(node.at);

@@ -53,6 +53,19 @@ export interface ServedPodUsage extends PodUsage {
 export interface Usage {
   readonly node: NodeUsage;
   readonly pods: readonly ServedPodUsage[];
+  /** What else was measured; for `/stats/summary` alone. */
+  readonly details?: () => Promise<UsageDetails>;
+}
+
+/** Parts of `/stats/summary` as they stand there: cgroups, volumes, local storage, the runtime's file systems. */
+export interface UsageDetails {
+  readonly node: object;
+  readonly pods?:
+    | readonly {
+        readonly podRef: { readonly uid: string };
+        readonly containers?: readonly { readonly name: string }[] | null;
+      }[]
+    | null;
 }
 
 type Sum = Pick<

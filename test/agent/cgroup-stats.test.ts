@@ -59,6 +59,22 @@ test('a v2 cgroup is read, its limit with it', () => {
   });
 });
 
+test('a v2 cgroup tells how long its processes had to wait', () => {
+  const read = reader({
+    'cpu.pressure':
+      'some avg10=1.50 avg60=0.25 avg300=0.00 total=12\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=3\n',
+    'io.pressure': 'some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n',
+  });
+  const none = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+  expect(usageOf(read, 2)).toEqual({
+    pressure: {
+      cpu: { some: { total: 12_000, avg10: 1.5, avg60: 0.25, avg300: 0 }, full: { ...none, total: 3000 } },
+      io: { some: none, full: none },
+    },
+  });
+  expect(usageOf(read, 1)).toEqual({});
+});
+
 test('a cgroup that is gone has used nothing that could be told', () => {
   expect(usageOf(() => undefined, 1)).toEqual({});
 });

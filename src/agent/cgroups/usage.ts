@@ -7,6 +7,20 @@ export interface CgroupUsage {
   readonly memory?: MemoryUsage;
   readonly swapBytes?: number;
   readonly processes?: number;
+  /** Pressure stall information; version 2 alone has it. */
+  readonly pressure?: Readonly<Partial<Record<PressureKind, Pressure>>>;
+}
+
+export type PressureKind = 'cpu' | 'memory' | 'io';
+
+/** How much some, and all, of its processes had to wait for something; totals in ns, averages in percent. */
+export type Pressure = Readonly<Record<'full' | 'some', PressureLine>>;
+
+interface PressureLine {
+  readonly total: number;
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
 }
 
 export interface MemoryUsage {
@@ -87,7 +101,26 @@ export function usageOf(read: ReadControl, version: CgroupHost['version']): Cgro
     }),
     ...(swapBytes !== undefined && { swapBytes }),
     ...(processes !== undefined && { processes }),
+    ...pressureOf(read, version),
   };
+}
+
+function pressureOf(read: ReadControl, version: CgroupHost['version']): Pick<CgroupUsage, 'pressure'> {
+  const kinds = (['cpu', 'memory', 'io'] as const).flatMap((kind) => {
+    const text = version === 2 ? read(kind, `${kind}.pressure`) : undefined;
+    return text === undefined
+      ? []
+      : [[kind, { full: stalls(text, 'full'), some: stalls(text, 'some') }] as const];
+  });
+  return kinds.length > 0 ? { pressure: Object.fromEntries(kinds) } : {};
+}
+
+/** One line, e.g. `some avg10=0.00 avg60=0.00 avg300=0.00 total=12`; the kernel counts in µs. */
+function stalls(text: string, line: 'full' | 'some'): PressureLine {
+  const found = new RegExp(`^${line} (.*)$`, 'm').exec(text)?.[1] ?? '';
+  const value = (name: string): number => Number(new RegExp(`${name}=([\\d.]+)`).exec(found)?.[1] ?? 0);
+  const [avg10, avg60, avg300] = ['avg10', 'avg60', 'avg300'].map(value);
+  return { total: value('total') * 1000, avg10: avg10 ?? 0, avg60: avg60 ?? 0, avg300: avg300 ?? 0 };
 }
 
 /** The memory of the whole machine, from `/proc/meminfo`: the v2 root has no usage of its own. */

@@ -5,6 +5,7 @@ import { podsToPreempt, type Requirement } from '../admission/preemption.ts';
 import { admitResize } from '../admission/resize.ts';
 import { admitUnderPressure } from '../admission/pressure.ts';
 import type { SysctlAllowlist } from '../admission/sysctl.ts';
+import { admitVolumes } from '../admission/volumes.ts';
 import type { AdmitOperation } from '../allocation/allocation-manager.ts';
 import { messageOf } from '../base/errors.ts';
 import { hostPortsOf } from '../kube/host-ports.ts';
@@ -64,6 +65,8 @@ export async function admitPod(
   if (!underPressure.admit) return underPressure;
   const sysctls = deps.sysctls.admit(pod);
   if (!sysctls.admit) return sysctls;
+  const volumes = admitVolumes(pod);
+  if (!volumes.admit) return volumes;
   const fits = await admitByFit(deps, pod, otherPods);
   if (!fits.admit) return fits;
   const appArmor = admitAppArmor(pod, deps.appArmorFault);

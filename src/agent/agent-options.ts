@@ -45,6 +45,8 @@ export interface AgentOptions extends ServedPorts {
   readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;
   /** Gives pods cgroups of their own; absent: the provider keeps them apart, or nobody does. */
   readonly cgroups?: NodeCgroupsOptions;
+  /** The provider mounts parts of volumes: they are made safe for it first. */
+  readonly safeSubPaths?: boolean;
   /** What runs beside the controller until the agent ends; made after the provider. */
   readonly upkeep?: (parts: UpkeepParts) => Upkeep;
   /** Absent, or with a provider that cannot tell what containers use: the node evicts no pods. */

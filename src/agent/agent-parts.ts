@@ -19,6 +19,7 @@ import type { NodeController } from '../node/node-controller.ts';
 import { initialNode } from '../node/register.ts';
 import { foldSetters } from '../node/setters/setter.ts';
 import { hostMounter } from '../volumes/mounter.ts';
+import { SubPaths } from '../volumes/sub-path.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import { CgroupStats } from './cgroup-stats.ts';
@@ -35,6 +36,7 @@ import { nodeSetters } from './node-setters.ts';
 import type { NodeSummary } from './node-summary.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
+import { runtimeHandlers } from './runtime-class.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** What all parts have in common. */
@@ -276,6 +278,10 @@ function surroundings(given: Given): Surroundings {
     cgroupParent: given.cgroupParent,
     ...(given.podCgroup && { podCgroup: given.podCgroup }),
     isPodTerminationRequested: (uid) => controller.getPodStateProvider().isPodTerminationRequested(uid),
+    ...(options.safeSubPaths && {
+      subPaths: new SubPaths({ rootDir, mounter: hostMounter, pid: process.pid }),
+    }),
+    ...(options.client && { runtimeHandler: runtimeHandlers(options.client) }),
     supportsRecursiveReadOnly: false,
   });
   return {

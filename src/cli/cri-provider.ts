@@ -52,7 +52,7 @@ export type CriSettings = Pick<
 /** The part of an agent's options that a CRI runtime brings, and its end. */
 export interface CriParts
   extends
-    Required<Pick<AgentOptions, 'makeProvider' | 'node' | 'upkeep' | 'eviction'>>,
+    Required<Pick<AgentOptions, 'makeProvider' | 'node' | 'upkeep' | 'eviction' | 'safeSubPaths'>>,
     Pick<AgentOptions, 'cgroups'> {
   readonly close: () => Promise<void>;
 }
@@ -80,6 +80,7 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
       return made.provider;
     },
     ...(cgroups && { cgroups }),
+    safeSubPaths: true,
     eviction: evictionOptions(withDefaultThresholds(settings), settings.podLogsDir),
     upkeep: (parts) => {
       if (!made) throw new AgentError('internal', 'the provider is made before its upkeep');

@@ -8,6 +8,7 @@ import { checkHostPath } from './host-path.ts';
 export interface ClaimedVolume {
   readonly hostPath?: { readonly path: string; readonly type?: string };
   readonly local?: { readonly path: string };
+  readonly csi?: { readonly driver?: string };
 }
 
 /** @throws {AgentError} why the claim's volume cannot be used yet */
@@ -39,7 +40,12 @@ export class ClaimedVolumes {
 
   /** Makes sure that what the claim stands for is there. @throws {AgentError} when it is not, or is of a kind that this node cannot use */
   check(pod: Pod, volume: Volume): void {
-    const { hostPath, local } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
+    const { hostPath, local, csi } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
+    if (csi)
+      throw new AgentError(
+        'unimplemented',
+        `the persistent volume needs the CSI driver "${csi.driver ?? ''}"; CSI volumes are not supported on this node`,
+      );
     if (hostPath) checkHostPath(hostPath.path, hostPath.type);
     else if (local && !existsSync(local.path))
       throw new AgentError('failed_precondition', `path "${local.path}" does not exist`);

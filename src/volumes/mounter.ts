@@ -9,6 +9,8 @@ const run = promisify(execFile);
 export interface Mounter {
   /** Mounts memory at a directory; `sizeBytes` bounds it. */
   mountTmpfs(dir: string, sizeBytes: number | undefined): Promise<void>;
+  /** Mounts memory in huge pages of a size at a directory. */
+  mountHugePages(dir: string, pageBytes: number): Promise<void>;
   /** Shows what is at `source` at `target` too. */
   bindMount(source: string, target: string): Promise<void>;
   /** Unmounts a directory; one that is no mount point is fine. */
@@ -35,6 +37,9 @@ export const hostMounter: Mounter = {
   async mountTmpfs(dir, sizeBytes) {
     const options = ['nodev', 'nosuid', ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`])].join(',');
     await call('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dir]);
+  },
+  async mountHugePages(dir, pageBytes) {
+    await call('mount', ['-t', 'hugetlbfs', '-o', `pagesize=${pageBytes / 2 ** 20}M`, 'nodev', dir]);
   },
   async bindMount(source, target) {
     await call('mount', ['--no-canonicalize', '-o', 'bind', source, target]);

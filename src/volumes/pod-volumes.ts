@@ -6,6 +6,7 @@ import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, uidOf } from '../kube/names.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
+import { podLimits, podRequests, type ResourceList } from '../kube/resources.ts';
 import type { Pod, Volume } from '../kube/types.ts';
 import { AtomicWriter, type Payload } from './atomic-writer.ts';
 import { ClaimedVolumes, type FindClaimed } from './claimed.ts';
@@ -31,6 +32,8 @@ export interface PodVolumesDeps {
   readonly payloadOf: (pod: Pod, volume: Volume) => Promise<Payload> | undefined;
   /** What a claim stands for. */
   readonly claimedVolume: FindClaimed;
+  /** What all pods of the node may have. */
+  readonly nodeAllocatable: () => ResourceList;
 }
 
 /**
@@ -128,16 +131,28 @@ export class PodVolumes {
     const isNew = !existsSync(dir);
     mkdirSync(dir, { recursive: true });
     if (medium === 'Memory' && !this.#deps.mounter.isMountPoint(dir))
-      await this.#deps.mounter.mountTmpfs(
-        dir,
-        sizeLimit === undefined ? undefined : valueOf(parseQuantity(sizeLimit)),
-      );
-    else if (medium !== undefined && medium !== '' && medium !== 'Memory')
+      await this.#deps.mounter.mountTmpfs(dir, this.#memoryBytes(pod, sizeLimit));
+    else if (medium?.startsWith('HugePages')) {
+      if (!this.#deps.mounter.isMountPoint(dir))
+        await this.#deps.mounter.mountHugePages(dir, hugePageBytes(pod, medium));
+    } else if (medium !== undefined && medium !== '' && medium !== 'Memory')
       throw new AgentError('unimplemented', `unknown storage medium "${medium}"`);
     if (!isNew) return;
     chmodSync(dir, 0o777); // past the umask
     const group = fsGroupOf(pod);
     if (group !== undefined) setGroupOwnership(dir, group);
+  }
+
+  /**
+   * The most that a volume in memory may hold: what it says, but not more than the pod may have, and the pod not more than all pods.
+   * Follows kubelet `calculateEmptyDirMemorySize`.
+   */
+  #memoryBytes(pod: Pod, sizeLimit: string | undefined): number | undefined {
+    const { memory } = this.#deps.nodeAllocatable();
+    const own = sizeLimit === undefined ? 0 : valueOf(parseQuantity(sizeLimit));
+    const ofPod = memoryLimitOf(pod) ?? (memory === undefined ? 0 : valueOf(parseQuantity(memory)));
+    const bounds = [own, ofPod].filter((bytes) => bytes > 0);
+    return bounds.length === 0 ? undefined : Math.min(...bounds);
   }
 
   /** The host's path behind a volume of a pod; absent: the runtime brings it. */
@@ -153,6 +168,7 @@ export class PodVolumes {
 
   /** Takes down what {@link mount} made. Never follows a link and never deletes through a mount. */
   async unmount(pod: Pod): Promise<void> {
+    await this.#remove(layout.subPaths(this.#deps.rootDir, uidOf(pod)));
     await this.#remove(layout.volumesDir(this.#deps.rootDir, uidOf(pod)));
     this.#claims.forget(pod);
   }
@@ -187,6 +203,43 @@ function isGone(dir: string): boolean {
   } catch (reason) {
     return (reason as NodeJS.ErrnoException).code === 'ENOENT';
   }
+}
+
+/** Bytes that all containers of the pod may have together; absent: one of them has no limit. */
+function memoryLimitOf(pod: Pod): number | undefined {
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  const limited = [...containers, ...initContainers].every(
+    ({ resources }) => resources?.limits?.['memory'] !== undefined,
+  );
+  const { memory } = podLimits(pod);
+  return memory !== undefined && (limited || pod.spec?.resources?.limits?.['memory'] !== undefined)
+    ? valueOf(memory)
+    : undefined;
+}
+
+/**
+ * The size of the pages of a volume: its medium says it, or the one size that the pod asks for.
+ *
+ * @throws {AgentError} `invalid_argument` when that is not one
+ */
+function hugePageBytes(pod: Pod, medium: string): number {
+  const asked = new Set(
+    Object.keys({ ...podRequests(pod), ...podLimits(pod) }).filter((name) => name.startsWith('hugepages-')),
+  );
+  const [name = ''] = medium === 'HugePages' ? asked : [medium.replace('HugePages-', 'hugepages-')];
+  if (medium === 'HugePages' && asked.size !== 1)
+    throw new AgentError(
+      'invalid_argument',
+      asked.size === 0
+        ? 'no hugepages found in pod spec'
+        : 'medium HugePages can be used only if exactly one page size is requested',
+    );
+  if (!asked.has(name))
+    throw new AgentError(
+      'invalid_argument',
+      `medium ${medium} cannot be used: the pod does not request ${name}`,
+    );
+  return valueOf(parseQuantity(name.slice('hugepages-'.length)));
 }
 
 const fsGroupOf = (pod: Pod): number | undefined => pod.spec?.securityContext?.fsGroup;

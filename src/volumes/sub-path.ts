@@ -1,5 +1,16 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { layout } from './layout.ts';
 import type { Mounter } from './mounter.ts';
@@ -20,14 +31,15 @@ export interface SubPathMount {
 
 export interface SubPathsDeps {
   readonly rootDir: string;
-  readonly mounter: Pick<Mounter, 'isMountPoint' | 'bindMount'>;
+  readonly mounter: Pick<Mounter, 'isMountPoint' | 'bindMount' | 'unmount'>;
   /** Process whose open files the mount command can see. */
   readonly pid: number;
 }
 
 /**
- * Makes parts of volumes safe to mount: a container could have put a link there that leads out of its volume. The part is opened one
- * element at a time without following links, and what was opened is mounted elsewhere, so nothing can be exchanged in between.
+ * Makes parts of volumes safe to mount: a container could have put a link there that leads out of its volume. Links are followed first, as
+ * far as they stay within the volume; then the part is opened one element at a time without following any, and what was opened is mounted
+ * elsewhere, so nothing can be exchanged in between.
  *
  * Follows kubelet `subpath.PrepareSafeSubpath` and `SafeMakeDir`.
  */
@@ -39,7 +51,8 @@ export class SubPaths {
   }
 
   /**
-   * The path to mount instead of the part itself. What does not exist is made as a directory.
+   * The path to mount instead of the part itself. What does not exist is made as a directory. A part that was prepared before and has been
+   * exchanged since, as a config map's files are, is prepared anew.
    *
    * @throws {AgentError} `failed_precondition` when the part leads out of the volume
    */
@@ -51,9 +64,14 @@ export class SubPaths {
       mount.container,
       String(mount.index),
     );
-    if (mounter.isMountPoint(target)) return target;
-    const handle = openWithin(mount.volumePath, mount.subPath);
+    const base = realpathSync(mount.volumePath);
+    const handle = openWithin(base, resolvedWithin(base, mount.subPath));
     try {
+      if (mounter.isMountPoint(target)) {
+        if (isSame(fstatSync(handle), statSync(target))) return target;
+        await mounter.unmount(target);
+        rmSync(target, { recursive: true });
+      }
       const isDirectory = fstatSync(handle).isDirectory();
       mkdirSync(isDirectory ? target : join(target, '..'), { recursive: true, mode: 0o750 });
       if (!isDirectory) closeSync(openSync(target, 'a', 0o640));
@@ -62,6 +80,34 @@ export class SubPaths {
     } finally {
       closeSync(handle);
     }
+  }
+}
+
+const isSame = (a: Stats, b: Stats): boolean => a.dev === b.dev && a.ino === b.ino;
+
+/** The part with its links followed, relative to `base`; what does not exist yet stays as it is said. */
+function resolvedWithin(base: string, subPath: string): string {
+  const elements = subPath.split('/').filter((element) => element !== '' && element !== '.');
+  for (let known = elements.length; known >= 0; known--) {
+    const real = realPathIfThere(join(base, ...elements.slice(0, known)));
+    if (real === undefined) continue;
+    const inside = relative(base, real);
+    if (inside.split('/')[0] === '..')
+      throw new AgentError(
+        'failed_precondition',
+        `subpath "${subPath}" leads to "${real}", which is not within the volume "${base}"`,
+      );
+    return join(inside, ...elements.slice(known));
+  }
+  return subPath;
+}
+
+function realPathIfThere(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch (reason) {
+    if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw reason;
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type Containerd,
   removeEmptyCgroups,
   startContainerd,
+  unmountBelow,
   whyNoContainerd,
 } from '../support/containerd.ts';
 import type { TestImage } from '../support/images.ts';
@@ -33,7 +34,8 @@ export class CriNode {
   readonly containerd: Containerd;
   readonly #dir: ReturnType<typeof makeDir>;
   readonly #args: readonly string[];
-  readonly #cgroup = `podtender-e2e-${process.pid}`;
+  /** Below this all cgroups of its pods lie. */
+  readonly cgroup = `podtender-e2e-${process.pid}`;
   #agent: Podtender | undefined;
   #pods: PodWatch | undefined;
   #events: Following | undefined;
@@ -86,7 +88,7 @@ export class CriNode {
         `--config=${join(this.dir, 'config.yaml')}`,
         `--container-runtime-endpoint=unix://${this.containerd.socket}`,
         `--pod-logs-dir=${join(this.dir, 'logs')}`,
-        `--cgroup-root=/${this.#cgroup}`,
+        `--cgroup-root=/${this.cgroup}`,
         '--log-level=warn',
         ...this.#args,
       ],
@@ -94,6 +96,12 @@ export class CriNode {
     this.#events = this.agent.follow(['get', '--raw', '/api/v1/events?watch=true']);
     this.#pods = this.agent.watchPods();
     await this.agent.ok(['wait', '--for=condition=Ready', 'node/e2e', '--timeout=30s']);
+  }
+
+  /** Ends the agent as its user would and starts it again; with `--leave-running` its containers stay. */
+  async restartAgent(): Promise<void> {
+    await this.agent.end();
+    await this.startAgent();
   }
 
   /** Makes objects of YAML or JSON text. */
@@ -107,14 +115,14 @@ export class CriNode {
     return this.#pods.until(name, fits, timeoutMs);
   }
 
-  /** The messages of a pod's events of one reason, each once, as soon as there is one. */
-  async told(name: string, reason: string): Promise<readonly string[]> {
+  /** The messages of a pod's events of one reason, each once, as soon as there is one with a certain text. */
+  async told(name: string, reason: string, including = ''): Promise<readonly string[]> {
     const lines = this.#events?.lines ?? new Lines();
     const fits = (line: string): boolean => {
       const { object } = JSON.parse(line) as { readonly object: Event };
       return object.involvedObject.name === name && object.reason === reason;
     };
-    await lines.waitFor(fits);
+    await lines.waitFor((line) => fits(line) && line.includes(including));
     const messages = lines.all
       .filter(fits)
       .map((line) => (JSON.parse(line) as { object: Event }).object.message);
@@ -124,8 +132,9 @@ export class CriNode {
   async stop(): Promise<void> {
     await this.#agent?.end();
     await this.containerd.stop();
-    removeEmptyCgroups(this.#cgroup);
+    removeEmptyCgroups(this.cgroup);
     removeLinksInto(this.dir);
+    unmountBelow(this.dir); // what pods had mounted stays, as with the kubelet
     this.#dir.remove();
   }
 }

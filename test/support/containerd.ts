@@ -32,6 +32,8 @@ export interface Containerd {
   start(): Promise<void>;
   /** Removes all pods, then the runtime and what it left on the machine. */
   stop(): Promise<void>;
+  /** The names of the pods of all containers that run, one for each container. */
+  containers(): string[];
   /** Imports more images. */
   load(images: readonly TestImage[]): void;
 }
@@ -107,6 +109,20 @@ class TestBed implements Containerd {
     const args = ['-a', this.socket, '-n', 'k8s.io', 'images', 'import', archive];
     execFileSync('ctr', args, { stdio: ['ignore', 'ignore', 'pipe'], env: this.#env });
     rmSync(archive);
+  }
+
+  containers(): string[] {
+    const ctr = (...args: readonly string[]): string =>
+      execFileSync('ctr', ['-a', this.socket, '-n', 'k8s.io', ...args], { encoding: 'utf8', env: this.#env });
+    const running = ctr('tasks', 'list')
+      .split('\n')
+      .flatMap((line) => (line.includes('RUNNING') ? [line.split(/\s+/)[0] ?? ''] : []));
+    return running.flatMap((id) => {
+      const { Labels: labels } = JSON.parse(ctr('containers', 'info', id)) as {
+        Labels: Readonly<Record<string, string>>;
+      };
+      return labels['io.cri-containerd.kind'] === 'container' ? [labels['io.kubernetes.pod.name'] ?? ''] : [];
+    });
   }
 
   async kill(): Promise<void> {
@@ -213,7 +229,8 @@ function run(program: string, args: readonly string[]): void {
   }
 }
 
-function unmountBelow(dir: string): void {
+/** Unmounts everything below a directory. */
+export function unmountBelow(dir: string): void {
   const mounts = readFileSync('/proc/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '');

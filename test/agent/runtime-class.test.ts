@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { admitVolumes } from '../../src/admission/volumes.ts';
+import { runtimeHandlers } from '../../src/agent/runtime-class.ts';
+import { ApiError } from '../../src/api/client.ts';
+import type { Pod } from '../../src/kube/types.ts';
+
+const podWith = (spec: object): Pod => ({ metadata: { name: 'p' }, spec: { containers: [], ...spec } });
+const failing = (error: Error) => runtimeHandlers({ get: () => Promise.reject(error) } as never);
+
+test('a pod without a runtime class has the default handler, and nobody is asked', async () => {
+  expect(await failing(new Error('asked'))(podWith({}))).toBe('');
+});
+
+test('the class says the handler', async () => {
+  const get = async (_: object, { name }: { name: string }) => ({ metadata: { name }, handler: `h-${name}` });
+  expect(await runtimeHandlers({ get } as never)(podWith({ runtimeClassName: 'fast' }))).toBe('h-fast');
+});
+
+test('a class that is not there, or cannot be read, is told in the kubelet’s words', async () => {
+  const pod = podWith({ runtimeClassName: 'fast' });
+  await expect(failing(new ApiError(404, { reason: 'NotFound', message: 'x' }))(pod)).rejects.toThrow(
+    'runtimeclass.node.k8s.io "fast" not found',
+  );
+  await expect(failing(new Error('away'))(pod)).rejects.toThrow('failed to lookup RuntimeClass fast: away');
+});
+
+test('CSI volumes are refused by name, others are not', () => {
+  const csi = (name: string) => ({ name, csi: { driver: `${name}.example` } });
+  expect(admitVolumes(podWith({ volumes: [{ name: 'v', emptyDir: {} }] })).admit).toBe(true);
+  expect(admitVolumes(podWith({ volumes: [csi('a'), csi('b')] }))).toMatchObject({
+    admit: false,
+    reason: 'UnsupportedVolume',
+    message:
+      'volume "a" needs the CSI driver "a.example", volume "b" needs the CSI driver "b.example"; CSI volumes are not supported on this node.',
+  });
+});

@@ -1,0 +1,362 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Pod } from '../../src/kube/types.ts';
+import { CriNode, noCriNode, onePod, shell, sleeps, waiting } from './cri-node.ts';
+import { condition } from './podtender.ts';
+
+const once = { restartPolicy: 'Never' };
+const isReady = (pod: Pod): boolean => condition(pod, 'Ready') === 'True';
+const hasEnded = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+
+/** What pods find on disk on a whole node, and what becomes of it: all pods of one agent, all at the same time. */
+describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000, concurrent: true }, () => {
+  let node: CriNode;
+
+  beforeAll(async () => {
+    node = await CriNode.start({ config: { syncFrequency: '2s' } });
+  }, 60_000);
+
+  afterAll(async () => {
+    await node.stop();
+  }, 60_000);
+
+  const exec = async (pod: string, script: string): Promise<string> =>
+    (await node.agent.ok(['exec', pod, '--', '/bin/sh', '-c', script])).trim();
+  /** Runs a script with volumes at `/v/<name>` to its end and gives back what it said. */
+  const says = async (
+    name: string,
+    script: string,
+    volumes: Readonly<Record<string, object>>,
+    more: object = {},
+  ): Promise<string> => {
+    const volumeMounts = Object.keys(volumes).map((volume) => ({ name: volume, mountPath: `/v/${volume}` }));
+    const list = Object.entries(volumes).map(([volume, source]) => ({ name: volume, ...source }));
+    await node.create(onePod(name, { ...shell(script), volumeMounts, ...more }, { ...once, volumes: list }));
+    const pod = await node.until(name, hasEnded);
+    expect(pod.status?.phase, JSON.stringify(pod.status)).toBe('Succeeded');
+    return (await node.agent.ok(['logs', name])).trim();
+  };
+  const volumesOf = (pod: Pod): string => join(node.rootDir, 'pods', pod.metadata?.uid ?? '', 'volumes');
+
+  test('emptyDir on disk and in memory, with its rights, its group and its size; gone with the pod', async () => {
+    const mounts = [
+      { name: 'disk', mountPath: '/disk' },
+      { name: 'memory', mountPath: '/memory' },
+    ];
+    const volumes = [
+      { name: 'disk', emptyDir: {} },
+      { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } },
+    ];
+    await node.create(
+      onePod(
+        'scratch',
+        { ...sleeps, volumeMounts: mounts, resources: { limits: { memory: '32Mi' } } },
+        {
+          volumes,
+          securityContext: { fsGroup: 4321 },
+        },
+      ),
+    );
+    const pod = await node.until('scratch', isReady);
+    expect(await exec('scratch', 'stat -c "%a %g" /disk /memory; df -k /memory | tail -1')).toMatch(
+      /^2777 4321\n2777 4321\ntmpfs +8192 /,
+    );
+    expect(existsSync(volumesOf(pod))).toBe(true);
+    await node.agent.ok(['delete', 'pod', 'scratch', '--wait=false']);
+    await node.until('scratch', (_, type) => type === 'DELETED');
+    expect(existsSync(volumesOf(pod))).toBe(false);
+    expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(pod.metadata?.uid);
+  });
+
+  test('paths of the host of each type, and what is of another type', async () => {
+    const dir = join(node.dir, 'host');
+    mkdirSync(dir);
+    writeFileSync(join(dir, 'file'), 'content');
+    const said = await says(
+      'host-paths',
+      'cat /v/file; ls -d /v/made/.; echo more >> /v/fresh; test -c /v/null; test -S /v/socket; ls /v/any',
+      {
+        file: { hostPath: { path: join(dir, 'file'), type: 'File' } },
+        made: { hostPath: { path: join(dir, 'made'), type: 'DirectoryOrCreate' } },
+        fresh: { hostPath: { path: join(dir, 'fresh'), type: 'FileOrCreate' } },
+        null: { hostPath: { path: '/dev/null', type: 'CharDevice' } },
+        socket: { hostPath: { path: node.containerd.socket, type: 'Socket' } },
+        any: { hostPath: { path: dir } },
+      },
+    );
+    expect(said).toBe('content/v/made/.\nfile\nfresh\nmade');
+    expect(readFileSync(join(dir, 'fresh'), 'utf8')).toBe('more\n');
+    await node.create(
+      onePod('wrong-type', sleeps, {
+        volumes: [{ name: 'v', hostPath: { path: join(dir, 'file'), type: 'Directory' } }],
+      }),
+    );
+    expect(await node.told('wrong-type', 'FailedMount')).toEqual([
+      `MountVolume.SetUp failed for volume "v" : hostPath type check failed: ${join(dir, 'file')} is not a directory`,
+    ]);
+  });
+
+  test('config maps, secrets, fields and all of them projected, with modes, items and what is optional', async () => {
+    await node.create(
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'files' },
+        data: { a: 'A', b: 'B' },
+        binaryData: { raw: 'AAE=' },
+      },
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'files' }, stringData: { s: 'S' } },
+    );
+    const fields = {
+      items: [
+        { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+        { path: 'cpu', resourceFieldRef: { containerName: 'c', resource: 'limits.cpu', divisor: '1m' } },
+      ],
+    };
+    const script =
+      'cd /v; cat config/a config/b secret/deep/x fields/cpu all/in/a all/s all/name; stat -Lc %a config/a secret/deep/x all/in/a; wc -c < config/raw; ls none all/token all/ca.crt; id -u; cut -d. -f2 all/token | wc -c; mount | grep " /v/secret " | cut -d" " -f5';
+    const said = await says(
+      'files',
+      script,
+      {
+        config: { configMap: { name: 'files' } },
+        secret: {
+          secret: {
+            secretName: 'files',
+            defaultMode: 0o440,
+            items: [{ key: 's', path: 'deep/x', mode: 0o400 }],
+          },
+        },
+        fields: { downwardAPI: fields },
+        none: { configMap: { name: 'not-there', optional: true } },
+        all: {
+          projected: {
+            defaultMode: 0o640,
+            sources: [
+              { configMap: { name: 'files', items: [{ key: 'a', path: 'in/a' }] } },
+              { secret: { name: 'files' } },
+              { downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } },
+              { serviceAccountToken: { path: 'token', expirationSeconds: 600, audience: 'me' } },
+              { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+            ],
+          },
+        },
+      },
+      { resources: { limits: { cpu: '300m' } } },
+    );
+    const lines = said.split('\n');
+    expect(lines[0]).toBe('ABS300ASfiles644');
+    expect(lines.slice(1, 4)).toEqual(['400', '640', '2']);
+    expect(said).toContain('all/token');
+  });
+
+  test('a change of a config map reaches running containers at once and whole; of one that is immutable there is none', async () => {
+    await node.create(
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'live' }, data: { a: 'one', b: 'one' } },
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'fixed' },
+        immutable: true,
+        data: { a: 'one' },
+      },
+    );
+    const volumes = [{ name: 'v', configMap: { name: 'live' } }];
+    const volumeMounts = [
+      { name: 'v', mountPath: '/v' },
+      { name: 'v', mountPath: '/single', subPath: 'a' },
+    ];
+    await node.create(
+      onePod(
+        'watcher',
+        {
+          ...shell(
+            'last=; while ! test -e /stop; do now=$(cat /v/a /v/b); test "$now" = "$last" || echo "$now"; last=$now; done'.replaceAll(
+              '$',
+              '$$',
+            ),
+          ),
+          volumeMounts,
+        },
+        { volumes },
+      ),
+    );
+    await node.until('watcher', isReady);
+    await node.agent.ok(['patch', 'configmap', 'live', '-p', '{"data":{"a":"two","b":"two"}}']);
+    const seen = node.agent.follow(['logs', '-f', 'watcher']);
+    await seen.lines.waitFor((line) => line === 'twotwo', 60_000);
+    seen.stop();
+    expect(await exec('watcher', 'cat /single; touch /stop')).toBe('one');
+    await node.until(
+      'watcher',
+      (pod) => isReady(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1,
+    );
+    expect(await exec('watcher', 'cat /single')).toBe('two');
+    const { code, stderr } = await node.agent.kubectl([
+      'patch',
+      'configmap',
+      'fixed',
+      '-p',
+      '{"data":{"a":"two"}}',
+    ]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('field is immutable when `immutable` is set'),
+    ]);
+  });
+
+  test('parts of volumes: by name, by expression, made where missing, and never out of the volume', async () => {
+    const outside = join(node.dir, 'outside');
+    mkdirSync(outside);
+    writeFileSync(join(outside, 'secret'), 'not for pods');
+    const volume = [{ name: 'v', hostPath: { path: join(node.dir, 'parts'), type: 'DirectoryOrCreate' } }];
+    const part = (subPath: string) => ({ name: 'v', mountPath: '/part', subPath });
+    const prepare = `mkdir -p /v/real; echo in > /v/real/file; ln -s real /v/inside; ln -s ${outside} /v/out; ln -s ../outside /v/relative`;
+    await node.create(
+      onePod(
+        'prepares',
+        { ...shell(prepare), volumeMounts: [{ name: 'v', mountPath: '/v' }] },
+        { ...once, volumes: volume },
+      ),
+    );
+    await node.until('prepares', hasEnded);
+    const env = [{ name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }];
+    await node.create(
+      onePod(
+        'by-name',
+        { ...shell('cat /part/file'), volumeMounts: [part('real')] },
+        { ...once, volumes: volume },
+      ),
+      onePod(
+        'by-link',
+        { ...shell('cat /part/file'), volumeMounts: [part('inside')] },
+        { ...once, volumes: volume },
+      ),
+      onePod(
+        'by-expression',
+        {
+          ...shell('echo hi > /part/x'),
+          env,
+          volumeMounts: [{ name: 'v', mountPath: '/part', subPathExpr: 'made/$(POD)' }],
+        },
+        { ...once, volumes: volume },
+      ),
+      onePod('escapes', { ...sleeps, volumeMounts: [part('out')] }, { volumes: volume }),
+      onePod('escapes-too', { ...sleeps, volumeMounts: [part('relative/secret')] }, { volumes: volume }),
+    );
+    for (const name of ['by-name', 'by-link', 'by-expression'])
+      expect((await node.until(name, hasEnded)).status?.phase, name).toBe('Succeeded');
+    expect(await node.agent.ok(['logs', 'by-link'])).toBe('in\n');
+    expect(readFileSync(join(node.dir, 'parts/made/by-expression/x'), 'utf8')).toBe('hi\n');
+    for (const name of ['escapes', 'escapes-too']) {
+      const pod = await node.until(name, (one) => waiting(one).reason === 'CreateContainerConfigError');
+      expect(waiting(pod).message).toMatch(
+        /^failed to prepare subPath for volumeMount "v" of container "c": .*not within the volume/,
+      );
+    }
+  });
+
+  test('mounts of the host reach a container, and a container’s the host, where asked for', async () => {
+    const dir = join(node.dir, 'propagated');
+    mkdirSync(join(dir, 'from-host'), { recursive: true });
+    mkdirSync(join(dir, 'from-pod'));
+    execFileSync('mount', ['--bind', dir, dir]);
+    execFileSync('mount', ['--make-shared', dir]);
+    try {
+      const volumes = [{ name: 'v', hostPath: { path: dir } }];
+      const mount = (mountPropagation: string) => ({
+        volumeMounts: [{ name: 'v', mountPath: '/v', mountPropagation }],
+      });
+      const privileged = { securityContext: { privileged: true } };
+      await node.create(
+        onePod('none', { ...sleeps, ...mount('None') }, { volumes }),
+        onePod('to-container', { ...sleeps, ...mount('HostToContainer') }, { volumes }),
+        onePod(
+          'both',
+          {
+            ...shell('mount -t tmpfs x /v/from-pod; echo pod > /v/from-pod/x; sleep 1000'),
+            ...mount('Bidirectional'),
+            ...privileged,
+          },
+          { volumes },
+        ),
+      );
+      await Promise.all(['none', 'to-container', 'both'].map((name) => node.until(name, isReady)));
+      execFileSync('mount', ['-t', 'tmpfs', 'x', join(dir, 'from-host')]);
+      writeFileSync(join(dir, 'from-host/x'), 'host');
+      expect(await exec('to-container', 'cat /v/from-host/x')).toBe('host');
+      expect(await exec('none', 'ls /v/from-host')).toBe('');
+      expect(await exec('to-container', 'cat /v/from-pod/x')).toBe('pod');
+      expect(readFileSync(join(dir, 'from-pod/x'), 'utf8')).toBe('pod\n');
+    } finally {
+      for (const path of ['from-host', 'from-pod', '.']) execFileSync('umount', ['-l', join(dir, path)]);
+    }
+  });
+
+  test('a claim whose volume is a path of this node', async () => {
+    mkdirSync(join(node.dir, 'local'));
+    const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'] };
+    const claim = {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '1Gi' } },
+      storageClassName: '',
+    };
+    await node.create({
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'local' },
+      spec: { ...claim, volumeName: 'local' },
+    });
+    const uid = await node.agent.ok(['get', 'pvc', 'local', '-o', 'jsonpath={.metadata.uid}']);
+    const claimRef = { kind: 'PersistentVolumeClaim', namespace: 'default', name: 'local', uid };
+    await node.create({
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'local' },
+      spec: { ...spec, claimRef, hostPath: { path: join(node.dir, 'local') } },
+    });
+    await node.agent.ok([
+      'patch',
+      'pvc',
+      'local',
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      '{"status":{"phase":"Bound"}}',
+    ]);
+    await says('claims', 'echo kept > /v/data/x', {
+      data: { persistentVolumeClaim: { claimName: 'local' } },
+    });
+    expect(readFileSync(join(node.dir, 'local/x'), 'utf8')).toBe('kept\n');
+  });
+
+  test('a CSI volume is refused by name', async () => {
+    await node.create(
+      onePod('csi', sleeps, { volumes: [{ name: 'v', csi: { driver: 'csi.example.org' } }] }),
+    );
+    const { status } = await node.until('csi', hasEnded);
+    expect(status).toMatchObject({
+      phase: 'Failed',
+      reason: 'UnsupportedVolume',
+      message:
+        'Pod was rejected: volume "v" needs the CSI driver "csi.example.org"; CSI volumes are not supported on this node.',
+    });
+  });
+
+  test('a runtime class picks the handler; one that the runtime does not have is told', async () => {
+    await node.create(
+      { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'plain' }, handler: 'runc' },
+      { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'odd' }, handler: 'none-such' },
+    );
+    await node.create(
+      onePod('classed', sleeps, { runtimeClassName: 'plain' }),
+      onePod('odd-class', sleeps, { runtimeClassName: 'odd' }),
+    );
+    await node.until('classed', isReady);
+    expect((await node.told('odd-class', 'FailedCreatePodSandBox'))[0]).toMatch(
+      /^Failed to create pod sandbox: .*none-such/,
+    );
+  });
+});

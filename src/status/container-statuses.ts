@@ -63,7 +63,7 @@ export const initAndRegular = (status: PodStatus): readonly ContainerStatus[] =>
 /** Statuses by name; the same list when they are in order already. */
 export function sortedByName(statuses: readonly ContainerStatus[]): readonly ContainerStatus[] {
   const inOrder = statuses.every((status, i) => (statuses[i - 1]?.name ?? '') <= status.name);
-  return inOrder ? statuses : statuses.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return inOrder ? statuses : statuses.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function newestFirst(

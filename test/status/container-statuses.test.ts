@@ -7,7 +7,7 @@ import {
   type ContainerStatusesInput,
   sortedByName,
 } from '../../src/status/container-statuses.ts';
-import { instanceOf, runtimeOf, statusOf } from './support/statuses.ts';
+import { bareStatusOf, instanceOf, runtimeOf, statusOf } from './support/statuses.ts';
 
 const container = (name: string, extra: Partial<Container> = {}): Container => ({
   name,
@@ -109,9 +109,10 @@ describe('a container that the runtime does not show', () => {
     });
   });
 
-  test('and said nothing of its last state, has an empty one (R221)', () => {
-    const { lastState: _, ...old } = statusOf('a', { waiting: {} });
-    expect(first({ previous: [old] })?.lastState).toEqual({});
+  test('and said nothing of its last state, or of any, has an empty one (R221)', () => {
+    for (const old of [bareStatusOf('a', { waiting: {} }), bareStatusOf('a')])
+      expect(first({ previous: [old] })).toMatchObject({ restartCount: 0, lastState: {} });
+    expect(first({ previous: [bareStatusOf('a', running)], pod: {} })?.restartCount).toBe(1);
   });
 
   test.for([running, end])(
@@ -227,6 +228,9 @@ describe('why a container could not start', () => {
     ['never made', {}, true],
     ['made', { seen: [instanceOf('a', 'created')] }, true],
     ['unknown', { seen: [instanceOf('a', 'unknown')] }, true],
+    ['made, and would not start again', { pod: specOf('Never'), seen: [instanceOf('a', 'created')] }, true],
+    ['made, while another runs', { seen: [instanceOf('b', 'running'), instanceOf('a', 'created')] }, true],
+    ['an init container that was never made', { kind: 'init' }, true],
     ['runs', { seen: [instanceOf('a', 'running')] }, false],
     ['ended, to start again', { pod: specOf('Always'), seen: exited(0) }, true],
     ['ended well, for good', { pod: specOf('OnFailure'), seen: exited(0) }, false],
@@ -371,8 +375,10 @@ describe('one instance in the API’s terms', () => {
   test('without a status before, the runtime’s count stands (R223)', () => {
     const status = convertContainerStatus(instanceOf('a', 'running', { restartCount: 2 }), context);
     expect(status).toMatchObject({ restartCount: 2, lastState: {} });
-    const { lastState: _, ...old } = statusOf('a', running);
-    expect(convertContainerStatus(instanceOf('a', 'running'), { ...context, old }).lastState).toEqual({});
+    const of = (state: RuntimeContainerStatus['state']): ContainerStatus =>
+      convertContainerStatus(instanceOf('a', state), { ...context, old: bareStatusOf('a') });
+    expect(of('running')).toMatchObject({ lastState: {}, state: { running: {} } });
+    expect(of('unknown')).toMatchObject({ lastState: {}, state: { waiting: {} } });
   });
 
   test.for<[says: string, state: RuntimeContainerStatus['state'], id: string, started: boolean | undefined]>([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { configSourceAnnotation } from '../../src/kube/names.ts';
-import type { Container, ContainerState, ContainerStatus, Pod } from '../../src/kube/types.ts';
+import type { Container, ContainerStatus, Pod } from '../../src/kube/types.ts';
 import type { RuntimeContainerState, RuntimePodStatus } from '../../src/provider/runtime-pod.ts';
 import {
   hasActiveRegularStarted,
@@ -8,7 +8,7 @@ import {
   isTerminalPhase,
   podPhase,
 } from '../../src/status/phase.ts';
-import { instanceOf, runtimeOf, statusOf } from './support/statuses.ts';
+import { bareStatusOf, instanceOf, runtimeOf, statusOf } from './support/statuses.ts';
 
 const ended = (exitCode: number, reason?: string) => ({
   terminated: { exitCode, ...(reason !== undefined && { reason }) },
@@ -17,12 +17,6 @@ const waiting = { waiting: { reason: 'CrashLoopBackOff' } };
 const running = { running: {} };
 
 type Policy = 'Always' | 'OnFailure' | 'Never';
-
-/** With members left out that need not be there. */
-const bare = (name: string, state?: ContainerState): ContainerStatus => {
-  const { state: _, lastState: _last, ...rest } = statusOf(name, {});
-  return { ...rest, ...(state && { state }) };
-};
 
 const container = (name: string, extra: Partial<Container> = {}): Container => ({
   name,
@@ -120,10 +114,10 @@ test.for<[says: string, given: Case, phase: string]>([
     { init: [setup, container('j')], statuses: [statusOf('i', ended(0)), statusOf('a', running)] },
     'Pending',
   ],
-  ['says nothing', { init: [setup], statuses: [bare('i'), statusOf('a', running)] }, 'Pending'],
+  ['says nothing', { init: [setup], statuses: [bareStatusOf('i'), statusOf('a', running)] }, 'Pending'],
   [
     'waits and says no more',
-    { init: [setup], statuses: [bare('i', waiting), statusOf('a', running)] },
+    { init: [setup], statuses: [bareStatusOf('i', waiting), statusOf('a', running)] },
     'Pending',
   ],
 ])('while an init container %s the pod is in its phase (R208)', ([, given, phase]) => {
@@ -165,7 +159,7 @@ test.for<[says: string, given: Case, phase: string]>([
   ],
   [
     'says nothing of its state',
-    { initialized: true, statuses: [bare('s'), statusOf('a', running)] },
+    { initialized: true, statuses: [bareStatusOf('s'), statusOf('a', running)] },
     'Pending',
   ],
   [
@@ -175,7 +169,7 @@ test.for<[says: string, given: Case, phase: string]>([
   ],
   [
     'waits and says no more',
-    { initialized: true, statuses: [bare('s', waiting), statusOf('a', running)] },
+    { initialized: true, statuses: [bareStatusOf('s', waiting), statusOf('a', running)] },
     'Pending',
   ],
 ])('when the sidecar %s the pod is in its phase (R209)', ([, given, phase]) => {
@@ -257,8 +251,12 @@ test.for<[says: string, given: Case, phase: string]>([
     },
     'Running',
   ],
-  ['one says nothing of its state', { statuses: [bare('a'), statusOf('b', running)] }, 'Pending'],
-  ['one waits and says no more', { statuses: [bare('a', waiting), statusOf('b', running)] }, 'Pending'],
+  ['one says nothing of its state', { statuses: [bareStatusOf('a'), statusOf('b', running)] }, 'Pending'],
+  [
+    'one waits and says no more',
+    { statuses: [bareStatusOf('a', waiting), statusOf('b', running)] },
+    'Pending',
+  ],
   [
     'one says only how it ended before',
     { statuses: [statusOf('a', {}, ended(1)), statusOf('b', running)] },

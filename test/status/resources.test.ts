@@ -64,12 +64,14 @@ test.for<
 >([
   ['limits', '5m', 10, '5m'],
   ['limits', '10m', 10, '10m'],
+  ['limits', '10m', 9, '10m'],
   ['limits', '11m', 10, '10m'],
   ['limits', '5m', 11, '11m'],
   ['limits', undefined, 10, undefined],
   ['limits', undefined, 11, '11m'],
   ['requests', '1m', 2, '1m'],
   ['requests', '2m', 2, '2m'],
+  ['requests', '2m', 1, '2m'],
   ['requests', '3m', 2, '2m'],
   ['requests', '1m', 3, '3m'],
   ['requests', undefined, 2, undefined],
@@ -137,6 +139,7 @@ test('a pod that does not run shows what was allocated to all its containers', (
 
 test('a running pod shows what is promised to it as a whole, and what its cgroup says', () => {
   expect(shownOf(podOf('Running'))).toEqual({ resources: {}, allocatedResources: requests });
+  expect(shownOf({ status: { phase: 'Running' } })).toEqual({ resources: {} });
   expect(shownOf(podOf('Running', { limits, requests })).resources).toEqual({ limits, requests });
   const cgroup = { cpuShares: 512, cpuQuota: 150_000, cpuPeriod: 100_000, memory: 2 ** 31 };
   for (const pod of [
@@ -172,6 +175,18 @@ test.for<
     { cpuShares: 2 },
     { requests: { cpu: '1' } },
     { requests: { cpu: '2m' } },
+  ],
+  [
+    'less than the least of shares',
+    { cpuShares: 1 },
+    { requests: { cpu: '2m' } },
+    { requests: { cpu: '2m' } },
+  ],
+  [
+    'less than the least of quotas',
+    { cpuQuota: 900, cpuPeriod: 100_000 },
+    { limits: { cpu: '10m' } },
+    { limits: { cpu: '10m' } },
   ],
   ['a quota, rounded down', { cpuQuota: 1999, cpuPeriod: 100_000 }, {}, { limits: { cpu: '19m' } }],
   ['the least of quotas', { cpuQuota: 1000, cpuPeriod: 100_000 }, {}, {}],

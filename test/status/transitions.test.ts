@@ -8,7 +8,7 @@ import {
   triedToStart,
   withTimes,
 } from '../../src/status/transitions.ts';
-import { statusOf } from './support/statuses.ts';
+import { bareStatusOf, statusOf } from './support/statuses.ts';
 
 const [ended, failed] = [{ terminated: { exitCode: 0 } }, { terminated: { exitCode: 1 } }];
 const [running, waiting] = [{ running: {} }, { waiting: {} }];
@@ -114,6 +114,7 @@ test('each container is looked at, and only in the status of its name (R196)', (
   expect(illegalTransition(old, next, spec)).toContain('container b');
   expect(illegalTransition({ containerStatuses: [statusOf('a', ended)] }, next, spec)).toBeUndefined();
   expect(illegalTransition({}, next, spec)).toBeUndefined();
+  expect(illegalTransition(old, { containerStatuses: [bareStatusOf('a')] }, spec)).toContain('container a');
   const two: PodSpec = { restartPolicy: 'Never', containers: [container('a', 'Always'), container('b')] };
   const both = { containerStatuses: [statusOf('a', running), statusOf('b', running)] };
   expect(illegalTransition(old, both, two)).toContain('container b');
@@ -138,6 +139,12 @@ test.for<[says: string, spec: PodSpec, old: ContainerStatus[], fault: string | u
     'ended, behind one that may come back',
     initSpec(container('s', 'Always'), container('a')),
     [statusOf('s', ended), statusOf('a', ended)],
+    refused.replace('container', 'init container'),
+  ],
+  [
+    'ended, behind one that has ended still',
+    initSpec(container('e'), container('a')),
+    [statusOf('e', ended), statusOf('a', ended)],
     refused.replace('container', 'init container'),
   ],
   [
@@ -252,6 +259,28 @@ test.for<[says: string, pod: Pod, initialized: boolean]>([
     podOf([container('a'), container('b')], inits(statusOf('a', ended), statusOf('b', waiting))),
     false,
   ],
+  ['the last one is told by its name alone', podOf([container('a')], inits(bareStatusOf('a'))), false],
+  ['the last one failed, and that is all', podOf([container('a')], inits(bareStatusOf('a', failed))), false],
+  [
+    'the sidecar is told by its name alone',
+    podOf([container('a', 'Always')], inits(bareStatusOf('a'))),
+    false,
+  ],
+  [
+    'a regular one is told by its name alone',
+    podOf([container('a')], { containerStatuses: [bareStatusOf('m')] }),
+    true,
+  ],
+  [
+    'a regular one waits, and that is all',
+    podOf([container('a')], { containerStatuses: [bareStatusOf('m', waiting)] }),
+    false,
+  ],
+  [
+    'there are more statuses than containers',
+    podOf([container('a')], inits(statusOf('a', ended), statusOf('b', ended))),
+    false,
+  ],
   ['the status is that of another', podOf([container('a')], inits(statusOf('b', ended))), false],
 ])('whether a pod is past its init containers when %s (R204)', ([, pod, initialized]) => {
   expect(hasPodInitialized(pod)).toBe(initialized);
@@ -279,14 +308,14 @@ const gone = {
 test('whoever has no end when the pod’s is certain gets one, but not an init container that never tried (R204)', () => {
   const status = {
     phase: 'Running',
-    containerStatuses: [statusOf('m', running), statusOf('n', failed), statusOf('o', waiting)],
+    containerStatuses: [statusOf('m', running), statusOf('n', failed), bareStatusOf('o')],
     initContainerStatuses: [statusOf('a', ended), statusOf('b', running), statusOf('c', waiting)],
   };
   const init = [container('a'), container('b'), container('c')];
   const told = terminatedStatus(podOf(init, { containerStatuses: status.containerStatuses }), status);
   expect(told).toEqual({
     phase: 'Failed',
-    containerStatuses: [statusOf('m', gone), statusOf('n', failed), statusOf('o', gone)],
+    containerStatuses: [statusOf('m', gone), statusOf('n', failed), bareStatusOf('o', gone)],
     initContainerStatuses: [statusOf('a', ended), statusOf('b', gone), statusOf('c', waiting)],
   });
   expect(terminatedStatus(podOf(init, {}), status).containerStatuses).toBe(status.containerStatuses);

@@ -22,6 +22,16 @@ export const statusOf = (
   ...(started !== undefined && { started }),
 });
 
+/** A container as it may be told of, with nothing in it that need not be there. */
+export const bareStatusOf = (name: string, state?: ContainerState): ContainerStatus => ({
+  name,
+  image: 'i',
+  imageID: '',
+  ready: false,
+  restartCount: 0,
+  ...(state && { state }),
+});
+
 /** A container as the runtime shows it: made at 0, started after a second, ended after two. */
 export const instanceOf = (
   name: string,

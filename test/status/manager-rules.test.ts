@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../src/api/client.ts';
 import { settle } from '../../src/base/fake-clock.ts';
+import { silentLogger } from '../../src/base/logger.ts';
 import {
   configHashAnnotation,
   configMirrorAnnotation,
@@ -9,7 +10,7 @@ import {
 } from '../../src/kube/names.ts';
 import type { Pod, PodStatus } from '../../src/kube/types.ts';
 import type { StatusClient } from '../../src/status/status-client.ts';
-import { statusSyncPeriodMs } from '../../src/status/status-manager.ts';
+import { StatusManager, statusSyncPeriodMs } from '../../src/status/status-manager.ts';
 import { statusOf } from './support/statuses.ts';
 import { now, podOf, world } from './support/status-server.ts';
 
@@ -359,6 +360,46 @@ describe('telling the API server', () => {
     expect([manager.sentVersions.size, await manager.syncBatch(false)]).toEqual([0, 1]);
   });
 
+  test('what is new is told without a look at what drifted (R189)', async () => {
+    const { manager, pods } = world();
+    manager.setPodStatus(podOf(), running);
+    await manager.wake();
+    pods.updatePod({ ...podOf(), status: pending });
+    manager.setPodStatus(podOf({ uid: 'v' }), running);
+    expect(await manager.wake()).toBe(1);
+  });
+
+  test('at the tick also what the API shows already is told, until it was told once in each version (R189)', async () => {
+    const { manager, pods, server } = world();
+    const shown = { ...podOf({ deletionTimestamp }), status: { ...running, startTime: now } };
+    Object.assign(server, { pod: shown });
+    pods.updatePod(shown);
+    for (const version of [1, 2]) {
+      manager.setPodStatus(shown, running);
+      expect([await manager.syncBatch(true), await manager.syncBatch(true)]).toEqual([1, 0]);
+      expect(manager.sentVersions.get('u')).toBe(version);
+    }
+  });
+
+  test.for([undefined, {}])('nobody needs to listen: %j', async (listener) => {
+    const { clock, server, pods } = world();
+    const manager = new StatusManager({
+      clock,
+      logger: silentLogger,
+      pods,
+      deletionSafety: { podCouldHaveRunningContainers: () => false },
+      client: server,
+      ...(listener && { listener }),
+    });
+    manager.setPodStatus(podOf(), running);
+    await manager.wake();
+    const deleted = podOf({ deletionTimestamp });
+    server.pod = deleted;
+    manager.terminatePod(deleted);
+    await manager.wake();
+    expect(server.pod).toBeUndefined();
+  });
+
   test('a pod without a status shows none (R190)', async () => {
     const { manager, pods, server } = world();
     manager.setPodStatus(podOf(), running);
@@ -537,6 +578,22 @@ describe('run', () => {
     manager.setPodStatus(podOf(), running);
     await clock.advance(statusSyncPeriodMs);
     expect(server.pod?.status?.phase).toBe('Succeeded');
+  });
+
+  test('compares everything for the first time when the first period is over', async () => {
+    const { manager, clock, server, pods } = world();
+    manager.setPodStatus(podOf(), running);
+    await manager.wake();
+    server.pod = { ...podOf(), status: pending };
+    pods.updatePod(server.pod);
+    const abort = new AbortController();
+    const done = manager.run(abort.signal);
+    await clock.advance(statusSyncPeriodMs - 1);
+    expect(server.pod.status?.phase).toBe('Pending');
+    await clock.advance(1);
+    expect(server.pod.status?.phase).toBe('Running');
+    abort.abort();
+    await done;
   });
 
   test('is over at once when it is aborted before it began', async () => {

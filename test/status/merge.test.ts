@@ -108,7 +108,7 @@ test.for<[says: string, old: PodStatus, next: PodStatus, told: PodStatus]>([
     { phase: 'Failed', reason: 'r' },
   ],
 ])('while a container could run, of what is new is withheld: %s (R201)', ([, old, next, told]) => {
-  expect(merged(old, next, true)).toEqual({ ...told, conditions: [] });
+  expect(merged(old, next, true)).toStrictEqual({ ...told, conditions: [] });
 });
 
 test('with an end that is withheld claims are the server’s too (R200, R201)', () => {

@@ -58,6 +58,8 @@ test('of a resize that waits a new reason or generation is news, a new message i
   ]);
   const turned = { lastProbeTime: later, lastTransitionTime: later };
   expect(tell({ reason: 'Infeasible' })).toEqual([true, pending({ reason: 'Infeasible', ...turned })]);
+  expect(tell({ reason: 'Deferred' })).toEqual([true, pending(turned)]);
+  expect(tell({ reason: 'Infeasible' })[0]).toBe(true);
   expect(tell({ observedGeneration: 0, message: '' })[1]).not.toHaveProperty('observedGeneration');
   expect(resizes.conditions('u')[0]).not.toHaveProperty('message');
 });
@@ -86,6 +88,7 @@ test('one that waits comes before one that is carried out, and each is cleared a
   const report = { reason: '', message: '', observedGeneration: 4 };
   const types = (): string[] => resizes.conditions('u').map(({ type }) => type);
   resizes.setInProgress('u', report);
+  expect([resizes.isInfeasible('u'), resizes.isDeferred('u')]).toEqual([false, false]);
   resizes.setPending('u', report);
   expect(types()).toEqual(['PodResizePending', 'PodResizeInProgress']);
   resizes.clearPending('u');

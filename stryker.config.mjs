@@ -11,10 +11,11 @@ export default {
   mutate: ['src/podworkers/**/*.ts', 'src/config/**/*.ts', '!src/config/node-files.ts', 'src/status/**/*.ts'],
   ignorePatterns: ['*', '!src/**', '!test/**', '!*.ts', '!*.json', '!*.mjs', 'reports', 'dist'],
   coverageAnalysis: 'perTest',
-  // a constant that is read when a file loads is judged by all tests, which is slow and says little
-  ignoreStatic: true,
+  // what is read when a file loads is judged by all tests, from the start of a run; with `testFiles` it would be switched on too late, and live
+  ignoreStatic: false,
   concurrency: 1,
-  timeoutMS: 4000,
+  // endless loops are counted; a busy machine is not to pass for one
+  timeoutMS: 60_000,
   timeoutFactor: 2,
   incremental: true,
   incrementalFile: 'reports/mutation.json',

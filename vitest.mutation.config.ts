@@ -9,6 +9,8 @@ export default defineConfig({
     include: ['test/{podworkers,config,status}/**/*.test.ts', 'test/golden/golden.test.ts'],
     // real inotify and real sockets: too slow and too dependent on the machine to judge by
     exclude: ['test/config/node-files.test.ts'],
+    // one worker for all files of a run, which is most of its cost
+    isolate: false,
     testTimeout: 30_000,
     setupFiles: ['test/support/first-failure.ts'],
   },

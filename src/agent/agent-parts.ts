@@ -28,11 +28,12 @@ import { kernelCgroupFiles } from './cgroups/files.ts';
 import { detectCgroups } from './cgroups/host.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
 import { Endings } from './endings.ts';
+import { nodeRefOf } from './evictions.ts';
 import { declaredFeatures } from './declared-features.ts';
 import { type NodeHost, nodeHost } from './host.ts';
 import type { PodHost } from './pod-host.ts';
 import { type NodeAddresses, type Served, servePorts } from './kubelet-api.ts';
-import { nodeSetters } from './node-setters.ts';
+import { allPodsLimits, nodeSetters } from './node-setters.ts';
 import type { NodeSummary } from './node-summary.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
@@ -99,7 +100,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const config = new PodConfig(common);
   const sourcesReady = new SourcesReady(config);
   const late: { controller?: PodsController } = {};
-  const cgroups = podCgroups(options, common, () => late.controller?.engines.allocationManager);
+  const cgroups = podCgroups(options, common, machine, () => late.controller?.engines.allocationManager);
   const controller = makeController({
     options,
     common,
@@ -144,7 +145,7 @@ interface UpkeepInput {
 function upkeepOf(input: UpkeepInput): AgentParts['upkeep'] {
   const { options, common, controller, provider, sourcesReady, endings, cgroups, node } = input;
   const { nodeName } = options;
-  const nodeRef = { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName, uid: nodeName } };
+  const nodeRef = nodeRefOf(nodeName);
   const allSourcesReady = (): boolean => sourcesReady.allReady();
   const upkeep = options.upkeep?.({ ...common, controller, nodeRef, allSourcesReady });
   endings.make({
@@ -312,15 +313,26 @@ interface NodePodCgroups extends Partial<Pick<PodHost, 'cgroups' | 'cleanupNode'
 
 /** The pods' cgroups, where the agent is to make them; without, the runtime puts containers where it likes. */
 function podCgroups(
-  { cgroups }: AgentOptions,
-  { clock, logger }: CommonParts,
+  options: AgentOptions,
+  common: CommonParts,
+  machine: MeasuredMachine,
   allocations: () => Pick<AllocationManager, 'allocatedPods'> | undefined,
 ): NodePodCgroups {
+  const { cgroups, nodeName } = options;
+  const { clock, logger, recorder } = common;
   const host = cgroups && detectCgroups(kernelCgroupFiles);
   if (!host) return { cgroupParent: () => '' };
   const activePods = (): readonly Pod[] => allocations()?.allocatedPods() ?? [];
   const node = new NodeCgroups({ files: kernelCgroupFiles, host, clock, logger, activePods }, cgroups);
-  node.start();
+  if (cgroups.enforceAllocatable) {
+    node.start(allPodsLimits(machine, options.node ?? {}));
+    const event = [
+      'Normal',
+      'NodeAllocatableEnforced',
+      'Updated Node Allocatable limit across pods',
+    ] as const;
+    recorder.event(nodeRefOf(nodeName), ...event);
+  } else node.start();
   const { tree, kubepods } = node;
   const meminfo = (): string | undefined => kernelCgroupFiles.read('/proc/meminfo');
   return {

@@ -8,6 +8,7 @@ import type { NodeController } from '../node/node-controller.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type AgentParts, makeParts } from './agent-parts.ts';
+import { nodeRefOf } from './evictions.ts';
 import { manifestSources, type ReportProblem } from './manifest-sources.ts';
 import type { PodsController } from './pods-controller.ts';
 
@@ -71,8 +72,7 @@ export class Agent {
     const { upkeep, informers, controller, node, config, recorder, host } = this.#parts;
     const server = await this.#parts.serve();
     const { nodeName } = this.#options;
-    const self = { kind: 'Node', apiVersion: 'v1', metadata: { name: nodeName, uid: nodeName } };
-    recorder.event(self, 'Normal', 'Starting', 'Starting kubelet.');
+    recorder.event(nodeRefOf(nodeName), 'Normal', 'Starting', 'Starting kubelet.');
     const known = this.#parts.nodes?.bursts().pipe(first(({ objects }) => objects.length > 0, undefined));
     const registration = known?.subscribe((burst) => {
       if (burst) void controller.registerStaticPods();

@@ -38,6 +38,8 @@ export interface NodeCgroupsOptions extends PodLimitSettings {
   readonly driver: CgroupDriver;
   /** Sizes of huge pages that the host offers, like `2MB`. */
   readonly hugePageSizes?: readonly string[];
+  /** All pods together are limited to what the node's reservations leave (`enforceNodeAllocatable: [pods]`); default: no. */
+  readonly enforceAllocatable?: boolean;
 }
 
 /** The pods' cgroups at one moment, by UID. */

@@ -4,6 +4,7 @@ import { type EvictionDeps, EvictionManager, type EvictionSettings } from '../ev
 import { isHardThreshold, parseThresholds, type Threshold } from '../eviction/thresholds.ts';
 import { durationMs } from '../kube/duration.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import type { KubeObject } from '../kube/types.ts';
 import { formatQuantity } from '../kube/quantity.ts';
 import type { HardThreshold } from '../node/allocatable.ts';
 import { type LogindDeps, LogindShutdown } from '../node/logind.ts';
@@ -188,6 +189,13 @@ export const makeShutdown = (parts: ShutdownParts, windows: readonly ShutdownWin
     windows,
   );
 
+/** The node as events are about it: readers look for them by this UID. */
+export const nodeRefOf = (nodeName: string): KubeObject => ({
+  kind: 'Node',
+  apiVersion: 'v1',
+  metadata: { name: nodeName, uid: nodeName },
+});
+
 const commonOf = ({
   clock,
   logger,
@@ -197,7 +205,7 @@ const commonOf = ({
   clock,
   logger,
   recorder,
-  nodeRef: { kind: 'Node', apiVersion: 'v1', metadata: { name: nodeName, uid: nodeName } },
+  nodeRef: nodeRefOf(nodeName),
 });
 
 const killerOf = ({ clock, recorder, engines }: EndingParts): KillPodDeps => ({

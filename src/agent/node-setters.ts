@@ -1,7 +1,13 @@
 import { lookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
-import { amountsOf, type ResourceList, resourceListOf } from '../kube/resources.ts';
-import { allocatableReservation, type HardThreshold } from '../node/allocatable.ts';
+import { type Amounts, amountsOf, type ResourceList, resourceListOf } from '../kube/resources.ts';
+import {
+  allocatableAbsolute,
+  allocatableReservation,
+  type CgroupLimits,
+  cgroupLimits,
+  type HardThreshold,
+} from '../node/allocatable.ts';
 import type { MeasuredMachine } from '../node/measure.ts';
 import { nodeStatusSetters } from '../node/default-setters.ts';
 import type { NodeIdentity } from '../node/register.ts';
@@ -42,6 +48,29 @@ export interface NodeSettersInput {
   readonly kubeletPort: () => number;
 }
 
+/** What there is in all. @param configured amounts that replace what was measured */
+const capacityOf = (
+  { machine, storage }: Pick<MeasuredMachine, 'machine' | 'storage'>,
+  configured: ResourceList | undefined,
+): Amounts =>
+  amountsOf({
+    cpu: String(machine.numCores),
+    memory: String(machine.memoryCapacity),
+    ...storage,
+    ...configured,
+  });
+
+/**
+ * What all pods together are limited to: processor weight and memory that the reservations leave (kubelet `GetNodeAllocatableAbsolute`).
+ */
+export function allPodsLimits(
+  measured: Pick<MeasuredMachine, 'machine' | 'storage'>,
+  { capacity, systemReserved, kubeReserved }: NodeSettings,
+): CgroupLimits {
+  const reserved = { system: amountsOf(systemReserved), kube: amountsOf(kubeReserved) };
+  return cgroupLimits(allocatableAbsolute(capacityOf(measured, capacity), reserved));
+}
+
 /** Every part of the node's status but Ready, from what was measured and what was set. */
 export function nodeSetters({
   machine: measured,
@@ -53,19 +82,11 @@ export function nodeSetters({
   const { machine, system, storage } = measured;
   const { capacity: configured, images, handlers, pressure, runtimeFeatures } = settings;
   const reservation = resourceListOf(
-    allocatableReservation(
-      amountsOf({
-        cpu: String(machine.numCores),
-        memory: String(machine.memoryCapacity),
-        ...storage,
-        ...configured,
-      }),
-      {
-        system: amountsOf(settings.systemReserved),
-        kube: amountsOf(settings.kubeReserved),
-        hardEviction: settings.hardEviction ?? [],
-      },
-    ),
+    allocatableReservation(capacityOf(measured, configured), {
+      system: amountsOf(settings.systemReserved),
+      kube: amountsOf(settings.kubeReserved),
+      hardEviction: settings.hardEviction ?? [],
+    }),
   );
   return nodeStatusSetters({
     addresses: {

@@ -24,6 +24,7 @@ export type RuntimeConfiguration = Pick<
   | 'memoryThrottlingFactor'
   | 'memoryReservationPolicy'
   | 'seccompDefault'
+  | 'enforceNodeAllocatable'
   | 'featureGates'
 >;
 
@@ -87,6 +88,7 @@ export function cgroupOptions(
     cpuCfsPeriodMicros: periodMicros(config),
     podPidsLimit: config.podPidsLimit,
     hugePageSizes: hugePageSizes(files),
+    enforceAllocatable: config.enforceNodeAllocatable.includes('pods'),
     reserveMemory:
       cgroups?.version === 2 &&
       hasMemoryQos(config) &&

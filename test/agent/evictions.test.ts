@@ -9,6 +9,7 @@ import {
   withDefaultThresholds,
 } from '../../src/agent/evictions.ts';
 import { Endings } from '../../src/agent/endings.ts';
+import { allPodsLimits } from '../../src/agent/node-setters.ts';
 import { PodsController } from '../../src/agent/pods-controller.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
@@ -370,6 +371,14 @@ test('the hard thresholds are what a node keeps from its pods', () => {
     { signal: 'memory.available', quantity: '1Gi' },
     { signal: 'nodefs.available', percentage: Math.fround(0.1) },
   ]);
+});
+
+test('all pods together are limited to what the reservations leave', () => {
+  const machine = { numCores: 4, memoryCapacity: 8 * gi, machineId: '', systemUuid: '', bootId: '' };
+  const measured = { machine, storage: {} };
+  expect(allPodsLimits(measured, {})).toEqual({ cpuShares: 4096, memory: 8 * gi });
+  const reserving = { kubeReserved: { cpu: '500m' }, systemReserved: { cpu: '1', memory: '1Gi' } };
+  expect(allPodsLimits(measured, reserving)).toEqual({ cpuShares: 2560, memory: 7 * gi });
 });
 
 test.for([

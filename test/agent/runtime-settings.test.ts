@@ -12,6 +12,7 @@ import { FakeCgroups } from '../support/fake-cgroups.ts';
 
 const config: RuntimeConfiguration = {
   cgroupsPerQOS: true,
+  enforceNodeAllocatable: ['pods'],
   cgroupDriver: 'cgroupfs',
   cpuCFSQuota: true,
   cpuCFSQuotaPeriod: '100ms',
@@ -84,6 +85,10 @@ test('swap is limited where the kernel can', () => {
 test('pods have cgroups of their own unless the settings say otherwise', () => {
   const node = nodeOf(FakeCgroups.v1());
   expect(cgroupOptions({ ...config, cgroupsPerQOS: false }, node)).toBeUndefined();
+  expect(cgroupOptions(config, node)?.enforceAllocatable).toBe(true);
+  expect(cgroupOptions({ ...config, enforceNodeAllocatable: ['none'] }, node)?.enforceAllocatable).toBe(
+    false,
+  );
   expect(cgroupOptions({ ...config, cgroupRoot: '/a/b', podPidsLimit: 9 }, node)).toMatchObject({
     root: ['a', 'b'],
     driver: 'cgroupfs',

@@ -103,6 +103,10 @@ describe.skipIf(skipWithoutContainerd())('eviction of real containers', () => {
       expect(nodeStatus?.allocatable?.['memory']).toBe(
         formatQuantity(subQuantities(parseQuantity(memory), quantityOf(64 * 1024 ** 2, 'BinarySI'))),
       );
+      const { items: events } = await admin.list<Event>(eventResource, {});
+      expect(events.map(({ reason, message }) => `${reason ?? ''} ${message ?? ''}`)).toContain(
+        'NodeAllocatableEnforced Updated Node Allocatable limit across pods',
+      );
       await admin.create(podResource, podOf('late', shell('sleep 1000')));
       const ended: string[] = [];
       await seen<Pod>(node, podResource, ({ metadata, status }) => {

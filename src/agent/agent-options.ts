@@ -13,6 +13,7 @@ import type { NodeCgroupsOptions } from './cgroups.ts';
 import type { PodsController, PodsControllerPeriods } from './pods-controller.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Upkeep } from './upkeep.ts';
+import type { UserNamespacesDeps } from './user-namespaces.ts';
 
 /** A provider as the agent takes it: with or without a ping of its own. */
 export type AgentProvider = PodProvider & Partial<NodeProvider>;
@@ -47,6 +48,8 @@ export interface AgentOptions extends ServedPorts {
   readonly cgroups?: NodeCgroupsOptions;
   /** The provider mounts parts of volumes: they are made safe for it first. */
   readonly safeSubPaths?: boolean;
+  /** Gives pods that want it users of their own (`hostUsers: false`); absent: the provider does, or nobody. */
+  readonly userNamespaces?: Pick<UserNamespacesDeps, 'idsPerPod'>;
   /** What runs beside the controller until the agent ends; made after the provider. */
   readonly upkeep?: (parts: UpkeepParts) => Upkeep;
   /** Absent, or with a provider that cannot tell what containers use: the node evicts no pods. */

@@ -13,7 +13,7 @@ import { PodConfig, SourcesReady } from '../config/pod-config.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { ResourceList } from '../kube/resources.ts';
 import type { Node, Pod, Service } from '../kube/types.ts';
-import type { PodCgroupAccess } from '../kuberuntime/helper.ts';
+import type { PodCgroupAccess, RuntimeHelper } from '../kuberuntime/helper.ts';
 import { measureMachine, type MeasuredMachine } from '../node/measure.ts';
 import type { NodeController } from '../node/node-controller.ts';
 import { initialNode } from '../node/register.ts';
@@ -33,12 +33,14 @@ import { declaredFeatures } from './declared-features.ts';
 import { type NodeHost, nodeHost } from './host.ts';
 import type { PodHost } from './pod-host.ts';
 import { type NodeAddresses, type Served, servePorts } from './kubelet-api.ts';
-import { allPodsLimits, nodeSetters } from './node-setters.ts';
+import { allPodsLimits, defaultMaxPods, nodeSetters } from './node-setters.ts';
 import type { NodeSummary } from './node-summary.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
 import { runtimeHandlers } from './runtime-class.ts';
 import type { Surroundings } from './surroundings.ts';
+import { UserNamespaces } from './user-namespaces.ts';
+import { hostSubordinateIds } from './userns/subordinate-ids.ts';
 
 /** What all parts have in common. */
 export interface CommonParts {
@@ -101,6 +103,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const sourcesReady = new SourcesReady(config);
   const late: { controller?: PodsController } = {};
   const cgroups = podCgroups(options, common, machine, () => late.controller?.engines.allocationManager);
+  const users = await podUsers(options, common, host);
   const controller = makeController({
     options,
     common,
@@ -108,9 +111,9 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
     nodeGetter,
     config,
     sourcesReady,
-    host: { ...host, ...cgroups, ...endings.host },
+    host: { ...host, ...cgroups, ...users.host, ...endings.host },
   });
-  const rest = { machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller, ...cgroups };
+  const rest = { machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller, users, ...cgroups };
   const given = { options, common, view, ...rest };
   const provider = await options.makeProvider(surroundings(given));
   controller.registerProvider(provider);
@@ -251,6 +254,7 @@ interface Given {
   readonly nodeAllocatable: () => ResourceList;
   readonly host: NodeHost;
   readonly controller: PodsController;
+  readonly users: PodUsersParts;
   readonly cgroupParent: (pod: Pod) => string;
   readonly podCgroup?: PodCgroupAccess;
 }
@@ -278,6 +282,7 @@ function surroundings(given: Given): Surroundings {
     podVolumes: host.podVolumes,
     cgroupParent: given.cgroupParent,
     ...(given.podCgroup && { podCgroup: given.podCgroup }),
+    ...given.users.helper,
     isPodTerminationRequested: (uid) => controller.getPodStateProvider().isPodTerminationRequested(uid),
     ...(options.safeSubPaths && {
       subPaths: new SubPaths({ rootDir, mounter: hostMounter, pid: process.pid }),
@@ -302,6 +307,41 @@ function hostResolvConf(): { readonly text: string } | { readonly error: string 
   } catch (reason) {
     return { error: messageOf(reason) };
   }
+}
+
+/** What pods' own users are to the parts of an agent. */
+interface PodUsersParts {
+  readonly host: Partial<Pick<PodHost, 'releaseUsers' | 'cleanupOrphans'>>;
+  readonly helper: Pick<RuntimeHelper, 'userNamespace'>;
+}
+
+/** The users of pods that want their own, where the provider takes that from the agent. */
+async function podUsers(
+  { userNamespaces, rootDir, node }: AgentOptions,
+  { random }: CommonParts,
+  { cleanupOrphans }: Pick<PodHost, 'cleanupOrphans'>,
+): Promise<PodUsersParts> {
+  if (!userNamespaces) return { host: {}, helper: {} };
+  const users = await UserNamespaces.start({
+    ...userNamespaces,
+    rootDir,
+    random,
+    host: hostSubordinateIds,
+    maxPods: node?.maxPods ?? defaultMaxPods,
+    handlers: () => node?.handlers?.(),
+  });
+  return {
+    helper: { userNamespace: (pod, handler) => users.of(pod, handler) },
+    host: {
+      releaseUsers: (uid) => {
+        users.release(uid);
+      },
+      cleanupOrphans: async (desired, running) => {
+        await cleanupOrphans(desired, running);
+        users.releaseOrphans((uid) => desired.has(uid) || running.has(uid));
+      },
+    },
+  };
 }
 
 /** What pods' cgroups are to the parts of an agent. */

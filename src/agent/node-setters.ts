@@ -18,6 +18,9 @@ import type { NodeStatusSetter } from '../node/setters/setter.ts';
 /** The Kubernetes release that this agent follows. */
 export const kubernetesVersion = 'v1.36.2';
 
+/** Kubelet `maxPods`. */
+export const defaultMaxPods = 110;
+
 /** What a node says of itself beyond what is measured. */
 export interface NodeSettings {
   readonly labels?: Readonly<Record<string, string>>;
@@ -100,7 +103,7 @@ export function nodeSetters({
     },
     machine: () => ({
       machine,
-      maxPods: settings.maxPods ?? 110,
+      maxPods: settings.maxPods ?? defaultMaxPods,
       podsPerCore: settings.podsPerCore ?? 0,
       storage,
       reservation,

@@ -9,6 +9,8 @@ export interface PodHost {
   readonly cgroups: PodCgroups;
   /** What the pod's cgroup is set to; absent: pods have none of their own. */
   readonly podCgroupConfig?: (pod: Pod) => PodCgroupConfig;
+  /** Gives back the ids of a pod that had users of its own (R160). */
+  readonly releaseUsers: (uid: string) => void;
   /** R148: those that cannot be had are left out and reported. */
   readonly pullSecrets: (pod: Pod) => Promise<readonly Secret[]>;
   /** Pressure conditions in force, e.g. `MemoryPressure`. */
@@ -31,6 +33,7 @@ export const bareHost: PodHost = {
   volumes: { mount: nothing, unmount: nothing },
   objects: { register: () => undefined, unregister: () => undefined },
   cgroups: { exists: () => true, ensure: nothing, destroy: nothing },
+  releaseUsers: () => undefined,
   pullSecrets: () => Promise.resolve([]),
   pressure: () => [],
   cleanupOrphans: nothing,

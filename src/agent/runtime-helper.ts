@@ -45,6 +45,8 @@ export interface RuntimeHelperDeps {
   readonly cgroupParent: (pod: Pod) => string;
   /** Absent: pods have no cgroups of their own. */
   readonly podCgroup?: PodCgroupAccess;
+  /** Absent: the provider knows no users of pods' own. */
+  readonly userNamespace?: RuntimeHelper['userNamespace'];
   readonly isPodTerminationRequested: (uid: string) => boolean;
   readonly runtimeHandler?: (pod: Pod) => Promise<string>;
   readonly supportsRecursiveReadOnly: boolean;
@@ -74,6 +76,7 @@ export function runtimeHelper(deps: RuntimeHelperDeps): RuntimeHelper {
     hostnameAndDomain: names,
     cgroupParent: deps.cgroupParent,
     ...(deps.podCgroup && { podCgroup: deps.podCgroup }),
+    ...(deps.userNamespace && { userNamespace: deps.userNamespace }),
     extraSupplementalGroups: () => [],
     isPodTerminationRequested: deps.isPodTerminationRequested,
     ...(deps.runtimeHandler && { runtimeHandler: deps.runtimeHandler }),

@@ -68,6 +68,7 @@ export interface SyncStepsDeps {
   readonly volumes: PodVolumes;
   readonly objects: ReferencedObjects;
   readonly cgroups: PodCgroups;
+  readonly releaseUsers: (uid: string) => void;
   readonly reasons: { update(uid: string, results: readonly SyncResult[]): void };
   /** What is told of resizes (`ResizeStatuses`). */
   readonly resizes: ResizeProgress;
@@ -274,11 +275,12 @@ export class SyncSteps implements PodSyncer {
 
   /** R160. */
   async syncTerminatedPod({ pod, runtimeStatus }: PodStep, signal: AbortSignal): Promise<void> {
-    const { statuses, volumes, objects, cgroups, generateStatus } = this.#deps;
+    const { statuses, volumes, objects, cgroups, releaseUsers, generateStatus } = this.#deps;
     statuses.setPodStatus(pod, generateStatus(pod, runtimeStatus, true));
     await volumes.unmount(pod, signal);
     objects.unregister(pod);
     await cgroups.destroy(pod);
+    releaseUsers(uidOf(pod));
     statuses.terminatePod(pod);
   }
 }

@@ -40,6 +40,7 @@ export type CriSettings = Pick<
   | 'imageMaximumGCAge'
   | 'mergeDefaultEvictionSettings'
   | 'volumeStatsAggPeriod'
+  | 'userNamespaces'
 > &
   EvictionConfiguration &
   RuntimeConfiguration &
@@ -52,7 +53,9 @@ export type CriSettings = Pick<
 /** The part of an agent's options that a CRI runtime brings, and its end. */
 export interface CriParts
   extends
-    Required<Pick<AgentOptions, 'makeProvider' | 'node' | 'upkeep' | 'eviction' | 'safeSubPaths'>>,
+    Required<
+      Pick<AgentOptions, 'makeProvider' | 'node' | 'upkeep' | 'eviction' | 'safeSubPaths' | 'userNamespaces'>
+    >,
     Pick<AgentOptions, 'cgroups'> {
   readonly close: () => Promise<void>;
 }
@@ -81,6 +84,7 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
     },
     ...(cgroups && { cgroups }),
     safeSubPaths: true,
+    userNamespaces: settings.userNamespaces ?? {},
     eviction: evictionOptions(withDefaultThresholds(settings), settings.podLogsDir),
     upkeep: (parts) => {
       if (!made) throw new AgentError('internal', 'the provider is made before its upkeep');

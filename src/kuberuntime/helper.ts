@@ -56,7 +56,11 @@ export interface RuntimeHelper {
   runtimeHandler?(pod: Pod): Promise<string>;
   /** The pod's cgroup, while the pod is resized; absent: pods have none of their own. */
   readonly podCgroup?: PodCgroupAccess;
-  /** The ids on the host of a pod that wants users of its own (`hostUsers: false`); absent: the runtime cannot. */
+  /**
+   * The host's own users, or the ids on the host of a pod that wants users of its own (`hostUsers: false`); absent: the runtime cannot.
+   *
+   * @throws {AgentError} when the pod cannot have them
+   */
   userNamespace?(
     pod: Pod,
     runtimeHandler: string,

@@ -7,31 +7,29 @@ import type { RuntimeHelper } from './helper.ts';
 export interface PodUsers {
   /** The runtime handler of the pod; empty: the default one. */
   readonly runtimeHandler: string;
-  /** Absent: the handler knows no user namespaces. */
+  /** Absent: the runtime is told nothing, and knows no user namespaces. */
   readonly mapping?: UserNamespace;
 }
 
 const wantsOwnUsers = ({ spec }: Pod): boolean => spec?.hostUsers === false;
 
-/** Asks for the ids of a pod's users on the host; a pod that shares the host's users needs none. */
+/** Asks for the ids of a pod's users on the host. */
 export async function podUsersOf(
   pod: Pod,
   helper: Pick<RuntimeHelper, 'runtimeHandler' | 'userNamespace'>,
 ): Promise<PodUsers> {
-  if (!wantsOwnUsers(pod)) return { runtimeHandler: '' };
-  const runtimeHandler = (await helper.runtimeHandler?.(pod)) ?? '';
+  const runtimeHandler = wantsOwnUsers(pod) ? ((await helper.runtimeHandler?.(pod)) ?? '') : '';
   const mapping = await helper.userNamespace?.(pod, runtimeHandler);
   return { runtimeHandler, ...(mapping && { mapping }) };
 }
 
 /**
- * The user namespace of a pod; none for a pod that shares the host's users. Follows `GetOrCreateUserNamespaceMappings`.
+ * The user namespace of a pod. Follows `GetOrCreateUserNamespaceMappings`.
  *
  * @throws {AgentError} `invalid_argument` when the pod wants users of its own and the runtime cannot give them
  */
 export function userNamespaceOf(pod: Pod, { runtimeHandler, mapping }: PodUsers): UserNamespace | undefined {
-  if (!wantsOwnUsers(pod)) return undefined;
-  if (mapping) return mapping;
+  if (mapping || !wantsOwnUsers(pod)) return mapping;
   throw new AgentError(
     'invalid_argument',
     `RuntimeClass handler "${runtimeHandler}" does not support user namespaces`,

@@ -18,6 +18,8 @@ export const layout: {
   readonly containerDir: (root: string, uid: string, container: string) => string;
   readonly etcHosts: (root: string, uid: string) => string;
   readonly subPaths: (root: string, uid: string) => string;
+  /** Which ids on the host the pod's users have. */
+  readonly userNamespace: (root: string, uid: string) => string;
 } = {
   podsDir: (root) => join(root, 'pods'),
   podDir: (root, uid) => join(root, 'pods', uid),
@@ -26,4 +28,5 @@ export const layout: {
   containerDir: (root, uid, container) => join(root, 'pods', uid, 'containers', container),
   etcHosts: (root, uid) => join(root, 'pods', uid, 'etc-hosts'),
   subPaths: (root, uid) => join(root, 'pods', uid, 'volume-subpaths'),
+  userNamespace: (root, uid) => join(root, 'pods', uid, 'userns'),
 };

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -87,6 +88,7 @@ class TestBed implements Containerd {
   constructor({ binaries }: ContainerdOptions) {
     const path = `${binaries === undefined ? '' : `${binaries}:`}${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;
     this.#env = { PATH: path };
+    chmodSync(this.dir, 0o711); // pods' own users get through to their root folders
     mkdirSync(join(this.dir, 'cni'));
     writeFileSync(join(this.dir, 'cni/10-bridge.conflist'), JSON.stringify(network(this.#bridge, this.dir)));
     writeFileSync(join(this.dir, 'config.toml'), configuration(this.dir, this.socket));

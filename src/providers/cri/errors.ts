@@ -21,6 +21,8 @@ const codes: readonly (readonly [goName: string, code: ErrorCode])[] = [
   ['Unauthenticated', 'unauthenticated'],
 ];
 
+const unknown = codes.findIndex(([goName]) => goName === 'Unknown');
+
 /** What a failed call says of itself, as gRPC clients tell it. */
 export interface GrpcFailure {
   readonly code: number;
@@ -43,6 +45,16 @@ export function criError(reason: unknown, endpoint: string): AgentError {
   const [goName, code] = codes[reason.code] ?? [`Code(${reason.code})`, 'internal'];
   const text = `rpc error: code = ${goName} desc = ${inGoWords(reason, endpoint)}`;
   return new AgentError(code, text, { cause: reason });
+}
+
+/**
+ * Throws a failed pull without its status code where that is `Unknown`, which tells nothing and would hide the pull errors that have a
+ * name. Follows the kubelet's CRI client (`remoteImageService.PullImage`).
+ */
+export function throwPullError(reason: unknown): never {
+  if (reason instanceof AgentError && isGrpcFailure(reason.cause) && reason.cause.code === unknown)
+    throw new AgentError(reason.code, reason.cause.details, { cause: reason });
+  throw reason;
 }
 
 const dialFaults: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@ import { AgentError } from '../../base/errors.ts';
 import { type Tracer, traced } from '../../base/tracing.ts';
 import type { CallOptions } from '../../provider/container-runtime.ts';
 import { deadlineOf, defaultRequestTimeoutMs } from './deadlines.ts';
+import { throwPullError } from './errors.ts';
 import {
   type MethodRow,
   type StreamMethods,
@@ -75,7 +76,12 @@ export function connectCri(endpoint: string, deps: CriDeps, options: CriOptions 
     return [uncapitalize(method), call] as const;
   });
   const calls = Object.fromEntries<unknown>([...unary, ...streams]) as unknown as CriCalls;
-  return { ...calls, socket, close: () => transport.close() };
+  return {
+    ...calls,
+    pullImage: (request, options) => calls.pullImage(request, options).catch(throwPullError),
+    socket,
+    close: () => transport.close(),
+  };
 }
 
 type Send = (row: MethodRow, request: object, options: CallOptions) => Promise<object>;

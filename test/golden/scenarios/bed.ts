@@ -1,4 +1,7 @@
 import type { ApiClient } from '../../../src/api/client.ts';
+import { podResource } from '../../../src/api/resources.ts';
+import { systemClock as clock } from '../../../src/base/clock.ts';
+import type { Pod } from '../../../src/kube/types.ts';
 import { type CriAgent, startCriAgent } from '../../support/cri-agent.ts';
 import { busyboxImage } from '../../support/images.ts';
 import { startRegistry } from '../../support/registry.ts';
@@ -12,12 +15,14 @@ export interface Bed extends CriAgent {
 /** What the recordings name as the registry. */
 const registryPort = 5999;
 
+/** Has the content of `localhost/busybox:1`, which the node has been given. */
+const twin = `localhost:${registryPort}/busybox:1`;
+
 /** @param binaries folder of another containerd than the machine's */
 export async function makeBed(binaries: string | undefined): Promise<Bed> {
   const run = { Cmd: ['/bin/sh', '-c', 'sleep 3600'] };
-  const registry = await startRegistry([busyboxImage(`localhost:${registryPort}/app:1`, run)], {
-    port: registryPort,
-  });
+  const images = [busyboxImage(`localhost:${registryPort}/app:1`, run), busyboxImage(twin)];
+  const registry = await startRegistry(images, { port: registryPort });
   const requests: string[] = [];
   const node = await startCriAgent({
     ...(binaries !== undefined && { binaries }),
@@ -33,6 +38,32 @@ export async function makeBed(binaries: string | undefined): Promise<Bed> {
       await registry.close();
     },
   };
+}
+
+/**
+ * Lets the node pull the image that it has been given under another name. From then on the image no longer counts as one that was
+ * there before the agent (kubelet `KubeletEnsureSecretPulledImages`), so it is pulled anew under either name.
+ */
+export async function pullTwin({ admin }: Bed): Promise<void> {
+  const at = { namespace: 'twin', name: 'twin' };
+  const containers = [{ name: 'c', image: twin, command: ['/bin/true'] }];
+  const post = (path: string, name: string): Promise<unknown> =>
+    admin.raw(path, { method: 'POST', contentType: 'application/json', body: { metadata: { name } } });
+  await post('/api/v1/namespaces', at.namespace);
+  await post(`/api/v1/namespaces/${at.namespace}/serviceaccounts`, 'default');
+  await admin.create<Pod>(podResource, {
+    metadata: at,
+    spec: {
+      nodeName: 'node-a',
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      containers,
+    },
+  });
+  const signal = AbortSignal.timeout(60_000);
+  while ((await admin.get<Pod>(podResource, at)).status?.phase !== 'Succeeded')
+    await clock.sleep(100, signal);
+  await admin.delete(podResource, at, { gracePeriodSeconds: 0 });
 }
 
 /** The client, with a note of every call. */

@@ -66,5 +66,6 @@ export const runtimeHelperOf = (recorded: RecordedHelper): RuntimeHelper => ({
   cgroupParent: () => recorded.cgroupParent,
   extraSupplementalGroups: () => recorded.extraGroups ?? [],
   isPodTerminationRequested: () => false,
-  userNamespace: () => (recorded.userNamespacesSupported ? recordedUsers : undefined),
+  userNamespace: ({ spec }) =>
+    spec?.hostUsers === false && recorded.userNamespacesSupported ? recordedUsers : undefined,
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ErrorCode } from '../../../src/base/errors.ts';
 import { deadlineOf } from '../../../src/providers/cri/deadlines.ts';
-import { criError } from '../../../src/providers/cri/errors.ts';
+import { criError, throwPullError } from '../../../src/providers/cri/errors.ts';
 import { runtimeHealthOf, runtimeVersionText } from '../../../src/providers/cri/health.ts';
 import { nodeImagesOf } from '../../../src/providers/cri/node.ts';
 import { connectCri } from '../../../src/providers/cri/runtime.ts';
@@ -40,6 +40,14 @@ test.for<[number, string, ErrorCode, string]>([
   ],
 ])('status %i with "%s" is %s', ([code, details, expected, message]) => {
   expect(criError({ code, details }, '/run/x.sock')).toMatchObject({ code: expected, message });
+});
+
+test.for([
+  [2, 'RegistryUnavailable: down', 'RegistryUnavailable: down'],
+  [5, 'no such image', 'rpc error: code = NotFound desc = no such image'],
+] as const)('a pull that fails with status %i and "%s" tells "%s"', ([code, details, message]) => {
+  const failed = criError({ code, details }, '/run/x.sock');
+  expect(() => throwPullError(failed)).toThrow(expect.objectContaining({ code: failed.code, message }));
 });
 
 test('what is no gRPC failure passes as it is', () => {

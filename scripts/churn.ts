@@ -45,7 +45,7 @@ const log = (line: string): void => {
 };
 let failed = false;
 try {
-  const options = { dir, mark, kills, seed, maxPods, maxLifeMs: 4000, settleMs: 60_000, log };
+  const options = { dir, mark, kills, seed, maxPods, maxLifeMs: 2500, settleMs: 90_000, log };
   const { created, changed, deleted } = await new Churn(bed, options).run();
   log(`${kills} kills; ${created} pods created, ${changed} changed, ${deleted} deleted; all as it should be`);
 } catch (reason) {

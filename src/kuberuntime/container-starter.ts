@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -10,6 +11,7 @@ import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 import type { ActuatedStore } from './actuated.ts';
 import { generateContainerConfig, terminationLogPath } from './container-config.ts';
 import { containerEvents } from './container-events.ts';
+import type { ContainerRemover } from './container-remover.ts';
 import { containerId, runtimeId } from './convert.ts';
 import type { RuntimeFiles } from './files.ts';
 import { newestStatus } from './find.ts';
@@ -36,8 +38,10 @@ export interface ContainerStarterDeps {
   readonly recorder: EventRecorder;
   readonly killer: ContainerKiller;
   readonly hooks: HookRunner;
+  readonly remover: Pick<ContainerRemover, 'remove'>;
   readonly files: RuntimeFiles;
   readonly actuated: ActuatedStore;
+  readonly clock: Pick<Clock, 'now'>;
   readonly random: Random;
   readonly logger: Logger;
   readonly podLogsRoot: string;
@@ -70,9 +74,12 @@ export interface StartSpec {
 /** Starts one container: image, configuration, create, start, postStart (R180). Follows `startContainer` (pkg/kubelet/kuberuntime). */
 export class ContainerStarter {
   readonly #deps: ContainerStarterDeps;
+  /** Whatever was created before this is an earlier agent's, ms since the epoch. */
+  readonly #bornAt: number;
 
   constructor(deps: ContainerStarterDeps) {
     this.#deps = deps;
+    this.#bornAt = deps.clock.now();
   }
 
   /** @throws {StartError} with the waiting reason that users see (R181) */
@@ -87,7 +94,10 @@ export class ContainerStarter {
       this.#config(context, spec, { imageRef, restartCount, volumes }),
     );
     this.#deps.actuated.set(pod, container);
-    await this.#step(note, 'CreateContainerError', () => this.#deps.actuated.save());
+    await this.#step(note, 'CreateContainerError', async () => {
+      await this.#deps.actuated.save();
+      await this.#removeUnstarted(context, container, signal);
+    });
     const id = await this.#step(note, 'CreateContainerError', () => this.#create(context, config, signal));
     const events: NoteEvent = (type, reason, message) => {
       note(type, reason, message.replaceAll(id, container.name));
@@ -177,6 +187,21 @@ export class ContainerStarter {
       ...(target !== undefined && { targetId: target }),
       ...(terminationLog !== undefined && { terminationLog }),
     });
+  }
+
+  /**
+   * Instances that an earlier agent made, but did not live to start. The kubelet leaves them to the collection of garbage: as the one before the
+   * newest, one of them hides how the container ended, and a pod that ran is told as Pending. One that the runtime is starting after all
+   * cannot be removed; then nothing is made beside it.
+   */
+  async #removeUnstarted(
+    { observed }: StartContext,
+    { name }: Container,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    for (const status of observed.containerStatuses)
+      if (status.name === name && status.state === 'created' && (status.createdAt ?? 0) < this.#bornAt)
+        await this.#deps.remover.remove(runtimeId(status.id), signal);
   }
 
   async #create(

@@ -152,7 +152,8 @@ export class KubeRuntime implements PodProvider, NodeProvider {
       remover: this.remover,
     });
     this.imageManager = imageManagerOf(deps, options);
-    const shared = { ...deps, runtimeName, files, actuated, images: this.imageManager, killer: this.#killer };
+    const { imageManager: images, remover } = this;
+    const shared = { ...deps, runtimeName, files, actuated, images, killer: this.#killer, remover };
     const resources: ResourceSettings = options;
     if (runtime.updateContainerResources)
       this.resizes = {
@@ -164,7 +165,6 @@ export class KubeRuntime implements PodProvider, NodeProvider {
       backoff: deps.crashBackoff,
       inputs: { liveness: deps.liveness, startup: deps.startup, actuated, features: options.features ?? {} },
       starter: new ContainerStarter({ ...shared, ...options, hooks, resources, security: options }),
-      remover: this.remover,
       config: options,
       resources,
     };

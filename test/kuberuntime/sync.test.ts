@@ -29,6 +29,8 @@ interface Bed extends RuntimeUnderTest {
   readonly runtime: MemoryRuntime;
   readonly clock: FakeClock;
   sync(pod: Pod, restartAllContainers?: boolean): Promise<PodSyncResult>;
+  /** Between making its containers and starting them the agent was killed, and another one began a second later. */
+  killed(): void;
 }
 
 function bed(overrides: Partial<KubeRuntimeDeps> = {}): Bed {
@@ -36,14 +38,21 @@ function bed(overrides: Partial<KubeRuntimeDeps> = {}): Bed {
   let tick = 0;
   const runtime = new MemoryRuntime(() => clock.now() * 1e6 + ++tick * 1e4);
   const under = kubeRuntimeOver(runtime, clock, overrides);
+  let { provider } = under;
   return {
     ...under,
     runtime,
     clock,
+    killed: () => {
+      for (const id of runtime.containers.keys())
+        runtime.change(id, { state: ContainerState.CONTAINER_CREATED });
+      clock.set(clock.now() + 1000);
+      ({ provider } = kubeRuntimeOver(runtime, clock, overrides));
+    },
     sync: async (pod, restartAllContainers = false) => {
       runtime.calls.length = under.events.length = under.fieldPaths.length = 0;
-      const observed = await under.provider.getPodStatus(ref);
-      return under.provider.syncPod({ pod, observed, pullSecrets: [], restartAllContainers }, signal);
+      const observed = await provider.getPodStatus(ref);
+      return provider.syncPod({ pod, observed, pullSecrets: [], restartAllContainers }, signal);
     },
   };
 }
@@ -73,6 +82,25 @@ test('a crash back-off tells when it ends (R117, R179)', async () => {
   expect(error?.message).toBe(
     'failed to "StartContainer" for "main" with CrashLoopBackOff: "back-off 10s restarting failed container=main pod=web_ns(u)"',
   );
+});
+
+test('a container that an agent did not live to start makes room for the next one', async () => {
+  const under = bed();
+  await under.sync(podOf({}));
+  under.killed();
+  await under.sync(podOf({}));
+  const calls = under.runtime.calls.filter((call) => call.includes('main#'));
+  expect(calls).toEqual(['RemoveContainer main#0', 'CreateContainer main#1', 'StartContainer main#1']);
+});
+
+test('nothing is made beside a container that the runtime is starting after all', async () => {
+  const under = bed();
+  await under.sync(podOf({}));
+  under.killed();
+  under.runtime.failures.set('RemoveContainer', 'container is in starting state, can not be removed');
+  const { error } = await under.sync(podOf({}));
+  expect(error?.message).toContain('CreateContainerError');
+  expect(under.runtime.containers.size).toBe(1);
 });
 
 test('another image begins the back-off anew (R179)', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, globSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ContainerState, PodSandboxState } from '../../../src/provider/cri-messages.ts';
@@ -171,6 +171,7 @@ export async function criBed({ dir, mark }: BedOptions, binaries?: string): Prom
       await runtime.close();
       await containerd.stop();
       removeEmptyCgroups(cgroup);
+      for (const name of linksOf(mark)) rmSync(join(linkDir, name));
     },
   };
 }
@@ -212,10 +213,14 @@ async function leftInRuntime(
 const addresses = (dir: string): readonly string[] =>
   globSync('ipam/*/*.*.*.*', { cwd: dir }).map((file) => textOf(join(dir, file)).split(/\s/)[0] ?? '');
 
+const linkDir = '/var/log/containers';
+
 /** Log collectors' links; the pods of a churn carry its mark in their names. */
+const linksOf = (mark: string): readonly string[] => namesIn(linkDir).filter((name) => name.startsWith(mark));
+
 const leftLinks = (mark: string): readonly string[] =>
-  namesIn('/var/log/containers')
-    .filter((name) => name.startsWith(mark) && !existsSync(join('/var/log/containers', name)))
+  linksOf(mark)
+    .filter((name) => !existsSync(join(linkDir, name)))
     .map((name) => `dangling log link ${name}`);
 
 function leftCgroups(cgroup: string, uids: ReadonlySet<string>): readonly string[] {

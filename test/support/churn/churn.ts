@@ -1,6 +1,15 @@
 import { once } from 'node:events';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isNotFound } from '../../../src/api/client.ts';
@@ -67,6 +76,8 @@ export class Churn {
   #pods!: Informer<Pod>;
   #agent: ChildProcess | undefined;
   #serial = 0;
+  /** How long the log was when the newest agent began. */
+  #logged = 0;
   #statics: readonly string[] = [];
 
   constructor(bed: Bed, options: ChurnOptions) {
@@ -126,6 +137,7 @@ export class Churn {
       },
       deleted: (pod) => {
         this.#history.gone(pod);
+        this.#expectOnce(pod);
       },
     });
     void this.#pods.run(this.#stop.signal);
@@ -145,12 +157,25 @@ export class Churn {
   async #life(): Promise<void> {
     const { maxLifeMs } = this.#options;
     if (!this.#agent) this.#startAgent();
-    // many are killed while they start
-    const lifeMs = this.#random() < 0.25 ? this.#random() * 1000 : 1000 + this.#random() * (maxLifeMs - 1000);
-    await this.#acts(lifeMs);
+    // some are killed while they start; on a busy machine that takes them seconds
+    if (this.#random() < 0.25) await this.#acts(this.#random() * 1000);
+    else {
+      while (!this.#isUp()) await this.#acts(100);
+      await this.#acts(this.#random() * maxLifeMs);
+    }
     await this.#killAgent();
     await this.#expectSingle();
     if (this.#random() < 0.2) await this.#acts(this.#random() * 1000);
+  }
+
+  /** Whether the newest agent says that it runs. @throws when it has ended */
+  #isUp(): boolean {
+    const { exitCode, signalCode } = this.#agent ?? {};
+    if (exitCode ?? signalCode)
+      throw new Error(`the agent ended with ${exitCode ?? signalCode ?? ''}, see its log`);
+    return readFileSync(join(this.#options.dir, 'agent.log'), 'utf8')
+      .slice(this.#logged)
+      .includes('"agent runs"');
   }
 
   async #acts(ms: number): Promise<void> {
@@ -248,6 +273,7 @@ export class Churn {
       ...['--file-check-frequency=1s', '--enable-server=false', '--log-level=info', '--max-pods=250'],
       ...['--kube-api-qps=1000', '--kube-api-burst=1000'],
     ];
+    this.#logged = fstatSync(log).size;
     this.#agent = spawn(process.execPath, [program, ...words, ...this.#bed.args], {
       stdio: ['ignore', log, log],
       env: { ...process.env, NODE_OPTIONS: '' },
@@ -337,13 +363,14 @@ export class Churn {
       const again = statusesOf(pod).filter(({ restartCount }) => restartCount > 0);
       if (nameOf(pod).includes('-still-') && again.length > 0)
         this.#faults.push(`pod ${nameOf(pod)}, which nobody touched, was restarted`);
-      if (onceOnly.has(kindOf(pod))) this.#expectOnce(pod);
+      this.#expectOnce(pod);
     }
     this.#throwFaults();
   }
 
   #expectOnce(pod: Pod): void {
-    const file = join(this.#setting.ledger, nameOf(pod));
+    if (!onceOnly.has(kindOf(pod)) || isMirrorPod(pod)) return;
+    const file = join(this.#setting.ledger, uidOf(pod));
     const runs = existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
     // a start that the kill interrupted is told as a failure, and is not made again
     const isFine = pod.status?.phase === 'Succeeded' ? runs === 1 : runs <= 1;

@@ -8,7 +8,7 @@ export interface PodSetting {
   readonly nodeName: string;
   /** In the environment of every container: by it leftover processes are found. */
   readonly mark: string;
-  /** Directory in which pods that may run once only write a line per run, at the same path inside and outside. */
+  /** Directory in which pods that may run once only write a line per run under their UID, at the same path inside and outside. */
   readonly ledger: string;
   /** Whether containers have a root of their own, so that what they see of the host has to be mounted. */
   readonly isolated: boolean;
@@ -103,7 +103,7 @@ export const kindOf = (pod: Pod): string => pod.metadata?.labels?.[kindLabel] ??
 
 /** A pod of a kind; graceful deletion takes a second at most. */
 export function podOf(name: string, kind: string, setting: PodSetting): Pod {
-  const { spec } = specOf(kind, name, setting);
+  const { spec } = specOf(kind, setting);
   const { restartPolicy = 'Always', initContainers, containers, volumes = [] } = spec;
   return {
     apiVersion: 'v1',
@@ -135,10 +135,10 @@ interface Spec {
   readonly volumes?: readonly { readonly name: string }[];
 }
 
-function specOf(kind: string, name: string, { ledger }: PodSetting): { spec: Spec } {
+function specOf(kind: string, { ledger }: PodSetting): { spec: Spec } {
   const make = kinds[kind];
   if (!make) throw new Error(`there is no kind of pod ${kind}`);
-  const { spec } = make(`LEDGER=${ledger}/${name}; echo run >> "$LEDGER"`);
+  const { spec } = make(`LEDGER=${ledger}/$POD_UID; echo run >> "$LEDGER"`);
   return { spec: spec as unknown as Spec };
 }
 

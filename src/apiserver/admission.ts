@@ -118,7 +118,8 @@ class NodeRestriction {
         `node ${JSON.stringify(node)} must not set blockOwnerDeletion on an owner reference`,
       );
     const found = valueAt(this.#store.get('nodes', node)?.object, 'metadata', 'uid');
-    if (found !== undefined && found !== uid)
+    if (found === undefined) throw notFound({ kind: 'node', name: node });
+    if (found !== uid)
       throw refuse('pods', pod, `node ${node} UID mismatch: expected ${textOf(uid)} got ${textOf(found)}`);
   }
 
@@ -196,10 +197,20 @@ function commonNameOf(request: string): string | undefined {
 }
 
 /** A node evicts its own pods alone. @throws {StatusError} 403 */
-export function admitEviction(user: User, pod: JsonObject): void {
+export function admitEviction(user: User, name: string, find: () => { readonly object: JsonObject }): void {
   const node = nodeOf(user);
+  const pod = found(find, node === undefined ? undefined : notFound({ kind: 'pod', name }));
   if (node !== undefined && valueAt(pod, 'spec', 'nodeName') !== node)
     throw refuse('pods', pod, `node ${node} can only evict pods with spec.nodeName set to itself`);
+}
+
+/** What `find` finds; a node is told in its own words that it is not there. @throws {StatusError} 404 */
+function found(find: () => { readonly object: JsonObject }, missing: StatusError | undefined): JsonObject {
+  try {
+    return find().object;
+  } catch (reason) {
+    throw missing !== undefined && reason instanceof StatusError && reason.code === 404 ? missing : reason;
+  }
 }
 
 /** A node may change its own labels and those outside Kubernetes' domains. */

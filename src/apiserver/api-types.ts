@@ -119,6 +119,7 @@ const atomicStructs = new Set(
 /** Maps that server-side apply takes as one value. */
 const atomicMaps = new Set([
   'PodSpec.nodeSelector',
+  'Scheduling.nodeSelector',
   'ServiceSpec.selector',
   'ReplicationControllerSpec.selector',
 ]);
@@ -159,7 +160,8 @@ const pointers = words(
    StorageClass.allowVolumeExpansion StorageClass.volumeBindingMode EndpointConditions.ready EndpointConditions.serving
    EndpointConditions.terminating DiscoveryV1EndpointPort.name DiscoveryV1EndpointPort.port DiscoveryV1EndpointPort.protocol
    NodeRuntimeHandlerFeatures.recursiveReadOnlyMounts NodeRuntimeHandlerFeatures.userNamespaces NodeFeatures.supplementalGroupsPolicy
-   VolumeError.errorCode ContainerExtendedResourceRequest.requestName ResourceFieldSelector.divisor CSINodeDriver.count VolumeNodeResources.count`,
+   VolumeError.errorCode ContainerExtendedResourceRequest.requestName ResourceFieldSelector.divisor CSINodeDriver.count VolumeNodeResources.count
+   NodeRuntimeHandler.name`,
 );
 
 /** Structs that are written although nothing was set in them. */

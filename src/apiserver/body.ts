@@ -133,7 +133,18 @@ export function readObject(
         `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value[key])} into Go struct field .${key} of type string`,
         body,
       );
-  return decodeAs(value, expected, format === 'json' ? duplicateFields(text) : []);
+  return decodeAs(value, expected, duplicatesIn(text, format));
+}
+
+/** Keys that stand twice, as strict decoding names them. */
+function duplicatesIn(text: string, format: 'json' | 'yaml' | 'protobuf'): readonly string[] {
+  if (format === 'json') return duplicateFields(text);
+  const parsed = format === 'yaml' ? parseDocument(text) : undefined;
+  return parsed?.ok
+    ? parsed.document.duplicates.map(
+        ({ line, key }) => `line ${line}: key ${JSON.stringify(key.split('.').at(-1))} already set in map`,
+      )
+    : [];
 }
 
 /** Reads an object that is already parsed. @throws {StatusError} 400 */

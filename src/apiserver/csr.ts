@@ -66,6 +66,28 @@ function faults(object: JsonObject): FieldFault[] {
   return found;
 }
 
+/** Who is approved is not denied. */
+function exclusionFaults(conditions: readonly JsonObject[]): FieldFault[] {
+  const decided = new Set(
+    conditions.map(({ type }) => type).filter((type) => type === 'Approved' || type === 'Denied'),
+  );
+  const last = [...decided].at(-1);
+  return decided.size < 2
+    ? []
+    : [fault.invalid('status.conditions', last, 'Approved and Denied conditions are mutually exclusive')];
+}
+
+/** An approval or a denial is there or it is not: it is never said that it is not so. */
+function decisionFaults(condition: JsonObject, at: string): FieldFault[] {
+  const status = stringAt(condition, 'status');
+  if (status === '') return [fault.required(at)];
+  const values =
+    condition['type'] === 'Approved' || condition['type'] === 'Denied'
+      ? ['True']
+      : ['False', 'True', 'Unknown'];
+  return values.includes(status) ? [] : [fault.unsupported(at, status, values)];
+}
+
 /** Certificate signing requests: who asks is written by the server, only the approval door approves, only the status door issues. */
 export const csrStrategy: Strategy = {
   ...common,
@@ -110,11 +132,13 @@ export const csrStrategy: Strategy = {
     },
     approval: {
       reset: [['f:spec'], ['f:status', 'f:certificate']],
-      validate: (object) =>
-        objectsAt(objectAt(object, 'status'), 'conditions').flatMap((condition, i) => [
+      validate: (object) => [
+        ...exclusionFaults(objectsAt(objectAt(object, 'status'), 'conditions')),
+        ...objectsAt(objectAt(object, 'status'), 'conditions').flatMap((condition, i) => [
           ...(stringAt(condition, 'type') === '' ? [fault.required(`status.conditions[${i}].type`)] : []),
-          ...(stringAt(condition, 'status') === '' ? [fault.required(`status.conditions[${i}].status`)] : []),
+          ...decisionFaults(condition, `status.conditions[${i}].status`),
         ]),
+      ],
       prepare(object, old, { now }) {
         const before = objectsAt(objectAt(old, 'status'), 'conditions');
         const conditions = objectsAt(objectAt(object, 'status'), 'conditions').map((condition) => ({

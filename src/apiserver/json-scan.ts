@@ -15,7 +15,15 @@ export function duplicateFields(text: string): string[] {
   return [...new Set(found)];
 }
 
-const quoteRune = (char: string): string => (char === "'" ? `'\\''` : char === '"' ? `'"'` : `'${char}'`);
+const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', "'": "\\'" };
+
+/** A character as Go quotes it. */
+function quoteRune(char: string): string {
+  const known = escapes[char];
+  if (known !== undefined) return `'${known}'`;
+  const code = char.charCodeAt(0);
+  return code < 0x20 || code === 0x7f ? `'\\x${code.toString(16).padStart(2, '0')}'` : `'${char}'`;
+}
 
 class ScanFault extends Error {}
 

@@ -75,7 +75,7 @@ export function patched(standing: JsonObject, patch: PatchBody, kind: Kind, stri
   const result = apply(whole, patch, kind);
   const given: JsonObject = isObject(result) ? result : {};
   const refuse = (why: string): StatusError =>
-    invalid('', undefined, '', [fault.invalid('patch', JSON.stringify(given), why)]);
+    invalid('', undefined, '', [fault.invalid('patch', JSON.stringify(asWritten(given, patch)), why)]);
   if (given['kind'] !== kind.kind || given['apiVersion'] !== groupVersionOf(kind))
     return wrongKind(given, kind, refuse);
   try {
@@ -87,6 +87,42 @@ export function patched(standing: JsonObject, patch: PatchBody, kind: Kind, stri
     if (reason instanceof DecodeError) throw refuse(reason.message);
     throw reason;
   }
+}
+
+/** The order in which Go writes the metadata of an object. */
+const metadataOrder =
+  'name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields'.split(
+    ' ',
+  );
+
+/** A patched document as Go shows it: what the patch went through is sorted, the rest stands as it did. */
+function asWritten(given: JsonObject, patch: PatchBody): JsonObject {
+  const metadata = objectAt(given, 'metadata');
+  const ordered = Object.fromEntries(
+    metadataOrder.flatMap((key) => (metadata[key] === undefined ? [] : [[key, metadata[key]]])),
+  );
+  return sortedAlong(
+    { ...given, ...(given['metadata'] !== undefined && { metadata: ordered }) },
+    touchedBy(patch),
+  ) as JsonObject;
+}
+
+/** The places that a patch names, as a tree. */
+function touchedBy({ type, value }: PatchBody): JsonObject {
+  if (type !== 'json') return value as JsonObject;
+  const tree: Record<string, Record<string, unknown>> = {};
+  for (const step of value as readonly unknown[]) {
+    const path = isObject(step) ? stringAt(step, 'path') : '';
+    let at: Record<string, unknown> = tree;
+    for (const key of path.split('/').slice(1, -1)) at = (at[key] ??= {}) as Record<string, unknown>;
+  }
+  return tree;
+}
+
+function sortedAlong(value: unknown, touched: unknown): unknown {
+  if (!isObject(value) || !isObject(touched)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sortedAlong(value[key], touched[key])]));
 }
 
 function wrongKind(given: JsonObject, kind: Kind, refuse: (why: string) => StatusError): never {

@@ -170,10 +170,17 @@ function mergeObject(target: JsonObject, patch: JsonObject, shape: Shape | undef
   for (const [key, value] of Object.entries(patch)) {
     if (directive.test(key)) continue;
     if (value === null) delete out[key];
+    else if (isNew(out[key], value)) out[key] = dropDirectives(value);
     else out[key] = mergeMember(out[key], value, memberShape(shape, fields, key), orderOf(patch, key));
   }
   deletePrimitives(out, patch);
   return out;
+}
+
+/** What is not there yet is taken as it comes, even with a directive that nobody knows. */
+function isNew(standing: unknown, value: unknown): value is JsonObject {
+  const how = isObject(value) && standing === undefined ? value['$patch'] : undefined;
+  return how !== undefined && !['replace', 'delete', 'merge'].includes(textOf(how));
 }
 
 const deleteFrom = '$deleteFromPrimitiveList/';

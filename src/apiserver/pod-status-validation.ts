@@ -64,6 +64,9 @@ function familyFaults(status: JsonObject, key: 'podIPs' | 'hostIPs'): FieldFault
       : [],
   );
   if (wrong.length > 0) return wrong;
+  const first = stringAt(status, 'hostIP');
+  if (key === 'hostIPs' && ips.length > 0 && ips[0] !== first)
+    return [fault.invalid('status.hostIPs[0].ip', ips[0], 'must be equal to `hostIP`')];
   const sixes = ips.filter((ip) => ip.includes(':')).length;
   if (sixes <= 1 && ips.length - sixes <= 1) return [];
   const shown = ips.map((IP) => ({ IP }));

@@ -33,8 +33,19 @@ export const podValidation: PodValidation = {
   ephemeral: () => [],
   resize(pod, old) {
     const [now, before] = [pod, old].map((one) => computeQosClass(asPod(one).spec ?? { containers: [] }));
+    const faults = [...metadataAndSpec(asPod(pod), {})].map(asFault);
+    const counted = containerKeys.filter(
+      (key) => containersOf(pod, key).length !== containersOf(old, key).length,
+    );
+    if (counted.length > 0)
+      return [
+        ...faults,
+        ...counted.map((key) =>
+          fault.forbidden(`spec.${key}`, 'containers may not be added or removed on resize'),
+        ),
+      ];
     return [
-      ...[...metadataAndSpec(asPod(pod), {})].map(asFault),
+      ...faults,
       ...(now === before
         ? []
         : [fault.invalid('spec', before, 'Pod QOS Class may not change as a result of resizing')]),

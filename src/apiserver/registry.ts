@@ -187,7 +187,7 @@ export class Registry {
   #precondition(changed: JsonObject, old: JsonObject, name: string): void {
     const [now, before] = [objectAt(changed, 'metadata'), objectAt(old, 'metadata')];
     const version = stringAt(now, 'resourceVersion');
-    if (version && version !== before['resourceVersion']) {
+    if (version && version !== '0' && version !== before['resourceVersion']) {
       if (!/^\d+$/.test(version))
         throw new StatusError(
           500,

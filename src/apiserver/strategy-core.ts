@@ -128,6 +128,15 @@ function amountFaults(node: JsonObject): FieldFault[] {
   );
 }
 
+const nodeStatus = statusRules(nodes);
+
+/** The state of a configuration that kubelets once took from the API server is kept no longer. */
+const withoutConfig: typeof nodeStatus.prepare = (object, old, context) => {
+  const next = nodeStatus.prepare(object, old, context);
+  const { config: _c, ...status } = objectAt(next, 'status');
+  return { ...next, status };
+};
+
 /** Nodes: kept with the status that they are created with, tainted until somebody finds them ready. */
 export const nodeStrategy: Strategy = {
   ...commonStrategy(nodes),
@@ -149,7 +158,9 @@ export const nodeStrategy: Strategy = {
     return taintFaults(node);
   },
   createReset: [['f:status']],
-  subresources: { status: { ...statusRules(nodes), validate: amountFaults } },
+  subresources: {
+    status: { ...nodeStatus, prepare: withoutConfig, validate: amountFaults },
+  },
   main: {
     ...mainRules(nodes, true),
     validate(node, old) {

@@ -97,7 +97,10 @@ function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
     ...seriesFaults(now),
     ...kept
       .filter((key) => !sameJson(now[key], before[key]))
-      .map((key) => fault.invalid(key, now[key] ?? null, 'field is immutable')),
+      .flatMap((key) => {
+        const one = fault.invalid(key, now[key] ?? null, 'field is immutable');
+        return key === 'reason' ? [one, one] : [one]; // the real server looks at it twice
+      }),
   ];
 }
 

@@ -54,7 +54,10 @@ function firstStatus(pod: JsonObject, now: string): JsonObject {
 const specOf = (object: JsonObject): JsonObject => objectAt(object, 'spec');
 
 const withGeneration = (next: JsonObject, old: JsonObject): JsonObject =>
-  sameJson(specOf(next), specOf(old)) ? next : withMetadata(next, bump(old));
+  withMetadata(
+    next,
+    sameJson(specOf(next), specOf(old)) ? { generation: objectAt(old, 'metadata')['generation'] } : bump(old),
+  );
 
 /** Fields of features that are off go after owners were settled: who wrote them owns them nevertheless. */
 const enabled = (pod: JsonObject): JsonObject => asObject(dropDisabledFields(asPod(pod)));
@@ -108,7 +111,9 @@ const ephemeral: UpdateRules = {
 /** The containers of `old` with the resources that `object` asks for. */
 function resized(object: JsonObject, old: JsonObject, key: 'containers' | 'initContainers'): JsonObject {
   const wanted = objectsAt(specOf(object), key);
-  const list = objectsAt(specOf(old), key).map((container, i) => {
+  const standing = objectsAt(specOf(old), key);
+  if (wanted.length !== standing.length) return { [key]: wanted }; // so that it is refused
+  const list = standing.map((container, i) => {
     const same = wanted[i];
     return same && same['name'] === container['name']
       ? {

@@ -195,6 +195,8 @@ function protectedBy(object: JsonObject, finalizer: string): JsonObject {
     : withMetadata(object, { finalizers: [...finalizers, finalizer] });
 }
 
+/** Above this are the system's own. */
+const highestPriority = 1_000_000_000;
 const priorities = builtIn('priorityclasses', 'scheduling.k8s.io');
 export const priorityStrategy: Strategy = {
   ...commonStrategy(priorities),
@@ -202,6 +204,20 @@ export const priorityStrategy: Strategy = {
     ...one,
     preemptionPolicy: stringAt(one, 'preemptionPolicy') || 'PreemptLowerPriority',
   }),
+  validateCreate(one) {
+    const name = stringAt(objectAt(one, 'metadata'), 'name');
+    if (name === 'system-cluster-critical' || name === 'system-node-critical') return [];
+    if (name.startsWith('system-'))
+      return [
+        fault.forbidden(
+          'metadata.name',
+          `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`,
+        ),
+      ];
+    return Number(one['value'] ?? 0) > highestPriority
+      ? [fault.forbidden('value', `maximum allowed value of a user defined priority is ${highestPriority}`)]
+      : [];
+  },
 };
 
 const limitRanges = builtIn('limitranges');
@@ -236,6 +252,13 @@ export const runtimeClassStrategy: Strategy = {
     const handler = stringAt(one, 'handler');
     if (handler === '') return [fault.required('handler')];
     return label.test(handler) ? [] : [fault.invalid('handler', handler, labelRule)];
+  },
+  main: {
+    ...mainRules(runtimeClasses, false),
+    validate: (one, old) =>
+      one['handler'] === old['handler']
+        ? []
+        : [fault.invalid('handler', one['handler'], 'field is immutable')],
   },
 };
 

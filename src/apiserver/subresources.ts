@@ -183,7 +183,9 @@ export class Subresources {
     if (name !== '' && name !== call.target.name)
       throw badRequest('name in URL does not match name in Eviction object');
     const registry = this.#deps.resources.registry(builtIn('pods'));
-    admitEviction(call.request.user, registry.entry(call.target.namespace, call.target.name).object);
+    admitEviction(call.request.user, call.target.name, () =>
+      registry.entry(call.target.namespace, call.target.name),
+    );
     const given = object['deleteOptions'];
     const options = readDeleteOptions(
       given === undefined ? {} : objectAt(object, 'deleteOptions'),

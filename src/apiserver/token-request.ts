@@ -89,6 +89,23 @@ export function issueToken(
   };
 }
 
+interface RefTo {
+  readonly account: string;
+  readonly storage: string;
+  readonly name: string;
+  readonly ofNode: boolean;
+}
+
+/** @throws {StatusError} when the reference means an object of that name that was there before */
+function checkUid(ref: JsonObject, entry: Entry, { account, storage, name, ofNode }: RefTo): void {
+  const [uid, found] = [stringAt(ref, 'uid'), stringAt(objectAt(entry.object, 'metadata'), 'uid')];
+  if (uid === '' || uid === found) return;
+  const why = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+  throw ofNode
+    ? forbidden({ kind: 'serviceaccounts', name: account }, why)
+    : conflict({ kind: storage, name }, why);
+}
+
 function boundOf(
   namespace: string,
   account: string,
@@ -107,14 +124,10 @@ function boundOf(
     );
   const [storage, claim] = known;
   const name = stringAt(ref, 'name');
+  const ofNode = nodeOf(context.user) !== undefined; // its admission is asked first, and says it in other words
   const entry = context.world.store.get(storage, claim === 'node' ? name : keyOf(namespace, name));
-  if (!entry) throw notFound({ kind: storage, name });
-  const [uid, found] = [stringAt(ref, 'uid'), stringAt(objectAt(entry.object, 'metadata'), 'uid')];
-  if (uid !== '' && uid !== found)
-    throw conflict(
-      { kind: storage, name },
-      `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
-    );
+  if (!entry) throw notFound({ kind: ofNode ? claim : storage, name });
+  checkUid(ref, entry, { account, storage, name, ofNode });
   if (claim === 'pod' && valueAt(entry.object, 'spec', 'serviceAccountName') !== account)
     throw badRequest(
       `cannot bind token for serviceaccount "${account}" to pod running with different serviceaccount name.`,

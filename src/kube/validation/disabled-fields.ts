@@ -17,7 +17,10 @@ export function dropDisabledFields(pod: Pod, features: PodFeatures = {}, keeps: 
   if (!pod.spec) return pod;
   const signals = [features, keeps].some((set) => set.containerStopSignals === true);
   const certificates = [features, keeps].some((set) => set.podCertificates === true);
-  const unsignalled = signals ? pod.spec : withoutStopSignals(pod.spec);
+  const { schedulingGroup: _group, ...grouped } = pod.spec as PodSpec & {
+    readonly schedulingGroup?: unknown;
+  };
+  const unsignalled = signals ? grouped : withoutStopSignals(grouped);
   const { volumes } = unsignalled;
   if (certificates || !volumes) return { ...pod, spec: unsignalled };
   return { ...pod, spec: { ...unsignalled, volumes: volumes.map(withoutCertificates) } };

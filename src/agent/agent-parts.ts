@@ -288,7 +288,8 @@ function surroundings(given: Given): Surroundings {
       subPaths: new SubPaths({ rootDir, mounter: hostMounter, pid: process.pid }),
     }),
     ...(options.client && { runtimeHandler: runtimeHandlers(options.client) }),
-    supportsRecursiveReadOnly: false,
+    supportsRecursiveReadOnly: (handler) =>
+      options.node?.handlers?.().some((one) => one.name === handler && one.recursiveReadOnlyMounts) ?? false,
   });
   return {
     ...common,

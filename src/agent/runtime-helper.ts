@@ -49,7 +49,8 @@ export interface RuntimeHelperDeps {
   readonly userNamespace?: RuntimeHelper['userNamespace'];
   readonly isPodTerminationRequested: (uid: string) => boolean;
   readonly runtimeHandler?: (pod: Pod) => Promise<string>;
-  readonly supportsRecursiveReadOnly: boolean;
+  /** Can the runtime handler make everything below a mount read-only? */
+  readonly supportsRecursiveReadOnly: (handler: string) => boolean;
 }
 
 /**
@@ -164,13 +165,14 @@ async function mountsOf(
   container: Container,
   { podIps, imageVolumes, envs }: Given & { readonly envs: readonly EnvironmentVariable[] },
 ): Promise<readonly Mount[]> {
-  const { podVolumes, subPaths, supportsRecursiveReadOnly } = deps;
+  const { podVolumes, subPaths } = deps;
   const volumes = new Map<string, MountedVolume>();
   for (const volume of pod.spec?.volumes ?? []) {
     const path = volume.image ? '' : podVolumes.pathOf(pod, volume);
     if (path !== undefined) volumes.set(volume.name, { path, ...(volume.image && { readOnly: true }) });
   }
   const mounts: Mount[] = [];
+  const supportsRecursiveReadOnly = await canBeRecursive(deps, pod, container);
   const planned = containerMounts({ container, volumes, envs, supportsRecursiveReadOnly });
   for (const [index, { name, mount, volumePath, subPath }] of planned.entries()) {
     const image = imageVolumes.get(name);
@@ -190,6 +192,16 @@ async function mountsOf(
   }
   if (mountsHostsFile(container, podIps)) mounts.push(hostsFileMount(writeHostsFile(deps, pod, podIps)));
   return mounts;
+}
+
+/** Whether mounts can be made read-only with all below them; looked up only where one is to be. */
+async function canBeRecursive(
+  { runtimeHandler, supportsRecursiveReadOnly }: RuntimeHelperDeps,
+  pod: Pod,
+  { volumeMounts = [] }: Container,
+): Promise<boolean> {
+  if (!volumeMounts.some(({ recursiveReadOnly }) => recursiveReadOnly !== undefined)) return false;
+  return supportsRecursiveReadOnly((await runtimeHandler?.(pod)) ?? '');
 }
 
 async function prepared(subPaths: SubPaths, mount: Parameters<SubPaths['prepare']>[0]): Promise<string> {

@@ -210,7 +210,7 @@ function agentOptions(
     ...common,
     ...(shutdown && { shutdown }),
     nodeName,
-    rootDir: join(dataDir, 'agent'),
+    rootDir: isSaid('rootDir', settings) ? settings.agent.rootDir : join(dataDir, 'agent'),
     ...own,
     node: { ...common.node, ...own.node, features: featuresOf(settings, provider) },
     ...(manifests !== undefined && { manifests }),

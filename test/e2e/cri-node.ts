@@ -75,7 +75,7 @@ export class CriNode {
 
   /** The agent's own folder. */
   get rootDir(): string {
-    return join(this.dir, 'data/agent');
+    return join(this.dir, 'kubelet');
   }
 
   async startAgent(): Promise<void> {
@@ -87,6 +87,7 @@ export class CriNode {
         '--provider=cri',
         `--config=${join(this.dir, 'config.yaml')}`,
         `--container-runtime-endpoint=unix://${this.containerd.socket}`,
+        `--root-dir=${this.rootDir}`,
         `--pod-logs-dir=${join(this.dir, 'logs')}`,
         `--cgroup-root=/${this.cgroup}`,
         '--log-level=warn',

@@ -295,6 +295,31 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     }
   });
 
+  test('recursive read-only where the runtime can; where it must and cannot, that is told', async () => {
+    mkdirSync(join(node.dir, 'read-only'));
+    const volumes = [{ name: 'v', hostPath: { path: join(node.dir, 'read-only') } }];
+    const mount = (recursiveReadOnly: string) => ({
+      volumeMounts: [{ name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly }],
+    });
+    const enabled = { ...sleeps, ...mount('Enabled') };
+    const ifPossible = { ...shell('touch /v/x; true'), ...mount('IfPossible') };
+    await node.create(
+      onePod('if-possible', ifPossible, { ...once, volumes }),
+      onePod('enabled', enabled, { volumes }),
+    );
+    await node.until('if-possible', hasEnded);
+    expect(await node.agent.ok(['logs', 'if-possible'])).toContain('Read-only file system');
+    const able = (
+      await node.agent.ok(['get', 'node', 'e2e', '-o', 'jsonpath={.status.runtimeHandlers}'])
+    ).includes('"recursiveReadOnlyMounts":true');
+    const pod = await node.until(
+      'enabled',
+      (one) => isReady(one) || waiting(one).reason === 'CreateContainerConfigError',
+    );
+    expect(isReady(pod)).toBe(able);
+    if (!able) expect(waiting(pod).message).toMatch(/recursive read-only .*not supported by the runtime/);
+  });
+
   test('a claim whose volume is a path of this node', async () => {
     mkdirSync(join(node.dir, 'local'));
     const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'] };

@@ -17,7 +17,7 @@ const bundle = await rolldown({
   input: `${root}dist/cli/main.js`,
   platform: 'node',
   // loaded only where they are needed, and large
-  external: [/^@kubernetes\/client-node/, /^@grpc\/grpc-js/],
+  external: [/^@kubernetes\/client-node/, /^@grpc\/grpc-js/, /^@opentelemetry\//, /^@lydell\//],
 });
 const { output } = await bundle.write({
   dir: `${root}dist/program`,

@@ -204,6 +204,10 @@ describe.skipIf(noKubectl !== undefined)('the example pods', () => {
       },
       lastState: { terminated: { exitCode: 1, reason: 'Error' } },
     });
+    // now, while it waits: after its next life the one before is removed
+    expect(await agent.ok(['logs', 'crash-loop-e2e', '--previous'])).toBe(
+      'starting, and failing in a second\nno luck\n',
+    );
     await pods.until('crash-loop-e2e', ({ status }) => status?.containerStatuses?.[0]?.restartCount === 2);
     // how soon the first look at the runtime comes decides whether its creation and its second of life are seen
     const seen = states(pods.history('crash-loop-e2e')).filter(
@@ -217,9 +221,6 @@ describe.skipIf(noKubectl !== undefined)('the example pods', () => {
       'Running main=CrashLoopBackOff#1',
       'Running main=running+ready#2',
     ]);
-    expect(await agent.ok(['logs', 'crash-loop-e2e', '--previous'])).toBe(
-      'starting, and failing in a second\nno luck\n',
-    );
     expect(await agent.ok(['get', 'events', '--field-selector', 'reason=BackOff'])).toMatch(
       /Warning +BackOff +pod\/crash-loop-e2e +Back-off restarting failed container main in pod crash-loop-e2e_default/,
     );

@@ -20,6 +20,7 @@ import { initialNode } from '../node/register.ts';
 import { foldSetters } from '../node/setters/setter.ts';
 import { hostMounter } from '../volumes/mounter.ts';
 import { SubPaths } from '../volumes/sub-path.ts';
+import { RuntimeCallMetrics } from './agent-metrics.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import { CgroupStats } from './cgroup-stats.ts';
@@ -34,7 +35,6 @@ import { type NodeHost, nodeHost } from './host.ts';
 import type { PodHost } from './pod-host.ts';
 import { type NodeAddresses, type Served, servePorts } from './kubelet-api.ts';
 import { allPodsLimits, defaultMaxPods, nodeSetters } from './node-setters.ts';
-import type { NodeSummary } from './node-summary.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
 import { runtimeHandlers } from './runtime-class.ts';
@@ -115,20 +115,17 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   });
   const rest = { machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller, users, ...cgroups };
   const given = { options, common, view, ...rest };
-  const provider = await options.makeProvider(surroundings(given));
+  const runtimeCalls = new RuntimeCallMetrics(common.clock);
+  const provider = await options.makeProvider(surroundings({ ...given, runtimeCalls }));
   controller.registerProvider(provider);
   late.controller = controller;
   const nodeParts = { ...common, options, provider, identity, setters, controller, endings };
   const node = client && { node: makeNodeController({ ...nodeParts, client }) };
   const addresses = nodeAddresses(view, nodeGetter);
-  const { tracer } = options;
-  const summary = (): NodeSummary | undefined => endings.summary;
-  const served = { ...common, controller, client, nodeName, nodeIPs, addresses, tracer, summary };
-  const serve = async (): Promise<Served> => {
-    const ports = await servePorts(options, served);
-    kubeletPort = ports.port;
-    return ports;
-  };
+  const served = { ...common, controller, client, nodeName, nodeIPs, addresses, endings, runtimeCalls };
+  const serve = serving(options, served, (port) => {
+    kubeletPort = port;
+  });
   const upkeep = upkeepOf({ ...given, ...node, provider, sourcesReady, endings, cgroups });
   return { ...common, ...view, config, controller, provider, host, serve, upkeep, ...node };
 }
@@ -210,6 +207,31 @@ function makeController({
   });
 }
 
+/** Starts the HTTP servers when it is called, and tells the port of the kubelet API. */
+function serving(
+  options: AgentOptions,
+  {
+    endings,
+    runtimeCalls,
+    ...parts
+  }: Omit<Parameters<typeof servePorts>[1], 'summary' | 'moreMetrics' | 'tracer'> & {
+    readonly endings: Endings;
+    readonly runtimeCalls: RuntimeCallMetrics;
+  },
+  tellPort: (port: number) => void,
+): () => Promise<Served> {
+  return async () => {
+    const ports = await servePorts(options, {
+      ...parts,
+      tracer: options.tracer,
+      summary: () => endings.summary,
+      moreMetrics: () => runtimeCalls.collect(),
+    });
+    tellPort(ports.port);
+    return ports;
+  };
+}
+
 /** The addresses of the node as its object tells them, or as it will once it is registered. */
 const nodeAddresses = ({ nodes }: ApiView, nodeGetter: () => Node): NodeAddresses => ({
   current: () => nodeGetter().status?.addresses ?? [],
@@ -245,6 +267,7 @@ function apiView({ client, nodeName }: AgentOptions, { clock, random, logger }: 
 }
 
 interface Given {
+  readonly runtimeCalls: RuntimeCallMetrics;
   readonly options: AgentOptions;
   readonly common: CommonParts;
   readonly view: ApiView;
@@ -293,6 +316,7 @@ function surroundings(given: Given): Surroundings {
   });
   return {
     ...common,
+    runtimeCalls: given.runtimeCalls,
     helper,
     actuated: new CheckpointFile(join(rootDir, 'actuated_pods_state')),
     rootDir,

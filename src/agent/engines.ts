@@ -30,6 +30,7 @@ import { bareHost, type PodHost } from './pod-host.ts';
 import { PodManager } from './pod-manager.ts';
 import { type MirrorReconcileDeps, reconcileMirror } from './mirror-reconcile.ts';
 import type { ProbeUpdate } from './probe-update.ts';
+import { EngineMetrics } from './agent-metrics.ts';
 import { makeProber } from './probing.ts';
 import { RuntimeState } from './runtime-state.ts';
 import { watchRuntime } from './runtime-watch.ts';
@@ -60,6 +61,7 @@ export interface EnginesOptions {
 /** The parts of a pods controller, put together. */
 export interface Engines {
   readonly provider: PodProvider;
+  readonly metrics: EngineMetrics;
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
   readonly podCache: PodCache;
@@ -129,6 +131,7 @@ export function buildEngines(given: EnginesOptions): Engines {
 
 interface Parts extends Pick<
   Engines,
+  | 'metrics'
   | 'podManager'
   | 'podCache'
   | 'pleg'
@@ -153,16 +156,24 @@ const inspectionsAtOnce = 16;
 /** Requests are served together, so many may wait. */
 const onDemandCapacity = 10_000;
 
+const makePleg = (
+  { clock, logger, provider, periods }: EnginesOptions,
+  cache: PodCache,
+  { relisted: observeRelist }: EngineMetrics,
+): GenericPleg =>
+  new GenericPleg(
+    { clock, logger, provider, cache, observeRelist },
+    { relistPeriodMs: periods.relistMs, onDemandCapacity, parallel: inspectionsAtOnce },
+  );
+
 /** What stands in a ring: workers call the steps, the steps ask the workers. The ring is closed by asking `parts.podWorkers` late. */
 function coreParts(options: EnginesOptions): Parts {
   const { clock, logger, recorder, provider, random, kubeClient, periods } = options;
+  const metrics = new EngineMetrics(clock);
   const podCache: PodCache = new PodCache((uid) => {
     pleg.requestRelist(uid); // who waits for news does not wait for the next full relist
   });
-  const pleg = new GenericPleg(
-    { clock, logger, provider, cache: podCache },
-    { relistPeriodMs: periods.relistMs, onDemandCapacity, parallel: inspectionsAtOnce },
-  );
+  const pleg = makePleg(options, podCache, metrics);
   const runtimeState = new RuntimeState(clock);
   runtimeState.addHealthCheck({ name: 'PLEG', check: () => pleg.health() });
   const podManager = new PodManager();
@@ -176,8 +187,9 @@ function coreParts(options: EnginesOptions): Parts {
     parallel: statusesAtOnce,
   });
   const statusOf = (uid: string): PodStatus | undefined => statusManager.getPodStatus(uid);
-  const prober = makeProber(clock, provider, recorder);
+  const prober = metrics.prober(makeProber(clock, provider, recorder));
   const withoutWorkers = {
+    metrics,
     podManager,
     podCache,
     pleg,
@@ -243,7 +255,8 @@ function makeSteps(
       if (pod) workers().updatePod({ type: 'sync', pod });
     },
   });
-  return tracer ? tracedSyncer(steps, tracer) : steps;
+  const measured = parts.metrics.syncer(steps, (uid) => statusManager.getPodStatus(uid));
+  return tracer ? tracedSyncer(measured, tracer) : measured;
 }
 
 function mirrorDeps(

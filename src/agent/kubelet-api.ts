@@ -16,6 +16,7 @@ import {
   serveHealthz,
   serveReadOnly,
 } from '../server/kubelet-server.ts';
+import type { MetricFamily } from '../server/metrics.ts';
 import type { PodsController } from './pods-controller.ts';
 import { serverHost, type ServeOptions, serveKubeletApi, type ServerHostOptions } from './server-host.ts';
 
@@ -69,6 +70,7 @@ interface KubeletApiParts {
   readonly nodeIPs: readonly string[];
   readonly addresses: NodeAddresses;
   readonly summary: ServerHostOptions['summary'];
+  readonly moreMetrics: () => readonly MetricFamily[];
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -136,8 +138,9 @@ async function keepHealthz(
 
 const hostOptions = (
   settings: ServedSettings,
-  { controller, nodeName, clock, summary }: KubeletApiParts,
+  { controller, nodeName, clock, summary, moreMetrics }: KubeletApiParts,
 ): ServerHostOptions => ({
+  moreMetrics,
   ...(summary && { summary }),
   ...settings,
   engines: controller.engines,

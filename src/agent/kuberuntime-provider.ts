@@ -15,13 +15,15 @@ export interface RuntimeParts extends Pick<
 
 /** A pod provider over any container runtime, wired to the agent around it. */
 export function kuberuntimeProvider(
-  { helper, recorder, clock, random, logger, machine, actuated, probeResults }: Surroundings,
+  { helper, recorder, clock, random, logger, machine, actuated, probeResults, runtimeCalls }: Surroundings,
   parts: RuntimeParts,
   options: Omit<KubeRuntimeOptions, 'memoryCapacityBytes'>,
 ): KubeRuntime {
   return new KubeRuntime(
     {
       ...parts,
+      runtime: runtimeCalls.around(parts.runtime),
+      images: runtimeCalls.around(parts.images),
       helper,
       recorder,
       clock,

@@ -12,12 +12,14 @@ import type { PodUsage } from '../provider/usage.ts';
 import { alwaysAllow } from '../server/access.ts';
 import type { ByteSink, LogRequest, ServerHost } from '../server/host.ts';
 import { KubeletServer, type KubeletServerOptions, webhookAccess } from '../server/kubelet-server.ts';
+import type { MetricFamily } from '../server/metrics.ts';
 import type { ServedPodUsage, Usage } from '../server/usage.ts';
 import type { ProgramStatus } from '../server/zpages.ts';
 import { type CertificateFiles, followPair, readPair } from './certificate-files.ts';
 import { kubeletMetrics } from './kubelet-metrics.ts';
 import { CpuRates, machineUsage } from './machine-usage.ts';
 import type { NodeSummary } from './node-summary.ts';
+import type { EngineMetrics } from './agent-metrics.ts';
 import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus, WebhookTimes } from '../server/webhook.ts';
 
 /** The slice of an agent's engines that the kubelet API shows. */
@@ -28,12 +30,15 @@ export interface ServedEngines {
     getPodByName(namespace: string, name: string): Pod | undefined;
   };
   readonly statusManager: { getPodStatus(uid: string): PodStatus | undefined };
+  readonly metrics?: Pick<EngineMetrics, 'collect' | 'collectProbes'>;
 }
 
 export interface ServerHostOptions {
   readonly engines: ServedEngines;
   readonly nodeName: string;
   readonly clock?: Clock;
+  /** Metrics of other parts of the agent, for `/metrics`. */
+  readonly moreMetrics?: () => readonly MetricFamily[];
   /** Measures what `/stats/summary` tells beyond what containers use; absent: it does not tell that. */
   readonly summary?: () => Pick<NodeSummary, 'of'> | undefined;
   /** What is wrong with the sync loop; absent: nothing is ever. */
@@ -74,7 +79,12 @@ export function serverHost(options: ServerHostOptions): ServerHost {
     ...livePowers(engines),
     ...(streamUrls && { streamUrls }),
     ...(provider.listUsage && { usage: usageOf(options, provider.listUsage.bind(provider)) }),
-    metrics: () => kubeletMetrics({ provider, nodeName, podManager }),
+    metrics: async () => [
+      ...(await kubeletMetrics({ provider, nodeName, podManager })),
+      ...(engines.metrics?.collect() ?? []),
+      ...(options.moreMetrics?.() ?? []),
+    ],
+    probeMetrics: () => engines.metrics?.collectProbes() ?? [],
     ...(options.logsRoot !== undefined && { logsRoot: options.logsRoot }),
     ...(options.program && { program: options.program }),
     ...(options.commandLine && { commandLine: options.commandLine }),

@@ -7,6 +7,7 @@ import type { ResourceKeeper } from '../kube/pod-resources.ts';
 import type { ProbeResults } from '../kuberuntime/actions.ts';
 import type { RuntimeHelper } from '../kuberuntime/helper.ts';
 import type { MeasuredMachine } from '../node/measure.ts';
+import type { RuntimeCallMetrics } from './agent-metrics.ts';
 
 /** What the agent has for a provider that is made for it. */
 export interface Surroundings {
@@ -17,6 +18,8 @@ export interface Surroundings {
   readonly logger: Logger;
   /** Keeps which resources were handed to the runtime. */
   readonly actuated: ResourceKeeper;
+  /** Counts the calls to a runtime or image service. */
+  readonly runtimeCalls: Pick<RuntimeCallMetrics, 'around'>;
   readonly rootDir: string;
   readonly machine: MeasuredMachine;
   /** Those of this node's pods. */

@@ -95,6 +95,11 @@ export class Counter {
     else this.#series.set(key, { labels, value });
   }
 
+  /** Ends the series that have all these labels. */
+  drop(labels: Readonly<Record<string, string>>): void {
+    dropSeries(this.#series, labels);
+  }
+
   collect(): MetricFamily {
     return { name: this.name, type: this.#type, help: this.#help, samples: [...this.#series.values()] };
   }
@@ -136,6 +141,11 @@ export class Histogram {
       if (value <= bound) series.counts[i] = (series.counts[i] ?? 0) + 1;
   }
 
+  /** Ends the series that have all these labels. */
+  drop(labels: Readonly<Record<string, string>>): void {
+    dropSeries(this.#series, labels);
+  }
+
   collect(): MetricFamily {
     const samples = [...this.#series.values()].flatMap(({ labels, counts, sum, count }) => [
       ...this.#bounds.map((bound, i) => ({
@@ -149,4 +159,12 @@ export class Histogram {
     ]);
     return { name: this.#name, type: 'histogram', help: this.#help, samples };
   }
+}
+
+function dropSeries(
+  series: Map<string, { readonly labels: Readonly<Record<string, string>> }>,
+  wanted: Readonly<Record<string, string>>,
+): void {
+  for (const [key, { labels }] of series)
+    if (Object.entries(wanted).every(([name, value]) => labels[name] === value)) series.delete(key);
 }

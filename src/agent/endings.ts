@@ -84,14 +84,19 @@ export class Endings {
 function summaryOf(parts: EndingsParts, listUsage: NonNullable<AgentProvider['listUsage']>): NodeSummary {
   const { clock, logger, engines, upkeep, cgroupStats } = parts;
   const { rootDir, eviction } = parts.options;
-  const { machine = () => machineUsage(rootDir, clock), podLogsDir, volumeStatsPeriodMs } = eviction ?? {};
+  const {
+    machine = () => machineUsage(rootDir, clock),
+    podLogsDir,
+    volumeStatsPeriodMs,
+    statFs,
+  } = eviction ?? {};
   const disk = { clock, logger, rootDir, measure: eviction?.measure ?? diskUsage };
   return new NodeSummary({
     ...disk,
     machine,
     listUsage,
     podByUid: (uid) => engines().podManager.getPodByUID(uid),
-    volumes: new VolumeUsage(disk, volumeStatsPeriodMs ?? 60_000),
+    volumes: new VolumeUsage({ ...disk, ...(statFs && { statFs }) }, volumeStatsPeriodMs ?? 60_000),
     ...(cgroupStats && { cgroups: cgroupStats }),
     ...(upkeep?.fileSystems && { fileSystems: upkeep.fileSystems }),
     ...(podLogsDir !== undefined && { podLogsDir }),

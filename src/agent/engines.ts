@@ -113,7 +113,10 @@ export function buildEngines(given: EnginesOptions): Engines {
       applyProbeUpdate(update, statusManager, syncHandler);
     },
     trimDeadContainers: (event) => {
-      const all = parts.podWorkers.shouldPodContentBeRemoved(event.uid);
+      const { podWorkers } = parts;
+      // the last status of an evicted pod is made of its containers: they stay until it is (R64 removes them then)
+      const ended = !podWorkers.couldHaveRunningContainers(event.uid);
+      const all = ended && podWorkers.shouldPodContentBeRemoved(event.uid);
       removeDead(options, parts, event.uid, all);
     },
     start: async (signal) => {

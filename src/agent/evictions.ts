@@ -11,7 +11,7 @@ import { type LogindDeps, LogindShutdown } from '../node/logind.ts';
 import { ShutdownManager, type ShutdownSource } from '../node/shutdown-manager.ts';
 import { type ShutdownWindow, shutdownWindows } from '../node/shutdown.ts';
 import type { KubeletConfiguration } from '../options/kubelet-configuration.ts';
-import type { NodeUsage } from '../server/usage.ts';
+import type { FsUsage, NodeUsage } from '../server/usage.ts';
 import { type KillPodDeps, killPodNow } from '../podworkers/kill-pod.ts';
 import type { MeasureDisk } from './disk-usage.ts';
 import type { Engines } from './engines.ts';
@@ -27,6 +27,8 @@ export interface EvictionOptions {
   readonly machine?: () => Promise<NodeUsage>;
   /** What a path takes on disk; default: what is found there. */
   readonly measure?: MeasureDisk;
+  /** How full the file system of a path is; default: what the kernel says. */
+  readonly statFs?: (path: string) => Promise<FsUsage | undefined>;
 }
 
 /** How an agent ends its pods when the machine stops. */

@@ -24,6 +24,8 @@ export interface VolumeUsageDeps {
   readonly logger: Logger;
   readonly rootDir: string;
   readonly measure: MeasureDisk;
+  /** How full the file system of a path is; default: what the kernel says. */
+  readonly statFs?: typeof fsUsage;
 }
 
 interface Entry {
@@ -80,13 +82,13 @@ export class VolumeUsage {
     volume: Volume,
     signal: AbortSignal | undefined,
   ): Promise<VolumeUse | undefined> {
-    const { rootDir, measure, logger } = this.#deps;
+    const { rootDir, measure, logger, statFs = fsUsage } = this.#deps;
     const kind = kinds.find((each) => volume[each] !== undefined);
     if (!kind) return undefined;
     const { name } = volume;
     try {
       const folder = layout.volumeDir(rootDir, uid, volumePlugins[kind], name);
-      const [used, fs] = await Promise.all([measure(folder, signal), fsUsage(folder)]);
+      const [used, fs] = await Promise.all([measure(folder, signal), statFs(folder)]);
       if (!used) return undefined;
       const { usedBytes: _, ...whole } = fs ?? {};
       const amounts = { usedBytes: used.bytes, inodesUsed: used.inodes };

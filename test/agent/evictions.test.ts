@@ -59,6 +59,8 @@ class Rig {
   /** Bytes by the end of the path. */
   readonly disk = new Map<string, number>();
   readonly reclaimed: string[] = [];
+  /** Of which pods all dead containers were to be removed, and whether the pod could still run. */
+  readonly removed: string[] = [];
   onReclaim: () => void = () => undefined;
   tellShutdown: (starting: boolean) => void = () => undefined;
   readonly #updates = new Subject<PodUpdate>();
@@ -71,6 +73,7 @@ class Rig {
     eviction: {
       ...evictionOptions({ ...configuration, volumeStatsAggPeriod: '1m0s' }, '/pod-logs'),
       machine: async () => this.#machine(),
+      statFs: async () => undefined,
       measure: async (path: string) => {
         const bytes = this.disk.get([...this.disk.keys()].find((end) => path.endsWith(end)) ?? '');
         return bytes === undefined ? undefined : { bytes, inodes: 1 };
@@ -100,7 +103,11 @@ class Rig {
   #running: Promise<unknown> = Promise.resolve();
 
   async start(...pods: readonly Pod[]): Promise<void> {
-    const provider = new MemoryProvider({ clock: this.clock });
+    const removeDeadContainers = (uid: string, all: boolean): void => {
+      const could = this.controller.engines.podWorkers.couldHaveRunningContainers(uid);
+      if (all) this.removed.push(`${uid} ${could ? 'too early' : 'ended'}`);
+    };
+    const provider = Object.assign(new MemoryProvider({ clock: this.clock }), { removeDeadContainers });
     this.controller.registerProvider(provider);
     this.endings.make({
       nodeName: 'n',
@@ -123,6 +130,10 @@ class Rig {
   async add(...pods: readonly Pod[]): Promise<void> {
     this.#updates.next({ op: 'ADD', source: 'api', pods });
     await this.clock.advance(5000);
+  }
+
+  change(op: PodUpdate['op'], ...pods: readonly Pod[]): void {
+    this.#updates.next({ op, source: 'api', pods });
   }
 
   async end(): Promise<void> {
@@ -189,6 +200,23 @@ test('a pod that memory pressure costs fails as Evicted, and best-effort pods ar
     reason: 'Evicted',
     message: 'Pod was rejected: The node had condition: [MemoryPressure]. ',
   });
+});
+
+test('the containers of an evicted pod stay until its last status is made of them', async () => {
+  // one is dead and seen so while the other still ends
+  const pod = podOf('web', {
+    'podtender.io/memory.stop-exit-code': '137',
+    'podtender.io/memory.slow.stop-delay-ms': '900',
+  });
+  const containers = ['c', 'slow'].map((name) => ({ name, image: 'i' }));
+  await rig.start({ ...pod, spec: { ...pod.spec, containers } });
+  rig.freeMemory = gi / 2;
+  await rig.clock.advance(20_000);
+  const web = rig.controller.engines.podManager.getPodByUID('web');
+  rig.change('RECONCILE', { ...web, status: { phase: 'Failed', reason: 'Evicted' } });
+  await rig.clock.advance(5000);
+  expect(rig.removed).not.toEqual([]);
+  expect(new Set(rig.removed)).toEqual(new Set(['web ended']));
 });
 
 test('an evicted pod whose containers end well has succeeded, and only its condition tells of the eviction', async () => {

@@ -36,7 +36,10 @@ beforeEach(() => {
 
 const usageOf = (periodMs: number): VolumeUsage => {
   const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
-  return new VolumeUsage({ clock, logger, rootDir: '/r', measure: (path) => measure(path) }, periodMs);
+  return new VolumeUsage(
+    { clock, logger, rootDir: '/r', measure: (path) => measure(path), statFs: async () => undefined },
+    periodMs,
+  );
 };
 const amounts = (usage: VolumeUsage, ...pods: readonly Pod[]): readonly string[] =>
   [...usage.of(pods).values()].flat().map(({ name, usedBytes }) => `${name} ${usedBytes}`);

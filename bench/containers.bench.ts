@@ -361,6 +361,7 @@ async function measure(counts: readonly number[]): Promise<void> {
     `--cgroup-root=/${cgroup}`,
     `--pod-logs-dir=${join(dir, 'logs')}`,
     '--port=20250',
+    '--healthz-port=0',
     '--max-pods=250',
     '--kube-api-qps=100000',
     '--kube-api-burst=100000',

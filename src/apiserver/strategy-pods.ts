@@ -127,7 +127,7 @@ function resized(object: JsonObject, old: JsonObject, key: 'containers' | 'initC
 }
 
 const resize: UpdateRules = {
-  reset: [['f:status']],
+  reset: [],
   prepare(object, old) {
     if (valueAt(old, 'spec', 'os', 'name') === 'windows')
       throw invalid('Pod', undefined, stringAt(objectAt(old, 'metadata'), 'name'), [

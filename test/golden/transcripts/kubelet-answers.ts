@@ -82,7 +82,12 @@ const folders = (text: string): string =>
 const session = (text: string): string => {
   if (!text.includes('BusyBox')) return text;
   const shown = text.replace(/\u001b\[\d*[A-Za-z]|\/ # /g, '').replace(/BusyBox v[^\r]*/g, 'BusyBox');
-  return [...new Set(shown.split(/[\r\n]+/).filter((line) => line.trim() !== ''))].sort().join('\n');
+  const lines = [...new Set(shown.split(/[\r\n]+/).map((line) => line.trim()))];
+  // what was typed while the shell came up may stand there cut in two
+  return lines
+    .filter((line) => !lines.some((other) => other !== line && other.startsWith(line)))
+    .sort()
+    .join('\n');
 };
 
 export const comparable = (text: string): string =>

@@ -114,7 +114,7 @@ async function loadSdk(): Promise<Sdk> {
   } catch (cause) {
     throw new AgentError(
       'failed_precondition',
-      `tracing is set, but OpenTelemetry's SDK cannot be loaded (install the optional dependencies of podtender, or leave tracing out): ${messageOf(cause)}`,
+      `tracing is set, but OpenTelemetry's SDK cannot be loaded (install the optional peer dependencies of podtender, or leave tracing out): ${messageOf(cause)}`,
       { cause },
     );
   }

@@ -108,7 +108,7 @@ test('with settings it is', () => {
 test('a package that is not installed is named', () => {
   const { stderr } = inProcess(`await startTracing({}, deps);`, '@opentelemetry/sdk-trace');
   expect(stderr).toContain(
-    "tracing is set, but OpenTelemetry's SDK cannot be loaded (install the optional dependencies of podtender, or leave tracing out): Cannot find package '@opentelemetry/sdk-trace'",
+    "tracing is set, but OpenTelemetry's SDK cannot be loaded (install the optional peer dependencies of podtender, or leave tracing out): Cannot find package '@opentelemetry/sdk-trace'",
   );
 });
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from './json.ts';
-import { groups, groupVersionOf, type Kind, kinds } from './kinds.ts';
+import { groups, groupVersionOf, type Kind } from './kinds.ts';
 
 const gv = (group: string, version: string): string => groupVersionOf({ group, version });
 
@@ -17,17 +17,17 @@ function groupBody(group: string, versions: readonly string[]): JsonObject {
 }
 
 /** `/apis` */
-export const groupList = (): JsonObject => ({
+export const groupList = (kinds: readonly Kind[]): JsonObject => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
-  groups: groups()
+  groups: groups(kinds)
     .filter(([group]) => group !== '')
     .map(([group, versions]) => groupBody(group, versions)),
 });
 
 /** `/apis/GROUP`; `undefined` for a group that is not served. */
-export function oneGroup(group: string): JsonObject | undefined {
-  const found = groups().find(([name]) => name === group && name !== '');
+export function oneGroup(kinds: readonly Kind[], group: string): JsonObject | undefined {
+  const found = groups(kinds).find(([name]) => name === group && name !== '');
   return found && { kind: 'APIGroup', apiVersion: 'v1', ...groupBody(found[0], found[1]) };
 }
 
@@ -55,7 +55,7 @@ const subresourceBodies = (kind: Kind): JsonObject[] =>
   }));
 
 /** `/api/v1`, `/apis/GROUP/VERSION`; `undefined` when that is not served. */
-export function resourceList(group: string, version: string): JsonObject | undefined {
+export function resourceList(kinds: readonly Kind[], group: string, version: string): JsonObject | undefined {
   const served = kinds.filter((kind) => kind.group === group && kind.version === version);
   if (served.length === 0) return undefined;
   return {
@@ -87,12 +87,12 @@ function aggregatedResource(kind: Kind): JsonObject {
   };
 }
 
-function aggregated(core: boolean): JsonObject {
+function aggregated(kinds: readonly Kind[], core: boolean): JsonObject {
   return {
     kind: 'APIGroupDiscoveryList',
     apiVersion: 'apidiscovery.k8s.io/v2',
     metadata: {},
-    items: groups()
+    items: groups(kinds)
       .filter(([group]) => (group === '') === core)
       .map(([group, versions]) => ({
         metadata: group ? { name: group } : {},
@@ -113,21 +113,24 @@ export interface Tagged {
   readonly etag: string;
 }
 
-const cache = new Map<boolean, Tagged>();
+const cache = new WeakMap<readonly Kind[], Map<boolean, Tagged>>();
 
-/** The aggregated discovery of `/api` (core) or `/apis`. */
-export function aggregatedDiscovery(core: boolean): Tagged {
-  let found = cache.get(core);
+/** The aggregated discovery of `/api` (core) or `/apis`; made once for a list of kinds. */
+export function aggregatedDiscovery(kinds: readonly Kind[], core: boolean): Tagged {
+  const known = cache.get(kinds) ?? new Map<boolean, Tagged>();
+  cache.set(kinds, known);
+  let found = known.get(core);
   if (!found) {
-    const text = `${JSON.stringify(aggregated(core))}\n`;
+    const text = `${JSON.stringify(aggregated(kinds, core))}\n`;
     found = { text, etag: `"${createHash('sha512').update(text).digest('hex').toUpperCase()}"` };
-    cache.set(core, found);
+    known.set(core, found);
   }
   return found;
 }
 
 /** Whether a group and version are served. */
-export const isServed = (group: string, version: string): boolean =>
+export const isServed = (kinds: readonly Kind[], group: string, version: string): boolean =>
   kinds.some((kind) => kind.group === group && kind.version === version);
 /** Whether any version of a group is served. */
-export const isGroup = (group: string): boolean => kinds.some((kind) => kind.group === group);
+export const isGroup = (kinds: readonly Kind[], group: string): boolean =>
+  kinds.some((kind) => kind.group === group);

@@ -7,8 +7,10 @@ import {
   isServed,
   oneGroup,
   resourceList,
+  type Tagged,
 } from './discovery.ts';
 import type { JsonObject } from './json.ts';
+import type { Kind } from './kinds.ts';
 import { mediaTypes, negotiate, noRepresentation, wantsPretty } from './negotiate.ts';
 import { swaggerProtobuf } from './openapi-protobuf.ts';
 import { openApi, openApiIndex, swagger } from './openapi.ts';
@@ -47,19 +49,20 @@ export async function sendDocument(
   await sendBody(request.raw, response, { status: 200, body, representation, extras: { headers } });
 }
 
-/** `/api`, `/apis` and what lies right below. @throws {StatusError} */
+/** `/api`, `/apis` and what lies right below. @param kinds what is told of @throws {StatusError} */
 export async function discovery(
   request: ApiRequest,
   response: ServerResponse,
   [root, first, second]: readonly string[],
+  kinds: readonly Kind[],
 ): Promise<void> {
   const core = root === 'api';
-  if (first === undefined) return discoveryRoot(request, response, core);
+  if (first === undefined) return discoveryRoot(request, response, core, kinds);
   const [group, version] = core ? ['', first] : [first, second];
-  if (!core && !isGroup(group)) return notFoundText(request, response);
-  if (version !== undefined && !isServed(group, version)) throw noSuchResource();
+  if (!core && !isGroup(kinds, group)) return notFoundText(request, response);
+  if (version !== undefined && !isServed(kinds, group, version)) throw noSuchResource();
   if (version !== undefined && request.method !== 'GET') throw methodNotAllowed();
-  const body = version === undefined ? oneGroup(group) : resourceList(group, version);
+  const body = version === undefined ? oneGroup(kinds, group) : resourceList(kinds, group, version);
   const representation = negotiate(request.raw.headers.accept, {
     views: [],
     pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
@@ -67,10 +70,15 @@ export async function discovery(
   await sendBody(request.raw, response, { status: 200, body: body ?? {}, representation });
 }
 
-async function discoveryRoot(request: ApiRequest, response: ServerResponse, core: boolean): Promise<void> {
+async function discoveryRoot(
+  request: ApiRequest,
+  response: ServerResponse,
+  core: boolean,
+  kinds: readonly Kind[],
+): Promise<void> {
   const representation = rootRepresentation(request, core);
-  if (representation.as) return aggregated(request, response, core);
-  const body = core ? coreVersions(request.raw.headers.host ?? '') : groupList();
+  if (representation.as) return aggregated(request, response, aggregatedDiscovery(kinds, core));
+  const body = core ? coreVersions(request.raw.headers.host ?? '') : groupList(kinds);
   await sendBody(request.raw, response, { status: 200, body, representation });
 }
 
@@ -83,8 +91,11 @@ function rootRepresentation(request: ApiRequest, core: boolean): ReturnType<type
   });
 }
 
-async function aggregated(request: ApiRequest, response: ServerResponse, core: boolean): Promise<void> {
-  const { text, etag } = aggregatedDiscovery(core);
+async function aggregated(
+  request: ApiRequest,
+  response: ServerResponse,
+  { text, etag }: Tagged,
+): Promise<void> {
   const headers = { 'Cache-Control': 'public', ETag: etag, Vary: 'Accept' };
   if (request.raw.headers['if-none-match'] === etag) {
     response.writeHead(304, headers);

@@ -244,6 +244,30 @@ export const kinds: readonly Kind[] = rows.flatMap(([group, version, lines]) =>
   lines.split('\n').map((line) => kindOf(group, version, line)),
 );
 
+const metricsKind = (resource: string, kind: string, namespaced: boolean): Kind => ({
+  group: 'metrics.k8s.io',
+  version: 'v1beta1',
+  resource,
+  kind,
+  singular: '',
+  namespaced,
+  shortNames: [],
+  categories: [],
+  verbs: ['get', 'list'],
+  subresources: [],
+  type: kind,
+  storage: `metrics.k8s.io/${resource}`,
+});
+
+/** metrics-server's kinds: of a server that is told to have them, and never kept. */
+export const metricsKinds: readonly Kind[] = [
+  metricsKind('nodes', 'NodeMetrics', false),
+  metricsKind('pods', 'PodMetrics', true),
+];
+
+/** Every kind and those of metrics-server, in the order of discovery. */
+export const kindsAndMetrics: readonly Kind[] = [...kinds, ...metricsKinds];
+
 const byPath = new Map(kinds.map((kind) => [`${kind.group}/${kind.version}/${kind.resource}`, kind]));
 const byKind = new Map(kinds.map((kind) => [`${groupVersionOf(kind)}/${kind.kind}`, kind]));
 
@@ -261,9 +285,11 @@ export function builtIn(resource: string, group = '', version = 'v1'): Kind {
   return kind;
 }
 
-/** `group/version` pairs in the order of discovery, grouped by group. */
-export function groups(): readonly (readonly [group: string, versions: readonly string[]])[] {
-  const found = new Map<string, string[]>();
-  for (const [group, version] of rows) found.set(group, [...(found.get(group) ?? []), version]);
-  return [...found];
+/** The groups of some kinds with their versions, in the order of discovery. */
+export function groups(
+  of: readonly Kind[] = kinds,
+): readonly (readonly [group: string, versions: readonly string[]])[] {
+  const found = new Map<string, Set<string>>();
+  for (const { group, version } of of) found.set(group, (found.get(group) ?? new Set()).add(version));
+  return [...found].map(([group, versions]) => [group, [...versions]]);
 }

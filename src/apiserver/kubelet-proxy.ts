@@ -170,6 +170,23 @@ export class KubeletProxy {
     return { cert, key, rejectUnauthorized: false, ...(!/^[\d.]+$|:/.test(host) && { servername: host }) };
   }
 
+  /** A text of a node's kubelet. @throws {StatusError} when it cannot be had */
+  async text(nodeName: string, path: string, signal: AbortSignal): Promise<string> {
+    const endpoint = this.endpoint(nodeName, 'nodes');
+    const { host, port } = endpoint;
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      httpsRequest({ host, port, path, ...this.tls(host), agent: false, signal }, resolve)
+        .on('error', (reason) => {
+          reject(unreached(endpoint, path, reason));
+        })
+        .end();
+    });
+    const text = await readAll(answer);
+    const { statusCode = 500 } = answer;
+    if (statusCode !== 200) throw serverSaid(statusCode, text, { kind: 'nodes', name: nodeName });
+    return text;
+  }
+
   /** `pods/log`: the kubelet's log stream as it comes; a slow reader slows the kubelet. @throws {StatusError} */
   async logs(
     at: { readonly namespace: string; readonly name: string; readonly query: URLSearchParams },
@@ -222,8 +239,7 @@ export class KubeletProxy {
         },
       );
       outgoing.on('error', (reason) => {
-        const where = `https://${joinHostPort(endpoint.host, endpoint.port)}${path}`;
-        reject(new StatusError(500, '', `Get ${JSON.stringify(where)}: ${dialError(reason, endpoint)}`));
+        reject(unreached(endpoint, path, reason));
       });
       response.on('close', () => {
         outgoing.destroy();
@@ -260,6 +276,11 @@ export class KubeletProxy {
       'ExtendWebSocketsToKubelet',
     );
   }
+}
+
+function unreached(endpoint: KubeletEndpoint, path: string, reason: unknown): StatusError {
+  const where = `https://${joinHostPort(endpoint.host, endpoint.port)}${path}`;
+  return new StatusError(500, '', `Get ${JSON.stringify(where)}: ${dialError(reason, endpoint)}`);
 }
 
 async function readAll(stream: IncomingMessage): Promise<string> {

@@ -7,9 +7,10 @@ import { isGroup } from './discovery.ts';
 import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
 import { health } from './health.ts';
 import { type JsonObject, objectAt } from './json.ts';
-import { groupVersionOf, type Kind } from './kinds.ts';
+import { groupVersionOf, type Kind, kinds, kindsAndMetrics, metricsKinds } from './kinds.ts';
 import { type KubeletStreams, refuseUpgrade } from './kubelet-streams.ts';
 import { manageUpdate } from './managed-fields.ts';
+import type { MetricsApi } from './metrics-api.ts';
 import { negotiate, wantsPretty } from './negotiate.ts';
 import { type ApiRequest, parseResourcePath, type ResourcePath, subresourceOf, verbOf } from './request.ts';
 import { warningsOf } from './exchange.ts';
@@ -35,6 +36,8 @@ export interface RouterDeps {
   readonly subresources: Subresources;
   readonly streams: KubeletStreams;
   readonly signer: TokenSigner;
+  /** `metrics.k8s.io`, loaded by the first who asks it; absent: not served. */
+  readonly metrics?: () => Promise<Pick<MetricsApi, 'handle'>>;
 }
 
 const plain = 'text/plain; charset=utf-8';
@@ -45,9 +48,12 @@ const collectionVerbs: ReadonlySet<string> = new Set(['list', 'watch', 'deleteco
 /** Every request: who, may they, and then where to. */
 export class Router {
   readonly #deps: RouterDeps;
+  /** What discovery tells of. */
+  readonly #kinds: readonly Kind[];
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
+    this.#kinds = deps.metrics ? kindsAndMetrics : kinds;
   }
 
   async handle(raw: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -122,7 +128,10 @@ export class Router {
   async #resource(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
     const { kind } = target;
     if (!kind) {
-      if (target.group !== '' && !isGroup(target.group)) return notFoundText(request, response);
+      const { metrics } = this.#deps;
+      if (metrics && target.group === metricsKinds[0]?.group)
+        return (await metrics()).handle(request, response, target);
+      if (target.group !== '' && !isGroup(this.#kinds, target.group)) return notFoundText(request, response);
       throw noSuchResource();
     }
     if (request.method === 'HEAD' && target.subresource !== 'proxy') throw methodNotAllowed();
@@ -203,7 +212,7 @@ export class Router {
     const { path } = request;
     if (/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return this.#health(request, response);
     const parts = path.split('/').filter(Boolean);
-    if (parts[0] === 'api' || parts[0] === 'apis') return discovery(request, response, parts);
+    if (parts[0] === 'api' || parts[0] === 'apis') return discovery(request, response, parts, this.#kinds);
     if (parts[0] === 'openapi') return openapi(request, response, parts);
     if (path === '/version' || path === '/version/') return sendDocument(request, response, versionInfo);
     if (path === '/.well-known/openid-configuration') {

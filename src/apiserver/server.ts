@@ -13,6 +13,7 @@ import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
 import { type ControllerDeps, emptyNamespaces, furnishNamespaces, systemContext } from './controllers.ts';
 import { signRequests, type SigningTimes } from './csr-signer.ts';
 import type { JsonObject } from './json.ts';
+import type { MetricsApi } from './metrics-api.ts';
 import { builtIn } from './kinds.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { AddressProxy } from './address-proxy.ts';
@@ -25,6 +26,7 @@ import { serviceAddresses } from './service-addresses.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
 import { keyOf, Store } from './store.ts';
 import type { World } from './strategy.ts';
+import type { UsageReaderDeps } from './usage-reader.ts';
 import { Subresources } from './subresources.ts';
 import { TokenSigner, type TokenUser } from './users.ts';
 
@@ -49,6 +51,8 @@ export interface EmbeddedApiServerOptions {
   readonly controllers?: boolean;
   /** Lives of the certificates that are issued on request; a year unless said. */
   readonly signing?: Partial<SigningTimes>;
+  /** Serves `metrics.k8s.io` as metrics-server does, for `kubectl top`: kubelets are asked when somebody asks; false unless said. */
+  readonly metricsApi?: boolean;
   /** How many changes of each kind are remembered for watches; 10000 unless said. */
   readonly history?: number;
 }
@@ -141,6 +145,9 @@ export class EmbeddedApiServer {
       subresources,
       streams: new KubeletStreams({ clock, proxy, client }),
       signer,
+      ...(options.metricsApi && {
+        metrics: metricsApi({ store, clock, logger, kubelets: proxy, stopping: stopping.signal }),
+      }),
     });
     seed(resources, world);
     const server = await listen(router, authority, { host, port: options.port ?? 0, clock });
@@ -189,6 +196,16 @@ export class EmbeddedApiServer {
     await closed;
     this.store.close();
   }
+}
+
+/** The metrics API, loaded and made by the first who asks. */
+function metricsApi(deps: UsageReaderDeps & { readonly store: Store }): () => Promise<MetricsApi> {
+  let made: Promise<MetricsApi> | undefined;
+  const make = async (): Promise<MetricsApi> => {
+    const [api, reader] = await Promise.all([import('./metrics-api.ts'), import('./usage-reader.ts')]);
+    return new api.MetricsApi({ ...deps, usage: new reader.UsageReader(deps) });
+  };
+  return () => (made ??= make());
 }
 
 function openStore(options: EmbeddedApiServerOptions, logger: Logger): Store {

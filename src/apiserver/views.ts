@@ -40,11 +40,11 @@ export function entryText(entry: Entry, strategy: Strategy, withKind: boolean): 
   return withKind ? typed(strategy.kind) + json.slice(1) : json;
 }
 
-const metaVersion = (representation: Representation): string =>
+export const metaVersion = (representation: Representation): string =>
   `meta.k8s.io/${representation.version ?? 'v1'}`;
 
 /** An object as PartialObjectMetadata. */
-const partial = (object: JsonObject, representation: Representation): JsonObject => ({
+export const partial = (object: JsonObject, representation: Representation): JsonObject => ({
   kind: 'PartialObjectMetadata',
   apiVersion: metaVersion(representation),
   metadata: objectAt(object, 'metadata'),

@@ -47,6 +47,7 @@ export async function startUp(options: UpOptions): Promise<Running> {
       dataDir: join(dataDir.path, 'apiserver'),
       port: options.port,
       logger,
+      metricsApi: true,
     });
     const kubeconfigPath = join(dataDir.path, 'kubeconfig');
     writeFileSync(kubeconfigPath, server.kubeconfig(), { mode: 0o600 });

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import type { Tracer } from '../base/tracing.ts';
-import type { KubeObject } from '../kube/types.ts';
+import type { KubeObject, Pod } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
 import type { EvictionOptions, ShutdownOptions } from './evictions.ts';
@@ -48,6 +48,8 @@ export interface AgentOptions extends ServedPorts {
   readonly cgroups?: NodeCgroupsOptions;
   /** The provider mounts parts of volumes: they are made safe for it first. */
   readonly safeSubPaths?: boolean;
+  /** What is wrong with a pod's AppArmor profiles on this host; default: that is the provider's to say. */
+  readonly appArmorFault?: (pod: Pod) => string | undefined;
   /** Gives pods that want it users of their own (`hostUsers: false`); absent: the provider does, or nobody. */
   readonly userNamespaces?: Pick<UserNamespacesDeps, 'idsPerPod'>;
   /** What runs beside the controller until the agent ends; made after the provider. */

@@ -111,7 +111,13 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
     nodeGetter,
     config,
     sourcesReady,
-    host: { ...host, ...cgroups, ...users.host, ...endings.host },
+    host: {
+      ...host,
+      ...cgroups,
+      ...users.host,
+      ...endings.host,
+      kernelVersion: machine.system.kernelVersion,
+    },
   });
   const rest = { machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller, users, ...cgroups };
   const given = { options, common, view, ...rest };
@@ -191,7 +197,7 @@ function makeController({
   nodeIPs,
   ...rest
 }: ControllerParts): PodsController {
-  const { client, nodeName, periods, tracer, allowedUnsafeSysctls = [] } = options;
+  const { client, nodeName, periods, tracer, appArmorFault, allowedUnsafeSysctls = [] } = options;
   return new PodsController({
     ...common,
     ...rest,
@@ -200,7 +206,7 @@ function makeController({
     nodeIP: nodeIPs,
     configUpdates: config.updates,
     eventRecorder: common.recorder,
-    host: { ...host, allowedUnsafeSysctls },
+    host: { ...host, allowedUnsafeSysctls, ...(appArmorFault && { appArmorFault }) },
     ...(client && { kubeClient: client }),
     ...(periods && { periods }),
     ...(tracer && { tracer }),

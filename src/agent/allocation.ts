@@ -62,8 +62,8 @@ function admissionOf(
     ledger: podManager.ledger,
     ...(kubeClient && { refetchNode: () => kubeClient.get<Node>(nodeResource, { name: nodeName }) }),
     pressure: host.pressure,
-    sysctls: new SysctlAllowlist([...safeSysctlsOf(''), ...host.allowedUnsafeSysctls]),
-    appArmorFault: () => undefined,
+    sysctls: new SysctlAllowlist([...safeSysctlsOf(host.kernelVersion), ...host.allowedUnsafeSysctls]),
+    appArmorFault: host.appArmorFault,
     isShuttingDown: host.isShuttingDown,
     preempt: (victim: Pod, preemptor: Pod) =>
       preemptPod({ clock, recorder, workers: workers() }, victim, preemptor),

@@ -21,6 +21,9 @@ const volumeResource: Resource = {
   namespaced: false,
 };
 
+/** A group that pods with the volume must be in. */
+const gidAnnotation = 'pv.beta.kubernetes.io/gid';
+
 interface Claim extends KubeObject {
   readonly spec?: { readonly volumeName?: string };
   readonly status?: { readonly phase?: string };
@@ -64,7 +67,7 @@ async function boundVolume(
 }
 
 async function volumeOf(client: ApiClient, name: string, claimUid: string): Promise<ClaimedVolume> {
-  const { spec = {} } = await fetched(`failed to fetch PV ${name} from API server`, () =>
+  const { metadata, spec = {} } = await fetched(`failed to fetch PV ${name} from API server`, () =>
     client.get<Volume>(volumeResource, { name }),
   );
   if (!spec.claimRef)
@@ -72,7 +75,8 @@ async function volumeOf(client: ApiClient, name: string, claimUid: string): Prom
       `found PV object ${name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`,
     );
   const { uid = '' } = spec.claimRef;
-  if (uid === claimUid) return spec;
+  const gid = metadata?.annotations?.[gidAnnotation];
+  if (uid === claimUid) return { ...spec, name, ...(gid !== undefined && { gid }) };
   throw notYet(
     `found PV object ${name} but its pv.Spec.ClaimRef.UID ${uid} does not point to claim.UID ${claimUid}`,
   );

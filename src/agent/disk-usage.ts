@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hostMounter } from '../volumes/mounter.ts';
 
 /** What a folder or file takes on its disk. */
 export interface DiskUsage {
@@ -13,27 +14,29 @@ export type MeasureDisk = (path: string, signal?: AbortSignal) => Promise<DiskUs
 
 /**
  * Adds up a folder with all below it: blocks in use, so that holes cost nothing; a file with several names counts once; other file
- * systems mounted below are left out, and no link is followed.
+ * systems mounted below are left out, even without a look: they may answer no more. No link is followed.
  *
  * Follows kubelet `fs.DiskUsage` (pkg/volume/util/fs).
  */
 export const diskUsage: MeasureDisk = async (path, signal) => {
   const top = await statOf(path);
   if (!top) return undefined;
-  const walk = new Walk(top.dev, signal);
+  const walk = new Walk(top.dev, new Set(hostMounter.mountsUnder(path)), signal);
   await walk.add(path, top);
   return walk.sum;
 };
 
 class Walk {
   readonly #device: number;
+  readonly #mounted: ReadonlySet<string>;
   readonly #signal: AbortSignal | undefined;
   readonly #linked = new Set<number>();
   #bytes = 0;
   #inodes = 0;
 
-  constructor(device: number, signal: AbortSignal | undefined) {
+  constructor(device: number, mounted: ReadonlySet<string>, signal: AbortSignal | undefined) {
     this.#device = device;
+    this.#mounted = mounted;
     this.#signal = signal;
   }
 
@@ -49,7 +52,7 @@ class Walk {
     for (const name of await namesIn(path)) {
       this.#signal?.throwIfAborted();
       const child = join(path, name);
-      const below = await statOf(child);
+      const below = this.#mounted.has(child) ? undefined : await statOf(child);
       if (below) await this.add(child, below);
     }
   }

@@ -22,8 +22,12 @@ export interface PodHost {
   /** What is wrong with the pod's network before it can start; absent: nothing (R143). */
   readonly networkError: () => string | undefined;
   readonly isShuttingDown: () => boolean;
+  /** Which sysctls are safe depends on it; `''`: not known. */
+  readonly kernelVersion: string;
   /** Sysctls beyond the safe ones that pods may set. */
   readonly allowedUnsafeSysctls: readonly string[];
+  /** What is wrong with the pod's AppArmor profiles on this host; absent: nothing. */
+  readonly appArmorFault: (pod: Pod) => string | undefined;
 }
 
 const nothing = (): Promise<void> => Promise.resolve();
@@ -40,5 +44,7 @@ export const bareHost: PodHost = {
   cleanupNode: () => nothing,
   networkError: () => undefined,
   isShuttingDown: () => false,
+  kernelVersion: '',
   allowedUnsafeSysctls: [],
+  appArmorFault: () => undefined,
 };

@@ -18,7 +18,8 @@ import { type NodeDns, podDns } from '../volumes/dns.ts';
 import { managedHostsFile, nodeHostsFile } from '../volumes/hosts-file.ts';
 import { layout } from '../volumes/layout.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
-import type { SubPaths } from '../volumes/sub-path.ts';
+import { readWithin, type SubPaths } from '../volumes/sub-path.ts';
+import { envFileValue } from './pod-resources/env-file.ts';
 import { type EnvironmentVariable, makeEnvironment } from './pod-resources/environment.ts';
 
 /** Objects by name, as a node may read them. */
@@ -39,7 +40,7 @@ export interface RuntimeHelperDeps {
   readonly services: () => readonly Service[] | undefined;
   readonly configMaps: ObjectReader<ConfigMap>;
   readonly secrets: ObjectReader<Secret>;
-  readonly podVolumes: Pick<PodVolumes, 'pathOf'>;
+  readonly podVolumes: Pick<PodVolumes, 'pathOf' | 'extraGroups'>;
   /** Absent: the provider does not mount, so nothing has to be made safe. */
   readonly subPaths?: SubPaths;
   readonly cgroupParent: (pod: Pod) => string;
@@ -78,7 +79,7 @@ export function runtimeHelper(deps: RuntimeHelperDeps): RuntimeHelper {
     cgroupParent: deps.cgroupParent,
     ...(deps.podCgroup && { podCgroup: deps.podCgroup }),
     ...(deps.userNamespace && { userNamespace: deps.userNamespace }),
-    extraSupplementalGroups: () => [],
+    extraSupplementalGroups: (pod) => deps.podVolumes.extraGroups(pod),
     isPodTerminationRequested: deps.isPodTerminationRequested,
     ...(deps.runtimeHandler && { runtimeHandler: deps.runtimeHandler }),
   };
@@ -139,7 +140,22 @@ async function environment(
     nodeAllocatable: deps.nodeAllocatable(),
     hostIps: deps.hostIps,
     podIps,
+    fileKey: (volume, path, key) => fileKey(deps, pod, { volume, path, key }),
   });
+}
+
+/** The value of a key in a file that an earlier container of the pod left in a volume. */
+function fileKey(
+  { podVolumes }: RuntimeHelperDeps,
+  pod: Pod,
+  { volume, path, key }: { readonly volume: string; readonly path: string; readonly key: string },
+): string | undefined {
+  const source = pod.spec?.volumes?.find(({ name }) => name === volume);
+  const dir = source && podVolumes.pathOf(pod, source);
+  if (dir === undefined)
+    throw new AgentError('not_found', `cannot find the volume "${volume}" referenced by FileKeyRef`);
+  const text = readWithin(dir, path);
+  return text === undefined ? undefined : envFileValue(text, key);
 }
 
 /** Reads objects ahead; the reader tells of a failure only when its object is asked for. */

@@ -1,5 +1,7 @@
 import { mkdirSync } from 'node:fs';
+import { appArmorFault } from '../admission/apparmor.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
+import { enforcesAppArmor } from '../agent/apparmor-host.ts';
 import { kernelCgroupFiles } from '../agent/cgroups/files.ts';
 import { detectCgroups } from '../agent/cgroups/host.ts';
 import { type EvictionConfiguration, evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
@@ -54,7 +56,10 @@ export type CriSettings = Pick<
 export interface CriParts
   extends
     Required<
-      Pick<AgentOptions, 'makeProvider' | 'node' | 'upkeep' | 'eviction' | 'safeSubPaths' | 'userNamespaces'>
+      Pick<
+        AgentOptions,
+        'appArmorFault' | 'makeProvider' | 'node' | 'upkeep' | 'eviction' | 'safeSubPaths' | 'userNamespaces'
+      >
     >,
     Pick<AgentOptions, 'cgroups'> {
   readonly close: () => Promise<void>;
@@ -67,6 +72,7 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
   const connected = connect(settings, tracer);
   connected.catch(() => undefined); // told by makeProvider
   const node = cgroupsHere();
+  const enforced = enforcesAppArmor();
   const cgroups = cgroupOptions(settings, node);
   return {
     node: {
@@ -84,6 +90,7 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
     },
     ...(cgroups && { cgroups }),
     safeSubPaths: true,
+    appArmorFault: (pod) => appArmorFault(pod, enforced),
     userNamespaces: settings.userNamespaces ?? {},
     eviction: evictionOptions(withDefaultThresholds(settings), settings.podLogsDir),
     upkeep: (parts) => {

@@ -18,6 +18,9 @@ export const namespaceOf = (object: KubeObject): string => object.metadata?.name
 export const annotationOf = (object: KubeObject, key: string): string | undefined =>
   object.metadata?.annotations?.[key];
 
+/** Before a container's name: the annotation that named its AppArmor profile before there was a field. */
+export const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/';
+
 /** `name_namespace`, the kubelet's full name of a pod. */
 export const fullNameOf = (object: KubeObject): string => `${nameOf(object)}_${namespaceOf(object)}`;
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AgentError } from '../base/errors.ts';
-import { annotationOf } from '../kube/names.ts';
+import { annotationOf, appArmorAnnotation } from '../kube/names.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import {
   type LinuxContainerSecurityContext,
@@ -48,7 +48,6 @@ export function seccompOf(
   );
 }
 
-const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/';
 const localhostPrefix = 'localhost/';
 
 /**

@@ -9,6 +9,10 @@ export interface ClaimedVolume {
   readonly hostPath?: { readonly path: string; readonly type?: string };
   readonly local?: { readonly path: string };
   readonly csi?: { readonly driver?: string };
+  /** The name of the persistent volume. */
+  readonly name?: string;
+  /** A group that pods with the volume must be in, as annotated. */
+  readonly gid?: string;
 }
 
 /** @throws {AgentError} why the claim's volume cannot be used yet */
@@ -57,6 +61,11 @@ export class ClaimedVolumes {
   pathOf(pod: Pod, volume: Volume): string | undefined {
     const { hostPath, local } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
     return hostPath?.path ?? local?.path;
+  }
+
+  /** What the claim stands for; absent: not known. */
+  of(pod: Pod, volume: Volume): ClaimedVolume | undefined {
+    return this.#byVolume.get(keyOf(pod, volume));
   }
 
   forget(pod: Pod): void {

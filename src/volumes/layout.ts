@@ -9,6 +9,9 @@ export const volumePlugins = {
   projected: 'kubernetes.io~projected',
 } as const;
 
+/** Where local persistent volumes are mounted, each by its own name. */
+export const localVolumePlugin = 'kubernetes.io~local-volume';
+
 /** Where a pod's things lie under the root directory: the kubelet's own layout, so that either finds what the other left. */
 export const layout: {
   readonly podsDir: (root: string) => string;

@@ -45,7 +45,8 @@ export const hostMounter: Mounter = {
     await call('mount', ['--no-canonicalize', '-o', 'bind', source, target]);
   },
   async unmount(dir) {
-    if (mountPoints().includes(dir)) await call('umount', [dir]);
+    // the path is whole: umount need not look into a mount that may answer no more
+    if (mountPoints().includes(dir)) await call('umount', ['--no-canonicalize', dir]);
   },
   isMountPoint: (dir) => mountPoints().includes(dir),
   mountsUnder: (dir) => mountPoints().filter((point) => point === dir || point.startsWith(`${dir}/`)),

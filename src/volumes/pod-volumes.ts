@@ -11,9 +11,9 @@ import type { Pod, Volume } from '../kube/types.ts';
 import { AtomicWriter, type Payload } from './atomic-writer.ts';
 import { ClaimedVolumes, type FindClaimed } from './claimed.ts';
 import { checkHostPath } from './host-path.ts';
-import { layout, volumePlugins } from './layout.ts';
+import { layout, localVolumePlugin, volumePlugins } from './layout.ts';
 import type { Mounter } from './mounter.ts';
-import { setGroupOwnership } from './ownership.ts';
+import { giveToGroup, groupOf, setGroupOwnership } from './ownership.ts';
 
 /** A pod's volumes must stand within this time, ms; then the sync fails and the next one tries on (kubelet `podAttachAndMountTimeout`). */
 const mountTimeoutMs = 123_000;
@@ -45,6 +45,8 @@ export interface PodVolumesDeps {
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
   readonly #claims: ClaimedVolumes;
+  /** The emptyDirs that stand: nobody looks into them again, for what a pod mounted there may answer no more. */
+  readonly #standing = new Set<string>();
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
@@ -104,6 +106,7 @@ export class PodVolumes {
     if (volume.image) return; // the runtime mounts it
     if (volume.persistentVolumeClaim) {
       this.#claims.check(pod, volume);
+      await this.#ownLocal(pod, volume);
       return;
     }
     const payload = this.#deps.payloadOf(pod, volume);
@@ -128,19 +131,18 @@ export class PodVolumes {
     { medium, sizeLimit }: NonNullable<Volume['emptyDir']>,
   ): Promise<void> {
     const dir = this.#dirOf(pod, volume);
-    const isNew = !existsSync(dir);
-    mkdirSync(dir, { recursive: true });
-    if (medium === 'Memory' && !this.#deps.mounter.isMountPoint(dir))
-      await this.#deps.mounter.mountTmpfs(dir, this.#memoryBytes(pod, sizeLimit));
-    else if (medium?.startsWith('HugePages')) {
-      if (!this.#deps.mounter.isMountPoint(dir))
+    if (this.#standing.has(dir)) return;
+    if (!this.#deps.mounter.isMountPoint(dir)) {
+      const isNew = !existsSync(dir);
+      mkdirSync(dir, { recursive: true });
+      if (medium === 'Memory') await this.#deps.mounter.mountTmpfs(dir, this.#memoryBytes(pod, sizeLimit));
+      else if (medium?.startsWith('HugePages'))
         await this.#deps.mounter.mountHugePages(dir, hugePageBytes(pod, medium));
-    } else if (medium !== undefined && medium !== '' && medium !== 'Memory')
-      throw new AgentError('unimplemented', `unknown storage medium "${medium}"`);
-    if (!isNew) return;
-    chmodSync(dir, 0o777); // past the umask
-    const group = fsGroupOf(pod);
-    if (group !== undefined) setGroupOwnership(dir, group);
+      else if (medium !== undefined && medium !== '')
+        throw new AgentError('unimplemented', `unknown storage medium "${medium}"`);
+      if (isNew || medium) openTo(dir, fsGroupOf(pod));
+    }
+    this.#standing.add(dir);
   }
 
   /**
@@ -153,6 +155,51 @@ export class PodVolumes {
     const ofPod = memoryLimitOf(pod) ?? (memory === undefined ? 0 : valueOf(parseQuantity(memory)));
     const bounds = [own, ofPod].filter((bytes) => bytes > 0);
     return bounds.length === 0 ? undefined : Math.min(...bounds);
+  }
+
+  /**
+   * Gives a local volume to the pod's group: once, by the first of the pods that have it. A bind mount in the pod's directory marks that it
+   * is done, also for a later life of the agent. Follows kubelet `localVolumeMounter.SetUpAt`.
+   */
+  async #ownLocal(pod: Pod, volume: Volume): Promise<void> {
+    const { name, local } = this.#claims.of(pod, volume) ?? {};
+    const group = fsGroupOf(pod);
+    if (!local || name === undefined || group === undefined) return;
+    const { mounter, rootDir } = this.#deps;
+    const dir = layout.volumeDir(rootDir, uidOf(pod), localVolumePlugin, name);
+    if (mounter.isMountPoint(dir)) return;
+    await this.#giveLocal(pod, volume, { name, path: local.path, group });
+    mkdirSync(dir, { recursive: true, mode: 0o750 });
+    await mounter.bindMount(local.path, dir);
+  }
+
+  async #giveLocal(
+    pod: Pod,
+    volume: Volume,
+    { name, path, group }: { readonly name: string; readonly path: string; readonly group: number },
+  ): Promise<void> {
+    const { mounter, rootDir, recorder } = this.#deps;
+    const isShared = mounter
+      .mountsUnder(layout.podsDir(rootDir))
+      .some((point) => point.endsWith(`/${localVolumePlugin}/${name}`));
+    if (isShared) {
+      const present = groupOf(path);
+      const message = `The requested fsGroup is ${group}, but the volume ${name} has GID ${present}. The volume may not be shareable.`;
+      if (present !== group) recorder.event(pod, 'Warning', 'AlreadyMountedVolume', message);
+    } else if (volume.persistentVolumeClaim?.readOnly !== true) {
+      const policy = pod.spec?.securityContext?.fsGroupChangePolicy;
+      await giveToGroup(path, group, policy === 'OnRootMismatch');
+    }
+  }
+
+  /** Groups that the pod's persistent volumes ask for, besides those that it names itself. Follows kubelet `getExtraSupplementalGid`. */
+  extraGroups(pod: Pod): readonly number[] {
+    const own = pod.spec?.securityContext?.supplementalGroups ?? [];
+    const asked = (pod.spec?.volumes ?? []).flatMap((volume) => {
+      const gid = this.#claims.of(pod, volume)?.gid ?? '';
+      return /^\d+$/.test(gid) ? [Number(gid)] : [];
+    });
+    return [...new Set(asked)].filter((gid) => !own.includes(gid));
   }
 
   /** The host's path behind a volume of a pod; absent: the runtime brings it. */
@@ -171,6 +218,7 @@ export class PodVolumes {
     await this.#remove(layout.subPaths(this.#deps.rootDir, uidOf(pod)));
     await this.#remove(layout.volumesDir(this.#deps.rootDir, uidOf(pod)));
     this.#claims.forget(pod);
+    for (const volume of pod.spec?.volumes ?? []) this.#standing.delete(this.#dirOf(pod, volume));
   }
 
   /** Whether anything of the pod is still mounted. */
@@ -178,11 +226,19 @@ export class PodVolumes {
     return this.#deps.mounter.mountsUnder(layout.podDir(this.#deps.rootDir, uid)).length > 0;
   }
 
-  /** R73: removes the directories of pods that are neither wanted nor running, unless something in them is still mounted. */
+  /**
+   * R73: removes the directories of pods that are neither wanted nor running, unless something in them is still mounted. One that cannot be
+   * removed does not keep the others.
+   *
+   * @throws {AgentError} `failed_precondition` what could not be removed, after all others are
+   */
   async removeOrphans(keep: (uid: string) => boolean): Promise<void> {
     const podsDir = layout.podsDir(this.#deps.rootDir);
     if (!existsSync(podsDir)) return;
-    for (const uid of readdirSync(podsDir)) if (!keep(uid)) await this.#remove(join(podsDir, uid));
+    const orphans = readdirSync(podsDir).filter((uid) => !keep(uid));
+    const results = await Promise.allSettled(orphans.map((uid) => this.#remove(join(podsDir, uid))));
+    const faults = results.flatMap((one) => (one.status === 'rejected' ? [messageOf(one.reason)] : []));
+    if (faults.length > 0) throw new AgentError('failed_precondition', faults.join('; '));
   }
 
   async #remove(dir: string): Promise<void> {
@@ -193,6 +249,12 @@ export class PodVolumes {
     if (left.length > 0) throw new AgentError('failed_precondition', `still mounted: ${left.join(', ')}`);
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** Lets everybody into a directory, past the umask, and gives it to the pod's group. */
+function openTo(dir: string, group: number | undefined): void {
+  chmodSync(dir, 0o777);
+  if (group !== undefined) setGroupOwnership(dir, group);
 }
 
 /** Removes a directory that is empty, which takes no look at the mounts; true also when there is none. */

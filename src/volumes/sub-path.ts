@@ -4,6 +4,7 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
+  readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
@@ -65,7 +66,7 @@ export class SubPaths {
       String(mount.index),
     );
     const base = realpathSync(mount.volumePath);
-    const handle = openWithin(base, resolvedWithin(base, mount.subPath));
+    const handle = openWithin(base, resolvedWithin(base, mount.subPath), makeAndOpen);
     try {
       if (mounter.isMountPoint(target)) {
         if (isSame(fstatSync(handle), statSync(target))) return target;
@@ -80,6 +81,29 @@ export class SubPaths {
     } finally {
       closeSync(handle);
     }
+  }
+}
+
+/** Files of volumes that the agent itself reads may have this many bytes. */
+const maxFileBytes = 1024 * 1024;
+
+/**
+ * The text of a file that a pod wrote into one of its volumes, read as safely as parts are mounted; absent: there is no such file.
+ *
+ * @throws {AgentError} `failed_precondition` when it leads out of the volume, is no regular file or larger than 1 MiB
+ */
+export function readWithin(volumePath: string, path: string): string | undefined {
+  const base = realPathIfThere(volumePath);
+  if (base === undefined) return undefined;
+  const handle = openWithin(base, resolvedWithin(base, path), () => undefined);
+  if (handle === undefined) return undefined;
+  try {
+    const stats = fstatSync(handle);
+    if (!stats.isFile() || stats.size > maxFileBytes)
+      throw new AgentError('failed_precondition', `"${path}" is not a file of at most ${maxFileBytes} bytes`);
+    return readFileSync(`/proc/self/fd/${handle}`, 'utf8');
+  } finally {
+    closeSync(handle);
   }
 }
 
@@ -111,25 +135,37 @@ function realPathIfThere(path: string): string | undefined {
   }
 }
 
+/** Opens the part of a directory that is not there, or returns nothing. */
+type WhenMissing<T> = (path: string, parent: number, open: () => number) => T;
+
 /** Opens what lies at `subPath` below `base`, element by element; links are refused. The caller closes it. */
-function openWithin(base: string, subPath: string): number {
-  let handle = openSync(base, pathOnly | constants.O_DIRECTORY);
+function openWithin<T extends number | undefined>(
+  base: string,
+  subPath: string,
+  whenMissing: WhenMissing<T>,
+): number | T {
+  let handle: number | T = openSync(base, pathOnly | constants.O_DIRECTORY);
   for (const element of subPath.split('/').filter((part) => part !== '' && part !== '.')) {
-    const parent = handle;
+    const parent: number = handle;
     try {
-      handle = openElement(parent, element, subPath);
+      handle = openElement(parent, { element, subPath }, whenMissing);
     } finally {
       closeSync(parent);
     }
+    if (handle === undefined) return handle;
   }
   return handle;
 }
 
-function openElement(parent: number, element: string, subPath: string): number {
+function openElement<T extends number | undefined>(
+  parent: number,
+  { element, subPath }: { readonly element: string; readonly subPath: string },
+  whenMissing: WhenMissing<T>,
+): number | T {
   const path = `/proc/self/fd/${parent}/${element}`;
   const open = (): number => openSync(path, pathOnly | constants.O_NOFOLLOW);
-  const handle = tryOpen(open) ?? makeAndOpen(path, parent, open);
-  if (!fstatSync(handle).isSymbolicLink()) return handle;
+  const handle = tryOpen(open) ?? whenMissing(path, parent, open);
+  if (handle === undefined || !fstatSync(handle).isSymbolicLink()) return handle;
   closeSync(handle);
   throw new AgentError(
     'failed_precondition',

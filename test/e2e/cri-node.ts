@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
 import type { Event, Pod } from '../../src/kube/types.ts';
+import { connectCri } from '../../src/providers/cri/index.ts';
 import {
   type Containerd,
   removeEmptyCgroups,
@@ -11,6 +13,9 @@ import {
 import type { TestImage } from '../support/images.ts';
 import { type Following, Lines, noKubectl } from './kubectl.ts';
 import { makeDir, Podtender, type PodWatch } from './podtender.ts';
+
+/** Folder of another containerd than the machine's. */
+const binaries = process.env['CONTAINERD'];
 
 /** Why the tests with a whole node of real containers are skipped; nothing when they are not. */
 export const noCriNode: string | undefined = noKubectl ?? whyNoContainerd();
@@ -27,6 +32,11 @@ export interface CriNodeOptions {
   readonly config?: object;
   /** Called before the agent starts, with the agent's root folder. */
   readonly prepare?: (rootDir: string) => void;
+}
+
+/** CreateContainer's configuration as containerd keeps it, under the names of the CRI's own definition. */
+interface RecordedConfig {
+  readonly linux?: { readonly security_context?: object };
 }
 
 /** A whole node as a user has it: containerd, and `podtender up` over it; kubectl talks to it. */
@@ -47,7 +57,7 @@ export class CriNode {
   }
 
   static async start({ images, args = [], config = {}, prepare }: CriNodeOptions = {}): Promise<CriNode> {
-    const node = new CriNode(await startContainerd(), args);
+    const node = new CriNode(await startContainerd({ ...(binaries !== undefined && { binaries }) }), args);
     if (images) node.containerd.load(images);
     mkdirSync(node.rootDir, { recursive: true });
     const head = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
@@ -128,6 +138,19 @@ export class CriNode {
       .filter(fits)
       .map((line) => (JSON.parse(line) as { object: Event }).object.message);
     return [...new Set(messages.map((message) => message ?? ''))];
+  }
+
+  /** What the runtime was told to make of a pod's container `c`, in the runtime's own record of it. */
+  async configOf(name: string): Promise<RecordedConfig> {
+    const { status } = await this.agent.pod(name);
+    const containerId = status?.containerStatuses?.[0]?.containerID?.split('//')[1] ?? '';
+    const runtime = connectCri(this.containerd.socket, { clock: systemClock });
+    try {
+      const { info } = await runtime.containerStatus({ containerId, verbose: true });
+      return (JSON.parse(info?.['info'] ?? '{}') as { readonly config: RecordedConfig }).config;
+    } finally {
+      await runtime.close();
+    }
   }
 
   async stop(): Promise<void> {

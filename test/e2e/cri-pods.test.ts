@@ -1,7 +1,9 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ContainerStatus, Pod } from '../../src/kube/types.ts';
+import type { ContainerStatus, Node, Pod } from '../../src/kube/types.ts';
+import { busyboxImage } from '../support/images.ts';
+import { type Answering, grpcHealth, web } from './answering.ts';
 import { CriNode, noCriNode, onePod, shell, sleeps, waiting } from './cri-node.ts';
 import { condition, freePort } from './podtender.ts';
 
@@ -25,7 +27,11 @@ describe.skipIf(noCriNode !== undefined)('pods of a node', { timeout: 100_000, c
   let node: CriNode;
 
   beforeAll(async () => {
-    node = await CriNode.start({ args: ['--cluster-dns=10.96.0.10', '--cluster-domain=cluster.local'] });
+    node = await CriNode.start({
+      images: [busyboxImage('localhost/usr1:1', { Cmd: ['/bin/sh'], StopSignal: 'SIGUSR1' })],
+      args: ['--cluster-dns=10.96.0.10', '--cluster-domain=cluster.local'],
+      config: { allowedUnsafeSysctls: ['kernel.msgmnb'] },
+    });
   }, 60_000);
 
   afterAll(async () => {
@@ -214,6 +220,54 @@ describe.skipIf(noCriNode !== undefined)('pods of a node', { timeout: 100_000, c
       expect(seconds).toBeLessThan(15); // 2 s more than the grace by the kubelet's rule, and a busy machine
     });
 
+    test('hooks ask over the network, or wait', async () => {
+      const server = await web(false);
+      const get = (path: string): object => ({ httpGet: { host: '127.0.0.1', port: server.port, path } });
+      const sleep = { sleep: { seconds: 2 } };
+      await node.create(
+        onePod(
+          'asks',
+          { ...stays, lifecycle: { postStart: get('/started'), preStop: get('/ends') } },
+          { terminationGracePeriodSeconds: 20 },
+        ),
+        onePod(
+          'waits',
+          { ...stays, lifecycle: { postStart: sleep, preStop: sleep } },
+          { terminationGracePeriodSeconds: 20 },
+        ),
+      );
+      await Promise.all(['asks', 'waits'].map((name) => node.until(name, isReady)));
+      const startedAt = Date.now();
+      await remove('asks', 'waits');
+      await gone('asks');
+      expect(server.asked).toEqual(['/started', '/ends']);
+      await gone('waits');
+      expect(Date.now() - startedAt).toBeGreaterThan(2000);
+      expect(Date.now() - startedAt).toBeLessThan(15_000);
+      await server.close();
+    });
+
+    test('an image says which signal ends its containers; that a pod says it is a feature that is off', async () => {
+      const volumeMounts = [{ name: 'shared', mountPath: '/shared' }];
+      const volumes = [
+        { name: 'shared', hostPath: { path: join(node.dir, 'signals'), type: 'DirectoryOrCreate' } },
+      ];
+      const notes = ['USR1', 'TERM'].map((name) => `trap 'echo ${name} >> /shared/log; exit 0' ${name}`);
+      const script = shell(`${notes.join('; ')}; while :; do sleep 1000 & wait $$!; done`);
+      await node.create(
+        onePod(
+          'signalled',
+          { ...script, image: 'localhost/usr1:1', volumeMounts, lifecycle: { stopSignal: 'SIGINT' } },
+          { volumes, os: { name: 'linux' }, terminationGracePeriodSeconds: 20 },
+        ),
+      );
+      const { spec } = await node.until('signalled', isReady);
+      expect(spec?.containers[0]?.lifecycle).toBeUndefined();
+      await remove('signalled');
+      await gone('signalled');
+      expect(readFileSync(join(node.dir, 'signals/log'), 'utf8')).toBe('USR1\n');
+    });
+
     test('the hook after the start runs in the container, and its failure ends it', async () => {
       const postStart = (script: string): object => ({
         lifecycle: { postStart: { exec: { ...shell(script) } } },
@@ -261,6 +315,43 @@ describe.skipIf(noCriNode !== undefined)('pods of a node', { timeout: 100_000, c
       expect(await node.told('served', 'Unhealthy', 'Readiness')).toContain(
         'Readiness probe failed: HTTP probe failed with statuscode: 404',
       );
+    });
+
+    test('grpc and https probes, of which the certificate does not matter', async () => {
+      const [grpc, https]: readonly Answering[] = await Promise.all([grpcHealth('shop'), web(true)]);
+      if (!grpc || !https) throw new Error('no servers');
+      const often = { periodSeconds: 1, failureThreshold: 1 };
+      const httpGet = { host: '127.0.0.1', port: https.port, scheme: 'HTTPS', path: '/well' };
+      const own = { hostNetwork: true }; // its address is the node's, where the server is
+      await node.create(
+        onePod(
+          'by-grpc',
+          { ...stays, readinessProbe: { grpc: { port: grpc.port, service: 'shop' }, ...often } },
+          own,
+        ),
+        onePod(
+          'by-other',
+          { ...stays, readinessProbe: { grpc: { port: grpc.port, service: 'bar' }, ...often } },
+          own,
+        ),
+        onePod('by-https', { ...stays, readinessProbe: { httpGet, ...often } }),
+      );
+      await Promise.all(['by-grpc', 'by-https'].map((name) => node.until(name, isReady)));
+      expect(grpc.asked[0]).toBe('/grpc.health.v1.Health/Check');
+      expect(https.asked[0]).toBe('/well');
+      grpc.isWell = https.isWell = false;
+      expect(await node.told('by-grpc', 'Unhealthy', 'unhealthy (')).toContain(
+        'Readiness probe failed: service unhealthy (responded with "NOT_SERVING")',
+      );
+      expect(await node.told('by-https', 'Unhealthy', 'statuscode')).toContain(
+        'Readiness probe failed: HTTP probe failed with statuscode: 500',
+      );
+      expect((await node.told('by-other', 'Unhealthy'))[0]).toMatch(
+        /^Readiness probe failed: error: health rpc probe failed: rpc error: code = NotFound/,
+      );
+      await remove('by-grpc', 'by-other', 'by-https');
+      await Promise.all(['by-grpc', 'by-other', 'by-https'].map(gone));
+      await Promise.all([grpc.close(), https.close()]);
     });
 
     test('a port of the host leads to the container', async () => {
@@ -374,6 +465,37 @@ describe.skipIf(noCriNode !== undefined)('pods of a node', { timeout: 100_000, c
       expect(without).not.toContain('DB_SERVICE_HOST');
     });
 
+    test('keys of a file that an init container wrote', async () => {
+      const volumeMounts = [{ name: 'shared', mountPath: '/shared' }];
+      const file = "# made here\\nONE='1'\\nLINES='a\\nb' # two\\n";
+      const writes = {
+        ...image,
+        ...shell(`printf "${file}" > /shared/app.env; ln -s /etc/passwd /shared/out`),
+      };
+      const from = (path: string, key: string, optional = false): object => ({
+        name: key,
+        valueFrom: { fileKeyRef: { volumeName: 'shared', path, key, optional } },
+      });
+      const spec = {
+        initContainers: [{ name: 'init', ...writes, volumeMounts }],
+        volumes: [{ name: 'shared', emptyDir: {} }],
+      };
+      await node.create(
+        onePod('lacks-key', { ...stays, env: [from('app.env', 'TWO')] }, spec),
+        onePod('leads-out', { ...stays, env: [from('out', 'root')] }, spec),
+      );
+      const env = [from('app.env', 'ONE'), from('app.env', 'LINES'), from('none.env', 'GONE', true)];
+      const said = await says('env-file', { command: ['/bin/env'], env }, spec);
+      expect(said).toContain('ONE=1\n');
+      expect(said).toContain('LINES=a\nb\n');
+      expect(said).not.toContain('GONE=');
+      const why = async (name: string) =>
+        waiting(await node.until(name, (pod) => waiting(pod).reason === 'CreateContainerConfigError'))
+          .message;
+      expect(await why('lacks-key')).toBe('environment variable key "TWO" not found in file "app.env"');
+      expect(await why('leads-out')).toMatch(/leads to "\/etc\/passwd", which is not within the volume/);
+    });
+
     test('a missing config map or key holds the container back until it is there', async () => {
       await node.create(onePod('lacks', { ...stays, envFrom: [{ configMapRef: { name: 'late' } }] }));
       const pod = await node.until('lacks', (one) => waiting(one).reason === 'CreateContainerConfigError');
@@ -407,6 +529,15 @@ describe.skipIf(noCriNode !== undefined)('pods of a node', { timeout: 100_000, c
       expect(
         await says('sysctl', shell('cat /proc/sys/kernel/shm_rmid_forced'), { securityContext: { sysctls } }),
       ).toBe('1');
+      const allowed = [
+        { name: 'kernel.msgmnb', value: '65537' },
+        { name: 'net.ipv4.tcp_keepalive_time', value: '1234' }, // safe, as this kernel is young enough
+      ];
+      expect(
+        await says('allowed', shell('cat /proc/sys/kernel/msgmnb /proc/sys/net/ipv4/tcp_keepalive_time'), {
+          securityContext: { sysctls: allowed },
+        }),
+      ).toBe('65537\n1234');
       await node.create(
         onePod('unsafe', stays, { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } }),
       );
@@ -426,7 +557,7 @@ describe.skipIf(noCriNode !== undefined)('pods of a node', { timeout: 100_000, c
       };
       const container = {
         ...shell(
-          'id -u; id -g; id -G; grep -E "NoNewPrivs|Seccomp:|CapEff" /proc/self/status | tr "\\t\\n" "  "; echo; touch /x; true',
+          'id -u; id -g; id -G; grep -E "NoNewPrivs|Seccomp:|CapEff" /proc/self/status | tr "\\t\\n" "  "; echo; touch /x 2>&1; true',
         ),
         securityContext: {
           readOnlyRootFilesystem: true,
@@ -456,6 +587,118 @@ describe.skipIf(noCriNode !== undefined)('pods of a node', { timeout: 100_000, c
         },
       );
       expect(strict).toBe('7 9');
+    });
+
+    test('a seccomp profile of the node forbids what it names', async () => {
+      mkdirSync(join(node.rootDir, 'seccomp/own'), { recursive: true });
+      const refused = { names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' };
+      writeFileSync(
+        join(node.rootDir, 'seccomp/own/no-folders.json'),
+        JSON.stringify({ defaultAction: 'SCMP_ACT_ALLOW', syscalls: [refused] }),
+      );
+      const seccompProfile = { type: 'Localhost', localhostProfile: 'own/no-folders.json' };
+      const said = await says('seccomp', {
+        ...shell('mkdir /x 2>&1; touch /y && echo made'),
+        securityContext: { seccompProfile },
+      });
+      expect(said).toBe("mkdir: can't create directory '/x': Operation not permitted\nmade");
+    });
+
+    test('AppArmor profiles, where the kernel knows them; elsewhere such a pod is refused', async () => {
+      const profile = (type: string): object => ({ securityContext: { appArmorProfile: { type } } });
+      await node.create(
+        onePod('armored', { ...shell('cat /proc/self/attr/current'), ...profile('RuntimeDefault') }, once),
+        onePod('bare', { ...shell('true'), ...profile('Unconfined') }, once),
+      );
+      expect((await node.until('bare', hasEnded)).status?.phase).toBe('Succeeded');
+      const { status } = await node.until('armored', hasEnded);
+      if (existsSync('/sys/kernel/security/apparmor'))
+        expect(await logs('armored')).toBe('cri-containerd.apparmor.d (enforce)');
+      else
+        expect(status).toMatchObject({
+          phase: 'Failed',
+          reason: 'AppArmor',
+          message: 'Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host',
+        });
+    });
+
+    test('SELinux labels and what is hidden of /proc reach the runtime', async () => {
+      const seLinuxOptions = { user: 'u', role: 'r', type: 't', level: 's0:c1,c2' };
+      const [hidden] = await Promise.all([
+        says('hides', shell('wc -c < /proc/keys; { echo x > /proc/sys/kernel/domainname; } 2>&1; true')),
+        node.create(onePod('labelled', { ...stays, securityContext: { seLinuxOptions } })),
+      ]);
+      expect(hidden).toMatch(/^0\n.*: Read-only file system$/);
+      await node.until('labelled', isReady);
+      const { linux } = await node.configOf('labelled');
+      expect(linux?.security_context).toMatchObject({
+        selinux_options: seLinuxOptions,
+        masked_paths: expect.arrayContaining(['/proc/kcore']) as unknown,
+        readonly_paths: expect.arrayContaining(['/proc/sys']) as unknown,
+      });
+    });
+
+    test('nothing of /proc is hidden from a pod with users of its own that asks so', async () => {
+      const { status } = JSON.parse(await node.agent.ok(['get', 'node', 'e2e', '-o', 'json'])) as Node;
+      const able =
+        status?.runtimeHandlers?.find(({ name = '' }) => name === '')?.features?.userNamespaces === true;
+      const container = { ...stays, securityContext: { procMount: 'Unmasked' } };
+      await node.create(onePod('unmasked', container, { hostUsers: false }));
+      if (able) {
+        await node.until('unmasked', isReady);
+        expect((await node.configOf('unmasked')).linux?.security_context).not.toHaveProperty('masked_paths');
+      } else
+        expect((await node.told('unmasked', 'FailedCreatePodSandBox'))[0]).toContain(
+          'runtime does not support user namespaces',
+        );
+    });
+
+    test('groups that the image gives its user are left out where they must be, or the pod is refused', async () => {
+      const inGroups = (supplementalGroupsPolicy: string): object => ({
+        securityContext: {
+          runAsUser: 1234,
+          runAsGroup: 7,
+          supplementalGroups: [9],
+          supplementalGroupsPolicy,
+        },
+      });
+      await node.create(onePod('strict-groups', shell('id -G'), { ...once, ...inGroups('Strict') }));
+      expect(await says('merged-groups', shell('id -G'), inGroups('Merge'))).toBe('7 9 50000');
+      const { status } = await node.until('strict-groups', hasEnded);
+      const features = await node.agent.ok(['get', 'node', 'e2e', '-o', 'jsonpath={.status.features}']);
+      if (features.includes('"supplementalGroupsPolicy":true'))
+        expect(await logs('strict-groups')).toBe('7 9');
+      else
+        expect(status).toMatchObject({
+          phase: 'Failed',
+          reason: 'SupplementalGroupsPolicyNotSupported',
+          message: 'Pod was rejected: SupplementalGroupsPolicy=Strict is not supported in this node',
+        });
+    });
+
+    test('huge pages, where there are some; elsewhere such a pod is refused', async () => {
+      const amount = { cpu: '10m', memory: '16Mi', 'hugepages-2Mi': '4Mi' };
+      await node.create(
+        onePod(
+          'huge',
+          {
+            ...shell('mount | grep "on /huge type hugetlbfs" | grep -c pagesize=2M'),
+            resources: { requests: amount, limits: amount },
+            volumeMounts: [{ name: 'v', mountPath: '/huge' }],
+          },
+          { ...once, volumes: [{ name: 'v', emptyDir: { medium: 'HugePages' } }] },
+        ),
+      );
+      const pod = await node.until('huge', hasEnded);
+      const free = await node.agent.ok([
+        'get',
+        'node',
+        'e2e',
+        '-o',
+        'jsonpath={.status.allocatable.hugepages-2Mi}',
+      ]);
+      if (!['', '0'].includes(free)) expect(await logs('huge')).toBe('1');
+      else expect([pod.status?.phase, pod.status?.reason]).toEqual(['Failed', 'OutOfhugepages-2Mi']);
     });
 
     test('a container that must not run as root and would is not made', async () => {

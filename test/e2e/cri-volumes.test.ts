@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import events from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pod } from '../../src/kube/types.ts';
@@ -39,6 +40,37 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     return (await node.agent.ok(['logs', name])).trim();
   };
   const volumesOf = (pod: Pod): string => join(node.rootDir, 'pods', pod.metadata?.uid ?? '', 'volumes');
+
+  test('a volume that cannot be taken down holds its own pod alone, until it can be', async () => {
+    const volumes = [{ name: 'v', emptyDir: {} }];
+    const volumeMounts = [{ name: 'v', mountPath: '/v' }];
+    const kept = (name: string): object => onePod(name, { ...sleeps, volumeMounts }, { volumes });
+    await node.create(kept('busy'), kept('hung'), kept('free'));
+    const [busy, hung] = await Promise.all(['busy', 'hung', 'free'].map((name) => node.until(name, isReady)));
+    const below = (pod: Pod | undefined): string =>
+      join(volumesOf(pod ?? {}), 'kubernetes.io~empty-dir/v/mount');
+    const [busyMount, hungMount] = [below(busy), below(hung)];
+    mkdirSync(busyMount);
+    mkdirSync(hungMount);
+    execFileSync('mount', ['-t', 'tmpfs', 'x', busyMount]);
+    const holder: ChildProcess = spawn('sleep', ['1000'], { cwd: busyMount });
+    const server = spawnSilentFileServer(hungMount);
+    try {
+      if (server.stdout) await events.once(server.stdout, 'data'); // it is mounted
+      await node.agent.ok(['delete', 'pod', 'busy', 'hung', 'free', '--wait=false']);
+      await node.until('free', (_, type) => type === 'DELETED');
+      await node.until('hung', (_, type) => type === 'DELETED'); // nobody has looked into the mount
+      expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(hungMount);
+      expect(await says('meanwhile', 'echo runs', { v: { emptyDir: {} } })).toBe('runs');
+      expect((await node.agent.pod('busy')).metadata?.deletionTimestamp).toBeDefined();
+      expect(readFileSync('/proc/mounts', 'utf8')).toContain(busyMount);
+    } finally {
+      holder.kill('SIGKILL');
+      server.kill('SIGKILL');
+    }
+    await node.until('busy', (_, type) => type === 'DELETED');
+    expect(existsSync(volumesOf(busy ?? {}))).toBe(false);
+  });
 
   test('emptyDir on disk and in memory, with its rights, its group and its size; gone with the pod', async () => {
     const mounts = [
@@ -357,6 +389,96 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     expect(readFileSync(join(node.dir, 'local/x'), 'utf8')).toBe('kept\n');
   });
 
+  test('a local volume goes to the pod’s group: all of it, or only where its top differs', async () => {
+    const objects = ['OnRootMismatch', 'Always'].flatMap((policy) => {
+      const name = policy.toLowerCase();
+      const path = join(node.dir, name);
+      mkdirSync(path);
+      writeFileSync(join(path, 'old'), '', { mode: 0o600 });
+      chownSync(path, 0, 5555);
+      chmodSync(path, 0o2770);
+      const spec = {
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'local',
+        volumeName: name,
+        resources: { requests: { storage: '1Gi' } },
+      };
+      return [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name }, spec }];
+    });
+    await node.create(...objects);
+    const inGroup = (policy: string): object => ({ fsGroup: 5555, fsGroupChangePolicy: policy });
+    for (const policy of ['OnRootMismatch', 'Always']) {
+      const name = policy.toLowerCase();
+      const uid = await node.agent.ok(['get', 'pvc', name, '-o', 'jsonpath={.metadata.uid}']);
+      const terms = [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] }];
+      await node.create({
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name, annotations: { 'pv.beta.kubernetes.io/gid': '6666' } },
+        spec: {
+          capacity: { storage: '1Gi' },
+          accessModes: ['ReadWriteOnce'],
+          storageClassName: 'local',
+          claimRef: { kind: 'PersistentVolumeClaim', namespace: 'default', name, uid },
+          local: { path: join(node.dir, name) },
+          nodeAffinity: { required: { nodeSelectorTerms: terms } },
+        },
+      });
+      const bound = ['--type=merge', '-p', '{"status":{"phase":"Bound"}}'];
+      await node.agent.ok(['patch', 'pvc', name, '--subresource=status', ...bound]);
+      const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: name } }];
+      const volumeMounts = [{ name: 'data', mountPath: '/data' }];
+      await node.create(
+        onePod(
+          `group-${name}`,
+          { ...shell('touch /data/new; id -G'), volumeMounts },
+          { ...once, volumes, securityContext: inGroup(policy) },
+        ),
+      );
+    }
+    const groups = async (policy: string): Promise<object> => {
+      const name = policy.toLowerCase();
+      const pod = await node.until(`group-${name}`, hasEnded);
+      expect(pod.status?.phase, JSON.stringify(pod.status)).toBe('Succeeded');
+      const [old, made] = ['old', 'new'].map((file) => statSync(join(node.dir, name, file)));
+      const said = (await node.agent.ok(['logs', `group-${name}`])).trim().split(' ');
+      return { old: [old?.gid, (old?.mode ?? 0) & 0o777], made: made?.gid, inBoth: said.slice(-2) };
+    };
+    const inBoth = ['5555', '6666'];
+    expect(await groups('OnRootMismatch')).toEqual({ old: [0, 0o600], made: 5555, inBoth });
+    expect(await groups('Always')).toEqual({ old: [5555, 0o660], made: 5555, inBoth });
+  });
+
+  test('the files of an image are a volume where the runtime can; elsewhere the container is not made', async () => {
+    const mount = { name: 'files', mountPath: '/files', readOnly: true };
+    const image = { reference: 'localhost/busybox:1', pullPolicy: 'IfNotPresent' };
+    await node.create(
+      onePod(
+        'of-image',
+        { ...shell('cat /files/etc/group; touch /files/x 2>&1; true'), volumeMounts: [mount] },
+        { ...once, volumes: [{ name: 'files', image }] },
+      ),
+      onePod(
+        'of-no-image',
+        { ...sleeps, volumeMounts: [mount] },
+        { volumes: [{ name: 'files', image: { reference: 'localhost/none:1', pullPolicy: 'Never' } }] },
+      ),
+    );
+    const never = await node.until('of-no-image', (one) => waiting(one).reason === 'ErrImageNeverPull');
+    expect(waiting(never).message).toContain('localhost/none:1');
+    const pod = await node.until('of-image', (one) => hasEnded(one) || waiting(one).message !== '');
+    const runtime = await node.agent.ok([
+      'get',
+      'node',
+      'e2e',
+      '-o',
+      'jsonpath={.status.nodeInfo.containerRuntimeVersion}',
+    ]);
+    if (runtime.startsWith('containerd://1.')) expect(waiting(pod).reason).toBe('CreateContainerError');
+    else
+      expect(await node.agent.ok(['logs', 'of-image'])).toMatch(/^root:x:0:\n[^]*Read-only file system\n$/);
+  });
+
   test('a CSI volume is refused by name', async () => {
     await node.create(
       onePod('csi', sleeps, { volumes: [{ name: 'v', csi: { driver: 'csi.example.org' } }] }),
@@ -385,3 +507,12 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     );
   });
 });
+
+/** Mounts a file system whose server never answers: whoever looks into it waits until that process ends. */
+const spawnSilentFileServer = (dir: string): ChildProcess =>
+  spawn('/bin/sh', [
+    '-c',
+    'exec 3<>/dev/fuse; mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 silent "$1"; echo; exec sleep 1000',
+    'sh',
+    dir,
+  ]);

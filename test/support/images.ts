@@ -27,6 +27,7 @@ export interface ImageRun {
   readonly Env?: readonly string[];
   readonly User?: string;
   readonly WorkingDir?: string;
+  readonly StopSignal?: string;
 }
 
 /** An image whose file system is busybox with a link for each of its applets. */
@@ -78,9 +79,11 @@ function busyboxLayer(): Buffer {
     { path: 'etc/' },
     {
       path: 'etc/passwd',
-      content: Buffer.from('root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n'),
+      content: Buffer.from(
+        'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\nworker:x:1234:1234:worker:/:/bin/sh\n',
+      ),
     },
-    { path: 'etc/group', content: Buffer.from('root:x:0:\nnobody:x:65534:\n') },
+    { path: 'etc/group', content: Buffer.from('root:x:0:\nnobody:x:65534:\nextra:x:50000:worker\n') },
     { path: 'root/', mode: 0o700 },
     { path: 'tmp/', mode: 0o1777 },
   ]);

@@ -1,0 +1,117 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FakeClock } from '../../src/base/fake-clock.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import type { Pod } from '../../src/kube/types.ts';
+import { PodVolumes } from '../../src/volumes/pod-volumes.ts';
+
+let dir: string;
+let mounts: string[];
+let told: string[];
+let stuck: string | undefined;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'pt-local-'));
+  mkdirSync(join(dir, 'disk'));
+  [mounts, told, stuck] = [[], [], undefined];
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true });
+});
+
+/** The volumes of a node whose mounts are remembered, not made. */
+const volumesOf = (gid?: string): PodVolumes =>
+  new PodVolumes({
+    clock: new FakeClock(),
+    logger: silentLogger,
+    recorder: { event: (_, __, reason, message) => void told.push(`${reason} ${message}`) },
+    rootDir: dir,
+    mounter: {
+      mountTmpfs: async () => undefined,
+      mountHugePages: async () => undefined,
+      bindMount: async (_, target) => void mounts.push(target),
+      unmount: async (target) => {
+        if (target !== stuck) mounts = mounts.filter((one) => one !== target);
+      },
+      isMountPoint: (path) => mounts.includes(path),
+      mountsUnder: (path) => mounts.filter((one) => one.startsWith(`${path}/`)),
+    },
+    payloadOf: () => undefined,
+    claimedVolume: async () => ({
+      name: 'pv',
+      local: { path: join(dir, 'disk') },
+      ...(gid !== undefined && { gid }),
+    }),
+    nodeAllocatable: () => ({}),
+  });
+
+const podOf = (uid: string, securityContext: object, readOnly = false): Pod => ({
+  metadata: { name: uid, namespace: 'n', uid },
+  spec: {
+    containers: [],
+    securityContext,
+    volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c', readOnly } }],
+  },
+});
+const mount = (volumes: PodVolumes, pod: Pod): Promise<void> =>
+  volumes.mount(pod, new AbortController().signal);
+const disk = (): { readonly gid: number; readonly mode: number } => statSync(join(dir, 'disk'));
+const group = (process.getgid?.() ?? 0) + (process.getuid?.() === 0 ? 77 : 0);
+
+test('it is given to the group once, until the pod is gone', async () => {
+  const [volumes, pod] = [volumesOf(), podOf('a', { fsGroup: group })];
+  await mount(volumes, pod);
+  expect(disk()).toMatchObject({ gid: group });
+  expect(disk().mode & 0o2770).toBe(0o2770);
+  expect(mounts).toEqual([join(dir, 'pods/a/volumes/kubernetes.io~local-volume/pv')]);
+  await mount(volumes, pod);
+  await mount(volumesOf(), pod); // another life of the agent
+  expect(mounts).toHaveLength(1);
+  await volumes.unmount(pod);
+  expect(mounts).toEqual([]);
+  expect(existsSync(join(dir, 'disk'))).toBe(true);
+});
+
+test('it is left alone without a group, and when it may only be read', async () => {
+  const before = disk();
+  await mount(volumesOf(), podOf('a', {}));
+  expect(mounts).toEqual([]);
+  await mount(volumesOf(), podOf('b', { fsGroup: group }, true));
+  expect(disk()).toMatchObject({ gid: before.gid, mode: before.mode });
+});
+
+test('a second pod with another group is told that it may not be able to share', async () => {
+  const volumes = volumesOf();
+  await mount(volumes, podOf('a', { fsGroup: group }));
+  await mount(volumes, podOf('same', { fsGroup: group }));
+  expect(told).toEqual([]);
+  await mount(volumes, podOf('other', { fsGroup: group + 1 }));
+  expect(told).toEqual([
+    `AlreadyMountedVolume The requested fsGroup is ${group + 1}, but the volume pv has GID ${group}. The volume may not be shareable.`,
+  ]);
+  expect(disk().gid).toBe(group);
+});
+
+test('the group that a volume is annotated with is one of the pod’s, once', async () => {
+  const pod = podOf('a', { supplementalGroups: [7] });
+  for (const [gid, groups] of [
+    ['66', [66]],
+    ['7', []],
+    ['none', []],
+  ] as const) {
+    const volumes = volumesOf(gid);
+    await mount(volumes, pod);
+    expect(volumes.extraGroups(pod)).toEqual(groups);
+  }
+});
+
+test('what is stuck in one orphan’s directory does not keep the others', async () => {
+  for (const uid of ['a', 'b', 'c', 'kept'])
+    mkdirSync(join(dir, 'pods', uid, 'volumes/x'), { recursive: true });
+  stuck = join(dir, 'pods/b/volumes/x');
+  mounts = [stuck];
+  await expect(volumesOf().removeOrphans((uid) => uid === 'kept')).rejects.toThrow(`still mounted: ${stuck}`);
+  expect(['a', 'b', 'c', 'kept'].filter((uid) => existsSync(join(dir, 'pods', uid)))).toEqual(['b', 'kept']);
+});

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, PodStatus } from '../kube/types.ts';
+import type { ContainerType, StartCounts } from '../kuberuntime/pod-sync.ts';
 import type { PodSyncer } from '../podworkers/pod-syncer.ts';
 import type { Prober } from '../prober/prober.ts';
 import { Counter, Histogram, type MetricFamily } from '../server/metrics.ts';
@@ -138,6 +139,51 @@ export class EngineMetrics {
 }
 
 const titles = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
+
+/** What was started, as far as the agent itself makes sandboxes and containers. */
+export class StartMetrics implements StartCounts {
+  readonly #pods = new Counter('kubelet_started_pods_total', 'Cumulative number of pods started');
+  readonly #podErrors = new Counter(
+    'kubelet_started_pods_errors_total',
+    'Cumulative number of errors when starting pods',
+  );
+  readonly #containers = new Counter(
+    'kubelet_started_containers_total',
+    'Cumulative number of containers started',
+  );
+  readonly #containerErrors = new Counter(
+    'kubelet_started_containers_errors_total',
+    'Cumulative number of errors when starting containers',
+  );
+
+  collect(): readonly MetricFamily[] {
+    const all = [this.#pods, this.#podErrors, this.#containers, this.#containerErrors];
+    return all.map((one) => one.collect());
+  }
+
+  /** For who starts things: from now on there are numbers of pods, 0 at first. */
+  counts(): StartCounts {
+    this.#pods.add({}, 0);
+    this.#podErrors.add({}, 0);
+    return this;
+  }
+
+  pod(): void {
+    this.#pods.add({});
+  }
+
+  podFailed(): void {
+    this.#podErrors.add({});
+  }
+
+  container(container_type: ContainerType): void {
+    this.#containers.add({ container_type });
+  }
+
+  containerFailed(container_type: ContainerType, code: string): void {
+    this.#containerErrors.add({ code, container_type });
+  }
+}
 
 /** What calls to the runtime come to (kubelet `instrumentedRuntimeService`). */
 export class RuntimeCallMetrics {

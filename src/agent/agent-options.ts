@@ -6,6 +6,7 @@ import type { Tracer } from '../base/tracing.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
+import type { MetricFamily } from '../server/metrics.ts';
 import type { EvictionOptions, ShutdownOptions } from './evictions.ts';
 import type { ServedPorts } from './kubelet-api.ts';
 import type { NodeSettings } from './node-setters.ts';
@@ -71,4 +72,6 @@ export interface AgentOptions extends ServedPorts {
   readonly logger?: Logger;
   /** Traces pods, provider calls and requests to the kubelet API; default: nothing is traced. The API client has a tracer of its own. */
   readonly tracer?: Tracer;
+  /** More for `/metrics`, of parts that the agent does not know. */
+  readonly moreMetrics?: () => readonly MetricFamily[];
 }

@@ -20,7 +20,7 @@ import { initialNode } from '../node/register.ts';
 import { foldSetters } from '../node/setters/setter.ts';
 import { hostMounter } from '../volumes/mounter.ts';
 import { SubPaths } from '../volumes/sub-path.ts';
-import { RuntimeCallMetrics } from './agent-metrics.ts';
+import { RuntimeCallMetrics, StartMetrics } from './agent-metrics.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import { CgroupStats } from './cgroup-stats.ts';
@@ -121,14 +121,14 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   });
   const rest = { machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller, users, ...cgroups };
   const given = { options, common, view, ...rest };
-  const runtimeCalls = new RuntimeCallMetrics(common.clock);
-  const provider = await options.makeProvider(surroundings({ ...given, runtimeCalls }));
+  const counted = { runtimeCalls: new RuntimeCallMetrics(common.clock), starts: new StartMetrics() };
+  const provider = await options.makeProvider(surroundings({ ...given, ...counted }));
   controller.registerProvider(provider);
   late.controller = controller;
   const nodeParts = { ...common, options, provider, identity, setters, controller, endings };
   const node = client && { node: makeNodeController({ ...nodeParts, client }) };
   const addresses = nodeAddresses(view, nodeGetter);
-  const served = { ...common, controller, client, nodeName, nodeIPs, addresses, endings, runtimeCalls };
+  const served = { ...common, controller, client, nodeName, nodeIPs, addresses, endings, ...counted };
   const serve = serving(options, served, (port) => {
     kubeletPort = port;
   });
@@ -219,10 +219,12 @@ function serving(
   {
     endings,
     runtimeCalls,
+    starts,
     ...parts
   }: Omit<Parameters<typeof servePorts>[1], 'summary' | 'moreMetrics' | 'tracer'> & {
     readonly endings: Endings;
     readonly runtimeCalls: RuntimeCallMetrics;
+    readonly starts: StartMetrics;
   },
   tellPort: (port: number) => void,
 ): () => Promise<Served> {
@@ -231,7 +233,12 @@ function serving(
       ...parts,
       tracer: options.tracer,
       summary: () => endings.summary,
-      moreMetrics: () => runtimeCalls.collect(),
+      moreMetrics: () => [
+        ...runtimeCalls.collect(),
+        ...starts.collect(),
+        ...endings.collect(),
+        ...(options.moreMetrics?.() ?? []),
+      ],
     });
     tellPort(ports.port);
     return ports;
@@ -274,6 +281,7 @@ function apiView({ client, nodeName }: AgentOptions, { clock, random, logger }: 
 
 interface Given {
   readonly runtimeCalls: RuntimeCallMetrics;
+  readonly starts: StartMetrics;
   readonly options: AgentOptions;
   readonly common: CommonParts;
   readonly view: ApiView;
@@ -323,6 +331,7 @@ function surroundings(given: Given): Surroundings {
   return {
     ...common,
     runtimeCalls: given.runtimeCalls,
+    starts: given.starts,
     helper,
     actuated: new CheckpointFile(join(rootDir, 'actuated_pods_state')),
     rootDir,

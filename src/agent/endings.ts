@@ -1,17 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { EvictionManager } from '../eviction/manager.ts';
 import type { ShutdownManager } from '../node/shutdown-manager.ts';
+import { Counter, type MetricFamily } from '../server/metrics.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import type { CgroupStats } from './cgroup-stats.ts';
 import { diskUsage } from './disk-usage.ts';
 import type { Engines } from './engines.ts';
-import {
-  type EndingParts,
-  type EvictionOptions,
-  hardThresholds,
-  makeEvictions,
-  makeShutdown,
-} from './evictions.ts';
+import { type EndingParts, hardThresholds, makeEvictions, makeShutdown } from './evictions.ts';
 import { machineUsage } from './machine-usage.ts';
 import type { NodeSettings } from './node-setters.ts';
 import { NodeSummary } from './node-summary.ts';
@@ -43,6 +38,10 @@ export class Endings {
   };
   /** For the node's status. */
   readonly node: Pick<NodeSettings, 'hardEviction' | 'pressure'>;
+  readonly #evicted = new Counter(
+    'kubelet_evictions',
+    'Cumulative number of pod evictions by eviction signal',
+  );
   #evictions: EvictionManager | undefined;
   #shutdown: ShutdownManager | undefined;
   #summary: NodeSummary | undefined;
@@ -59,6 +58,11 @@ export class Endings {
     return this.#summary;
   }
 
+  /** For `/metrics`. */
+  collect(): readonly MetricFamily[] {
+    return [this.#evicted.collect()];
+  }
+
   /** What a shutdown has against the node being ready. */
   shutdownFault(): string | undefined {
     return this.#shutdown?.fault();
@@ -69,7 +73,14 @@ export class Endings {
     const { eviction, shutdown } = parts.options;
     const { listUsage } = parts.provider;
     this.#summary = listUsage && summaryOf(parts, listUsage.bind(parts.provider));
-    if (eviction && this.#summary) this.#evictions = evictionsOf(parts, eviction, this.#summary);
+    const evicted = (eviction_signal: string): void => {
+      this.#evicted.add({ eviction_signal });
+    };
+    if (eviction && this.#summary)
+      this.#evictions = makeEvictions(
+        { ...parts, evicted, summary: this.#summary, reclaim: parts.upkeep?.reclaim ?? {} },
+        eviction.settings,
+      );
     else if (eviction && eviction.settings.thresholds.length > 0)
       parts.logger.warn('no pod is evicted: the provider does not tell what containers use');
     if (shutdown) this.#shutdown = makeShutdown({ ...parts, source: shutdown.source }, shutdown.windows);
@@ -102,6 +113,3 @@ function summaryOf(parts: EndingsParts, listUsage: NonNullable<AgentProvider['li
     ...(podLogsDir !== undefined && { podLogsDir }),
   });
 }
-
-const evictionsOf = (parts: EndingsParts, options: EvictionOptions, summary: NodeSummary): EvictionManager =>
-  makeEvictions({ ...parts, summary, reclaim: parts.upkeep?.reclaim ?? {} }, options.settings);

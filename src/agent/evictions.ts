@@ -111,19 +111,20 @@ export interface EndingParts {
 }
 
 /** What eviction needs besides the engines. */
-export interface EvictionParts extends EndingParts, Pick<EvictionDeps, 'summary' | 'reclaim'> {}
+export interface EvictionParts extends EndingParts, Pick<EvictionDeps, 'summary' | 'reclaim' | 'evicted'> {}
 
 /**
  * The eviction manager over a pods controller's engines. Its `conditions` are the host's `pressure` for admission, its `pressure` is the
  * node status's.
  */
 export function makeEvictions(parts: EvictionParts, settings: EvictionSettings): EvictionManager {
-  const { engines, summary, reclaim } = parts;
+  const { engines, summary, reclaim, evicted } = parts;
   return new EvictionManager(
     {
       ...commonOf(parts),
       summary,
       reclaim,
+      ...(evicted && { evicted }),
       pods: {
         activePods: () => engines().syncHandler.activePods(),
         isFinished: (uid) => engines().podWorkers.shouldPodBeFinished(uid),

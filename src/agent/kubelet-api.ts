@@ -17,6 +17,7 @@ import {
   serveReadOnly,
 } from '../server/kubelet-server.ts';
 import type { MetricFamily } from '../server/metrics.ts';
+import { certificateMetrics } from './certificate-metrics.ts';
 import type { PodsController } from './pods-controller.ts';
 import { serverHost, type ServeOptions, serveKubeletApi, type ServerHostOptions } from './server-host.ts';
 
@@ -95,8 +96,11 @@ const listenAgainMs = 5000;
  *
  * @throws {AgentError} when the kubelet API or the read-only port cannot listen. The healthz port is tried again and again instead, as by the kubelet.
  */
-export async function servePorts(ports: ServedPorts, parts: KubeletApiParts): Promise<Served> {
+export async function servePorts(ports: ServedPorts, given: KubeletApiParts): Promise<Served> {
   const { kubeletApi, readOnly, healthz } = ports;
+  const certDir = kubeletApi?.requestedCertDir;
+  const manager = certDir === undefined ? undefined : servingManager(certDir, given);
+  const parts = manager ? { ...given, moreMetrics: withCertificate(manager, given) } : given;
   const stop = new AbortController();
   const open: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
@@ -104,7 +108,7 @@ export async function servePorts(ports: ServedPorts, parts: KubeletApiParts): Pr
     await Promise.all(open.map((one) => one.close()));
   };
   try {
-    const server = kubeletApi && (await startKubeletApi(kubeletApi, parts, stop.signal));
+    const server = kubeletApi && (await startKubeletApi(kubeletApi, parts, manager, stop.signal));
     if (server) open.push(server);
     const { clock, logger } = parts;
     const host = serverHost(hostOptions(kubeletApi ?? {}, parts));
@@ -149,15 +153,26 @@ const hostOptions = (
   syncLoopFault: () => syncLoopFault(controller, clock.now()),
 });
 
+const withCertificate =
+  (manager: CertificateManager, { moreMetrics, clock }: KubeletApiParts): KubeletApiParts['moreMetrics'] =>
+  () => [
+    ...moreMetrics(),
+    ...certificateMetrics(
+      'server',
+      { certificate: manager.current, failures: manager.stats.failures },
+      clock.now(),
+    ),
+  ];
+
 async function startKubeletApi(
-  { address, tls, requestedCertDir, ...options }: KubeletApiOptions,
+  { address, tls, requestedCertDir: _, ...options }: KubeletApiOptions,
   parts: KubeletApiParts,
+  manager: CertificateManager | undefined,
   signal: AbortSignal,
 ): Promise<KubeletServer> {
   const { nodeIPs, nodeName, client, clock, logger, tracer } = parts;
   const [nodeIP = '127.0.0.1'] = nodeIPs;
   const hosts = [nodeName, ...nodeIPs, 'localhost', '127.0.0.1'];
-  const manager = requestedCertDir === undefined ? undefined : servingManager(requestedCertDir, parts);
   const pair = manager ? (manager.current ?? 'later') : typeof tls === 'function' ? tls(hosts) : tls;
   const server = await serveKubeletApi({
     ...options,

@@ -15,7 +15,18 @@ export interface RuntimeParts extends Pick<
 
 /** A pod provider over any container runtime, wired to the agent around it. */
 export function kuberuntimeProvider(
-  { helper, recorder, clock, random, logger, machine, actuated, probeResults, runtimeCalls }: Surroundings,
+  {
+    helper,
+    recorder,
+    clock,
+    random,
+    logger,
+    machine,
+    actuated,
+    probeResults,
+    runtimeCalls,
+    starts,
+  }: Surroundings,
   parts: RuntimeParts,
   options: Omit<KubeRuntimeOptions, 'memoryCapacityBytes'>,
 ): KubeRuntime {
@@ -24,6 +35,7 @@ export function kuberuntimeProvider(
       ...parts,
       runtime: runtimeCalls.around(parts.runtime),
       images: runtimeCalls.around(parts.images),
+      counts: starts.counts(),
       helper,
       recorder,
       clock,

@@ -7,7 +7,7 @@ import type { ResourceKeeper } from '../kube/pod-resources.ts';
 import type { ProbeResults } from '../kuberuntime/actions.ts';
 import type { RuntimeHelper } from '../kuberuntime/helper.ts';
 import type { MeasuredMachine } from '../node/measure.ts';
-import type { RuntimeCallMetrics } from './agent-metrics.ts';
+import type { RuntimeCallMetrics, StartMetrics } from './agent-metrics.ts';
 
 /** What the agent has for a provider that is made for it. */
 export interface Surroundings {
@@ -20,6 +20,8 @@ export interface Surroundings {
   readonly actuated: ResourceKeeper;
   /** Counts the calls to a runtime or image service. */
   readonly runtimeCalls: Pick<RuntimeCallMetrics, 'around'>;
+  /** Counts the pods and containers that are started. */
+  readonly starts: Pick<StartMetrics, 'counts'>;
   readonly rootDir: string;
   readonly machine: MeasuredMachine;
   /** Those of this node's pods. */

@@ -280,7 +280,14 @@ export async function joinCluster(
       logger,
     });
     const ports = openPorts(settings);
-    const agent = await Agent.create({ ...own, ...ports, client, logger, ...(kubeletApi && { kubeletApi }) });
+    const agent = await Agent.create({
+      ...own,
+      ...ports,
+      client,
+      logger,
+      ...(kubeletApi && { kubeletApi }),
+      ...(reach.metrics && { moreMetrics: reach.metrics }),
+    });
     logger.info('agent runs', {
       node: nodeName,
       server: connection.server,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { certificateMetrics } from '../agent/certificate-metrics.ts';
 import type { ApiConnection } from '../api/connection.ts';
 import { connectionFromKubeconfig } from '../api/kube-client.ts';
 import { type InCluster, inClusterConnection } from '../api/plain-kubeconfig.ts';
@@ -7,6 +8,7 @@ import type { Logger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { clientCredentials } from '../certificates/client-credentials.ts';
 import type { EffectiveOptions } from '../options/load.ts';
+import type { MetricFamily } from '../server/metrics.ts';
 import type { RunOptions } from './program.ts';
 
 const clock = systemClock;
@@ -17,6 +19,8 @@ export interface Reach {
   readonly keep: (signal: AbortSignal) => Promise<void>;
   /** Absent: it can be used at once. */
   readonly ready?: (signal: AbortSignal) => Promise<void>;
+  /** Of the client certificate that is renewed; absent: there is none. */
+  readonly metrics?: () => readonly MetricFamily[];
 }
 
 /** The cluster's own credentials inside a pod, those of a kubeconfig, or a client certificate that is asked for and renewed. */
@@ -50,6 +54,10 @@ export async function reachOf(
     connection: credentials.connection,
     keep: (signal) => credentials.run(signal),
     ready: (signal) => credentials.ready(signal),
+    metrics: () => {
+      const { failures } = credentials.stats();
+      return certificateMetrics('client', { certificate: credentials.certificate(), failures }, clock.now());
+    },
   };
 }
 

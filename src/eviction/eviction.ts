@@ -23,6 +23,8 @@ export interface Eviction {
   readonly annotations?: Readonly<Record<string, string>>;
   /** The node was short of something: the pod gets the condition DisruptionTarget. Its own fault gives none. */
   readonly disrupted: boolean;
+  /** What of the node, or which limit of the pod's, it goes for; as metrics name it. */
+  readonly signal: string;
 }
 
 /** What the choice is made from. */
@@ -49,6 +51,7 @@ export function evictionFor(threshold: Threshold, choice: Choice): Eviction | un
       : Math.min(choice.maxPodGracePeriodSeconds, own),
     ...evictionMessage(signalFacts[signal].resource, pod, choice),
     disrupted: true,
+    signal,
   };
 }
 
@@ -60,9 +63,9 @@ export const limitEvictions = (
 ): readonly Eviction[] =>
   pods.flatMap((pod) => {
     const own = stats(uidOf(pod));
-    const message = own && !isCriticalPod(pod) ? localStorageViolation(pod, own, layout) : undefined;
-    if (message === undefined) return [];
-    return [{ pod, gracePeriodSeconds: immediateGraceSeconds, message, disrupted: false }];
+    const broken = own && !isCriticalPod(pod) ? localStorageViolation(pod, own, layout) : undefined;
+    if (!broken) return [];
+    return [{ pod, gracePeriodSeconds: immediateGraceSeconds, ...broken, disrupted: false }];
   });
 
 /** The status of a pod that was evicted at `now`, ms (R249). */

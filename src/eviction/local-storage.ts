@@ -12,8 +12,17 @@ import type { FileSystemLayout } from './signals.ts';
 import type { PodStats } from './summary.ts';
 import { diskUsage } from './usage.ts';
 
+/** A limit that is broken. */
+interface Violation {
+  /** As metrics name it. */
+  readonly signal: 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
+  readonly message: string;
+}
+
+const violation = (signal: Violation['signal'], message: string): Violation => ({ signal, message });
+
 /**
- * The first limit of local storage that a pod breaks, as a message: an emptyDir's size, then the pod's ephemeral storage, then a
+ * The first limit of local storage that a pod breaks: an emptyDir's size, then the pod's ephemeral storage, then a
  * container's.
  *
  * Follows kubelet `eviction.managerImpl.localStorageEviction`.
@@ -22,28 +31,34 @@ export const localStorageViolation = (
   pod: Pod,
   stats: PodStats,
   layout: FileSystemLayout,
-): string | undefined =>
+): Violation | undefined =>
   emptyDirViolation(pod, stats) ?? podViolation(pod, stats) ?? containerViolation(pod, stats, layout);
 
-function emptyDirViolation(pod: Pod, stats: PodStats): string | undefined {
+function emptyDirViolation(pod: Pod, stats: PodStats): Violation | undefined {
   for (const { name, emptyDir } of pod.spec?.volumes ?? []) {
     if (emptyDir?.sizeLimit == null) continue;
     const limit = parseQuantity(emptyDir.sizeLimit);
     const used = stats.volume?.findLast((volume) => volume.name === name);
     if (used && signOfQuantity(limit) > 0 && compareQuantities(diskUsage(used), limit) > 0)
-      return `Usage of EmptyDir volume "${name}" exceeds the limit "${formatQuantity(limit)}". `;
+      return violation(
+        'emptydirfs.limit',
+        `Usage of EmptyDir volume "${name}" exceeds the limit "${formatQuantity(limit)}". `,
+      );
   }
   return undefined;
 }
 
-function podViolation(pod: Pod, stats: PodStats): string | undefined {
+function podViolation(pod: Pod, stats: PodStats): Violation | undefined {
   const limit = podLimits(pod)['ephemeral-storage'];
   if (!limit || compareQuantities(diskUsage(stats['ephemeral-storage']), limit) <= 0) return undefined;
-  return `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `;
+  return violation(
+    'ephemeralpodfs.limit',
+    `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `,
+  );
 }
 
 /** Logs count always; the writable layer counts where it lies with the node's own files. */
-function containerViolation(pod: Pod, stats: PodStats, layout: FileSystemLayout): string | undefined {
+function containerViolation(pod: Pod, stats: PodStats, layout: FileSystemLayout): Violation | undefined {
   for (const { name, rootfs, logs } of stats.containers ?? []) {
     const container = pod.spec?.containers.findLast((each) => each.name === name);
     const text = container?.resources?.limits?.['ephemeral-storage'];
@@ -53,7 +68,10 @@ function containerViolation(pod: Pod, stats: PodStats, layout: FileSystemLayout)
       ? diskUsage(logs)
       : addQuantities(diskUsage(logs), diskUsage(rootfs));
     if (compareQuantities(limit, used) < 0)
-      return `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(limit)}". `;
+      return violation(
+        'ephemeralcontainerfs.limit',
+        `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(limit)}". `,
+      );
   }
   return undefined;
 }

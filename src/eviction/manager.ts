@@ -44,6 +44,8 @@ export interface EvictionDeps {
   };
   /** What the node itself can give up; absent: nothing of that kind. */
   readonly reclaim: Readonly<Partial<Record<NodeReclaim, (signal?: AbortSignal) => Promise<void>>>>;
+  /** Told of each pod that was evicted, and for which signal; absent: nobody counts. */
+  readonly evicted?: (signal: string) => void;
 }
 
 /** The settings of eviction. */
@@ -253,6 +255,7 @@ export class EvictionManager {
     } catch (reason) {
       logger.error('evicted pod did not end', { pod: keyOf(pod), uid: uidOf(pod), err: messageOf(reason) });
     }
+    this.#deps.evicted?.(eviction.signal);
   }
 
   async #cleanedUp(evicted: readonly Pod[], signal: AbortSignal): Promise<void> {

@@ -25,7 +25,7 @@ import { ImageManager } from './images.ts';
 import { ContainerKiller } from './kill.ts';
 import { tailLog } from './logs.ts';
 import { RuntimeObserver } from './observer.ts';
-import { PodSync, type PodSyncDeps } from './pod-sync.ts';
+import { PodSync, type PodSyncDeps, type StartCounts } from './pod-sync.ts';
 import type { Keyring, PullRecords } from './pull-credentials.ts';
 import { PullQueue } from './pull-queue.ts';
 import type { ResourceSettings } from './resources.ts';
@@ -68,6 +68,8 @@ export interface KubeRuntimeDeps {
   readonly actuated?: ActuatedStore;
   /** Default: the machine's disk. */
   readonly files?: RuntimeFiles;
+  /** Default: nobody counts. */
+  readonly counts?: StartCounts;
   /** Default: a plain HTTP client. */
   readonly sendHookRequest?: SendHookRequest;
 }

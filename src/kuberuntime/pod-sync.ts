@@ -22,6 +22,20 @@ import { resizes } from './resize-plan.ts';
 import { aggregate, StartError } from './runtime-errors.ts';
 import { type ConfigSettings, generateSandboxConfig } from './sandbox-config.ts';
 
+/** Counts what is started (kubelet `StartedPodsTotal`, `StartedContainersTotal` and their errors). */
+export interface StartCounts {
+  /** A sandbox is to be made. */
+  pod(): void;
+  podFailed(): void;
+  /** A container is to be started; one in back-off is not. */
+  container(type: ContainerType): void;
+  /** @param reason `ErrImagePull`, `CreateContainerConfigError` and the like */
+  containerFailed(type: ContainerType, reason: string): void;
+}
+
+/** As metrics name it. */
+export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
+
 export interface PodSyncDeps extends PodResizeDeps {
   readonly runtime: Pick<ContainerRuntime, 'runPodSandbox' | 'podSandboxStatus'> & PodResizeDeps['runtime'];
   readonly helper: RuntimeHelper;
@@ -34,6 +48,8 @@ export interface PodSyncDeps extends PodResizeDeps {
   readonly killer: ContainerKiller;
   readonly remover: ContainerRemover;
   readonly config: ConfigSettings;
+  /** Absent: nobody counts. */
+  readonly counts?: StartCounts;
 }
 
 /** Where the containers go. */
@@ -151,6 +167,7 @@ export class PodSync {
     const { pod, observed } = this.#request;
     if (!this.#actions.createSandbox) return { id: this.#actions.sandboxId, podIps: observed.ips };
     const result: SyncResult = { action: 'CreatePodSandbox', target: podText(pod) };
+    this.#deps.counts?.pod();
     try {
       const id = await this.#createSandbox();
       this.#results.push(result);
@@ -159,6 +176,7 @@ export class PodSync {
       if (!(reason instanceof SandboxError)) throw reason;
       this.#results.push(result);
       if (this.#deps.helper.isPodTerminationRequested(uidOf(pod))) return undefined; // R182
+      this.#deps.counts?.podFailed();
       this.#results.splice(-1, 1, { ...result, reason: 'CreatePodSandboxError', message: reason.message });
       this.#podEvent(
         'Warning',
@@ -279,23 +297,27 @@ export class PodSync {
     for (const index of this.#actions.ephemeralContainersToStart) {
       const { targetContainerName, ...container } = at(ephemeralContainers, index);
       const target = targetContainerName === undefined ? {} : { targetName: targetContainerName };
-      await this.#start(context, { container: container, ...target });
+      await this.#start(context, { container: container, ...target }, 'ephemeral_container');
     }
     for (const index of this.#actions.initContainersToStart) {
       const container = at(initContainers, index);
-      const started = await this.#start(context, { container });
+      const started = await this.#start(context, { container }, 'init_container');
       if (!started && !isRestartableInitContainer(container)) return;
     }
     await this.#resize();
     for (const index of this.#actions.containersToStart)
-      await this.#start(context, { container: at(containers, index) });
+      await this.#start(context, { container: at(containers, index) }, 'container');
   }
 
-  async #start(context: StartContext, spec: StartSpec): Promise<boolean> {
+  async #start(context: StartContext, spec: StartSpec, type: ContainerType): Promise<boolean> {
     const { container } = spec;
+    const { counts } = this.#deps;
+    let counted = false;
     const result: SyncResult = { action: 'StartContainer', target: container.name };
     try {
       this.#checkBackoff(container);
+      counts?.container(type);
+      counted = true;
       await this.#deps.starter.start(context, spec, this.#signal);
       this.#results.push(result);
       return true;
@@ -304,6 +326,7 @@ export class PodSync {
         cause instanceof StartError
           ? cause
           : new StartError('RunContainerError', messageOf(cause), { cause });
+      if (counted) counts?.containerFailed(type, error.reason);
       this.#results.push({ ...result, reason: error.reason, message: error.message });
       if (error.until !== undefined)
         this.#backOffUntil = Math.min(error.until, this.#backOffUntil ?? error.until);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { EngineMetrics, RuntimeCallMetrics } from '../../src/agent/agent-metrics.ts';
+import { EngineMetrics, RuntimeCallMetrics, StartMetrics } from '../../src/agent/agent-metrics.ts';
+import { certificateMetrics } from '../../src/agent/certificate-metrics.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import type { PodStatus } from '../../src/kube/types.ts';
 import type {
@@ -111,4 +112,35 @@ test('calls to the runtime are counted under the names that the kubelet gives th
   ]);
   expect(text).toContain('kubelet_runtime_operations_errors_total{operation_type="exec_sync"} 1');
   expect(text).toContain('kubelet_runtime_operations_duration_seconds_count{operation_type="exec_sync"} 1');
+});
+
+test('what is started is counted under the names of the kubelet, from 0 on where somebody counts', () => {
+  const starts = new StartMetrics();
+  const text = (): readonly string[] =>
+    metricsText(starts.collect())
+      .split('\n')
+      .filter((line) => /^[^#]/.test(line));
+  expect(text()).toEqual([]);
+  const counts = starts.counts();
+  expect(text()).toEqual(['kubelet_started_pods_errors_total 0', 'kubelet_started_pods_total 0']);
+  counts.pod();
+  counts.podFailed();
+  counts.container('init_container');
+  counts.containerFailed('init_container', 'ErrImagePull');
+  expect(text()).toEqual([
+    'kubelet_started_containers_errors_total{code="ErrImagePull",container_type="init_container"} 1',
+    'kubelet_started_containers_total{container_type="init_container"} 1',
+    'kubelet_started_pods_errors_total 1',
+    'kubelet_started_pods_total 1',
+  ]);
+});
+
+test.for([
+  ['server', { notAfter: 61_999 }, 'kubelet_certificate_manager_server_ttl_seconds 60'],
+  ['client', { notAfter: -500 }, 'kubelet_certificate_manager_client_ttl_seconds -1'],
+  ['client', undefined, 'kubelet_certificate_manager_client_ttl_seconds +Inf'],
+] as const)('the life of a %s certificate that ends at %o is told', ([which, certificate, line]) => {
+  const text = metricsText(certificateMetrics(which, { certificate, failures: 3 }, 1000));
+  expect(text.split('\n')).toContain(line);
+  expect(text).toMatch(/renew_errors 3\n/);
 });

@@ -167,6 +167,16 @@ describe('certificates by request', { timeout: 90_000 }, () => {
     await until('the serving certificate', served);
   });
 
+  test('metrics tell how long the certificates are in force', async () => {
+    const text = await (await fetch(`http://127.0.0.1:${readOnly}/metrics`)).text();
+    for (const which of ['server', 'client']) {
+      const [, seconds] =
+        new RegExp(`^kubelet_certificate_manager_${which}_ttl_seconds (\\S+)$`, 'm').exec(text) ?? [];
+      expect(Math.abs(Number(seconds))).toBeLessThanOrEqual(signing.lifetimeMs / 1000);
+    }
+    expect(text).toMatch(/^kubelet_server_expiration_renew_errors \d+$/m);
+  });
+
   const plain = (at: number, path: string, method = 'GET'): Promise<number> =>
     new Promise((resolve, reject) => {
       request({ host: '127.0.0.1', port: at, path, method }, (response) => {

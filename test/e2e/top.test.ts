@@ -131,7 +131,10 @@ describe.skipIf(noKubectl !== undefined)('kubectl top', { timeout: 60_000 }, () 
       const { items } = JSON.parse(await text('/pods')) as { items: { metadata: { name: string } }[] };
       expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(['busy', 'idle']);
       expect(await text('/containerLogs/default/busy/main')).toBe('ready\n');
-      expect(await text('/metrics')).toContain('\nkubelet_node_name{node="e2e"} 1\n');
+      const metrics = (await text('/metrics')).split('\n');
+      expect(metrics).toContain('kubelet_node_name{node="e2e"} 1');
+      expect(metrics).toContain('kubelet_started_pods_total 2');
+      expect(metrics).toContain('kubelet_started_containers_total{container_type="container"} 3');
       const nobody = await raw('/pods', '--token=unknown');
       expect(nobody.code, nobody.stdout).not.toBe(0);
       expect(nobody.stderr).toMatch(/Unauthorized|must be logged in/);

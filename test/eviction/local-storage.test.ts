@@ -30,14 +30,16 @@ test.for([
   ['an emptyDir without a size', podOf(), 2 * mi, undefined],
 ] as const)('%s', ([, pod, usedBytes, message]) => {
   const stats: PodStats = { podRef, volume: [{ name: 'cache', usedBytes }] };
-  expect(localStorageViolation(pod, stats, together)).toBe(message);
+  const expected = message === undefined ? undefined : { signal: 'emptydirfs.limit', message };
+  expect(localStorageViolation(pod, stats, together)).toEqual(expected);
 });
 
 test('a pod above the sum of its containers’ limits', () => {
   const stats: PodStats = { podRef, 'ephemeral-storage': { usedBytes: 3 * mi } };
-  expect(localStorageViolation(podOf('2Mi'), stats, together)).toBe(
-    'Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ',
-  );
+  expect(localStorageViolation(podOf('2Mi'), stats, together)).toEqual({
+    signal: 'ephemeralpodfs.limit',
+    message: 'Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ',
+  });
   expect(localStorageViolation(podOf('3Mi'), stats, together)).toBeUndefined();
 });
 
@@ -47,6 +49,9 @@ test('a container’s writable layer counts only where it lies with the node’s
     containers: [{ name: 'c', rootfs: { usedBytes: 2 * mi }, logs: { usedBytes: mi } }],
   };
   const message = 'Container c exceeded its local ephemeral storage limit "2Mi". ';
-  expect(localStorageViolation(podOf('2Mi'), stats, together)).toBe(message);
+  expect(localStorageViolation(podOf('2Mi'), stats, together)).toEqual({
+    signal: 'ephemeralcontainerfs.limit',
+    message,
+  });
   expect(localStorageViolation(podOf('2Mi'), stats, apart)).toBeUndefined();
 });

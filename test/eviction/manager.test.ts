@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import type { FileSystemLayout } from '../../src/eviction/signals.ts';
 import { type EvictionDeps, EvictionManager, type EvictionSettings } from '../../src/eviction/manager.ts';
 import type { StatsSummary } from '../../src/eviction/summary.ts';
 import { parseThresholds } from '../../src/eviction/thresholds.ts';
@@ -228,6 +229,28 @@ test('every pod above its own limits goes in one pass, and no other', async () =
     reason: 'Evicted',
     message: 'Usage of EmptyDir volume "v" exceeds the limit "1Mi". ',
   });
+});
+
+test('each pod that goes is told with what it goes for', async () => {
+  const node = new FakeNode();
+  node.memory = 0.5;
+  const signals: string[] = [];
+  const evicted = (signal: string): void => void signals.push(signal);
+  await node.manager({}, { evicted }).synchronize();
+  expect(signals).toEqual(['memory.available']);
+  node.memory = 6;
+  await node.manager({}, { evicted }).synchronize();
+  const base = node.summary();
+  const pods = base.pods?.map((pod) => ({ ...pod, volume: [{ name: 'v', usedBytes: gi }] })) ?? [];
+  node.pods = [podOf('a', { volumes: [{ name: 'v', emptyDir: { sizeLimit: '1Mi' } }] })];
+  const layout = async (): Promise<FileSystemLayout> => ({
+    dedicatedImageFs: false,
+    splitContainerFs: false,
+  });
+  await node
+    .manager({}, { evicted, summary: { get: async () => ({ ...base, pods }), layout } })
+    .synchronize();
+  expect(signals).toEqual(['memory.available', 'emptydirfs.limit']);
 });
 
 test('a pod that does not end in time counts as evicted', async () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { ActuatedStore } from '../../src/kuberuntime/actuated.ts';
 import type { KubeRuntimeDeps } from '../../src/kuberuntime/kube-runtime.ts';
+import type { StartCounts } from '../../src/kuberuntime/pod-sync.ts';
 import type { PodResourceMap } from '../../src/kube/pod-resources.ts';
 import type { Container, Pod } from '../../src/kube/types.ts';
 import { ContainerState } from '../../src/provider/cri-messages.ts';
@@ -120,6 +121,40 @@ test('one container that cannot start keeps no other from starting (R178)', asyn
   const { results, error } = await under.sync(pod);
   expect(results.at(-1)).toEqual({ action: 'StartContainer', target: 'b' });
   expect(error?.message).toContain('ErrImageNeverPull');
+});
+
+test('what is started is counted, and what fails of it; a container in back-off is not', async () => {
+  const counted: string[] = [];
+  const counts: StartCounts = {
+    pod: () => void counted.push('pod'),
+    podFailed: () => void counted.push('pod failed'),
+    container: (type) => void counted.push(type),
+    containerFailed: (type, reason) => void counted.push(`${type} ${reason}`),
+  };
+  const under = bed({ counts });
+  under.runtime.failures.set('RunPodSandbox', 'no network');
+  await under.sync(podOf({}));
+  under.runtime.failures.clear();
+  const ephemeralContainers = [container('debug', { image: 'absent', imagePullPolicy: 'Never' })];
+  const pod = podOf({ initContainers: [container('setup')], ephemeralContainers });
+  await under.sync(pod);
+  exit(under, 'setup', 0);
+  await under.sync(pod);
+  expect(counted).toEqual([
+    'pod',
+    'pod failed',
+    'pod',
+    'init_container',
+    'ephemeral_container',
+    'ephemeral_container ErrImageNeverPull',
+    'container',
+  ]);
+  exit(under, 'main', 1);
+  await under.sync(podOf({}));
+  exit(under, 'main', 1);
+  counted.length = 0;
+  const { backOffUntil } = await under.sync(podOf({}));
+  expect([typeof backOffUntil, counted]).toEqual(['number', []]);
 });
 
 test('a sandbox that cannot be made is no error once the pod is to end (R182)', async () => {

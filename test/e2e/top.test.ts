@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { Node } from '../../src/kube/types.ts';
+import { CriNode, noCriNode, onePod, shell, sleeps } from './cri-node.ts';
 import { kubectl, kubectls, noKubectl, type KubectlProgram, type Outcome } from './kubectl.ts';
 import { obedient } from './manifests.ts';
 import { condition, makeDir, Podtender, processesOf } from './podtender.ts';
@@ -139,5 +140,33 @@ describe.skipIf(noKubectl !== undefined)('kubectl top', { timeout: 60_000 }, () 
       expect(nobody.code, nobody.stdout).not.toBe(0);
       expect(nobody.stderr).toMatch(/Unauthorized|must be logged in/);
     });
+  });
+});
+
+/** The same with containers of containerd: a container that computes as much as it may. */
+describe.skipIf(noCriNode !== undefined)('kubectl top of real containers', { timeout: 60_000 }, () => {
+  let node: CriNode;
+
+  beforeAll(async () => {
+    node = await CriNode.start();
+  }, 60_000);
+  afterAll(async () => {
+    await node.stop();
+  }, 60_000);
+
+  test('tells the processor time that a limit leaves, and the memory', async () => {
+    const limited = {
+      ...shell('while :; do :; done'),
+      resources: { limits: { cpu: '200m', memory: '32Mi' } },
+    };
+    await node.create(onePod('limited', limited), onePod('idle', sleeps));
+    for (const name of ['limited', 'idle'])
+      await node.until(name, (pod) => condition(pod, 'Ready') === 'True');
+    const [first = [], second = []] = rows(await node.agent.ok(['top', 'pod', '--sort-by=cpu']));
+    expect([first[0], second[0]]).toEqual(['limited', 'idle']);
+    expect(number(first[1])).toBeGreaterThan(100);
+    expect(number(first[1])).toBeLessThan(300);
+    expect(number(second[1])).toBeLessThan(50);
+    for (const [, , memory] of [first, second]) expect(number(memory)).toBeLessThanOrEqual(32);
   });
 });

@@ -1,4 +1,4 @@
-import { readFile, statfs } from 'node:fs/promises';
+import { readdir, readFile, statfs } from 'node:fs/promises';
 import {
   arch,
   availableParallelism,
@@ -8,6 +8,7 @@ import {
   release,
   totalmem,
 } from 'node:os';
+import { join } from 'node:path';
 import { formatQuantity, quantityOf } from '../kube/quantity.ts';
 import type { MachineInfo } from './setters/machine.ts';
 import type { VersionSettings } from './setters/runtime.ts';
@@ -45,6 +46,7 @@ export async function measureMachine(root: string): Promise<MeasuredMachine> {
       machineId,
       systemUuid: systemUuid === '' ? machineId : systemUuid,
       bootId,
+      hugePages: await hugePagesIn('/sys/kernel/mm/hugepages'),
     },
     system: {
       kernelVersion: release(),
@@ -66,6 +68,20 @@ function reachable(): readonly string[] {
     ...outside.filter(({ family }) => family === 'IPv4'),
     ...outside.filter(({ family }) => family === 'IPv6'),
   ].map(({ address }) => address);
+}
+
+/** The huge pages of each size that the kernel offers, largest first; none of them may be set aside. @param folder the kernel's */
+export async function hugePagesIn(folder: string): Promise<NonNullable<MachineInfo['hugePages']>> {
+  const names = await readdir(folder).catch(() => []);
+  const sizes = names.flatMap((name) => {
+    const pageSizeKib = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0);
+    return pageSizeKib > 0 ? [{ name, pageSizeKib }] : [];
+  });
+  const pages = sizes.map(async ({ name, pageSizeKib }) => ({
+    pageSizeKib,
+    count: Number(await text(join(folder, name, 'nr_hugepages'))) || 0,
+  }));
+  return (await Promise.all(pages)).sort((a, b) => b.pageSizeKib - a.pageSizeKib);
 }
 
 async function text(path: string): Promise<string> {

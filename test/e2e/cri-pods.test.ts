@@ -677,7 +677,7 @@ describe.skipIf(noCriNode !== undefined)('pods of a node', { timeout: 100_000, c
     });
 
     test('huge pages, where there are some; elsewhere such a pod is refused', async () => {
-      const amount = { cpu: '10m', memory: '16Mi', 'hugepages-2Mi': '4Mi' };
+      const amount = { cpu: '200m', memory: '16Mi', 'hugepages-2Mi': '4Mi' };
       await node.create(
         onePod(
           'huge',

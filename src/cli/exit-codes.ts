@@ -66,7 +66,5 @@ export function failureLines(reason: unknown): readonly string[] {
   if (reason instanceof OptionsError) return reason.faults.map(formatFault);
   const message = messageOf(reason);
   const port = /EADDRINUSE.*?:(\d+)\b/.exec(message);
-  return [
-    port ? `port ${port[1] ?? ''} is in use; choose another with --port, or 0 for any free one` : message,
-  ];
+  return [port ? `port ${port[1] ?? ''} is in use; choose another with --port` : message];
 }

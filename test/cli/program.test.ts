@@ -120,7 +120,7 @@ describe('exit codes', () => {
   });
   test.for<readonly [unknown, number, string]>([
     [new ExitError(73, 'no'), 73, 'no'],
-    [inUse, 75, 'port 6443 is in use; choose another with --port, or 0 for any free one'],
+    [inUse, 75, 'port 6443 is in use; choose another with --port'],
     [new AgentError('internal', 'server: x', { cause: inUse }), 75, 'server: x'],
     [new AgentError('invalid_argument', 'bad'), 2, 'bad'],
     ['odd', 1, 'odd'],

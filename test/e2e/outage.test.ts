@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { noKubectl } from './kubectl.ts';
 import { obedient, shellPod } from './manifests.ts';
-import { condition, makeDir, Podtender, type PodWatch, processesOf } from './podtender.ts';
+import { condition, makeDir, Podtender, type PodWatch, processesOf, freePort } from './podtender.ts';
 
 /** A way to the server that can be cut and mended. */
 class Line {
@@ -83,7 +83,13 @@ describe.skipIf(noKubectl !== undefined)('an API server that goes away', { timeo
     agent = new Podtender({
       command: 'run',
       dataDir: `${dir.path}/data`,
-      args: ['--kubeconfig', `${dir.path}/node.kubeconfig`, '--provider', 'process', '--port=0'],
+      args: [
+        '--kubeconfig',
+        `${dir.path}/node.kubeconfig`,
+        '--provider',
+        'process',
+        `--port=${await freePort()}`,
+      ],
     });
     agent.kubeconfig = `${dir.path}/kubeconfig`;
     pods = agent.watchPods();

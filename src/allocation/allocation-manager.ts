@@ -111,8 +111,8 @@ export class AllocationManager {
       const verdict = await this.#deps.admit(allocated, () => this.#othersOf(pod), 'add');
       if (verdict.admit && !this.#state.get(uidOf(pod))) {
         this.#state.allocate(allocated);
+        if (!this.#unkept) this.#wake.abort();
         this.#unkept = true;
-        this.#wake.abort();
       }
       return verdict;
     });

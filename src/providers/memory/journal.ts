@@ -31,7 +31,7 @@ const kept = ({ metadata, spec }: Pod): Pod => ({
 
 /**
  * What makes the pods of a memory provider outlive its process, as those of a runtime do: a file with one line per change, the last
- * line of a pod counts. Changes of one turn are written together.
+ * line of a pod counts. Changes of one round of the event loop are written together.
  */
 export class MemoryJournal {
   readonly #path: string;
@@ -66,10 +66,10 @@ export class MemoryJournal {
     );
   }
 
-  /** Writes the pod down at the end of this turn. @param record absent: it is forgotten */
+  /** Writes the pod down before this process waits for anything again. @param record absent: it is forgotten */
   changed(uid: string, record: MemoryPod | undefined): void {
     if (this.#changed.size === 0)
-      queueMicrotask(() => {
+      setImmediate(() => {
         this.#write();
       });
     this.#changed.set(uid, record);

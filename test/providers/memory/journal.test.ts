@@ -1,6 +1,7 @@
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as written } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import type { Pod } from '../../../src/kube/types.ts';
@@ -31,6 +32,7 @@ const statusless = emptyPodStatus({ uid: 'u1', name: 'a', namespace: 'n' });
 test('pods are as they were for the next process, whose clock ends what has run its time', async () => {
   const before = open();
   await sync(before);
+  await written();
   const ref = { uid: 'u1', name: 'a', namespace: 'n' };
   const told = await before.getPodStatus(ref);
   const after = open();
@@ -43,6 +45,7 @@ test('pods are as they were for the next process, whose clock ends what has run 
 test('a torn last line and forgotten pods are left out', async () => {
   const before = open();
   await sync(before);
+  await written();
   appendFileSync(join(dir, 'pods'), '{"uid":"u2","rec');
   expect(await open().listPods()).toHaveLength(1);
   await before.killPod(
@@ -52,6 +55,6 @@ test('a torn last line and forgotten pods are left out', async () => {
     AbortSignal.any([]),
   );
   before.removeDeadContainers('u1', true);
-  await Promise.resolve();
+  await written();
   expect(await before.listPods()).toEqual([]);
 });

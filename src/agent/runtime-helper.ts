@@ -40,7 +40,7 @@ export interface RuntimeHelperDeps {
   readonly services: () => readonly Service[] | undefined;
   readonly configMaps: ObjectReader<ConfigMap>;
   readonly secrets: ObjectReader<Secret>;
-  readonly podVolumes: Pick<PodVolumes, 'pathOf' | 'extraGroups'>;
+  readonly podVolumes: Pick<PodVolumes, 'pathOf' | 'extraGroups' | 'answers'>;
   /** Absent: the provider does not mount, so nothing has to be made safe. */
   readonly subPaths?: SubPaths;
   readonly cgroupParent: (pod: Pod) => string;
@@ -203,6 +203,7 @@ async function mountsOf(
         subPath,
         index,
       };
+      await podVolumes.answers(volumePath);
       mounts.push({ ...mount, hostPath: await prepared(subPaths, safe) });
     }
   }

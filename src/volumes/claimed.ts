@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, Volume } from '../kube/types.ts';
@@ -43,17 +43,16 @@ export class ClaimedVolumes {
   }
 
   /** Makes sure that what the claim stands for is there. @throws {AgentError} when it is not, or is of a kind that this node cannot use */
-  check(pod: Pod, volume: Volume): void {
+  async check(pod: Pod, volume: Volume): Promise<void> {
     const { hostPath, local, csi } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
     if (csi)
       throw new AgentError(
         'unimplemented',
         `the persistent volume needs the CSI driver "${csi.driver ?? ''}"; CSI volumes are not supported on this node`,
       );
-    if (hostPath) checkHostPath(hostPath.path, hostPath.type);
-    else if (local && !existsSync(local.path))
-      throw new AgentError('failed_precondition', `path "${local.path}" does not exist`);
-    else if (!local)
+    if (hostPath) await checkHostPath(hostPath.path, hostPath.type);
+    else if (local) await demandPath(local.path);
+    else
       throw new AgentError('unimplemented', 'persistent volumes of this kind are not supported on this node');
   }
 
@@ -70,6 +69,14 @@ export class ClaimedVolumes {
 
   forget(pod: Pod): void {
     for (const volume of pod.spec?.volumes ?? []) this.#byVolume.delete(keyOf(pod, volume));
+  }
+}
+
+async function demandPath(path: string): Promise<void> {
+  try {
+    await stat(path);
+  } catch (cause) {
+    throw new AgentError('failed_precondition', `path "${path}" does not exist`, { cause });
   }
 }
 

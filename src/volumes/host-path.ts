@@ -1,4 +1,5 @@
-import { mkdirSync, statSync, type Stats, writeFileSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AgentError, messageOf } from '../base/errors.ts';
 
@@ -6,7 +7,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 interface Demand {
   readonly holds: (stats: Stats) => boolean;
   readonly what: string;
-  readonly create?: (path: string) => void;
+  readonly create?: (path: string) => Promise<void>;
 }
 
 const isDirectory = (stats: Stats): boolean => stats.isDirectory();
@@ -17,15 +18,17 @@ const demands: Readonly<Record<string, Demand>> = {
   DirectoryOrCreate: {
     holds: isDirectory,
     what: 'a directory',
-    create: (path) => void mkdirSync(path, { recursive: true, mode: 0o755 }),
+    create: async (path) => {
+      await mkdir(path, { recursive: true, mode: 0o755 });
+    },
   },
   File: { holds: isFile, what: 'a file' },
   FileOrCreate: {
     holds: isFile,
     what: 'a file',
-    create: (path) => {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
-      writeFileSync(path, '', { mode: 0o644, flag: 'a' });
+    create: async (path) => {
+      await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+      await writeFile(path, '', { mode: 0o644, flag: 'a' });
     },
   },
   Socket: { holds: (stats) => stats.isSocket(), what: 'a socket file' },
@@ -33,20 +36,27 @@ const demands: Readonly<Record<string, Demand>> = {
   BlockDevice: { holds: (stats) => stats.isBlockDevice(), what: 'a block device' },
 };
 
-const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+async function statOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (reason) {
+    if (['ENOENT', 'ENOTDIR'].includes((reason as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw reason;
+  }
+}
 
 /**
  * Holds the host's path against the type that the volume demands, making what may be made. Follows kubelet `hostpath.checkType`.
  *
  * @throws {AgentError} `failed_precondition` when the path is something else or is missing
  */
-export function checkHostPath(path: string, type: string | undefined): void {
+export async function checkHostPath(path: string, type: string | undefined): Promise<void> {
   if (type === undefined || type === '') return;
   const demand = demands[type];
   if (!demand) throw new AgentError('invalid_argument', `${type} is an invalid volume type`);
   try {
-    if (!statOf(path)) demand.create?.(path);
-    const stats = statOf(path);
+    if (!(await statOf(path))) await demand.create?.(path);
+    const stats = await statOf(path);
     if (stats && demand.holds(stats)) return;
   } catch (reason) {
     throw new AgentError('failed_precondition', `hostPath type check failed: ${messageOf(reason)}`, {

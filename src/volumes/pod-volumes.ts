@@ -1,16 +1,18 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { keyOf, uidOf } from '../kube/names.ts';
+import { keyOf, namespaceOf, uidOf } from '../kube/names.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
 import { podLimits, podRequests, type ResourceList } from '../kube/resources.ts';
 import type { Pod, Volume } from '../kube/types.ts';
 import { AtomicWriter, type Payload } from './atomic-writer.ts';
 import { ClaimedVolumes, type FindClaimed } from './claimed.ts';
 import { checkHostPath } from './host-path.ts';
+import { Looks } from './looks.ts';
 import { layout, localVolumePlugin, volumePlugins } from './layout.ts';
 import type { Mounter } from './mounter.ts';
 import { giveToGroup, groupOf, setGroupOwnership } from './ownership.ts';
@@ -45,12 +47,14 @@ export interface PodVolumesDeps {
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
   readonly #claims: ClaimedVolumes;
+  readonly #looks: Looks;
   /** The emptyDirs that stand: nobody looks into them again, for what a pod mounted there may answer no more. */
   readonly #standing = new Set<string>();
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
     this.#claims = new ClaimedVolumes(deps.claimedVolume);
+    this.#looks = new Looks(deps.clock);
   }
 
   /**
@@ -65,9 +69,9 @@ export class PodVolumes {
     const deadlineAt = this.#deps.clock.now() + mountTimeoutMs;
     const faults = await this.#claims.resolve(pod);
     let pending: readonly Volume[] = (pod.spec?.volumes ?? []).filter((volume) => !faults.has(volume));
-    if (faults.size > 0) throw notProcessed(await this.#mountEach(pod, pending), faults);
+    if (faults.size > 0) throw notProcessed(await this.#mountEach(pod, pending, signal), faults);
     for (let pauseMs = retry.baseMs; ; pauseMs = Math.min(pauseMs * 2, retry.maxMs)) {
-      pending = await this.#mountEach(pod, pending);
+      pending = await this.#mountEach(pod, pending, signal);
       if (pending.length === 0) return;
       if (this.#deps.clock.now() + pauseMs > deadlineAt) throw notMounted(pending);
       await this.#deps.clock.sleep(pauseMs, signal);
@@ -75,11 +79,11 @@ export class PodVolumes {
   }
 
   /** Mounts what it can; returns what failed. */
-  async #mountEach(pod: Pod, volumes: readonly Volume[]): Promise<readonly Volume[]> {
+  async #mountEach(pod: Pod, volumes: readonly Volume[], signal: AbortSignal): Promise<readonly Volume[]> {
     const failed: Volume[] = [];
     for (const volume of volumes) {
       try {
-        await this.#mountOne(pod, volume);
+        await this.#mountOne(pod, volume, signal);
       } catch (reason) {
         failed.push(volume);
         const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(reason)}`;
@@ -94,9 +98,9 @@ export class PodVolumes {
     return failed;
   }
 
-  async #mountOne(pod: Pod, volume: Volume): Promise<void> {
+  async #mountOne(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
     if (volume.hostPath) {
-      checkHostPath(volume.hostPath.path, volume.hostPath.type);
+      await this.#checkHostPath(volume.hostPath, signal);
       return;
     }
     if (volume.emptyDir) {
@@ -105,7 +109,8 @@ export class PodVolumes {
     }
     if (volume.image) return; // the runtime mounts it
     if (volume.persistentVolumeClaim) {
-      this.#claims.check(pod, volume);
+      const claim = `claim "${namespaceOf(pod)}/${volume.persistentVolumeClaim.claimName}"`;
+      await this.#looks.at(claim, () => this.#claims.check(pod, volume), signal);
       await this.#ownLocal(pod, volume);
       return;
     }
@@ -113,6 +118,17 @@ export class PodVolumes {
     if (!payload)
       throw new AgentError('unimplemented', `volumes of this kind are not supported on this node`);
     this.#write(pod, volume, await payload);
+  }
+
+  async #checkHostPath({ path, type = '' }: HostPath, signal: AbortSignal): Promise<void> {
+    if (type !== '') await this.#looks.at(`${type} "${path}"`, () => checkHostPath(path, type), signal);
+  }
+
+  /** Makes sure that a path of a volume answers, whatever it answers, before it is looked into in earnest. */
+  async answers(path: string): Promise<void> {
+    await this.#looks.at(`"${path}"`, async () => {
+      await lstat(path).catch(() => undefined);
+    });
   }
 
   #write(pod: Pod, volume: Volume, payload: Payload): void {
@@ -256,6 +272,8 @@ function openTo(dir: string, group: number | undefined): void {
   chmodSync(dir, 0o777);
   if (group !== undefined) setGroupOwnership(dir, group);
 }
+
+type HostPath = NonNullable<Volume['hostPath']>;
 
 /** Removes a directory that is empty, which takes no look at the mounts; true also when there is none. */
 function isGone(dir: string): boolean {

@@ -54,7 +54,7 @@ const [named] = pod.spec?.volumes ?? [];
 test('a volume is where its claim says, until the pod is forgotten', async () => {
   const claims = new ClaimedVolumes(async () => ({ local: { path: '/' } }));
   expect(await claims.resolve(pod)).toEqual(new Map());
-  claims.check(pod, named!);
+  await claims.check(pod, named!);
   expect(claims.pathOf(pod, named!)).toBe('/');
   claims.forget(pod);
   expect(claims.pathOf(pod, named!)).toBeUndefined();
@@ -63,12 +63,8 @@ test('a volume is where its claim says, until the pod is forgotten', async () =>
 test('a volume that is not there, or of a kind that cannot be used, is told', async () => {
   const missing = new ClaimedVolumes(async () => ({ local: { path: '/nowhere/at/all' } }));
   await missing.resolve(pod);
-  expect(() => {
-    missing.check(pod, named!);
-  }).toThrow('path "/nowhere/at/all" does not exist');
+  await expect(missing.check(pod, named!)).rejects.toThrow('path "/nowhere/at/all" does not exist');
   const other = new ClaimedVolumes(async () => ({}));
   await other.resolve(pod);
-  expect(() => {
-    other.check(pod, named!);
-  }).toThrow('not supported on this node');
+  await expect(other.check(pod, named!)).rejects.toThrow('not supported on this node');
 });

@@ -49,14 +49,15 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     const [busy, hung] = await Promise.all(['busy', 'hung', 'free'].map((name) => node.until(name, isReady)));
     const below = (pod: Pod | undefined): string =>
       join(volumesOf(pod ?? {}), 'kubernetes.io~empty-dir/v/mount');
-    const [busyMount, hungMount] = [below(busy), below(hung)];
-    mkdirSync(busyMount);
-    mkdirSync(hungMount);
+    const [busyMount, hungMount, hostMount] = [below(busy), below(hung), join(node.dir, 'silent')];
+    for (const dir of [busyMount, hungMount, hostMount]) mkdirSync(dir);
     execFileSync('mount', ['-t', 'tmpfs', 'x', busyMount]);
     const holder: ChildProcess = spawn('sleep', ['1000'], { cwd: busyMount });
-    const server = spawnSilentFileServer(hungMount);
+    const servers = [hungMount, hostMount].map(spawnSilentFileServer);
     try {
-      if (server.stdout) await events.once(server.stdout, 'data'); // it is mounted
+      await Promise.all(servers.map(async ({ stdout }) => stdout && (await events.once(stdout, 'data')))); // they are mounted
+      const silent = { hostPath: { path: hostMount, type: 'Directory' } };
+      await node.create(onePod('silent', sleeps, { volumes: [{ name: 'v', ...silent }] }));
       await node.agent.ok(['delete', 'pod', 'busy', 'hung', 'free', '--wait=false']);
       await node.until('free', (_, type) => type === 'DELETED');
       await node.until('hung', (_, type) => type === 'DELETED'); // nobody has looked into the mount
@@ -64,9 +65,15 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
       expect(await says('meanwhile', 'echo runs', { v: { emptyDir: {} } })).toBe('runs');
       expect((await node.agent.pod('busy')).metadata?.deletionTimestamp).toBeDefined();
       expect(readFileSync('/proc/mounts', 'utf8')).toContain(busyMount);
+      expect(await node.told('silent', 'FailedMount')).toEqual([
+        `MountVolume.SetUp failed for volume "v" : Directory "${hostMount}" does not answer`,
+      ]);
+      await node.agent.ok(['delete', 'pod', 'silent', '--wait=false']);
+      await node.until('silent', (_, type) => type === 'DELETED');
     } finally {
       holder.kill('SIGKILL');
-      server.kill('SIGKILL');
+      for (const server of servers) server.kill('SIGKILL');
+      execFileSync('umount', [hostMount]);
     }
     await node.until('busy', (_, type) => type === 'DELETED');
     expect(existsSync(volumesOf(busy ?? {}))).toBe(false);

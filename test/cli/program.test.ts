@@ -183,7 +183,16 @@ test('explain tells each setting and where it came from', () => {
   expect(ask('--max-pods', '60', 'maxPods')).toEqual(['maxPods  60  (--max-pods)']);
   expect(ask('podPidsLimit')).toEqual(['podPidsLimit  -1  (default)']);
   expect(ask().length).toBeGreaterThan(90);
-  expect(explain({ rest: ['nosuch'], output: 'text' }, {}, () => undefined)).toBe(2);
+  const told = (path: string): readonly [number, readonly string[]] => {
+    const lines: string[] = [];
+    return [explain({ rest: [path], output: 'text' }, {}, (line) => lines.push(line)), lines];
+  };
+  expect(told('nosuch')).toEqual([2, ['there is no setting nosuch']]);
+  expect(told('authentication.webhok')).toEqual([
+    2,
+    ['there is no setting authentication.webhok; did you mean authentication.webhook?'],
+  ]);
+  expect(told('evictionHard')).toEqual([0, ['evictionHard is not set']]);
 });
 
 test.for<readonly [readonly string[], unknown]>([

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { writeDurablySoon } from '../base/durable-file.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { readIfThere } from '../base/read-if-there.ts';
 import type { PodResourceMap, ResourceKeeper } from '../kube/pod-resources.ts';
 import { decodeResourceCheckpoint, encodeResourceCheckpoint } from '../kube/resource-checkpoint.ts';
-import { codeOf } from './cgroups/files.ts';
 
 /**
  * Keeps pods' resources in a file, the kubelet's own. Calls that come while it is written share the next write.
@@ -19,7 +18,7 @@ export class CheckpointFile implements ResourceKeeper {
 
   constructor(path: string) {
     this.#path = path;
-    this.#text = readText(path);
+    this.#text = readIfThere(path);
     this.before = this.#text === undefined ? {} : restored(path, this.#text);
   }
 
@@ -38,15 +37,6 @@ export class CheckpointFile implements ResourceKeeper {
     if (text === this.#text) return;
     await writeDurablySoon(this.#path, text);
     this.#text = text;
-  }
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (reason) {
-    if (codeOf(reason) === 'ENOENT') return undefined;
-    throw reason;
   }
 }
 

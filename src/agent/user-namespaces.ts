@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { readIfThere } from '../base/read-if-there.ts';
 import { writeDurably } from '../base/durable-file.ts';
 import type { Random } from '../base/random.ts';
 import { goQuote } from '../kube/go-quote.ts';
@@ -131,12 +132,7 @@ export class UserNamespaces {
 
   /** Empty: the pod has no file. */
   #read(uid: string): string {
-    try {
-      return readFileSync(this.#file(uid), 'utf8');
-    } catch (reason) {
-      if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return '';
-      throw reason;
-    }
+    return readIfThere(this.#file(uid)) ?? '';
   }
 
   #podsOnDisk(): readonly string[] {

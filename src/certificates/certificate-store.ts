@@ -4,7 +4,6 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -13,6 +12,7 @@ import {
 import { basename, join } from 'node:path';
 import { createKey } from '../base/certificates.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { readIfThere } from '../base/read-if-there.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 
 /**
@@ -100,15 +100,5 @@ export class CertificateStore {
       closeSync(file);
     }
     renameSync(part, path);
-  }
-}
-
-/** @returns nothing when there is no such file */
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (reason) {
-    if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw reason;
   }
 }

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { readIfThere } from '../base/read-if-there.ts';
 import {
   type ImagePulledRecord,
   intentText,
@@ -85,15 +86,6 @@ export class PullRecordFiles {
 }
 
 const fileName = (text: string): string => `${prefix}${createHash('sha256').update(text).digest('hex')}`;
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (reason) {
-    if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw reason;
-  }
-}
 
 /** Whole or not at all: a reader never sees half a file. */
 function write(dir: string, key: string, text: string): void {

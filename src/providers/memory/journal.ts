@@ -1,4 +1,5 @@
-import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readIfThere } from '../../base/read-if-there.ts';
 import type { Pod } from '../../kube/types.ts';
 import type { Instance, MemoryPod } from './memory-pod.ts';
 
@@ -44,7 +45,7 @@ export class MemoryJournal {
   /** What was written down; a torn last line is as good as none. The file is written anew without what is out of date. */
   load(): readonly MemoryPod[] {
     const lines = new Map<string, Line>();
-    for (const text of readText(this.#path).split('\n')) {
+    for (const text of (readIfThere(this.#path) ?? '').split('\n')) {
       const line = parse(text);
       if (line?.record) lines.set(line.uid, line);
       else if (line) lines.delete(line.uid);
@@ -93,15 +94,6 @@ function lineOf(uid: string, record: MemoryPod | undefined): Line {
     uid,
     record: { uid, name, namespace, ip, sandbox, pod: pod && kept(pod), instances, failedStarts },
   };
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (reason) {
-    if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw reason;
-  }
 }
 
 function parse(text: string): Line | undefined {

@@ -17,35 +17,32 @@ export interface ResourceField {
   readonly divisor?: string;
 }
 
-/** Resources of which a missing limit means: all that the node can give. */
-const boundedByNode: readonly string[] = ['cpu', 'memory', 'ephemeral-storage'];
+/** Resources of which a missing limit means: all that the pod may have, or the node can give. */
+const boundedOutside: readonly string[] = ['cpu', 'memory', 'ephemeral-storage'];
 
 function amountOf(
   container: Container,
   side: 'limits' | 'requests',
   name: string,
-  allocatable: ResourceList,
+  bounds: ResourceList,
 ): Quantity {
   const text = container.resources?.[side]?.[name];
   const amount = text === undefined ? zeroQuantity : parseQuantity(text);
-  const nodeHas = allocatable[name];
-  if (
-    side === 'requests' ||
-    !isZeroQuantity(amount) ||
-    !boundedByNode.includes(name) ||
-    nodeHas === undefined
-  )
+  const bound = bounds[name];
+  if (side === 'requests' || !isZeroQuantity(amount) || !boundedOutside.includes(name) || bound === undefined)
     return amount;
-  return parseQuantity(nodeHas);
+  return parseQuantity(bound);
 }
 
 /**
  * The amount behind a `resourceFieldRef`, in units of its divisor, rounded up. Follows `resource.ExtractContainerResourceValue`.
  *
- * @param allocatable the node's: it stands for a limit that is not set
+ * @param pod its own limit stands for one that the container does not set
+ * @param allocatable the node's: it stands for a limit that neither sets
  * @throws {AgentError} `invalid_argument` for a resource that is not offered
  */
 export function resourceFieldValue(
+  pod: Pod,
   container: Container,
   field: ResourceField,
   allocatable: ResourceList,
@@ -54,10 +51,10 @@ export function resourceFieldValue(
   if (
     (side !== 'limits' && side !== 'requests') ||
     name === undefined ||
-    !(boundedByNode.includes(name) || name.startsWith('hugepages-'))
+    !(boundedOutside.includes(name) || name.startsWith('hugepages-'))
   )
     throw new AgentError('invalid_argument', `unsupported container resource : ${field.resource}`);
-  const amount = amountOf(container, side, name, allocatable);
+  const amount = amountOf(container, side, name, { ...allocatable, ...pod.spec?.resources?.limits });
   const given = parseQuantity(field.divisor ?? '0');
   const divisor = isZeroQuantity(given) ? parseQuantity('1') : given;
   const units = name === 'cpu' ? milliValueOf : valueOf;

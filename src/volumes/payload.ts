@@ -101,6 +101,7 @@ export function downwardPayload(
         ? fieldValue(source.pod, fieldRef.fieldPath)
         : resourceFieldRef
           ? resourceFieldValue(
+              source.pod,
               containerOfPod(source.pod, resourceFieldRef.containerName ?? ''),
               resourceFieldRef,
               source.nodeAllocatable,

@@ -96,7 +96,7 @@ function resolve(source: EnvSource, { pod, container, sources }: Resolution): st
   if (resourceFieldRef) {
     const named = resourceFieldRef.containerName;
     const of = named ? containerOfPod(pod, named) : container;
-    return resourceFieldValue(of, resourceFieldRef, sources.nodeAllocatable);
+    return resourceFieldValue(pod, of, resourceFieldRef, sources.nodeAllocatable);
   }
   if (configMapKeyRef) return configMapValue(configMapKeyRef, pod, sources);
   if (secretKeyRef) return secretValue(secretKeyRef, pod, sources);

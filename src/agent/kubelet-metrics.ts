@@ -1,22 +1,23 @@
-import { isStaticPod } from '../kube/names.ts';
+import { isStaticPod, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
-import type { PodProvider } from '../provider/provider.ts';
-import { type MetricFamily, single } from '../server/metrics.ts';
+import type { PodWorkerSync } from '../podworkers/queries.ts';
+import type { RuntimePod } from '../provider/runtime-pod.ts';
+import { type MetricFamily, type Sample, single } from '../server/metrics.ts';
 import { runningOnly } from '../server/pod-lists.ts';
 
-interface MetricSources {
-  readonly provider: PodProvider;
-  readonly nodeName: string;
-  readonly podManager: { getPods(): readonly Pod[] };
+/** The slice of the engines that is counted. */
+export interface MetricSources {
+  readonly pleg: { readonly listed: readonly RuntimePod[] };
+  readonly podManager: {
+    getPodsAndMirrorPods(): { readonly pods: readonly Pod[]; readonly mirrors: readonly Pod[] };
+  };
+  readonly podWorkers: { working(desired: ReadonlySet<string>): readonly PodWorkerSync[] };
+  readonly syncHandler: { isActive(pod: Pod): boolean };
 }
 
-/** The agent's metrics under the kubelet's names, where the meaning is the same. */
-export async function kubeletMetrics({
-  provider,
-  nodeName,
-  podManager,
-}: MetricSources): Promise<readonly MetricFamily[]> {
-  const listed = await provider.listPods();
+/** The agent's metrics under the kubelet's names, where the meaning is the same. Nothing is asked of the runtime, which may be away. */
+export function kubeletMetrics(sources: MetricSources, nodeName: string): readonly MetricFamily[] {
+  const { listed } = sources.pleg;
   const states = new Map<string, number>();
   for (const { state } of listed.flatMap(({ containers }) => containers))
     states.set(state, (states.get(state) ?? 0) + 1);
@@ -39,18 +40,64 @@ export async function kubeletMetrics({
       help: 'Number of containers by state',
       samples: [...states].map(([container_state, value]) => ({ labels: { container_state }, value })),
     },
+    ...podCounts(sources),
+    ...processMetrics(),
+  ];
+}
+
+/** How many pods are wanted, active, mirrored and at work. Follows the counts of kubelet `HandlePodCleanups`. */
+function podCounts({ podManager, podWorkers, syncHandler }: MetricSources): readonly MetricFamily[] {
+  const { pods, mirrors } = podManager.getPodsAndMirrorPods();
+  return [
     {
       name: 'kubelet_desired_pods',
       type: 'gauge',
       help: 'Number of pods that are bound to the node; static ones apart',
-      samples: [true, false].map((kind) => ({
-        labels: { static: kind ? 'true' : '' },
-        value: podManager.getPods().filter((pod) => isStaticPod(pod) === kind).length,
-      })),
+      samples: byKind(pods),
     },
-    ...processMetrics(),
+    {
+      name: 'kubelet_active_pods',
+      type: 'gauge',
+      help: 'Number of pods that count when new ones are admitted; static ones apart',
+      samples: byKind(pods.filter((pod) => syncHandler.isActive(pod))),
+    },
+    single('kubelet_mirror_pods', 'gauge', 'Number of mirror pods', mirrors.length),
+    {
+      name: 'kubelet_working_pods',
+      type: 'gauge',
+      help: 'Number of pods that are worked on, by what is done, whether they are wanted (orphans are not), and static ones apart',
+      samples: workSamples(podWorkers.working(new Set(pods.map(uidOf)))),
+    },
   ];
 }
+
+const byKind = (pods: readonly Pod[]): readonly Sample[] =>
+  [true, false].map((kind) => ({
+    labels: { static: kind ? 'true' : '' },
+    value: pods.filter((pod) => isStaticPod(pod) === kind).length,
+  }));
+
+/** A series for each kind that there can be, those without a pod too. */
+function workSamples(working: readonly PodWorkerSync[]): readonly Sample[] {
+  const kinds = ['sync', 'terminating', 'terminated'].flatMap((lifecycle) => [
+    ...['desired', 'orphan'].flatMap((config) => ['', 'true'].map((kind) => [lifecycle, config, kind])),
+    [lifecycle, 'runtime_only', 'unknown'],
+  ]);
+  const counts = new Map(kinds.map((kind) => [kind.join(), 0]));
+  for (const one of working) {
+    const kind = kindOf(one).join();
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return kinds.map((kind) => {
+    const [lifecycle = '', config = '', pods = ''] = kind;
+    return { labels: { config, lifecycle, static: pods }, value: counts.get(kind.join()) ?? 0 };
+  });
+}
+
+const kindOf = ({ state, orphan, hasConfig, static: isStatic }: PodWorkerSync): readonly string[] =>
+  hasConfig
+    ? [state, orphan ? 'orphan' : 'desired', isStatic ? 'true' : '']
+    : [state, 'runtime_only', 'unknown'];
 
 /** What every Prometheus client tells of its process. */
 function processMetrics(): readonly MetricFamily[] {

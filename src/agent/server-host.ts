@@ -16,7 +16,7 @@ import type { MetricFamily } from '../server/metrics.ts';
 import type { ServedPodUsage, Usage } from '../server/usage.ts';
 import type { ProgramStatus } from '../server/zpages.ts';
 import { type CertificateFiles, followPair, readPair } from './certificate-files.ts';
-import { kubeletMetrics } from './kubelet-metrics.ts';
+import { kubeletMetrics, type MetricSources } from './kubelet-metrics.ts';
 import { CpuRates, machineUsage } from './machine-usage.ts';
 import type { NodeSummary } from './node-summary.ts';
 import type { EngineMetrics } from './agent-metrics.ts';
@@ -25,10 +25,13 @@ import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus, WebhookTimes 
 /** The slice of an agent's engines that the kubelet API shows. */
 export interface ServedEngines {
   readonly provider: PodProvider;
-  readonly podManager: {
+  readonly podManager: MetricSources['podManager'] & {
     getPods(): readonly Pod[];
     getPodByName(namespace: string, name: string): Pod | undefined;
   };
+  readonly podWorkers: MetricSources['podWorkers'];
+  readonly pleg: MetricSources['pleg'];
+  readonly syncHandler: MetricSources['syncHandler'];
   readonly statusManager: { getPodStatus(uid: string): PodStatus | undefined };
   readonly metrics?: Pick<EngineMetrics, 'collect' | 'collectProbes'>;
 }
@@ -79,8 +82,8 @@ export function serverHost(options: ServerHostOptions): ServerHost {
     ...livePowers(engines),
     ...(streamUrls && { streamUrls }),
     ...(provider.listUsage && { usage: usageOf(options, provider.listUsage.bind(provider)) }),
-    metrics: async () => [
-      ...(await kubeletMetrics({ provider, nodeName, podManager })),
+    metrics: () => [
+      ...kubeletMetrics(engines, nodeName),
       ...(engines.metrics?.collect() ?? []),
       ...(options.moreMetrics?.() ?? []),
     ],

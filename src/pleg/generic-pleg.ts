@@ -80,6 +80,11 @@ export class GenericPleg {
     return [...this.#records.keys()];
   }
 
+  /** The pods as the last listings showed them; also while the runtime does not answer. */
+  get listed(): readonly RuntimePod[] {
+    return [...this.#records.values()].map(({ current }) => current).filter((pod) => pod !== undefined);
+  }
+
   /** Relists every period and on request until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {

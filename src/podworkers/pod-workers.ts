@@ -145,6 +145,11 @@ export class PodWorkers {
     return known;
   }
 
+  /** What every worker is at, for metrics: nothing is swept. */
+  working(desired: ReadonlySet<string>): readonly PodWorkerSync[] {
+    return [...this.#workers].map(([uid, { state }]) => syncOf(state, !desired.has(uid)));
+  }
+
   couldHaveRunningContainers(uid: string): boolean {
     return this.#query(uid).couldHaveRunningContainers;
   }

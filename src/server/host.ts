@@ -62,7 +62,7 @@ export interface ServerHost {
   /** What node and pods use. */
   readonly usage?: () => Promise<Usage>;
   /** The agent's own metrics, for `/metrics`. */
-  readonly metrics?: () => Promise<readonly MetricFamily[]>;
+  readonly metrics?: () => readonly MetricFamily[];
   /** Metrics of probes, for `/metrics/probes`. */
   readonly probeMetrics?: () => readonly MetricFamily[];
   /** Folder that `/logs/` shows; absent: none. */

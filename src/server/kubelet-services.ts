@@ -121,7 +121,7 @@ function metricServices({ host, serverMetrics, openMetrics = true }: ServicesDep
   const usage = (): Promise<Usage | undefined> =>
     (host.usage?.() ?? Promise.resolve(undefined)).catch(() => undefined);
   return [
-    at('/metrics', async () => [...((await metrics?.()) ?? []), ...serverMetrics()]),
+    at('/metrics', () => [...(metrics?.() ?? []), ...serverMetrics()]),
     at('/metrics/resource', async () => resourceMetrics(await usage())),
     at('/metrics/cadvisor', async () => {
       const used = await usage();

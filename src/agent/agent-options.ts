@@ -47,8 +47,8 @@ export interface AgentOptions extends ServedPorts {
   readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;
   /** Gives pods cgroups of their own; absent: the provider keeps them apart, or nobody does. */
   readonly cgroups?: NodeCgroupsOptions;
-  /** The provider mounts parts of volumes: they are made safe for it first. */
-  readonly safeSubPaths?: boolean;
+  /** The provider mounts volumes into containers: secrets lie in memory, and parts of volumes are made safe for it first. */
+  readonly mountsVolumes?: boolean;
   /** What is wrong with a pod's AppArmor profiles on this host; default: that is the provider's to say. */
   readonly appArmorFault?: (pod: Pod) => string | undefined;
   /** Gives pods that want it users of their own (`hostUsers: false`); absent: the provider does, or nobody. */

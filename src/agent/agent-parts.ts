@@ -97,7 +97,8 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const { node: first } = await foldSetters(setters, initialNode(identity), common.clock.now());
   const nodeGetter = (): Node => view.nodes?.store.get(nodeName) ?? first;
   const nodeAllocatable = (): ResourceList => nodeGetter().status?.allocatable ?? {};
-  const hostParts = { ...common, mounter: hostMounter, rootDir, nodeAllocatable };
+  const secretsInMemory = options.mountsVolumes === true;
+  const hostParts = { ...common, mounter: hostMounter, secretsInMemory, rootDir, nodeAllocatable };
   const host = nodeHost({ ...hostParts, ...(client && { kubeClient: client }) });
   const config = new PodConfig(common);
   const sourcesReady = new SourcesReady(config);
@@ -321,7 +322,7 @@ function surroundings(given: Given): Surroundings {
     ...(given.podCgroup && { podCgroup: given.podCgroup }),
     ...given.users.helper,
     isPodTerminationRequested: (uid) => controller.getPodStateProvider().isPodTerminationRequested(uid),
-    ...(options.safeSubPaths && {
+    ...(options.mountsVolumes && {
       subPaths: new SubPaths({ rootDir, mounter: hostMounter, pid: process.pid }),
     }),
     ...(options.client && { runtimeHandler: runtimeHandlers(options.client) }),

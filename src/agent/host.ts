@@ -12,6 +12,7 @@ import type { ResourceList } from '../kube/resources.ts';
 import type { ConfigMap, Pod, Secret, Volume } from '../kube/types.ts';
 import type { Payload } from '../volumes/atomic-writer.ts';
 import type { Mounter } from '../volumes/mounter.ts';
+import { fsGroupOf, fsUserOf } from '../volumes/ownership.ts';
 import { configMapPayload, downwardPayload, secretPayload } from '../volumes/payload.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { projectedPayload } from '../volumes/projected.ts';
@@ -26,6 +27,8 @@ export interface HostDeps {
   readonly logger: Logger;
   readonly recorder: EventRecorder;
   readonly mounter: Mounter;
+  /** Secrets are written to memory alone. */
+  readonly secretsInMemory?: boolean;
   readonly rootDir: string;
   /** Absent: standalone; pods that refer to API objects cannot run. */
   readonly kubeClient?: ApiClient;
@@ -124,7 +127,7 @@ function payloadOf(parts: PayloadParts, pod: Pod, volume: Volume): Promise<Paylo
       downwardPayload(downwardAPI.items ?? [], downwardAPI.defaultMode, source),
     );
   if (!projected) return undefined;
-  const { fsGroup, runAsUser } = pod.spec?.securityContext ?? {};
+  const [fsGroup, fsUser] = [fsGroupOf(pod), fsUserOf(pod)];
   return projectedPayload(projected, {
     ...source,
     getConfigMap: (name) => parts.configMaps.get(namespace, name),
@@ -134,7 +137,7 @@ function payloadOf(parts: PayloadParts, pod: Pod, volume: Volume): Promise<Paylo
       Promise.reject(new AgentError('not_found', 'cluster trust bundles are not supported on this node')),
     isNotFound,
     ...(fsGroup !== undefined && { fsGroup }),
-    ...(fsGroup === undefined && runAsUser !== undefined && { fsUser: runAsUser }),
+    ...(fsUser !== undefined && { fsUser }),
   });
 }
 

@@ -58,7 +58,7 @@ export interface CriParts
     Required<
       Pick<
         AgentOptions,
-        'appArmorFault' | 'makeProvider' | 'node' | 'upkeep' | 'eviction' | 'safeSubPaths' | 'userNamespaces'
+        'appArmorFault' | 'makeProvider' | 'node' | 'upkeep' | 'eviction' | 'mountsVolumes' | 'userNamespaces'
       >
     >,
     Pick<AgentOptions, 'cgroups'> {
@@ -89,7 +89,7 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
       return made.provider;
     },
     ...(cgroups && { cgroups }),
-    safeSubPaths: true,
+    mountsVolumes: true,
     appArmorFault: (pod) => appArmorFault(pod, enforced),
     userNamespaces: settings.userNamespaces ?? {},
     eviction: evictionOptions(withDefaultThresholds(settings), settings.podLogsDir),

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { release } from 'node:os';
 import { promisify } from 'node:util';
 import { AgentError, messageOf } from '../base/errors.ts';
 
@@ -7,7 +8,7 @@ const run = promisify(execFile);
 
 /** What the host mounts for volumes. */
 export interface Mounter {
-  /** Mounts memory at a directory; `sizeBytes` bounds it. */
+  /** Mounts memory at a directory; `sizeBytes` bounds it. It is never written to swap where the kernel can help it. */
   mountTmpfs(dir: string, sizeBytes: number | undefined): Promise<void>;
   /** Mounts memory in huge pages of a size at a directory. */
   mountHugePages(dir: string, pageBytes: number): Promise<void>;
@@ -35,8 +36,12 @@ function mountPoints(): readonly string[] {
 /** Mounts by the host's own `mount` and `umount`; needs root. */
 export const hostMounter: Mounter = {
   async mountTmpfs(dir, sizeBytes) {
-    const options = ['nodev', 'nosuid', ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`])].join(',');
-    await call('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dir]);
+    const options = [
+      ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`]),
+      ...(canStayOutOfSwap(release()) ? ['noswap'] : []),
+    ];
+    const asked = options.length === 0 ? [] : ['-o', options.join(',')];
+    await call('mount', ['-t', 'tmpfs', ...asked, 'tmpfs', dir]);
   },
   async mountHugePages(dir, pageBytes) {
     await call('mount', ['-t', 'hugetlbfs', '-o', `pagesize=${pageBytes / 2 ** 20}M`, 'nodev', dir]);
@@ -51,6 +56,12 @@ export const hostMounter: Mounter = {
   isMountPoint: (dir) => mountPoints().includes(dir),
   mountsUnder: (dir) => mountPoints().filter((point) => point === dir || point.startsWith(`${dir}/`)),
 };
+
+/** `noswap` is known since Linux 6.4. */
+function canStayOutOfSwap(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+  return major > 6 || (major === 6 && minor >= 4);
+}
 
 async function call(command: string, args: readonly string[]): Promise<void> {
   try {

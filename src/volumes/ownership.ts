@@ -1,31 +1,26 @@
 import { chmodSync, lchownSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { chmod, lchown, lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Pod } from '../kube/types.ts';
+
+/** What a pod's group may do with its volume. */
+type GroupAccess = 'read' | 'write';
 
 /**
- * Gives a volume to the pod's group: all of it readable and writable by the group, directories passing the group on.
- * Symbolic links are given away but never followed. Follows kubelet `volume.SetVolumeOwnership`.
+ * Gives a volume to the pod's group: all of it readable by the group, and writable where it is not the agent's alone to write; directories
+ * pass the group on. Symbolic links are given away but never followed. Follows kubelet `volume.SetVolumeOwnership`.
  */
-export function setGroupOwnership(dir: string, fsGroup: number): void {
-  // children first, so that a torn walk shows at the root
-  for (const entry of readdirSync(dir)) give(join(dir, entry), fsGroup);
-  giveOne(dir, fsGroup);
-}
-
-function give(path: string, group: number): void {
-  if (lstatSync(path).isDirectory()) for (const entry of readdirSync(path)) give(join(path, entry), group);
-  giveOne(path, group);
-}
-
-function giveOne(path: string, group: number): void {
+export function setGroupOwnership(path: string, group: number, access: GroupAccess = 'write'): void {
   const stats = lstatSync(path);
+  // children first, so that a torn walk shows at the root
+  if (stats.isDirectory())
+    for (const entry of readdirSync(path)) setGroupOwnership(join(path, entry), group, access);
   lchownSync(path, stats.uid, group);
-  if (stats.isSymbolicLink()) return;
-  chmodSync(path, groupMode(stats));
+  if (!stats.isSymbolicLink()) chmodSync(path, groupMode(stats, access));
 }
 
-const groupMode = (stats: Stats): number =>
-  (stats.mode & 0o7777) | 0o660 | (stats.isDirectory() ? 0o2110 : 0);
+const groupMode = (stats: Stats, access: GroupAccess = 'write'): number =>
+  (stats.mode & 0o7777) | (access === 'read' ? 0o440 : 0o660) | (stats.isDirectory() ? 0o2110 : 0);
 
 /**
  * As {@link setGroupOwnership}, for what may hold many files: others are served meanwhile.
@@ -44,3 +39,18 @@ export async function giveToGroup(path: string, group: number, whenRootDiffers =
 
 /** The group that a path belongs to. */
 export const groupOf = (path: string): number => lstatSync(path).gid;
+
+/** The group that the pod's volumes are to belong to. */
+export const fsGroupOf = (pod: Pod): number | undefined => pod.spec?.securityContext?.fsGroup;
+
+/**
+ * The one user that all containers of the pod run as, the owner of its tokens; absent: one of them does not say, or they differ.
+ * Follows kubelet `FsUserFrom`.
+ */
+export function fsUserOf({ spec }: Pod): number | undefined {
+  const { initContainers = [], containers = [], securityContext } = spec ?? {};
+  const users = [...initContainers, ...containers].map(
+    (one) => one.securityContext?.runAsUser ?? securityContext?.runAsUser,
+  );
+  return users.every((user) => user === users[0]) ? users[0] : undefined;
+}

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -6,16 +6,16 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, namespaceOf, uidOf } from '../kube/names.ts';
-import { parseQuantity, valueOf } from '../kube/quantity.ts';
-import { podLimits, podRequests, type ResourceList } from '../kube/resources.ts';
+import type { ResourceList } from '../kube/resources.ts';
 import type { Pod, Volume } from '../kube/types.ts';
 import { AtomicWriter, type Payload } from './atomic-writer.ts';
 import { ClaimedVolumes, type FindClaimed } from './claimed.ts';
+import { EmptyDirs } from './empty-dir.ts';
 import { checkHostPath } from './host-path.ts';
 import { Looks } from './looks.ts';
 import { layout, localVolumePlugin, volumePlugins } from './layout.ts';
 import type { Mounter } from './mounter.ts';
-import { giveToGroup, groupOf, setGroupOwnership } from './ownership.ts';
+import { fsGroupOf, giveToGroup, groupOf, setGroupOwnership } from './ownership.ts';
 
 /** A pod's volumes must stand within this time, ms; then the sync fails and the next one tries on (kubelet `podAttachAndMountTimeout`). */
 const mountTimeoutMs = 123_000;
@@ -32,6 +32,8 @@ export interface PodVolumesDeps {
   readonly rootDir: string;
   /** The files of a configMap, secret, downwardAPI or projected volume; absent: the volume is of another kind. */
   readonly payloadOf: (pod: Pod, volume: Volume) => Promise<Payload> | undefined;
+  /** Secrets, tokens and fields are written to memory alone; needs the right to mount. */
+  readonly secretsInMemory?: boolean;
   /** What a claim stands for. */
   readonly claimedVolume: FindClaimed;
   /** What all pods of the node may have. */
@@ -48,13 +50,13 @@ export class PodVolumes {
   readonly #deps: PodVolumesDeps;
   readonly #claims: ClaimedVolumes;
   readonly #looks: Looks;
-  /** The emptyDirs that stand: nobody looks into them again, for what a pod mounted there may answer no more. */
-  readonly #standing = new Set<string>();
+  readonly #emptyDirs: EmptyDirs;
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
     this.#claims = new ClaimedVolumes(deps.claimedVolume);
     this.#looks = new Looks(deps.clock);
+    this.#emptyDirs = new EmptyDirs(deps);
   }
 
   /**
@@ -104,7 +106,7 @@ export class PodVolumes {
       return;
     }
     if (volume.emptyDir) {
-      await this.#mountEmptyDir(pod, volume, volume.emptyDir);
+      await this.#emptyDirs.mount(pod, this.#dirOf(pod, volume), volume.emptyDir);
       return;
     }
     if (volume.image) return; // the runtime mounts it
@@ -117,7 +119,7 @@ export class PodVolumes {
     const payload = this.#deps.payloadOf(pod, volume);
     if (!payload)
       throw new AgentError('unimplemented', `volumes of this kind are not supported on this node`);
-    this.#write(pod, volume, await payload);
+    await this.#write(pod, volume, await payload);
   }
 
   async #checkHostPath({ path, type = '' }: HostPath, signal: AbortSignal): Promise<void> {
@@ -131,46 +133,15 @@ export class PodVolumes {
     });
   }
 
-  #write(pod: Pod, volume: Volume, payload: Payload): void {
+  /** Writes the files, and makes the whole volume the group's to read before anyone sees them. */
+  async #write(pod: Pod, volume: Volume, payload: Payload): Promise<void> {
     const dir = this.#dirOf(pod, volume);
-    mkdirSync(dir, { recursive: true, mode: 0o755 });
-    chmodSync(dir, 0o777);
+    const medium = this.#deps.secretsInMemory && inMemory(volume) && !holdsFiles(dir) ? 'Memory' : '';
+    await this.#emptyDirs.mount(pod, dir, { medium });
     const group = fsGroupOf(pod);
-    new AtomicWriter(dir).write(payload, this.#deps.clock.now(), (fresh) => {
-      if (group !== undefined) setGroupOwnership(fresh, group);
+    new AtomicWriter(dir).write(payload, this.#deps.clock.now(), () => {
+      if (group !== undefined) setGroupOwnership(dir, group, 'read');
     });
-  }
-
-  async #mountEmptyDir(
-    pod: Pod,
-    volume: Volume,
-    { medium, sizeLimit }: NonNullable<Volume['emptyDir']>,
-  ): Promise<void> {
-    const dir = this.#dirOf(pod, volume);
-    if (this.#standing.has(dir)) return;
-    if (!this.#deps.mounter.isMountPoint(dir)) {
-      const isNew = !existsSync(dir);
-      mkdirSync(dir, { recursive: true });
-      if (medium === 'Memory') await this.#deps.mounter.mountTmpfs(dir, this.#memoryBytes(pod, sizeLimit));
-      else if (medium?.startsWith('HugePages'))
-        await this.#deps.mounter.mountHugePages(dir, hugePageBytes(pod, medium));
-      else if (medium !== undefined && medium !== '')
-        throw new AgentError('unimplemented', `unknown storage medium "${medium}"`);
-      if (isNew || medium) openTo(dir, fsGroupOf(pod));
-    }
-    this.#standing.add(dir);
-  }
-
-  /**
-   * The most that a volume in memory may hold: what it says, but not more than the pod may have, and the pod not more than all pods.
-   * Follows kubelet `calculateEmptyDirMemorySize`.
-   */
-  #memoryBytes(pod: Pod, sizeLimit: string | undefined): number | undefined {
-    const { memory } = this.#deps.nodeAllocatable();
-    const own = sizeLimit === undefined ? 0 : valueOf(parseQuantity(sizeLimit));
-    const ofPod = memoryLimitOf(pod) ?? (memory === undefined ? 0 : valueOf(parseQuantity(memory)));
-    const bounds = [own, ofPod].filter((bytes) => bytes > 0);
-    return bounds.length === 0 ? undefined : Math.min(...bounds);
   }
 
   /**
@@ -234,7 +205,7 @@ export class PodVolumes {
     await this.#remove(layout.subPaths(this.#deps.rootDir, uidOf(pod)));
     await this.#remove(layout.volumesDir(this.#deps.rootDir, uidOf(pod)));
     this.#claims.forget(pod);
-    for (const volume of pod.spec?.volumes ?? []) this.#standing.delete(this.#dirOf(pod, volume));
+    for (const volume of pod.spec?.volumes ?? []) this.#emptyDirs.forget(this.#dirOf(pod, volume));
   }
 
   /** Whether anything of the pod is still mounted. */
@@ -267,12 +238,6 @@ export class PodVolumes {
   }
 }
 
-/** Lets everybody into a directory, past the umask, and gives it to the pod's group. */
-function openTo(dir: string, group: number | undefined): void {
-  chmodSync(dir, 0o777);
-  if (group !== undefined) setGroupOwnership(dir, group);
-}
-
 type HostPath = NonNullable<Volume['hostPath']>;
 
 /** Removes a directory that is empty, which takes no look at the mounts; true also when there is none. */
@@ -285,44 +250,12 @@ function isGone(dir: string): boolean {
   }
 }
 
-/** Bytes that all containers of the pod may have together; absent: one of them has no limit. */
-function memoryLimitOf(pod: Pod): number | undefined {
-  const { containers = [], initContainers = [] } = pod.spec ?? {};
-  const limited = [...containers, ...initContainers].every(
-    ({ resources }) => resources?.limits?.['memory'] !== undefined,
-  );
-  const { memory } = podLimits(pod);
-  return memory !== undefined && (limited || pod.spec?.resources?.limits?.['memory'] !== undefined)
-    ? valueOf(memory)
-    : undefined;
-}
+/** What must never lie on a disk, and the fields that the kubelet treats alike. Follows its plugins' `wrappedVolumeSpec`. */
+const inMemory = ({ secret, downwardAPI, projected }: Volume): boolean =>
+  (secret ?? downwardAPI ?? projected) !== undefined;
 
-/**
- * The size of the pages of a volume: its medium says it, or the one size that the pod asks for.
- *
- * @throws {AgentError} `invalid_argument` when that is not one
- */
-function hugePageBytes(pod: Pod, medium: string): number {
-  const asked = new Set(
-    Object.keys({ ...podRequests(pod), ...podLimits(pod) }).filter((name) => name.startsWith('hugepages-')),
-  );
-  const [name = ''] = medium === 'HugePages' ? asked : [medium.replace('HugePages-', 'hugepages-')];
-  if (medium === 'HugePages' && asked.size !== 1)
-    throw new AgentError(
-      'invalid_argument',
-      asked.size === 0
-        ? 'no hugepages found in pod spec'
-        : 'medium HugePages can be used only if exactly one page size is requested',
-    );
-  if (!asked.has(name))
-    throw new AgentError(
-      'invalid_argument',
-      `medium ${medium} cannot be used: the pod does not request ${name}`,
-    );
-  return valueOf(parseQuantity(name.slice('hugepages-'.length)));
-}
-
-const fsGroupOf = (pod: Pod): number | undefined => pod.spec?.securityContext?.fsGroup;
+/** Whether a payload was written already: a mount would hide it from running containers. */
+const holdsFiles = (dir: string): boolean => existsSync(join(dir, '..data'));
 
 function pluginOf(volume: Volume): string | undefined {
   const kind = (Object.keys(volumePlugins) as (keyof typeof volumePlugins)[]).find(

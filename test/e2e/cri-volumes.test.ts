@@ -100,7 +100,7 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     );
     const pod = await node.until('scratch', isReady);
     expect(await exec('scratch', 'stat -c "%a %g" /disk /memory; df -k /memory | tail -1')).toMatch(
-      /^2777 4321\n2777 4321\ntmpfs +8192 /,
+      /^2777 4321\n3777 4321\ntmpfs +8192 /,
     );
     expect(existsSync(volumesOf(pod))).toBe(true);
     await node.agent.ok(['delete', 'pod', 'scratch', '--wait=false']);

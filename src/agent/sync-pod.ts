@@ -7,6 +7,8 @@ import { isStaticPod, keyOf, uidOf } from '../kube/names.ts';
 import type { Pod, PodStatus, Secret } from '../kube/types.ts';
 import type { PodProvider, PodSyncResult, SyncResult } from '../provider/provider.ts';
 import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { replaceOrAppend } from '../status/condition-list.ts';
+import { ownCondition } from '../status/conditions.ts';
 import type {
   PodStep,
   PodSyncer,
@@ -17,6 +19,7 @@ import type {
 
 /** The pod's status as the API server is told it, and what is kept of it between steps. */
 export interface StatusSink {
+  getPodStatus(uid: string): PodStatus | undefined;
   setPodStatus(pod: Pod, status: PodStatus): void;
   terminatePod(pod: Pod): void;
 }
@@ -127,8 +130,11 @@ export class SyncSteps implements PodSyncer {
     const restartAllContainers =
       status.conditions?.some((c) => c.type === 'AllContainersRestarting' && c.status === 'True') ?? false;
     // R150: a pull or a start in progress is not interrupted by a deletion
+    const sandboxReady = (): void => {
+      this.#tellSandbox(pod);
+    };
     const result = await this.#deps.provider.syncPod(
-      { pod, observed, pullSecrets, restartAllContainers },
+      { pod, observed, pullSecrets, restartAllContainers, sandboxReady },
       new AbortController().signal,
     );
     this.#deps.reasons.update(uidOf(pod), result.results);
@@ -147,6 +153,14 @@ export class SyncSteps implements PodSyncer {
     const { cleared, observedGeneration } = resizes.clearInProgress(uid);
     if (cleared)
       recorder.event(pod, 'Normal', 'ResizeCompleted', resizeCompletedMessage(pod, observedGeneration));
+  }
+
+  /** R154: images may take long to pull, so users are told before. Follows kubelet `OnPodSandboxReady`. */
+  #tellSandbox(pod: Pod): void {
+    const { statuses } = this.#deps;
+    const status = statuses.getPodStatus(uidOf(pod)) ?? pod.status ?? {};
+    const ready = ownCondition(pod, 'PodReadyToStartContainers', 'True');
+    statuses.setPodStatus(pod, { ...status, conditions: replaceOrAppend(status.conditions ?? [], ready) });
   }
 
   #tellResizeErrors(pod: Pod, results: readonly SyncResult[]): void {

@@ -218,7 +218,9 @@ export class PodSync {
       );
       if (!answer.status) throw new AgentError('internal', 'pod sandbox status is nil');
       const hostNetwork = pod.spec?.hostNetwork === true;
-      return { id, podIps: hostNetwork ? observed.ips : podIpsOf(toSandboxStatus(answer.status), false) };
+      const podIps = hostNetwork ? observed.ips : podIpsOf(toSandboxStatus(answer.status), false);
+      this.#request.sandboxReady?.();
+      return { id, podIps };
     } catch (reason) {
       const message = messageOf(reason);
       this.#podEvent('Warning', 'FailedPodSandBoxStatus', `Unable to get pod sandbox status: ${message}`);

@@ -40,6 +40,8 @@ export interface SyncPodRequest {
   readonly pullSecrets: readonly Secret[];
   /** A rule asked for all containers of the pod to start anew. */
   readonly restartAllContainers: boolean;
+  /** To be called as soon as a new sandbox has its network, before any image is pulled (R154); absent: nobody wants to know. */
+  readonly sandboxReady?: () => void;
 }
 
 /**

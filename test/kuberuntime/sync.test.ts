@@ -70,6 +70,21 @@ test('events about a container say where in the spec it stands (R281)', async ()
   expect(new Set(under.fieldPaths)).toEqual(new Set(['spec.initContainers{setup}']));
 });
 
+test('a new sandbox is told of before anything is made in it, and once (R154)', async () => {
+  const { provider, runtime } = bed();
+  const told: number[] = [];
+  const sync = async (): Promise<void> => {
+    const observed = await provider.getPodStatus(ref);
+    const sandboxReady = (): unknown => told.push(runtime.containers.size);
+    const request = { pod: podOf({}), observed, pullSecrets: [], restartAllContainers: false };
+    await provider.syncPod({ ...request, sandboxReady }, signal);
+  };
+  await sync();
+  await sync();
+  expect(told).toEqual([0]);
+  expect(runtime.containers.size).toBe(1);
+});
+
 test('a crash back-off tells when it ends (R117, R179)', async () => {
   const under = bed();
   await under.sync(podOf({}));

@@ -5,10 +5,13 @@ import type { Event, Pod } from '../../../src/kube/types.ts';
 import type { Bed } from './bed.ts';
 import { eventText, type Shown } from './compare.ts';
 import { namespaceOfScenario, type Scenario, type ScenarioStep } from './recording.ts';
-import { livesOf, type PodChange, sameState, type State, withoutUsers } from './states.ts';
+import { livesOf, type PodChange, type PodLife, sameState, type State, withoutUsers } from './states.ts';
 
 /** How long a state may take beyond the time that it took when it was recorded, ms. */
 const patienceMs = 20_000;
+
+/** How long a state that may have been merged into the next is waited for beyond its time, ms. */
+const mergedMs = 5000;
 
 /** Requests that come and go with timing or belong to no pod. */
 const unsteady = new Set(['list configmaps', 'list secrets', 'get pods']);
@@ -46,13 +49,11 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
   const watching = follow(bed, namespace, changes, stop.signal);
   const milestones = milestonesOf(scenario);
   const startedAt = clock.now();
-  for (const step of scenario.steps.filter(({ op }) => op === 'action')) {
-    const dueAt = startedAt + (step.t ?? 0) * 1000;
-    await reached(changes, milestones.get(step), dueAt);
+  for (const [step, milestone] of milestones) {
+    await reached(changes, milestone, startedAt);
     await send(bed, step);
   }
-  const endsAt = startedAt + Math.max(...scenario.steps.map(({ t = 0 }) => t)) * 1000;
-  await reached(changes, statesOf(changesOf(scenario.steps)), endsAt);
+  await reached(changes, endOf(scenario), startedAt);
   await clock.sleep(1500); // Events are written behind
   const { items } = await bed.admin.list<Event>(eventResource, { namespace });
   stop.abort();
@@ -78,44 +79,87 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
   };
 }
 
-/** For each action, the pods' states just before it: one change per write that came earlier. */
-function milestonesOf({ steps }: Scenario): ReadonlyMap<ScenarioStep, ReadonlyMap<string, State>> {
+/** When an action is due. */
+interface Milestone {
+  /** What the pods had gone through. */
+  readonly lives: readonly PodLife[];
+  /** When it was done in the recording, seconds since the start. */
+  readonly t: number;
+  /** When the pods were there in the recording. */
+  readonly since: number;
+}
+
+/** For each action, what came before it: one change per write that came earlier. */
+function milestonesOf({ steps }: Scenario): ReadonlyMap<ScenarioStep, Milestone> {
   const changes = changesOf(steps);
-  const writes = steps
+  const writes = writesOf(steps);
+  const milestones = new Map<ScenarioStep, Milestone>();
+  for (const step of steps.filter(({ op }) => op === 'action')) {
+    const { t = 0 } = step;
+    const before = writes.filter((write) => write !== step && (write.t ?? 0) < t);
+    const lives = withoutUsers(livesOf(changes.slice(0, before.length)));
+    milestones.set(step, { lives, t, since: before.at(-1)?.t ?? 0 });
+  }
+  return milestones;
+}
+
+/** When the recording ends. */
+function endOf({ steps }: Scenario): Milestone {
+  const t = Math.max(...steps.map((step) => step.t ?? 0));
+  return { lives: withoutUsers(livesOf(changesOf(steps))), t, since: writesOf(steps).at(-1)?.t ?? 0 };
+}
+
+/** What changed pods, in order of time. */
+const writesOf = (steps: readonly ScenarioStep[]): readonly ScenarioStep[] =>
+  steps
     .filter(({ op, code, verb, resource, status = 0, path = '' }) =>
       op === 'action'
         ? status < 400 && /\/pods(\/|$)/.test(path)
         : op === 'kubelet' && code === 200 && resource === 'pods' && (verb === 'patch' || verb === 'delete'),
     )
     .sort((a, b) => (a.t ?? 0) - (b.t ?? 0));
-  const milestones = new Map<ScenarioStep, ReadonlyMap<string, State>>();
-  for (const step of steps.filter(({ op }) => op === 'action')) {
-    const before = writes.filter((write) => write !== step && (write.t ?? 0) < (step.t ?? 0)).length;
-    milestones.set(step, statesOf(changes.slice(0, before)));
-  }
-  return milestones;
-}
 
-/** The last state of each pod. */
-function statesOf(changes: readonly PodChange[]): ReadonlyMap<string, State> {
-  return new Map(withoutUsers(livesOf(changes)).map(({ name, states }) => [name, states.at(-1) ?? {}]));
-}
-
-/** Waits until the pods were in the wanted states and it is time, or patience ends. */
+/**
+ * Waits until the pods have gone through the same states, and then for as long as the recording did: a faster or slower node does as much
+ * in between. Where a state was not seen because two changes came in one write, it is enough to be past it; else patience ends.
+ */
 async function reached(
   changes: readonly PodChange[],
-  wanted: ReadonlyMap<string, State> | undefined,
-  dueAt: number,
+  { lives: wanted, t, since }: Milestone,
+  startedAt: number,
 ): Promise<void> {
+  const dueAt = startedAt + t * 1000;
   for (;;) {
     const lives = withoutUsers(livesOf(changes)); // not every runtime tells of them
-    const isThere = [...(wanted ?? [])].every(([name, state]) =>
-      lives.find((life) => life.name === name)?.states.some((each) => sameState(each, state)),
-    );
     const now = clock.now();
-    if ((isThere && now >= dueAt) || now >= dueAt + patienceMs) return;
+    if (wanted.every((life) => hasGoneThrough(lives, life))) break;
+    if (now >= dueAt + mergedMs && wanted.every((life) => isPast(lives, life))) return;
+    if (now >= dueAt + patienceMs) return;
     await clock.sleep(50);
   }
+  await clock.sleep((t - since) * 1000);
+}
+
+const statesOf = (lives: readonly PodLife[], name: string): readonly State[] =>
+  lives.find((life) => life.name === name)?.states ?? [];
+
+/** Was the pod in the last of the states, after those of the others that it was in? */
+function hasGoneThrough(lives: readonly PodLife[], { name, states }: PodLife): boolean {
+  let next = 0;
+  for (const state of statesOf(lives, name)) {
+    const at = states.findIndex((each, i) => i >= next && sameState(each, state));
+    if (at >= 0) next = at + 1;
+  }
+  return next === states.length;
+}
+
+/** Has the pod got as far, by its phase and by the restarts of its containers? */
+function isPast(lives: readonly PodLife[], { name, states }: PodLife): boolean {
+  const [wanted, last] = [states.at(-1) ?? {}, statesOf(lives, name).at(-1)];
+  if (last?.['deleted'] !== undefined) return true;
+  return Object.entries(wanted).every(
+    ([path, value]) => !/^\.phase$|\.restartCount$/.test(path) || last?.[path] === value,
+  );
 }
 
 async function setUp(bed: Bed, { steps }: Scenario, op: 'setup'): Promise<void> {

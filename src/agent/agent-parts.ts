@@ -323,7 +323,13 @@ function surroundings(given: Given): Surroundings {
     ...given.users.helper,
     isPodTerminationRequested: (uid) => controller.getPodStateProvider().isPodTerminationRequested(uid),
     ...(options.mountsVolumes && {
-      subPaths: new SubPaths({ rootDir, mounter: hostMounter, pid: process.pid }),
+      subPaths: new SubPaths({
+        ...common,
+        rootDir,
+        mounter: hostMounter,
+        pid: process.pid,
+        answers: (path) => host.podVolumes.answers(path),
+      }),
     }),
     ...(options.client && { runtimeHandler: runtimeHandlers(options.client) }),
     supportsRecursiveReadOnly: (handler) =>

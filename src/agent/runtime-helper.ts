@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isNotFound } from '../api/client.ts';
-import { AgentError, messageOf } from '../base/errors.ts';
+import { AgentError } from '../base/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { hostnameAndDomain } from '../kube/hostname.ts';
 import { namespaceOf, uidOf } from '../kube/names.ts';
@@ -18,7 +18,7 @@ import { type NodeDns, podDns } from '../volumes/dns.ts';
 import { managedHostsFile, nodeHostsFile } from '../volumes/hosts-file.ts';
 import { layout } from '../volumes/layout.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
-import { readWithin, type SubPaths } from '../volumes/sub-path.ts';
+import type { SubPaths } from '../volumes/sub-path.ts';
 import { envFileValue } from './pod-resources/env-file.ts';
 import { type EnvironmentVariable, makeEnvironment } from './pod-resources/environment.ts';
 
@@ -40,7 +40,7 @@ export interface RuntimeHelperDeps {
   readonly services: () => readonly Service[] | undefined;
   readonly configMaps: ObjectReader<ConfigMap>;
   readonly secrets: ObjectReader<Secret>;
-  readonly podVolumes: Pick<PodVolumes, 'pathOf' | 'extraGroups' | 'answers'>;
+  readonly podVolumes: Pick<PodVolumes, 'pathOf' | 'extraGroups' | 'readFile'>;
   /** Absent: the provider does not mount, so nothing has to be made safe. */
   readonly subPaths?: SubPaths;
   readonly cgroupParent: (pod: Pod) => string;
@@ -140,40 +140,61 @@ async function environment(
     nodeAllocatable: deps.nodeAllocatable(),
     hostIps: deps.hostIps,
     podIps,
-    fileKey: (volume, path, key) => fileKey(deps, pod, { volume, path, key }),
+    fileKey: await fileKeys(deps, pod, container),
   });
 }
 
-/** The value of a key in a file that an earlier container of the pod left in a volume. */
-function fileKey(
+/** Reads ahead the files that earlier containers of the pod left in its volumes, for the values of their keys. */
+async function fileKeys(
   { podVolumes }: RuntimeHelperDeps,
   pod: Pod,
-  { volume, path, key }: { readonly volume: string; readonly path: string; readonly key: string },
-): string | undefined {
-  const source = pod.spec?.volumes?.find(({ name }) => name === volume);
-  const dir = source && podVolumes.pathOf(pod, source);
-  if (dir === undefined)
-    throw new AgentError('not_found', `cannot find the volume "${volume}" referenced by FileKeyRef`);
-  const text = readWithin(dir, path);
-  return text === undefined ? undefined : envFileValue(text, key);
+  { env = [] }: Container,
+): Promise<(volume: string, path: string, key: string) => string | undefined> {
+  const keyOf = (volume: string, path: string): string => `${volume}/${path}`;
+  const wanted = new Map(
+    env.flatMap(({ valueFrom }) => {
+      const { volumeName, path } = valueFrom?.fileKeyRef ?? {};
+      return volumeName === undefined || path === undefined
+        ? []
+        : [[keyOf(volumeName, path), { volumeName, path }]];
+    }),
+  );
+  const text = await readAhead([...wanted.keys()], async (key) => {
+    const { volumeName = '', path = '' } = wanted.get(key) ?? {};
+    return podVolumes.readFile(pod, volumeName, path);
+  });
+  return (volume, path, key) => {
+    const found = text(keyOf(volume, path));
+    return found === undefined ? undefined : envFileValue(found, key);
+  };
 }
 
-/** Reads objects ahead; the reader tells of a failure only when its object is asked for. */
-async function fetchAll<T extends KubeObject>(
+/** Reads what is wanted; of a failure is told only when its result is asked for. */
+async function readAhead<T>(
+  wanted: readonly string[],
+  read: (key: string) => Promise<T>,
+): Promise<(key: string) => T | undefined> {
+  const results = await Promise.allSettled(wanted.map(read));
+  const byKey = new Map(wanted.map((key, index) => [key, results[index]]));
+  return (key) => {
+    const result = byKey.get(key);
+    if (result?.status === 'rejected') throw AgentError.from(result.reason, 'unavailable');
+    return result?.value;
+  };
+}
+
+/** Reads objects ahead; one that does not exist is absent. */
+const fetchAll = <T extends KubeObject>(
   reader: ObjectReader<T>,
   namespace: string,
   names: readonly (string | undefined)[],
-): Promise<(name: string) => T | undefined> {
-  const wanted = [...new Set(names.filter((name) => name !== undefined && name !== ''))] as string[];
-  const results = await Promise.allSettled(wanted.map((name) => reader.get(namespace, name)));
-  const byName = new Map(wanted.map((name, index) => [name, results[index]]));
-  return (name) => {
-    const result = byName.get(name);
-    if (result?.status === 'fulfilled') return result.value;
-    if (!result || isNotFound(result.reason)) return undefined;
-    throw AgentError.from(result.reason, 'unavailable');
-  };
-}
+): Promise<(name: string) => T | undefined> =>
+  readAhead<T | undefined>([...new Set(names.filter((name) => (name ?? '') !== ''))] as string[], (name) =>
+    reader.get(namespace, name).catch((reason: unknown) => {
+      if (isNotFound(reason)) return undefined;
+      throw reason;
+    }),
+  );
 
 async function mountsOf(
   deps: RuntimeHelperDeps,
@@ -195,7 +216,7 @@ async function mountsOf(
     if (image) mounts.push({ ...mount, hostPath: '', image, imageSubPath: subPath });
     else if (subPath === '' || !subPaths) mounts.push(mount);
     else {
-      const safe = {
+      const part = {
         podUid: uidOf(pod),
         container: container.name,
         volume: name,
@@ -203,8 +224,7 @@ async function mountsOf(
         subPath,
         index,
       };
-      await podVolumes.answers(volumePath);
-      mounts.push({ ...mount, hostPath: await prepared(subPaths, safe) });
+      mounts.push({ ...mount, hostPath: await subPaths.prepare(part) });
     }
   }
   if (mountsHostsFile(container, podIps)) mounts.push(hostsFileMount(writeHostsFile(deps, pod, podIps)));
@@ -219,18 +239,6 @@ async function canBeRecursive(
 ): Promise<boolean> {
   if (!volumeMounts.some(({ recursiveReadOnly }) => recursiveReadOnly !== undefined)) return false;
   return supportsRecursiveReadOnly((await runtimeHandler?.(pod)) ?? '');
-}
-
-async function prepared(subPaths: SubPaths, mount: Parameters<SubPaths['prepare']>[0]): Promise<string> {
-  try {
-    return await subPaths.prepare(mount);
-  } catch (reason) {
-    throw new AgentError(
-      'failed_precondition',
-      `failed to prepare subPath for volumeMount "${mount.volume}" of container "${mount.container}": ${messageOf(reason)}`,
-      { cause: reason },
-    );
-  }
 }
 
 /** Writes the pod's `/etc/hosts` and returns where it is. */

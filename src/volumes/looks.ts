@@ -13,7 +13,7 @@ const maxStuck = 2;
  */
 export class Looks {
   readonly #clock: Pick<Clock, 'timer'>;
-  readonly #pending = new Map<string, Promise<void>>();
+  readonly #pending = new Map<string, Promise<unknown>>();
   readonly #stuck = new Set<string>();
 
   constructor(clock: Pick<Clock, 'timer'>) {
@@ -21,14 +21,14 @@ export class Looks {
   }
 
   /**
-   * Waits for a look to end.
+   * Waits for a look to end, and gives back what it found.
    *
-   * @param key what is looked at, and for what
+   * @param key what is looked at, and for what: looks of one key find values of one type
    * @throws {AgentError} `deadline_exceeded` when there is no answer within 10 s; `unavailable` at once while too many others are stuck;
    *   the look's own error; the signal's reason when it aborts first
    */
-  at(key: string, look: () => Promise<void>, signal?: AbortSignal): Promise<void> {
-    const pending = this.#pending.get(key) ?? this.#begin(key, look);
+  at<T>(key: string, look: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const pending = (this.#pending.get(key) as Promise<T> | undefined) ?? this.#begin(key, look);
     return new Promise((resolve, reject) => {
       const stop = this.#clock.timer(patienceMs, () => {
         reject(new AgentError('deadline_exceeded', `${key} does not answer`));
@@ -45,7 +45,7 @@ export class Looks {
     });
   }
 
-  #begin(key: string, look: () => Promise<void>): Promise<void> {
+  #begin<T>(key: string, look: () => Promise<T>): Promise<T> {
     if (this.#stuck.size >= maxStuck)
       return Promise.reject(
         new AgentError('unavailable', `${key} has to wait: ${[...this.#stuck].join(', ')} do not answer`),

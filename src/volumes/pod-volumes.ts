@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
-import { lstat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -16,6 +16,7 @@ import { Looks } from './looks.ts';
 import { layout, localVolumePlugin, volumePlugins } from './layout.ts';
 import type { Mounter } from './mounter.ts';
 import { fsGroupOf, giveToGroup, groupOf, setGroupOwnership } from './ownership.ts';
+import { readWithin } from './sub-path.ts';
 
 /** A pod's volumes must stand within this time, ms; then the sync fails and the next one tries on (kubelet `podAttachAndMountTimeout`). */
 const mountTimeoutMs = 123_000;
@@ -129,8 +130,21 @@ export class PodVolumes {
   /** Makes sure that a path of a volume answers, whatever it answers, before it is looked into in earnest. */
   async answers(path: string): Promise<void> {
     await this.#looks.at(`"${path}"`, async () => {
-      await lstat(path).catch(() => undefined);
+      await stat(path).catch(() => undefined);
     });
+  }
+
+  /**
+   * The text of a file that the pod left in one of its volumes; absent: there is no such file.
+   *
+   * @throws {AgentError} `not_found` no such volume; `deadline_exceeded` when it does not answer; what {@link readWithin} throws
+   */
+  async readFile(pod: Pod, volume: string, path: string): Promise<string | undefined> {
+    const source = pod.spec?.volumes?.find(({ name }) => name === volume);
+    const dir = source && this.pathOf(pod, source);
+    if (dir === undefined)
+      throw new AgentError('not_found', `cannot find the volume "${volume}" referenced by FileKeyRef`);
+    return this.#looks.at(`file "${join(dir, path)}"`, () => readWithin(dir, path));
   }
 
   /** Writes the files, and makes the whole volume the group's to read before anyone sees them. */

@@ -1,18 +1,18 @@
+import { constants, type Stats } from 'node:fs';
 import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+  chmod,
+  type FileHandle,
+  mkdir,
+  open,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
 import { layout } from './layout.ts';
 import type { Mounter } from './mounter.ts';
 
@@ -33,8 +33,11 @@ export interface SubPathMount {
 export interface SubPathsDeps {
   readonly rootDir: string;
   readonly mounter: Pick<Mounter, 'isMountPoint' | 'bindMount' | 'unmount'>;
+  readonly logger: Logger;
   /** Process whose open files the mount command can see. */
   readonly pid: number;
+  /** Rejects when a path answers no more; what it answers does not matter. */
+  readonly answers: (path: string) => Promise<void>;
 }
 
 /**
@@ -52,34 +55,56 @@ export class SubPaths {
   }
 
   /**
-   * The path to mount instead of the part itself. What does not exist is made as a directory. A part that was prepared before and has been
-   * exchanged since, as a config map's files are, is prepared anew.
+   * The path to mount instead of the part itself. What does not exist is made as a directory, with the rights of the volume. A part that
+   * was prepared before and has been exchanged since, as a config map's files are, is prepared anew.
    *
-   * @throws {AgentError} `failed_precondition` when the part leads out of the volume
+   * @throws {AgentError} `deadline_exceeded` when the volume does not answer; `failed_precondition` when the part leads out of it or cannot
+   *   be made. The reason is logged alone: it could tell a pod what lies on the host.
    */
   async prepare(mount: SubPathMount): Promise<string> {
-    const { rootDir, mounter, pid } = this.#deps;
+    const wanted = join(mount.volumePath, mount.subPath);
     const target = join(
-      layout.subPaths(rootDir, mount.podUid),
+      layout.subPaths(this.#deps.rootDir, mount.podUid),
       mount.volume,
       mount.container,
       String(mount.index),
     );
-    const base = realpathSync(mount.volumePath);
-    const handle = openWithin(base, resolvedWithin(base, mount.subPath), makeAndOpen);
+    for (const path of [wanted, target]) await this.#deps.answers(path);
+    const isThere = (await ifThere(stat(wanted)).catch(() => 'something else')) !== undefined;
+    try {
+      return await this.#prepare(mount, target);
+    } catch (reason) {
+      const what = isThere ? 'prepare subPath' : 'create subPath directory';
+      const message = `failed to ${what} for volumeMount "${mount.volume}" of container "${mount.container}"`;
+      this.#deps.logger.error('a part of a volume was not mounted', {
+        uid: mount.podUid,
+        container: mount.container,
+        volume: mount.volume,
+        subPath: mount.subPath,
+        err: [reason, (reason as Error).cause ?? []].flat().map(messageOf).join(': '),
+      });
+      throw new AgentError('failed_precondition', message, { cause: reason });
+    }
+  }
+
+  async #prepare({ volumePath, subPath }: SubPathMount, target: string): Promise<string> {
+    const { mounter, pid } = this.#deps;
+    const base = await realpath(volumePath);
+    const { mode } = await stat(base);
+    const handle = await openWithin(base, await resolvedWithin(base, subPath), makeAndOpen(mode & 0o7777));
     try {
       if (mounter.isMountPoint(target)) {
-        if (isSame(fstatSync(handle), statSync(target))) return target;
+        if (isSame(await handle.stat(), await stat(target))) return target;
         await mounter.unmount(target);
-        rmSync(target, { recursive: true });
+        await rm(target, { recursive: true });
       }
-      const isDirectory = fstatSync(handle).isDirectory();
-      mkdirSync(isDirectory ? target : join(target, '..'), { recursive: true, mode: 0o750 });
-      if (!isDirectory) closeSync(openSync(target, 'a', 0o640));
-      await mounter.bindMount(`/proc/${pid}/fd/${handle}`, target);
+      const isDirectory = (await handle.stat()).isDirectory();
+      await mkdir(isDirectory ? target : join(target, '..'), { recursive: true, mode: 0o750 });
+      if (!isDirectory) await (await open(target, 'a', 0o640)).close();
+      await mounter.bindMount(`/proc/${pid}/fd/${handle.fd}`, target);
       return target;
     } finally {
-      closeSync(handle);
+      await handle.close();
     }
   }
 }
@@ -92,112 +117,100 @@ const maxFileBytes = 1024 * 1024;
  *
  * @throws {AgentError} `failed_precondition` when it leads out of the volume, is no regular file or larger than 1 MiB
  */
-export function readWithin(volumePath: string, path: string): string | undefined {
-  const base = realPathIfThere(volumePath);
+export async function readWithin(volumePath: string, path: string): Promise<string | undefined> {
+  const base = await ifThere(realpath(volumePath));
   if (base === undefined) return undefined;
-  const handle = openWithin(base, resolvedWithin(base, path), () => undefined);
+  const handle = await openWithin(base, await resolvedWithin(base, path), async () => undefined);
   if (handle === undefined) return undefined;
   try {
-    const stats = fstatSync(handle);
+    const stats = await handle.stat();
     if (!stats.isFile() || stats.size > maxFileBytes)
       throw new AgentError('failed_precondition', `"${path}" is not a file of at most ${maxFileBytes} bytes`);
-    return readFileSync(`/proc/self/fd/${handle}`, 'utf8');
+    return await readFile(within(handle), 'utf8');
   } finally {
-    closeSync(handle);
+    await handle.close();
   }
 }
 
 const isSame = (a: Stats, b: Stats): boolean => a.dev === b.dev && a.ino === b.ino;
 
+/** The same words for every link that may not be followed: a pod must not learn from them what there is on the host. */
+const leadsOut = (subPath: string, why: string): AgentError =>
+  new AgentError(
+    'failed_precondition',
+    `a symbolic link in "${subPath}" does not lead to within the volume`,
+    {
+      cause: new Error(why),
+    },
+  );
+
 /** The part with its links followed, relative to `base`; what does not exist yet stays as it is said. */
-function resolvedWithin(base: string, subPath: string): string {
+async function resolvedWithin(base: string, subPath: string): Promise<string> {
   const elements = subPath.split('/').filter((element) => element !== '' && element !== '.');
   for (let known = elements.length; known >= 0; known--) {
-    const real = realPathIfThere(join(base, ...elements.slice(0, known)));
+    const real = await ifThere(realpath(join(base, ...elements.slice(0, known))));
     if (real === undefined) continue;
     const inside = relative(base, real);
-    if (inside.split('/')[0] === '..')
-      throw new AgentError(
-        'failed_precondition',
-        `subpath "${subPath}" leads to "${real}", which is not within the volume "${base}"`,
-      );
+    if (inside.split('/')[0] === '..') throw leadsOut(subPath, `it leads to "${real}"`);
     return join(inside, ...elements.slice(known));
   }
   return subPath;
 }
 
-function realPathIfThere(path: string): string | undefined {
+/** What a look finds; absent: there is nothing. */
+async function ifThere<T>(look: Promise<T>): Promise<T | undefined> {
   try {
-    return realpathSync(path);
+    return await look;
   } catch (reason) {
     if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw reason;
   }
 }
 
+/** A path to what was opened, whatever has become of its name. */
+const within = ({ fd }: FileHandle, element = ''): string => join(`/proc/self/fd/${fd}`, element);
+
 /** Opens the part of a directory that is not there, or returns nothing. */
-type WhenMissing<T> = (path: string, parent: number, open: () => number) => T;
+type WhenMissing<T> = (path: string, open: () => Promise<FileHandle>) => Promise<T>;
 
 /** Opens what lies at `subPath` below `base`, element by element; links are refused. The caller closes it. */
-function openWithin<T extends number | undefined>(
+async function openWithin<T extends FileHandle | undefined>(
   base: string,
   subPath: string,
   whenMissing: WhenMissing<T>,
-): number | T {
-  let handle: number | T = openSync(base, pathOnly | constants.O_DIRECTORY);
+): Promise<FileHandle | T> {
+  let handle: FileHandle | T = await open(base, pathOnly | constants.O_DIRECTORY);
   for (const element of subPath.split('/').filter((part) => part !== '' && part !== '.')) {
-    const parent: number = handle;
+    const parent: FileHandle = handle;
     try {
-      handle = openElement(parent, { element, subPath }, whenMissing);
+      handle = await openElement(parent, { element, subPath }, whenMissing);
     } finally {
-      closeSync(parent);
+      await parent.close();
     }
     if (handle === undefined) return handle;
   }
   return handle;
 }
 
-function openElement<T extends number | undefined>(
-  parent: number,
+async function openElement<T extends FileHandle | undefined>(
+  parent: FileHandle,
   { element, subPath }: { readonly element: string; readonly subPath: string },
   whenMissing: WhenMissing<T>,
-): number | T {
-  const path = `/proc/self/fd/${parent}/${element}`;
-  const open = (): number => openSync(path, pathOnly | constants.O_NOFOLLOW);
-  const handle = tryOpen(open) ?? whenMissing(path, parent, open);
-  if (handle === undefined || !fstatSync(handle).isSymbolicLink()) return handle;
-  closeSync(handle);
-  throw new AgentError(
-    'failed_precondition',
-    `subpath "${subPath}" leads over the symbolic link "${element}" (${linkText(path)}), which is not allowed`,
-  );
+): Promise<FileHandle | T> {
+  const path = within(parent, element);
+  const opened = (): Promise<FileHandle> => open(path, pathOnly | constants.O_NOFOLLOW);
+  const handle = (await ifThere(opened())) ?? (await whenMissing(path, opened));
+  if (!(await handle?.stat())?.isSymbolicLink()) return handle;
+  await handle?.close();
+  throw leadsOut(subPath, `"${element}" leads to "${await readlink(path).catch(() => 'somewhere')}"`);
 }
 
-/** A missing part becomes a directory with the rights of the one above it. */
-function makeAndOpen(path: string, parent: number, open: () => number): number {
-  try {
-    mkdirSync(path, { mode: fstatSync(parent).mode & 0o7777 });
-    return open();
-  } catch (reason) {
-    throw new AgentError('internal', `failed to create subPath directory: ${messageOf(reason)}`, {
-      cause: reason,
-    });
-  }
-}
-
-function tryOpen(open: () => number): number | undefined {
-  try {
-    return open();
-  } catch (reason) {
-    if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw reason;
-  }
-}
-
-function linkText(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return 'unreadable';
-  }
-}
+/** A missing part becomes a directory with the rights of the volume, past the umask. */
+const makeAndOpen =
+  (mode: number): WhenMissing<FileHandle> =>
+  async (path, opened) => {
+    await mkdir(path, { mode });
+    const handle = await opened();
+    if ((await handle.stat()).isDirectory()) await chmod(within(handle), mode);
+    return handle;
+  };

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -13,12 +14,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SubPaths } from '../../src/volumes/sub-path.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import { readWithin, SubPaths, type SubPathsDeps } from '../../src/volumes/sub-path.ts';
 
 let dir = '';
 let volume = '';
 /** What is bound where, by target. */
 const bound = new Map<string, string>();
+let logged: string[] = [];
+let asked: string[] = [];
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'pt-sub-path-'));
@@ -27,32 +31,45 @@ beforeEach(() => {
   writeFileSync(join(volume, 'real/file'), 'in');
   mkdirSync(join(dir, 'outside'));
   bound.clear();
+  [logged, asked] = [[], []];
 });
 afterEach(() => {
   rmSync(dir, { recursive: true });
 });
 
 /** Binds by a link in the target's place, which shows the same content. */
-const subPaths = (): SubPaths =>
-  new SubPaths({
-    rootDir: join(dir, 'root'),
-    pid: process.pid,
-    mounter: {
-      isMountPoint: (target) => bound.has(target),
-      bindMount: async (source, target) => {
-        const real = readlinkSync(source);
-        rmSync(target, { recursive: true });
-        symlinkSync(real, target);
-        bound.set(target, real);
-      },
-      unmount: async (target) => {
-        bound.delete(target);
-      },
+const parts = (): SubPathsDeps => ({
+  rootDir: join(dir, 'root'),
+  pid: process.pid,
+  logger: { ...silentLogger, error: (_, fields) => void logged.push(String(fields?.['err'])) },
+  answers: async (path) => void asked.push(path),
+  mounter: {
+    isMountPoint: (target) => bound.has(target),
+    bindMount: async (source, target) => {
+      const real = readlinkSync(source);
+      rmSync(target, { recursive: true });
+      symlinkSync(real, target);
+      bound.set(target, real);
     },
-  });
+    unmount: async (target) => {
+      bound.delete(target);
+    },
+  },
+});
 
-const prepare = (subPath: string): Promise<string> =>
-  subPaths().prepare({ podUid: 'u', container: 'c', volume: 'v', volumePath: volume, subPath, index: 2 });
+const wish = {
+  podUid: 'u',
+  container: 'c',
+  volume: 'v',
+  get volumePath() {
+    return volume;
+  },
+  index: 2,
+};
+const prepare = (subPath: string): Promise<string> => new SubPaths(parts()).prepare({ ...wish, subPath });
+const [notMade, notPrepared] = ['create subPath directory', 'prepare subPath'].map(
+  (what) => `failed to ${what} for volumeMount "v" of container "c"`,
+);
 
 test.for([
   ['real', 'real'],
@@ -64,11 +81,26 @@ test.for([
   expect(bound.get(target)).toBe(join(volume, found));
 });
 
-test('what is missing is made, with the rights of what is above it', async () => {
-  chmodSync(join(volume, 'real'), 0o750);
-  const target = await prepare('real/new/newer');
-  expect(bound.get(target)).toBe(join(volume, 'real/new/newer'));
-  expect(statSync(join(volume, 'real/new')).mode & 0o777).toBe(0o750);
+test('what is missing is made, with the rights of the volume, whatever the umask', async () => {
+  const mask = process.umask(0o077);
+  try {
+    chmodSync(volume, 0o3775);
+    chmodSync(join(volume, 'real'), 0o750);
+    const target = await prepare('real/new/newer');
+    expect(bound.get(target)).toBe(join(volume, 'real/new/newer'));
+  } finally {
+    process.umask(mask);
+  }
+  for (const path of ['real/new', 'real/new/newer'])
+    expect((statSync(join(volume, path)).mode & 0o7777).toString(8), path).toBe('3775');
+});
+
+test('nothing is looked into before it has answered', async () => {
+  const target = await prepare('real/file');
+  expect(asked).toEqual([join(volume, 'real/file'), target]);
+  const dead = new SubPaths({ ...parts(), answers: () => Promise.reject(new Error('does not answer')) });
+  await expect(dead.prepare({ ...wish, subPath: 'new' })).rejects.toThrow('does not answer');
+  expect(existsSync(join(volume, 'new'))).toBe(false);
 });
 
 test('links are followed as long as they stay within', async () => {
@@ -84,15 +116,42 @@ test.for([
 ])('a link that leads out is refused (%s)', async ([to = '']) => {
   symlinkSync(to, join(volume, 'out'));
   symlinkSync(join(dir, 'outside'), join(volume, 'out-absolute'));
-  for (const subPath of ['out', 'out/x', 'out-absolute', 'real/../out'])
-    await expect(prepare(subPath), subPath).rejects.toThrow(/which is not within the volume/);
+  for (const subPath of ['out', 'out-absolute', 'real/../out'])
+    await expect(prepare(subPath), subPath).rejects.toMatchObject({ message: notPrepared });
+  await expect(prepare('out/x')).rejects.toMatchObject({ message: notMade });
   expect(bound.size).toBe(0);
+  expect(logged[1]).toBe(
+    `a symbolic link in "out-absolute" does not lead to within the volume: it leads to "${join(dir, 'outside')}"`,
+  );
 });
 
 test('a link to nothing is not made a directory of', async () => {
   symlinkSync(join(dir, 'outside/later'), join(volume, 'dangling'));
-  await expect(prepare('dangling')).rejects.toThrow('leads over the symbolic link "dangling"');
-  await expect(prepare('dangling/x')).rejects.toThrow('leads over the symbolic link "dangling"');
+  for (const subPath of ['dangling', 'dangling/x'])
+    await expect(prepare(subPath)).rejects.toMatchObject({ message: notMade });
+  expect(logged[0]).toMatch(/"dangling" leads to ".*outside\/later"$/);
+});
+
+test('a part below a file cannot be mounted', async () => {
+  await expect(prepare('real/file/x')).rejects.toMatchObject({ message: notPrepared });
+});
+
+test('a file of a volume is read by itself, and by links that stay within', async () => {
+  symlinkSync('real/file', join(volume, 'link'));
+  expect(await readWithin(volume, 'real/file')).toBe('in');
+  expect(await readWithin(volume, 'link')).toBe('in');
+  expect(await readWithin(volume, 'none')).toBeUndefined();
+  expect(await readWithin(join(dir, 'no-volume'), 'file')).toBeUndefined();
+  await expect(readWithin(volume, 'real')).rejects.toThrow('"real" is not a file of at most 1048576 bytes');
+});
+
+test('whether a link leads to something outside or to nothing is not told', async () => {
+  symlinkSync('../outside', join(volume, 'there'));
+  symlinkSync('../nothing', join(volume, 'nowhere'));
+  for (const path of ['there', 'nowhere'])
+    await expect(readWithin(volume, path)).rejects.toMatchObject({
+      message: `a symbolic link in "${path}" does not lead to within the volume`,
+    });
 });
 
 test('one that was prepared serves again, until its content was exchanged', async () => {

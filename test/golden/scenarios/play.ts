@@ -10,9 +10,6 @@ import { livesOf, type PodChange, type PodLife, sameState, type State, withoutUs
 /** How long a state may take beyond the time that it took when it was recorded, ms. */
 const patienceMs = 20_000;
 
-/** How long a state that may have been merged into the next is waited for beyond its time, ms. */
-const mergedMs = 5000;
-
 /** Requests that come and go with timing or belong to no pod. */
 const unsteady = new Set(['list configmaps', 'list secrets', 'get pods']);
 
@@ -132,8 +129,7 @@ async function reached(
   for (;;) {
     const lives = withoutUsers(livesOf(changes)); // not every runtime tells of them
     const now = clock.now();
-    if (wanted.every((life) => hasGoneThrough(lives, life))) break;
-    if (now >= dueAt + mergedMs && wanted.every((life) => isPast(lives, life))) return;
+    if (wanted.every((life) => hasGoneThrough(lives, life) || isPast(lives, life))) break;
     if (now >= dueAt + patienceMs) return;
     await clock.sleep(50);
   }
@@ -153,13 +149,26 @@ function hasGoneThrough(lives: readonly PodLife[], { name, states }: PodLife): b
   return next === states.length;
 }
 
-/** Has the pod got as far, by its phase and by the restarts of its containers? */
+/** Has one of the pod's containers come further than in the last of the states, and none less far? */
 function isPast(lives: readonly PodLife[], { name, states }: PodLife): boolean {
-  const [wanted, last] = [states.at(-1) ?? {}, statesOf(lives, name).at(-1)];
-  if (last?.['deleted'] !== undefined) return true;
-  return Object.entries(wanted).every(
-    ([path, value]) => !/^\.phase$|\.restartCount$/.test(path) || last?.[path] === value,
-  );
+  const [wanted, last] = [states.at(-1) ?? {}, statesOf(lives, name).at(-1) ?? {}];
+  if (wanted['deleted'] !== undefined) return last['deleted'] !== undefined;
+  if (last['deleted'] !== undefined) return true;
+  const steps = Object.keys(wanted)
+    .filter((path) => path.endsWith('.restartCount'))
+    .map((path) => path.slice(0, -'.restartCount'.length))
+    .map((path) => stepOf(last, path) - stepOf(wanted, path));
+  return steps.every((step) => step >= 0) && steps.some((step) => step > 0);
+}
+
+/** How far a container has come: waits at first, runs, has ended, waits for the next start, runs again … */
+function stepOf(state: State, path: string): number {
+  const has = (what: string): boolean =>
+    Object.keys(state).some((key) => key.startsWith(`${path}.state.${what}`));
+  const restarts = Number(state[`${path}.restartCount`] ?? -1);
+  const ran = Object.keys(state).some((key) => key.startsWith(`${path}.lastState.terminated`));
+  if (has('running')) return restarts * 4 + 1;
+  return restarts * 4 + (has('terminated') ? 2 : ran ? 3 : 0);
 }
 
 async function setUp(bed: Bed, { steps }: Scenario, op: 'setup'): Promise<void> {

@@ -107,7 +107,8 @@ export class ContainerStarter {
       await this.#deps.runtime.startContainer({ containerId: id }, signal && { signal });
     });
     events('Normal', 'Started', 'Container started');
-    await this.#linkLog(context, container.name, { id, restartCount });
+    // not waited for: a container that ends at once is to be looked at while it runs
+    void this.#linkLog(context, container.name, { id, restartCount });
     await this.#postStart(pod, container, { id, note: events });
   }
 

@@ -128,14 +128,15 @@ export class PodSync {
     return true;
   }
 
-  /** All instances go, the one that asked for it last; the next sync begins with the init containers. */
+  /**
+   * All instances go without grace (KEP-5532), the one that asked for it last; the next sync begins with the init containers.
+   */
   async #resetContainers(): Promise<void> {
     const { killer, remover } = this.#deps;
     for (const { id, name, kill } of this.#actions.containersToReset) {
-      const message = `Stopping container ${name} because all containers of the pod restart`;
+      const how = { message: 'killing', reason: '', graceSeconds: 0 } as const;
       const act = async (): Promise<void> => {
-        if (kill)
-          await killer.killContainer(this.#request.pod, { id, name, message, reason: '' }, this.#signal);
+        if (kill) await killer.killContainer(this.#request.pod, { id, name, ...how }, this.#signal);
         await remover.remove(runtimeId(id), this.#signal);
       };
       const done = await attempt({ action: 'RemoveContainer', target: name }, 'RemoveContainerError', act);

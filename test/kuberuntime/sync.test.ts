@@ -193,17 +193,24 @@ test('a reference that the node cannot resolve is CreateContainerConfigError', a
   expect(under.events.at(-1)).toBe('Warning Failed Error: configmap "settings" not found');
 });
 
-test('a restart of all containers removes every instance and starts with the init containers again', async () => {
+test('a restart of all containers removes every instance at once and starts with the init containers again', async () => {
   const under = bed();
   const rules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [7] } }];
   const main = container('main', { restartPolicy: 'Never', restartPolicyRules: rules });
-  const pod = podOf({ initContainers: [container('setup')], containers: [main, container('other')] });
+  const preStop = { exec: { command: ['sleep', '5'] } };
+  const other = container('other', { lifecycle: { preStop } });
+  const pod = podOf({
+    initContainers: [container('setup')],
+    containers: [main, other],
+    terminationGracePeriodSeconds: 30,
+  });
   await under.sync(pod);
   exit(under, 'setup', 0);
   await under.sync(pod);
   exit(under, 'main', 7);
   const { results } = await under.sync(pod, true);
   expect(results.map(({ target }) => target)).toEqual(['other', 'setup', 'main']);
+  expect(under.events).toEqual(['Normal Killing killing']);
   expect(under.runtime.calls).toEqual([
     'StopContainer other#0 timeout=2',
     'RemoveContainer other#0',

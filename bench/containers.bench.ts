@@ -10,7 +10,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,6 +26,7 @@ import {
   startContainerd,
   whyNoContainerd,
 } from '../test/support/containerd.ts';
+import { removeFolder } from '../test/support/mounts.ts';
 import {
   cpuMsOf,
   inParallel,
@@ -389,7 +390,7 @@ async function measure(counts: readonly number[]): Promise<void> {
     await node.stop();
     await floor.stop();
     removeEmptyCgroups(cgroup);
-    await rm(dir, { recursive: true, force: true });
+    removeFolder(dir);
   }
 }
 

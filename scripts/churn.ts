@@ -3,13 +3,14 @@
  * while pods come, change and go; then nothing may be lost, doubled or left behind. The cri provider needs root and containerd. Ends
  * with 1 and what was found; `--keep` leaves the agent's log and state behind.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { criBed, processBed } from '../test/support/churn/beds.ts';
 import { Churn } from '../test/support/churn/churn.ts';
 import { whyNoContainerd } from '../test/support/containerd.ts';
+import { removeFolder } from '../test/support/mounts.ts';
 
 const { values } = parseArgs({
   options: {
@@ -54,6 +55,6 @@ try {
 } finally {
   await bed.stop();
   if (values.keep) console.log(`kept: ${dir}`);
-  else rmSync(dir, { recursive: true, force: true });
+  else removeFolder(dir);
 }
 process.exit(failed ? 1 : 0);

@@ -18,7 +18,7 @@ import { measureMachine, type MeasuredMachine } from '../node/measure.ts';
 import type { NodeController } from '../node/node-controller.ts';
 import { initialNode } from '../node/register.ts';
 import { foldSetters } from '../node/setters/setter.ts';
-import { hostMounter } from '../volumes/mounter.ts';
+import { hostMounter, makeShared } from '../volumes/mounter.ts';
 import { SubPaths } from '../volumes/sub-path.ts';
 import { RuntimeCallMetrics, StartMetrics } from './agent-metrics.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
@@ -82,6 +82,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const common = commonParts(options);
   const view = apiView(options, common);
   mkdirSync(rootDir, { recursive: true, mode: 0o750 });
+  if (options.mountsVolumes) await makeShared(rootDir);
   const machine = await measureMachine(rootDir);
   const nodeIPs = options.nodeIPs ?? machine.addresses.slice(0, 1);
   let kubeletPort = 0;

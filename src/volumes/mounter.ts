@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { release } from 'node:os';
 import { promisify } from 'node:util';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -24,6 +24,34 @@ export interface Mounter {
 /** `\040` and its like stand for characters that would end a field of mountinfo. */
 const unescape = (field: string): string =>
   field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+
+/**
+ * Makes mounts below a directory reach the containers that it is mounted into, and theirs the host; what is shared already stays as it is.
+ * Needs root. Follows kubelet `MakeRShared`.
+ *
+ * @throws {AgentError} `internal` when it cannot be done
+ */
+export async function makeShared(dir: string): Promise<void> {
+  const real = realpathSync(dir);
+  if (isShared(readFileSync('/proc/self/mountinfo', 'utf8'), real)) return;
+  await call('mount', ['--bind', real, real]);
+  await call('mount', ['--make-rshared', real]);
+}
+
+/** Whether the mount that a path lies on passes on what is mounted below it. @param mountInfo lines of `/proc/PID/mountinfo` */
+export function isShared(mountInfo: string, path: string): boolean {
+  const holders = mountInfo.split('\n').flatMap((line) => {
+    const fields = line.split(' ');
+    const point = unescape(fields[4] ?? '');
+    const holds = point !== '' && (path === point || path.startsWith(point === '/' ? '/' : `${point}/`));
+    return holds ? [{ point, shared: fields.slice(6, fields.indexOf('-')).some(isPeerGroup) }] : [];
+  });
+  // of several at the same point, the last one lies on top
+  const nearest = Math.max(...holders.map(({ point }) => point.length));
+  return holders.findLast(({ point }) => point.length === nearest)?.shared ?? false;
+}
+
+const isPeerGroup = (field: string): boolean => field.startsWith('shared:');
 
 function mountPoints(): readonly string[] {
   const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');

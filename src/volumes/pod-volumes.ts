@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -169,7 +169,7 @@ export class PodVolumes {
     const { mounter, rootDir } = this.#deps;
     const dir = layout.volumeDir(rootDir, uidOf(pod), localVolumePlugin, name);
     if (mounter.isMountPoint(dir)) return;
-    await this.#giveLocal(pod, volume, { name, path: local.path, group });
+    await this.#giveLocal(pod, volume, { name, path: await realpath(local.path), group });
     mkdirSync(dir, { recursive: true, mode: 0o750 });
     await mounter.bindMount(local.path, dir);
   }

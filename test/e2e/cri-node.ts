@@ -7,7 +7,6 @@ import {
   type Containerd,
   removeEmptyCgroups,
   startContainerd,
-  unmountBelow,
   whyNoContainerd,
 } from '../support/containerd.ts';
 import type { TestImage } from '../support/images.ts';
@@ -158,8 +157,7 @@ export class CriNode {
     await this.containerd.stop();
     removeEmptyCgroups(this.cgroup);
     removeLinksInto(this.dir);
-    unmountBelow(this.dir); // what pods had mounted stays, as with the kubelet
-    this.#dir.remove();
+    this.#dir.remove(); // what pods had mounted stays until here, as with the kubelet
   }
 }
 

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Event, Pod } from '../../src/kube/types.ts';
+import { removeFolder } from '../support/mounts.ts';
 import { type Following, follow, kubectl, type KubectlProgram, Lines, type Outcome } from './kubectl.ts';
 
 const program = new URL('../../bin/podtender.mjs', import.meta.url).pathname;
@@ -221,7 +222,7 @@ export function makeDir(prefix = 'podtender-e2e-'): { readonly path: string; rem
   return {
     path,
     remove: () => {
-      rmSync(path, { recursive: true, force: true });
+      removeFolder(path);
     },
   };
 }

@@ -19,6 +19,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { connectCri, type CriRuntime } from '../../src/providers/cri/index.ts';
 import { busyboxImage, busyboxPath, layoutOf, pauseImage, type TestImage } from './images.ts';
+import { removeFolder } from './mounts.ts';
 
 const cniPlugins = '/usr/lib/cni';
 
@@ -143,9 +144,8 @@ class TestBed implements Containerd {
     await runtime.close();
     await this.kill();
     for (const { pid } of shimsOf(this.socket)) process.kill(pid, 'SIGKILL');
-    unmountBelow(this.dir);
     run('ip', ['link', 'delete', this.#bridge]);
-    rmSync(this.dir, { recursive: true, force: true });
+    removeFolder(this.dir);
     removeEmptyCgroups('k8s.io');
   }
 
@@ -229,15 +229,6 @@ function run(program: string, args: readonly string[]): void {
   } catch {
     // gone already
   }
-}
-
-/** Unmounts everything below a directory. */
-export function unmountBelow(dir: string): void {
-  const mounts = readFileSync('/proc/mounts', 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[1] ?? '');
-  for (const path of mounts.filter((each) => each.startsWith(`${dir}/`)).reverse())
-    run('umount', ['-l', path]);
 }
 
 /** Removes the cgroup `name` of every controller, where no process is in it or below. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from '../../src/agent/agent.ts';
@@ -12,6 +12,7 @@ import { type CriSettings, criParts } from '../../src/cli/cri-provider.ts';
 import type { Node } from '../../src/kube/types.ts';
 import { loadOptions } from '../../src/options/load.ts';
 import { type Containerd, type ContainerdOptions, startContainerd } from './containerd.ts';
+import { removeFolder } from './mounts.ts';
 
 /** A node `node-a` with a containerd of its own, that has joined an API server of its own. */
 export interface CriAgent {
@@ -72,7 +73,7 @@ export async function startCriAgent(options: CriAgentOptions): Promise<CriAgent>
       await Promise.all([close(), nodeClient.close(), admin.close()]);
       await server.stop();
       await containerd.stop();
-      if (process.env['KEEP'] === undefined) rmSync(dir, { recursive: true, force: true });
+      if (process.env['KEEP'] === undefined) removeFolder(dir);
       else console.log(`kept: ${dir}`);
     },
   };

@@ -1,5 +1,5 @@
 import { loadOptions } from '../../../src/options/load.ts';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from '../../../src/agent/agent.ts';
@@ -12,6 +12,7 @@ import type { KubeObject, Node, Pod } from '../../../src/kube/types.ts';
 import { serverHost } from '../../../src/agent/server-host.ts';
 import { type OpenServer, serveHealthz } from '../../../src/server/kubelet-server.ts';
 import { startContainerd } from '../../support/containerd.ts';
+import { removeFolder } from '../../support/mounts.ts';
 
 /** A node with the fixture's pods, whose kubelet API answers. */
 export interface KubeletBed {
@@ -147,7 +148,7 @@ async function makeKubeletBed(): Promise<KubeletBed> {
       await Promise.all([cri.close(), nodeClient.close(), admin.close()]);
       await server.stop();
       await containerd.stop();
-      rmSync(dir, { recursive: true, force: true });
+      removeFolder(dir);
     },
   };
 }

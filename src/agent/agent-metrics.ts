@@ -212,15 +212,21 @@ export class RuntimeCallMetrics {
 
   /** The same runtime or image service, its calls counted. */
   around<T extends object>(service: T): T {
+    const made = new Map<string, { readonly of: unknown; readonly call: unknown }>();
     return new Proxy(service, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name, target);
         if (typeof value !== 'function' || typeof name !== 'string') return value;
-        return (...args: readonly unknown[]): unknown => {
+        const known = made.get(name);
+        if (known?.of === value) return known.call;
+        const operation = operationOf(name);
+        const call = (...args: readonly unknown[]): unknown => {
           const startedAt = this.#clock.now();
           const answer: unknown = Reflect.apply(value, target, args);
-          return answer instanceof Promise ? this.#counted(operationOf(name), startedAt, answer) : answer;
+          return answer instanceof Promise ? this.#counted(operation, startedAt, answer) : answer;
         };
+        made.set(name, { of: value, call });
+        return call;
       },
     });
   }

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hostMounter } from '../volumes/mounter.ts';
+import { mountPointsSoon } from '../volumes/mounter.ts';
 
 /** What a folder or file takes on its disk. */
 export interface DiskUsage {
@@ -21,7 +21,8 @@ export type MeasureDisk = (path: string, signal?: AbortSignal) => Promise<DiskUs
 export const diskUsage: MeasureDisk = async (path, signal) => {
   const top = await statOf(path);
   if (!top) return undefined;
-  const walk = new Walk(top.dev, new Set(hostMounter.mountsUnder(path)), signal);
+  const mounted: ReadonlySet<string> = top.isDirectory() ? await mountPointsSoon() : new Set();
+  const walk = new Walk(top.dev, mounted, signal);
   await walk.add(path, top);
   return walk.sum;
 };

@@ -110,6 +110,7 @@ export const defaultBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1,
 
 interface Distribution {
   readonly labels: Readonly<Record<string, string>>;
+  /** Of each bucket alone; told is the sum of all up to a bound. */
   readonly counts: number[];
   sum: number;
   count: number;
@@ -137,8 +138,8 @@ export class Histogram {
     }
     series.sum += value;
     series.count++;
-    for (const [i, bound] of this.#bounds.entries())
-      if (value <= bound) series.counts[i] = (series.counts[i] ?? 0) + 1;
+    const bucket = this.#bounds.findIndex((bound) => value <= bound);
+    if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
   }
 
   /** Ends the series that have all these labels. */
@@ -151,7 +152,7 @@ export class Histogram {
       ...this.#bounds.map((bound, i) => ({
         suffix: '_bucket',
         labels: { ...labels, le: String(bound) },
-        value: counts[i] ?? 0,
+        value: counts.slice(0, i + 1).reduce((total, own) => total + own, 0),
       })),
       { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
       { suffix: '_sum', labels, value: sum },

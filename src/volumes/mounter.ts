@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { promisify } from 'node:util';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -25,6 +26,8 @@ export interface Mounter {
 const unescape = (field: string): string =>
   field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
+const mountTable = '/proc/self/mountinfo';
+
 /**
  * Makes mounts below a directory reach the containers that it is mounted into, and theirs the host; what is shared already stays as it is.
  * Needs root. Follows kubelet `MakeRShared`.
@@ -33,7 +36,7 @@ const unescape = (field: string): string =>
  */
 export async function makeShared(dir: string): Promise<void> {
   const real = realpathSync(dir);
-  if (isShared(readFileSync('/proc/self/mountinfo', 'utf8'), real)) return;
+  if (isShared(readFileSync(mountTable, 'utf8'), real)) return;
   await call('mount', ['--bind', real, real]);
   await call('mount', ['--make-rshared', real]);
 }
@@ -53,12 +56,32 @@ export function isShared(mountInfo: string, path: string): boolean {
 
 const isPeerGroup = (field: string): boolean => field.startsWith('shared:');
 
-function mountPoints(): readonly string[] {
-  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
-  return lines.flatMap((line) => {
+const mountPoints = (): readonly string[] => pointsOf(readFileSync(mountTable, 'utf8'));
+
+function pointsOf(table: string): readonly string[] {
+  return table.split('\n').flatMap((line) => {
     const point = line.split(' ')[4];
     return point === undefined ? [] : [unescape(point)];
   });
+}
+
+/** Of some mount points, those at or below a directory. */
+export const pointsBelow = (dir: string, points: readonly string[]): readonly string[] =>
+  points.filter((point) => point === dir || point.startsWith(`${dir}/`));
+
+let looking: Promise<ReadonlySet<string>> | undefined;
+
+/**
+ * All mount points of the host. On a node full of pods the kernel takes milliseconds to tell them, so who asks while a look is under way
+ * shares it: it was as good as made when they asked.
+ */
+export function mountPointsSoon(): Promise<ReadonlySet<string>> {
+  looking ??= readFile(mountTable, 'utf8')
+    .then((table) => new Set(pointsOf(table)))
+    .finally(() => {
+      looking = undefined;
+    });
+  return looking;
 }
 
 /** Mounts by the host's own `mount` and `umount`; needs root. */
@@ -82,7 +105,7 @@ export const hostMounter: Mounter = {
     if (mountPoints().includes(dir)) await call('umount', ['--no-canonicalize', dir]);
   },
   isMountPoint: (dir) => mountPoints().includes(dir),
-  mountsUnder: (dir) => mountPoints().filter((point) => point === dir || point.startsWith(`${dir}/`)),
+  mountsUnder: (dir) => pointsBelow(dir, mountPoints()),
 };
 
 /** `noswap` is known since Linux 6.4. */

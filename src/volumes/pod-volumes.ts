@@ -14,7 +14,7 @@ import { EmptyDirs } from './empty-dir.ts';
 import { checkHostPath } from './host-path.ts';
 import { Looks } from './looks.ts';
 import { layout, localVolumePlugin, volumePlugins } from './layout.ts';
-import type { Mounter } from './mounter.ts';
+import { type Mounter, pointsBelow } from './mounter.ts';
 import { fsGroupOf, giveToGroup, groupOf, setGroupOwnership } from './ownership.ts';
 import { readWithin } from './sub-path.ts';
 
@@ -237,16 +237,22 @@ export class PodVolumes {
     const podsDir = layout.podsDir(this.#deps.rootDir);
     if (!existsSync(podsDir)) return;
     const orphans = readdirSync(podsDir).filter((uid) => !keep(uid));
-    const results = await Promise.allSettled(orphans.map((uid) => this.#remove(join(podsDir, uid))));
+    if (orphans.length === 0) return;
+    const mounts = this.#deps.mounter.mountsUnder(podsDir); // one look for all of them: it takes long on a node full of pods
+    const results = await Promise.allSettled(
+      orphans.map((uid) => this.#remove(join(podsDir, uid), pointsBelow(join(podsDir, uid), mounts))),
+    );
     const faults = results.flatMap((one) => (one.status === 'rejected' ? [messageOf(one.reason)] : []));
     if (faults.length > 0) throw new AgentError('failed_precondition', faults.join('; '));
   }
 
-  async #remove(dir: string): Promise<void> {
+  /** @param known what is mounted below; absent: looked up */
+  async #remove(dir: string, known?: readonly string[]): Promise<void> {
     if (isGone(dir)) return;
-    for (const point of [...this.#deps.mounter.mountsUnder(dir)].reverse())
-      await this.#deps.mounter.unmount(point);
-    const left = this.#deps.mounter.mountsUnder(dir);
+    const { mounter } = this.#deps;
+    const mounts = known ?? mounter.mountsUnder(dir);
+    for (const point of [...mounts].reverse()) await mounter.unmount(point);
+    const left = mounts.length > 0 ? mounter.mountsUnder(dir) : [];
     if (left.length > 0) throw new AgentError('failed_precondition', `still mounted: ${left.join(', ')}`);
     rmSync(dir, { recursive: true, force: true });
   }

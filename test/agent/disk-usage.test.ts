@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { diskUsage } from '../../src/agent/disk-usage.ts';
+import { mountPointsSoon } from '../../src/volumes/mounter.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'disk-usage-'));
 afterAll(() => {
@@ -64,4 +65,11 @@ test('a walk ends with its signal', async () => {
   const dir = folder('long');
   writeFileSync(join(dir, 'file'), '');
   await expect(diskUsage(dir, AbortSignal.abort())).rejects.toThrow('aborted');
+});
+
+test('those who ask for the mounts at one time share a look, who comes later gets a new one', async () => {
+  const looks = [mountPointsSoon(), mountPointsSoon()];
+  expect(looks[0]).toBe(looks[1]);
+  expect(await looks[0]).toContain('/proc');
+  expect(mountPointsSoon()).not.toBe(looks[0]);
 });

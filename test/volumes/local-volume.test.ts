@@ -11,11 +11,12 @@ let dir: string;
 let mounts: string[];
 let told: string[];
 let stuck: string | undefined;
+let looks: number;
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'pt-local-'));
   mkdirSync(join(dir, 'disk'));
-  [mounts, told, stuck] = [[], [], undefined];
+  [mounts, told, stuck, looks] = [[], [], undefined, 0];
 });
 afterEach(() => {
   rmSync(dir, { recursive: true });
@@ -36,7 +37,10 @@ const volumesOf = (gid?: string): PodVolumes =>
         if (target !== stuck) mounts = mounts.filter((one) => one !== target);
       },
       isMountPoint: (path) => mounts.includes(path),
-      mountsUnder: (path) => mounts.filter((one) => one.startsWith(`${path}/`)),
+      mountsUnder: (path) => {
+        looks++;
+        return mounts.filter((one) => one.startsWith(`${path}/`));
+      },
     },
     payloadOf: () => undefined,
     claimedVolume: async () => ({
@@ -114,4 +118,14 @@ test('what is stuck in one orphan’s directory does not keep the others', async
   mounts = [stuck];
   await expect(volumesOf().removeOrphans((uid) => uid === 'kept')).rejects.toThrow(`still mounted: ${stuck}`);
   expect(['a', 'b', 'c', 'kept'].filter((uid) => existsSync(join(dir, 'pods', uid)))).toEqual(['b', 'kept']);
+});
+
+test('many orphans take one look at the mounts, none takes none', async () => {
+  await volumesOf().removeOrphans(() => false);
+  for (const uid of ['a', 'b', 'c']) mkdirSync(join(dir, 'pods', uid, 'volumes/x'), { recursive: true });
+  await volumesOf().removeOrphans(() => true);
+  expect(looks).toBe(0);
+  await volumesOf().removeOrphans(() => false);
+  expect(looks).toBe(1);
+  expect(existsSync(join(dir, 'pods/a'))).toBe(false);
 });

@@ -172,11 +172,15 @@ function readEntry(out: Message, name: string, reader: WireReader): void {
   else map[key] = value;
 }
 
-/** A message as bytes for the wire. Zero values are left out, but in lists and maps; members that the message does not have are ignored. */
-export function encode(name: MessageName, message: object): Buffer {
+/**
+ * A message as bytes for the wire. Zero values are left out, but in lists and maps; members that the message does not have are ignored.
+ *
+ * @param before bytes to leave free in front of it
+ */
+export function encode(name: MessageName, message: object, before = 0): Buffer {
   const writer = new WireWriter();
   encodeInto(name, message as Message, writer);
-  return writer.finish();
+  return writer.finish(before);
 }
 
 function encodeInto(name: MessageName, message: Message, writer: WireWriter): void {

@@ -45,8 +45,8 @@ export interface AgentOptions extends ServedPorts {
   readonly manifestUrlPeriodMs?: number;
   readonly manifestHeaders?: Readonly<Record<string, readonly string[]>>;
   readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;
-  /** Gives pods cgroups of their own; absent: the provider keeps them apart, or nobody does. */
-  readonly cgroups?: NodeCgroupsOptions;
+  /** Gives pods cgroups of their own; absent: the provider keeps them apart, or nobody does. A function is asked once, at the start. */
+  readonly cgroups?: NodeCgroupsOptions | (() => Promise<NodeCgroupsOptions>);
   /** The provider mounts volumes into containers: secrets lie in memory, and parts of volumes are made safe for it first. */
   readonly mountsVolumes?: boolean;
   /** What is wrong with a pod's AppArmor profiles on this host; default: that is the provider's to say. */

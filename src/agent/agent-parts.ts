@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AllocationManager } from '../allocation/allocation-manager.ts';
 import { EventBroadcaster } from '../api/event-recorder.ts';
 import type { Informer } from '../api/informer.ts';
 import { nodeResource, podResource, serviceResource } from '../api/resources.ts';
@@ -23,10 +22,7 @@ import { SubPaths } from '../volumes/sub-path.ts';
 import { RuntimeCallMetrics, StartMetrics } from './agent-metrics.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
-import { CgroupStats } from './cgroup-stats.ts';
-import { NodeCgroups } from './cgroups.ts';
-import { kernelCgroupFiles } from './cgroups/files.ts';
-import { detectCgroups } from './cgroups/host.ts';
+import type { CgroupStats } from './cgroup-stats.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
 import { Endings } from './endings.ts';
 import { nodeRefOf } from './evictions.ts';
@@ -34,7 +30,8 @@ import { declaredFeatures } from './declared-features.ts';
 import { type NodeHost, nodeHost } from './host.ts';
 import type { PodHost } from './pod-host.ts';
 import { type NodeAddresses, type Served, servePorts } from './kubelet-api.ts';
-import { allPodsLimits, defaultMaxPods, nodeSetters } from './node-setters.ts';
+import { defaultMaxPods, nodeSetters } from './node-setters.ts';
+import { podCgroups } from './pod-cgroups.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
 import { runtimeHandlers } from './runtime-class.ts';
@@ -104,23 +101,13 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const config = new PodConfig(common);
   const sourcesReady = new SourcesReady(config);
   const late: { controller?: PodsController } = {};
-  const cgroups = podCgroups(options, common, machine, () => late.controller?.engines.allocationManager);
+  const engines = (): PodsController['engines'] | undefined => late.controller?.engines;
+  const cgroups = await podCgroups({ options, common, machine, engines });
   const users = await podUsers(options, common, host);
-  const controller = makeController({
-    options,
-    common,
-    nodeIPs,
-    nodeGetter,
-    config,
-    sourcesReady,
-    host: {
-      ...host,
-      ...cgroups,
-      ...users.host,
-      ...endings.host,
-      kernelVersion: machine.system.kernelVersion,
-    },
-  });
+  const { kernelVersion } = machine.system;
+  const podHost = { ...host, ...cgroups, ...users.host, ...endings.host, kernelVersion };
+  const sources = { config, sourcesReady };
+  const controller = makeController({ options, common, nodeIPs, nodeGetter, ...sources, host: podHost });
   const rest = { machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller, users, ...cgroups };
   const given = { options, common, view, ...rest };
   const counted = { runtimeCalls: new RuntimeCallMetrics(common.clock), starts: new StartMetrics() };
@@ -130,7 +117,8 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const nodeParts = { ...common, options, provider, identity, setters, controller, endings };
   const node = client && { node: makeNodeController({ ...nodeParts, client }) };
   const addresses = nodeAddresses(view, nodeGetter);
-  const served = { ...common, controller, client, nodeName, nodeIPs, addresses, endings, ...counted };
+  const told = { nodeName, nodeIPs, addresses, endings, cgroupReadings: cgroups.readings };
+  const served = { ...common, controller, client, ...told, ...counted };
   const serve = serving(options, served, (port) => {
     kubeletPort = port;
   });
@@ -388,50 +376,6 @@ async function podUsers(
         await cleanupOrphans(desired, running);
         users.releaseOrphans((uid) => desired.has(uid) || running.has(uid));
       },
-    },
-  };
-}
-
-/** What pods' cgroups are to the parts of an agent. */
-interface NodePodCgroups extends Partial<Pick<PodHost, 'cgroups' | 'cleanupNode' | 'podCgroupConfig'>> {
-  readonly cgroupParent: (pod: Pod) => string;
-  readonly podCgroup?: PodCgroupAccess;
-  readonly stats?: CgroupStats;
-}
-
-/** The pods' cgroups, where the agent is to make them; without, the runtime puts containers where it likes. */
-function podCgroups(
-  options: AgentOptions,
-  common: CommonParts,
-  machine: MeasuredMachine,
-  allocations: () => Pick<AllocationManager, 'allocatedPods'> | undefined,
-): NodePodCgroups {
-  const { cgroups, nodeName } = options;
-  const { clock, logger, recorder } = common;
-  const host = cgroups && detectCgroups(kernelCgroupFiles);
-  if (!host) return { cgroupParent: () => '' };
-  const activePods = (): readonly Pod[] => allocations()?.allocatedPods() ?? [];
-  const node = new NodeCgroups({ files: kernelCgroupFiles, host, clock, logger, activePods }, cgroups);
-  if (cgroups.enforceAllocatable) {
-    node.start(allPodsLimits(machine, options.node ?? {}));
-    const event = [
-      'Normal',
-      'NodeAllocatableEnforced',
-      'Updated Node Allocatable limit across pods',
-    ] as const;
-    recorder.event(nodeRefOf(nodeName), ...event);
-  } else node.start();
-  const { tree, kubepods } = node;
-  const meminfo = (): string | undefined => kernelCgroupFiles.read('/proc/meminfo');
-  return {
-    cgroups: node,
-    stats: new CgroupStats({ tree, version: host.version, kubepods, clock, meminfo }),
-    cgroupParent: (pod) => node.cgroupParent(pod),
-    podCgroup: node,
-    podCgroupConfig: (pod) => node.config(pod),
-    cleanupNode: () => {
-      const found = node.snapshot();
-      return (possiblyRunning) => node.destroyOrphans(found, possiblyRunning);
     },
   };
 }

@@ -3,6 +3,7 @@ import { type CgroupName, podCgroup } from '../kube/cgroup.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import type { CgroupHost } from './cgroups/host.ts';
+import type { SystemCgroup } from './cgroups/system.ts';
 import type { CgroupTree } from './cgroups/tree.ts';
 import { CpuRates } from './machine-usage.ts';
 import {
@@ -54,6 +55,8 @@ export interface PodUsage extends UsageStats {
   readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly containers: readonly ContainerUsage[];
   readonly process_stats?: { readonly process_count: number };
+  /** A process of its sandbox: the pod's network is that one's. */
+  readonly sandboxPid?: number;
 }
 
 /** CPU and memory of node and pods, in the form of the Summary API; file systems and networks are for others to add. */
@@ -65,7 +68,7 @@ export interface CgroupSummary {
 /** A pod to measure. */
 export interface StatsTarget {
   readonly pod: Pod;
-  /** Running containers by name: the runtime's own ids, without its type. */
+  /** Running containers by name: the runtime's own ids, without its type; none: neither they nor the sandbox are looked at. */
   readonly containerIds: ReadonlyMap<string, string>;
 }
 
@@ -75,6 +78,8 @@ export interface CgroupStatsDeps {
   /** The cgroup of all pods. */
   readonly kubepods: CgroupName;
   readonly clock: Pick<Clock, 'now'>;
+  /** The node's own cgroups, and a tree that takes their names as they stand; absent: there are none. */
+  readonly system?: { readonly tree: CgroupTree; readonly cgroups: readonly SystemCgroup[] };
   /** The text of `/proc/meminfo`; absent or unreadable: the node's memory is read from the root cgroup alone. */
   readonly meminfo?: () => string | undefined;
 }
@@ -91,8 +96,15 @@ export class CgroupStats {
   /** Reads everything now; counters of pods that are not asked for are forgotten. */
   collect(targets: readonly StatsTarget[]): CgroupSummary {
     const pass = new Pass(this.#deps, this.#rates);
+    const { system } = this.#deps;
+    const ofNode = (system?.cgroups ?? []).map(({ name, cgroup }) => ({
+      name,
+      ...pass.stats(cgroup, system?.tree),
+    }));
+    const found = ofNode.filter(({ cpu, memory }) => cpu ?? memory);
+    const pods = { name: 'pods', ...pass.stats(this.#deps.kubepods) };
     const summary = {
-      node: { ...pass.node(), systemContainers: [{ name: 'pods', ...pass.stats(this.#deps.kubepods) }] },
+      node: { ...pass.node(), systemContainers: [pods, ...found] },
       pods: targets.map((target) => pass.pod(target)),
     };
     this.#rates.keepOnly(pass.measured);
@@ -118,51 +130,60 @@ class Pass {
 
   node(): UsageStats {
     const usage = this.#usage([]);
-    const memory = machineMemoryOf(this.#deps.meminfo?.() ?? '');
+    const stat = this.#deps.tree.read([], 'memory', 'memory.stat');
+    const memory = machineMemoryOf(this.#deps.meminfo?.() ?? '', stat);
     const own = usage.memory ?? memory;
     const limitBytes = memory?.limitBytes;
-    return this.#shown([], {
+    return this.#shown('', {
       ...usage,
       ...(own && { memory: { ...own, ...(limitBytes !== undefined && { limitBytes }) } }),
     });
   }
 
-  stats(name: CgroupName): UsageStats {
-    return this.#shown(name, this.#usage(name));
+  stats(name: CgroupName, tree = this.#deps.tree): UsageStats {
+    return this.#shown(tree.path(name), this.#usage(name, tree));
   }
 
   pod({ pod, containerIds }: StatsTarget): PodUsage {
     const name = podCgroup(this.#deps.kubepods, pod);
     const usage = this.#usage(name);
     const folders = this.#deps.tree.folders(name);
+    const ids = [...containerIds.values()];
+    const sandbox = ids.length > 0 && folders.find((one) => !ids.some((id) => isOfContainer(one, id)));
+    const sandboxPid = sandbox && this.#firstPid(name, sandbox);
     return {
       podRef: { name: nameOf(pod), namespace: namespaceOf(pod), uid: uidOf(pod) },
-      ...this.#shown(name, usage),
+      ...this.#shown(this.#deps.tree.path(name), usage),
       containers: [...containerIds].map(([container, id]) => {
         const folder = folders.find((candidate) => isOfContainer(candidate, id));
         return { name: container, ...(folder !== undefined && this.#container(name, folder)) };
       }),
       ...(usage.processes !== undefined && { process_stats: { process_count: usage.processes } }),
+      ...(sandboxPid && { sandboxPid }),
     };
+  }
+
+  #firstPid(pod: CgroupName, folder: string): number {
+    return Number.parseInt(this.#deps.tree.read(pod, 'memory', `${folder}/cgroup.procs`) ?? '0', 10);
   }
 
   #container(pod: CgroupName, folder: string): UsageStats {
     const { tree, version } = this.#deps;
     const usage = usageOf((controller, file) => tree.read(pod, controller, `${folder}/${file}`), version);
-    return this.#shown([...pod, folder], usage);
+    return this.#shown(`${tree.path(pod)}/${folder}`, usage);
   }
 
-  #usage(name: CgroupName): CgroupUsage {
-    const { tree, version } = this.#deps;
+  #usage(name: CgroupName, tree = this.#deps.tree): CgroupUsage {
+    const { version } = this.#deps;
     return usageOf((controller, file) => tree.read(name, controller, file), version);
   }
 
-  #shown(name: CgroupName, { cpuNanos, memory, swapBytes, pressure = {} }: CgroupUsage): UsageStats {
+  #shown(key: string, { cpuNanos, memory, swapBytes, pressure = {} }: CgroupUsage): UsageStats {
     const time = this.#time;
     const psi = (kind: PressureKind): { readonly psi?: Pressure } =>
       pressure[kind] ? { psi: pressure[kind] } : {};
     return {
-      ...(cpuNanos !== undefined && { cpu: { ...this.#cpu(name.join('/'), cpuNanos), ...psi('cpu') } }),
+      ...(cpuNanos !== undefined && { cpu: { ...this.#cpu(key, cpuNanos), ...psi('cpu') } }),
       ...(memory && { memory: { time, ...shownMemory(memory), ...psi('memory') } }),
       ...(swapBytes !== undefined && { swap: { time, swapUsageBytes: swapBytes } }),
       ...(pressure.io && { io: { time, psi: pressure.io } }),
@@ -185,8 +206,11 @@ function shownMemory({ limitBytes, ...memory }: MemoryUsage): Omit<MemoryStats, 
   return { availableBytes: Math.max(0, limitBytes - memory.workingSetBytes), ...memory };
 }
 
+/** The runtime's own id in a container's id. */
+export const bareId = (id: string): string => id.replace(/^[^:]*:\/\//, '');
+
 /** Runtimes name a container's cgroup by its id, some with a word before it, systemd's with `.scope` behind it. */
-const isOfContainer = (folder: string, id: string): boolean => {
+export const isOfContainer = (folder: string, id: string): boolean => {
   const bare = folder.replace(/\.scope$/, '');
   return bare === id || bare.endsWith(`-${id}`);
 };

@@ -17,6 +17,7 @@ import { type CgroupFiles, codeOf } from './cgroups/files.ts';
 import { type CgroupHost, missingControllers } from './cgroups/host.ts';
 import { leastShares, type PodLimitSettings, podSettings, qosSettings } from './cgroups/pod-settings.ts';
 import { type CgroupConfig, cgroupConfigOf, type CgroupSettings } from './cgroups/settings.ts';
+import type { SystemCgroupSettings } from './cgroups/system.ts';
 import { CgroupTree } from './cgroups/tree.ts';
 import { usageOf } from './cgroups/usage.ts';
 import type { PodCgroups } from './sync-pod.ts';
@@ -40,6 +41,8 @@ export interface NodeCgroupsOptions extends PodLimitSettings {
   readonly hugePageSizes?: readonly string[];
   /** All pods together are limited to what the node's reservations leave (`enforceNodeAllocatable: [pods]`); default: no. */
   readonly enforceAllocatable?: boolean;
+  /** Cgroups of the node that are not of pods: statistics tell of them. */
+  readonly system?: SystemCgroupSettings;
 }
 
 /** The pods' cgroups at one moment, by UID. */

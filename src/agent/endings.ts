@@ -10,6 +10,7 @@ import { type EndingParts, hardThresholds, makeEvictions, makeShutdown } from '.
 import { machineUsage } from './machine-usage.ts';
 import type { NodeSettings } from './node-setters.ts';
 import { NodeSummary } from './node-summary.ts';
+import { interfaceUsage, kernelProcessFiles } from './process-files.ts';
 import type { PodHost } from './pod-host.ts';
 import type { Upkeep } from './upkeep.ts';
 import { VolumeUsage } from './volume-usage.ts';
@@ -109,6 +110,7 @@ function summaryOf(parts: EndingsParts, listUsage: NonNullable<AgentProvider['li
     podByUid: (uid) => engines().podManager.getPodByUID(uid),
     volumes: new VolumeUsage({ ...disk, ...(statFs && { statFs }) }, volumeStatsPeriodMs ?? 60_000),
     ...(cgroupStats && { cgroups: cgroupStats }),
+    interfaces: (pid) => interfaceUsage(kernelProcessFiles.read(`/proc/${pid}/net/dev`) ?? ''),
     ...(upkeep?.fileSystems && { fileSystems: upkeep.fileSystems }),
     ...(podLogsDir !== undefined && { podLogsDir }),
   });

@@ -71,6 +71,7 @@ interface KubeletApiParts {
   readonly nodeIPs: readonly string[];
   readonly addresses: NodeAddresses;
   readonly summary: ServerHostOptions['summary'];
+  readonly cgroupReadings: ServerHostOptions['cgroups'];
   readonly moreMetrics: () => readonly MetricFamily[];
   readonly clock: Clock;
   readonly random: Random;
@@ -142,10 +143,11 @@ async function keepHealthz(
 
 const hostOptions = (
   settings: ServedSettings,
-  { controller, nodeName, clock, summary, moreMetrics }: KubeletApiParts,
+  { controller, nodeName, clock, summary, cgroupReadings, moreMetrics }: KubeletApiParts,
 ): ServerHostOptions => ({
   moreMetrics,
   ...(summary && { summary }),
+  ...(cgroupReadings && { cgroups: cgroupReadings }),
   ...settings,
   engines: controller.engines,
   nodeName,

@@ -1,7 +1,8 @@
 import { readFile, statfs } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import type { ContainerUsage, PodUsage } from '../provider/usage.ts';
-import type { FsUsage, InterfaceUsage, MachineIds, NodeUsage } from '../server/usage.ts';
+import type { FsUsage, MachineIds, NodeUsage } from '../server/usage.ts';
+import { interfaceUsage } from './process-files.ts';
 
 const nanosPerTick = 1e7;
 
@@ -36,7 +37,7 @@ export async function machineUsage(root: string, clock: Clock): Promise<NodeUsag
     rssBytes: kibOf(meminfo, 'AnonPages'),
     swapUsedBytes: kibOf(meminfo, 'SwapTotal') - kibOf(meminfo, 'SwapFree'),
     swapFreeBytes: kibOf(meminfo, 'SwapFree'),
-    interfaces: interfacesOf(net),
+    interfaces: interfaceUsage(net).toSorted((a, b) => b.rxBytes - a.rxBytes),
     ...(fs && { fs }),
     ...(!Number.isNaN(processes) && { processes }),
     ...(!Number.isNaN(most) && { mostProcesses: most }),
@@ -76,20 +77,6 @@ export async function fsUsage(root: string): Promise<FsUsage | undefined> {
     inodes: files,
     inodesFree: ffree,
   };
-}
-
-function interfacesOf(net: string): readonly InterfaceUsage[] {
-  return net
-    .split('\n')
-    .flatMap((line) => {
-      const [, name = '', rest = ''] = /^\s*([^:\s]+):\s*(.*)$/.exec(line) ?? [];
-      if (name === '' || name === 'lo') return [];
-      const [rxBytes = 0, , rxErrors = 0, , , , , , txBytes = 0, , txErrors = 0] = rest
-        .split(/\s+/)
-        .map(Number);
-      return [{ name, rxBytes, rxErrors, txBytes, txErrors }];
-    })
-    .sort((a, b) => b.rxBytes - a.rxBytes);
 }
 
 interface Reading {

@@ -8,9 +8,10 @@ import type { ContainerStats, FsStats, NodeStats, PodStats, StatsSummary } from 
 import type { Pod } from '../kube/types.ts';
 import { containerLogsDirectory } from '../kuberuntime/log-paths.ts';
 import type { ContainerUsage, PodUsage } from '../provider/usage.ts';
-import { type NodeUsage, sumOf } from '../server/usage.ts';
+import { networkStats } from '../server/stats-summary.ts';
+import { type InterfaceUsage, type NodeUsage, sumOf } from '../server/usage.ts';
 import { layout } from '../volumes/layout.ts';
-import type { CgroupStats, CgroupSummary } from './cgroup-stats.ts';
+import { bareId, type CgroupStats, type CgroupSummary } from './cgroup-stats.ts';
 import type { MeasureDisk } from './disk-usage.ts';
 import type { RuntimeFileSystem, RuntimeFileSystems } from './runtime-file-systems.ts';
 import type { VolumeUsage, VolumeUse } from './volume-usage.ts';
@@ -28,6 +29,8 @@ export interface NodeSummaryDeps {
   readonly rootDir: string;
   /** Measures memory of node and pods; absent: the machine's and the sum of the containers' is taken. */
   readonly cgroups?: Pick<CgroupStats, 'collect'>;
+  /** The network interfaces that a process sees; absent: networks of pods are not told. */
+  readonly interfaces?: (pid: number) => readonly InterfaceUsage[];
   /** Absent: images lie with the node's own files. */
   readonly fileSystems?: (signal?: AbortSignal) => Promise<RuntimeFileSystems>;
   /** Absent: logs count nothing. */
@@ -52,11 +55,20 @@ export class NodeSummary implements Summary {
   async get(signal?: AbortSignal): Promise<StatsSummary> {
     const { machine, listUsage } = this.#deps;
     const [node, usage] = await Promise.all([machine(), listUsage(signal)]);
-    return this.of(node, usage, signal);
+    return this.#summary(node, usage, false, signal);
   }
 
-  /** The same of what is measured already. */
-  async of(node: NodeUsage, usage: readonly PodUsage[], signal?: AbortSignal): Promise<StatsSummary> {
+  /** The same of what is measured already, with each container's cgroup and each pod's network: eviction does without. */
+  of(node: NodeUsage, usage: readonly PodUsage[], signal?: AbortSignal): Promise<StatsSummary> {
+    return this.#summary(node, usage, true, signal);
+  }
+
+  async #summary(
+    node: NodeUsage,
+    usage: readonly PodUsage[],
+    inside: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<StatsSummary> {
     const { fileSystems, podByUid, volumes } = this.#deps;
     const runtime = await fileSystems?.(signal);
     const known = usage.flatMap((one) => {
@@ -64,7 +76,12 @@ export class NodeSummary implements Summary {
       return pod ? [{ pod, usage: one }] : [];
     });
     const found = known.map(({ pod }) => pod);
-    const measured = this.#deps.cgroups?.collect(found.map((pod) => ({ pod, containerIds: new Map() })));
+    const measured = this.#deps.cgroups?.collect(
+      known.map(({ pod, usage: { containers } }) => ({
+        pod,
+        containerIds: new Map(inside ? containers.map(({ name, id }) => [name, bareId(id)]) : []),
+      })),
+    );
     const inVolumes = volumes.of(found, signal);
     return {
       node: nodeStats(node, runtime, measured?.node),
@@ -89,12 +106,16 @@ export class NodeSummary implements Summary {
   async #podStats(
     { pod, usage }: Known,
     inVolumes: readonly VolumeUse[],
-    measured: CgroupSummary['pods'][number] | undefined,
+    measured: MeasuredPod | undefined,
     signal: AbortSignal | undefined,
   ): Promise<PodStats> {
     const time = timeOf(this.#deps.clock.now());
+    const cgroups = new Map((measured?.containers ?? []).map(({ name, ...own }) => [name, own]));
     const containers = await Promise.all(
-      usage.containers.map((one) => this.#containerStats(pod, one, time, signal)),
+      usage.containers.map(async (one) => ({
+        ...(await this.#containerStats(pod, one, time, signal)),
+        ...cgroups.get(one.name),
+      })),
     );
     const hosts = await this.#used(layout.etcHosts(this.#deps.rootDir, usage.uid), time, signal);
     const volume = inVolumes.map(({ name, usedBytes, inodesUsed, fs }) => ({
@@ -105,21 +126,23 @@ export class NodeSummary implements Summary {
       inodesUsed,
     }));
     const ephemeral = inVolumes.filter((one) => one.ephemeral);
-    const { workingSetBytes } = sumOf(usage);
-    const memory = measured?.memory ?? (workingSetBytes !== undefined && { time, workingSetBytes });
-    const { cpu, swap, io } = measured ?? {};
     return {
       podRef: { name: usage.name, namespace: usage.namespace, uid: usage.uid },
       containers,
-      ...{ ...(cpu && { cpu }), ...(swap && { swap }), ...(io && { io }) },
-      ...(memory && { memory }),
+      ...podUse(usage, measured, time),
+      ...this.#network(measured, time),
       volume,
       'ephemeral-storage': {
         time,
         ...sumOfDisk([...containers.flatMap(diskPartsOf), ...ephemeral, hosts ?? {}]),
       },
-      ...(measured?.process_stats && { process_stats: measured.process_stats }),
     };
+  }
+
+  #network(measured: MeasuredPod | undefined, time: string): object {
+    const pid = measured?.sandboxPid;
+    const interfaces = pid === undefined ? [] : (this.#deps.interfaces?.(pid) ?? []);
+    return interfaces.length > 0 ? { network: networkStats(time, interfaces) } : {};
   }
 
   async #containerStats(
@@ -155,6 +178,21 @@ export class NodeSummary implements Summary {
   }
 }
 
+type MeasuredPod = CgroupSummary['pods'][number];
+
+/** What the pod's cgroup says, or the sum of its containers' memory. */
+function podUse(
+  usage: PodUsage,
+  measured: MeasuredPod | undefined,
+  time: string,
+): Pick<PodStats, 'memory' | 'process_stats'> {
+  const { workingSetBytes } = sumOf(usage);
+  if (!measured?.memory && workingSetBytes !== undefined) return { memory: { time, workingSetBytes } };
+  const { cpu, memory, swap, io, process_stats } = measured ?? {};
+  const told = { cpu, memory, swap, io, process_stats };
+  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
+}
+
 interface Known {
   readonly pod: Pod;
   readonly usage: PodUsage;
@@ -177,9 +215,8 @@ function nodeStats(
   const time = timeOf(node.at);
   const { memoryAvailableBytes: availableBytes, workingSetBytes, fs, processes, mostProcesses } = node;
   return {
-    memory: measured?.memory ?? { time, availableBytes, workingSetBytes },
-    ...(measured?.io && { io: measured.io }),
-    ...(measured && { systemContainers: measured.systemContainers }),
+    memory: { time, availableBytes, workingSetBytes },
+    ...(measured && cgroupStats(measured)),
     ...(fs && { fs: { time, ...fs, inodesUsed: fs.inodes - fs.inodesFree } }),
     ...(runtime && {
       runtime: { imageFs: fsStats(time, runtime.images), containerFs: fsStats(time, runtime.containers) },
@@ -188,6 +225,14 @@ function nodeStats(
       mostProcesses !== undefined && { rlimit: { time, maxpid: mostProcesses, curproc: processes } }),
   };
 }
+
+/** The processor's time is told by the machine itself. */
+const cgroupStats = ({ cpu, memory, io, systemContainers }: CgroupSummary['node']): Partial<NodeStats> => ({
+  ...(memory && { memory }),
+  ...(cpu?.psi && { cpu: { psi: cpu.psi } }),
+  ...(io && { io }),
+  systemContainers,
+});
 
 const fsStats = (time: string, { mountpoint: _, device: __, ...amounts }: RuntimeFileSystem): FsStats => ({
   time,

@@ -8,12 +8,15 @@ import type { SecuritySettings } from '../kuberuntime/security-profiles.ts';
 import type { KubeletConfiguration } from '../options/kubelet-configuration.ts';
 import type { CgroupFiles } from './cgroups/files.ts';
 import type { CgroupHost } from './cgroups/host.ts';
+import type { SystemCgroupSettings } from './cgroups/system.ts';
 import type { NodeCgroupsOptions } from './cgroups.ts';
 
 /** The settings that containers and their cgroups follow. */
 export type RuntimeConfiguration = Pick<
   KubeletConfiguration,
   | 'cgroupRoot'
+  | 'kubeletCgroups'
+  | 'systemCgroups'
   | 'cgroupsPerQOS'
   | 'cgroupDriver'
   | 'cpuCFSQuota'
@@ -26,7 +29,10 @@ export type RuntimeConfiguration = Pick<
   | 'seccompDefault'
   | 'enforceNodeAllocatable'
   | 'featureGates'
->;
+> & {
+  /** The cgroup of the container runtime (kubelet flag `--runtime-cgroups`). */
+  readonly runtimeCgroups?: string;
+};
 
 /** What of the node containers depend on. */
 export interface RuntimeNode {
@@ -89,12 +95,24 @@ export function cgroupOptions(
     podPidsLimit: config.podPidsLimit,
     hugePageSizes: hugePageSizes(files),
     enforceAllocatable: config.enforceNodeAllocatable.includes('pods'),
+    system: systemOf(config),
     reserveMemory:
       cgroups?.version === 2 &&
       hasMemoryQos(config) &&
       config.memoryReservationPolicy === 'TieredReservation',
   };
 }
+
+/** An empty name is none. */
+const systemOf = ({
+  kubeletCgroups: kubelet = '',
+  runtimeCgroups: runtime = '',
+  systemCgroups: misc = '',
+}: RuntimeConfiguration): SystemCgroupSettings => ({
+  ...(kubelet !== '' && { kubelet }),
+  ...(runtime !== '' && { runtime }),
+  ...(misc !== '' && { misc }),
+});
 
 const periodMicros = ({ cpuCFSQuotaPeriod }: RuntimeConfiguration): number =>
   durationMs(cpuCFSQuotaPeriod) * 1000;

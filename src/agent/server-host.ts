@@ -16,6 +16,7 @@ import type { MetricFamily } from '../server/metrics.ts';
 import type { ServedPodUsage, Usage } from '../server/usage.ts';
 import type { ProgramStatus } from '../server/zpages.ts';
 import { type CertificateFiles, followPair, readPair } from './certificate-files.ts';
+import type { CgroupReadings } from './cgroup-readings.ts';
 import { kubeletMetrics, type MetricSources } from './kubelet-metrics.ts';
 import { CpuRates, machineUsage } from './machine-usage.ts';
 import type { NodeSummary } from './node-summary.ts';
@@ -44,6 +45,8 @@ export interface ServerHostOptions {
   readonly moreMetrics?: () => readonly MetricFamily[];
   /** Measures what `/stats/summary` tells beyond what containers use; absent: it does not tell that. */
   readonly summary?: () => Pick<NodeSummary, 'of'> | undefined;
+  /** Reads cgroups for `/metrics/cadvisor`; absent: it tells what the provider knows. */
+  readonly cgroups?: Pick<CgroupReadings, 'collect'>;
   /** What is wrong with the sync loop; absent: nothing is ever. */
   readonly syncLoopFault?: () => string | undefined;
   /** The folder whose file system counts as the node's; default `/`. */
@@ -98,7 +101,7 @@ export function serverHost(options: ServerHostOptions): ServerHost {
 
 /** Reads node and pods; rates come from one reading to the next. */
 function usageOf(
-  { engines, clock = systemClock, statsRoot = '/', summary }: ServerHostOptions,
+  { engines, clock = systemClock, statsRoot = '/', summary, cgroups }: ServerHostOptions,
   listUsage: () => Promise<readonly PodUsage[]>,
 ): () => Promise<Usage> {
   const rates = new CpuRates();
@@ -109,20 +112,29 @@ function usageOf(
       .map((pod) => withStarts(pod, engines.statusManager.getPodStatus(pod.uid)));
     const cpuNanoCores = rates.rate('node', node.cpuNanos, node.at);
     const details = summary?.();
+    const usage = { node: { ...node, ...(cpuNanoCores !== undefined && { cpuNanoCores }) }, pods };
     return {
-      node: { ...node, ...(cpuNanoCores !== undefined && { cpuNanoCores }) },
-      pods,
+      ...usage,
+      ...(cgroups && { cgroups: () => cgroups.collect(usage, podsByUid(engines)) }),
       ...(details && { details: () => details.of(node, measured) }),
     };
   };
 }
 
+const podsByUid = ({ podManager }: ServedEngines): ReadonlyMap<string, Pod> =>
+  new Map(podManager.getPods().map((pod) => [uidOf(pod), pod]));
+
 function withStarts(pod: PodUsage, status: PodStatus | undefined): ServedPodUsage {
   const lists = [status?.containerStatuses, status?.initContainerStatuses];
-  const states = new Map(lists.flatMap((list) => list ?? []).map((one) => [one.containerID, one.state]));
+  const found = new Map(lists.flatMap((list) => list ?? []).map((one) => [one.containerID, one]));
   const containers = pod.containers.map((one) => {
-    const startedAt = states.get(one.id)?.running?.startedAt;
-    return { ...(startedAt !== undefined && { startedAt: Date.parse(startedAt) }), ...one };
+    const { state, image } = found.get(one.id) ?? {};
+    const startedAt = state?.running?.startedAt;
+    return {
+      ...(image !== undefined && { image }),
+      ...(startedAt !== undefined && { startedAt: Date.parse(startedAt) }),
+      ...one,
+    };
   });
   const { startTime } = status ?? {};
   return { ...pod, containers, ...(startTime !== undefined && { startedAt: Date.parse(startTime) }) };

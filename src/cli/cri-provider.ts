@@ -88,7 +88,13 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
       made = await makeCriProvider(surroundings, await connected, settings, { node, plugins });
       return made.provider;
     },
-    ...(cgroups && { cgroups }),
+    ...(cgroups && {
+      cgroups: async () => {
+        const { cri, runtime } = await connected;
+        await cri.validateCri(runtime);
+        return { ...cgroups, driver: (await cri.cgroupDriverOf(runtime)) ?? cgroups.driver };
+      },
+    }),
     mountsVolumes: true,
     appArmorFault: (pod) => appArmorFault(pod, enforced),
     userNamespaces: settings.userNamespaces ?? {},

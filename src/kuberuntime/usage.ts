@@ -13,7 +13,7 @@ export async function podUsage(
   if (!runtime.listContainerStats) return [];
   const { stats = [] } = await runtime.listContainerStats(filter ? { filter } : {});
   const pods = new Map<string, { name: string; namespace: string; containers: ContainerUsage[] }>();
-  for (const one of stats) {
+  for (const one of stats.filter(isRunning)) {
     const labels = one.attributes?.labels ?? {};
     const uid = labels[podUidLabel];
     if (uid === undefined) continue;
@@ -27,6 +27,10 @@ export async function podUsage(
   }
   return [...pods].map(([uid, pod]) => ({ uid, ...pod }));
 }
+
+/** containerd 2 also lists containers that have ended, of which it tells the files alone (kubelet `removeTerminatedContainers`). */
+const isRunning = ({ cpu, memory }: ContainerStats): boolean =>
+  (cpu?.usageCoreNanoSeconds ?? memory?.workingSetBytes ?? memory?.usageBytes) !== undefined;
 
 type Amount = Exclude<keyof ContainerUsage, 'id' | 'name' | 'at' | 'startedAt'>;
 

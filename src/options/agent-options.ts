@@ -20,6 +20,7 @@ export interface AgentOptions {
   readonly keepLastGoodManifest: boolean;
   readonly imageCredentialProviderConfig?: string;
   readonly imageCredentialProviderBinDir?: string;
+  readonly runtimeCgroups?: string;
 }
 
 /** From all to little. */
@@ -120,5 +121,10 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     type: 'string',
     flag: 'image-credential-provider-bin-dir',
     about: 'Folder of those plug-ins; without it, or without their settings, there are none.',
+  },
+  runtimeCgroups: {
+    type: 'string',
+    flag: 'runtime-cgroups',
+    about: 'Cgroup of the container runtime, for statistics.',
   },
 };

@@ -44,7 +44,7 @@ export const resourceFields: Readonly<Record<ResourceSetting, Field>> = {
     default: 'cgroupfs',
     flag: 'cgroup-driver',
     allowed: 'cgroupfs, systemd',
-    about: 'Who manages cgroups.',
+    about: 'Who manages cgroups, where the runtime does not say.',
   },
   cpuManagerPolicy: {
     type: 'string',

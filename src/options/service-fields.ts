@@ -274,12 +274,12 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     flag: 'volume-stats-agg-period',
     about: 'Time between two measurements of volume usage.',
   },
-  kubeletCgroups: { type: 'string', flag: 'kubelet-cgroups', about: 'Cgroup of the agent itself.' },
+  kubeletCgroups: { type: 'string', flag: 'kubelet-cgroups', about: 'Cgroup that the agent moves into.' },
   systemCgroups: {
     type: 'string',
     flag: 'system-cgroups',
     allowed: 'only with cgroupRoot',
-    about: 'Cgroup for processes outside containers.',
+    about: 'Cgroup of processes outside containers, for statistics.',
   },
   cgroupRoot: { type: 'string', flag: 'cgroup-root', about: "Root of the pods' cgroups." },
 };

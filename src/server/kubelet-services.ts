@@ -125,7 +125,7 @@ function metricServices({ host, serverMetrics, openMetrics = true }: ServicesDep
     at('/metrics/resource', async () => resourceMetrics(await usage())),
     at('/metrics/cadvisor', async () => {
       const used = await usage();
-      return used ? cadvisorMetrics(used) : [];
+      return used ? cadvisorMetrics(used, await used.cgroups?.()) : [];
     }),
     at('/metrics/probes', () => probeMetrics?.() ?? []),
     at('/metrics/slis', () => healthMetrics(checks)),

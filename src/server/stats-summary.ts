@@ -1,6 +1,7 @@
 import type { ContainerUsage } from '../provider/usage.ts';
 import {
   type FsUsage,
+  type InterfaceUsage,
   type NodeUsage,
   type ServedPodUsage,
   sumOf,
@@ -54,6 +55,9 @@ const leftOut = new Set([
   'runtime',
   'rlimit',
   'fs',
+  'network',
+  'rootfs',
+  'logs',
 ]);
 
 const only = (members: Members, onlyCpuAndMemory: boolean): Members =>
@@ -91,8 +95,9 @@ function withDetails(told: Members, more: Members, node: NodeUsage, onlyCpuAndMe
     ...merged(told, only(own, onlyCpuAndMemory)),
     ...(!onlyCpuAndMemory && storage ? { 'ephemeral-storage': onNode(storage) } : {}),
     containers: (told['containers'] as readonly Members[]).map((one) => {
-      const logs = byName.get(one['name'])?.['logs'];
-      return logs && !onlyCpuAndMemory ? { ...one, logs: onNode(logs) } : one;
+      const { logs, ...used } = byName.get(one['name']) ?? {};
+      const all = merged(one, only(used, onlyCpuAndMemory));
+      return logs && !onlyCpuAndMemory ? { ...all, logs: onNode(logs) } : all;
     }),
   };
 }
@@ -128,10 +133,9 @@ function nodeStats(node: NodeUsage, onlyCpuAndMemory: boolean): Members {
     },
   };
   if (onlyCpuAndMemory) return basic;
-  const [first] = node.interfaces;
   return {
     ...basic,
-    ...(first && { network: { time: at, ...first, interfaces: node.interfaces } }),
+    ...(node.interfaces.length > 0 && { network: networkStats(at, node.interfaces) }),
     ...(node.fs && { fs: fsStats(at, node.fs) }),
     ...(node.mostProcesses !== undefined && {
       rlimit: { time: at, maxpid: node.mostProcesses, curproc: node.processes },
@@ -139,6 +143,13 @@ function nodeStats(node: NodeUsage, onlyCpuAndMemory: boolean): Members {
     swap: { time: at, swapAvailableBytes: node.swapFreeBytes, swapUsageBytes: node.swapUsedBytes },
   };
 }
+
+/** The one that counts is `eth0`, whatever else there is (kubelet `cadvisorInfoToNetworkStats`). */
+export const networkStats = (time: string, interfaces: readonly InterfaceUsage[]): Members => ({
+  time,
+  ...(interfaces.find(({ name }) => name === 'eth0') ?? { name: '' }),
+  interfaces,
+});
 
 const fsStats = (
   at: string,

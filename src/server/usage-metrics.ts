@@ -1,4 +1,5 @@
 import type { ContainerUsage } from '../provider/usage.ts';
+import { cgroupMetrics, type CgroupReading } from './cgroup-metrics.ts';
 import { type MetricFamily, type Sample, single } from './metrics.ts';
 import { type ServedPodUsage, sumOf, type Usage } from './usage.ts';
 
@@ -147,9 +148,28 @@ function row(name: string, type: Row['type'], help: string): Row {
   return { name, type, help };
 }
 
-/** `/metrics/cadvisor`: the series that dashboards use, as far as the provider knows them. */
-export function cadvisorMetrics({ pods, node }: Usage): readonly MetricFamily[] {
-  const perContainer = cadvisorRows.map(({ of, ...family }) => ({
+/**
+ * `/metrics/cadvisor`.
+ *
+ * @param readings of all cgroups; absent: the series that dashboards use, as far as the provider knows them
+ */
+export function cadvisorMetrics(
+  { pods, node }: Usage,
+  readings?: readonly CgroupReading[],
+): readonly MetricFamily[] {
+  const { bootId = '', machineId = '', systemUuid = '' } = node.machine ?? {};
+  const labels = { boot_id: bootId, machine_id: machineId, system_uuid: systemUuid };
+  return [
+    ...(readings ? cgroupMetrics(readings) : containerMetrics(pods)),
+    {
+      ...row('machine_memory_bytes', 'gauge', 'Amount of memory installed on the machine.'),
+      samples: [{ labels, value: node.memoryTotalBytes }],
+    },
+  ];
+}
+
+const containerMetrics = (pods: readonly ServedPodUsage[]): readonly MetricFamily[] =>
+  cadvisorRows.map(({ of, ...family }) => ({
     ...family,
     samples: pods.flatMap((pod) =>
       pod.containers.flatMap((one) =>
@@ -157,16 +177,6 @@ export function cadvisorMetrics({ pods, node }: Usage): readonly MetricFamily[] 
       ),
     ),
   }));
-  const { bootId = '', machineId = '', systemUuid = '' } = node.machine ?? {};
-  const labels = { boot_id: bootId, machine_id: machineId, system_uuid: systemUuid };
-  return [
-    ...perContainer,
-    {
-      ...row('machine_memory_bytes', 'gauge', 'Amount of memory installed on the machine.'),
-      samples: [{ labels, value: node.memoryTotalBytes }],
-    },
-  ];
-}
 
 /** Labels that one family alone has; the use of all processors and of the one file system is told in one series. */
 const ownLabels: Readonly<Record<string, Labels>> = {

@@ -1,4 +1,5 @@
-import type { PodUsage } from '../provider/usage.ts';
+import type { ContainerUsage, PodUsage } from '../provider/usage.ts';
+import type { CgroupReading } from './cgroup-metrics.ts';
 
 /** What the whole node uses. Bytes, nano-seconds; instants in ms since the epoch. */
 export interface NodeUsage {
@@ -43,8 +44,14 @@ export interface InterfaceUsage {
   readonly txErrors: number;
 }
 
+/** A container's use, and what of its status goes with it. */
+export interface ServedContainerUsage extends ContainerUsage {
+  readonly image?: string;
+}
+
 /** A pod's use, and what of its status goes with it. */
 export interface ServedPodUsage extends PodUsage {
+  readonly containers: readonly ServedContainerUsage[];
   /** ms since the epoch */
   readonly startedAt?: number;
 }
@@ -55,6 +62,8 @@ export interface Usage {
   readonly pods: readonly ServedPodUsage[];
   /** What else was measured; for `/stats/summary` alone. */
   readonly details?: () => Promise<UsageDetails>;
+  /** What cgroups tell; for `/metrics/cadvisor` alone. */
+  readonly cgroups?: () => Promise<readonly CgroupReading[]>;
 }
 
 /** Parts of `/stats/summary` as they stand there: cgroups, volumes, local storage, the runtime's file systems. */

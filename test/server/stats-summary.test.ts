@@ -86,3 +86,14 @@ test('without details there is what containers use', () => {
   const { pods } = statsSummary('n', fullUsage, false) as { pods: readonly object[] };
   expect(Object.keys(pods[0] ?? {})).toEqual(['podRef', 'startTime', 'containers', 'cpu', 'memory']);
 });
+
+test('the interface that counts is eth0; without one all of them stand there alone', () => {
+  const network = (...names: readonly string[]): unknown => {
+    const interfaces = names.map((name) => ({ name, rxBytes: 1, rxErrors: 0, txBytes: 2, txErrors: 0 }));
+    const usage = { ...fullUsage, node: { ...fullUsage.node, interfaces } };
+    return (statsSummary('n', usage, false) as { node: { network?: object } }).node.network;
+  };
+  expect(network('ens4', 'eth0')).toMatchObject({ name: 'eth0', rxBytes: 1, interfaces: [{}, {}] });
+  expect(network('ens4')).toEqual({ time, name: '', interfaces: [expect.anything()] });
+  expect(network()).toBeUndefined();
+});

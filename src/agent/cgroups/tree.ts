@@ -96,6 +96,21 @@ export class CgroupTree {
       throw new AgentError('unavailable', `cgroups are still in use: ${failures.join('; ')}`);
   }
 
+  /** Where it is below the mount of each tree. */
+  path(name: CgroupName): string {
+    return cgroupPath(name, this.#deps.driver);
+  }
+
+  /** Moves a process into a cgroup. @throws {AgentError} `failed_precondition` with what the kernel refused */
+  add(name: CgroupName, pid: number): void {
+    for (const { mount } of this.#deps.host.hierarchies) {
+      const file = join(this.#path(mount, name), 'cgroup.procs');
+      this.#attempt(`move process ${pid} to ${file}`, () => {
+        this.#deps.files.write(file, String(pid));
+      });
+    }
+  }
+
   /** Reads a control file of one controller; `file` may lie in a folder below. */
   read(name: CgroupName, controller: string, file: string): string | undefined {
     const hierarchy = this.#hierarchyOf(controller);
@@ -103,7 +118,7 @@ export class CgroupTree {
   }
 
   #path(mount: string, name: CgroupName): string {
-    return join(mount, cgroupPath(name, this.#deps.driver));
+    return join(mount, this.path(name));
   }
 
   #mounts(): readonly string[] {

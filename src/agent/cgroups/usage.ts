@@ -123,30 +123,36 @@ function stalls(text: string, line: 'full' | 'some'): PressureLine {
   return { total: value('total') * 1000, avg10: avg10 ?? 0, avg60: avg60 ?? 0, avg300: avg300 ?? 0 };
 }
 
-/** The memory of the whole machine, from `/proc/meminfo`: the v2 root has no usage of its own. */
-export function machineMemoryOf(meminfo: string): MemoryUsage | undefined {
+/**
+ * The memory of the whole machine: the v2 root has no usage of its own.
+ *
+ * @param meminfo the text of `/proc/meminfo`
+ * @param stat of the root's `memory.stat`, which counts faults
+ */
+export function machineMemoryOf(meminfo: string, stat = ''): MemoryUsage | undefined {
   const kib = new Map(
     [...meminfo.matchAll(/^([^:]+):\s+(\d+) kB$/gm)].map(([, name = '', value]) => [name, Number(value)]),
   );
   const bytes = (name: string): number => (kib.get(name) ?? 0) * 1024;
   if (!kib.has('MemTotal')) return undefined;
   const usageBytes = bytes('MemTotal') - bytes('MemFree');
+  const faults = tableOf(stat);
   return {
     usageBytes,
     workingSetBytes: Math.max(0, usageBytes - bytes('Inactive(file)')),
     rssBytes: bytes('AnonPages'),
-    pageFaults: 0,
-    majorPageFaults: 0,
+    pageFaults: faults.get('pgfault') ?? 0,
+    majorPageFaults: faults.get('pgmajfault') ?? 0,
     limitBytes: bytes('MemTotal'),
   };
 }
 
 /** `max` and anything else that is no number reads as none. */
-function numberOf(text: string | undefined): number | undefined {
+export function numberOf(text: string | undefined): number | undefined {
   const trimmed = text?.trim() ?? '';
   return /^\d+$/.test(trimmed) ? Number(trimmed) : undefined;
 }
 
 /** Lines of a name and a number. */
-const tableOf = (text = ''): ReadonlyMap<string, number> =>
+export const tableOf = (text = ''): ReadonlyMap<string, number> =>
   new Map([...text.matchAll(/^(\S+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));

@@ -1,0 +1,108 @@
+import type { AllocationManager } from '../allocation/allocation-manager.ts';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { cgroupFromPath } from '../kube/cgroup.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import type { Pod } from '../kube/types.ts';
+import type { PodCgroupAccess } from '../kuberuntime/helper.ts';
+import type { MeasuredMachine } from '../node/measure.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { CgroupReadings } from './cgroup-readings.ts';
+import { CgroupStats } from './cgroup-stats.ts';
+import { NodeCgroups } from './cgroups.ts';
+import { kernelCgroupFiles } from './cgroups/files.ts';
+import { type CgroupHost, detectCgroups } from './cgroups/host.ts';
+import { type SystemCgroupSettings, systemCgroups } from './cgroups/system.ts';
+import { CgroupTree } from './cgroups/tree.ts';
+import { nodeRefOf } from './evictions.ts';
+import { allPodsLimits } from './node-setters.ts';
+import type { PodHost } from './pod-host.ts';
+import { kernelProcessFiles } from './process-files.ts';
+
+interface PodCgroupsInput {
+  readonly options: Pick<AgentOptions, 'cgroups' | 'node' | 'nodeName'>;
+  readonly common: {
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly recorder: Pick<EventRecorder, 'event'>;
+  };
+  readonly machine: MeasuredMachine;
+  /** Absent: they are not made yet. */
+  readonly engines: () =>
+    { readonly allocationManager: Pick<AllocationManager, 'allocatedPods'> } | undefined;
+}
+
+/** What pods' cgroups are to the parts of an agent. */
+interface NodePodCgroups extends Partial<Pick<PodHost, 'cgroups' | 'cleanupNode' | 'podCgroupConfig'>> {
+  readonly cgroupParent: (pod: Pod) => string;
+  readonly podCgroup?: PodCgroupAccess;
+  readonly stats?: CgroupStats;
+  readonly readings?: CgroupReadings;
+}
+
+/** Kubelet `ensureProcessInContainerWithOOMScore`: what the kernel refuses is told, and the agent stays where it is. */
+function moveInto(tree: CgroupTree, path: string, logger: Logger): void {
+  const name = cgroupFromPath(path);
+  try {
+    tree.create(name);
+    tree.add(name, process.pid);
+  } catch (reason) {
+    logger.error('the agent could not move into its cgroup', { cgroup: path, err: messageOf(reason) });
+  }
+}
+
+/** What reads cgroups for statistics; the agent moves into its own first. */
+function measuring(
+  { tree, kubepods }: NodeCgroups,
+  host: CgroupHost,
+  settings: SystemCgroupSettings,
+  { clock, logger }: PodCgroupsInput['common'],
+): Required<Pick<NodePodCgroups, 'stats' | 'readings'>> {
+  const plain = new CgroupTree({ files: kernelCgroupFiles, host, driver: 'cgroupfs' });
+  if (settings.kubelet !== undefined) moveInto(plain, settings.kubelet, logger);
+  const own = kernelCgroupFiles.read('/proc/self/cgroup') ?? '';
+  const system = systemCgroups(settings, own, host.version);
+  const meminfo = (): string | undefined => kernelCgroupFiles.read('/proc/meminfo');
+  const measured = { tree, version: host.version, kubepods };
+  return {
+    stats: new CgroupStats({ ...measured, clock, meminfo, system: { tree: plain, cgroups: system } }),
+    readings: new CgroupReadings({ ...measured, plain, system, files: kernelProcessFiles, root: '/' }),
+  };
+}
+
+/** The pods' cgroups, where the agent is to make them; without, the runtime puts containers where it likes. */
+export async function podCgroups({
+  options,
+  common,
+  machine,
+  engines,
+}: PodCgroupsInput): Promise<NodePodCgroups> {
+  const { nodeName } = options;
+  const { clock, logger, recorder } = common;
+  const cgroups = typeof options.cgroups === 'function' ? await options.cgroups() : options.cgroups;
+  const host = cgroups && detectCgroups(kernelCgroupFiles);
+  if (!host) return { cgroupParent: () => '' };
+  const activePods = (): readonly Pod[] => engines()?.allocationManager.allocatedPods() ?? [];
+  const node = new NodeCgroups({ files: kernelCgroupFiles, host, clock, logger, activePods }, cgroups);
+  if (cgroups.enforceAllocatable) {
+    node.start(allPodsLimits(machine, options.node ?? {}));
+    const event = [
+      'Normal',
+      'NodeAllocatableEnforced',
+      'Updated Node Allocatable limit across pods',
+    ] as const;
+    recorder.event(nodeRefOf(nodeName), ...event);
+  } else node.start();
+  return {
+    cgroups: node,
+    ...measuring(node, host, cgroups.system ?? {}, common),
+    cgroupParent: (pod) => node.cgroupParent(pod),
+    podCgroup: node,
+    podCgroupConfig: (pod) => node.config(pod),
+    cleanupNode: () => {
+      const found = node.snapshot();
+      return (possiblyRunning) => node.destroyOrphans(found, possiblyRunning);
+    },
+  };
+}

@@ -64,6 +64,7 @@ export class NodeCgroups implements PodCgroups {
   readonly kubepods: CgroupName;
   readonly #deps: NodeCgroupsDeps;
   readonly #options: NodeCgroupsOptions;
+  #limits: CgroupSettings = {};
 
   constructor(deps: NodeCgroupsDeps, options: NodeCgroupsOptions) {
     this.#deps = deps;
@@ -85,6 +86,7 @@ export class NodeCgroups implements PodCgroups {
         'failed_precondition',
         `the host lacks the cgroup controllers ${missing.join(', ')}; enable them, or set cgroupsPerQOS to false`,
       );
+    this.#limits = limits;
     this.tree.create(this.kubepods, limits);
     this.tree.create(qosCgroup(this.kubepods, 'Burstable'));
     this.tree.create(qosCgroup(this.kubepods, 'BestEffort'));
@@ -94,6 +96,7 @@ export class NodeCgroups implements PodCgroups {
   /** Brings the cgroups above the pods up to date; kubelet does so each minute and before it makes a pod's. */
   updateQos(): void {
     const settings = qosSettings(this.#deps.activePods(), this.#options);
+    this.#restore(this.kubepods, this.#limits);
     this.tree.set(this.kubepods, settings.kubepods);
     this.tree.set(qosCgroup(this.kubepods, 'Burstable'), settings.burstable);
     this.tree.set(qosCgroup(this.kubepods, 'BestEffort'), settings.bestEffort);
@@ -107,8 +110,16 @@ export class NodeCgroups implements PodCgroups {
   ensure(pod: Pod): Promise<void> {
     return Promise.resolve().then(() => {
       this.updateQos();
-      if (!this.exists(pod)) this.tree.create(podCgroup(this.kubepods, pod), podSettings(pod, this.#options));
+      const name = podCgroup(this.kubepods, pod);
+      const settings = podSettings(pod, this.#options);
+      if (this.exists(pod)) this.#restore(name, settings);
+      else this.tree.create(name, settings);
     });
+  }
+
+  /** When a runtime has systemd make a unit below a slice, systemd lifts what was set on the slice itself. */
+  #restore(name: CgroupName, settings: CgroupSettings): void {
+    if (this.#options.driver === 'systemd') this.tree.restore(name, settings);
   }
 
   /** What the pod's cgroup is set to. */

@@ -245,6 +245,27 @@ test('with the systemd driver cgroups are slices that carry the names of those a
   expect(node.snapshot().size).toBe(0);
 });
 
+test('what systemd lifts when it makes units of slices is set again, and nothing else', async () => {
+  const fake = FakeCgroups.v2();
+  const node = nodeOver(fake, { driver: 'systemd', podPidsLimit: 50 });
+  node.start({ memory: 5000 });
+  await node.ensure(guaranteed);
+  const pod = '/cg/kubepods.slice/kubepods-podg_1.slice';
+  const lifted = { 'memory.max': 'max', 'cpu.max': 'max 100000', 'cpu.weight': '100', 'pids.max': 'max' };
+  const read = (path: string): readonly string[] =>
+    Object.keys(lifted).map((file) => fake.read(`${path}/${file}`) ?? '');
+  const before = read(pod);
+  expect(before).toEqual([String(64 * 2 ** 20), '25000 100000', '10', '50']);
+  for (const [file, text] of Object.entries(lifted)) fake.contents.set(`${pod}/${file}`, `${text}\n`);
+  fake.contents.set('/cg/kubepods.slice/memory.max', 'max\n');
+  await node.ensure(guaranteed);
+  expect(read(pod)).toEqual(before);
+  expect(fake.read('/cg/kubepods.slice/memory.max')).toBe('5000');
+  fake.contents.set(`${pod}/memory.max`, '7\n'); // a resize is under way
+  await node.ensure(guaranteed);
+  expect(fake.read(`${pod}/memory.max`)).toBe('7\n');
+});
+
 test('the parent of the containers is the path of the pod', () => {
   const node = nodeOver(FakeCgroups.v1(), { root: ['node'] });
   expect(node.cgroupParent(guaranteed)).toBe('/node/kubepods/podg-1');

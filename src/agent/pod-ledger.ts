@@ -6,6 +6,8 @@ import type { Pod, PodSpec } from '../kube/types.ts';
 /** Amounts by resource name: cpu in milli-cores, all else in units. */
 export type Totals = ReadonlyMap<string, number>;
 
+const nothing: Totals = new Map();
+
 interface Entry {
   readonly spec: PodSpec | undefined;
   readonly requests: Totals;
@@ -28,6 +30,7 @@ export function requestsOf(pod: Pod): Totals {
 export class PodLedger {
   readonly #entries = new Map<string, Entry>();
   readonly #totals = new Map<string, number>();
+  #last: Totals = nothing;
 
   /** Pods whose amounts cannot be read. */
   readonly #unread = new Set<string>();
@@ -57,7 +60,9 @@ export class PodLedger {
     if (known && known.spec === pod.spec) return;
     this.delete(uid);
     const requests = readable(pod);
-    const entry = { spec: pod.spec, requests: requests ?? new Map<string, number>() };
+    // pods mostly ask for the same: those that follow each other keep one list of it
+    if (requests && !sameTotals(requests, this.#last)) this.#last = requests;
+    const entry = { spec: pod.spec, requests: requests ? this.#last : nothing };
     if (!requests) this.#unread.add(uid);
     this.#entries.set(uid, entry);
     this.#add(entry, 1);
@@ -81,6 +86,12 @@ export class PodLedger {
     for (const [name, amount] of requests)
       this.#totals.set(name, (this.#totals.get(name) ?? 0) + sign * amount);
   }
+}
+
+function sameTotals(a: Totals, b: Totals): boolean {
+  if (a.size !== b.size) return false;
+  for (const [name, amount] of a) if (b.get(name) !== amount) return false;
+  return true;
 }
 
 function readable(pod: Pod): Totals | undefined {

@@ -16,6 +16,7 @@ import {
   type ReflectorStats,
 } from './reflector.ts';
 import type { Resource } from './resources.ts';
+import { sharedWith } from './sharing.ts';
 import { type IndexFunction, type ReadonlyStore, Store, storeKey } from './store.ts';
 
 /** What is mirrored and how it is found. */
@@ -48,6 +49,7 @@ export class Informer<T extends KubeObject> {
   readonly #listed = new Latch();
   readonly #handlers = new Set<HandlerQueue<T>>();
   #running: Promise<void> | undefined;
+  #lastSeen: T | undefined;
 
   constructor(deps: ReflectorDeps, resource: Resource, options: InformerOptions<T> = {}) {
     const { indexers, freeze = false, transform = dropManagedFields, ...rest } = options;
@@ -55,7 +57,10 @@ export class Informer<T extends KubeObject> {
     this.#logger = (deps.logger ?? silentLogger).with({ resource: resource.resource });
     this.#reflector = new Reflector<T>(deps, resource, {
       ...rest,
-      transform: freeze ? (object) => deepFreeze(transform(object)) : transform,
+      transform: (object) => {
+        const kept = transform(this.#shared(object));
+        return freeze ? deepFreeze(kept) : kept;
+      },
     });
   }
 
@@ -159,6 +164,13 @@ export class Informer<T extends KubeObject> {
         clearImmediate(planned);
       };
     });
+  }
+
+  /** An object takes as much memory as it differs from its last version, or else from the last object that came. */
+  #shared(object: T): T {
+    const shared = sharedWith(object, this.#store.get(storeKey(object)) ?? this.#lastSeen);
+    this.#lastSeen = shared;
+    return shared;
   }
 
   readonly #sink: ReflectorSink<T> = {

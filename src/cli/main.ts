@@ -14,11 +14,13 @@ async function main(): Promise<number> {
 
 const commands: Commands = {
   async up(options) {
-    const [{ up }, { systemClock }, { startUp }] = await Promise.all([
+    const [{ up }, { systemClock }, { startUp }, { trimOwnMemory }] = await Promise.all([
       import('./up.ts'),
       import('../base/clock.ts'),
       import('./compose.ts'),
+      import('./idle-memory.ts'),
     ]);
+    trimOwnMemory();
     return up(options, {
       start: startUp,
       stdout: process.stdout,
@@ -28,7 +30,11 @@ const commands: Commands = {
     });
   },
   async run(options) {
-    const { joinCluster } = await import('./compose.ts');
+    const [{ joinCluster }, { trimOwnMemory }] = await Promise.all([
+      import('./compose.ts'),
+      import('./idle-memory.ts'),
+    ]);
+    trimOwnMemory();
     return joinCluster(options, onSignal);
   },
   async validate(files) {

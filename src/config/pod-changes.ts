@@ -72,12 +72,11 @@ function takeOver(known: Pod, incoming: Pod): Pod {
 }
 
 /** A copy of one object with some members as the other has them, absent ones included. */
-function replaced<T extends object>(known: T, incoming: T, keys: readonly (keyof T)[]): T {
-  const out: Partial<T> = { ...known };
-  for (const key of keys) {
-    delete out[key];
-    if (incoming[key] !== undefined && incoming[key] !== null) out[key] = incoming[key];
-  }
+function replaced<T extends object>(known: T, incoming: T, keys: readonly (keyof T & string)[]): T {
+  // never by `delete`: V8 keeps an object that lost a member as a hash table, of four times the size and slow to read
+  const out: Partial<T> = {};
+  for (const key in known) if (!(keys as readonly string[]).includes(key)) out[key] = known[key];
+  for (const key of keys) if (incoming[key] !== undefined && incoming[key] !== null) out[key] = incoming[key];
   return out as T;
 }
 

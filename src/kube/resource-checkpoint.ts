@@ -1,7 +1,7 @@
 import { AgentError, messageOf } from '../base/errors.ts';
 import { fnv1a32 } from '../base/fnv.ts';
 import { goJson } from './go-types.ts';
-import type { PodResourceMap } from './pod-resources.ts';
+import type { PodResourceInfo, PodResourceMap } from './pod-resources.ts';
 import type { ResourceRequirements } from './types.ts';
 
 /** A pod's entry as the kubelet writes it. */
@@ -23,12 +23,24 @@ const checksumOf = (data: string): number => fnv1a32(`(string)${data}`);
  * Follows kubelet `state.NewCheckpoint` (pkg/kubelet/allocation/state).
  */
 export function encodeResourceCheckpoint(pods: PodResourceMap): string {
-  const entries = Object.entries(pods).map(([uid, { containers, pod }]): readonly [string, Entry] => [
-    uid,
-    { ContainerResources: containers, ...(pod && { PodLevelResources: pod }) },
-  ]);
-  const data = goJson(entries.length > 0 ? { entries: Object.fromEntries(entries) } : {});
+  const uids = Object.keys(pods).sort();
+  const entries = uids.map((uid) => `${JSON.stringify(uid)}:${entryOf(pods[uid])}`);
+  const data = entries.length > 0 ? `{"entries":{${entries.join(',')}}}` : '{}';
   return JSON.stringify({ data, checksum: checksumOf(data) } satisfies Checkpoint);
+}
+
+/** A node of thousands writes the same entries each time but for a few. */
+const written = new WeakMap<PodResourceInfo, string>();
+
+function entryOf(info: PodResourceInfo | undefined): string {
+  if (!info) return '{}';
+  let text = written.get(info);
+  if (text === undefined) {
+    const { containers, pod } = info;
+    text = goJson({ ContainerResources: containers, ...(pod && { PodLevelResources: pod }) } satisfies Entry);
+    written.set(info, text);
+  }
+  return text;
 }
 
 /** Reads a checkpoint. @throws {AgentError} `failed_precondition` when it is damaged: what it held cannot be guessed */

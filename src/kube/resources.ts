@@ -33,9 +33,20 @@ export interface PodResourcesOptions {
   readonly useStatusResources?: boolean;
 }
 
+const nothing: Amounts = {};
+/** Pods of one template share their lists, and each list is read again and again. */
+const amounts = new WeakMap<ResourceList, Amounts>();
+
 /** Reads a resource list. @throws {AgentError} `invalid_argument` for a quantity that is none */
-export const amountsOf = (list: ResourceList | undefined): Amounts =>
-  Object.fromEntries(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
+export function amountsOf(list: ResourceList | undefined): Amounts {
+  if (!list) return nothing;
+  let found = amounts.get(list);
+  if (!found) {
+    found = Object.fromEntries(Object.entries(list).map(([name, text]) => [name, parseQuantity(text)]));
+    amounts.set(list, found);
+  }
+  return found;
+}
 
 /** Writes a resource list in canonical form. */
 export const resourceListOf = (amounts: Amounts): ResourceList =>

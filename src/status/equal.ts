@@ -37,6 +37,9 @@ export function isPodStatusByKubeletEqual(old: PodStatus, status: PodStatus): bo
   return true;
 }
 
+/** Do two statuses say the same in every member, to Go's eyes? */
+export const saysTheSame = (a: PodStatus, b: PodStatus): boolean => same(a, b, 'status');
+
 const counts = ({ type }: PodCondition): boolean => isOwnCondition(type) || isSharedCondition(type);
 
 function sameConditions(old: readonly PodCondition[], next: readonly PodCondition[]): boolean {

@@ -7,7 +7,7 @@ import type { ContainerStatus, Pod, PodStatus } from '../kube/types.ts';
 import { replaceOrAppend } from './condition-list.ts';
 import { containersReadyCondition, readyCondition } from './conditions.ts';
 import { initAndRegular } from './container-statuses.ts';
-import { isPodStatusByKubeletEqual } from './equal.ts';
+import { isPodStatusByKubeletEqual, saysTheSame } from './equal.ts';
 import { mergePodStatus } from './merge.ts';
 import { normalizeStatus } from './normalize.ts';
 import { statusPatch } from './patch.ts';
@@ -72,6 +72,11 @@ export interface CachedStatus {
   readonly podIsFinished: boolean;
 }
 
+/** As it is inside: the same status may come to be another object. */
+interface Entry extends CachedStatus {
+  status: PodStatus;
+}
+
 interface UpdateOptions {
   /** A new version even if nothing differs (R187). */
   readonly force: boolean;
@@ -90,7 +95,7 @@ export const statusSyncPeriodMs = 10_000;
 export class StatusManager {
   readonly #deps: StatusManagerDeps;
   /** By the UID of the source's pod. */
-  readonly #cache = new Map<string, CachedStatus>();
+  readonly #cache = new Map<string, Entry>();
   /** Versions that the API has, by the UID of the API's pod: for a static pod its mirror's. */
   readonly #sent = new Map<string, number>();
   /** Source UIDs whose newest version may not have been told. */
@@ -259,7 +264,7 @@ export class StatusManager {
     await Promise.all(Array.from({ length: Math.min(this.#deps.parallel ?? 1, due.length) }, worker));
   }
 
-  #isDue(uid: string, apiUid: string, entry: CachedStatus, all: boolean): boolean {
+  #isDue(uid: string, apiUid: string, entry: Entry, all: boolean): boolean {
     const sent = this.#sent.get(apiUid);
     if (!all) return (sent ?? 0) < entry.version;
     if (sent === undefined || sent < entry.version) return true;
@@ -271,13 +276,16 @@ export class StatusManager {
   }
 
   /** R190: does the API show another status than the one told? */
-  #hasDrifted(uid: string, { status }: CachedStatus): boolean {
+  #hasDrifted(uid: string, entry: Entry): boolean {
     const { pods } = this.#deps;
+    const { status } = entry;
     const pod = pods.getPodByUID(uid);
     const shown = pod && isStaticPod(pod) ? pods.getMirrorPodByPod(pod) : pod;
-    return (
-      shown !== undefined && !isPodStatusByKubeletEqual(normalizeStatus(shown, shown.status ?? {}), status)
-    );
+    if (!shown || shown.status === status) return false;
+    if (!isPodStatusByKubeletEqual(normalizeStatus(shown, shown.status ?? {}), status)) return true;
+    // one copy is enough, and from now on a look at it is
+    if (shown.status && saysTheSame(shown.status, status)) entry.status = shown.status;
+    return false;
   }
 
   /** R191, R192. Never throws: what failed is tried again at the next signal or tick. */

@@ -9,7 +9,7 @@ interface Line {
   /** Absent: the pod is forgotten. */
   readonly record?: Omit<MemoryPod, 'instances' | 'failedStarts' | 'listed'> & {
     readonly instances: readonly (readonly [string, readonly Instance[]])[];
-    readonly failedStarts: readonly (readonly [string, number])[];
+    readonly failedStarts?: readonly (readonly [string, number])[];
   };
 }
 
@@ -53,18 +53,18 @@ export class MemoryJournal {
     const fresh = `${this.#path}.new`;
     writeFileSync(fresh, [...lines.values()].map((line) => `${JSON.stringify(line)}\n`).join(''));
     renameSync(fresh, this.#path);
-    return [...lines.values()].flatMap(({ record }) =>
-      record
-        ? [
-            {
-              ...record,
-              instances: new Map(record.instances.map(([name, all]) => [name, [...all]])),
-              failedStarts: new Map(record.failedStarts),
-              listed: undefined,
-            },
-          ]
-        : [],
-    );
+    return [...lines.values()].flatMap(({ record }) => {
+      if (!record) return [];
+      const { instances, failedStarts, ...rest } = record;
+      return [
+        {
+          ...rest,
+          instances: new Map(instances.map(([name, all]) => [name, [...all]])),
+          ...(failedStarts && { failedStarts: new Map(failedStarts) }),
+          listed: undefined,
+        },
+      ];
+    });
   }
 
   /** Writes the pod down before this process waits for anything again. @param record absent: it is forgotten */
@@ -85,14 +85,16 @@ export class MemoryJournal {
 
 function lineOf(uid: string, record: MemoryPod | undefined): Line {
   if (!record) return { uid };
-  const { name, namespace, ip, sandbox, pod } = record;
+  const { name, namespace, ip, sandbox, pod, failedStarts } = record;
   const instances = [...record.instances].map(
     ([container, all]) => [container, all.map(({ timer: _, ...instance }) => instance)] as const,
   );
-  const failedStarts = [...record.failedStarts];
   return {
     uid,
-    record: { uid, name, namespace, ip, sandbox, pod: pod && kept(pod), instances, failedStarts },
+    record: {
+      ...{ uid, name, namespace, ip, sandbox, pod: pod && kept(pod), instances },
+      ...(failedStarts && { failedStarts: [...failedStarts] }),
+    },
   };
 }
 

@@ -40,8 +40,8 @@ export interface MemoryPod {
   sandbox: { readonly id: string; readonly attempt: number; readonly createdAt: number; ready: boolean };
   /** By container name, newest first. */
   readonly instances: Map<string, Instance[]>;
-  /** How many starts have failed so far, by container name. */
-  readonly failedStarts: Map<string, number>;
+  /** How many starts have failed so far, by container name; absent: none. */
+  failedStarts?: Map<string, number>;
   /** Made anew after each change. */
   listed: RuntimePod | undefined;
 }

@@ -226,7 +226,6 @@ export class MemoryProvider implements PodProvider, NodeProvider {
       pod,
       sandbox,
       instances: new Map(),
-      failedStarts: new Map(),
       listed: undefined,
     };
     record.sandbox = sandbox;
@@ -259,9 +258,9 @@ export class MemoryProvider implements PodProvider, NodeProvider {
       return { ...result, reason: 'CrashLoopBackOff', message };
     }
     const behaviour = this.#behaviour(pod, name);
-    const failed = record.failedStarts.get(name) ?? 0;
+    const failed = record.failedStarts?.get(name) ?? 0;
     if (failed < behaviour.startFailures) {
-      record.failedStarts.set(name, failed + 1);
+      (record.failedStarts ??= new Map()).set(name, failed + 1);
       return {
         ...result,
         reason: 'RunContainerError',

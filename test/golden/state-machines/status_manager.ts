@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { PodManager } from '../../../src/agent/pod-manager.ts';
 import { ApiError } from '../../../src/api/client.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
@@ -220,7 +221,7 @@ const operations: Readonly<Record<string, Act>> = {
 function changes(last: Record<string, unknown>, next: Record<string, unknown>): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const uid of new Set([...Object.keys(last), ...Object.keys(next)]))
-    if (JSON.stringify(last[uid]) !== JSON.stringify(next[uid])) found[uid] = next[uid] ?? 'gone';
+    if (!isDeepStrictEqual(last[uid], next[uid])) found[uid] = next[uid] ?? 'gone';
   return found;
 }
 

@@ -1,0 +1,75 @@
+import { getHeapStatistics } from 'node:v8';
+import { type Clock, type StopTimer, systemClock } from '../base/clock.ts';
+
+/** What a process has used so far. */
+export interface MemorySample {
+  /** Processor time of all threads since the start, ms. */
+  readonly cpuMs: number;
+  /** What the heap takes of the machine, garbage and free room included, bytes. */
+  readonly heapBytes: number;
+}
+
+/** How the process is looked at, and how its garbage is given back. */
+export interface IdleMemoryDeps {
+  readonly clock: Pick<Clock, 'timer' | 'now'>;
+  readonly sample: () => MemorySample;
+  /** Collects all there is and returns free pages to the machine; takes a tenth of a second and more. */
+  readonly collect: () => void;
+}
+
+/** Time between two looks, ms. */
+const periodMs = 5000;
+/** Busier than this share of one processor, a process gets no more work. */
+const idleShare = 0.1;
+/** Less than this is not worth a pause, bytes. */
+const worthBytes = 16 * 1024 * 1024;
+/** Shortest time between two collections, ms. */
+const restMs = 60_000;
+
+/**
+ * Gives back what a burst of work has left in the heap, once the agent has nothing to do. V8 collects when it needs room, so after
+ * thousands of pods came or went an idle process would keep for hours what it needed for seconds.
+ *
+ * @returns ends it
+ */
+export function trimIdleMemory({ clock, sample, collect }: IdleMemoryDeps): StopTimer {
+  let last = sample();
+  let floor = last.heapBytes;
+  let restUntil = 0;
+  let stop: StopTimer = () => undefined;
+  const look = (): void => {
+    const now = sample();
+    const idle = now.cpuMs - last.cpuMs < periodMs * idleShare;
+    last = now;
+    if (idle && now.heapBytes > floor + worthBytes && clock.now() >= restUntil) {
+      collect();
+      last = sample();
+      floor = last.heapBytes;
+      restUntil = clock.now() + restMs;
+    }
+    stop = clock.timer(periodMs, look);
+  };
+  stop = clock.timer(periodMs, look);
+  return () => {
+    stop();
+  };
+}
+
+/** V8's own collector; there only where the process was started with `--expose-gc`, as `bin/podtender.mjs` does. */
+type Collector = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
+
+/** {@link trimIdleMemory} of this process, where that can be done. */
+export function trimOwnMemory(): void {
+  const { gc } = globalThis as { readonly gc?: Collector };
+  if (!gc) return;
+  trimIdleMemory({
+    clock: systemClock,
+    sample: () => {
+      const { user, system } = process.cpuUsage();
+      return { cpuMs: (user + system) / 1000, heapBytes: getHeapStatistics().total_heap_size };
+    },
+    collect: () => {
+      gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    },
+  });
+}

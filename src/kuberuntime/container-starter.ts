@@ -17,7 +17,7 @@ import type { RuntimeFiles } from './files.ts';
 import { newestStatus } from './find.ts';
 import type { RuntimeHelper } from './helper.ts';
 import type { HookRunner } from './hooks.ts';
-import type { ImageManager, NoteEvent } from './images.ts';
+import type { ImageManager, NoteEvent, PresentImage } from './images.ts';
 import type { ContainerKiller } from './kill.ts';
 import {
   containerLogPath,
@@ -87,18 +87,18 @@ export class ContainerStarter {
     const { pod } = context;
     const { container } = spec;
     const note = containerEvents(this.#deps.recorder, pod, container);
-    const imageRef = await this.#image(context, container, note, signal);
+    const counting = this.#restartCount(context, container.name); // while the image is looked for
+    const image = await this.#image(context, container, note, signal);
     const volumes = imageVolumesOf(context, container);
-    const restartCount = await this.#restartCount(context, container.name);
+    const restartCount = await counting;
     const config = await this.#step(note, 'CreateContainerConfigError', () =>
-      this.#config(context, spec, { imageRef, restartCount, volumes }),
+      this.#config(context, spec, { image, restartCount, volumes }),
     );
     this.#deps.actuated.set(pod, container);
-    await this.#step(note, 'CreateContainerError', async () => {
-      await this.#deps.actuated.save();
+    const id = await this.#step(note, 'CreateContainerError', async () => {
       await this.#removeUnstarted(context, container, signal);
+      return this.#createRecorded(context, config, signal);
     });
-    const id = await this.#step(note, 'CreateContainerError', () => this.#create(context, config, signal));
     const events: NoteEvent = (type, reason, message) => {
       note(type, reason, message.replaceAll(id, container.name));
     };
@@ -117,7 +117,7 @@ export class ContainerStarter {
     { image = '', imagePullPolicy }: Container,
     note: NoteEvent,
     signal: AbortSignal | undefined,
-  ): Promise<string> {
+  ): Promise<PresentImage> {
     const request = {
       pod,
       image,
@@ -127,7 +127,7 @@ export class ContainerStarter {
       runtimeHandler,
     };
     try {
-      return (await this.#deps.images.ensureImageExists(request, note, signal)).imageRef;
+      return await this.#deps.images.ensureImageExists(request, note, signal);
     } catch (reason) {
       if (reason instanceof StartError) note('Warning', 'Failed', `Error: ${reason.reason}`);
       throw reason;
@@ -145,7 +145,7 @@ export class ContainerStarter {
     }
   }
 
-  /** R183 */
+  /** R183. Never rejects. */
   async #restartCount({ pod, observed }: StartContext, name: string): Promise<number> {
     const status = newestStatus(observed, name);
     if (status) return status.restartCount + 1;
@@ -161,24 +161,26 @@ export class ContainerStarter {
   async #config(
     { pod, observed, podIps }: StartContext,
     { container, targetName }: StartSpec,
-    made: { imageRef: string; restartCount: number; volumes: ReadonlyMap<string, ImageSpec> },
+    made: { image: PresentImage; restartCount: number; volumes: ReadonlyMap<string, ImageSpec> },
   ): Promise<ContainerConfig> {
     const { helper, files, random, podLogsRoot, resources, security, images, features } = this.#deps;
     const target = targetId(observed, targetName);
     const options = await helper.generateRunContainerOptions(pod, container, podIps, made.volumes);
-    const imageUser = await images.userOf(made.imageRef);
+    const imageUser = made.image.user ?? (await images.userOf(made.image.imageRef));
     const users = await podUsersOf(pod, helper);
     const { podContainerDir = '' } = options;
     const terminationLog =
       podContainerDir !== '' && (container.terminationMessagePath ?? '') !== ''
         ? terminationLogPath(podContainerDir, random.hex(4))
         : undefined;
-    await files.makeDirectory(containerLogsDirectory(podLogsRoot, pod, container.name));
-    if (terminationLog !== undefined) await files.makeFile(terminationLog, 0o666);
+    await Promise.all([
+      files.makeDirectory(containerLogsDirectory(podLogsRoot, pod, container.name)),
+      terminationLog !== undefined && files.makeFile(terminationLog, 0o666),
+    ]);
     return generateContainerConfig(container, pod, {
       options,
       restartCount: made.restartCount,
-      imageRef: made.imageRef,
+      imageRef: made.image.imageRef,
       resources,
       security,
       ...(features && { features }),
@@ -203,6 +205,30 @@ export class ContainerStarter {
     for (const status of observed.containerStatuses)
       if (status.name === name && status.state === 'created' && (status.createdAt ?? 0) < this.#bornAt)
         await this.#deps.remover.remove(runtimeId(status.id), signal);
+  }
+
+  /**
+   * Makes the container while its resources are being recorded: only one that runs must have a record. If it cannot be had, there is no
+   * container either.
+   */
+  async #createRecorded(
+    context: StartContext,
+    config: ContainerConfig,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    const { actuated, remover, logger } = this.#deps;
+    const saving = actuated.save();
+    saving.catch(() => undefined); // it is heard of below
+    const id = await this.#create(context, config, signal);
+    try {
+      await saving;
+    } catch (reason) {
+      await remover.remove(id, signal).catch((err: unknown) => {
+        logger.error('container whose resources could not be recorded was not removed', { err });
+      });
+      throw reason;
+    }
+    return id;
   }
 
   async #create(

@@ -1,4 +1,4 @@
-import { chmod, mkdir, open, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** What `kuberuntime` does on disk: log folders and links, and the end of termination logs. */
@@ -26,9 +26,8 @@ export const nodeFiles: RuntimeFiles = {
     await mkdir(path, { recursive: true, mode: 0o755 });
   },
   async makeFile(path, mode) {
-    await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-    await writeFile(path, '');
-    await chmod(path, mode); // whatever the umask
+    const file = await opened(path, mode);
+    await file.chmod(mode).finally(() => file.close()); // whatever the umask
   },
   filesIn: (path) => entries(path, false),
   directoriesIn: (path) => entries(path, true),
@@ -52,6 +51,17 @@ export const nodeFiles: RuntimeFiles = {
     }
   },
 };
+
+/** A new or emptied file; its folders are made where they are missing. */
+async function opened(path: string, mode: number): Promise<FileHandle> {
+  try {
+    return await open(path, 'w', mode);
+  } catch (reason) {
+    if (!hasCode(reason, 'ENOENT')) throw reason;
+    await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+    return open(path, 'w', mode);
+  }
+}
 
 async function entries(path: string, directories: boolean): Promise<string[]> {
   const found = await readdir(path, { withFileTypes: true }).catch((reason: unknown) => {

@@ -4,7 +4,7 @@ import { goQuote } from '../kube/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, Secret } from '../kube/types.ts';
 import type { ImageService } from '../provider/container-runtime.ts';
-import type { ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
+import type { Image, ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
 import { type BackoffTable, goDuration } from './backoff.ts';
 import { repositoryOf, withDefaultTag } from '../kube/image-reference.ts';
 import { type ImageUser, imageUserOf } from './run-as-non-root.ts';
@@ -38,6 +38,16 @@ export interface ImageRequest {
   readonly secrets: readonly Secret[];
   readonly sandboxConfig?: PodSandboxConfig;
   readonly runtimeHandler?: string;
+}
+
+/** An image that is there. */
+export interface PresentImage {
+  /** What containers are created from. */
+  readonly imageRef: string;
+  /** What was said when no pull was needed; else empty. */
+  readonly message: string;
+  /** Whom it runs as; absent: not looked at. */
+  readonly user?: ImageUser;
 }
 
 interface HowToPull {
@@ -75,23 +85,23 @@ export class ImageManager {
   }
 
   /**
-   * @returns the reference that containers are created from, and what was said when no pull was needed
    * @throws {StartError} with one of the image reasons of R181
    */
   async ensureImageExists(
     request: ImageRequest,
     note: NoteEvent,
     signal?: AbortSignal,
-  ): Promise<{ readonly imageRef: string; readonly message: string }> {
+  ): Promise<PresentImage> {
     const spec = this.#spec(request, note);
     const { image, policy } = request;
     const credentials = this.#credentialsFor(request, spec);
     if (policy === 'IfNotPresent' || policy === 'Never') {
-      const imageRef = await this.#present(spec, note, signal);
+      const found = await this.#present(spec, note, signal);
+      const imageRef = found?.id ?? '';
       if (imageRef !== '' && !(await this.#mustPull(image, imageRef, credentials))) {
         const message = `Container image ${goQuote(image)} already present on machine${this.#deps.checksAccess === false ? '' : accessible}`;
         note('Normal', 'Pulled', message);
-        return { imageRef, message };
+        return { imageRef, message, user: imageUserOf(found) };
       }
       if (policy === 'Never') {
         const message = `Container image ${goQuote(image)} is not present with pull policy of Never`;
@@ -131,10 +141,13 @@ export class ImageManager {
     }
   }
 
-  async #present(image: ImageSpec, note: NoteEvent, signal: AbortSignal | undefined): Promise<string> {
+  async #present(
+    image: ImageSpec,
+    note: NoteEvent,
+    signal: AbortSignal | undefined,
+  ): Promise<Image | undefined> {
     try {
-      const { image: found } = await this.#deps.images.imageStatus({ image }, signal && { signal });
-      return found?.id ?? '';
+      return (await this.#deps.images.imageStatus({ image }, signal && { signal })).image;
     } catch (reason) {
       // the kubelet prints the reference that it did not get, which is empty
       throw fail(

@@ -332,3 +332,17 @@ test('the record of resources is kept as plain JSON', async () => {
   });
   expect(again.container('u', 'main')).toEqual(resources);
 });
+
+test('a container whose resources cannot be recorded is not started, and does not stay', async () => {
+  let isFull = true;
+  const save = (): Promise<void> => (isFull ? Promise.reject(new Error('disk full')) : Promise.resolve());
+  const under = bed({ actuated: new ActuatedStore({ before: {}, save }) });
+  const pod = podOf({ containers: [container('main')] });
+  const { results } = await under.sync(pod);
+  expect(results.at(-1)).toMatchObject({ reason: 'CreateContainerError', message: 'disk full' });
+  expect(under.events).toContain('Warning Failed Error: disk full');
+  expect([...under.runtime.containers.keys()]).toEqual([]);
+  isFull = false;
+  await under.sync(pod);
+  expect(under.runtime.calls.slice(-2)).toEqual(['CreateContainer main#0', 'StartContainer main#0']);
+});

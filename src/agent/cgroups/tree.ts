@@ -44,8 +44,7 @@ export class CgroupTree {
    * @throws {AgentError} `failed_precondition` with what the kernel refused
    */
   create(name: CgroupName, settings: CgroupSettings = {}): void {
-    for (const hierarchy of this.#deps.host.hierarchies)
-      for (let depth = 1; depth <= name.length; depth++) this.#makeOne(hierarchy, name.slice(0, depth));
+    for (const hierarchy of this.#deps.host.hierarchies) this.#make(hierarchy, name);
     this.set(name, settings);
   }
 
@@ -150,15 +149,23 @@ export class CgroupTree {
     return controllers.filter((controller) => counted.has(controller)).every((c) => held.has(c));
   }
 
-  #makeOne(hierarchy: Hierarchy, name: CgroupName): void {
+  /** With v1 those above are only looked at where one is missing; with v2 all of them have to hand down what is wanted. */
+  #make(hierarchy: Hierarchy, name: CgroupName): void {
     const { files, host } = this.#deps;
     const folder = this.#path(hierarchy.mount, name);
     const parent = this.#path(hierarchy.mount, name.slice(0, -1));
+    if (host.version === 2 && name.length > 1) this.#make(hierarchy, name.slice(0, -1));
     this.#attempt(`make ${folder}`, () => {
       if (host.version === 2) this.#delegate(hierarchy, parent);
-      files.makeFolder(folder);
+      try {
+        files.makeFolder(folder);
+      } catch (reason) {
+        if (codeOf(reason) !== 'ENOENT' || name.length === 1) throw reason;
+        this.#make(hierarchy, name.slice(0, -1));
+        files.makeFolder(folder);
+      }
     });
-    if (host.version === 1 && hierarchy.controllers.includes('cpuset')) this.#inheritCpuset(parent, folder);
+    if (host.version === 1 && hierarchy.controllers.includes('cpuset')) this.#inheritCpuset(hierarchy, name);
   }
 
   /** With v2 a cgroup has only the controllers that its parent hands down. */
@@ -172,16 +179,22 @@ export class CgroupTree {
   }
 
   /** With v1 no process can join a cgroup whose cpus and memory nodes are not named. */
-  #inheritCpuset(parent: string, folder: string): void {
+  #inheritCpuset(hierarchy: Hierarchy, name: CgroupName): void {
+    for (const file of cpusetFiles) this.#cpusetOf(hierarchy, name, file);
+  }
+
+  /** What a cgroup's file names; one that names nothing gets what the one above it names. */
+  #cpusetOf(hierarchy: Hierarchy, name: CgroupName, file: string): string {
     const { files } = this.#deps;
-    for (const file of cpusetFiles) {
-      if ((files.read(join(folder, file)) ?? '').trim() !== '') continue;
-      const value = (files.read(join(parent, file)) ?? '').trim();
-      if (value !== '')
-        this.#attempt(`set ${file} of ${folder}`, () => {
-          files.write(join(folder, file), value);
-        });
-    }
+    const folder = this.#path(hierarchy.mount, name);
+    const own = (files.read(join(folder, file)) ?? '').trim();
+    if (own !== '' || name.length === 0) return own;
+    const value = this.#cpusetOf(hierarchy, name.slice(0, -1), file);
+    if (value !== '')
+      this.#attempt(`set ${file} of ${folder}`, () => {
+        files.write(join(folder, file), value);
+      });
+    return value;
   }
 
   /** A controller that the host does not have limits nothing. */

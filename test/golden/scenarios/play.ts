@@ -46,8 +46,10 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
   const watching = follow(bed, namespace, changes, stop.signal);
   const milestones = milestonesOf(scenario);
   const startedAt = clock.now();
+  let deletedAt = Infinity;
   for (const [step, milestone] of milestones) {
     await reached(changes, milestone, startedAt);
+    if (step.method === 'DELETE') deletedAt = Math.min(deletedAt, clock.now());
     await send(bed, step);
   }
   await reached(changes, endOf(scenario), startedAt);
@@ -64,7 +66,7 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
     lives: livesOf(anonymous(changes, namespace)),
     events: new Set(
       anonymous(items, namespace)
-        .filter(({ source }) => source?.component === 'kubelet')
+        .filter((event) => event.source?.component === 'kubelet' && !isCutOff(event, deletedAt))
         .map(({ involvedObject, ...event }) =>
           eventText({
             ...event,
@@ -75,6 +77,11 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
     requests: new Set(requests.filter((call) => !unsteady.has(call))),
   };
 }
+
+/** Is it of a probe whose command ended with its container? Whether one runs at that moment is chance. */
+const isCutOff = ({ message = '', lastTimestamp }: Event, deletedAt: number): boolean =>
+  /^Readiness probe errored .* failed to exec in container/.test(message) &&
+  Date.parse(lastTimestamp ?? '') + 1000 > deletedAt;
 
 /** When an action is due. */
 interface Milestone {

@@ -79,9 +79,9 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
 }
 
 /** Is it of a probe whose command ended with its container? Whether one runs at that moment is chance. */
-const isCutOff = ({ message = '', lastTimestamp }: Event, deletedAt: number): boolean =>
-  /^Readiness probe errored .* failed to exec in container/.test(message) &&
-  Date.parse(lastTimestamp ?? '') + 1000 > deletedAt;
+const isCutOff = ({ message = '', firstTimestamp }: Event, deletedAt: number): boolean =>
+  /^Readiness probe (?:failed: $|errored .* failed to exec in container)/.test(message) &&
+  Date.parse(firstTimestamp ?? '') + 1000 > deletedAt;
 
 /** When an action is due. */
 interface Milestone {

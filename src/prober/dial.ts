@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { dialError, joinHostPort } from '../base/dial-error.ts';
+import { deadline } from './deadline.ts';
 
 /** Where to connect, and how long that may take, ms. */
 export interface Address {
@@ -18,7 +19,7 @@ export function dial(clock: Clock, address: Address): Promise<Socket> {
   const { host, port, timeoutMs } = address;
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });
-    const stop = clock.timer(timeoutMs, () => {
+    const stop = deadline(clock, timeoutMs, () => {
       socket.destroy();
       reject(new Error(`dial tcp ${joinHostPort(host, port)}: i/o timeout`));
     });

@@ -2,6 +2,7 @@ import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { deadline } from './deadline.ts';
 import { dial } from './dial.ts';
 import { decodeServingStatus, encodeCheck } from './grpc-health.ts';
 import { probeUserAgent } from './http-request.ts';
@@ -18,8 +19,8 @@ export const grpcProbe =
   (clock: Clock): ProbeHandler =>
   async ({ target, podIp, timeoutMs }) => {
     const { port = 0, service = '' } = target.probe.grpc ?? {};
-    const deadline = clock.now() + timeoutMs;
-    const socket = await connectUntil(clock, deadline, { host: podIp, port });
+    const endsAt = clock.now() + timeoutMs;
+    const socket = await connectUntil(clock, endsAt, { host: podIp, port });
     const address = joinHostPort(podIp, port);
     if (!socket)
       return failure(
@@ -28,7 +29,7 @@ export const grpcProbe =
     const session = connect(`http://${address}`, { createConnection: () => socket });
     let expired = false;
     const hasExpired = (): boolean => expired;
-    const stop = clock.timer(Math.max(0, deadline - clock.now()), () => {
+    const stop = deadline(clock, Math.max(0, endsAt - clock.now()), () => {
       expired = true;
       session.destroy();
     });
@@ -50,14 +51,14 @@ const failure = (output: string): ProbeAnswer => ({ outcome: 'failure', output }
 /** A server that is not there yet is waited for, as a gRPC client does. */
 async function connectUntil(
   clock: Clock,
-  deadline: number,
+  endsAt: number,
   address: { readonly host: string; readonly port: number },
 ): Promise<Socket | undefined> {
-  for (let left = deadline - clock.now(); left > 0; left = deadline - clock.now())
+  for (let left = endsAt - clock.now(); left > 0; left = endsAt - clock.now())
     try {
       return await dial(clock, { ...address, timeoutMs: left });
     } catch {
-      await clock.sleep(Math.min(reconnectMs, Math.max(0, deadline - clock.now())));
+      await clock.sleep(Math.min(reconnectMs, Math.max(0, endsAt - clock.now())));
     }
   return undefined;
 }

@@ -3,6 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { dialError } from '../base/dial-error.ts';
+import { deadline } from './deadline.ts';
 import { httpProbeRequest, type HttpProbeRequest } from './http-request.ts';
 import type { ProbeAnswer, ProbeHandler } from './prober.ts';
 
@@ -32,7 +33,7 @@ export const httpProbe =
     if (!httpGet) throw new Error('the probe has no httpGet action');
     const request = httpProbeRequest(httpGet, podIp, target.container.ports);
     const abort = new AbortController();
-    const stop = clock.timer(timeoutMs, () => {
+    const stop = deadline(clock, timeoutMs, () => {
       abort.abort();
     });
     try {

@@ -108,6 +108,13 @@ test('probes of a closed port say what Go says', async () => {
   });
 });
 
+test('an answer that came while the agent itself was held up counts, though its time is over', async () => {
+  const port = await listen(createTcpServer());
+  const answer = tcpProbe(systemClock)(call({ tcpSocket: { port } }, 20));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60);
+  expect(await answer).toMatchObject({ outcome: 'success' });
+});
+
 test('a TCP probe succeeds where something listens', async () => {
   const port = await listen(createTcpServer());
   expect(await tcpProbe(systemClock)(call({ tcpSocket: { port } }))).toEqual({

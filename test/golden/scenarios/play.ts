@@ -10,8 +10,8 @@ import { livesOf, type PodChange, type PodLife, sameState, type State, withoutUs
 /** How long a state may take beyond the time that it took when it was recorded, ms. */
 const patienceMs = 20_000;
 
-/** Requests that come and go with timing or belong to no pod. */
-const unsteady = new Set(['list configmaps', 'list secrets', 'get pods']);
+/** Requests that come and go with timing or belong to no pod; an Event is patched when the same happens again. */
+const unsteady = new Set(['list configmaps', 'list secrets', 'get pods', 'patch events']);
 
 /** What a recording shows. */
 export function shownBy(scenario: Scenario): Shown {
@@ -64,18 +64,24 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
     .map((text) => text.slice(namespace.length + 1));
   return {
     lives: livesOf(anonymous(changes, namespace)),
-    events: new Set(
-      anonymous(items, namespace)
-        .filter((event) => event.source?.component === 'kubelet' && !isCutOff(event, deletedAt))
-        .map(({ involvedObject, ...event }) =>
-          eventText({
-            ...event,
-            ...(involvedObject.fieldPath !== undefined && { fieldPath: involvedObject.fieldPath }),
-          }),
-        ),
-    ),
+    events: eventsOf(anonymous(items, namespace), deletedAt),
     requests: new Set(requests.filter((call) => !unsteady.has(call))),
   };
+}
+
+/** What the kubelet told of, each once; what it should have told by a higher count is marked. */
+function eventsOf(items: readonly Event[], deletedAt: number): ReadonlySet<string> {
+  const told = new Set<string>();
+  const byPod = new Set<string>();
+  for (const event of items) {
+    if (event.source?.component !== 'kubelet' || isCutOff(event, deletedAt)) continue;
+    const { fieldPath, uid = '' } = event.involvedObject;
+    const text = eventText({ ...event, ...(fieldPath !== undefined && { fieldPath }) });
+    const key = `${uid} ${text} ${event.message ?? ''}`;
+    told.add(byPod.has(key) ? `${text} (a second Event)` : text);
+    byPod.add(key);
+  }
+  return told;
 }
 
 /** Is it of a probe whose command ended with its container? Whether one runs at that moment is chance. */

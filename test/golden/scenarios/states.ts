@@ -96,6 +96,8 @@ export const plainText = (text: string): string =>
     .replace(/\b(?:\d+m)?\d+(?:\.\d+)?(?:ms|µs|s)\b(?! restarting)|\$dur/g, '<span>')
     .replace(/failed to resolve (?:reference "[^"]*"|image)/, 'failed to resolve <image>')
     .replace(/Image size: (?:\d+|\$n) bytes/, 'Image size: <n> bytes')
+    // containerd 1.6 asks registries of this machine without TLS
+    .replace(/"https?:\/\/(localhost[^"]*": dial tcp 127\.0\.0\.1):(?:80|443):/, '"<scheme>://$1:<port>:')
     .replace(
       /(?:failed to create containerd task|OCI runtime|(?<=failed to exec in container: )).*/s,
       '<runtime>',

@@ -6,6 +6,7 @@ export interface AgentOptions {
   readonly nodeName: string;
   readonly hostnameOverride?: string;
   readonly config?: string;
+  readonly configDir?: string;
   readonly kubeconfig?: string;
   readonly bootstrapKubeconfig?: string;
   readonly rootDir: string;
@@ -44,6 +45,12 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     about: 'Name of the Node instead of the name of the machine.',
   },
   config: { type: 'string', flag: 'config', about: 'File of KubeletConfiguration (YAML or JSON).' },
+  configDir: {
+    type: 'string',
+    flag: 'config-dir',
+    about:
+      'Folder of drop-ins: `*.conf` files of KubeletConfiguration, in the order of their names, over the file.',
+  },
   kubeconfig: {
     type: 'string',
     flag: 'kubeconfig',

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { messageOf } from '../base/errors.ts';
 import type { Position } from '../kube/document.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type FlagSetting, readAgent } from './agent-settings.ts';
-import { readSettings, settingFaults, type Settings } from './decode.ts';
+import { settingFaults, type Settings } from './decode.ts';
 import { withDefaults } from './defaults.ts';
+import { mergedSettings, type ReadFile, readFiles, type SettingFiles } from './files.ts';
 import { flagNamed, flagTargets, type FlagTarget, type FlagValue, parseFlag } from './flags.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { nearest } from './nearest.ts';
@@ -19,7 +18,7 @@ export type Origin =
   | { readonly from: 'env'; readonly variable: string };
 
 /** Where settings are taken from. */
-export interface OptionSources {
+export interface OptionSources extends SettingFiles {
   /** By the flag's name, with dashes or in camel case. */
   readonly flags?: Readonly<Record<string, FlagValue | undefined>>;
   /** A KubeletConfiguration; `--config` names it otherwise. */
@@ -27,7 +26,6 @@ export interface OptionSources {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Name of this machine, for the Node's. */
   readonly hostname?: string;
-  readonly readText?: (path: string) => string;
 }
 
 /** What the agent runs with. */
@@ -41,25 +39,25 @@ export interface EffectiveOptions {
 }
 
 /**
- * Joins flags, environment, file and defaults, in this order of precedence, and checks them.
+ * Joins flags, environment, drop-ins, file and defaults, in this order of precedence, and checks them.
  *
  * @throws {OptionsError} every fault at once
  */
 export function loadOptions(sources: OptionSources): EffectiveOptions {
   const faults: OptionFault[] = [];
   const settings = readFlags(sources.flags ?? {}, faults);
-  const path = sources.configFile ?? configFlag(settings);
-  const file = readFile(path, sources.readText ?? readUtf8, faults);
+  const path = sources.configFile ?? textFlag(settings, 'config');
+  const files = readFiles(path, textFlag(settings, 'config-dir'), sources, faults);
   const origins = new Map<string, Origin>();
-  if (file)
-    noteFile(origins, file.given, [], (at) => ({ from: 'file', file: file.path, ...file.locate(at) }));
+  for (const { given, path: file, locate } of files)
+    noteFile(origins, given, [], (at) => ({ from: 'file', file, ...locate(at) }));
   for (const { target } of settings) noteFlag(origins, target);
   const kubeletFlags = settings.filter(({ target }) => target.group === 'kubelet');
   const given = kubeletFlags.reduce(
     (all, { target, value }) => setIn(all, target.path, value),
-    file?.given ?? {},
+    files.reduce<Settings>((all, file) => mergedSettings(all, file.given), {}),
   );
-  const placed = placer(origins, file);
+  const placed = placer(origins, files);
   const checked = settingFaults(given);
   faults.push(...checked.faults.map(placed));
   const agent = readAgent(settings, sources, origins);
@@ -72,13 +70,12 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
     kubelet,
     agent: agent.options,
     origins,
-    warnings: [...(file?.warnings ?? []), ...checked.unknown.map(placed)],
+    warnings: [...files.flatMap(({ warnings }) => warnings), ...checked.unknown.map(placed)],
   };
 }
 
-const readUtf8 = (path: string): string => readFileSync(path, 'utf8');
-function configFlag(settings: readonly FlagSetting[]): string | undefined {
-  const value = settings.find(({ target }) => target.flag === 'config')?.value;
+function textFlag(settings: readonly FlagSetting[], flag: string): string | undefined {
+  const value = settings.find(({ target }) => target.flag === flag)?.value;
   return typeof value === 'string' ? value : undefined;
 }
 
@@ -109,29 +106,6 @@ function readFlags(flags: NonNullable<OptionSources['flags']>, faults: OptionFau
   });
 }
 
-function readFile(
-  path: string | undefined,
-  readText: (path: string) => string,
-  faults: OptionFault[],
-): (ReturnType<typeof readSettings> & { readonly path: string }) | undefined {
-  if (path === undefined) return undefined;
-  let text: string;
-  try {
-    text = readText(path);
-  } catch (reason) {
-    faults.push({ path: '', from: path, message: `the file cannot be read: ${messageOf(reason)}` });
-    return undefined;
-  }
-  try {
-    const read = readSettings(text);
-    return { ...read, path, warnings: read.warnings.map((warning) => ({ from: path, ...warning })) };
-  } catch (reason) {
-    if (!(reason instanceof OptionsError)) throw reason;
-    faults.push(...reason.faults.map((fault) => ({ from: path, ...fault })));
-    return undefined;
-  }
-}
-
 /** Notes the origin of every value of a document that is no mapping, or an empty one. */
 function noteFile(
   origins: Map<string, Origin>,
@@ -140,28 +114,37 @@ function noteFile(
   originAt: (path: readonly string[]) => Origin,
 ): void {
   const inner = typeof value === 'object' && value !== null ? Object.entries(value) : [];
-  if (path.length > 0 && (inner.length === 0 || Array.isArray(value)))
+  if (path.length > 0 && (inner.length === 0 || Array.isArray(value))) {
+    forgetBelow(origins, path.join('.'));
     origins.set(path.join('.'), originAt(path));
+  }
   for (const [key, member] of inner) noteFile(origins, member, [...path, key], originAt);
 }
 
 /** A flag sets its setting whole: what the file said below it no longer counts. */
 function noteFlag(origins: Map<string, Origin>, { path, flag }: FlagTarget): void {
   const key = path.join('.');
-  for (const known of origins.keys()) if (known.startsWith(`${key}.`)) origins.delete(known);
+  forgetBelow(origins, key);
   origins.set(key, { from: 'flag', flag });
+}
+
+function forgetBelow(origins: Map<string, Origin>, key: string): void {
+  for (const known of origins.keys()) if (known.startsWith(`${key}.`)) origins.delete(known);
 }
 
 /** Adds to a fault where its setting stands; a setting that is only a part of the file's is looked for there. */
 function placer(
   origins: ReadonlyMap<string, Origin>,
-  file: ReturnType<typeof readFile>,
+  files: readonly ReadFile[],
 ): (fault: OptionFault) => OptionFault {
   return (fault) => {
     const place = placeOf(fault.path, origins);
     const path = fault.path.split('.');
-    const inFile = place.from === undefined && file && (path[0] ?? '') in file.given;
-    return { ...(inFile ? { from: file.path, ...file.locate(path) } : place), ...fault };
+    const file = files.findLast(({ given }) => (path[0] ?? '') in given);
+    return {
+      ...(place.from === undefined && file ? { from: file.path, ...file.locate(path) } : place),
+      ...fault,
+    };
   };
 }
 

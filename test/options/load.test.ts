@@ -43,6 +43,45 @@ describe('precedence', () => {
     expect(from).toMatchObject({ maxPods: '--max-pods', port: '/c.yaml:4', syncFrequency: 'default' });
   });
 
+  test('drop-ins come over the file in the order of their names, mappings joined and lists replaced', () => {
+    const texts: Readonly<Record<string, string>> = {
+      '/c.yaml':
+        'port: 1\nclusterDNS: [1.1.1.1, 2.2.2.2]\nsystemReserved: {cpu: "1", memory: 1Gi}\nmaxPods: 5\n',
+      '/d/20.conf': 'port: 3\nsystemReserved: {memory: 3Gi}\n',
+      '/d/10/a.conf': 'port: 2\nclusterDNS: [3.3.3.3]\nreadOnlyPort: 7\n',
+      '/d/30.yaml': 'port: 4\n',
+    };
+    const options = load({
+      configFile: '/c.yaml',
+      flags: { 'config-dir': '/d', 'max-pods': '9' },
+      readText: (path) => `${head}${texts[path] ?? ''}`,
+      listFiles: (folder) => Object.keys(texts).filter((path) => path.startsWith(`${folder}/`)),
+    });
+    expect(options.kubelet).toMatchObject({
+      ...{ port: 3, readOnlyPort: 7, maxPods: 9, clusterDNS: ['3.3.3.3'] },
+      systemReserved: { cpu: '1', memory: '3Gi' },
+    });
+    const from = Object.fromEntries(explain(options).map((row) => [row.path, row.from]));
+    expect(from).toMatchObject({
+      port: '/d/20.conf:3',
+      clusterDNS: '/d/10/a.conf:4',
+      'systemReserved.cpu': '/c.yaml:5',
+      'systemReserved.memory': '/d/20.conf:4',
+    });
+  });
+
+  test('a folder of drop-ins may be none, but not one that is not there or holds what is wrong', () => {
+    expect(load({ flags: { 'config-dir': '' } }).kubelet.port).toBe(10_250);
+    expect(faultsOf({ flags: { 'config-dir': '/not-there' } })[0]).toContain(
+      '/not-there | the folder cannot be read: ENOENT',
+    );
+    const readText = (path: string): string => `${head}${path === '/d/a.conf' ? 'port: 99999999\n' : ''}`;
+    const listFiles = (): readonly string[] => ['/d/a.conf'];
+    expect(faultsOf({ configFile: '/c.yaml', flags: { configDir: '/d' }, readText, listFiles })[0]).toContain(
+      '/d/a.conf | 3 | port | ',
+    );
+  });
+
   test('a flag comes before its variable', () => {
     const env = { NODE_NAME: 'from-env', KUBECONFIG: '/k' };
     expect(load({ env }).agent).toMatchObject({ nodeName: 'from-env', kubeconfig: '/k' });

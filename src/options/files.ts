@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '../base/errors.ts';
+import { type DecodedConfiguration, readSettings, type Settings } from './decode.ts';
+import { type OptionFault, OptionsError } from './options-error.ts';
+
+/** How files of settings are come by. */
+export interface SettingFiles {
+  readonly readText?: (path: string) => string;
+  /** The paths of all files in a folder and in those below it, as they come. */
+  readonly listFiles?: (folder: string) => readonly string[];
+}
+
+/** What one file sets. */
+export interface ReadFile extends Omit<DecodedConfiguration, 'config'> {
+  readonly path: string;
+}
+
+/**
+ * Reads a KubeletConfiguration file and its drop-ins: files `*.conf` of a folder, in the order of their names. Follows kubelet
+ * `mergeKubeletConfigurations`.
+ */
+export function readFiles(
+  file: string | undefined,
+  dropIns: string | undefined,
+  { readText = readUtf8, listFiles = filesBelow }: SettingFiles,
+  faults: OptionFault[],
+): readonly ReadFile[] {
+  const more = dropIns === undefined || dropIns === '' ? [] : dropInPaths(dropIns, listFiles, faults);
+  const paths = [...(file === undefined ? [] : [file]), ...more];
+  return paths.flatMap((path) => readOne(path, readText, faults) ?? []);
+}
+
+const readUtf8 = (path: string): string => readFileSync(path, 'utf8');
+
+const filesBelow = (folder: string): readonly string[] =>
+  readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name));
+
+function dropInPaths(
+  folder: string,
+  listFiles: NonNullable<SettingFiles['listFiles']>,
+  faults: OptionFault[],
+): readonly string[] {
+  try {
+    return listFiles(folder)
+      .filter((path) => path.endsWith('.conf'))
+      .toSorted(byFolder);
+  } catch (reason) {
+    faults.push({ path: '', from: folder, message: `the folder cannot be read: ${messageOf(reason)}` });
+    return [];
+  }
+}
+
+/** A folder stands among its neighbours by its own name. */
+function byFolder(a: string, b: string): number {
+  const [ofA, ofB] = [a.split('/'), b.split('/')];
+  const at = ofA.findIndex((part, index) => part !== ofB[index]);
+  return (ofA[at] ?? '') < (ofB[at] ?? '') ? -1 : 1;
+}
+
+function readOne(
+  path: string,
+  readText: NonNullable<SettingFiles['readText']>,
+  faults: OptionFault[],
+): ReadFile | undefined {
+  let text: string;
+  try {
+    text = readText(path);
+  } catch (reason) {
+    faults.push({ path: '', from: path, message: `the file cannot be read: ${messageOf(reason)}` });
+    return undefined;
+  }
+  try {
+    const read = readSettings(text);
+    return { ...read, path, warnings: read.warnings.map((warning) => ({ from: path, ...warning })) };
+  } catch (reason) {
+    if (!(reason instanceof OptionsError)) throw reason;
+    faults.push(...reason.faults.map((fault) => ({ from: path, ...fault })));
+    return undefined;
+  }
+}
+
+/** Mappings are joined, everything else is replaced (RFC 7386). */
+export function mergedSettings(base: Settings, over: Settings): Settings {
+  const out: Record<string, unknown> = { ...base };
+  for (const [name, value] of Object.entries(over)) {
+    const before = out[name];
+    out[name] = isMapping(before) && isMapping(value) ? mergedSettings(before, value) : value;
+  }
+  return out;
+}
+
+const isMapping = (value: unknown): value is Settings =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -50,7 +50,7 @@ export interface EnginesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly periods: { readonly resyncMs: number; readonly relistMs: number };
+  readonly periods: { readonly resyncMs: number; readonly relistMs: number; readonly statusSettleMs: number };
   readonly host: Partial<PodHost>;
   readonly provider: PodProvider;
   readonly tracer?: Tracer;
@@ -188,6 +188,7 @@ function coreParts(options: EnginesOptions): Parts {
     pods: podManager,
     deletionSafety: { podCouldHaveRunningContainers: couldRun },
     parallel: statusesAtOnce,
+    settleMs: periods.statusSettleMs,
   });
   const statusOf = (uid: string): PodStatus | undefined => statusManager.getPodStatus(uid);
   const prober = metrics.prober(makeProber(clock, provider, recorder));

@@ -28,6 +28,8 @@ export interface PodsControllerPeriods {
   readonly syncTickMs: number;
   readonly housekeepingMs: number;
   readonly relistMs: number;
+  /** How long a status waits for the next change before it is told, ms (`StatusManagerDeps.settleMs`). */
+  readonly statusSettleMs: number;
 }
 
 export const podsControllerPeriods: PodsControllerPeriods = {
@@ -35,6 +37,7 @@ export const podsControllerPeriods: PodsControllerPeriods = {
   syncTickMs: 1000,
   housekeepingMs: 2000,
   relistMs: 1000,
+  statusSettleMs: 0,
 };
 
 /** What the controller is told by the one who embeds it. */

@@ -203,7 +203,7 @@ function agentOptions(
   const common = agentSettings(settings);
   const { close: disconnect, ...own } =
     provider === 'cri'
-      ? criParts({ ...settings.kubelet, ...settings.agent }, tracing?.tracer)
+      ? { periods: {}, ...criParts({ ...settings.kubelet, ...settings.agent }, tracing?.tracer) }
       : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings.kubelet) };
   const shutdown = shutdownOptions(settings.kubelet, { clock, logger });
   return {
@@ -214,6 +214,7 @@ function agentOptions(
     rootDir: isSaid('rootDir', settings) ? settings.agent.rootDir : join(dataDir, 'agent'),
     ...own,
     node: { ...common.node, ...own.node, features: featuresOf(settings, provider) },
+    periods: { ...common.periods, ...own.periods },
     ...(manifests !== undefined && { manifests }),
     ...(manifestUrl !== undefined && { manifestUrl }),
     ...(tracing && { tracer: tracing.tracer }),

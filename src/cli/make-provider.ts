@@ -12,7 +12,7 @@ import { logUpkeep } from './agent-settings.ts';
 import type { UpOptions } from './running.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
-  Pick<AgentOptions, 'eviction' | 'upkeep'>;
+  Pick<AgentOptions, 'eviction' | 'upkeep' | 'periods'>;
 
 /** How each provider that the command knows is made; its code is loaded only when it is asked for. */
 export function makeProviderOf(
@@ -30,6 +30,7 @@ export function makeProviderOf(
           return new MemoryProvider({ clock, journal: join(dataDir, 'memory-pods.jsonl') });
         },
         node: { runtimeVersion: () => 'memory://1.0.0' },
+        periods: { statusSettleMs: 1 },
       };
   }
 }

@@ -57,6 +57,11 @@ export interface StatusManagerDeps {
   readonly listener?: StatusListener;
   /** How many pods are told of at once; default 1, as the kubelet. One pod's requests never overlap. */
   readonly parallel?: number;
+  /**
+   * How long news waits for more of it before it is told, ms; default 0, as the kubelet. Where pods start at once, the status before
+   * would cost as many requests again and be over when it arrives.
+   */
+  readonly settleMs?: number;
 }
 
 /** One pod's status as it is kept until it is told. */
@@ -337,14 +342,16 @@ export class StatusManager {
 
   /** Tells statuses as they come, and compares everything each {@link statusSyncPeriodMs}, until aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock, settleMs = 0 } = this.#deps;
     let nextTick = clock.now() + statusSyncPeriodMs;
     while (!signal.aborted) {
       if (clock.now() >= nextTick) {
         nextTick = clock.now() + statusSyncPeriodMs;
         await this.syncBatch(true);
-      } else if (this.#signalled) await this.wake();
-      else await this.#idle(nextTick - clock.now(), signal);
+      } else if (this.#signalled) {
+        if (settleMs > 0) await clock.sleep(settleMs, signal).catch(() => undefined);
+        await this.wake();
+      } else await this.#idle(nextTick - clock.now(), signal);
     }
   }
 

@@ -580,6 +580,24 @@ describe('run', () => {
     expect(server.pod?.status?.phase).toBe('Succeeded');
   });
 
+  test('waits for more news where it is told to, and tells the newest alone', async () => {
+    const { manager, clock, server, told } = world({ settleMs: 5 });
+    const abort = new AbortController();
+    const done = manager.run(abort.signal);
+    manager.setPodStatus(podOf(), { ...pending, message: 'soon' });
+    await clock.advance(4);
+    manager.setPodStatus(podOf(), running);
+    expect(told.filter(([what]) => what === 'sent')).toEqual([]);
+    await clock.advance(1);
+    expect(told.filter(([what]) => what === 'sent')).toEqual([['sent', 'u', 'Running']]);
+    expect(server.pod?.status?.phase).toBe('Running');
+    manager.setPodStatus(podOf(), { ...running, message: 'm' });
+    await settle();
+    abort.abort();
+    await done;
+    expect([clock.pending, getEventListeners(abort.signal, 'abort').length]).toEqual([0, 0]);
+  });
+
   test('compares everything for the first time when the first period is over', async () => {
     const { manager, clock, server, pods } = world();
     manager.setPodStatus(podOf(), running);

@@ -15,6 +15,7 @@ const packages = [
   )
     .split(' ')
     .map((dir) => [join(api, dir), `${dir[0].toUpperCase()}${dir.slice(1, dir.indexOf('/'))}V1`]),
+  [join(api, 'certificates/v1beta1'), 'V1beta1'],
 ];
 
 const messages = new Map();

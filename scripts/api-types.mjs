@@ -51,7 +51,8 @@ const roots = readdirSync(models)
     (type) => gen[type]?.attributeTypeMap?.some((field) => field.baseName === 'kind') && !/List$/.test(type),
   );
 for (const type of roots) add(type);
-for (const type of ['V1DeleteOptions', 'V1Status', 'V1ListMeta']) if (gen[type]) add(type);
+for (const type of ['V1beta1ClusterTrustBundle', 'V1DeleteOptions', 'V1Status', 'V1ListMeta'])
+  if (gen[type]) add(type);
 const sorted = Object.fromEntries(Object.entries(out).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(
   join(import.meta.dirname, '../src/apiserver/api-types.json'),

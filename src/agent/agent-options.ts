@@ -49,6 +49,8 @@ export interface AgentOptions extends ServedPorts {
   readonly cgroups?: NodeCgroupsOptions | (() => Promise<NodeCgroupsOptions>);
   /** The provider mounts volumes into containers: secrets lie in memory, and parts of volumes are made safe for it first. */
   readonly mountsVolumes?: boolean;
+  /** Pods may have the cluster's trust bundles projected into volumes (gate ClusterTrustBundleProjection). */
+  readonly projectsTrustBundles?: boolean;
   /** What is wrong with a pod's AppArmor profiles on this host; default: that is the provider's to say. */
   readonly appArmorFault?: (pod: Pod) => string | undefined;
   /** Gives pods that want it users of their own (`hostUsers: false`); absent: the provider does, or nobody. */

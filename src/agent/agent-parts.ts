@@ -96,7 +96,15 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const nodeGetter = (): Node => view.nodes?.store.get(nodeName) ?? first;
   const nodeAllocatable = (): ResourceList => nodeGetter().status?.allocatable ?? {};
   const secretsInMemory = options.mountsVolumes === true;
-  const hostParts = { ...common, mounter: hostMounter, secretsInMemory, rootDir, nodeAllocatable };
+  const { projectsTrustBundles = false } = options;
+  const hostParts = {
+    ...common,
+    mounter: hostMounter,
+    secretsInMemory,
+    projectsTrustBundles,
+    rootDir,
+    nodeAllocatable,
+  };
   const host = nodeHost({ ...hostParts, ...(client && { kubeClient: client }) });
   const config = new PodConfig(common);
   const sourcesReady = new SourcesReady(config);

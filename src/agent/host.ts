@@ -20,6 +20,7 @@ import { claimedVolume } from './claims.ts';
 import { ObjectWatch } from './object-watch.ts';
 import type { PodHost } from './pod-host.ts';
 import { TokenManager } from './token-manager.ts';
+import { notSupported, TrustBundles } from './trust-bundles.ts';
 
 export interface HostDeps {
   readonly clock: Clock;
@@ -27,6 +28,8 @@ export interface HostDeps {
   readonly logger: Logger;
   readonly recorder: EventRecorder;
   readonly mounter: Mounter;
+  /** Pods may have the cluster's trust bundles projected (gate ClusterTrustBundleProjection). */
+  readonly projectsTrustBundles?: boolean;
   /** Secrets are written to memory alone. */
   readonly secretsInMemory?: boolean;
   readonly rootDir: string;
@@ -60,10 +63,12 @@ export function nodeHost(deps: HostDeps): NodeHost {
     referencedSecrets,
   );
   const tokens = new TokenManager(client, clock, random);
+  const trustBundles = trustBundlesOf(deps);
   const podVolumes = new PodVolumes({
     ...deps,
     claimedVolume: (pod, claim) => claimedVolume(client, pod, claim),
-    payloadOf: (pod, volume) => payloadOf({ ...deps, configMaps, secrets, tokens }, pod, volume),
+    payloadOf: (pod, volume) =>
+      payloadOf({ ...deps, configMaps, secrets, tokens, trustBundles }, pod, volume),
   });
   return {
     podVolumes,
@@ -100,14 +105,24 @@ export function nodeHost(deps: HostDeps): NodeHost {
     stop: () => {
       configMaps.stop();
       secrets.stop();
+      trustBundles?.stop();
     },
   };
 }
+
+/** Absent: the feature is off, or there is nobody to ask. */
+const trustBundlesOf = ({
+  projectsTrustBundles,
+  kubeClient: client,
+  ...deps
+}: HostDeps): TrustBundles | undefined =>
+  projectsTrustBundles && client ? new TrustBundles({ ...deps, client }) : undefined;
 
 type PayloadParts = HostDeps & {
   readonly configMaps: ObjectWatch<ConfigMap>;
   readonly secrets: ObjectWatch<Secret>;
   readonly tokens: TokenManager;
+  readonly trustBundles: TrustBundles | undefined;
 };
 
 function payloadOf(parts: PayloadParts, pod: Pod, volume: Volume): Promise<Payload> | undefined {
@@ -133,8 +148,7 @@ function payloadOf(parts: PayloadParts, pod: Pod, volume: Volume): Promise<Paylo
     getConfigMap: (name) => parts.configMaps.get(namespace, name),
     getSecret: (name) => parts.secrets.get(namespace, name),
     getToken: (wish) => parts.tokens.get(pod, wish),
-    getTrustBundle: () =>
-      Promise.reject(new AgentError('not_found', 'cluster trust bundles are not supported on this node')),
+    getTrustBundle: (wish) => parts.trustBundles?.get(wish) ?? Promise.reject(notSupported()),
     isNotFound,
     ...(fsGroup !== undefined && { fsGroup }),
     ...(fsUser !== undefined && { fsUser }),

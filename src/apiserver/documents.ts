@@ -13,7 +13,7 @@ import type { JsonObject } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { mediaTypes, negotiate, noRepresentation, wantsPretty } from './negotiate.ts';
 import { swaggerProtobuf } from './openapi-protobuf.ts';
-import { openApi, openApiIndex, swagger } from './openapi.ts';
+import { type Document, openApi, openApiIndex, swagger } from './openapi.ts';
 import type { ApiRequest } from './request.ts';
 import { sendBody, sendText } from './respond.ts';
 import { methodNotAllowed, noSuchResource } from './status-error.ts';
@@ -115,11 +115,12 @@ export async function openapi(
   request: ApiRequest,
   response: ServerResponse,
   [, version, ...rest]: readonly string[],
+  kinds: readonly Kind[],
 ): Promise<void> {
-  if (version === 'v2' && rest.length === 0) return sendSwagger(request, response);
+  if (version === 'v2' && rest.length === 0) return sendSwagger(request, response, swagger(kinds));
   if (version !== 'v3') return notFoundText(request, response);
-  if (rest.length === 0) return sendDocument(request, response, openApiIndex());
-  const document = openApi(rest.join('/'));
+  if (rest.length === 0) return sendDocument(request, response, openApiIndex(kinds));
+  const document = openApi(kinds, rest.join('/'));
   if (!document) return notFoundText(request, response);
   const hash = request.query.get('hash');
   if (hash === null || hash === document.hash)
@@ -131,18 +132,18 @@ export async function openapi(
   response.end();
 }
 
-function sendSwagger(request: ApiRequest, response: ServerResponse): Promise<void> {
-  const document = swagger();
+function sendSwagger(request: ApiRequest, response: ServerResponse, document: Document): Promise<void> {
   if (!(request.raw.headers.accept ?? '').includes('proto-openapi.spec.v2'))
     return sendHashed(request, response, document, false);
-  swaggerMessage ??= swaggerProtobuf(JSON.parse(document.text) as JsonObject);
+  const message = swaggerMessages.get(document) ?? swaggerProtobuf(JSON.parse(document.text) as JsonObject);
+  swaggerMessages.set(document, message);
   response.writeHead(200, {
     'Content-Type': swaggerType,
-    'Content-Length': swaggerMessage.length,
+    'Content-Length': message.length,
     ETag: `"${document.hash}"`,
     Vary: 'Accept',
   });
-  response.end(swaggerMessage);
+  response.end(message);
   return Promise.resolve();
 }
 
@@ -164,4 +165,4 @@ async function sendHashed(
 }
 
 const swaggerType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
-let swaggerMessage: Buffer | undefined;
+const swaggerMessages = new WeakMap<Document, Buffer>();

@@ -1,7 +1,7 @@
+import { type LabelSelector, labelSelectorMatches } from '../kube/label-selector.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import type { DeleteOptions } from './deletion.ts';
 import type { Registry } from './registry.ts';
-import { selectorMatches } from './selectors.ts';
 import { conflict, StatusError } from './status-error.ts';
 import type { Store } from './store.ts';
 import type { WriteContext } from './strategy.ts';
@@ -84,9 +84,12 @@ function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void
 
 function budgetsOf(store: Store, pod: JsonObject): JsonObject[] {
   const metadata = objectAt(pod, 'metadata');
+  const labels = objectAt(metadata, 'labels') as Readonly<Record<string, string>>;
   return [...store.list(budgets, `${stringAt(metadata, 'namespace')}/`)]
     .map((entry) => entry.object)
-    .filter((budget) => selectorMatches(objectAt(budget, 'spec')['selector'], objectAt(metadata, 'labels')));
+    .filter((budget) =>
+      labelSelectorMatches(objectAt(budget, 'spec')['selector'] as LabelSelector | undefined, labels),
+    );
 }
 
 /** Evicts a pod within the disruption budgets (A12). @throws {StatusError} 429, 500 */

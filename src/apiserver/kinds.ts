@@ -158,6 +158,7 @@ const types: Readonly<Record<string, string>> = {
   '/Event': 'CoreV1Event',
   'events.k8s.io/Event': 'EventsV1Event',
   'autoscaling/v2/HorizontalPodAutoscaler': 'V2HorizontalPodAutoscaler',
+  'certificates.k8s.io/ClusterTrustBundle': 'V1beta1ClusterTrustBundle',
 };
 
 const sub = (
@@ -239,7 +240,7 @@ function hashOf(group: string, version: string, kind: string): string {
   return createHash('sha256').update(`${g}/${v}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
 
-/** Every kind, in the order of discovery. */
+/** Every kind that is always served, in the order of discovery. */
 export const kinds: readonly Kind[] = rows.flatMap(([group, version, lines]) =>
   lines.split('\n').map((line) => kindOf(group, version, line)),
 );
@@ -265,11 +266,16 @@ export const metricsKinds: readonly Kind[] = [
   metricsKind('pods', 'PodMetrics', true),
 ];
 
-/** Every kind and those of metrics-server, in the order of discovery. */
-export const kindsAndMetrics: readonly Kind[] = [...kinds, ...metricsKinds];
+/** Kinds of a server that is told to have them (gate ClusterTrustBundle). */
+export const trustBundleKinds: readonly Kind[] = [
+  kindOf('certificates.k8s.io', 'v1beta1', 'clustertrustbundles ClusterTrustBundle C'),
+];
 
-const byPath = new Map(kinds.map((kind) => [`${kind.group}/${kind.version}/${kind.resource}`, kind]));
-const byKind = new Map(kinds.map((kind) => [`${groupVersionOf(kind)}/${kind.kind}`, kind]));
+/** Every kind that may be kept, served or not. */
+export const keptKinds: readonly Kind[] = [...kinds, ...trustBundleKinds];
+
+const byPath = new Map(keptKinds.map((kind) => [`${kind.group}/${kind.version}/${kind.resource}`, kind]));
+const byKind = new Map(keptKinds.map((kind) => [`${groupVersionOf(kind)}/${kind.kind}`, kind]));
 
 export const findKind = (group: string, version: string, resource: string): Kind | undefined =>
   byPath.get(`${group}/${version}/${resource}`);

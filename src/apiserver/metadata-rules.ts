@@ -98,9 +98,12 @@ function checkOwners(owners: readonly JsonObject[]): FieldFault[] {
 }
 
 /** Checks metadata as for every kind (apimachinery `ValidateObjectMeta`). */
-export function validateMetadata(object: JsonObject, kind: Kind): FieldFault[] {
+export function validateMetadata(
+  object: JsonObject,
+  kind: Kind,
+  check: NameCheck = nameCheckOf(kind),
+): FieldFault[] {
   const metadata = objectAt(object, 'metadata');
-  const check = nameCheckOf(kind);
   const name = stringAt(metadata, 'name');
   const prefix = stringAt(metadata, 'generateName');
   const faults: FieldFault[] = [];

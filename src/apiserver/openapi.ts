@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fieldsOf, type Shape, typeNames } from './api-types.ts';
 import type { Draft, JsonObject } from './json.ts';
-import { groups, groupVersionOf, type Kind, kinds } from './kinds.ts';
+import { groups, groupVersionOf, keptKinds, type Kind } from './kinds.ts';
 
 /** Go packages that definitions are named by. */
 const packages: Readonly<Record<string, string>> = {
@@ -29,14 +29,14 @@ const homes: ReadonlyMap<string, string> = (() => {
       if (shape.is === 'struct') visit(shape.type, home);
     }
   };
-  for (const kind of kinds) visit(kind.type, `${packageOf(kind.group)}.${kind.version}`);
+  for (const kind of keptKinds) visit(kind.type, `${packageOf(kind.group)}.${kind.version}`);
   for (const type of typeNames()) visit(type, 'io.k8s.api.core.v1');
   return found;
 })();
 
 const definitionName = (type: string): string => {
   const bare = type.replace(
-    /^(CoreV1|EventsV1|V2|RbacV1|StorageV1|DiscoveryV1|AuthenticationV1)(?=[A-Z])/,
+    /^(CoreV1|EventsV1|V1beta1|V2|RbacV1|StorageV1|DiscoveryV1|AuthenticationV1)(?=[A-Z])/,
     '',
   );
   return `${homes.get(type) ?? 'io.k8s.api.core.v1'}.${bare}`;
@@ -93,7 +93,7 @@ function listExtensions({ merge }: Shape & { is: 'list' }): JsonObject {
 }
 
 const kindsOfType = new Map<string, Kind[]>();
-for (const kind of kinds) kindsOfType.set(kind.type, [...(kindsOfType.get(kind.type) ?? []), kind]);
+for (const kind of keptKinds) kindsOfType.set(kind.type, [...(kindsOfType.get(kind.type) ?? []), kind]);
 
 function definition(type: string, version: Version): JsonObject {
   const properties: Draft = {};
@@ -196,25 +196,27 @@ function kept(name: string, make: () => JsonObject): Document {
   return found;
 }
 
-/** `/openapi/v2`: every kind in one Swagger document. */
-export const swagger = (): Document =>
-  kept('v2', () => ({
+/** `/openapi/v2`: every kind that is served in one Swagger document. */
+export const swagger = (kinds: readonly Kind[]): Document =>
+  kept(`v2 of ${kinds.length}`, () => ({
     swagger: '2.0',
     info,
     paths: Object.assign({}, ...kinds.map((kind) => operations(kind, 2))) as JsonObject,
     definitions: Object.fromEntries(typeNames().map((type) => [definitionName(type), definition(type, 2)])),
   }));
 
-const pathsOfGroups = (): readonly (readonly [path: string, group: string, version: string])[] =>
-  groups().flatMap(([group, versions]) =>
+const pathsOfGroups = (
+  kinds: readonly Kind[],
+): readonly (readonly [path: string, group: string, version: string])[] =>
+  groups(kinds).flatMap(([group, versions]) =>
     versions.map(
       (version) => [group ? `apis/${group}/${version}` : `api/${version}`, group, version] as const,
     ),
   );
 
 /** One group and version as OpenAPI 3; `undefined` when it is not served. */
-export function openApi(path: string): Document | undefined {
-  const found = pathsOfGroups().find(([one]) => one === path);
+export function openApi(kinds: readonly Kind[], path: string): Document | undefined {
+  const found = pathsOfGroups(kinds).find(([one]) => one === path);
   if (!found) return undefined;
   const [, group, version] = found;
   const served = kinds.filter((kind) => kind.group === group && kind.version === version);
@@ -234,11 +236,11 @@ export function openApi(path: string): Document | undefined {
 }
 
 /** `/openapi/v3`: where each group's document is, with its hash. */
-export const openApiIndex = (): JsonObject => ({
+export const openApiIndex = (kinds: readonly Kind[]): JsonObject => ({
   paths: Object.fromEntries(
-    pathsOfGroups().map(([path]) => [
+    pathsOfGroups(kinds).map(([path]) => [
       path,
-      { serverRelativeURL: `/openapi/v3/${path}?hash=${openApi(path)?.hash ?? ''}` },
+      { serverRelativeURL: `/openapi/v3/${path}?hash=${openApi(kinds, path)?.hash ?? ''}` },
     ]),
   ),
 });

@@ -7,7 +7,7 @@ import { isGroup } from './discovery.ts';
 import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
 import { health } from './health.ts';
 import { type JsonObject, objectAt } from './json.ts';
-import { groupVersionOf, type Kind, kinds, kindsAndMetrics, metricsKinds } from './kinds.ts';
+import { groupVersionOf, type Kind, kinds, metricsKinds, trustBundleKinds } from './kinds.ts';
 import { type KubeletStreams, refuseUpgrade } from './kubelet-streams.ts';
 import { manageUpdate } from './managed-fields.ts';
 import type { MetricsApi } from './metrics-api.ts';
@@ -38,6 +38,7 @@ export interface RouterDeps {
   readonly signer: TokenSigner;
   /** `metrics.k8s.io`, loaded by the first who asks it; absent: not served. */
   readonly metrics?: () => Promise<Pick<MetricsApi, 'handle'>>;
+  readonly clusterTrustBundles?: boolean;
 }
 
 const plain = 'text/plain; charset=utf-8';
@@ -50,10 +51,13 @@ export class Router {
   readonly #deps: RouterDeps;
   /** What discovery tells of. */
   readonly #kinds: readonly Kind[];
+  /** Those that the server keeps itself. */
+  readonly #apiKinds: readonly Kind[];
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
-    this.#kinds = deps.metrics ? kindsAndMetrics : kinds;
+    this.#apiKinds = deps.clusterTrustBundles ? [...kinds, ...trustBundleKinds] : kinds;
+    this.#kinds = deps.metrics ? [...this.#apiKinds, ...metricsKinds] : this.#apiKinds;
   }
 
   async handle(raw: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -127,7 +131,7 @@ export class Router {
 
   async #resource(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
     const { kind } = target;
-    if (!kind) {
+    if (!kind || !this.#kinds.includes(kind)) {
       const { metrics } = this.#deps;
       if (metrics && target.group === metricsKinds[0]?.group)
         return (await metrics()).handle(request, response, target);
@@ -213,7 +217,7 @@ export class Router {
     if (/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return this.#health(request, response);
     const parts = path.split('/').filter(Boolean);
     if (parts[0] === 'api' || parts[0] === 'apis') return discovery(request, response, parts, this.#kinds);
-    if (parts[0] === 'openapi') return openapi(request, response, parts);
+    if (parts[0] === 'openapi') return openapi(request, response, parts, this.#apiKinds);
     if (path === '/version' || path === '/version/') return sendDocument(request, response, versionInfo);
     if (path === '/.well-known/openid-configuration') {
       const host = request.raw.headers.host ?? 'localhost';

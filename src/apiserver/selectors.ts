@@ -163,30 +163,6 @@ export function labelMatcher(text: string): Matcher {
   };
 }
 
-/** Operators as a `LabelSelector` names them. */
-const operatorNames: Readonly<Record<string, Requirement['operator']>> = {
-  In: 'in',
-  NotIn: 'notin',
-  Exists: 'exists',
-  DoesNotExist: '!',
-};
-
-/** A `LabelSelector` object against labels; a missing selector chooses nothing, an empty one everything. */
-export function selectorMatches(selector: unknown, labels: JsonObject): boolean {
-  if (typeof selector !== 'object' || selector === null) return false;
-  const body = selector as JsonObject;
-  for (const [key, value] of Object.entries(objectAt(body, 'matchLabels')))
-    if (labels[key] !== value) return false;
-  const expressions = Array.isArray(body['matchExpressions'])
-    ? (body['matchExpressions'] as JsonObject[])
-    : [];
-  return expressions.every((expression) => {
-    const operator = operatorNames[stringAt(expression, 'operator')];
-    const values = Array.isArray(expression['values']) ? (expression['values'] as string[]) : [];
-    return operator !== undefined && meets(labels, { key: stringAt(expression, 'key'), operator, values });
-  });
-}
-
 const at =
   (...path: readonly string[]) =>
   (object: JsonObject): string => {
@@ -233,6 +209,7 @@ const selectable: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
     type: at('type'),
   },
   'certificates.k8s.io/certificatesigningrequests': { 'spec.signerName': at('spec', 'signerName') },
+  'certificates.k8s.io/clustertrustbundles': { 'spec.signerName': at('spec', 'signerName') },
   'apps/replicasets': { 'status.replicas': (object) => at('status', 'replicas')(object) || '0' },
   replicationcontrollers: { 'status.replicas': (object) => at('status', 'replicas')(object) || '0' },
   'batch/jobs': { 'status.successful': (object) => at('status', 'succeeded')(object) || '0' },

@@ -53,6 +53,8 @@ export interface EmbeddedApiServerOptions {
   readonly signing?: Partial<SigningTimes>;
   /** Serves `metrics.k8s.io` as metrics-server does, for `kubectl top`: kubelets are asked when somebody asks; false unless said. */
   readonly metricsApi?: boolean;
+  /** Serves `clustertrustbundles` (v1beta1), and lets pods project them; false unless said, as with kube-apiserver 1.36. */
+  readonly clusterTrustBundles?: boolean;
   /** How many changes of each kind are remembered for watches; 10000 unless said. */
   readonly history?: number;
 }
@@ -115,7 +117,9 @@ export class EmbeddedApiServer {
     const store = openStore(options, logger);
     const secrets = loadSecrets(options.dataDir, clock.now());
     const authority = new Authority(secrets.ca);
-    const world: World = { store, clock, random, services: serviceAddresses(store, random) };
+    const { clusterTrustBundles = false } = options;
+    const features = { trustBundles: clusterTrustBundles };
+    const world: World = { store, clock, random, services: serviceAddresses(store, random), features };
     const stopping = new AbortController();
     const resources = new ResourceApi({
       world,
@@ -145,6 +149,7 @@ export class EmbeddedApiServer {
       subresources,
       streams: new KubeletStreams({ clock, proxy, client }),
       signer,
+      clusterTrustBundles,
       ...(options.metricsApi && {
         metrics: metricsApi({ store, clock, logger, kubelets: proxy, stopping: stopping.signal }),
       }),

@@ -12,7 +12,7 @@ import { resizeBeyondNode } from './resize-capacity.ts';
 import { fault, forbidden, invalid } from './status-error.ts';
 import { seconds } from './times.ts';
 import { commonStrategy, statusRules } from './strategies.ts';
-import type { Strategy, UpdateRules } from './strategy.ts';
+import type { Strategy, UpdateRules, WriteContext } from './strategy.ts';
 
 const kind = builtIn('pods');
 const terminal = new Set(['Succeeded', 'Failed']);
@@ -60,11 +60,13 @@ const withGeneration = (next: JsonObject, old: JsonObject): JsonObject =>
   );
 
 /** Fields of features that are off go after owners were settled: who wrote them owns them nevertheless. */
-const enabled = (pod: JsonObject): JsonObject => asObject(dropDisabledFields(asPod(pod)));
+const enabled = (pod: JsonObject, { world }: WriteContext): JsonObject =>
+  asObject(dropDisabledFields(asPod(pod), world.features));
 
 const main: UpdateRules = {
   reset: [['f:status']],
-  prepare: (object, old) => withGeneration({ ...enabled(object), status: old['status'] }, old),
+  prepare: (object, old, context) =>
+    withGeneration({ ...enabled(object, context), status: old['status'] }, old),
   admit: (object, old) => withGeneration(addTolerations(object), old),
   validatesMetadata: true,
   validate(object, old, { warnings }) {
@@ -167,7 +169,10 @@ export const podStrategy: Strategy = {
   ...commonStrategy(kind),
   defaults,
   prepareCreate: (pod, context) =>
-    withMetadata({ ...enabled(pod), status: firstStatus(pod, seconds(context.now)) }, { generation: 1 }),
+    withMetadata(
+      { ...enabled(pod, context), status: firstStatus(pod, seconds(context.now)) },
+      { generation: 1 },
+    ),
   admitCreate: admitPod,
   validatesMetadata: true,
   validateCreate(pod, { warnings }) {

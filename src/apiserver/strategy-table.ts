@@ -1,5 +1,5 @@
 import { csrStrategy } from './csr.ts';
-import { type Kind, kinds } from './kinds.ts';
+import { keptKinds, type Kind } from './kinds.ts';
 import { commonStrategy } from './strategies.ts';
 import {
   configMapStrategy,
@@ -20,6 +20,7 @@ import {
   volumeStrategy,
 } from './strategy-workloads.ts';
 import type { Strategy } from './strategy.ts';
+import { trustBundleStrategy } from './trust-bundles.ts';
 
 const own: readonly Strategy[] = [
   podStrategy,
@@ -38,10 +39,11 @@ const own: readonly Strategy[] = [
   limitRangeStrategy,
   runtimeClassStrategy,
   budgetStrategy,
+  trustBundleStrategy,
 ];
 const byKind = new Map<Kind, Strategy>(own.map((strategy) => [strategy.kind, strategy]));
 
 /** The rules of every kind. */
 export const strategies: ReadonlyMap<Kind, Strategy> = new Map(
-  kinds.map((kind) => [kind, byKind.get(kind) ?? commonStrategy(kind)]),
+  keptKinds.map((kind) => [kind, byKind.get(kind) ?? commonStrategy(kind)]),
 );

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import type { PodFeatures } from '../kube/validation/disabled-fields.ts';
 import type { JsonObject } from './json.ts';
 import type { Kind } from './kinds.ts';
 import type { ResetFields } from './managed-fields.ts';
@@ -13,6 +14,8 @@ export interface World {
   readonly clock: Clock;
   readonly random: Random;
   readonly services: ServiceAddresses;
+  /** Features of pods that are on; absent: the defaults. */
+  readonly features?: PodFeatures;
 }
 
 /** Cluster addresses and node ports that are free; refusals name the service that wants one. */

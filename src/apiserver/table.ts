@@ -206,6 +206,10 @@ const printers: Readonly<Record<string, Printer>> = {
       textOf(one['preemptionPolicy']),
     ],
   ),
+  'certificates.k8s.io/clustertrustbundles': printer(cols('Name', 'SignerName'), (bundle) => [
+    name(bundle),
+    textOf(valueAt(bundle, 'spec', 'signerName')) || '<none>',
+  ]),
   'certificates.k8s.io/certificatesigningrequests': printer(
     cols('Name', 'Age', 'SignerName', 'Requestor', 'RequestedDuration', 'Condition'),
     (csr, now) => {

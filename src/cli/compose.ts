@@ -15,6 +15,7 @@ import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { keyOf } from '../kube/names.ts';
 import type { Event, Pod } from '../kube/types.ts';
+import { isGateOn } from '../options/feature-gates.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import {
   agentSettings,
@@ -48,6 +49,7 @@ export async function startUp(options: UpOptions): Promise<Running> {
       port: options.port,
       logger,
       metricsApi: true,
+      clusterTrustBundles: isGateOn('ClusterTrustBundle', settings.kubelet.featureGates),
     });
     const kubeconfigPath = join(dataDir.path, 'kubeconfig');
     writeFileSync(kubeconfigPath, server.kubeconfig(), { mode: 0o600 });
@@ -213,6 +215,7 @@ function agentOptions(
     nodeName,
     rootDir: isSaid('rootDir', settings) ? settings.agent.rootDir : join(dataDir, 'agent'),
     ...own,
+    projectsTrustBundles: isGateOn('ClusterTrustBundleProjection', settings.kubelet.featureGates),
     node: { ...common.node, ...own.node, features: featuresOf(settings, provider) },
     periods: { ...common.periods, ...own.periods },
     ...(manifests !== undefined && { manifests }),

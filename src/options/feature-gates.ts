@@ -1,5 +1,7 @@
 /** Gates that decide what settings are allowed, with their defaults in Kubernetes 1.36; `locked` ones cannot be changed. */
 const known: Readonly<Record<string, { readonly on: boolean; readonly locked?: true }>> = {
+  ClusterTrustBundle: { on: false },
+  ClusterTrustBundleProjection: { on: false },
   CustomCPUCFSQuotaPeriod: { on: true },
   GracefulNodeShutdown: { on: true },
   GracefulNodeShutdownBasedOnPodPriority: { on: true },
@@ -15,6 +17,7 @@ const known: Readonly<Record<string, { readonly on: boolean; readonly locked?: t
 
 /** Gates that need another one. */
 const needs: Readonly<Record<string, string>> = {
+  ClusterTrustBundleProjection: 'ClusterTrustBundle',
   GracefulNodeShutdownBasedOnPodPriority: 'GracefulNodeShutdown',
 };
 

@@ -8,11 +8,12 @@ import {
   type DownwardSource,
   secretPayload,
 } from './payload.ts';
+import type { TrustBundleSource } from './trust-bundle.ts';
 
 type Projected = NonNullable<Volume['projected']>;
 type ProjectedSource = NonNullable<Projected['sources']>[number];
 type TokenSource = NonNullable<ProjectedSource['serviceAccountToken']>;
-type BundleSource = NonNullable<ProjectedSource['clusterTrustBundle']>;
+type BundleSource = TrustBundleSource & { readonly path: string };
 
 /** Where the parts of a projected volume come from; everything is of the pod's namespace. */
 export interface ProjectedSources extends DownwardSource {
@@ -21,10 +22,10 @@ export interface ProjectedSources extends DownwardSource {
   getSecret(name: string): Promise<Secret>;
   /** A token of the pod's service account, bound to the pod. */
   getToken(source: { readonly audience?: string; readonly expirationSeconds?: number }): Promise<string>;
-  /** PEM of the trust anchors that a source selects; rejects with `not_found` when there are none. */
-  getTrustBundle(source: BundleSource): Promise<string>;
+  /** PEM of the trust anchors that a source selects; rejects when there must be some and are none. */
+  getTrustBundle(source: TrustBundleSource): Promise<string>;
   readonly isNotFound: (reason: unknown) => boolean;
-  /** The user that alone may read tokens, where all containers run as one (kubelet `FsUserFrom`). */
+  /** The user that alone may read tokens and trust anchors, where all containers run as one (kubelet `FsUserFrom`). */
   readonly fsUser?: number;
   readonly fsGroup?: number;
 }
@@ -95,19 +96,16 @@ async function orEmpty<T extends object>(
   }
 }
 
-/** A token is its reader's alone where there is a single one; a group gets in by the ownership that the volume sets. */
 async function tokenPayload(
   { audience, expirationSeconds, path }: TokenSource,
   defaultMode: number,
   sources: ProjectedSources,
 ): Promise<Payload> {
-  const { fsUser, fsGroup } = sources;
   const token = await sources.getToken({
     ...(audience && { audience }),
     ...(expirationSeconds !== undefined && { expirationSeconds }),
   });
-  const mode = fsUser !== undefined || fsGroup !== undefined ? 0o600 : defaultMode;
-  return { [path]: { data: Buffer.from(token), mode, ...(fsUser !== undefined && { uid: fsUser }) } };
+  return readersOwn(path, token, defaultMode, sources);
 }
 
 async function bundlePayload(
@@ -115,11 +113,16 @@ async function bundlePayload(
   defaultMode: number,
   sources: ProjectedSources,
 ): Promise<Payload> {
-  try {
-    return { [source.path]: { data: Buffer.from(await sources.getTrustBundle(source)), mode: defaultMode } };
-  } catch (reason) {
-    if (source.optional && sources.isNotFound(reason))
-      return { [source.path]: { data: Buffer.alloc(0), mode: defaultMode } };
-    throw reason;
-  }
+  return readersOwn(source.path, await sources.getTrustBundle(source), defaultMode, sources);
+}
+
+/** A file that is its reader's alone where there is a single one; a group gets in by the ownership that the volume sets. */
+function readersOwn(
+  path: string,
+  text: string,
+  defaultMode: number,
+  { fsUser, fsGroup }: Pick<ProjectedSources, 'fsUser' | 'fsGroup'>,
+): Payload {
+  const mode = fsUser !== undefined || fsGroup !== undefined ? 0o600 : defaultMode;
+  return { [path]: { data: Buffer.from(text), mode, ...(fsUser !== undefined && { uid: fsUser }) } };
 }

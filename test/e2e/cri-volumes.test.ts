@@ -3,6 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, wr
 import events from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Authority } from '../../src/base/certificates.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { CriNode, noCriNode, onePod, shell, sleeps, waiting } from './cri-node.ts';
 import { condition } from './podtender.ts';
@@ -16,7 +17,8 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
   let node: CriNode;
 
   beforeAll(async () => {
-    node = await CriNode.start({ config: { syncFrequency: '2s' } });
+    const featureGates = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true };
+    node = await CriNode.start({ config: { syncFrequency: '2s', featureGates } });
   }, 60_000);
 
   afterAll(async () => {
@@ -127,6 +129,114 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     await node.until('scratch', (_, type) => type === 'DELETED');
     expect(existsSync(volumesOf(pod))).toBe(false);
     expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(pod.metadata?.uid);
+  });
+
+  test('whose files are and what may be done with them, by the user and the group of the pod', async () => {
+    const volumes = {
+      token: {
+        projected: { sources: [{ serviceAccountToken: { path: 'file', expirationSeconds: 3600 } }] },
+      },
+      config: { configMap: { name: 'kube-root-ca.crt', defaultMode: 0o440 } },
+      secret: { secret: { secretName: 'owned', defaultMode: 0o440 } },
+      memory: { emptyDir: { medium: 'Memory' } },
+    };
+    await node.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'owned' }, data: { s: '' } });
+    const list = Object.entries(volumes).map(([name, source]) => ({ name, ...source }));
+    const mounts = list.map(({ name }) => ({ name, mountPath: `/v/${name}` }));
+    const volumeMounts = [...mounts, { name: 'memory', mountPath: '/part', subPath: 'made' }];
+    const script =
+      'cd /v; stat -Lc "%A %u %g" token/file config/ca.crt secret/s memory /part; cut -d" " -f2,3 /proc/mounts | grep -E "^/(v/.*|part) tmpfs$" | sort';
+    const seen = async (name: string, securityContext: object): Promise<string> => {
+      await node.create(
+        onePod(
+          name,
+          { ...shell(script.replaceAll('$', '$$$$')), volumeMounts },
+          { ...once, volumes: list, securityContext },
+        ),
+      );
+      const pod = await node.until(name, hasEnded);
+      expect(pod.status?.phase, JSON.stringify(pod.status)).toBe('Succeeded');
+      return (await node.agent.ok(['logs', name])).trim();
+    };
+    const both = { runAsUser: 1000, fsGroup: 1001 };
+    const [ofNobody, ofUser, ofGroup, ofBoth] = await Promise.all([
+      seen('owned-by-nobody', {}),
+      seen('owned-by-user', { runAsUser: 1000 }),
+      seen('owned-by-group', { fsGroup: 1001 }),
+      seen('owned-by-both', both),
+    ]);
+    const inMemory = '/part tmpfs\n/v/memory tmpfs\n/v/secret tmpfs\n/v/token tmpfs';
+    const shown = (token: string, group: number, memory: string): string =>
+      [token, ...Array<string>(2).fill(`-r--r----- 0 ${group}`), memory, memory, inMemory].join('\n');
+    expect(ofNobody).toBe(shown('-rw-r--r-- 0 0', 0, 'drwxrwxrwt 0 0'));
+    expect(ofUser).toBe(shown('-rw------- 1000 0', 0, 'drwxrwxrwt 0 0'));
+    expect(ofGroup).toBe(shown('-rw-r----- 0 1001', 1001, 'drwxrwsrwt 0 1001'));
+    expect(ofBoth).toBe(shown('-rw-r----- 1000 1001', 1001, 'drwxrwsrwt 0 1001'));
+  });
+
+  test('an emptyDir that the last word of a container is mounted back into is taken down', async () => {
+    const mount = { name: 'v', mountPath: '/v', mountPropagation: 'Bidirectional' };
+    const says = { ...shell('echo bye > /v/log'), terminationMessagePath: '/v/log' };
+    await node.create(
+      onePod(
+        'last-word',
+        { ...says, volumeMounts: [mount], securityContext: { privileged: true } },
+        { ...once, volumes: [{ name: 'v', emptyDir: {} }] },
+      ),
+    );
+    const pod = await node.until('last-word', hasEnded);
+    expect(pod.status?.containerStatuses?.[0]?.state?.terminated?.message).toBe('bye\n');
+    await node.agent.ok(['delete', 'pod', 'last-word', '--wait=false']);
+    await node.until('last-word', (_, type) => type === 'DELETED');
+    expect(existsSync(volumesOf(pod))).toBe(false);
+  });
+
+  test('trust bundles of the cluster, by name and by signer, follow their changes', async () => {
+    const anchors = ['a', 'b', 'c'].map((name) => Authority.create(name, Date.now()).cert);
+    const [a = '', b = '', c = ''] = anchors;
+    const bundle = (name: string, trustBundle: string, signer: object = {}, labels: object = {}): object => ({
+      apiVersion: 'certificates.k8s.io/v1beta1',
+      kind: 'ClusterTrustBundle',
+      metadata: { name, labels },
+      spec: { trustBundle, ...signer },
+    });
+    const signerName = 'example.com/s';
+    await node.create(
+      bundle('roots', a),
+      bundle('example.com:s:1', a + b, { signerName }, { live: 'yes' }),
+      bundle('example.com:s:2', b, { signerName }, { live: 'yes' }),
+      bundle('example.com:s:3', c, { signerName }, { live: 'no' }),
+    );
+    const projected = (...sources: readonly object[]): object => ({
+      projected: { sources: sources.map((clusterTrustBundle) => ({ clusterTrustBundle })) },
+    });
+    const all = projected(
+      { name: 'roots', path: 'roots' },
+      { signerName, labelSelector: { matchLabels: { live: 'yes' } }, path: 'live' },
+      { name: 'none', path: 'none', optional: true },
+    );
+    const volumeMounts = [{ name: 'v', mountPath: '/v' }];
+    const missing = projected({ name: 'none', path: 'p' }, { signerName: 'example.com/t', path: 'q' });
+    await node.create(
+      onePod('trusting', { ...sleeps, volumeMounts }, { volumes: [{ name: 'v', ...all }] }),
+      onePod('distrusting', sleeps, { volumes: [{ name: 'v', ...missing }] }),
+    );
+    await node.until('trusting', isReady);
+    const text = (file: string): Promise<string> =>
+      node.agent.ok(['exec', 'trusting', '--', 'cat', `/v/${file}`]);
+    expect(await text('roots')).toBe(a);
+    expect([a + b, b + a]).toContain(await text('live'));
+    expect(await text('none')).toBe('');
+    expect(await node.told('distrusting', 'FailedMount')).toEqual([
+      'MountVolume.SetUp failed for volume "v" : [while getting ClusterTrustBundle: clustertrustbundle.certificates.k8s.io "none" not found, combination of signerName and labelSelector matched zero ClusterTrustBundles]',
+    ]);
+    const patch = JSON.stringify({ spec: { trustBundle: c } });
+    await node.agent.ok(['patch', 'clustertrustbundle', 'roots', '--type=merge', '-p', patch]);
+    await exec(
+      'trusting',
+      'until grep -q "$0" /v/roots; do sleep 0.2; done'.replace('$0', c.split('\n')[2] ?? ''),
+    );
+    expect(await text('roots')).toBe(c);
   });
 
   test('paths of the host of each type, and what is of another type', async () => {

@@ -6,6 +6,8 @@ export interface PodFeatures {
   readonly containerStopSignals?: boolean;
   /** `podCertificate` sources of projected volumes (gate PodCertificateRequest). */
   readonly podCertificates?: boolean;
+  /** `clusterTrustBundle` sources of projected volumes (gate ClusterTrustBundleProjection). */
+  readonly trustBundles?: boolean;
 }
 
 /**
@@ -17,13 +19,18 @@ export function dropDisabledFields(pod: Pod, features: PodFeatures = {}, keeps: 
   if (!pod.spec) return pod;
   const signals = [features, keeps].some((set) => set.containerStopSignals === true);
   const certificates = [features, keeps].some((set) => set.podCertificates === true);
+  const bundles = [features, keeps].some((set) => set.trustBundles === true);
   const { schedulingGroup: _group, ...grouped } = pod.spec as PodSpec & {
     readonly schedulingGroup?: unknown;
   };
   const unsignalled = signals ? grouped : withoutStopSignals(grouped);
   const { volumes } = unsignalled;
-  if (certificates || !volumes) return { ...pod, spec: unsignalled };
-  return { ...pod, spec: { ...unsignalled, volumes: volumes.map(withoutCertificates) } };
+  if ((certificates && bundles) || !volumes) return { ...pod, spec: unsignalled };
+  const kept = bundles ? volumes : volumes.map(withoutBundles);
+  return {
+    ...pod,
+    spec: { ...unsignalled, volumes: certificates ? kept : kept.map(withoutCertificates) },
+  };
 }
 
 function withoutStopSignals(spec: PodSpec): PodSpec {
@@ -42,6 +49,14 @@ function withoutStopSignal<T extends Container | EphemeralContainer>(container: 
   if (Object.keys(lifecycle).length > 0) return { ...container, lifecycle };
   const { lifecycle: _lifecycle, ...rest } = container;
   return rest as T;
+}
+
+/** Here the whole source goes, not its field alone. */
+function withoutBundles(volume: Volume): Volume {
+  const sources = volume.projected?.sources;
+  if (!sources) return volume;
+  const kept = sources.filter(({ clusterTrustBundle }) => clusterTrustBundle === undefined);
+  return { ...volume, projected: { ...volume.projected, sources: kept } };
 }
 
 function withoutCertificates(volume: Volume): Volume {

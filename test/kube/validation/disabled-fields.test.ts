@@ -6,7 +6,15 @@ const pod: Pod = {
   spec: {
     containers: [{ name: 'c', lifecycle: { stopSignal: 'SIGHUP' } }],
     volumes: [
-      { name: 'v', projected: { sources: [{ podCertificate: { signerName: 'a/b', keyType: 'ED25519' } }] } },
+      {
+        name: 'v',
+        projected: {
+          sources: [
+            { podCertificate: { signerName: 'a/b', keyType: 'ED25519' } },
+            { clusterTrustBundle: { name: 'b', path: 'p' } },
+          ],
+        },
+      },
     ],
   },
 };
@@ -19,5 +27,6 @@ test('fields of features that are off are dropped', () => {
 });
 
 test('fields of features that are on stay', () => {
-  expect(dropDisabledFields(pod, { containerStopSignals: true, podCertificates: true })).toEqual(pod);
+  const all = { containerStopSignals: true, podCertificates: true, trustBundles: true };
+  expect(dropDisabledFields(pod, all)).toEqual(pod);
 });

@@ -13,7 +13,7 @@ import { CgroupStats } from './cgroup-stats.ts';
 import { NodeCgroups } from './cgroups.ts';
 import { kernelCgroupFiles } from './cgroups/files.ts';
 import { type CgroupHost, detectCgroups } from './cgroups/host.ts';
-import { type SystemCgroupSettings, systemCgroups } from './cgroups/system.ts';
+import { strayProcesses, type SystemCgroupSettings, systemCgroups } from './cgroups/system.ts';
 import { CgroupTree } from './cgroups/tree.ts';
 import { nodeRefOf } from './evictions.ts';
 import { allPodsLimits } from './node-setters.ts';
@@ -41,14 +41,36 @@ interface NodePodCgroups extends Partial<Pick<PodHost, 'cgroups' | 'cleanupNode'
   readonly readings?: CgroupReadings;
 }
 
-/** Kubelet `ensureProcessInContainerWithOOMScore`: what the kernel refuses is told, and the agent stays where it is. */
-function moveInto(tree: CgroupTree, path: string, logger: Logger): void {
+/** Kubelet `ensureProcessInContainerWithOOMScore`: what the kernel refuses is told, and the process stays where it is. */
+function moveInto(tree: CgroupTree, path: string, pids: readonly number[], logger: Logger): void {
   const name = cgroupFromPath(path);
-  try {
+  const attempt = (act: () => void, pid?: number): void => {
+    try {
+      act();
+    } catch (reason) {
+      const hasEnded = pid !== undefined && kernelProcessFiles.read(`/proc/${pid}/stat`) === undefined;
+      if (!hasEnded) logger.error('a cgroup could not be had', { cgroup: path, pid, err: messageOf(reason) });
+    }
+  };
+  attempt(() => {
     tree.create(name);
-    tree.add(name, process.pid);
+  });
+  for (const pid of pids)
+    attempt(() => {
+      tree.add(name, pid);
+    }, pid);
+}
+
+/** The agent and what is in no cgroup go where the settings say; the kernel is told how readily it may end the agent. */
+function settle(tree: CgroupTree, settings: SystemCgroupSettings, logger: Logger): void {
+  const { kubelet, misc, oomScoreAdj } = settings;
+  if (kubelet !== undefined) moveInto(tree, kubelet, [process.pid], logger);
+  if (misc !== undefined) moveInto(tree, misc, strayProcesses(tree, kernelProcessFiles), logger);
+  if (oomScoreAdj === undefined) return;
+  try {
+    kernelCgroupFiles.write('/proc/self/oom_score_adj', String(oomScoreAdj));
   } catch (reason) {
-    logger.error('the agent could not move into its cgroup', { cgroup: path, err: messageOf(reason) });
+    logger.info('the agent keeps its oom_score_adj', { wanted: oomScoreAdj, err: messageOf(reason) });
   }
 }
 
@@ -60,7 +82,7 @@ function measuring(
   { clock, logger }: PodCgroupsInput['common'],
 ): Required<Pick<NodePodCgroups, 'stats' | 'readings'>> {
   const plain = new CgroupTree({ files: kernelCgroupFiles, host, driver: 'cgroupfs' });
-  if (settings.kubelet !== undefined) moveInto(plain, settings.kubelet, logger);
+  settle(plain, settings, logger);
   const own = kernelCgroupFiles.read('/proc/self/cgroup') ?? '';
   const system = systemCgroups(settings, own, host.version);
   const meminfo = (): string | undefined => kernelCgroupFiles.read('/proc/meminfo');

@@ -17,6 +17,7 @@ export type RuntimeConfiguration = Pick<
   | 'cgroupRoot'
   | 'kubeletCgroups'
   | 'systemCgroups'
+  | 'oomScoreAdj'
   | 'cgroupsPerQOS'
   | 'cgroupDriver'
   | 'cpuCFSQuota'
@@ -108,7 +109,9 @@ const systemOf = ({
   kubeletCgroups: kubelet = '',
   runtimeCgroups: runtime = '',
   systemCgroups: misc = '',
+  oomScoreAdj,
 }: RuntimeConfiguration): SystemCgroupSettings => ({
+  oomScoreAdj,
   ...(kubelet !== '' && { kubelet }),
   ...(runtime !== '' && { runtime }),
   ...(misc !== '' && { misc }),

@@ -279,7 +279,7 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     type: 'string',
     flag: 'system-cgroups',
     allowed: 'only with cgroupRoot',
-    about: 'Cgroup of processes outside containers, for statistics.',
+    about: 'Cgroup that processes in no cgroup move into.',
   },
   cgroupRoot: { type: 'string', flag: 'cgroup-root', about: "Root of the pods' cgroups." },
 };

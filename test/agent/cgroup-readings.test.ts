@@ -3,7 +3,7 @@ import { CgroupReadings } from '../../src/agent/cgroup-readings.ts';
 import { type CgroupFiles } from '../../src/agent/cgroups/files.ts';
 import { detectCgroups } from '../../src/agent/cgroups/host.ts';
 import { cgroupSeries } from '../../src/agent/cgroups/readings.ts';
-import { systemCgroups } from '../../src/agent/cgroups/system.ts';
+import { strayProcesses, systemCgroups } from '../../src/agent/cgroups/system.ts';
 import { CgroupTree } from '../../src/agent/cgroups/tree.ts';
 import { interfaceUsage, type ProcessFiles } from '../../src/agent/process-files.ts';
 import type { CgroupReading, CgroupSeries } from '../../src/server/cgroup-metrics.ts';
@@ -235,4 +235,10 @@ test('interfaces that lead into other network namespaces are not the node’s', 
   expect(interfaceUsage(kernel['/proc/net/dev'] ?? '')).toEqual([
     { name: 'eth0', rxBytes: 1, rxErrors: 3, txBytes: 5, txErrors: 7 },
   ]);
+});
+
+test('processes in no cgroup are all but the first and the kernel’s own', () => {
+  const read = (): string => '1\n2\n30\n31\n';
+  const commands: Texts = { '/proc/1/cmdline': 'init', '/proc/2/cmdline': '', '/proc/30/cmdline': 'sshd' };
+  expect(strayProcesses({ read }, { read: (path) => commands[path] })).toEqual([30]);
 });

@@ -17,6 +17,7 @@ const config: RuntimeConfiguration = {
   cpuCFSQuota: true,
   cpuCFSQuotaPeriod: '100ms',
   podPidsLimit: -1,
+  oomScoreAdj: -999,
   memorySwap: {},
   memoryThrottlingFactor: 0.9,
   memoryReservationPolicy: 'None',

@@ -1,5 +1,7 @@
 import { type CgroupName, cgroupFromPath } from '../../kube/cgroup.ts';
+import type { ProcessFiles } from '../process-files.ts';
 import type { CgroupHost } from './host.ts';
+import type { CgroupTree } from './tree.ts';
 
 /** A cgroup of the node that is not of pods. Its name is a path as it stands, whatever the driver. */
 export interface SystemCgroup {
@@ -14,8 +16,10 @@ export interface SystemCgroupSettings {
   readonly kubelet?: string;
   /** Kubelet flag `--runtime-cgroups`; absent: the runtime is not told of. */
   readonly runtime?: string;
-  /** Kubelet `systemCgroups`; absent: it is not told of. */
+  /** Kubelet `systemCgroups`: processes in no cgroup move into it at the start; absent: they stay, and are not told of. */
   readonly misc?: string;
+  /** Kubelet `oomScoreAdj`: the agent's own; absent: it stays as it is. */
+  readonly oomScoreAdj?: number;
 }
 
 /**
@@ -33,6 +37,16 @@ export function systemCgroups(
     const path = paths[name];
     return path === undefined ? [] : [{ name, cgroup: cgroupFromPath(path) }];
   });
+}
+
+/** Processes that are in the root of all cgroups, but the first of all and the kernel's own (kubelet `ensureSystemCgroups`). */
+export function strayProcesses(
+  tree: Pick<CgroupTree, 'read'>,
+  files: Pick<ProcessFiles, 'read'>,
+): readonly number[] {
+  const pids = (tree.read([], 'memory', 'cgroup.procs') ?? '').split('\n').map(Number);
+  // the kernel's own were started with no command
+  return pids.filter((pid) => pid > 1 && (files.read(`/proc/${pid}/cmdline`) ?? '') !== '');
 }
 
 /** Where a process is, when that is one place (kubelet `getContainer`). */

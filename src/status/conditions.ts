@@ -1,6 +1,6 @@
 import { isRestartableInitContainer, matchingRestartRule } from '../kube/restart-policy.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../kube/types.ts';
-import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { podSandboxChanged } from '../provider/sandbox-changed.ts';
 import { conditionOf } from './condition-list.ts';
 
@@ -150,8 +150,8 @@ export function allContainersRestartingCondition(
   const type = 'AllContainersRestarting';
   if (phase === 'Failed' || phase === 'Succeeded')
     return { type, status: 'False', reason: terminalReason(phase) };
-  const goesOn = runtime.containerStatuses.length > 0 && conditionOf(old.conditions, type)?.status === 'True';
-  if (!goesOn && !asksForRestartOfAll(pod, runtime)) return { type, status: 'False' };
+  if (!restartsAllContainers(pod, old, runtime) || isCleanedUp(pod, runtime))
+    return { type, status: 'False' };
   return {
     type,
     status: 'True',
@@ -160,21 +160,31 @@ export function allContainersRestartingCondition(
   };
 }
 
-/** Is the pod starting all its containers anew: since an exit that a rule answers so, until the last old instance is gone? */
+/**
+ * Is the pod starting all its containers anew: since an exit that a rule answers so, until a status was made without any old instance?
+ *
+ * Follows kubelet `ShouldAllContainersRestart`.
+ */
 export function restartsAllContainers(pod: Pod, old: PodStatus, runtime: RuntimePodStatus): boolean {
-  const began = conditionOf(old.conditions, 'AllContainersRestarting')?.status === 'True';
-  return (began && runtime.containerStatuses.length > 0) || asksForRestartOfAll(pod, runtime);
-}
-
-/** Has the newest instance of a container ended with a code that restarts the whole pod? */
-function asksForRestartOfAll(pod: Pod, runtime: RuntimePodStatus): boolean {
-  const { initContainers = [], containers } = specOf(pod);
-  return [...initContainers, ...containers].some((container) => {
-    const newest = runtime.containerStatuses.find(({ name }) => name === container.name);
+  if (conditionOf(old.conditions, 'AllContainersRestarting')?.status === 'True') return true;
+  return containersIn(pod).some((container) => {
+    const newest = newestOf(container, runtime);
     return (
       newest?.state === 'exited' && matchingRestartRule(container, newest.exitCode) === 'RestartAllContainers'
     );
   });
+}
+
+/** Follows kubelet `AllContainersRestartCleanedUp`. */
+const isCleanedUp = (pod: Pod, runtime: RuntimePodStatus): boolean =>
+  containersIn(pod).every((container) => newestOf(container, runtime) === undefined);
+
+const newestOf = ({ name }: Container, runtime: RuntimePodStatus): RuntimeContainerStatus | undefined =>
+  runtime.containerStatuses.find((status) => status.name === name);
+
+function containersIn(pod: Pod): readonly Container[] {
+  const { initContainers = [], containers } = specOf(pod);
+  return [...initContainers, ...containers];
 }
 
 /**

@@ -398,10 +398,11 @@ test.for<
     restarting,
     true,
   ],
-  ['it is over when none is left', podOf([ruled('a')]), began, [], 'Running', ['False'], false],
+  ['none is left: this status still counts them', podOf([ruled('a')]), began, [], 'Running', ['False'], true],
+  ['it is over', podOf([ruled('a')]), {}, [], 'Running', ['False'], false],
   ['there is no spec', {}, {}, [exited('a', 7)], 'Running', ['False'], false],
   ['the pod has failed', podOf([ruled('a')]), {}, [exited('a', 7)], 'Failed', ['False', 'PodFailed'], true],
-  ['the pod has succeeded', podOf([ruled('a')]), began, [], 'Succeeded', ['False', 'PodCompleted'], false],
+  ['the pod has succeeded', podOf([ruled('a')]), began, [], 'Succeeded', ['False', 'PodCompleted'], true],
 ])('AllContainersRestarting when %s (R215)', ([, pod, old, seen, phase, says, all]) => {
   const runtime = runtimeOf(seen);
   const made = allContainersRestartingCondition(pod, old, runtime, phase);

@@ -27,11 +27,8 @@ function resurrected(pod: JsonObject, old: JsonObject, key: string): FieldFault[
   const all = [...spec.containers, ...(spec.initContainers ?? [])];
   const byName = new Map<unknown, Container>(all.map((container) => [container.name, container]));
   const now = objectsAt(objectAt(pod, 'status'), key);
-  // init containers run again only when they fail
-  const failing = key === 'initContainerStatuses' && spec.restartPolicy === 'Always';
-  const rules: PodSpec = failing ? { ...spec, restartPolicy: 'OnFailure' } : spec;
   return objectsAt(objectAt(old, 'status'), key)
-    .filter((before) => isTerminated(before) && !mayRestart(before, byName.get(before['name']), rules))
+    .filter((before) => isTerminated(before) && !mayRestart(before, byName.get(before['name']), spec))
     .flatMap((before) => {
       const at = now.findIndex((status) => status['name'] === before['name']);
       return at < 0 || isTerminated(now[at])

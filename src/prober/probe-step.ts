@@ -1,4 +1,8 @@
-import { containerShouldRestart, isRestartableInitContainer } from '../kube/restart-policy.ts';
+import {
+  asksForRestartOfAll,
+  containerShouldRestart,
+  isRestartableInitContainer,
+} from '../kube/restart-policy.ts';
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../kube/types.ts';
 import { type ProbeResult, type ProbeType, restartGraceMs } from './update-pod-status.ts';
 
@@ -69,7 +73,7 @@ export function beginAttempt(
   const container = statusOf(status, target.container.name);
   if (!container) return { state: before, changes: [], next: 'wait' };
   const { state, changes } = forContainer(target, before, container, context);
-  const end = decide(target, state, container, context.now);
+  const end = decide(target, state, { status, container, now: context.now });
   return {
     state,
     changes: end.set ? [...changes, { set: state.containerId, result: end.set }] : changes,
@@ -114,12 +118,18 @@ interface Decision {
   readonly set?: ProbeResult;
 }
 
-function decide(target: ProbeTarget, state: WorkerState, container: ContainerStatus, now: number): Decision {
+interface Known {
+  readonly status: PodStatus;
+  readonly container: ContainerStatus;
+  readonly now: number;
+}
+
+function decide(target: ProbeTarget, state: WorkerState, { status, container, now }: Known): Decision {
   const { type, pod, probe } = target;
   if (state.onHold) return { next: 'wait' };
   const { running, terminated } = container.state ?? {};
   if (!running) {
-    const gone = terminated && !restarts(target, terminated.exitCode);
+    const gone = terminated && !restarts(target, terminated.exitCode, status);
     return { next: gone ? 'end' : 'wait', set: 'Failure' };
   }
   if (pod.metadata?.deletionTimestamp && type !== 'readiness') return { next: 'end', set: 'Success' };
@@ -131,8 +141,19 @@ function decide(target: ProbeTarget, state: WorkerState, container: ContainerSta
 const runsForSeconds = (startedAt: string | undefined, now: number): number =>
   Math.trunc((now - Date.parse(startedAt ?? '')) / 1000);
 
-function restarts({ pod, container }: ProbeTarget, exitCode: number): boolean {
-  return pod.spec !== undefined && containerShouldRestart(container, pod.spec, exitCode);
+const restarts = ({ pod, container }: ProbeTarget, exitCode: number, status: PodStatus): boolean =>
+  (pod.spec !== undefined && containerShouldRestart(container, pod.spec, exitCode)) ||
+  restartsAll(pod, status);
+
+/** Is every container of the pod started anew, also those that would not restart by themselves? */
+function restartsAll({ spec }: Pod, status: PodStatus): boolean {
+  const began = status.conditions?.find(({ type }) => type === 'AllContainersRestarting');
+  if (began?.status === 'True') return true;
+  const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].some((container) => {
+    const terminated = statuses.find(({ name }) => name === container.name)?.state?.terminated;
+    return terminated !== undefined && asksForRestartOfAll(container, terminated.exitCode);
+  });
 }
 
 /** What an attempt comes to after the probe has answered. */

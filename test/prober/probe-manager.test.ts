@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import type { Pod, PodStatus } from '../../src/kube/types.ts';
 import { ProbeManager } from '../../src/prober/probe-manager.ts';
+import { beginAttempt, newWorker } from '../../src/prober/probe-step.ts';
 
 const pod: Pod = {
   metadata: { name: 'p', namespace: 'ns', uid: 'u' },
@@ -84,4 +85,26 @@ test('a container is ready when its probe says so', async () => {
   expect(manager.updatePodStatus(pod, status).containerStatuses?.[0]?.ready).toBe(false);
   await clock.advance(1);
   expect(manager.updatePodStatus(pod, status).containerStatuses?.[0]?.ready).toBe(true);
+});
+
+test('probes of a container that will not restart end, but not while all containers of its pod start anew', () => {
+  const terminated = { exitCode: 137, startedAt: '', finishedAt: '', reason: 'Error' };
+  const killed = { ...status.containerStatuses![0]!, state: { terminated } };
+  const asks = {
+    name: 'asks',
+    restartPolicy: 'Never',
+    restartPolicyRules: [
+      { action: 'RestartAllContainers', exitCodes: { operator: 'In' as const, values: [42] } },
+    ],
+  };
+  const container = pod.spec!.containers[0]!;
+  const ofPod: Pod = { ...pod, spec: { restartPolicy: 'Never', containers: [container, asks] } };
+  const target = { type: 'readiness', pod: ofPod, container, probe: container.readinessProbe! } as const;
+  const next = (now: PodStatus): string =>
+    beginAttempt(target, newWorker, { status: now, now: 0, managerStartedAt: 0 }).next;
+  const ended: PodStatus = { phase: 'Running', containerStatuses: [killed] };
+  expect(next(ended)).toBe('end');
+  expect(next({ ...ended, conditions: [{ type: 'AllContainersRestarting', status: 'True' }] })).toBe('wait');
+  const asked = { ...killed, name: 'asks', state: { terminated: { ...terminated, exitCode: 42 } } };
+  expect(next({ ...ended, containerStatuses: [killed, asked] })).toBe('wait');
 });

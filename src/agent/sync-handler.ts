@@ -264,8 +264,9 @@ export class PodSyncHandler {
 
   /** R50: a mirror's change concerns the static pod's worker. */
   #forwardStatic(mirror: Pod, startTime: number): void {
-    const { pod, mirror: present } = this.#deps.pods.getPodAndMirrorPod(mirror);
-    if (pod) this.#order('update', pod, present, startTime);
+    const { pod } = this.#deps.pods.getPodAndMirrorPod(mirror);
+    // with the mirror that there is now, not with the one that went
+    if (pod) this.#order('update', pod, this.#deps.pods.getPodAndMirrorPod(pod).mirror, startTime);
     else
       this.#deps.logger.debug('mirror pod without its static pod', {
         pod: keyOf(mirror),

@@ -34,15 +34,23 @@ export function watchFiles(path: string): Observable<FileChange> {
       const isDirectory = (await nodeFiles.kindOf(path)) === 'directory';
       if (ended.signal.aborted) return;
       const watcher = watch(path, { signal: ended.signal, persistent: false });
+      const names = new WatchedNames((change) => {
+        listener.next(change);
+      });
       watcher.on('error', fail);
       watcher.on('change', (event, name) => {
         const file = isDirectory ? join(path, String(name)) : path;
-        if (event === 'change') listener.next({ events: ['WRITE'], file });
-        else
-          void tellRename(file, { ino, path }).then((change) => {
-            listener.next(change);
-          }, fail);
+        if (event === 'change') {
+          names.add(file);
+          listener.next({ events: ['WRITE'], file });
+        } else
+          void (async () => {
+            await names.cameOrWent(file);
+            const still = await stat(path);
+            if (still.ino !== ino) throw new Error(`${basename(path)} was replaced`);
+          })().catch(fail);
       });
+      if (isDirectory) for (const name of await readdir(path)) names.add(join(path, name));
     };
     begin().catch(fail);
     return () => {
@@ -51,13 +59,46 @@ export function watchFiles(path: string): Observable<FileChange> {
   });
 }
 
-/** A name came or went: which of the two, and whether what is watched is still there. */
-async function tellRename(file: string, watched: { ino: number; path: string }): Promise<FileChange> {
-  const exists = await stat(file).then(
+/**
+ * Tells names that came from those that went, which Node.js does not. A name that was there, changed hands twice and is there has
+ * gone in between: it is told as gone and come back, so that its pod ends and starts anew, as the kubelet has it.
+ */
+class WatchedNames {
+  readonly #tell: (change: FileChange) => void;
+  readonly #present = new Set<string>();
+  /** How often those names came or went that are being looked at. */
+  readonly #turns = new Map<string, number>();
+
+  constructor(tell: (change: FileChange) => void) {
+    this.#tell = tell;
+  }
+
+  /** The file is there. */
+  add(file: string): void {
+    if (!this.#turns.has(file)) this.#present.add(file);
+  }
+
+  /** The file came or went: looks which of the two. One look does for all that happens while it lasts. */
+  async cameOrWent(file: string): Promise<void> {
+    const before = this.#turns.get(file) ?? 0;
+    this.#turns.set(file, before + 1);
+    if (before > 0) return;
+    let turns = 0;
+    let exists = false;
+    for (let now = 1; now !== turns; now = this.#turns.get(file) ?? 0) {
+      turns = now;
+      exists = await isThere(file);
+    }
+    this.#turns.delete(file);
+    if (exists && turns > 1 && this.#present.has(file)) this.#tell({ events: ['REMOVE'], file });
+    if (exists) this.#present.add(file);
+    else this.#present.delete(file);
+    this.#tell({ events: [exists ? 'CREATE' : 'REMOVE'], file });
+  }
+}
+
+const isThere = (file: string): Promise<boolean> =>
+  stat(file).then(
     () => true,
     () => false,
   );
-  const still = await stat(watched.path);
-  if (still.ino !== watched.ino) throw new Error(`${basename(watched.path)} was replaced`);
-  return { events: [exists ? 'CREATE' : 'REMOVE'], file };
-}

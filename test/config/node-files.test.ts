@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { rmSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { firstValueFrom, type Observable, toArray } from 'rxjs';
@@ -58,6 +59,24 @@ describe('watching, over real inotify', () => {
     expect(lines).toContain('CREATE /a.yaml');
     expect(lines).toContain('WRITE /a.yaml');
     expect(lines.at(-1)).toBe('REMOVE /a.yaml');
+  });
+
+  test('a file that is removed and made again at once has gone in between; one that is replaced has not', async () => {
+    const [a, b, other] = ['a.yaml', 'b.yaml', '.b.tmp'].map((name) => join(dir, name)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const file of [a, b, other]) await writeFile(file, '1');
+    const { lines } = await changesDuring(watchFiles(dir), async () => {
+      rmSync(a);
+      writeFileSync(a, '1');
+      await rename(other, b);
+    });
+    const names = (name: string): string[] =>
+      lines.filter((line) => line.endsWith(name) && !line.startsWith('WRITE'));
+    expect(names('/a.yaml')).toEqual(['REMOVE /a.yaml', 'CREATE /a.yaml']);
+    expect(names('/b.yaml')).toEqual(['CREATE /b.yaml']);
   });
 
   test('a single file', async () => {

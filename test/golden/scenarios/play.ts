@@ -99,7 +99,7 @@ interface Milestone {
   readonly since: number;
 }
 
-/** For each action, what came before it: one change per write that came earlier. */
+/** For each action, what came before it. */
 function milestonesOf({ steps }: Scenario): ReadonlyMap<ScenarioStep, Milestone> {
   const changes = changesOf(steps);
   const writes = writesOf(steps);
@@ -107,10 +107,20 @@ function milestonesOf({ steps }: Scenario): ReadonlyMap<ScenarioStep, Milestone>
   for (const step of steps.filter(({ op }) => op === 'action')) {
     const { t = 0 } = step;
     const before = writes.filter((write) => write !== step && (write.t ?? 0) < t);
-    const lives = withoutUsers(livesOf(changes.slice(0, before.length)));
+    const lives = withoutUsers(livesOf(changes.slice(0, changesBy(before.length, changes))));
     milestones.set(step, { lives, t, since: before.at(-1)?.t ?? 0 });
   }
   return milestones;
+}
+
+/** How many changes so many writes make: one each, but a pod's end comes on top of the change that asked for it. */
+function changesBy(writes: number, changes: readonly PodChange[]): number {
+  let count = 0;
+  for (let write = 0; write < writes; write++) {
+    count++;
+    if (changes[count]?.type === 'DELETED') count++;
+  }
+  return count;
 }
 
 /** When the recording ends. */

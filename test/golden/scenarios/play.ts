@@ -148,15 +148,20 @@ async function reached(
   { lives: wanted, t, since }: Milestone,
   startedAt: number,
 ): Promise<void> {
-  const dueAt = startedAt + t * 1000;
-  for (;;) {
-    const lives = withoutUsers(livesOf(changes)); // not every runtime tells of them
-    const now = clock.now();
-    if (wanted.every((life) => hasGoneThrough(lives, life) || isPast(lives, life))) break;
-    if (now >= dueAt + patienceMs) return;
-    await clock.sleep(50);
+  const givesUpAt = startedAt + t * 1000 + patienceMs;
+  while (!isThere(changes, wanted)) {
+    const seen = changes.length;
+    while (changes.length === seen) {
+      if (clock.now() >= givesUpAt) return;
+      await clock.sleep(20);
+    }
   }
   await clock.sleep((t - since) * 1000);
+}
+
+function isThere(changes: readonly PodChange[], wanted: readonly PodLife[]): boolean {
+  const lives = withoutUsers(livesOf(changes)); // not every runtime tells of them
+  return wanted.every((life) => hasGoneThrough(lives, life) || isPast(lives, life));
 }
 
 const statesOf = (lives: readonly PodLife[], name: string): readonly State[] =>

@@ -240,6 +240,8 @@ export interface ServeOptions
     > {
   /** `webhook` asks the API server and needs `client`; `alwaysAllow` lets everybody in who has shown who they are. */
   readonly authorization: 'webhook' | 'alwaysAllow';
+  /** Whether bearer tokens are looked at (`authentication.webhook.enabled`); default: yes. */
+  readonly reviewTokens?: boolean;
   /** Where tokens and accesses are reviewed; absent: client certificates are the only way in. */
   readonly client?: ApiClient;
   /** How long answers of the API server are remembered. */
@@ -281,12 +283,13 @@ export async function serveKubeletApi(options: ServeOptions): Promise<KubeletSer
 }
 
 function accessOf(
-  { authorization, client, webhookTimes }: ServeOptions,
+  { authorization, client, reviewTokens = true, webhookTimes }: ServeOptions,
   clock: Clock,
 ): Pick<KubeletServerOptions, 'authorizer' | 'authenticators'> {
   const access = client && webhookAccess(apiReviews(client), clock, webhookTimes);
-  if (authorization === 'alwaysAllow') return { ...access, authorizer: alwaysAllow };
-  if (access) return access;
+  const who = access && reviewTokens ? { authenticators: access.authenticators ?? [] } : {};
+  if (authorization === 'alwaysAllow') return { ...who, authorizer: alwaysAllow };
+  if (access) return { ...who, authorizer: access.authorizer };
   throw new AgentError(
     'invalid_argument',
     'webhook authorization needs an API server to ask; without one choose alwaysAllow',

@@ -103,6 +103,7 @@ export function kubeletApiOptions(
     address: kubelet.address,
     authorization: authorization.mode === 'AlwaysAllow' ? 'alwaysAllow' : 'webhook',
     anonymousAuth: authentication.anonymous.enabled,
+    reviewTokens: authentication.webhook.enabled,
     debugging: kubelet.enableDebuggingHandlers,
     configz: () => kubelet,
     streams: { idleMs: durationMs(kubelet.streamingConnectionIdleTimeout) },

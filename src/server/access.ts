@@ -9,9 +9,9 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Tells who somebody is; nothing when the credentials are none of its kind. @throws when they cannot be checked */
+/** Tells who somebody is: nothing when there are no credentials of its kind, `refused` when they are not good. @throws when they cannot be checked */
 export interface Authenticator {
-  authenticate(request: ServerRequest): Promise<User | undefined>;
+  authenticate(request: ServerRequest): Promise<User | 'refused' | undefined>;
 }
 
 /** What somebody wants of the node, in the API server's words. */

@@ -98,13 +98,14 @@ export class RequestHandler {
     for (const authenticator of authenticators) {
       try {
         const user = await authenticator.authenticate(request);
+        if (user === 'refused') return undefined;
         if (user) return user;
       } catch (reason) {
         logger.error('credentials could not be checked', { err: messageOf(reason) });
         return undefined;
       }
     }
-    return anonymousAuth && request.headers.authorization === undefined ? anonymous : undefined;
+    return anonymousAuth ? anonymous : undefined;
   }
 }
 

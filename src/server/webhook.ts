@@ -58,13 +58,14 @@ const longestToken = 64 * 1024;
 
 /** Bearer tokens by TokenReview, remembered for a while under a hash: no token is kept. */
 export function tokenAuthenticator({ clock, reviews, times }: WebhookDeps): Authenticator {
-  const cache = new TtlCache<User | undefined>(clock);
+  const cache = new TtlCache<User | 'refused'>(clock);
   const { tokenMs } = { ...webhookTimes, ...times };
   const key = randomBytes(32);
   return {
     authenticate: ({ headers }) => {
       const token = /^bearer +(\S+)$/i.exec(headers.authorization?.trim() ?? '')?.[1];
-      if (token === undefined || token.length > longestToken) return Promise.resolve(undefined);
+      if (token === undefined) return Promise.resolve(undefined);
+      if (token.length > longestToken) return Promise.resolve('refused');
       const hash = createHmac('sha256', key).update(token).digest('base64');
       return cache.get(
         hash,
@@ -75,8 +76,8 @@ export function tokenAuthenticator({ clock, reviews, times }: WebhookDeps): Auth
   };
 }
 
-function userOf({ authenticated, user }: TokenReviewStatus): User | undefined {
-  if (authenticated !== true || user?.username === undefined) return undefined;
+function userOf({ authenticated, user }: TokenReviewStatus): User | 'refused' {
+  if (authenticated !== true || user?.username === undefined) return 'refused';
   return {
     name: user.username,
     groups: withAuthenticated(user.groups ?? []),

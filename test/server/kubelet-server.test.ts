@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Authority } from '../../src/base/certificates.ts';
+import { alwaysAllow } from '../../src/server/access.ts';
 import type { KubeletServer } from '../../src/server/kubelet-server.ts';
 import { webhookAccess } from '../../src/server/kubelet-server.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -47,6 +48,23 @@ describe('who comes in', () => {
       );
       expect(asked).toHaveLength(2);
     }
+  });
+});
+
+describe('where those without credentials may come in', () => {
+  const { authenticators } = webhookAccess({
+    tokenReview: () => Promise.resolve({ authenticated: false }),
+    subjectAccessReview: () => Promise.resolve({ allowed: true }),
+  });
+  const reviewed = authenticators ? { authenticators } : {};
+  const rows: readonly (readonly [string, object, string, number])[] = [
+    ['credentials of another kind are none', reviewed, 'Basic YTpi', 200],
+    ['a token that is refused does not', reviewed, 'Bearer wrong', 401],
+    ['a token is nothing where tokens are not looked at', {}, 'Bearer any', 200],
+  ];
+  test.for(rows)('%s', async ([, access, authorization, status]) => {
+    server = await startServer(hostWith(), { authorizer: alwaysAllow, anonymousAuth: true, ...access });
+    expect((await ask(server, '/pods', { ...none, headers: { authorization } })).status).toBe(status);
   });
 });
 

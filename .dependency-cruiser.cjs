@@ -80,7 +80,7 @@ module.exports = {
       },
     },
     home('@kubernetes/client-node', '^src/api/kube-client'),
-    home('@grpc/grpc-js', '^src/cli/tracing'),
+    home('@grpc/grpc-js', '^src/(providers/cri|cli)/'),
     home('@opentelemetry', '^src/(base|cli)/tracing'),
     home('pino', '^src/(agent|cli)/'),
     home('ajv', '^src/(options|kube)/'),

@@ -172,15 +172,11 @@ function readEntry(out: Message, name: string, reader: WireReader): void {
   else map[key] = value;
 }
 
-/**
- * A message as bytes for the wire. Zero values are left out, but in lists and maps; members that the message does not have are ignored.
- *
- * @param before bytes to leave free in front of it
- */
-export function encode(name: MessageName, message: object, before = 0): Buffer {
+/** A message as bytes for the wire. Zero values are left out, but in lists and maps; members that the message does not have are ignored. */
+export function encode(name: MessageName, message: object): Buffer {
   const writer = new WireWriter();
   encodeInto(name, message as Message, writer);
-  return writer.finish(before);
+  return writer.finish();
 }
 
 function encodeInto(name: MessageName, message: Message, writer: WireWriter): void {

@@ -29,19 +29,6 @@ export interface GrpcFailure {
   readonly details: string;
 }
 
-/** A failed call, to be thrown. */
-export class GrpcError extends Error implements GrpcFailure {
-  override readonly name: string = 'GrpcError';
-  readonly code: number;
-  readonly details: string;
-
-  constructor({ code, details }: GrpcFailure) {
-    super(details);
-    this.code = code;
-    this.details = details;
-  }
-}
-
 export const isGrpcFailure = (reason: unknown): reason is GrpcFailure =>
   typeof reason === 'object' &&
   reason !== null &&
@@ -76,8 +63,10 @@ const dialFaults: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
 };
 
-/** A socket that cannot be dialled reads as it does from a Go client; what the runtime said stays as it is. */
+/** What this side of the connection found out reads as it does from a Go client; what the runtime said stays as it is. */
 function inGoWords({ code, details }: GrpcFailure, endpoint: string): string {
+  if (code === 4 && details.startsWith('Deadline exceeded')) return 'context deadline exceeded';
+  if (code === 1 && details.startsWith('Cancelled on client')) return 'context canceled';
   if (code !== 14) return details;
   const [, fault] = /\bconnect (E[A-Z]+)\b/.exec(details) ?? [];
   if (fault === undefined) return details;

@@ -1,13 +1,24 @@
-import type { ClientHttp2Session } from 'node:http2';
+import type { CallOptions as GrpcCallOptions, Client, ClientOptions, Metadata } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
-import { AgentError, messageOf } from '../../base/errors.ts';
 import type { CallOptions } from '../../provider/container-runtime.ts';
-import { GrpcCall } from './call.ts';
 import { decode, encode } from './codec.ts';
-import { Connection } from './connection.ts';
-import { criError, GrpcError } from './errors.ts';
+import { criError, type GrpcFailure } from './errors.ts';
 import type { MethodRow } from './gen/methods.ts';
-import { framed, framePrefixBytes, MessageSplitter } from './grpc-messages.ts';
+
+/** Largest message that is taken, as the kubelet's client has it. */
+const maxMessageBytes = 16 * 1024 * 1024;
+
+/** A runtime that went away is looked for again after 100 ms, then ever later up to 3 s, as the kubelet's client does. */
+const channelOptions: ClientOptions = {
+  'grpc.max_receive_message_length': maxMessageBytes,
+  'grpc.max_send_message_length': -1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 3000,
+  'grpc.enable_http_proxy': 0,
+  'grpc.enable_retries': 0,
+  'grpc.service_config_disable_resolution': 1,
+};
 
 /** How one call goes out. */
 export interface WireOptions extends CallOptions {
@@ -15,145 +26,132 @@ export interface WireOptions extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+interface Connected {
+  readonly client: Client;
+  readonly metadataOf: (headers: Readonly<Record<string, string>>) => Metadata;
+}
+
 /**
- * gRPC to a runtime's socket, over one connection that is made at the first call and anew whenever it was lost. Calls made while the
- * runtime is away fail at once with `unavailable`.
+ * One connection to a runtime's socket, made at the first call and made anew whenever it was lost. Calls made while the runtime is
+ * away fail at once with `unavailable`.
  */
 export class CriTransport {
   readonly #socket: string;
   readonly #clock: Clock;
-  readonly #connection: Connection;
+  #client: Promise<Connected> | undefined;
   #isClosed = false;
 
   constructor(socket: string, clock: Clock) {
     this.#socket = socket;
     this.#clock = clock;
-    this.#connection = new Connection(socket);
   }
 
   /** One request, one answer. @throws {AgentError} with the text of {@link criError} */
   async unary(row: MethodRow, request: object, options: WireOptions): Promise<object> {
+    const { signal } = options;
     try {
-      const session = await this.#session(options);
-      return decode(row.response, await this.#answer(session, row, request, options));
+      signal?.throwIfAborted();
+      return await this.#call(await this.#connected(), row, request, options);
     } catch (reason) {
-      throw this.#errorOf(reason);
+      throw criError(signal?.aborted === true ? cancelled : reason, this.#socket);
     }
   }
 
   /** One request, answers until the runtime or `signal` ends them. @throws {AgentError} with the text of {@link criError} */
   async *stream(row: MethodRow, request: object, options: CallOptions): AsyncGenerator<object, void> {
-    let call: GrpcCall | undefined;
-    let over: (() => void) | undefined;
+    const { signal } = options;
+    const { serialize, deserialize } = codecOf(row);
+    const cancel = (): void => {
+      call?.cancel();
+    };
+    let call: { cancel(): void } | undefined;
     try {
-      const session = await this.#session(options);
-      call = callOf(session, row, request, options);
-      over = this.#bound(call, session, options);
-      const messages = new MessageSplitter();
-      for await (const chunk of call.stream)
-        for (const message of messages.push(chunk as Buffer)) yield decode(row.response, message);
-      if (call.status.code !== 0) throw new GrpcError(call.status);
+      signal?.throwIfAborted();
+      const { client } = await this.#connected();
+      const open = client.makeServerStreamRequest(
+        row.path,
+        serialize,
+        deserialize,
+        request,
+        this.#grpcOptions(options),
+      );
+      call = open;
+      signal?.addEventListener('abort', cancel, { once: true });
+      for await (const message of open) yield message as object;
     } catch (reason) {
-      const isTold = reason instanceof GrpcError || reason instanceof AgentError;
-      throw this.#errorOf(isTold || !call ? reason : new GrpcError(call.status));
+      throw criError(signal?.aborted === true ? cancelled : reason, this.#socket);
     } finally {
-      call?.fail(cancelled);
-      over?.();
+      signal?.removeEventListener('abort', cancel);
+      call?.cancel();
     }
   }
 
   /** Ends the connection; calls in flight fail, later ones too. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#connection.close();
+    (await this.#client)?.client.close();
   }
 
-  /** @throws {GrpcError} why no call can be made */
-  async #session({ signal }: CallOptions): Promise<ClientHttp2Session> {
-    if (this.#isClosed) throw new GrpcError(closing);
-    if (signal?.aborted) throw new GrpcError(cancelled);
-    return this.#connection.session();
+  async #connected(): Promise<Connected> {
+    if (this.#isClosed) throw criError(closing, this.#socket);
+    return (this.#client ??= this.#connect());
   }
 
-  /** @throws {GrpcError} how the call failed */
-  #answer(
-    session: ClientHttp2Session,
+  async #connect(): Promise<Connected> {
+    const { Client, credentials, Metadata } = await import('@grpc/grpc-js');
+    return {
+      client: new Client(`unix://${this.#socket}`, credentials.createInsecure(), channelOptions),
+      metadataOf: (headers) => {
+        const metadata = new Metadata();
+        for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+        return metadata;
+      },
+    };
+  }
+
+  #call(
+    { client, metadataOf }: Connected,
     row: MethodRow,
     request: object,
     options: WireOptions,
-  ): Promise<Buffer> {
+  ): Promise<object> {
+    const { signal, headers = {} } = options;
+    const { serialize, deserialize } = codecOf(row);
     return new Promise((resolve, reject) => {
-      const call = callOf(session, row, request, options);
-      const over = this.#bound(call, session, options);
-      const messages = new MessageSplitter();
-      let answer: Buffer | undefined;
-      const settle = (): void => {
-        over();
-        const { status } = call;
-        if (status.code !== 0) reject(new GrpcError(status));
-        else if (answer) resolve(answer);
-        else reject(new GrpcError(noAnswer));
+      const call = client.makeUnaryRequest(
+        row.path,
+        serialize,
+        deserialize,
+        request,
+        metadataOf(headers),
+        this.#grpcOptions(options),
+        (failure, answer) => {
+          signal?.removeEventListener('abort', cancel);
+          if (failure) reject(failure);
+          else resolve(answer ?? {});
+        },
+      );
+      const cancel = (): void => {
+        call.cancel();
       };
-      call.stream
-        .on('data', (chunk: Buffer) => {
-          try {
-            const [message] = messages.push(chunk);
-            answer ??= message;
-          } catch (reason) {
-            call.fail(reason as GrpcError);
-          }
-        })
-        .once('trailers', () => {
-          if (answer) settle();
-        })
-        .once('close', settle);
+      signal?.addEventListener('abort', cancel, { once: true });
     });
   }
 
-  /** Ends a call at its deadline or by its signal; call the result when it is over. */
-  #bound(call: GrpcCall, session: ClientHttp2Session, { signal, timeoutMs }: CallOptions): () => void {
-    const release = this.#connection.hold(session);
-    const cancel = (): void => {
-      call.fail(cancelled);
-    };
-    signal?.addEventListener('abort', cancel, { once: true });
-    const stopTimer =
-      timeoutMs === undefined
-        ? undefined
-        : this.#clock.timer(timeoutMs, () => {
-            call.fail(expired);
-          });
-    return () => {
-      release();
-      stopTimer?.();
-      signal?.removeEventListener('abort', cancel);
-    };
-  }
-
-  /** A connection that cannot be made, or is lost, is no fault of the call. */
-  #errorOf(reason: unknown): AgentError {
-    if (reason instanceof AgentError) return reason;
-    if (this.#isClosed && reason instanceof GrpcError && reason.code === unavailable)
-      return criError(closing, this.#socket);
-    const failure =
-      reason instanceof GrpcError ? reason : new GrpcError({ code: unavailable, details: messageOf(reason) });
-    return criError(failure, this.#socket);
+  #grpcOptions({ timeoutMs }: CallOptions): GrpcCallOptions {
+    return timeoutMs === undefined ? {} : { deadline: this.#clock.now() + timeoutMs };
   }
 }
 
-const unavailable = 14;
-const cancelled = { code: 1, details: 'context canceled' };
-const closing = { code: 1, details: 'grpc: the client connection is closing' };
-const expired = { code: 4, details: 'context deadline exceeded' };
-const noAnswer = {
-  code: 13,
-  details: 'cardinality violation: received no response message from non-server-streaming RPC',
-};
+const cancelled: GrpcFailure = { code: 1, details: 'context canceled' };
+const closing: GrpcFailure = { code: 1, details: 'grpc: the client connection is closing' };
 
-const callOf = (
-  session: ClientHttp2Session,
-  { path, request: message }: MethodRow,
-  request: object,
-  { timeoutMs, headers }: WireOptions,
-): GrpcCall =>
-  new GrpcCall(session, { path, timeoutMs, headers }, framed(encode(message, request, framePrefixBytes)));
+function codecOf({ request, response }: MethodRow): {
+  serialize: (message: object) => Buffer;
+  deserialize: (bytes: Buffer) => object;
+} {
+  return {
+    serialize: (message) => encode(request, message),
+    deserialize: (bytes) => decode(response, bytes),
+  };
+}

@@ -102,11 +102,9 @@ export class WireWriter {
   #bytes = Buffer.allocUnsafe(256);
   #at = 0;
 
-  /** What was written, as a copy of the right size. @param before bytes to leave free in front of it */
-  finish(before = 0): Buffer {
-    const whole = Buffer.allocUnsafe(before + this.#at);
-    this.#bytes.copy(whole, before, 0, this.#at);
-    return whole;
+  /** What was written, as a copy of the right size. */
+  finish(): Buffer {
+    return Buffer.from(this.#bytes.subarray(0, this.#at));
   }
 
   tag(number: number, wireType: WireType): void {

@@ -17,11 +17,17 @@ test.for<[number, string, ErrorCode, string]>([
   ],
   [
     4,
+    'Deadline exceeded after 2.000s',
+    'deadline_exceeded',
+    'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
+  ],
+  [
+    4,
     'timeout 1s exceeded: context deadline exceeded',
     'deadline_exceeded',
     'rpc error: code = DeadlineExceeded desc = timeout 1s exceeded: context deadline exceeded',
   ],
-  [1, 'context canceled', 'cancelled', 'rpc error: code = Canceled desc = context canceled'],
+  [1, 'Cancelled on client', 'cancelled', 'rpc error: code = Canceled desc = context canceled'],
   [12, 'unknown method', 'unimplemented', 'rpc error: code = Unimplemented desc = unknown method'],
   [8, 'too large', 'resource_exhausted', 'rpc error: code = ResourceExhausted desc = too large'],
   [14, 'Connection dropped', 'unavailable', 'rpc error: code = Unavailable desc = Connection dropped'],

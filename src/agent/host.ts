@@ -177,6 +177,7 @@ async function pullSecretsOf(
   const names = (pod.spec?.imagePullSecrets ?? [])
     .map(({ name }) => name ?? '')
     .filter((name) => name !== '');
+  if (names.length === 0) return [];
   const results = await Promise.allSettled(names.map((name) => secrets.get(namespaceOf(pod), name)));
   const missing = names.filter((_, index) => results[index]?.status === 'rejected');
   if (missing.length > 0) {

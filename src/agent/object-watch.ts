@@ -15,6 +15,11 @@ interface Entry<T extends KubeObject> {
   readonly stop: AbortController;
 }
 
+interface Held {
+  readonly spec: Pod['spec'];
+  readonly keys: ReadonlySet<string>;
+}
+
 /**
  * The config maps or secrets that pods of this node refer to, each watched by name as long as one of them does: what a node may read.
  *
@@ -25,6 +30,8 @@ export class ObjectWatch<T extends KubeObject> {
   readonly #resource: Resource;
   readonly #namesOf: (pod: Pod) => ReadonlySet<string>;
   readonly #entries = new Map<string, Entry<T>>();
+  /** What each pod that refers to anything has registered, by UID. */
+  readonly #held = new Map<string, Held>();
 
   /** @param namesOf what a pod refers to, in its own namespace */
   constructor(deps: ReflectorDeps, resource: Resource, namesOf: (pod: Pod) => ReadonlySet<string>) {
@@ -36,20 +43,31 @@ export class ObjectWatch<T extends KubeObject> {
   /** The pod may need its objects from now on; what it no longer names is let go. */
   register(pod: Pod): void {
     const uid = uidOf(pod);
-    const wanted = new Set([...this.#namesOf(pod)].map((name) => `${namespaceOf(pod)}/${name}`));
-    for (const key of wanted) (this.#entries.get(key) ?? this.#watch(key)).users.add(uid);
-    for (const [key, entry] of this.#entries) if (!wanted.has(key)) this.#release(key, entry, uid);
+    const held = this.#held.get(uid);
+    if (held && held.spec === pod.spec) return;
+    const names = this.#namesOf(pod);
+    if (names.size === 0) {
+      this.unregister(pod);
+      return;
+    }
+    const keys = new Set(Array.from(names, (name) => `${namespaceOf(pod)}/${name}`));
+    for (const key of keys) (this.#entries.get(key) ?? this.#watch(key)).users.add(uid);
+    for (const key of held?.keys ?? []) if (!keys.has(key)) this.#release(key, uid);
+    this.#held.set(uid, { spec: pod.spec, keys });
   }
 
   /** The pod needs nothing any more. */
   unregister(pod: Pod): void {
-    for (const [key, entry] of this.#entries) this.#release(key, entry, uidOf(pod));
+    const uid = uidOf(pod);
+    for (const key of this.#held.get(uid)?.keys ?? []) this.#release(key, uid);
+    this.#held.delete(uid);
   }
 
   /** Ends every watch. */
   stop(): void {
     for (const { stop } of this.#entries.values()) stop.abort();
     this.#entries.clear();
+    this.#held.clear();
   }
 
   /**
@@ -99,8 +117,9 @@ export class ObjectWatch<T extends KubeObject> {
     return entry;
   }
 
-  #release(key: string, entry: Entry<T>, uid: string): void {
-    if (!entry.users.delete(uid) || entry.users.size > 0) return;
+  #release(key: string, uid: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry?.users.delete(uid) || entry.users.size > 0) return;
     entry.stop.abort();
     this.#entries.delete(key);
   }

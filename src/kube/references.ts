@@ -9,28 +9,40 @@ export const allContainersOf = (pod: Pod): readonly Container[] => [
 
 type Source = 'configMap' | 'secret';
 
-function namesInContainer(container: Container, source: Source): readonly (string | undefined)[] {
-  const fromEnv = (container.envFrom ?? []).map(
-    (entry) => (source === 'secret' ? entry.secretRef : entry.configMapRef)?.name,
-  );
-  const values = (container.env ?? []).map(
-    ({ valueFrom }) => (source === 'secret' ? valueFrom?.secretKeyRef : valueFrom?.configMapKeyRef)?.name,
-  );
-  return [...fromEnv, ...values];
+const none: ReadonlySet<string> = new Set();
+
+/** What a pod names of one kind. Asked at each sync of each pod, most of which name little: so it makes nothing that it does not give. */
+function namesOf({ spec }: Pod, source: Source): ReadonlySet<string> {
+  if (!spec) return none;
+  let names: Set<string> | undefined;
+  const add = (name: string | undefined): void => {
+    if (name !== undefined && name !== '') (names ??= new Set()).add(name);
+  };
+  const {
+    initContainers = [],
+    containers,
+    ephemeralContainers = [],
+    volumes = [],
+    imagePullSecrets = [],
+  } = spec;
+  for (const list of [initContainers, containers, ephemeralContainers])
+    for (const container of list) addNamesInContainer(container, source, add);
+  for (const volume of volumes) addNamesInVolume(volume, source, add);
+  if (source === 'secret') for (const { name } of imagePullSecrets) add(name);
+  return names ?? none;
 }
 
-function namesInVolume(volume: Volume, source: Source): readonly (string | undefined)[] {
-  const projected = (volume.projected?.sources ?? []).map((part) => part[source]?.name);
-  return [source === 'secret' ? volume.secret?.secretName : volume.configMap?.name, ...projected];
+type Add = (name: string | undefined) => void;
+
+function addNamesInContainer({ env, envFrom }: Container, source: Source, add: Add): void {
+  for (const entry of envFrom ?? []) add((source === 'secret' ? entry.secretRef : entry.configMapRef)?.name);
+  for (const { valueFrom } of env ?? [])
+    add((source === 'secret' ? valueFrom?.secretKeyRef : valueFrom?.configMapKeyRef)?.name);
 }
 
-function namesOf(pod: Pod, source: Source): ReadonlySet<string> {
-  const names = [
-    ...allContainersOf(pod).flatMap((container) => namesInContainer(container, source)),
-    ...(pod.spec?.volumes ?? []).flatMap((volume) => namesInVolume(volume, source)),
-    ...(source === 'secret' ? (pod.spec?.imagePullSecrets ?? []).map(({ name }) => name) : []),
-  ];
-  return new Set(names.filter((name): name is string => name !== undefined && name !== ''));
+function addNamesInVolume({ secret, configMap, projected }: Volume, source: Source, add: Add): void {
+  add(source === 'secret' ? secret?.secretName : configMap?.name);
+  for (const part of projected?.sources ?? []) add(part[source]?.name);
 }
 
 /** Names of the config maps that a pod refers to, in its own namespace. Follows `podutil.VisitPodConfigmapNames`. */

@@ -38,9 +38,8 @@ function sortOut(
 ): Lacking {
   const unknown: string[] = [];
   const lacking: string[] = [];
-  const byName = new Map(statuses.map((status) => [status.name, status]));
   for (const container of containers) {
-    const status = byName.get(container.name);
+    const status = statuses.findLast(({ name }) => name === container.name);
     if (!status) unknown.push(container.name);
     else if (!done(container, status)) lacking.push(container.name);
   }
@@ -128,8 +127,10 @@ export function initializedCondition(
 
 /** Has any of these containers run, now or before? Follows kubelet `HasAnyRegularContainerStarted`. */
 function hasStarted(containers: readonly Container[], statuses: readonly ContainerStatus[]): boolean {
-  const names = new Set(containers.map(({ name }) => name));
-  return statuses.some(({ name, state }) => names.has(name) && (state?.running ?? state?.terminated));
+  return statuses.some(
+    ({ name, state }) =>
+      (state?.running ?? state?.terminated) && containers.some((container) => container.name === name),
+  );
 }
 
 /** True once the pod has a sandbox with a network (R154). Follows kubelet `GeneratePodReadyToStartContainersCondition`. */
@@ -168,6 +169,7 @@ export function allContainersRestartingCondition(
 export function restartsAllContainers(pod: Pod, old: PodStatus, runtime: RuntimePodStatus): boolean {
   if (conditionOf(old.conditions, 'AllContainersRestarting')?.status === 'True') return true;
   return containersIn(pod).some((container) => {
+    if (!container.restartPolicyRules) return false;
     const newest = newestOf(container, runtime);
     return (
       newest?.state === 'exited' && matchingRestartRule(container, newest.exitCode) === 'RestartAllContainers'
@@ -184,7 +186,7 @@ const newestOf = ({ name }: Container, runtime: RuntimePodStatus): RuntimeContai
 
 function containersIn(pod: Pod): readonly Container[] {
   const { initContainers = [], containers } = specOf(pod);
-  return [...initContainers, ...containers];
+  return initContainers.length === 0 ? containers : [...initContainers, ...containers];
 }
 
 /**

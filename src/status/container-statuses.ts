@@ -41,24 +41,26 @@ interface Entry {
  * Follows kubelet `convertToAPIContainerStatuses`.
  */
 export function containerStatuses(input: ContainerStatusesInput): readonly ContainerStatus[] {
-  const old = new Map(input.previous.map((status) => [status.name, status]));
-  const instances = newestFirst(input.runtime.containerStatuses);
-  const statuses = input.containers.map((container) => {
+  const { containers, previous, runtime } = input;
+  if (containers.length === 0) return none;
+  const statuses = containers.map((container) => {
     const entry = {
       container,
-      old: old.get(container.name),
-      instances: instances.get(container.name) ?? [],
+      old: previous.findLast(({ name }) => name === container.name),
+      instances: newestFirst(runtime.containerStatuses, container.name),
     };
     return withStartFailure(input, entry, statusOf(input, entry));
   });
   return input.kind === 'init' ? statuses : sortedByName(statuses);
 }
 
+const none: readonly ContainerStatus[] = [];
+
 /** What a status tells of init and regular containers, in this order. */
-export const initAndRegular = (status: PodStatus): readonly ContainerStatus[] => [
-  ...(status.initContainerStatuses ?? []),
-  ...(status.containerStatuses ?? []),
-];
+export const initAndRegular = ({
+  initContainerStatuses: init = none,
+  containerStatuses: regular = none,
+}: PodStatus): readonly ContainerStatus[] => (init.length === 0 ? regular : [...init, ...regular]);
 
 /** Statuses by name; the same list when they are in order already. */
 export function sortedByName(statuses: readonly ContainerStatus[]): readonly ContainerStatus[] {
@@ -68,15 +70,10 @@ export function sortedByName(statuses: readonly ContainerStatus[]): readonly Con
 
 function newestFirst(
   statuses: readonly RuntimeContainerStatus[],
-): ReadonlyMap<string, readonly RuntimeContainerStatus[]> {
-  const byName = new Map<string, RuntimeContainerStatus[]>();
-  for (const status of statuses) {
-    const held = byName.get(status.name);
-    if (held) held.push(status);
-    else byName.set(status.name, [status]);
-  }
-  for (const list of byName.values()) list.sort((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
-  return byName;
+  container: string,
+): readonly RuntimeContainerStatus[] {
+  const own = statuses.filter(({ name }) => name === container);
+  return own.length < 2 ? own : own.sort((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
 }
 
 function statusOf(input: ContainerStatusesInput, entry: Entry): ContainerStatus {

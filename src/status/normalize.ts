@@ -42,7 +42,8 @@ function messageLimit({ spec }: Pod): number {
 /** As `map`, but the same list when no item changed. */
 function mapSame<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
   let changed: T[] | undefined;
-  for (const [i, item] of list.entries()) {
+  for (let i = 0; i < list.length; i++) {
+    const item = list[i] as T;
     const next = change(item);
     if (next !== item) (changed ??= [...list])[i] = next;
   }

@@ -24,7 +24,8 @@ export function statusPatch(uid: string, old: PodStatus, next: PodStatus): Statu
 function diffStatus(old: Json, next: Json): Json {
   const changes: Record<string, unknown> = {};
   for (const [name, shape] of Object.entries<Shape>(statusShape.members)) {
-    if (old[name] === next[name]) continue;
+    // what is written alike is not written at all
+    if (sameWire(old[name], next[name])) continue;
     diffMember(changes, name, { old: wire(old[name], shape), next: wire(next[name], shape), shape });
   }
   return changes;
@@ -99,12 +100,22 @@ function diffElement(old: Json | undefined, next: Json, key: string): readonly J
   return Object.keys(inner).length === 0 ? [] : [{ ...inner, [key]: next[key] }];
 }
 
-/** Are two written values equal? Nothing in them is absent. */
+/** Are two JSON values equal, member by member? */
 function sameWire(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((item, i) => sameWire(item, b[i]));
+  if (Array.isArray(a)) return Array.isArray(b) && sameItems(a, b);
   if (!isJson(a) || !isJson(b)) return false;
-  const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((name) => sameWire(a[name], b[name]));
+  let left = 0;
+  for (const name in a) {
+    if (!(name in b) || !sameWire(a[name], b[name])) return false;
+    left++;
+  }
+  for (const _ in b) left--;
+  return left === 0;
+}
+
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (!sameWire(a[i], b[i])) return false;
+  return true;
 }

@@ -113,15 +113,43 @@ function wireMember(value: unknown, key: string, shape: Shape): unknown {
 }
 
 /** JSON as Go writes it: keys sorted, no white space, `<`, `>`, `&` and the two line separators escaped. */
-export const goJson = (value: unknown): string => sortedJson(value).replace(/[<>&\u2028\u2029]/g, escaped);
+export const goJson = (value: unknown): string =>
+  JSON.stringify(sorted(value)).replace(/[<>&\u2028\u2029]/g, escaped);
 
 const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-function sortedJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
-  if (!isJson(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${sortedJson(value[key])}`);
-  return `{${members.join(',')}}`;
+/** The value with the keys of its objects in order; what is in order already is not copied. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return sortedItems(value);
+  return isJson(value) ? sortedMembers(value) : value;
+}
+
+function sortedItems(items: readonly unknown[]): readonly unknown[] {
+  let copy: unknown[] | undefined;
+  for (let i = 0; i < items.length; i++) {
+    const item = sorted(items[i]);
+    if (item !== items[i]) (copy ??= [...items])[i] = item;
+  }
+  return copy ?? items;
+}
+
+function sortedMembers(object: Json): Json {
+  let last = '';
+  for (const key in object) {
+    if (key < last) return sortedCopy(object);
+    last = key;
+  }
+  let copy: Record<string, unknown> | undefined;
+  for (const key in object) {
+    const member = sorted(object[key]);
+    if (member !== object[key]) (copy ??= { ...object })[key] = member;
+  }
+  return copy ?? object;
+}
+
+/** No name in a status is a bare number, which JavaScript would put first. */
+function sortedCopy(object: Json): Json {
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(object).sort()) copy[key] = sorted(object[key]);
+  return copy;
 }

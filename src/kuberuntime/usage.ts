@@ -44,6 +44,8 @@ const amounts: Readonly<Record<Amount, (stats: ContainerStats) => { readonly val
     rssBytes: ({ memory }) => memory?.rssBytes,
     pageFaults: ({ memory }) => memory?.pageFaults,
     majorPageFaults: ({ memory }) => memory?.majorPageFaults,
+    swapBytes: ({ swap }) => swap?.swapUsageBytes,
+    swapAvailableBytes: ({ swap }) => swap?.swapAvailableBytes,
     rootfsBytes: ({ writableLayer }) => writableLayer?.usedBytes,
     rootfsInodes: ({ writableLayer }) => writableLayer?.inodesUsed,
   };

@@ -16,6 +16,9 @@ export interface ContainerUsage {
   readonly rssBytes?: number;
   readonly pageFaults?: number;
   readonly majorPageFaults?: number;
+  readonly swapBytes?: number;
+  /** More swap that it may use. */
+  readonly swapAvailableBytes?: number;
   /** Of the container's writable layer. */
   readonly rootfsBytes?: number;
   readonly rootfsInodes?: number;

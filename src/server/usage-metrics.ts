@@ -44,6 +44,21 @@ const containerRows: readonly ContainerRow[] = [
     help: 'Start time of the container since unix epoch in seconds',
     of: ({ startedAt }) => (startedAt === undefined ? undefined : startedAt / 1000),
   },
+  {
+    name: 'container_swap_usage_bytes',
+    type: 'gauge',
+    help: 'Current amount of the container swap usage in bytes',
+    of: ({ swapBytes }) => swapBytes,
+  },
+  {
+    name: 'container_swap_limit_bytes',
+    type: 'gauge',
+    help: 'Current amount of the container swap limit in bytes',
+    of: ({ swapBytes, swapAvailableBytes }) =>
+      swapBytes === undefined || swapAvailableBytes === undefined
+        ? undefined
+        : swapBytes + swapAvailableBytes,
+  },
 ];
 
 const podRows: readonly PodRow[] = [
@@ -58,6 +73,12 @@ const podRows: readonly PodRow[] = [
     type: 'gauge',
     help: 'Current working set of the pod in bytes',
     of: ({ workingSetBytes }) => workingSetBytes,
+  },
+  {
+    name: 'pod_swap_usage_bytes',
+    type: 'gauge',
+    help: 'Current amount of the pod swap usage in bytes',
+    of: ({ swapBytes }) => swapBytes,
   },
 ];
 

@@ -79,7 +79,7 @@ export interface UsageDetails {
 
 type Sum = Pick<
   PodUsage['containers'][number],
-  'cpuNanos' | 'cpuNanoCores' | 'workingSetBytes' | 'memoryBytes' | 'rssBytes'
+  'cpuNanos' | 'cpuNanoCores' | 'workingSetBytes' | 'memoryBytes' | 'rssBytes' | 'swapBytes'
 >;
 
 /** The sum of what a pod's containers use; a member that no container knows is not known. */
@@ -94,6 +94,7 @@ export function sumOf({ containers }: PodUsage): Sum {
     'workingSetBytes',
     'memoryBytes',
     'rssBytes',
+    'swapBytes',
   ];
   return Object.fromEntries(keys.flatMap((key) => (sum(key) === undefined ? [] : [[key, sum(key)]])));
 }

@@ -17,6 +17,7 @@ test('of a container that was started again its present run alone is told', asyn
   const running = {
     attributes: attributes('new', 1),
     cpu: { timestamp: 5e6, usageCoreNanoSeconds: { value: 7 } },
+    swap: { swapUsageBytes: { value: 3 }, swapAvailableBytes: { value: 9 } },
     writableLayer: layer,
   };
   const ended = { attributes: attributes('old', 0), writableLayer: layer };
@@ -26,7 +27,17 @@ test('of a container that was started again its present run alone is told', asyn
       uid: 'u',
       name: 'p',
       namespace: 'ns',
-      containers: [{ id: 'test://new', name: 'c', at: 5, cpuNanos: 7, rootfsBytes: 4096 }],
+      containers: [
+        {
+          id: 'test://new',
+          name: 'c',
+          at: 5,
+          cpuNanos: 7,
+          swapBytes: 3,
+          swapAvailableBytes: 9,
+          rootfsBytes: 4096,
+        },
+      ],
     },
   ]);
 });

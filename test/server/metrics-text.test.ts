@@ -134,6 +134,19 @@ test.for(pages)('%s is OpenMetrics to a strict reader', ([, page]) => {
   readStrictly(openMetricsText(page));
 });
 
+test('swap is told of where it is known', () => {
+  const [pod] = fullUsage.pods;
+  const containers = (pod?.containers ?? []).map((one) => ({ ...one, swapBytes: 3, swapAvailableBytes: 9 }));
+  const text = metricsText(resourceMetrics({ ...fullUsage, pods: pod ? [{ ...pod, containers }] : [] }));
+  for (const line of [
+    /^container_swap_usage_bytes\{container="c",namespace="ns",pod="web"\} 3 /m,
+    /^container_swap_limit_bytes\{container="c",namespace="ns",pod="web"\} 12 /m,
+    /^pod_swap_usage_bytes\{namespace="ns",pod="web"\} 3 /m,
+  ])
+    expect(text).toMatch(line);
+  expect(metricsText(resourceMetrics(fullUsage))).not.toMatch(/(container|pod)_swap/);
+});
+
 const promtool = spawnSync('promtool', ['--version']).error ? 'promtool is not installed' : undefined;
 
 test.for(pages)(`promtool takes %s${promtool ? ` (skipped: ${promtool})` : ''}`, ([, page], { skip }) => {

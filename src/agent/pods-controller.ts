@@ -239,24 +239,23 @@ export class PodsController {
     return { ...update, pods: update.pods.filter((pod) => pod.metadata?.namespace === namespace) };
   }
 
-  async #handle(input: LoopInput): Promise<void> {
+  #handle(input: LoopInput): Promise<void> | undefined {
     const { engines } = this;
     switch (input.type) {
       case 'config':
-        await this.#handleConfig(input.update);
-        return;
+        return this.#handleConfig(input.update);
       case 'pleg':
         if (input.event.type !== 'ContainerRemoved') this.handlePodSyncByUID(input.event.uid); // R41
         if (input.event.type === 'ContainerDied') engines.trimDeadContainers(input.event);
-        return;
+        return undefined;
       case 'probe':
         engines.handleProbeUpdate(input.update);
-        return;
+        return undefined;
       case 'sync':
         this.handlePodSyncs(engines.podsToSync());
-        return;
+        return undefined;
       case 'housekeeping':
-        await this.#housekeep();
+        return this.#housekeep();
     }
   }
 

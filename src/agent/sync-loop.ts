@@ -12,7 +12,7 @@ export interface SyncLoopDeps<Input extends { readonly type: string }> {
   /** What keeps the loop from consuming anything; empty: go on. */
   runtimeErrors(): readonly string[];
   /** One input at a time; an error is logged and the loop goes on. */
-  handle(input: Input): void | Promise<void>;
+  handle(input: Input): Promise<void> | undefined;
   /** Inputs of which one waiting is as good as many: the ticks. */
   readonly coalesce: ReadonlySet<Input['type']>;
 }
@@ -96,23 +96,32 @@ export class SyncLoop<Input extends { readonly type: string }> {
         return;
       }
       this.#waiting.delete(input.type);
-      await this.#handle(input);
+      // what is handled at once does not even let a microtask in between: several events of one pod become one sync
+      const pending = this.#handle(input);
+      if (pending) await pending;
     }
   }
 
-  async #handle(input: Input): Promise<void> {
+  #handle(input: Input): Promise<void> | undefined {
     const startedAt = this.#deps.clock.now();
     this.#iteration = { startedAt };
-    try {
-      const pending = this.#deps.handle(input);
-      if (pending) await pending;
-    } catch (reason) {
+    const end = (): void => {
+      this.#iteration = { startedAt, endedAt: this.#deps.clock.now() };
+    };
+    const failed = (reason: unknown): void => {
       this.#deps.logger.error('a handler of the sync loop failed', {
         input: input.type,
         err: messageOf(reason),
       });
+    };
+    try {
+      const pending = this.#deps.handle(input);
+      if (pending) return pending.catch(failed).then(end);
+    } catch (reason) {
+      failed(reason);
     }
-    this.#iteration = { startedAt, endedAt: this.#deps.clock.now() };
+    end();
+    return undefined;
   }
 
   /** Waits until the runtime is well; false when the loop is to end. */

@@ -1,4 +1,5 @@
-import { type FileHandle, mkdir, open, readdir, readlink, rm, symlink } from 'node:fs/promises';
+import { closeSync, fchmodSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { open, readlink, rm, symlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** What `kuberuntime` does on disk: log folders and links, and the end of termination logs. */
@@ -20,17 +21,26 @@ export interface RuntimeFiles {
   readEnd(path: string, limit: number): Promise<Buffer>;
 }
 
-/** The machine's own disk. */
+/**
+ * The machine's own disk. What lies between a pod and its start, and touches next to nothing, is done at once: handing it to the pool of
+ * threads takes longer, most of all on a node that is busy.
+ */
 export const nodeFiles: RuntimeFiles = {
-  async makeDirectory(path) {
-    await mkdir(path, { recursive: true, mode: 0o755 });
-  },
-  async makeFile(path, mode) {
-    const file = await opened(path, mode);
-    await file.chmod(mode).finally(() => file.close()); // whatever the umask
-  },
-  filesIn: (path) => entries(path, false),
-  directoriesIn: (path) => entries(path, true),
+  makeDirectory: (path) =>
+    settled(() => {
+      mkdirSync(path, { recursive: true, mode: 0o755 });
+    }),
+  makeFile: (path, mode) =>
+    settled(() => {
+      const file = opened(path, mode);
+      try {
+        fchmodSync(file, mode); // whatever the umask
+      } finally {
+        closeSync(file);
+      }
+    }),
+  filesIn: (path) => settled(() => entries(path, false)),
+  directoriesIn: (path) => settled(() => entries(path, true)),
   async remove(path) {
     await rm(path, { recursive: true, force: true });
   },
@@ -52,23 +62,28 @@ export const nodeFiles: RuntimeFiles = {
   },
 };
 
+/** What an act at once comes to, as a promise. */
+const settled = async <T>(act: () => T): Promise<T> => act();
+
 /** A new or emptied file; its folders are made where they are missing. */
-async function opened(path: string, mode: number): Promise<FileHandle> {
+function opened(path: string, mode: number): number {
   try {
-    return await open(path, 'w', mode);
+    return openSync(path, 'w', mode);
   } catch (reason) {
     if (!hasCode(reason, 'ENOENT')) throw reason;
-    await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-    return open(path, 'w', mode);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+    return openSync(path, 'w', mode);
   }
 }
 
-async function entries(path: string, directories: boolean): Promise<string[]> {
-  const found = await readdir(path, { withFileTypes: true }).catch((reason: unknown) => {
+function entries(path: string, directories: boolean): string[] {
+  try {
+    const found = readdirSync(path, { withFileTypes: true });
+    return found.filter((entry) => entry.isDirectory() === directories).map(({ name }) => name);
+  } catch (reason) {
     if (hasCode(reason, 'ENOENT')) return [];
     throw reason;
-  });
-  return found.filter((entry) => entry.isDirectory() === directories).map(({ name }) => name);
+  }
 }
 
 /** Whether a file system call failed with this code. */

@@ -8,12 +8,7 @@ import type { ResourceList } from '../kube/resources.ts';
 import type { ConfigMap, Container, KubeObject, Node, Pod, Secret, Service } from '../kube/types.ts';
 import type { PodCgroupAccess, RunContainerOptions, RuntimeHelper } from '../kuberuntime/helper.ts';
 import type { ImageSpec, Mount } from '../provider/cri-messages.ts';
-import {
-  containerMounts,
-  hostsFileMount,
-  type MountedVolume,
-  mountsHostsFile,
-} from '../volumes/container-mounts.ts';
+import { containerMounts, hostsFileMount, mountsHostsFile } from '../volumes/container-mounts.ts';
 import { type NodeDns, podDns } from '../volumes/dns.ts';
 import { managedHostsFile, nodeHostsFile } from '../volumes/hosts-file.ts';
 import { layout } from '../volumes/layout.ts';
@@ -40,7 +35,7 @@ export interface RuntimeHelperDeps {
   readonly services: () => readonly Service[] | undefined;
   readonly configMaps: ObjectReader<ConfigMap>;
   readonly secrets: ObjectReader<Secret>;
-  readonly podVolumes: Pick<PodVolumes, 'pathOf' | 'extraGroups' | 'readFile'>;
+  readonly podVolumes: Pick<PodVolumes, 'mounted' | 'devices' | 'extraGroups' | 'readFile'>;
   /** Absent: the provider does not mount, so nothing has to be made safe. */
   readonly subPaths?: SubPaths;
   readonly cgroupParent: (pod: Pod) => string;
@@ -100,7 +95,8 @@ async function runContainerOptions(
   const mounts = await mountsOf(deps, pod, container, { ...given, envs });
   const podContainerDir = layout.containerDir(deps.rootDir, uidOf(pod), container.name);
   if (container.terminationMessagePath) mkdirSync(podContainerDir, { recursive: true, mode: 0o750 });
-  return { envs, mounts, podContainerDir: container.terminationMessagePath ? podContainerDir : '' };
+  const devices = deps.podVolumes.devices(pod, container);
+  return { envs, mounts, devices, podContainerDir: container.terminationMessagePath ? podContainerDir : '' };
 }
 
 /** R184, R185. */
@@ -203,11 +199,7 @@ async function mountsOf(
   { podIps, imageVolumes, envs }: Given & { readonly envs: readonly EnvironmentVariable[] },
 ): Promise<readonly Mount[]> {
   const { podVolumes, subPaths } = deps;
-  const volumes = new Map<string, MountedVolume>();
-  for (const volume of pod.spec?.volumes ?? []) {
-    const path = volume.image ? '' : podVolumes.pathOf(pod, volume);
-    if (path !== undefined) volumes.set(volume.name, { path, ...(volume.image && { readOnly: true }) });
-  }
+  const volumes = podVolumes.mounted(pod);
   const mounts: Mount[] = [];
   const supportsRecursiveReadOnly = await canBeRecursive(deps, pod, container);
   const planned = containerMounts({ container, volumes, envs, supportsRecursiveReadOnly });

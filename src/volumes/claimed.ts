@@ -9,6 +9,8 @@ export interface ClaimedVolume {
   readonly hostPath?: { readonly path: string; readonly type?: string };
   readonly local?: { readonly path: string };
   readonly csi?: { readonly driver?: string };
+  /** `Block`: a device that containers get as it is; absent: a directory. */
+  readonly volumeMode?: string;
   /** The name of the persistent volume. */
   readonly name?: string;
   /** A group that pods with the volume must be in, as annotated. */
@@ -34,7 +36,10 @@ export class ClaimedVolumes {
       const { persistentVolumeClaim } = volume;
       if (!persistentVolumeClaim) continue;
       try {
-        this.#byVolume.set(keyOf(pod, volume), await this.#find(pod, persistentVolumeClaim.claimName));
+        const found = await this.#find(pod, persistentVolumeClaim.claimName);
+        const misuse = misused(pod, volume, found);
+        if (misuse === undefined) this.#byVolume.set(keyOf(pod, volume), found);
+        else faults.set(volume, misuse);
       } catch (reason) {
         faults.set(volume, messageOf(reason));
       }
@@ -44,14 +49,14 @@ export class ClaimedVolumes {
 
   /** Makes sure that what the claim stands for is there. @throws {AgentError} when it is not, or is of a kind that this node cannot use */
   async check(pod: Pod, volume: Volume): Promise<void> {
-    const { hostPath, local, csi } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
+    const { hostPath, local, csi, volumeMode } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
     if (csi)
       throw new AgentError(
         'unimplemented',
         `the persistent volume needs the CSI driver "${csi.driver ?? ''}"; CSI volumes are not supported on this node`,
       );
-    if (hostPath) await checkHostPath(hostPath.path, hostPath.type);
-    else if (local) await demandPath(local.path);
+    if (local) await demandPath(local.path, volumeMode === 'Block');
+    else if (hostPath && volumeMode !== 'Block') await checkHostPath(hostPath.path, hostPath.type);
     else
       throw new AgentError('unimplemented', 'persistent volumes of this kind are not supported on this node');
   }
@@ -72,12 +77,30 @@ export class ClaimedVolumes {
   }
 }
 
-async function demandPath(path: string): Promise<void> {
-  try {
-    await stat(path);
-  } catch (cause) {
+async function demandPath(path: string, asDevice: boolean): Promise<void> {
+  const stats = await stat(path).catch((cause: unknown) => {
     throw new AgentError('failed_precondition', `path "${path}" does not exist`, { cause });
-  }
+  });
+  if (stats.isBlockDevice() === asDevice) return;
+  throw asDevice
+    ? new AgentError('failed_precondition', `path "${path}" is not a block device`)
+    : new AgentError(
+        'unimplemented',
+        `file systems on block devices ("${path}") are not supported on this node`,
+      );
+}
+
+/** A device is no directory. Follows kubelet `createVolumeSpec`. */
+function misused(
+  { spec }: Pod,
+  { name }: Volume,
+  { volumeMode = 'Filesystem' }: ClaimedVolume,
+): string | undefined {
+  const used = volumeMode === 'Block' ? 'volumeMounts' : 'volumeDevices';
+  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  return containers.some((container) => container[used]?.some((one) => one.name === name))
+    ? `volume ${name} has volumeMode ${volumeMode}, but is specified in ${used}`
+    : undefined;
 }
 
 const keyOf = (pod: Pod, { name }: Volume): string => `${uidOf(pod)}/${name}`;

@@ -7,9 +7,12 @@ import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { ResourceList } from '../kube/resources.ts';
-import type { Pod, Volume } from '../kube/types.ts';
+import { goQuote } from '../kube/go-quote.ts';
+import type { Container, Pod, Volume } from '../kube/types.ts';
+import type { Device } from '../provider/cri-messages.ts';
 import { AtomicWriter, type Payload } from './atomic-writer.ts';
 import { ClaimedVolumes, type FindClaimed } from './claimed.ts';
+import type { MountedVolume } from './container-mounts.ts';
 import { EmptyDirs } from './empty-dir.ts';
 import { checkHostPath } from './host-path.ts';
 import { Looks } from './looks.ts';
@@ -165,7 +168,7 @@ export class PodVolumes {
   async #ownLocal(pod: Pod, volume: Volume): Promise<void> {
     const { name, local } = this.#claims.of(pod, volume) ?? {};
     const group = fsGroupOf(pod);
-    if (!local || name === undefined || group === undefined) return;
+    if (!local || name === undefined || group === undefined || this.#isBlock(pod, volume)) return;
     const { mounter, rootDir } = this.#deps;
     const dir = layout.volumeDir(rootDir, uidOf(pod), localVolumePlugin, name);
     if (mounter.isMountPoint(dir)) return;
@@ -208,6 +211,40 @@ export class PodVolumes {
     if (volume.hostPath) return volume.hostPath.path;
     if (volume.persistentVolumeClaim) return this.#claims.pathOf(pod, volume);
     return pluginOf(volume) === undefined ? undefined : this.#dirOf(pod, volume);
+  }
+
+  /** The volumes of a pod by name, with where they are and what containers may do there; what the runtime brings is nowhere yet. */
+  mounted(pod: Pod): ReadonlyMap<string, MountedVolume> {
+    return new Map(
+      (pod.spec?.volumes ?? []).flatMap((volume): [string, MountedVolume][] => {
+        const path = volume.image ? '' : this.pathOf(pod, volume);
+        if (path === undefined || this.#isBlock(pod, volume)) return [];
+        return [[volume.name, { path, ...(isReadOnly(volume) && { readOnly: true }) }]];
+      }),
+    );
+  }
+
+  /**
+   * The devices of a container that are volumes of its pod. Follows kubelet `makeBlockVolumes`.
+   *
+   * @throws {AgentError} `invalid_argument` one is no volume that is a device
+   */
+  devices(pod: Pod, { name: container, volumeDevices = [] }: Container): readonly Device[] {
+    return volumeDevices.map(({ name, devicePath }) => {
+      const volume = pod.spec?.volumes?.find((one) => one.name === name);
+      const hostPath = volume && this.#isBlock(pod, volume) ? this.pathOf(pod, volume) : undefined;
+      if (hostPath === undefined)
+        throw new AgentError(
+          'invalid_argument',
+          `cannot find volume ${goQuote(name)} to pass into container ${goQuote(container)}`,
+        );
+      const permissions = volume && isReadOnly(volume) ? 'r' : 'mrw';
+      return { hostPath, containerPath: devicePath, permissions };
+    });
+  }
+
+  #isBlock(pod: Pod, volume: Volume): boolean {
+    return this.#claims.of(pod, volume)?.volumeMode === 'Block';
   }
 
   #dirOf(pod: Pod, volume: Volume): string {
@@ -269,6 +306,18 @@ function isGone(dir: string): boolean {
     return (reason as NodeJS.ErrnoException).code === 'ENOENT';
   }
 }
+
+/** What no container writes to, whatever its mount says. Follows `GetAttributes` of the kubelet's plugins. */
+const isReadOnly = ({
+  image,
+  configMap,
+  secret,
+  downwardAPI,
+  projected,
+  persistentVolumeClaim,
+}: Volume): boolean =>
+  (image ?? configMap ?? secret ?? downwardAPI ?? projected) !== undefined ||
+  persistentVolumeClaim?.readOnly === true;
 
 /** What must never lie on a disk, and the fields that the kubelet treats alike. Follows its plugins' `wrappedVolumeSpec`. */
 const inMemory = ({ secret, downwardAPI, projected }: Volume): boolean =>

@@ -145,7 +145,7 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     const mounts = list.map(({ name }) => ({ name, mountPath: `/v/${name}` }));
     const volumeMounts = [...mounts, { name: 'memory', mountPath: '/part', subPath: 'made' }];
     const script =
-      'cd /v; stat -Lc "%A %u %g" token/file config/ca.crt secret/s memory /part; cut -d" " -f2,3 /proc/mounts | grep -E "^/(v/.*|part) tmpfs$" | sort';
+      'cd /v; stat -Lc "%A %u %g" token/file config/ca.crt secret/s memory /part; cut -d" " -f2,3 /proc/mounts | grep -E "^/(v/.*|part) tmpfs$" | sort; for v in token config secret memory; do touch $v/new 2> /dev/null && echo $v is written; done; true';
     const seen = async (name: string, securityContext: object): Promise<string> => {
       await node.create(
         onePod(
@@ -167,7 +167,11 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     ]);
     const inMemory = '/part tmpfs\n/v/memory tmpfs\n/v/secret tmpfs\n/v/token tmpfs';
     const shown = (token: string, group: number, memory: string): string =>
-      [token, ...Array<string>(2).fill(`-r--r----- 0 ${group}`), memory, memory, inMemory].join('\n');
+      [
+        token,
+        ...Array<string>(2).fill(`-r--r----- 0 ${group}`),
+        ...[memory, memory, inMemory, 'memory is written'],
+      ].join('\n');
     expect(ofNobody).toBe(shown('-rw-r--r-- 0 0', 0, 'drwxrwxrwt 0 0'));
     expect(ofUser).toBe(shown('-rw------- 1000 0', 0, 'drwxrwxrwt 0 0'));
     expect(ofGroup).toBe(shown('-rw-r----- 0 1001', 1001, 'drwxrwsrwt 0 1001'));
@@ -582,6 +586,53 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     const inBoth = ['5555', '6666'];
     expect(await groups('OnRootMismatch')).toEqual({ old: [0, 0o600], made: 5555, inBoth });
     expect(await groups('Always')).toEqual({ old: [5555, 0o660], made: 5555, inBoth });
+  });
+
+  test('a local volume that is a device is given as one', async () => {
+    writeFileSync(join(node.dir, 'device'), Buffer.alloc(1 << 20));
+    const device = execFileSync('losetup', ['-f', '--show', join(node.dir, 'device')], {
+      encoding: 'utf8',
+    }).trim();
+    try {
+      const common = { accessModes: ['ReadWriteOnce'], storageClassName: 'local', volumeMode: 'Block' };
+      const requests = { storage: '1Mi' };
+      const metadata = { name: 'device' };
+      await node.create({
+        ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata },
+        spec: { ...common, volumeName: 'device', resources: { requests } },
+      });
+      const uid = await node.agent.ok(['get', 'pvc', 'device', '-o', 'jsonpath={.metadata.uid}']);
+      const terms = [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] }];
+      await node.create({
+        ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata },
+        spec: {
+          ...common,
+          capacity: requests,
+          claimRef: { kind: 'PersistentVolumeClaim', namespace: 'default', name: 'device', uid },
+          local: { path: device },
+          nodeAffinity: { required: { nodeSelectorTerms: terms } },
+        },
+      });
+      const bound = ['--type=merge', '-p', '{"status":{"phase":"Bound"}}'];
+      await node.agent.ok(['patch', 'pvc', 'device', '--subresource=status', ...bound]);
+      const volumes = [{ name: 'disk', persistentVolumeClaim: { claimName: 'device' } }];
+      const writes = shell(
+        'test -b /dev/disk && echo kept | dd of=/dev/disk conv=fsync && head -c 4 /dev/disk',
+      );
+      const volumeDevices = [{ name: 'disk', devicePath: '/dev/disk' }];
+      const volumeMounts = [{ name: 'disk', mountPath: '/disk' }];
+      await node.create(
+        onePod('has-device', { ...writes, volumeDevices }, { ...once, volumes }),
+        onePod('mounts-device', { ...sleeps, volumeMounts }, { volumes }),
+      );
+      expect((await node.until('has-device', hasEnded)).status?.phase).toBe('Succeeded');
+      expect(await node.agent.ok(['logs', 'has-device'])).toContain('kept');
+      expect((await node.told('mounts-device', 'FailedMount'))[0]).toMatch(
+        /volume disk has volumeMode Block, but is specified in volumeMounts$/,
+      );
+    } finally {
+      execFileSync('losetup', ['-d', device]);
+    }
   });
 
   test('the files of an image are a volume where the runtime can; elsewhere the container is not made', async () => {

@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 /** The volumes of a node whose mounts are remembered, not made. */
-const volumesOf = (gid?: string): PodVolumes =>
+const volumesOf = (gid?: string, more: object = {}): PodVolumes =>
   new PodVolumes({
     clock: new FakeClock(),
     logger: silentLogger,
@@ -47,6 +47,7 @@ const volumesOf = (gid?: string): PodVolumes =>
       name: 'pv',
       local: { path: join(dir, 'disk') },
       ...(gid !== undefined && { gid }),
+      ...more,
     }),
     nodeAllocatable: () => ({}),
   });
@@ -109,6 +110,52 @@ test('the group that a volume is annotated with is one of the pod’s, once', as
     await mount(volumes, pod);
     expect(volumes.extraGroups(pod)).toEqual(groups);
   }
+});
+
+/** The pod with a container that has the volume as a directory or as a device. */
+const using = (pod: Pod, use: object): Pod => ({
+  ...pod,
+  spec: { ...pod.spec, containers: [{ name: 'c', ...use }] },
+});
+const asDirectory = { volumeMounts: [{ name: 'v', mountPath: '/v' }] };
+const asDevice = { volumeDevices: [{ name: 'v', devicePath: '/dev/xvda' }] };
+
+test.for([
+  ['Block', asDirectory, 'volume v has volumeMode Block, but is specified in volumeMounts'],
+  ['Filesystem', asDevice, 'volume v has volumeMode Filesystem, but is specified in volumeDevices'],
+] as const)('of mode %s it is not used as the other', async ([volumeMode, use, why]) => {
+  const pod = using(podOf('a', {}), use);
+  await expect(mount(volumesOf(undefined, { volumeMode }), pod)).rejects.toThrow(
+    `Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: ${why}`,
+  );
+});
+
+test('one that is to be a device and is a directory is told', async () => {
+  const volumes = volumesOf(undefined, { volumeMode: 'Block' });
+  await volumes.mount(using(podOf('a', {}), asDevice), AbortSignal.abort()).catch(() => undefined);
+  expect(told).toEqual([
+    `FailedMount MountVolume.SetUp failed for volume "v" : path "${join(dir, 'disk')}" is not a block device`,
+  ]);
+});
+
+test('a device is given to containers, for writing unless its claim forbids it, and is no directory', async () => {
+  const block = { volumeMode: 'Block', local: { path: '/dev/x' } };
+  for (const [readOnly, permissions] of [
+    [false, 'mrw'],
+    [true, 'r'],
+  ] as const) {
+    const volumes = volumesOf(undefined, block);
+    const pod = using(podOf('a', {}, readOnly), asDevice);
+    await volumes.mount(pod, AbortSignal.abort()).catch(() => undefined); // there is no such device
+    const [container] = pod.spec?.containers ?? [];
+    expect(volumes.devices(pod, container!)).toEqual([
+      { hostPath: '/dev/x', containerPath: '/dev/xvda', permissions },
+    ]);
+    expect(volumes.mounted(pod).size).toBe(0);
+  }
+  expect(() => volumesOf().devices({}, { name: 'c', ...asDevice })).toThrow(
+    'cannot find volume "v" to pass into container "c"',
+  );
 });
 
 test('what is stuck in one orphan’s directory does not keep the others', async () => {

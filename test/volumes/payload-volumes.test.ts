@@ -97,6 +97,31 @@ test('a group may read the files and nothing more, and the whole volume is its o
   }
 });
 
+test('nobody writes to what the API server has the last word on, nor to a claim that says so', () => {
+  const pod: Pod = {
+    metadata: { name: 'p', namespace: 'n', uid: 'u' },
+    spec: {
+      containers: [],
+      volumes: [
+        { name: 'config', configMap: { name: 'c' } },
+        { name: 'secret', ...secret },
+        { name: 'fields', downwardAPI: {} },
+        { name: 'all', projected: { sources: [] } },
+        { name: 'image', image: { reference: 'i' } },
+        { name: 'scratch', emptyDir: {} },
+        { name: 'host', hostPath: { path: '/srv' } },
+      ],
+    },
+  };
+  const mounted = volumesOf().mounted(pod);
+  const names = (readOnly: boolean): string[] =>
+    [...mounted].filter(([, volume]) => (volume.readOnly === true) === readOnly).map(([name]) => name);
+  expect(names(true)).toEqual(['config', 'secret', 'fields', 'all', 'image']);
+  expect(names(false)).toEqual(['scratch', 'host']);
+  expect(mounted.get('host')).toEqual({ path: '/srv' });
+  expect(mounted.get('image')).toEqual({ path: '', readOnly: true });
+});
+
 test('a directory in memory keeps its sticky bit, and a group may write', async () => {
   await mount(volumesOf(), podOf({ emptyDir: { medium: 'Memory' } }, group));
   expect(modeOf(join(dir, 'pods/u/volumes/kubernetes.io~empty-dir/v'))).toBe('3777');

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
-import { type JsonObject, listAt, objectAt, stringAt, valueAt } from './json.ts';
+import { isObject, type JsonObject, listAt, objectAt, stringAt, valueAt } from './json.ts';
 import { StatusError, unauthorized } from './status-error.ts';
 import { keyOf, type Store } from './store.ts';
 import {
@@ -57,16 +57,16 @@ export class Authenticator {
 
   /** Whom a token stands for; with audiences, only a token that is good for one of them. */
   token(token: string, audiences: readonly string[]): TokenResult {
+    const wanted = audiences.length > 0 ? audiences : [issuer];
     const known = this.#deps.tokens.find((one) => sameSecret(one.token, token));
     if (known)
-      return { user: asAuthenticated(known.user), audiences: audiences.includes(issuer) ? [issuer] : [] };
+      return { user: asAuthenticated(known.user), audiences: wanted.includes(issuer) ? [issuer] : [] };
     const claims = token.split('.').length === 3 ? this.#deps.signer.read(token) : undefined;
-    if (!claims) return { user: undefined, audiences: [], error: 'invalid bearer token' };
+    if (!claims) return { user: undefined, audiences: [], error: unsignedError(token) };
     const wrong = this.#invalid(claims);
     if (wrong !== undefined)
       return { user: undefined, audiences: [], error: `[invalid bearer token, ${wrong}]` };
     const aud = listAt(claims, 'aud') as readonly string[];
-    const wanted = audiences.length > 0 ? audiences : [issuer];
     const good = aud.filter((one) => wanted.includes(one));
     if (good.length === 0)
       return {
@@ -101,6 +101,19 @@ export class Authenticator {
         return `${what} has been deleted`;
     }
     return undefined;
+  }
+}
+
+/** Of a token that says it is this server's, users are told that its signature is not. */
+function unsignedError(token: string): string {
+  const unknown = 'invalid bearer token';
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    return isObject(claims) && claims['iss'] === issuer
+      ? `[${unknown}, go-jose/go-jose: error in cryptographic primitive]`
+      : unknown;
+  } catch {
+    return unknown;
   }
 }
 

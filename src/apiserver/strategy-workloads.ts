@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, listAt, objectAt, objectsAt, stringAt, withMetadata } from './json.ts';
 import { builtIn } from './kinds.ts';
-import { fault, type FieldFault } from './status-error.ts';
+import { fault, type FieldFault, forbidden } from './status-error.ts';
 import { commonStrategy, mainRules, statusRules } from './strategies.ts';
-import type { Strategy } from './strategy.ts';
+import type { Strategy, WriteContext } from './strategy.ts';
 import { seconds } from './times.ts';
 
 const services = builtIn('services');
@@ -170,8 +170,36 @@ export const volumeStrategy: Strategy = {
     ...volume,
     status: { phase: 'Pending', lastPhaseTransitionTime: seconds(now) },
   }),
+  validateCreate: volumeFaults,
   admitCreate: (volume) => protectedBy(volume, 'kubernetes.io/pv-protection'),
 };
+
+/** Members of a volume's spec that do not say where it lies. */
+const noSources = new Set([
+  'accessModes',
+  'capacity',
+  'claimRef',
+  'mountOptions',
+  'nodeAffinity',
+  'persistentVolumeReclaimPolicy',
+  'storageClassName',
+  'volumeAttributesClassName',
+  'volumeMode',
+]);
+
+function volumeFaults(volume: JsonObject): FieldFault[] {
+  const spec = objectAt(volume, 'spec');
+  const capacity = objectAt(spec, 'capacity');
+  const hasStorage = Object.keys(capacity).length === 1 && capacity['storage'] !== undefined;
+  return [
+    ...(listAt(spec, 'accessModes').length === 0 ? [fault.required('spec.accessModes')] : []),
+    ...(Object.keys(capacity).length === 0 ? [fault.required('spec.capacity')] : []),
+    ...(hasStorage ? [] : [fault.unsupported('spec.capacity', spec['capacity'] ?? null, ['storage'])]),
+    ...(Object.keys(spec).every((key) => noSources.has(key))
+      ? [fault.required('spec', 'must specify a volume type')]
+      : []),
+  ];
+}
 
 const claims = builtIn('persistentvolumeclaims');
 export const claimStrategy: Strategy = {
@@ -197,6 +225,7 @@ function protectedBy(object: JsonObject, finalizer: string): JsonObject {
 
 /** Above this are the system's own. */
 const highestPriority = 1_000_000_000;
+const systemPriorities = new Set(['system-cluster-critical', 'system-node-critical']);
 const priorities = builtIn('priorityclasses', 'scheduling.k8s.io');
 export const priorityStrategy: Strategy = {
   ...commonStrategy(priorities),
@@ -206,7 +235,7 @@ export const priorityStrategy: Strategy = {
   }),
   validateCreate(one) {
     const name = stringAt(objectAt(one, 'metadata'), 'name');
-    if (name === 'system-cluster-critical' || name === 'system-node-critical') return [];
+    if (systemPriorities.has(name)) return [];
     if (name.startsWith('system-'))
       return [
         fault.forbidden(
@@ -218,7 +247,43 @@ export const priorityStrategy: Strategy = {
       ? [fault.forbidden('value', `maximum allowed value of a user defined priority is ${highestPriority}`)]
       : [];
   },
+  admitCreate: (one, context) => onlyDefault(one, context),
+  main: {
+    ...mainRules(priorities, false),
+    validate(one, old) {
+      const [now, before] = [one, old].map((each) => stringAt(each, 'preemptionPolicy'));
+      return [
+        ...(one['value'] === old['value']
+          ? []
+          : [fault.forbidden('value', 'may not be changed in an update.')]),
+        ...(now === before ? [] : [fault.invalid('preemptionPolicy', now, 'field is immutable')]),
+      ];
+    },
+  },
+  checkDelete(one) {
+    const name = stringAt(objectAt(one, 'metadata'), 'name');
+    if (systemPriorities.has(name))
+      throw forbidden(
+        { group: 'scheduling.k8s.io', kind: 'priorityclasses', name },
+        'this is a system priority class and cannot be deleted',
+      );
+  },
 };
+
+/** One class at most is that of pods that name none (admission plug-in `Priority`). @throws {StatusError} */
+function onlyDefault(one: JsonObject, { world }: WriteContext): JsonObject {
+  if (one['globalDefault'] !== true) return one;
+  const name = stringAt(objectAt(one, 'metadata'), 'name');
+  for (const { object } of world.store.list('scheduling.k8s.io/priorityclasses')) {
+    const other = stringAt(objectAt(object, 'metadata'), 'name');
+    if (object['globalDefault'] === true && other !== name)
+      throw forbidden(
+        { group: 'scheduling.k8s.io', kind: 'priorityclasses', name },
+        `PriorityClass ${other} is already marked as default. Only one default can exist`,
+      );
+  }
+  return one;
+}
 
 const limitRanges = builtIn('limitranges');
 export const limitRangeStrategy: Strategy = {

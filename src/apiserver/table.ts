@@ -193,7 +193,7 @@ const printers: Readonly<Record<string, Printer>> = {
   'scheduling.k8s.io/priorityclasses': printer(
     [
       column('Name'),
-      column('Value'),
+      column('Value', 0, 'integer'),
       column('Global-Default', 0, 'boolean'),
       column('Age'),
       column('PreemptionPolicy'),

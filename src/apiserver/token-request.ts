@@ -66,7 +66,13 @@ export function issueToken(
   const lifetime = Number(spec['expirationSeconds'] ?? defaultLifetime);
   const given = listAt(spec, 'audiences') as readonly string[];
   const audiences = given.length > 0 ? given : [issuer];
-  const bound = boundOf(account.namespace, account.name, objectAt(spec, 'boundObjectRef'), context);
+  const ref = objectAt(spec, 'boundObjectRef');
+  if (nodeOf(context.user) !== undefined && stringAt(ref, 'kind') !== 'Pod')
+    throw forbidden(
+      { kind: 'serviceaccounts', name: account.name },
+      'node requested token not bound to a pod',
+    );
+  const bound = boundOf(account.namespace, account.name, ref, context);
   checkNode(account, spec, bound, context);
   const at = Math.floor(now / 1000);
   const extended = lifetime === kubeletLifetime && audiences.includes(issuer);
@@ -146,10 +152,9 @@ function checkNode(
   if (node === undefined) return;
   const refuse = (why: string): Error => forbidden({ kind: 'serviceaccounts', name: account.name }, why);
   const who = JSON.stringify(node);
-  if (bound?.kind !== 'pod') throw refuse(`node requested token not bound to a pod`);
   if (stringAt(objectAt(spec, 'boundObjectRef'), 'uid') === '')
     throw refuse('node requested token with a pod binding without a uid');
-  const pod = bound.entry?.object;
+  const pod = bound?.entry?.object;
   if (valueAt(pod, 'spec', 'nodeName') !== node)
     throw refuse(`node requested token bound to a pod scheduled on a different node`);
   for (const audience of listAt(spec, 'audiences') as readonly string[])

@@ -9,6 +9,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const priorities = '/apis/scheduling.k8s.io/v1/priorityclasses';
+const volumes = '/api/v1/persistentvolumes';
 const classes = '/apis/node.k8s.io/v1/runtimeclasses';
 
 test.for([
@@ -23,10 +24,54 @@ test.for([
     "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: system-x is not a known system priority class",
   ],
   [classes, { metadata: { name: 'rc' } }, 'handler: Required value'],
+  [
+    volumes,
+    { metadata: { name: 'pv' }, spec: {} },
+    '[spec.accessModes: Required value, spec.capacity: Required value, spec.capacity: Unsupported value: null: supported values: "storage", spec: Required value: must specify a volume type]',
+  ],
 ] as const)('%s refuses what breaks its rules', async ([path, object, why]) => {
   const answer = await call(server, 'POST', path, object);
   expect(answer.status).toBe(422);
   expect(String(answer.body['message'])).toContain(`is invalid: ${why}`);
+});
+
+test('a priority class keeps its value, and only one is the default', async () => {
+  await call(server, 'POST', priorities, { metadata: { name: 'usual' }, value: 7, globalDefault: true });
+  const type = 'application/merge-patch+json';
+  const changed = await call(server, 'PATCH', `${priorities}/usual`, { value: 5 }, type);
+  expect(changed).toMatchObject({
+    status: 422,
+    body: {
+      details: { causes: [{ field: 'value', message: 'Forbidden: may not be changed in an update.' }] },
+    },
+  });
+  const second = { metadata: { name: 'second' }, value: 8, globalDefault: true };
+  expect(await call(server, 'POST', priorities, second)).toMatchObject({
+    status: 403,
+    body: {
+      message:
+        'priorityclasses.scheduling.k8s.io "second" is forbidden: PriorityClass usual is already marked as default. Only one default can exist',
+    },
+  });
+  expect(await call(server, 'PATCH', `${priorities}/usual`, { description: 'd' }, type)).toMatchObject({
+    status: 200,
+    body: { globalDefault: true, description: 'd' },
+  });
+  expect(await call(server, 'DELETE', `${priorities}/system-node-critical`)).toMatchObject({ status: 403 });
+  expect(await call(server, 'DELETE', `${priorities}/usual`)).toMatchObject({ status: 200 });
+});
+
+test('a token whose signature is not this server’s is told apart from any other text', async () => {
+  const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const iss = 'https://kubernetes.default.svc.cluster.local';
+  const token = `${encoded({ alg: 'RS256' })}.${encoded({ iss })}.c2ln`;
+  const errorOf = async (text: string): Promise<unknown> =>
+    (await call(server, 'POST', '/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token: text } }))
+      .body['status'];
+  expect(await errorOf(token)).toMatchObject({
+    error: '[invalid bearer token, go-jose/go-jose: error in cryptographic primitive]',
+  });
+  expect(await errorOf('a.b.c')).toMatchObject({ error: 'invalid bearer token' });
 });
 
 test('the handler of a runtime class stays', async () => {

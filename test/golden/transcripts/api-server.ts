@@ -7,7 +7,7 @@ import { differ, type Difference } from './compare.ts';
 import type { Deviation, Player, Step, TranscriptCase } from './transcript.ts';
 
 const user = (name: string, groups: readonly string[], id = name): TokenUser => ({
-  token: `token-of-${id}`,
+  token: `${id}-token`,
   user: { name, uid: `${id}-uid`, groups },
 });
 
@@ -98,7 +98,7 @@ class CasePlay {
     else if (step.as === '$token' || step.bearer !== undefined)
       headers['Authorization'] = `Bearer ${this.#bindings.fill(step.bearer ?? '')}`;
     else if (step.as !== null && step.as !== undefined)
-      headers['Authorization'] = `Bearer token-of-${step.as}`;
+      headers['Authorization'] = `Bearer ${step.as}-token`;
     return headers;
   }
 

@@ -97,8 +97,7 @@ class CasePlay {
     if (step.as === 'wrong') headers['Authorization'] = 'Bearer unknown';
     else if (step.as === '$token' || step.bearer !== undefined)
       headers['Authorization'] = `Bearer ${this.#bindings.fill(step.bearer ?? '')}`;
-    else if (step.as !== null && step.as !== undefined)
-      headers['Authorization'] = `Bearer ${step.as}-token`;
+    else if (step.as !== null && step.as !== undefined) headers['Authorization'] = `Bearer ${step.as}-token`;
     return headers;
   }
 

@@ -77,8 +77,8 @@ export class Agent {
     const registration = known?.subscribe((burst) => {
       if (burst) void controller.registerStaticPods();
     });
-    informers?.start(signal);
     this.#addSources();
+    void this.#leaseTried(signal).then(() => informers?.start(signal));
     void controller.ready.then(() => {
       node?.notifyAgentReady();
     });
@@ -97,6 +97,15 @@ export class Agent {
         recorder.stop();
       }
     }
+  }
+
+  /** The lease comes first: after a crash the node is taken for dead until it is renewed, and thousands of pods are work for a while. */
+  async #leaseTried(signal: AbortSignal): Promise<void> {
+    const { node, clock } = this.#parts;
+    const tried = new AbortController();
+    const patience = clock.sleep(leasePatienceMs, AbortSignal.any([signal, tried.signal]));
+    await Promise.race([node?.leaseTried(), patience.catch(() => undefined)]);
+    tried.abort();
   }
 
   #addSources(): void {
@@ -133,6 +142,9 @@ export class Agent {
     };
   }
 }
+
+/** How long the lease alone is asked for at the start, ms: an API server that does not answer is asked for everything then. */
+const leasePatienceMs = 1000;
 
 /** How long the last events may take to be written, ms. */
 const flushMs = 2000;

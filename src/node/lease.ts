@@ -2,6 +2,7 @@ import { isConflict, isNotFound } from '../api/client.ts';
 import { isAborted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { Latch } from '../base/latch.ts';
 import type { Logger } from '../base/logger.ts';
 import { jitter, type Random } from '../base/random.ts';
 import type { Lease, Node } from '../kube/types.ts';
@@ -48,6 +49,7 @@ export class LeaseKeeper {
   /** Renewals of ours whose answer never came: they may have happened all the same. */
   readonly #unanswered = new Set<string>();
   #wake = new AbortController();
+  readonly #tried = new Latch();
 
   constructor(deps: LeaseKeeperDeps, options: LeaseOptions) {
     this.#deps = deps;
@@ -64,10 +66,16 @@ export class LeaseKeeper {
     const { clock, random } = this.#deps;
     while (!signal.aborted) {
       await this.#sync(signal);
+      this.#tried.open();
       const wake = AbortSignal.any([signal, this.#wake.signal]);
       await clock.sleep(jitter(random, this.#options.renewIntervalMs, 0.04), wake).catch(() => undefined);
       if (this.#wake.signal.aborted) this.#wake = new AbortController();
     }
+  }
+
+  /** Resolves after the first try, whatever came of it. */
+  tried(): Promise<void> {
+    return this.#tried.wait();
   }
 
   /** Tries at once when there is no lease yet: the Node has just been made. */

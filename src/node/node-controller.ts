@@ -152,14 +152,22 @@ export class NodeController {
     await this.#running?.catch(() => undefined);
   }
 
+  /** Resolves once the node's lease was tried to be renewed for the first time; at once where there is none. */
+  leaseTried(): Promise<void> {
+    return this.#withLease ? this.#lease.tried() : Promise.resolve();
+  }
+
+  get #withLease(): boolean {
+    return (this.#config.leaseDurationSeconds ?? 40) > 0;
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
-    const withLease = (this.#config.leaseDurationSeconds ?? 40) > 0;
     const loops = [
       this.#ping.run(() => {
         this.#kick.abort();
         if (this.#ready.isOpen) void this.refresh().catch(() => undefined);
       }, signal),
-      ...(withLease ? [this.#lease.run(signal)] : []),
+      ...(this.#withLease ? [this.#lease.run(signal)] : []),
       this.#statusLoop(signal),
     ];
     await Promise.all(loops);

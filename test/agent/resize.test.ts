@@ -293,14 +293,14 @@ test('waiting resizes are tried from time to time, whatever is told', async () =
   await bed.create('a', { cpu: '1' });
   await bed.create('b', { cpu: '2' });
   await bed.resize('a', '3');
-  const { allocatable } = node.status ?? {};
-  Object.assign(allocatable ?? {}, { cpu: '8' });
+  const { status } = node;
+  Object.assign(node, { status: { allocatable: { ...status?.allocatable, cpu: '8' } } });
   try {
     await bed.clock.advance(180_000);
     await settle();
     expect(bed.cpu('a')).toBe('3/3');
   } finally {
-    Object.assign(allocatable ?? {}, { cpu: '4' });
+    Object.assign(node, { status });
     await bed.stop();
   }
 });

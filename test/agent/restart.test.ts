@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Agent } from '../../src/agent/agent.ts';
+import { createApiClient } from '../../src/api/http-client.ts';
+import { intercept } from '../../src/api/interceptor.ts';
+import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
+import { systemClock as clock } from '../../src/base/clock.ts';
+import { MemoryProvider } from '../../src/providers/memory/index.ts';
+
+test('an agent that comes back renews its lease before it asks for its pods; one without a lease asks at once', async () => {
+  const rootDir = mkdtempSync(join(tmpdir(), 'pt-restart-'));
+  const server = await EmbeddedApiServer.start({ minimalScheduler: false });
+  const client = createApiClient(
+    { server: server.url, ca: server.ca, ...server.clientCertificate('system:node:n', ['system:nodes']) },
+    { clock, qps: 0 },
+  );
+  const asked: string[] = [];
+  /** What one life of the agent asks for until it is ready. */
+  const live = async (): Promise<readonly string[]> => {
+    asked.length = 0;
+    const agent = await Agent.create({
+      nodeName: 'n',
+      rootDir,
+      client: intercept(client, {
+        call: async ({ verb, resource }, next) => {
+          const answer = await next();
+          asked.push(`${verb} ${resource.resource}`);
+          return answer;
+        },
+        watch: ({ resource }, next) => {
+          asked.push(`watch ${resource.resource}`);
+          return next();
+        },
+      }),
+      makeProvider: () => new MemoryProvider({ clock }),
+    });
+    const running = agent.run(new AbortController().signal);
+    await agent.controller.ready;
+    await agent.stop();
+    await running;
+    return asked.filter((what) => ['update leases', 'watch pods'].includes(what)).slice(0, 2);
+  };
+  try {
+    expect((await live())[0]).toBe('watch pods');
+    expect(await live()).toEqual(['update leases', 'watch pods']);
+  } finally {
+    await client.close();
+    await server.stop();
+    rmSync(rootDir, { recursive: true });
+  }
+});

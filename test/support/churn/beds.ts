@@ -1,4 +1,13 @@
-import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ContainerState, PodSandboxState } from '../../../src/provider/cri-messages.ts';
@@ -159,9 +168,7 @@ export async function criBed({ dir, mark }: BedOptions, binaries?: string): Prom
       ...(await leftInRuntime(runtime, containerd, uids)),
       ...leftLinks(mark),
       ...leftCgroups(cgroup, uids),
-      ...(uids.size > 0 ? [] : namesIn('/run/netns').filter((name) => !netns.has(name))).map(
-        (name) => `network namespace ${name}`,
-      ),
+      ...(uids.size > 0 ? [] : emptyNetworks(netns)).map((name) => `network namespace ${name}`),
     ],
     forgotten: () =>
       shimsOf(containerd.socket)
@@ -174,6 +181,29 @@ export async function criBed({ dir, mark }: BedOptions, binaries?: string): Prom
       for (const name of linksOf(mark)) rmSync(join(linkDir, name));
     },
   };
+}
+
+/** Network namespaces that no process is in, other than these; those with processes belong to other beds of this machine. */
+function emptyNetworks(known: ReadonlySet<string>): readonly string[] {
+  const found = namesIn('/run/netns').filter((name) => !known.has(name));
+  if (found.length === 0) return [];
+  const inhabited = new Set(
+    readdirSync('/proc')
+      .filter((entry) => /^\d+$/.test(entry))
+      .map((pid) => linkOf(`/proc/${pid}/ns/net`)),
+  );
+  return found.filter((name) => {
+    const { ino } = statSync(join('/run/netns', name), { throwIfNoEntry: false }) ?? {};
+    return ino !== undefined && !inhabited.has(`net:[${ino}]`);
+  });
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return ''; // the process has just ended
+  }
 }
 
 async function leftInRuntime(

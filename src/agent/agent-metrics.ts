@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, PodStatus } from '../kube/types.ts';
 import type { ContainerType, StartCounts } from '../kuberuntime/pod-sync.ts';
+import { wantsOwnUsers } from '../kuberuntime/user-namespace.ts';
 import type { PodSyncer } from '../podworkers/pod-syncer.ts';
 import type { Prober } from '../prober/prober.ts';
 import { Counter, Histogram, type MetricFamily } from '../server/metrics.ts';
@@ -156,8 +157,18 @@ export class StartMetrics implements StartCounts {
     'Cumulative number of errors when starting containers',
   );
 
+  readonly #userNamespaced = new Counter(
+    'kubelet_started_user_namespaced_pods_total',
+    'Cumulative number of pods with user namespaces started',
+  );
+  readonly #userNamespacedErrors = new Counter(
+    'kubelet_started_user_namespaced_pods_errors_total',
+    'Cumulative number of errors when starting pods with user namespaces',
+  );
+
   collect(): readonly MetricFamily[] {
-    const all = [this.#pods, this.#podErrors, this.#containers, this.#containerErrors];
+    const namespaced = [this.#userNamespaced, this.#userNamespacedErrors];
+    const all = [this.#pods, this.#podErrors, ...namespaced, this.#containers, this.#containerErrors];
     return all.map((one) => one.collect());
   }
 
@@ -165,23 +176,28 @@ export class StartMetrics implements StartCounts {
   counts(): StartCounts {
     this.#pods.add({}, 0);
     this.#podErrors.add({}, 0);
+    this.#userNamespaced.add({}, 0);
+    this.#userNamespacedErrors.add({}, 0);
     return this;
   }
 
-  pod(): void {
+  pod(pod: Pod): void {
     this.#pods.add({});
+    if (wantsOwnUsers(pod)) this.#userNamespaced.add({});
   }
 
-  podFailed(): void {
+  podFailed(pod: Pod): void {
     this.#podErrors.add({});
+    if (wantsOwnUsers(pod)) this.#userNamespacedErrors.add({});
   }
 
   container(container_type: ContainerType): void {
     this.#containers.add({ container_type });
   }
 
-  containerFailed(container_type: ContainerType, code: string): void {
+  containerFailed(container_type: ContainerType, code: string, pod: Pod): void {
     this.#containerErrors.add({ code, container_type });
+    if (wantsOwnUsers(pod)) this.#userNamespacedErrors.add({});
   }
 }
 

@@ -3,7 +3,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import { goQuote } from '../kube/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import { isRestartableInitContainer } from '../kube/restart-policy.ts';
-import type { Container } from '../kube/types.ts';
+import type { Container, Pod } from '../kube/types.ts';
 import type { ContainerRuntime } from '../provider/container-runtime.ts';
 import type { ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
 import type { PodSyncResult, SyncPodRequest, SyncResult } from '../provider/provider.ts';
@@ -25,12 +25,12 @@ import { type ConfigSettings, generateSandboxConfig } from './sandbox-config.ts'
 /** Counts what is started (kubelet `StartedPodsTotal`, `StartedContainersTotal` and their errors). */
 export interface StartCounts {
   /** A sandbox is to be made. */
-  pod(): void;
-  podFailed(): void;
+  pod(pod: Pod): void;
+  podFailed(pod: Pod): void;
   /** A container is to be started; one in back-off is not. */
   container(type: ContainerType): void;
   /** @param reason `ErrImagePull`, `CreateContainerConfigError` and the like */
-  containerFailed(type: ContainerType, reason: string): void;
+  containerFailed(type: ContainerType, reason: string, pod: Pod): void;
 }
 
 /** As metrics name it. */
@@ -168,7 +168,7 @@ export class PodSync {
     const { pod, observed } = this.#request;
     if (!this.#actions.createSandbox) return { id: this.#actions.sandboxId, podIps: observed.ips };
     const result: SyncResult = { action: 'CreatePodSandbox', target: podText(pod) };
-    this.#deps.counts?.pod();
+    this.#deps.counts?.pod(pod);
     try {
       const id = await this.#createSandbox();
       this.#results.push(result);
@@ -177,7 +177,7 @@ export class PodSync {
       if (!(reason instanceof SandboxError)) throw reason;
       this.#results.push(result);
       if (this.#deps.helper.isPodTerminationRequested(uidOf(pod))) return undefined; // R182
-      this.#deps.counts?.podFailed();
+      this.#deps.counts?.podFailed(pod);
       this.#results.splice(-1, 1, { ...result, reason: 'CreatePodSandboxError', message: reason.message });
       this.#podEvent(
         'Warning',
@@ -329,7 +329,7 @@ export class PodSync {
         cause instanceof StartError
           ? cause
           : new StartError('RunContainerError', messageOf(cause), { cause });
-      if (counted) counts?.containerFailed(type, error.reason);
+      if (counted) counts?.containerFailed(type, error.reason, this.#request.pod);
       this.#results.push({ ...result, reason: error.reason, message: error.message });
       if (error.until !== undefined)
         this.#backOffUntil = Math.min(error.until, this.#backOffUntil ?? error.until);

@@ -11,7 +11,8 @@ export interface PodUsers {
   readonly mapping?: UserNamespace;
 }
 
-const wantsOwnUsers = ({ spec }: Pod): boolean => spec?.hostUsers === false;
+/** Whether a pod is to have users of its own. */
+export const wantsOwnUsers = ({ spec }: Pod): boolean => spec?.hostUsers === false;
 
 /** Asks for the ids of a pod's users on the host. */
 export async function podUsersOf(

@@ -122,16 +122,24 @@ test('what is started is counted under the names of the kubelet, from 0 on where
       .filter((line) => /^[^#]/.test(line));
   expect(text()).toEqual([]);
   const counts = starts.counts();
-  expect(text()).toEqual(['kubelet_started_pods_errors_total 0', 'kubelet_started_pods_total 0']);
-  counts.pod();
-  counts.podFailed();
+  const none = ['pods_errors', 'pods', 'user_namespaced_pods_errors', 'user_namespaced_pods'];
+  expect(text()).toEqual(none.map((name) => `kubelet_started_${name}_total 0`));
+  const plain = { spec: { containers: [] } };
+  const namespaced = { spec: { containers: [], hostUsers: false } };
+  counts.pod(plain);
+  counts.pod(namespaced);
+  counts.podFailed(namespaced);
   counts.container('init_container');
-  counts.containerFailed('init_container', 'ErrImagePull');
+  counts.containerFailed('init_container', 'ErrImagePull', plain);
+  counts.containerFailed('container', 'RunContainerError', namespaced);
   expect(text()).toEqual([
     'kubelet_started_containers_errors_total{code="ErrImagePull",container_type="init_container"} 1',
+    'kubelet_started_containers_errors_total{code="RunContainerError",container_type="container"} 1',
     'kubelet_started_containers_total{container_type="init_container"} 1',
     'kubelet_started_pods_errors_total 1',
-    'kubelet_started_pods_total 1',
+    'kubelet_started_pods_total 2',
+    'kubelet_started_user_namespaced_pods_errors_total 2',
+    'kubelet_started_user_namespaced_pods_total 1',
   ]);
 });
 

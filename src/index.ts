@@ -6,7 +6,11 @@
  */
 export { Agent, type AgentEvents } from './agent/agent.ts';
 export type { AgentOptions, AgentProvider } from './agent/agent-options.ts';
-export { kuberuntimeProvider, type RuntimeParts } from './agent/kuberuntime-provider.ts';
+export {
+  kuberuntimeProvider,
+  type ProviderOptions,
+  type RuntimeParts,
+} from './agent/kuberuntime-provider.ts';
 export { apiReviews } from './agent/server-host.ts';
 export { type LogLevel, pinoLogger } from './agent/logger.ts';
 export type { Surroundings } from './agent/surroundings.ts';

@@ -1,4 +1,4 @@
-import { Backoff, crashLoopBackoff, imagePullBackoff } from '../base/backoff.ts';
+import { Backoff, type BackoffOptions, crashLoopBackoff, imagePullBackoff } from '../base/backoff.ts';
 import { ActuatedStore } from '../kuberuntime/actuated.ts';
 import { type KubeRuntimeDeps, type KubeRuntimeOptions, KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
@@ -11,6 +11,12 @@ export interface RuntimeParts extends Pick<
 > {
   readonly runtime: ContainerRuntime;
   readonly images: ImageService;
+}
+
+/** What a pod provider is told beside its parts. */
+export interface ProviderOptions extends Omit<KubeRuntimeOptions, 'memoryCapacityBytes'> {
+  /** How long a container that crashes waits; default: from 10 s to 5 min. */
+  readonly crashBackoff?: BackoffOptions;
 }
 
 /** A pod provider over any container runtime, wired to the agent around it. */
@@ -28,7 +34,7 @@ export function kuberuntimeProvider(
     starts,
   }: Surroundings,
   parts: RuntimeParts,
-  options: Omit<KubeRuntimeOptions, 'memoryCapacityBytes'>,
+  { crashBackoff = crashLoopBackoff, ...options }: ProviderOptions,
 ): KubeRuntime {
   return new KubeRuntime(
     {
@@ -42,7 +48,7 @@ export function kuberuntimeProvider(
       random,
       logger,
       actuated: new ActuatedStore(actuated),
-      crashBackoff: new Backoff(clock, crashLoopBackoff),
+      crashBackoff: new Backoff(clock, crashBackoff),
       imageBackoff: new Backoff(clock, imagePullBackoff),
       ...probeResults,
     },

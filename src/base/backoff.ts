@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 
 /** Container crashes: 10 s, doubling to 5 min, forgotten when a run ended more than 10 min after the last step (R179). */
-export const crashLoopBackoff: BackoffOptions = { initialMs: 10_000, maxMs: 300_000, expiryMs: 600_000 };
+export const crashLoopBackoff = { initialMs: 10_000, maxMs: 300_000, expiryMs: 600_000 } as const;
 
 /** Image pulls: 10 s, doubling to 5 min. */
 export const imagePullBackoff: BackoffOptions = { initialMs: 10_000, maxMs: 300_000 };
@@ -74,9 +74,9 @@ export class Backoff {
     this.#entries.delete(key);
   }
 
-  /** Drops what was not stepped for twice `maxMs`. */
+  /** Drops what has expired by now. */
   gc(): void {
-    const oldest = this.#clock.now() - 2 * this.#options.maxMs;
+    const oldest = this.#clock.now() - this.#options.expiryMs;
     for (const [key, { updatedAt }] of this.#entries) if (updatedAt < oldest) this.#entries.delete(key);
   }
 

@@ -17,6 +17,7 @@ import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { CriRuntime, HandlerFeatures } from '../providers/cri/index.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import { logUpkeep } from './agent-settings.ts';
+import { crashBackOffOf, type CrashSettings } from './crash-back-off.ts';
 import {
   credentialPlugins,
   type PluginFolders,
@@ -44,6 +45,7 @@ export type CriSettings = Pick<
   | 'volumeStatsAggPeriod'
   | 'userNamespaces'
 > &
+  CrashSettings &
   EvictionConfiguration &
   RuntimeConfiguration &
   PullSettings &
@@ -164,6 +166,7 @@ async function makeCriProvider(
       ...runtimeSettings(settings, { ...node, ...nodeAmounts(surroundings) }),
       runtimeName: version.runtimeName ?? '',
       containerLogsRoot,
+      crashBackoff: crashBackOffOf(settings),
       ...runtimeOptions(settings),
     },
   );

@@ -9,6 +9,7 @@ import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import type { ProcessRuntime } from '../providers/process/index.ts';
 import { logUpkeep } from './agent-settings.ts';
+import { crashBackOffOf } from './crash-back-off.ts';
 import type { UpOptions } from './running.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
@@ -27,7 +28,8 @@ export function makeProviderOf(
       return {
         makeProvider: async ({ clock }) => {
           const { MemoryProvider } = await import('../providers/memory/index.ts');
-          return new MemoryProvider({ clock, journal: join(dataDir, 'memory-pods.jsonl') });
+          const journal = join(dataDir, 'memory-pods.jsonl');
+          return new MemoryProvider({ clock, journal, backOff: crashBackOffOf(kubelet) });
         },
         node: { runtimeVersion: () => 'memory://1.0.0' },
         periods: { statusSettleMs: 1 },
@@ -54,7 +56,11 @@ function processParts(dataDir: string, kubelet: EffectiveOptions['kubelet']): Ow
       const provider = kuberuntimeProvider(
         surroundings,
         { runtime, images: runtime, powers: processPowers(runtime) },
-        { runtimeName: 'process', podLogsRoot: podLogs(dataDir) },
+        {
+          runtimeName: 'process',
+          podLogsRoot: podLogs(dataDir),
+          crashBackoff: crashBackOffOf(kubelet),
+        },
       );
       made = { provider, runtime };
       return provider;

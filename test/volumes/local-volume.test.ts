@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -135,6 +135,18 @@ test('one that is to be a device and is a directory is told', async () => {
   await volumes.mount(using(podOf('a', {}), asDevice), AbortSignal.abort()).catch(() => undefined);
   expect(told).toEqual([
     `FailedMount MountVolume.SetUp failed for volume "v" : path "${join(dir, 'disk')}" is not a block device`,
+  ]);
+});
+
+const someDevice = readdirSync('/dev')
+  .map((name) => join('/dev', name))
+  .find((path) => statSync(path, { throwIfNoEntry: false })?.isBlockDevice());
+
+test.skipIf(someDevice === undefined)('a device that is to be a directory is told', async () => {
+  const volumes = volumesOf(undefined, { local: { path: someDevice } });
+  await volumes.mount(podOf('a', {}), AbortSignal.abort()).catch(() => undefined);
+  expect(told).toEqual([
+    `FailedMount MountVolume.SetUp failed for volume "v" : file systems on block devices ("${someDevice}") are not supported on this node`,
   ]);
 });
 

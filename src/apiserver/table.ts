@@ -2,6 +2,7 @@ import { type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf, valueAt
 import type { Kind } from './kinds.ts';
 import { age, ageOf, type Column, column } from './table-format.ts';
 import { podCells, podColumns, podConditions } from './table-pods.ts';
+import { claimCells, claimColumns, volumeCells, volumeColumns } from './table-volumes.ts';
 
 const created = (object: JsonObject, now: number): string =>
   ageOf(valueAt(object, 'metadata', 'creationTimestamp'), now);
@@ -180,6 +181,8 @@ const printers: Readonly<Record<string, Printer>> = {
       selectorText(objectAt(objectAt(service, 'spec'), 'selector')),
     ],
   ),
+  persistentvolumes: printer(volumeColumns, (one, now) => volumeCells(one, created(one, now))),
+  persistentvolumeclaims: printer(claimColumns, (one, now) => claimCells(one, created(one, now))),
   'coordination.k8s.io/leases': printer(cols('Name', 'Holder', 'Age'), (lease, now) => [
     name(lease),
     textOf(valueAt(lease, 'spec', 'holderIdentity')),

@@ -61,6 +61,48 @@ test('a priority class keeps its value, and only one is the default', async () =
   expect(await call(server, 'DELETE', `${priorities}/usual`)).toMatchObject({ status: 200 });
 });
 
+test('kubectl shows what a volume and a claim hold', async () => {
+  const Accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  const volume = { accessModes: ['ReadWriteMany', 'ReadWriteOnce'], capacity: { storage: '1Gi' } };
+  const spec = { ...volume, hostPath: { path: '/x' }, claimRef: { namespace: 'default', name: 'c' } };
+  await call(server, 'POST', volumes, { metadata: { name: 'shown' }, spec });
+  const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
+  const { accessModes } = volume;
+  const resources = { requests: volume.capacity };
+  const claim = { accessModes, resources, volumeName: 'shown', storageClassName: 'fast' };
+  await call(server, 'POST', claims, { metadata: { name: 'c' }, spec: claim });
+  const status = { phase: 'Bound', accessModes, capacity: volume.capacity };
+  await call(server, 'PATCH', `${claims}/c/status`, { status }, 'application/merge-patch+json');
+  const row = async (path: string): Promise<unknown> => {
+    const { rows } = (await call(server, 'GET', path, undefined, undefined, { Accept })).body as unknown as {
+      rows: readonly { cells: readonly unknown[] }[];
+    };
+    return rows[0]?.cells.filter((cell) => !/^\d+s$/.test(String(cell)));
+  };
+  expect(await row(`${volumes}/shown`)).toEqual([
+    'shown',
+    '1Gi',
+    'RWO,RWX',
+    'Retain',
+    'Pending',
+    'default/c',
+    '',
+    '<unset>',
+    '',
+    'Filesystem',
+  ]);
+  expect(await row(`${claims}/c`)).toEqual([
+    'c',
+    'Bound',
+    'shown',
+    '1Gi',
+    'RWO,RWX',
+    'fast',
+    '<unset>',
+    'Filesystem',
+  ]);
+});
+
 test('a token whose signature is not this server’s is told apart from any other text', async () => {
   const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const iss = 'https://kubernetes.default.svc.cluster.local';

@@ -18,11 +18,15 @@ export function call(
   path: string,
   body?: unknown,
   type = 'application/json',
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
   const text = body === undefined ? undefined : JSON.stringify(body);
   return new Promise((resolve, reject) => {
-    const headers =
-      text === undefined ? {} : { 'Content-Type': type, 'Content-Length': String(Buffer.byteLength(text)) };
+    const length = String(Buffer.byteLength(text ?? ''));
+    const headers = {
+      ...more,
+      ...(text !== undefined && { 'Content-Type': type, 'Content-Length': length }),
+    };
     const { port, ca, admin } = server;
     const outgoing = request(
       { host: '127.0.0.1', port, path, method, ca, cert: admin.cert, key: admin.key, agent: false, headers },

@@ -196,6 +196,7 @@ export class NodeCgroups implements PodCgroups {
   }
 
   async #destroy(name: CgroupName): Promise<void> {
+    if (this.tree.removeEmpty(name)) return; // as runtimes leave it: nobody has to be looked for
     this.#endProcesses(name);
     for (let attempt = 1, pauseMs = firstPauseMs; ; attempt++, pauseMs *= 2) {
       try {

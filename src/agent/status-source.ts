@@ -33,7 +33,8 @@ export function statusSource(
       cached: statusManager.getPodStatus(uid),
       evict: deadline.shouldEvict(pod),
       resizeConditions: statusManager.resizes.conditions(uid),
-      cgroup: deps.podCgroupConfig?.(pod),
+      // only told of pods that the API server knows as running
+      cgroup: pod.status?.phase === 'Running' ? deps.podCgroupConfig?.(pod) : undefined,
       hostIps: nodeIPs,
       primaryFamily: nodeIPs[0]?.includes(':') ? 'IPv6' : 'IPv4',
       startFailureOf: (container) => reasons.get(uid, container),

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -276,10 +277,16 @@ export class PodVolumes {
     const orphans = readdirSync(podsDir).filter((uid) => !keep(uid));
     if (orphans.length === 0) return;
     const mounts = this.#deps.mounter.mountsUnder(podsDir); // one look for all of them: it takes long on a node full of pods
-    const results = await Promise.allSettled(
-      orphans.map((uid) => this.#remove(join(podsDir, uid), pointsBelow(join(podsDir, uid), mounts))),
-    );
-    const faults = results.flatMap((one) => (one.status === 'rejected' ? [messageOf(one.reason)] : []));
+    const faults: string[] = [];
+    for (const uid of orphans) {
+      const dir = join(podsDir, uid);
+      try {
+        await this.#remove(dir, pointsBelow(dir, mounts));
+      } catch (reason) {
+        faults.push(messageOf(reason));
+      }
+      await nextTurn(); // many pods' directories must not hold up all others
+    }
     if (faults.length > 0) throw new AgentError('failed_precondition', faults.join('; '));
   }
 

@@ -117,6 +117,13 @@ export class CgroupTree {
     }
   }
 
+  /** Removes a cgroup with nothing in it and nothing below it; false: something of it is left. */
+  removeEmpty(name: CgroupName): boolean {
+    const { files } = this.#deps;
+    const folders = this.#mounts().map((mount) => this.#path(mount, name));
+    return folders.filter((folder) => files.exists(folder)).every((folder) => isRemoved(files, folder));
+  }
+
   /** Reads a control file of one controller; `file` may lie in a folder below. */
   read(name: CgroupName, controller: string, file: string): string | undefined {
     const hierarchy = this.#hierarchyOf(controller);
@@ -213,5 +220,14 @@ export class CgroupTree {
     } catch (cause) {
       throw new AgentError('failed_precondition', `could not ${what}: ${messageOf(cause)}`, { cause });
     }
+  }
+}
+
+function isRemoved(files: CgroupFiles, folder: string): boolean {
+  try {
+    files.removeFolder(folder);
+    return true;
+  } catch {
+    return false;
   }
 }

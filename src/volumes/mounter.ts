@@ -87,10 +87,7 @@ export function mountPointsSoon(): Promise<ReadonlySet<string>> {
 /** Mounts by the host's own `mount` and `umount`; needs root. */
 export const hostMounter: Mounter = {
   async mountTmpfs(dir, sizeBytes) {
-    const options = [
-      ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`]),
-      ...(canStayOutOfSwap(release()) ? ['noswap'] : []),
-    ];
+    const options = tmpfsOptions(sizeBytes, release(), readFileSync('/proc/self/uid_map', 'utf8'));
     const asked = options.length === 0 ? [] : ['-o', options.join(',')];
     await call('mount', ['-t', 'tmpfs', ...asked, 'tmpfs', dir]);
   },
@@ -108,10 +105,25 @@ export const hostMounter: Mounter = {
   mountsUnder: (dir) => pointsBelow(dir, mountPoints()),
 };
 
-/** `noswap` is known since Linux 6.4. */
-function canStayOutOfSwap(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
-  return major > 6 || (major === 6 && minor >= 4);
+/**
+ * How memory is mounted. `noswap` is known since Linux 6.4, and refused to whoever is root of a user namespace only.
+ * Follows kubelet `generateTmpfsMountOptions` and `IsTmpfsNoswapOptionSupported`.
+ *
+ * @param kernel its version, as `uname -r` tells it
+ * @param uidMap the text of `/proc/self/uid_map`
+ */
+export function tmpfsOptions(
+  sizeBytes: number | undefined,
+  kernel: string,
+  uidMap: string,
+): readonly string[] {
+  const [major = 0, minor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10));
+  const isKnown = major > 6 || (major === 6 && minor >= 4);
+  const isRootOfAll = /^\s*0\s+0\s+4294967295\s*$/.test(uidMap);
+  return [
+    ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`]),
+    ...(isKnown && isRootOfAll ? ['noswap'] : []),
+  ];
 }
 
 async function call(command: string, args: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isShared } from '../../src/volumes/mounter.ts';
+import { isShared, tmpfsOptions } from '../../src/volumes/mounter.ts';
 
 const mountInfo = `22 1 254:0 / / rw,relatime - ext4 /dev/root rw
 30 22 0:25 / /var rw,relatime shared:7 - ext4 /dev/b rw
@@ -19,4 +19,19 @@ test.for([
   ['/with space/x', true],
 ] as const)('%s: what is mounted there is passed on: %s', ([path, shared]) => {
   expect(isShared(mountInfo, path)).toBe(shared);
+});
+
+const everyId = '         0          0 4294967295\n';
+test.for([
+  ['6.4.0-1-generic', everyId, ['size=8', 'noswap']],
+  ['7.0.1', everyId, ['size=8', 'noswap']],
+  ['6.3.9', everyId, ['size=8']],
+  ['5.15.0', everyId, ['size=8']],
+  ['6.18.0', '         0       1000          1\n', ['size=8']],
+] as const)('on Linux %s with the ids %j memory is mounted with %j', ([kernel, uidMap, options]) => {
+  expect(tmpfsOptions(8, kernel, uidMap)).toEqual(options);
+});
+
+test('memory without a bound has none, or the kernel’s own', () => {
+  expect(tmpfsOptions(undefined, '6.1.0', everyId)).toEqual([]);
 });

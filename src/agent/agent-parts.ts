@@ -125,7 +125,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const nodeParts = { ...common, options, provider, identity, setters, controller, endings };
   const node = client && { node: makeNodeController({ ...nodeParts, client }) };
   const addresses = nodeAddresses(view, nodeGetter);
-  const told = { nodeName, nodeIPs, addresses, endings, cgroupReadings: cgroups.readings };
+  const told = { nodeName, rootDir, nodeIPs, addresses, endings, cgroupReadings: cgroups.readings };
   const served = { ...common, controller, client, ...told, ...counted };
   const serve = serving(options, served, (port) => {
     kubeletPort = port;

@@ -68,6 +68,8 @@ interface KubeletApiParts {
   readonly controller: PodsController;
   readonly client: ApiClient | undefined;
   readonly nodeName: string;
+  /** Its file system is the node's. */
+  readonly rootDir: string;
   readonly nodeIPs: readonly string[];
   readonly addresses: NodeAddresses;
   readonly summary: ServerHostOptions['summary'];
@@ -143,9 +145,10 @@ async function keepHealthz(
 
 const hostOptions = (
   settings: ServedSettings,
-  { controller, nodeName, clock, summary, cgroupReadings, moreMetrics }: KubeletApiParts,
+  { controller, nodeName, rootDir, clock, summary, cgroupReadings, moreMetrics }: KubeletApiParts,
 ): ServerHostOptions => ({
   moreMetrics,
+  statsRoot: rootDir,
   ...(summary && { summary }),
   ...(cgroupReadings && { cgroups: cgroupReadings }),
   ...settings,

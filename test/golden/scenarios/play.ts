@@ -84,10 +84,11 @@ function eventsOf(items: readonly Event[], deletedAt: number): ReadonlySet<strin
   return told;
 }
 
-/** Is it of a probe whose command ended with its container? Whether one runs at that moment is chance. */
+/** Is it of a probe that ended with its container or network? Whether one runs at that moment is chance. */
 const isCutOff = ({ message = '', firstTimestamp }: Event, deletedAt: number): boolean =>
-  /^Readiness probe (?:failed: $|errored .* failed to exec in container)/.test(message) &&
-  Date.parse(firstTimestamp ?? '') + 1000 > deletedAt;
+  /^Readiness probe (?:failed: (?:$|.*(?:i\/o timeout|no route to host))|errored .* failed to exec in container)/.test(
+    message,
+  ) && Date.parse(firstTimestamp ?? '') + 1000 > deletedAt;
 
 /** When an action is due. */
 interface Milestone {

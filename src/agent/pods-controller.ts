@@ -282,6 +282,7 @@ export class PodsController {
   /** R47. */
   async #housekeep(): Promise<void> {
     if (!this.#options.sourcesReady.allReady()) return;
+    this.#ready.open(); // where there are no sources at all, no update tells so
     const startedAt = this.#clock.now();
     try {
       await this.handlePodCleanups();

@@ -23,8 +23,8 @@ const periodMs = 5000;
 const idleShare = 0.1;
 /** Less than this is not worth a pause, bytes. */
 const worthBytes = 16 * 1024 * 1024;
-/** Shortest time between two collections, ms. */
-const restMs = 60_000;
+/** Shortest time between two collections, ms: the first may have come in the middle of a burst. */
+const restMs = 30_000;
 
 /**
  * Gives back what a burst of work has left in the heap, once the agent has nothing to do. V8 collects when it needs room, so after

@@ -86,5 +86,6 @@ export const anonymous: User = { name: 'system:anonymous', groups: ['system:unau
 
 /** Client certificates of the client CA; the listener has verified them. */
 export const certificateAuthenticator: Authenticator = {
-  authenticate: ({ peer }) => Promise.resolve(peer && userOfCertificate(peer)),
+  authenticate: ({ peer }) =>
+    Promise.resolve(peer === 'unverified' ? undefined : peer && userOfCertificate(peer)),
 };

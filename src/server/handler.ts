@@ -105,7 +105,8 @@ export class RequestHandler {
         return undefined;
       }
     }
-    return anonymousAuth ? anonymous : undefined;
+    // a certificate that is no good makes nobody anonymous (`NewFailOnError`); another credential beside it would have counted
+    return anonymousAuth && request.peer !== 'unverified' ? anonymous : undefined;
   }
 }
 

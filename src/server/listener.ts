@@ -12,7 +12,7 @@ import { TLSSocket } from 'node:tls';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { answerAndClose, readOddRequest } from './odd-method.ts';
-import type { PeerCertificate, Reply, ReplySink, ServerRequest } from './reply.ts';
+import type { Reply, ReplySink, ServerRequest } from './reply.ts';
 
 /** TLS of a listener. */
 export interface TlsSettings {
@@ -333,10 +333,12 @@ function requestOf(message: IncomingMessage, signal: AbortSignal): ServerRequest
   };
 }
 
-/** Whom the client's certificate names, if it has shown one that the client CA signed for clients and that is in force. */
-function peerOf(socket: Socket): PeerCertificate | undefined {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
-  const { subject } = socket.getPeerCertificate() as { subject?: { CN?: unknown; O?: unknown } };
+/** Whom the client's certificate names, if it has shown one that the client CA signed for clients and that is in force; else that it has shown one. */
+function peerOf(socket: Socket): ServerRequest['peer'] {
+  if (!(socket instanceof TLSSocket)) return undefined;
+  const shown = socket.getPeerCertificate() as { subject?: { CN?: unknown; O?: unknown } } | null;
+  if (!socket.authorized) return shown && Object.keys(shown).length > 0 ? 'unverified' : undefined;
+  const { subject } = shown ?? {};
   const { CN: commonName, O: organizations = [] } = subject ?? {};
   if (typeof commonName !== 'string' || commonName === '') return undefined;
   const list: readonly unknown[] = Array.isArray(organizations) ? organizations : [organizations];

@@ -13,8 +13,8 @@ export interface ServerRequest {
   /** Path and query as they stood in the request line. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
-  /** Present when the client showed a certificate of the client CA. */
-  readonly peer?: PeerCertificate;
+  /** Whom the client's certificate names; `unverified` when it showed one that the client CA did not sign, or that is not in force. */
+  readonly peer?: PeerCertificate | 'unverified';
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal;
 }

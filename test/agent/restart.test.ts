@@ -7,6 +7,7 @@ import { createApiClient } from '../../src/api/http-client.ts';
 import { intercept } from '../../src/api/interceptor.ts';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
+import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { MemoryProvider } from '../../src/providers/memory/index.ts';
 
 test('an agent that comes back renews its lease before it asks for its pods; one without a lease asks at once', async () => {
@@ -48,6 +49,27 @@ test('an agent that comes back renews its lease before it asks for its pods; one
   } finally {
     await client.close();
     await server.stop();
+    rmSync(rootDir, { recursive: true });
+  }
+});
+
+test('an agent without a server and without manifests is ready, too', async () => {
+  const rootDir = mkdtempSync(join(tmpdir(), 'pt-alone-'));
+  const alone = new FakeClock(0);
+  const agent = await Agent.create({
+    nodeName: 'n',
+    rootDir,
+    clock: alone,
+    makeProvider: () => new MemoryProvider({ clock: alone }),
+  });
+  const running = agent.run(new AbortController().signal);
+  try {
+    await settle();
+    await alone.advance(2000);
+    await agent.controller.ready;
+  } finally {
+    await agent.stop();
+    await running;
     rmSync(rootDir, { recursive: true });
   }
 });

@@ -66,6 +66,19 @@ describe('where those without credentials may come in', () => {
     server = await startServer(hostWith(), { authorizer: alwaysAllow, anonymousAuth: true, ...access });
     expect((await ask(server, '/pods', { ...none, headers: { authorization } })).status).toBe(status);
   });
+
+  test('a certificate that is no good is not anonymous, unless something else tells who it is', async () => {
+    const known = webhookAccess({
+      tokenReview: () => Promise.resolve({ authenticated: true, user: { username: 'known' } }),
+      subjectAccessReview: () => Promise.resolve({ allowed: true }),
+    });
+    server = await startServer(hostWith(), { ...known, anonymousAuth: true });
+    const other = clientPair('x', [], Authority.create('other', Date.now()));
+    const asked = (options: object): Promise<number> =>
+      ask(server, '/pods', { ...other, ...options }).then(({ status }) => status);
+    expect(await asked({})).toBe(401);
+    expect(await asked({ headers: { authorization: 'Bearer good' } })).toBe(200);
+  });
 });
 
 describe('routes', () => {

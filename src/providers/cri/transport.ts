@@ -17,6 +17,8 @@ const channelOptions: ClientOptions = {
   'grpc.max_reconnect_backoff_ms': 3000,
   'grpc.enable_http_proxy': 0,
   'grpc.enable_retries': 0,
+  // books of each call that nobody reads
+  'grpc.enable_channelz': 0,
   'grpc.service_config_disable_resolution': 1,
 };
 

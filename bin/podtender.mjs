@@ -20,8 +20,10 @@ if (major >= 24 && process.execve && !process.connected && !own && ['run', 'up']
   const [node, ...rest] = process.argv;
   process.execve(node, [node, ...process.execArgv, ...heap, ...rest], process.env);
 }
-const { enableCompileCache } = await import('node:module');
-enableCompileCache?.();
+// Compiled code is kept in a folder of this user's own: who could write to it could have this program run what he likes.
+const { HOME, XDG_CACHE_HOME } = process.env;
+const cache = XDG_CACHE_HOME || (HOME && `${HOME}/.cache`);
+if (cache) process.getBuiltinModule('node:module').enableCompileCache?.(`${cache}/podtender/code`);
 const built = new URL('../dist/program/main.js', import.meta.url);
 await import(
   existsSync(fileURLToPath(built)) ? built.href : new URL('../src/cli/main.ts', import.meta.url).href

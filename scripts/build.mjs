@@ -30,8 +30,22 @@ await bundle.close();
 
 // V8 keeps the source of what runs; one character beyond Latin-1 in a file doubles what that takes
 const unit = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+// An import of one of Node's own modules makes Node read all that it exports, and so load what it would else load late or never: its
+// copy of undici behind `http.WebSocket`, streams behind `fs.ReadStream`. Asked for as an object it is loaded alone.
+const builtin = /^import (?:(\w[\w$]*)(?:, | ))?(?:\{([^}]*)\} )?from "(node:[\w/]+)";$/gm;
+const asObject = (_line, whole, names, id) => {
+  const from = `process.getBuiltinModule("${id}")`;
+  return [
+    ...(whole ? [`const ${whole} = ${from};`] : []),
+    ...(names ? [`const {${names.replaceAll(' as ', ': ')}} = ${from};`] : []),
+  ].join(' ');
+};
 for (const { type, fileName, code } of output)
-  if (type === 'chunk') writeFileSync(`${root}dist/program/${fileName}`, code.replace(/[^\0-\x7f]/g, unit));
+  if (type === 'chunk')
+    writeFileSync(
+      `${root}dist/program/${fileName}`,
+      code.replace(builtin, asObject).replace(/[^\0-\x7f]/g, unit),
+    );
 
 // the bundle has other people's code in it: their licences go along
 const homes = new Set(

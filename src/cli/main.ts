@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { keepCompiledCode } from './code-cache.ts';
 import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
 import { runProgram, type Commands, type Surroundings } from './program.ts';
 
@@ -21,6 +22,7 @@ const commands: Commands = {
       import('./idle-memory.ts'),
     ]);
     trimOwnMemory();
+    keepCompiledCode();
     return up(options, {
       start: startUp,
       stdout: process.stdout,
@@ -35,6 +37,7 @@ const commands: Commands = {
       import('./idle-memory.ts'),
     ]);
     trimOwnMemory();
+    keepCompiledCode();
     return joinCluster(options, onSignal);
   },
   async validate(files) {

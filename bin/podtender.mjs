@@ -12,14 +12,18 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exit(69);
 }
 // An agent lives long and shares its machine. V8's defaults let garbage pile up: with these a node of 1,000 pods takes 50 MiB less, for the
-// same CPU; and with the collector at hand it gives back what a burst left, once it is idle. They can only be set as a process starts, so
-// this one becomes another program image under the same pid.
+// same CPU; and with the collector at hand it gives back what a burst left, once it is idle. glibc's allocator keeps holes: with these, blocks
+// from 16 KiB up are mappings of their own that go back when freed. All can only be set as a process starts, so this one becomes another
+// program image under the same pid.
+const malloc = { MALLOC_MMAP_THRESHOLD_: '16384', MALLOC_TRIM_THRESHOLD_: '65536' };
 const heap = ['--max-semi-space-size=8', '--v8-pool-size=1', '--expose-gc'];
 const own = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((flag) => flag.includes('semi-space'));
 if (major >= 24 && process.execve && !process.connected && !own && ['run', 'up'].includes(process.argv[2])) {
   const [node, ...rest] = process.argv;
-  process.execve(node, [node, ...process.execArgv, ...heap, ...rest], process.env);
+  process.execve(node, [node, ...process.execArgv, ...heap, ...rest], { ...malloc, ...process.env });
 }
+// What this process starts shall not inherit them.
+for (const [name, value] of Object.entries(malloc)) if (process.env[name] === value) delete process.env[name];
 // Compiled code is kept in a folder of this user's own: who could write to it could have this program run what he likes.
 const { HOME, XDG_CACHE_HOME } = process.env;
 const cache = XDG_CACHE_HOME || (HOME && `${HOME}/.cache`);

@@ -19,7 +19,7 @@ export const replay: Replay = (line) => {
   const { initialMs, maxMs, kind, steps } = line as unknown as History;
   let now = 0;
   const { expiryMs } = crashLoopBackoff;
-  const options = { initialMs, maxMs, ...(kind === 'crashLoop' && expiryMs !== undefined && { expiryMs }) };
+  const options = { initialMs, maxMs, ...(kind === 'crashLoop' && { expiryMs }) };
   const backoff = new Backoff({ now: () => now }, options);
   for (const [step, { atMs, op, expect }] of steps.entries()) {
     now = atMs;

@@ -115,7 +115,8 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const { kernelVersion } = machine.system;
   const podHost = { ...host, ...cgroups, ...users.host, ...endings.host, kernelVersion };
   const sources = { config, sourcesReady };
-  const controller = makeController({ options, common, nodeIPs, nodeGetter, ...sources, host: podHost });
+  const fixed = { nodeIPs, nodeGetter, pods: view.pods };
+  const controller = makeController({ options, common, ...fixed, ...sources, host: podHost });
   const rest = { machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller, users, ...cgroups };
   const given = { options, common, view, ...rest };
   const counted = { runtimeCalls: new RuntimeCallMetrics(common.clock), starts: new StartMetrics() };
@@ -185,6 +186,7 @@ interface ControllerParts {
   readonly config: PodConfig;
   readonly sourcesReady: SourcesReady;
   readonly host: Partial<PodHost>;
+  readonly pods: Informer<Pod> | undefined;
 }
 
 function makeController({
@@ -193,6 +195,7 @@ function makeController({
   config,
   host,
   nodeIPs,
+  pods,
   ...rest
 }: ControllerParts): PodsController {
   const { client, nodeName, periods, tracer, appArmorFault, allowedUnsafeSysctls = [] } = options;
@@ -206,6 +209,7 @@ function makeController({
     eventRecorder: common.recorder,
     host: { ...host, allowedUnsafeSysctls, ...(appArmorFault && { appArmorFault }) },
     ...(client && { kubeClient: client }),
+    ...(pods && { knownPods: pods.known }),
     ...(periods && { periods }),
     ...(tracer && { tracer }),
   });

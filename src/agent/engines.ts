@@ -1,5 +1,6 @@
 import type { AllocationManager } from '../allocation/allocation-manager.ts';
 import type { ApiClient } from '../api/client.ts';
+import type { KnownObjects } from '../api/known-objects.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -45,6 +46,7 @@ export interface EnginesOptions {
   readonly nodeIPs: readonly string[];
   readonly sourcesReady: { allReady(): boolean };
   readonly kubeClient?: ApiClient;
+  readonly knownPods?: KnownObjects<Pod>;
   readonly nodeGetter: () => Node | undefined;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
@@ -184,7 +186,7 @@ function coreParts(options: EnginesOptions): Parts {
   const statusManager = new StatusManager({
     clock,
     logger,
-    client: kubeClient ? statusClient(kubeClient) : nowhere,
+    client: kubeClient ? statusClient(kubeClient, options.knownPods) : nowhere,
     pods: podManager,
     deletionSafety: { podCouldHaveRunningContainers: couldRun },
     parallel: statusesAtOnce,

@@ -1,5 +1,6 @@
 import { filter, map, merge, type Observable } from 'rxjs';
 import type { ApiClient } from '../api/client.ts';
+import type { KnownObjects } from '../api/known-objects.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { Latch } from '../base/latch.ts';
@@ -53,6 +54,8 @@ export interface PodsControllerOptions {
   readonly sourcesReady: { addSource(source: string): void; allReady(): boolean };
   /** Absent: standalone. Static pods run, nothing is written (R25). */
   readonly kubeClient?: ApiClient;
+  /** What the informer of the node's pods has at hand (`Informer.known`): statuses are then told with half the parsing. */
+  readonly knownPods?: KnownObjects<Pod>;
   /** The node as last seen. */
   readonly nodeGetter: () => Node | undefined;
   readonly eventRecorder?: EventRecorder;

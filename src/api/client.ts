@@ -1,5 +1,6 @@
 import { AgentError, type ErrorCode } from '../base/errors.ts';
 import type { KubeList, KubeObject, Status } from '../kube/types.ts';
+import type { KnownObjects } from './known-objects.ts';
 import type { Resource } from './resources.ts';
 
 /** Which object; `namespace` only for namespaced kinds. */
@@ -15,6 +16,12 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
   /** e.g. `status`, `binding`, `token` */
   readonly subresource?: string;
+}
+
+/** What a call may set whose answer is the object as a watch will show it too. */
+export interface WithKnown {
+  /** An answer that holds a version at hand is not parsed: that one is returned. Others are noted there. */
+  readonly known?: KnownObjects;
 }
 
 /** What a writing call may set. */
@@ -39,12 +46,16 @@ export interface WatchOptions extends ListOptions {
   readonly sendInitialEvents?: boolean;
   /** The server ends the watch after this long. */
   readonly timeoutSeconds?: number;
+  /** Events with versions that were noted there are not parsed. */
+  readonly known?: KnownObjects;
 }
 
 export interface DeleteOptions extends WriteOptions {
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+  /** What the server answers when all went well is not parsed: the call resolves with an empty object. */
+  readonly discardAnswer?: boolean;
 }
 
 /** A patch and how it is to be read. `text` is sent as it stands. */
@@ -69,7 +80,7 @@ export interface ApiClient {
   get<T extends KubeObject>(
     resource: Resource,
     ref: ObjectRef,
-    options?: RequestOptions & { readonly resourceVersion?: string },
+    options?: RequestOptions & WithKnown & { readonly resourceVersion?: string },
   ): Promise<T>;
   list<T extends KubeObject>(resource: Resource, options?: ListOptions): Promise<KubeList<T>>;
   /** One watch connection: ends when the server ends it, throws when it breaks. A reflector keeps one going. */
@@ -84,7 +95,7 @@ export interface ApiClient {
     resource: Resource,
     ref: ObjectRef,
     patch: Patch,
-    options?: WriteOptions,
+    options?: WriteOptions & WithKnown,
   ): Promise<T>;
   /** Resolves with what the server answers: the object for pods, a Status for most kinds. */
   delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<KubeObject>;

@@ -13,9 +13,11 @@ import {
   type RequestOptions,
   type WatchEvent,
   type WatchOptions,
+  type WithKnown,
   type WriteOptions,
 } from './client.ts';
 import type { ApiConnection } from './connection.ts';
+import { type KnownObjects, versionAt, versionInEvent } from './known-objects.ts';
 import { splitLines } from './lines.ts';
 import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
 import { type Priority, RateLimiter } from './rate-limiter.ts';
@@ -45,12 +47,14 @@ export interface ApiClientDeps {
 }
 
 /** How a raw call goes out. */
-export interface RawRequest extends RequestOptions {
+export interface RawRequest extends RequestOptions, WithKnown {
   readonly method: HttpRequest['method'];
   readonly body?: object | string;
   readonly contentType?: string;
   readonly query?: Query;
   readonly priority?: Priority;
+  /** As of {@link DeleteOptions}. */
+  readonly discardAnswer?: boolean;
 }
 
 /** An {@link ApiClient} over HTTP, with what only the owner of the connections may do. */
@@ -99,7 +103,7 @@ class Client implements HttpApiClient {
   get<T extends KubeObject>(
     resource: Resource,
     ref: ObjectRef,
-    options: RequestOptions & { readonly resourceVersion?: string } = {},
+    options: RequestOptions & WithKnown & { readonly resourceVersion?: string } = {},
   ): Promise<T> {
     return this.#call<T>(objectPath(resource, ref, options.subresource), {
       ...options,
@@ -123,7 +127,7 @@ class Client implements HttpApiClient {
     resource: Resource,
     options: WatchOptions = {},
   ): AsyncGenerator<WatchEvent<T>> {
-    const { signal } = options;
+    const { signal, known } = options;
     const path = withQuery(collectionPath(resource, options.namespace), {
       watch: true,
       ...listQuery(options),
@@ -146,7 +150,8 @@ class Client implements HttpApiClient {
     }
     for await (const lines of splitLines(stream.body)) {
       for (const line of lines) {
-        if (line !== '' && line !== '\r') yield parse(line, 'a watch event') as WatchEvent<T>;
+        if (line !== '' && line !== '\r')
+          yield (takenFrom(known, line) ?? parse(line, 'a watch event')) as WatchEvent<T>;
       }
     }
   }
@@ -182,7 +187,7 @@ class Client implements HttpApiClient {
     resource: Resource,
     ref: ObjectRef,
     patch: Patch,
-    options: WriteOptions = {},
+    options: WriteOptions & WithKnown = {},
   ): Promise<T> {
     const manager =
       options.fieldManager ?? (patch.type === 'apply' ? this.#userAgent.split('/')[0] : undefined);
@@ -225,7 +230,7 @@ class Client implements HttpApiClient {
     method: 'POST' | 'PUT' | 'PATCH',
     path: string,
     resource: Resource,
-    options: WriteOptions & { body: object | string; contentType?: string; force?: boolean },
+    options: WriteOptions & WithKnown & { body: object | string; contentType?: string; force?: boolean },
   ): Promise<T> {
     return this.#call<T>(path, {
       ...options,
@@ -249,7 +254,7 @@ class Client implements HttpApiClient {
       if (token) await token;
       const answer = await this.#once(out, attempt);
       if (answer === undefined) continue;
-      if (answer.status >= 200 && answer.status < 300) return parseAnswer(answer) as T;
+      if (answer.status >= 200 && answer.status < 300) return read(answer, request) as T;
       const error = errorOf(answer, out.method, path, this.#deps.clock);
       if (answer.status !== 401 || attempt > 0) await this.#putOff(error, attempt, signal);
     }
@@ -319,6 +324,24 @@ function parse(text: string, what: string): unknown {
   } catch (reason) {
     throw unreachable(`${what} from the API server is not whole JSON`, reason);
   }
+}
+
+function read(answer: HttpAnswer, { known, discardAnswer }: RawRequest): unknown {
+  if (discardAnswer === true) return {};
+  if (!known) return parseAnswer(answer);
+  const version = versionAt(answer.text);
+  const found = version && known.find(version);
+  if (found) return found;
+  const object = parseAnswer(answer);
+  if (version) known.note(object as KubeObject);
+  return object;
+}
+
+/** The event of an object that an answer has brought already. */
+function takenFrom(known: KnownObjects | undefined, line: string): WatchEvent | undefined {
+  const seen = known && versionInEvent(line);
+  const object = seen && known.take(seen.version);
+  return object && { type: seen.type, object };
 }
 
 function parseAnswer(answer: HttpAnswer): unknown {

@@ -6,6 +6,7 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import type { KubeObject } from '../kube/types.ts';
 import { applyDelta, type Delta, deltasOfDeleted, deltasOfList, deltasOfSeen } from './deltas.ts';
 import { type Burst, BurstCollector } from './burst.ts';
+import { type KnownObjects, knownObjects } from './known-objects.ts';
 import { HandlerQueue, type InformerHandler } from './handler-queue.ts';
 import {
   dropManagedFields,
@@ -20,7 +21,7 @@ import { sharedWith } from './sharing.ts';
 import { type IndexFunction, type ReadonlyStore, Store, storeKey } from './store.ts';
 
 /** What is mirrored and how it is found. */
-export interface InformerOptions<T extends KubeObject> extends ReflectorOptions<T> {
+export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'known'> {
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
   /** Freezes every object deeply, so that a write to a shared one throws; for development and tests. */
   readonly freeze?: boolean;
@@ -50,13 +51,17 @@ export class Informer<T extends KubeObject> {
   readonly #handlers = new Set<HandlerQueue<T>>();
   #running: Promise<void> | undefined;
   #lastSeen: T | undefined;
+  /** For calls about the same objects: what they bring and what is cached need not be parsed twice. */
+  readonly known: KnownObjects<T>;
 
   constructor(deps: ReflectorDeps, resource: Resource, options: InformerOptions<T> = {}) {
     const { indexers, freeze = false, transform = dropManagedFields, ...rest } = options;
     this.#store = new Store<T>(indexers);
     this.#logger = (deps.logger ?? silentLogger).with({ resource: resource.resource });
+    this.known = knownObjects<T>((key) => this.#store.get(key));
     this.#reflector = new Reflector<T>(deps, resource, {
       ...rest,
+      known: this.known,
       transform: (object) => {
         const kept = transform(this.#shared(object));
         return freeze ? deepFreeze(kept) : kept;

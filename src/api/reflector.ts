@@ -5,6 +5,7 @@ import { type Random, systemRandom } from '../base/random.ts';
 import type { KubeObject } from '../kube/types.ts';
 import { type BackOffOptions, FullJitter, reflectorBackOff } from './full-jitter.ts';
 import { type ApiClient, ApiError } from './client.ts';
+import type { KnownObjects } from './known-objects.ts';
 import { listAll } from './list-pager.ts';
 import type { Resource } from './resources.ts';
 import { isExpired, type WatchEnd, WatchSession } from './watch-session.ts';
@@ -26,6 +27,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly fieldSelector?: string;
   /** Applied to each object before anybody sees it; default {@link dropManagedFields}. */
   readonly transform?: (object: T) => T;
+  /** Where versions are that answers to other calls have brought already. */
+  readonly known?: KnownObjects<T>;
   /** Objects a page of a list. Default 500; 0: all at once. */
   readonly pageSize?: number;
   /** Asks for the first list as a stream of events where the server can (WatchList). Default true. */
@@ -211,6 +214,7 @@ export class Reflector<T extends KubeObject> {
       idleTimeoutMs: this.#options.idleTimeoutMs ?? 90_000,
       watchMs: minMs * (1 + this.#random.float()),
       transform: this.#transform,
+      ...(this.#options.known && { known: this.#options.known }),
       signal,
     });
   }

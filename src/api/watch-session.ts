@@ -1,13 +1,14 @@
 import type { Clock } from '../base/clock.ts';
 import type { KubeObject } from '../kube/types.ts';
 import { type ApiClient, ApiError, type WatchEvent } from './client.ts';
+import type { KnownObjects } from './known-objects.ts';
 import type { Resource } from './resources.ts';
 import { storeKey } from './store.ts';
 import { unreachable } from './transport.ts';
 import { compareVersions } from './versions.ts';
 
 /** How one watch is made. */
-export interface WatchSessionOptions<T> {
+export interface WatchSessionOptions<T extends KubeObject> {
   readonly clock: Clock;
   readonly scope: {
     readonly namespace?: string;
@@ -21,6 +22,7 @@ export interface WatchSessionOptions<T> {
   /** The server is asked to end the watch after this long, ms. */
   readonly watchMs: number;
   readonly transform: (object: T) => T;
+  readonly known?: KnownObjects<T>;
   readonly signal: AbortSignal;
 }
 
@@ -113,13 +115,14 @@ export class WatchSession<T extends KubeObject> {
   }
 
   #events(): AsyncIterable<WatchEvent<T>> {
-    const { scope, initial, from, watchMs } = this.#options;
+    const { scope, initial, from, watchMs, known } = this.#options;
     return this.#client.watch<T>(this.#resource, {
       ...scope,
       allowWatchBookmarks: true,
       timeoutSeconds: Math.ceil(watchMs / 1000),
       ...(initial && { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' as const }),
       ...(from !== '' && { resourceVersion: from }),
+      ...(known && { known }),
       signal: this.#stop.signal,
       timeoutMs: Math.max(this.#options.idleTimeoutMs, 1),
     });

@@ -2,7 +2,7 @@ import { parse as parseYaml } from 'yaml';
 import { decodeAs, expectedOf } from './body.ts';
 import { DecodeError, decodeType } from './codec.ts';
 import { jsonFault } from './json-scan.ts';
-import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
+import { isObject, type JsonObject, metadataInOrder, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { jsonPatch, mergePatch, strategicPatch } from './patch.ts';
 import { badRequest, fault, invalid, StatusError, unsupportedMediaType } from './status-error.ts';
@@ -89,22 +89,12 @@ export function patched(standing: JsonObject, patch: PatchBody, kind: Kind, stri
   }
 }
 
-/** The order in which Go writes the metadata of an object. */
-const metadataOrder =
-  'name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields'.split(
-    ' ',
-  );
-
 /** A patched document as Go shows it: what the patch went through is sorted, the rest stands as it did. */
 function asWritten(given: JsonObject, patch: PatchBody): JsonObject {
-  const metadata = objectAt(given, 'metadata');
-  const ordered = Object.fromEntries(
-    metadataOrder.flatMap((key) => (metadata[key] === undefined ? [] : [[key, metadata[key]]])),
-  );
-  return sortedAlong(
-    { ...given, ...(given['metadata'] !== undefined && { metadata: ordered }) },
-    touchedBy(patch),
-  ) as JsonObject;
+  const metadata = given['metadata'] !== undefined && {
+    metadata: metadataInOrder(objectAt(given, 'metadata')),
+  };
+  return sortedAlong({ ...given, ...metadata }, touchedBy(patch)) as JsonObject;
 }
 
 /** The places that a patch names, as a tree. */

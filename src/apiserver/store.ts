@@ -1,5 +1,5 @@
 import { Emitter } from '../base/emitter.ts';
-import { type JsonObject, objectAt, stringAt, withMetadata } from './json.ts';
+import { type JsonObject, metadataInOrder, objectAt, stringAt, withMetadata } from './json.ts';
 import { expired, tooLargeVersion } from './status-error.ts';
 
 /** One stored object. `json` is its text in storage form, made once and shared by every reader. */
@@ -53,6 +53,12 @@ const keyOfObject = (object: JsonObject): string => {
   const metadata = objectAt(object, 'metadata');
   return keyOf(stringAt(metadata, 'namespace'), stringAt(metadata, 'name'));
 };
+
+/** As Go writes it: clients may look at the beginning of a text only. */
+const inOrder = ({ metadata, ...rest }: JsonObject): JsonObject => ({
+  metadata: metadataInOrder(metadata as JsonObject),
+  ...rest,
+});
 
 /** One kind's objects, in key order, with the changes that led there. */
 class Shelf {
@@ -201,7 +207,7 @@ export class Store {
   put(storage: string, object: JsonObject): Entry {
     this.#check();
     const version = ++this.#version;
-    const stored = withMetadata(object, { resourceVersion: String(version) });
+    const stored = inOrder(withMetadata(object, { resourceVersion: String(version) }));
     const key = keyOfObject(stored);
     const before = this.get(storage, key);
     const entry: Entry = { key, version, object: stored, json: JSON.stringify(stored) };

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../api/client.ts';
+import type { KnownObjects } from '../api/known-objects.ts';
 import { podResource } from '../api/resources.ts';
 import type { Pod } from '../kube/types.ts';
 
@@ -11,12 +12,22 @@ export interface StatusClient {
   deletePod(namespace: string, name: string, uid: string): Promise<void>;
 }
 
-/** The status manager's slice of an API client. */
-export const statusClient = (api: ApiClient): StatusClient => ({
-  getPod: (namespace, name) => api.get<Pod>(podResource, { namespace, name }),
+/**
+ * The status manager's slice of an API client.
+ *
+ * @param known of the informer of pods, if there is one: most answers hold what it shows, and need no parsing
+ */
+export const statusClient = (api: ApiClient, known?: KnownObjects<Pod>): StatusClient => ({
+  getPod: (namespace, name) => api.get<Pod>(podResource, { namespace, name }, { ...(known && { known }) }),
   patchStatus: (namespace, name, body) =>
-    api.patch<Pod>(podResource, { namespace, name }, { type: 'strategic', body }, { subresource: 'status' }),
+    api.patch<Pod>(
+      podResource,
+      { namespace, name },
+      { type: 'strategic', body },
+      { subresource: 'status', ...(known && { known }) },
+    ),
   deletePod: async (namespace, name, uid) => {
-    await api.delete(podResource, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
+    const options = { gracePeriodSeconds: 0, preconditions: { uid }, discardAnswer: true };
+    await api.delete(podResource, { namespace, name }, options);
   },
 });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -306,6 +306,7 @@ type HostPath = NonNullable<Volume['hostPath']>;
 
 /** Removes a directory that is empty, which takes no look at the mounts; true also when there is none. */
 function isGone(dir: string): boolean {
+  if (!lstatSync(dir, { throwIfNoEntry: false })) return true; // most pods have none, and an error costs ten times as much as a look
   try {
     rmdirSync(dir);
     return true;

@@ -187,9 +187,13 @@ describe('the manager', () => {
     await client.patchStatus('ns', 'p', '{}');
     await client.deletePod('ns', 'p', 'u');
     expect(calls).toEqual([
-      ['get', { namespace: 'ns', name: 'p' }],
+      ['get', { namespace: 'ns', name: 'p' }, {}],
       ['patch', { namespace: 'ns', name: 'p' }, { type: 'strategic', body: '{}' }, { subresource: 'status' }],
-      ['delete', { namespace: 'ns', name: 'p' }, { gracePeriodSeconds: 0, preconditions: { uid: 'u' } }],
+      [
+        'delete',
+        { namespace: 'ns', name: 'p' },
+        { gracePeriodSeconds: 0, preconditions: { uid: 'u' }, discardAnswer: true },
+      ],
     ]);
   });
 });

@@ -78,10 +78,10 @@ export class KubeStub {
     const before = this.objects.get(name);
     if (before && before.metadata?.uid !== uid) this.remove(name);
     const object = {
-      apiVersion: 'v1',
       kind: 'Pod',
-      ...extra,
+      apiVersion: 'v1',
       metadata: { name, namespace: 'default', uid, resourceVersion: String(++this.#version) },
+      ...extra,
     };
     this.objects.set(name, object);
     this.#emit({

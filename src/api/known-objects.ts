@@ -1,0 +1,77 @@
+import type { KubeObject } from '../kube/types.ts';
+
+/** What tells one version of an object from all others. */
+export interface ObjectVersion {
+  /** As in a store: `namespace/name`, or the name alone. */
+  readonly key: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/**
+ * Versions of objects that are at hand, so that a text that holds one of them needs no parsing: what a client's own write answers comes
+ * back a moment later as a watch event, and what it reads before it writes is mostly what the last event said. One UID at one
+ * resourceVersion is one state.
+ */
+export interface KnownObjects<T extends KubeObject = KubeObject> {
+  /** This version, as it is kept; nobody may write to it. */
+  find(version: ObjectVersion): T | undefined;
+  /** This version as an answer had it, once: whoever takes it has it alone. */
+  take(version: ObjectVersion): T | undefined;
+  /** An answer that a watch will repeat. */
+  note(object: T): void;
+}
+
+/** Answers whose event never comes, say of objects that the watch does not select, shall not pile up. */
+const mostAnswers = 128;
+
+/** The versions in a cache, and those of answers that the cache has not seen yet. */
+export function knownObjects<T extends KubeObject>(cached: (key: string) => T | undefined): KnownObjects<T> {
+  const answers = new Map<string, T>();
+  return {
+    find: (version) => {
+      const object = cached(version.key);
+      return isOf(object, version) ? object : undefined;
+    },
+    take: ({ uid, ...version }) => {
+      const object = answers.get(uid);
+      if (!isOf(object, { uid, ...version })) return undefined;
+      answers.delete(uid);
+      return object;
+    },
+    note: (object) => {
+      const uid = object.metadata?.uid ?? '';
+      answers.delete(uid);
+      answers.set(uid, object);
+      const [oldest] = answers.keys();
+      if (answers.size > mostAnswers && oldest !== undefined) answers.delete(oldest);
+    },
+  };
+}
+
+const isOf = (object: KubeObject | undefined, { uid, resourceVersion }: ObjectVersion): boolean =>
+  object?.metadata?.uid === uid && object.metadata.resourceVersion === resourceVersion;
+
+/** How API servers begin an object: the members in the order of their Go structs. No text before the version may hold a quote. */
+const beginning =
+  /\{"kind":"\w+","apiVersion":"[\w./-]+","metadata":\{"name":"([^"\\]+)",(?:"generateName":"[^"\\]*",)?(?:"namespace":"([^"\\]+)",)?"uid":"([^"\\]+)","resourceVersion":"([^"\\]+)"/y;
+
+/** Which version of which object the JSON at `start` holds, as far as that can be seen at a glance. */
+export function versionAt(text: string, start = 0): ObjectVersion | undefined {
+  beginning.lastIndex = start;
+  const found = beginning.exec(text);
+  if (!found) return undefined;
+  const [, name = '', namespace, uid = '', resourceVersion = ''] = found;
+  return { key: namespace === undefined ? name : `${namespace}/${name}`, uid, resourceVersion };
+}
+
+const eventBeginning = /^\{"type":"(ADDED|MODIFIED)","object":/;
+
+/** The same of a line of a watch that shows an object as it is now. */
+export function versionInEvent(
+  line: string,
+): { readonly type: 'ADDED' | 'MODIFIED'; readonly version: ObjectVersion } | undefined {
+  const found = eventBeginning.exec(line);
+  const version = found && versionAt(line, found[0].length);
+  return version ? { type: found[1] as 'ADDED' | 'MODIFIED', version } : undefined;
+}

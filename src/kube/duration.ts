@@ -69,3 +69,6 @@ export function durationMs(text: string): number {
   const nanos = parseDuration(text);
   return typeof nanos === 'bigint' ? Number(nanos) / 1e6 : Number.NaN;
 }
+
+/** A span in ms as Go prints it: `10s`, `2m40s`, `1h0m0s`, `120ms`. */
+export const goDuration = (ms: number): string => formatDuration(BigInt(Math.round(ms * 1e6)));

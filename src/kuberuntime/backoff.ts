@@ -1,5 +1,5 @@
 import { fnv1a32 } from '../base/fnv.ts';
-import { formatDuration } from '../kube/duration.ts';
+import { goDuration } from '../kube/duration.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
@@ -58,6 +58,3 @@ export function crashBackoff(
   const message = `back-off ${goDuration(delay)} restarting failed container=${container.name} pod=${podText(pod)}`;
   return { message, until: endedAt + delay };
 }
-
-/** A span in ms as Go prints it: `10s`, `2m40s`, `1h0m0s`, `120ms`. */
-export const goDuration = (ms: number): string => formatDuration(BigInt(Math.round(ms * 1e6)));

@@ -1,11 +1,14 @@
 import type { Clock } from '../base/clock.ts';
+import { joinHostPort } from '../base/dial-error.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { httpGet, type HttpGetRequest, spokePlainText } from '../base/http-get.ts';
+import type { EventRecorder } from '../kube/events.ts';
 import { goQuote } from '../kube/go-quote.ts';
+import { httpGetRequest } from '../kube/http-get.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { ContainerRuntime } from '../provider/container-runtime.ts';
 import { podText } from './backoff.ts';
 import { runtimeId } from './convert.ts';
-import { hookRequest, type SendHookRequest } from './hook-http.ts';
 
 type Handler = NonNullable<NonNullable<Container['lifecycle']>['postStart']>;
 
@@ -20,7 +23,7 @@ export interface HookTarget {
 export interface HookRunnerDeps {
   readonly runtime: Pick<ContainerRuntime, 'execSync'>;
   readonly clock: Clock;
-  readonly send: SendHookRequest;
+  readonly recorder: EventRecorder;
   /** The pod's addresses as the runtime has them now. */
   readonly podIps: (pod: Pod) => Promise<readonly string[]>;
 }
@@ -92,11 +95,26 @@ export class HookRunner {
     action: NonNullable<Handler['httpGet']>,
     signal: AbortSignal,
   ): Promise<void> {
-    let host = action.host ?? '';
-    if (host === '') [host = ''] = await this.#deps.podIps(pod);
-    if (host === '')
+    const ownHost = (action.host ?? '') !== '';
+    const [podIp = ''] = ownHost ? [] : await this.#deps.podIps(pod);
+    if (!ownHost && podIp === '')
       throw new AgentError('unavailable', 'failed to find networking container: the pod has no IP');
-    await this.#deps.send(hookRequest(action, container, host), signal);
+    const request = httpGetRequest({ httpGet: action, podIp, ports: container.ports }, 'lifecycle');
+    try {
+      await ask(request, signal);
+    } catch (reason) {
+      if (!spokePlainText(reason)) throw reason;
+      await ask(inPlainText(request), signal).catch(() => {
+        throw reason;
+      });
+      const at = joinHostPort(request.host, request.port);
+      this.#deps.recorder.event(
+        pod,
+        'Warning',
+        'LifecycleHTTPFallback',
+        `request to HTTPS lifecycle hook ${at} got HTTP response, retry with HTTP succeeded`,
+      );
+    }
   }
 
   async #sleep(seconds: number, signal: AbortSignal): Promise<void> {
@@ -106,6 +124,17 @@ export class HookRunner {
       throw new AgentError('cancelled', 'container terminated before sleep hook finished', { cause });
     }
   }
+}
+
+/** Any answer will do. */
+async function ask(request: HttpGetRequest, signal: AbortSignal): Promise<void> {
+  (await httpGet(request, signal)).destroy();
+}
+
+/** Hooks were once sent without TLS whatever they said; so a server that has none is asked again, without credentials. */
+function inPlainText(request: HttpGetRequest): HttpGetRequest {
+  const { Authorization: _secret, ...headers } = request.headers;
+  return { ...request, scheme: 'http', url: request.url.replace(/^https/, 'http'), headers };
 }
 
 const text = (bytes: Uint8Array | undefined): string => (bytes ? Buffer.from(bytes).toString('utf8') : '');

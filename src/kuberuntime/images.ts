@@ -1,11 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { goDuration } from '../kube/duration.ts';
 import { goQuote } from '../kube/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, Secret } from '../kube/types.ts';
 import type { ImageService } from '../provider/container-runtime.ts';
 import type { Image, ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
-import { type BackoffTable, goDuration } from './backoff.ts';
+import type { BackoffTable } from './backoff.ts';
 import { repositoryOf, withDefaultTag } from '../kube/image-reference.ts';
 import { type ImageUser, imageUserOf } from './run-as-non-root.ts';
 import type { Keyring, PullCredential, PullRecords } from './pull-credentials.ts';

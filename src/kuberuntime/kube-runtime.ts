@@ -19,7 +19,6 @@ import { containersToDelete } from './containers-to-delete.ts';
 import { runtimeId } from './convert.ts';
 import { nodeFiles, type RuntimeFiles } from './files.ts';
 import type { RuntimeHelper } from './helper.ts';
-import { type SendHookRequest, sendHookRequest } from './hook-http.ts';
 import { HookRunner } from './hooks.ts';
 import { ImageManager } from './images.ts';
 import { ContainerKiller } from './kill.ts';
@@ -70,8 +69,6 @@ export interface KubeRuntimeDeps {
   readonly files?: RuntimeFiles;
   /** Default: nobody counts. */
   readonly counts?: StartCounts;
-  /** Default: a plain HTTP client. */
-  readonly sendHookRequest?: SendHookRequest;
 }
 
 /** Settings, named as the kubelet's. */
@@ -129,7 +126,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly #removing = new Set<string>();
 
   constructor(deps: KubeRuntimeDeps, options: KubeRuntimeOptions) {
-    const { runtime, clock } = deps;
+    const { runtime } = deps;
     const { runtimeName } = options;
     const files = deps.files ?? nodeFiles;
     const actuated = deps.actuated ?? new ActuatedStore();
@@ -140,9 +137,8 @@ export class KubeRuntime implements PodProvider, NodeProvider {
       this.streamUrls = streamUrls(runtime, (uid) => this.#readySandbox(uid));
     Object.assign(this, deps.powers);
     this.#observer = new RuntimeObserver({ ...deps, runtimeName, actuated, files, logTail: tailLog });
-    const send = deps.sendHookRequest ?? sendHookRequest;
     const podIps = async (pod: Pod): Promise<readonly string[]> => (await this.#statusOf(pod)).ips;
-    const hooks = new HookRunner({ runtime, clock, send, podIps });
+    const hooks = new HookRunner({ ...deps, podIps });
     this.#killer = new ContainerKiller({ ...deps, hooks });
     this.remover = new ContainerRemover({ ...deps, ...options, files });
     this.containerGc = new ContainerGc({

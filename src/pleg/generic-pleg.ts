@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { goDuration } from '../kube/duration.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import { emptyPodStatus, type RuntimePod, type RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { type PodLifecycleEvent, podEvents } from './diff.ts';
@@ -317,16 +318,3 @@ export class GenericPleg {
 }
 
 const nowhere = { name: '', namespace: '', containers: [], sandboxes: [] };
-
-/** A span as Go prints it, e.g. `3m20s`. */
-function goDuration(ms: number): string {
-  const [hours, minutes, seconds] = [
-    Math.floor(ms / 3_600_000),
-    Math.floor(ms / 60_000) % 60,
-    (ms / 1000) % 60,
-  ];
-  if (ms < 1000) return `${ms}ms`;
-  return [...(hours > 0 ? [`${hours}h`] : []), ...(ms >= 60_000 ? [`${minutes}m`] : []), `${seconds}s`].join(
-    '',
-  );
-}

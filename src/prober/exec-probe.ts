@@ -1,8 +1,8 @@
 import { AgentError } from '../base/errors.ts';
+import { goDuration } from '../kube/duration.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Container } from '../kube/types.ts';
 import type { ContainerRef } from '../provider/powers.ts';
-import { goDuration } from './probe-port.ts';
 import type { ProbeHandler } from './prober.ts';
 
 /** Output beyond this is cut off, bytes. */

@@ -1,13 +1,11 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
-import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { goDuration } from '../kube/duration.ts';
 import { deadline } from './deadline.ts';
 import { dial } from './dial.ts';
 import { decodeServingStatus, encodeCheck } from './grpc-health.ts';
-import { probeUserAgent } from './http-request.ts';
 import { joinHostPort } from '../base/dial-error.ts';
-import { goDuration } from './probe-port.ts';
 import type { ProbeAnswer, ProbeHandler } from './prober.ts';
 
 /** Between two tries to connect, ms. */
@@ -20,13 +18,11 @@ export const grpcProbe =
   async ({ target, podIp, timeoutMs }) => {
     const { port = 0, service = '' } = target.probe.grpc ?? {};
     const endsAt = clock.now() + timeoutMs;
-    const socket = await connectUntil(clock, endsAt, { host: podIp, port });
-    const address = joinHostPort(podIp, port);
-    if (!socket)
+    const session = await sessionUntil(clock, endsAt, { host: podIp, port });
+    if (!session)
       return failure(
-        `timeout: failed to connect service ${JSON.stringify(address)} within ${goDuration(timeoutMs)}: context deadline exceeded`,
+        `timeout: failed to connect service ${JSON.stringify(joinHostPort(podIp, port))} within ${goDuration(timeoutMs)}: context deadline exceeded`,
       );
-    const session = connect(`http://${address}`, { createConnection: () => socket });
     let expired = false;
     const hasExpired = (): boolean => expired;
     const stop = deadline(clock, Math.max(0, endsAt - clock.now()), () => {
@@ -48,19 +44,48 @@ export const grpcProbe =
 
 const failure = (output: string): ProbeAnswer => ({ outcome: 'failure', output });
 
-/** A server that is not there yet is waited for, as a gRPC client does. */
-async function connectUntil(
+interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A server that is not there yet, or does not speak HTTP/2, is tried again until the time is over, as a gRPC client does. */
+async function sessionUntil(
   clock: Clock,
   endsAt: number,
-  address: { readonly host: string; readonly port: number },
-): Promise<Socket | undefined> {
+  at: HostPort,
+): Promise<ClientHttp2Session | undefined> {
   for (let left = endsAt - clock.now(); left > 0; left = endsAt - clock.now())
     try {
-      return await dial(clock, { ...address, timeoutMs: left });
+      return await openSession(clock, at, endsAt);
     } catch {
       await clock.sleep(Math.min(reconnectMs, Math.max(0, endsAt - clock.now())));
     }
   return undefined;
+}
+
+/** A connection whose other side has shown that it speaks HTTP/2. */
+async function openSession(
+  clock: Clock,
+  { host, port }: HostPort,
+  endsAt: number,
+): Promise<ClientHttp2Session> {
+  const socket = await dial(clock, { host, port, timeoutMs: endsAt - clock.now() });
+  const session = connect(`http://${joinHostPort(host, port)}`, { createConnection: () => socket });
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => {
+      stop();
+      session.destroy();
+      reject(new Error('the server does not speak HTTP/2'));
+    };
+    const stop = deadline(clock, Math.max(0, endsAt - clock.now()), giveUp);
+    session.once('error', giveUp).once('close', giveUp);
+    session.once('remoteSettings', () => {
+      stop();
+      session.off('error', giveUp).off('close', giveUp);
+      resolve(session);
+    });
+  });
 }
 
 interface Answer {
@@ -112,7 +137,7 @@ function check(session: ClientHttp2Session, service: string): Promise<Answer> {
       ':path': '/grpc.health.v1.Health/Check',
       'content-type': 'application/grpc',
       te: 'trailers',
-      'user-agent': probeUserAgent,
+      'user-agent': 'kube-probe/1.36',
     });
     let told: IncomingHttpHeaders = {};
     const chunks: Buffer[] = [];

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { resolvePort } from '../kube/container-port.ts';
 import { dial } from './dial.ts';
-import { resolvePort } from './probe-port.ts';
 import type { ProbeHandler } from './prober.ts';
 
 /** Succeeds when the port takes a connection. Follows kubelet `probe/tcp`. */

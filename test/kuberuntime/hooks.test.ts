@@ -1,64 +1,18 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FakeClock } from '../../src/base/fake-clock.ts';
-import { hookRequest, sendHookRequest } from '../../src/kuberuntime/hook-http.ts';
 import { HookRunner, type HookRunnerDeps } from '../../src/kuberuntime/hooks.ts';
 
 const signal = new AbortController().signal;
 const container = { name: 'main', ports: [{ name: 'web', containerPort: 8080 }] };
-
-describe('the request of an httpGet handler', () => {
-  test.for([
-    [{ port: 80 }, 'http://10.0.0.1/'],
-    [{ port: 'web', path: '/stop?now=1' }, 'http://10.0.0.1:8080/stop?now=1'],
-    [{ port: '81', path: 'stop' }, 'http://10.0.0.1:81/stop'],
-    [{ port: 8443, scheme: 'HTTPS', host: 'example.com' }, 'https://example.com:8443/'],
-    [{ port: 80, host: '::1' }, 'http://[::1]/'],
-  ] as const)('%j goes to %s', ([action, url]) => {
-    expect(hookRequest(action, container, '10.0.0.1').url.href).toBe(url);
-  });
-
-  test.for([['nobody'], [0], [70_000]] as const)('port %s is refused', ([port]) => {
-    expect(() => hookRequest({ port }, container, '10.0.0.1')).toThrow(`invalid port number: ${port}`);
-  });
-
-  test('headers of the handler win over the usual ones', () => {
-    const httpHeaders = [{ name: 'User-Agent', value: 'mine' }];
-    expect(hookRequest({ port: 80, httpHeaders }, container, 'h').headers).toEqual({
-      'user-agent': 'mine',
-      accept: '*/*',
-    });
-  });
-});
-
-test('any answer will do, and a plain server behind https is asked again in plain text, without credentials', async () => {
-  const seen: [string, IncomingHttpHeaders][] = [];
-  const server = createServer(({ url = '', headers }, answer) => {
-    seen.push([url, headers]);
-    answer.writeHead(500).end('no');
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  const httpHeaders = [{ name: 'Authorization', value: 'Bearer secret' }];
-  await sendHookRequest(hookRequest({ port, path: '/a', httpHeaders }, container, '127.0.0.1'), signal);
-  await sendHookRequest(
-    hookRequest({ port, path: '/b', scheme: 'HTTPS', httpHeaders }, container, '127.0.0.1'),
-    signal,
-  );
-  await new Promise((resolve) => server.close(resolve));
-  expect(seen.map(([url, { authorization }]) => [url, authorization])).toEqual([
-    ['/a', 'Bearer secret'],
-    ['/b', undefined],
-  ]);
-});
 
 const pod = { metadata: { name: 'web', namespace: 'ns', uid: 'u' } };
 const runner = (overrides: Partial<HookRunnerDeps> = {}): HookRunner =>
   new HookRunner({
     runtime: {},
     clock: new FakeClock(),
-    send: async () => undefined,
+    recorder: { event: () => undefined },
     podIps: async () => [],
     ...overrides,
   });
@@ -81,6 +35,37 @@ test.for([
   ],
 ] as const)('%s is a failure that says so', async ([, handler, message]) => {
   await expect(runner().run({ pod, container, id: 't://main' }, handler, signal)).rejects.toThrow(message);
+});
+
+test('any answer will do; a server without TLS is asked again without credentials, and that is told', async () => {
+  const seen: [string, IncomingHttpHeaders][] = [];
+  const server = createServer(({ url = '', headers }, answer) => {
+    seen.push([url, headers]);
+    answer.writeHead(500).end('no');
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  const httpHeaders = [{ name: 'Authorization', value: 'Bearer secret' }];
+  const events: string[] = [];
+  const hooks = runner({
+    recorder: { event: (_about, type, reason, message) => events.push(`${type} ${reason} ${message}`) },
+    podIps: async () => ['127.0.0.1'],
+  });
+  const target = { pod, container, id: 't://main' };
+  await hooks.run(target, { httpGet: { port, path: '/a', httpHeaders } }, signal);
+  await hooks.run(target, { httpGet: { port, path: '/b', scheme: 'HTTPS', httpHeaders } }, signal);
+  await new Promise((resolve) => server.close(resolve));
+  expect(seen.map(([url, headers]) => [url, headers.authorization, headers['user-agent']])).toEqual([
+    ['/a', 'Bearer secret', 'kube-lifecycle/1.36'],
+    ['/b', undefined, 'kube-lifecycle/1.36'],
+  ]);
+  expect(events).toEqual([
+    `Warning LifecycleHTTPFallback request to HTTPS lifecycle hook 127.0.0.1:${port} got HTTP response, retry with HTTP succeeded`,
+  ]);
+  const refused = hooks.run(target, { httpGet: { port, path: '/c' } }, signal);
+  await expect(refused).rejects.toThrow(
+    `failed - error: Get "http://127.0.0.1:${port}/c": dial tcp 127.0.0.1:${port}: connect: connection refused`,
+  );
 });
 
 test('a sleep ends early, as a failure, when the hook is given up', async () => {

@@ -24,18 +24,11 @@ function killerOver(clock: FakeClock, takesMs: Readonly<Record<string, number>> 
       return {};
     },
   };
-  const hooks = new HookRunner({
-    runtime,
-    clock,
-    send: async () => {
-      throw new Error('refused');
-    },
-    podIps: async () => ['10.0.0.1'],
-  });
   const recorder = {
     event: (_pod: unknown, type: string, reason: string, message: string) =>
       void events.push(`${type} ${reason} ${message}`),
   };
+  const hooks = new HookRunner({ runtime, clock, recorder, podIps: async () => [] });
   return {
     stops,
     events,

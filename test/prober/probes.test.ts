@@ -4,13 +4,14 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { AgentError } from '../../src/base/errors.ts';
+import { resolvePort } from '../../src/kube/container-port.ts';
+import { goDuration } from '../../src/kube/duration.ts';
+import { httpGetRequest } from '../../src/kube/http-get.ts';
 import type { Probe } from '../../src/kube/types.ts';
 import { execProbe } from '../../src/prober/exec-probe.ts';
 import { decodeServingStatus, encodeCheck } from '../../src/prober/grpc-health.ts';
 import { grpcProbe } from '../../src/prober/grpc-probe.ts';
 import { httpProbe } from '../../src/prober/http-probe.ts';
-import { httpProbeRequest } from '../../src/prober/http-request.ts';
-import { goDuration, resolvePort } from '../../src/prober/probe-port.ts';
 import type { ProbeCall } from '../../src/prober/prober.ts';
 import { tcpProbe } from '../../src/prober/tcp-probe.ts';
 
@@ -108,6 +109,46 @@ test('probes of a closed port say what Go says', async () => {
   });
 });
 
+test.for([
+  ['', 'EOF'],
+  ['HTTP/1.0', 'net/http: HTTP/1.x transport connection broken: malformed HTTP response "HTTP/1.0"'],
+  ['hello', 'net/http: HTTP/1.x transport connection broken: malformed HTTP response "hello"'],
+  ['hello world', 'net/http: HTTP/1.x transport connection broken: malformed HTTP status code "world"'],
+  ['ICY 200 OK', 'net/http: HTTP/1.x transport connection broken: malformed HTTP version "ICY"'],
+  ['\x15\x03', 'net/http: HTTP/1.x transport connection broken: malformed HTTP response "\\x15\\x03"'],
+  ['HTTP/1.1 200 OK\r\nA: b', 'unexpected EOF'],
+] as const)('a server that answers %j is told of as Go does', async ([text, why]) => {
+  const port = await listen(
+    createTcpServer((socket) => socket.once('data', () => socket.end(text && `${text}\r\n`))),
+  );
+  expect(await httpProbe(systemClock)(call({ httpGet: { port, path: '/' } }))).toEqual({
+    outcome: 'failure',
+    output: `Get "http://127.0.0.1:${port}/": ${why}`,
+  });
+});
+
+test('a server that ends its lines as a shell does is understood', async () => {
+  const port = await listen(
+    createTcpServer((socket) => socket.once('data', () => socket.end('HTTP/1.0 200 OK\nA: b\n\nfine\n'))),
+  );
+  expect(await httpProbe(systemClock)(call({ httpGet: { port } }))).toEqual({
+    outcome: 'success',
+    output: 'fine\n',
+  });
+});
+
+test('a server without TLS, and one that resets connections, are told of as Go does', async () => {
+  const plain = await http((_request, response) => response.end());
+  const httpGet = { port: plain, path: '/', scheme: 'HTTPS' };
+  expect((await httpProbe(systemClock)(call({ httpGet }))).output).toBe(
+    `Get "https://127.0.0.1:${plain}/": http: server gave HTTP response to HTTPS client`,
+  );
+  const port = await listen(createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())));
+  expect((await httpProbe(systemClock)(call({ httpGet: { port } }))).output).toMatch(
+    new RegExp(`: read tcp 127.0.0.1:\\d+->127.0.0.1:${port}: read: connection reset by peer$`),
+  );
+});
+
 test('an answer that came while the agent itself was held up counts, though its time is over', async () => {
   const port = await listen(createTcpServer());
   const answer = tcpProbe(systemClock)(call({ tcpSocket: { port } }, 20));
@@ -162,6 +203,18 @@ test('a gRPC server that is not there is waited for', async () => {
   const port = await listen(createTcpServer());
   const closed = open.pop() as unknown as ReturnType<typeof createTcpServer>;
   await new Promise((resolve) => closed.close(resolve));
+  const answer = await grpcProbe(systemClock)(call({ grpc: { port } }, 60));
+  expect(answer.output).toBe(
+    `timeout: failed to connect service "127.0.0.1:${port}" within 60ms: context deadline exceeded`,
+  );
+});
+
+test.for([
+  ['speaks HTTP/1', () => createHttpServer((_request, response) => response.end('no'))],
+  ['says nothing', () => createTcpServer()],
+  ['hangs up', () => createTcpServer((socket) => socket.end())],
+] as const)('a gRPC server that %s was not reached', async ([, server]) => {
+  const port = await listen(server());
   const answer = await grpcProbe(systemClock)(call({ grpc: { port } }, 60));
   expect(answer.output).toBe(
     `timeout: failed to connect service "127.0.0.1:${port}" within 60ms: context deadline exceeded`,
@@ -228,5 +281,6 @@ test.for([
   ['\u0001', '/%01'],
   ['', ''],
 ] as const)('the path %j is asked for as %j', ([path, shown]) => {
-  expect(httpProbeRequest({ port: 80, path }, '10.0.0.1', undefined).url).toBe(`http://10.0.0.1:80${shown}`);
+  const target = { httpGet: { port: 80, path }, podIp: '10.0.0.1', ports: undefined };
+  expect(httpGetRequest(target).url).toBe(`http://10.0.0.1:80${shown}`);
 });

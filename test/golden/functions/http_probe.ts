@@ -1,6 +1,6 @@
 import type { Container, Probe } from '../../../src/kube/types.ts';
 import { judgeResponse, maxBodyBytes } from '../../../src/prober/http-probe.ts';
-import { httpProbeRequest } from '../../../src/prober/http-request.ts';
+import { httpGetRequest } from '../../../src/kube/http-get.ts';
 import { messageOf } from '../../../src/base/errors.ts';
 import { check, type Replay } from '../harness.ts';
 
@@ -16,7 +16,7 @@ interface Input {
 
 function request({ httpGet, podIP, ports }: Input): unknown {
   try {
-    const { url, headers, hostHeader } = httpProbeRequest(httpGet, podIP, ports);
+    const { url, headers, hostHeader } = httpGetRequest({ httpGet, podIp: podIP, ports });
     const shown = Object.fromEntries(
       Object.entries(headers).map(([name, values]) => [
         name,

@@ -1,7 +1,7 @@
-import type { Container } from '../kube/types.ts';
+import type { Container } from './types.ts';
 
 /**
- * The port that a probe means: a number, the name of a port of the container, or a number as text.
+ * The port that a probe or hook means: a number, the name of a port of the container, or a number as text.
  *
  * Follows kubelet `probe.ResolveContainerPort`.
  *
@@ -20,13 +20,4 @@ function parseNumber(text: string): number {
   const value = BigInt(text.replace('+', ''));
   if (BigInt.asIntN(64, value) !== value) throw fault('value out of range');
   return Number(value);
-}
-
-/** A span of whole ms as Go prints it: `1s`, `1m30s`, `1.5s`. */
-export function goDuration(ms: number): string {
-  if (ms < 1000) return `${ms}ms`;
-  const [hours, minutes] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60];
-  const seconds = `${(ms % 60_000) / 1000}s`;
-  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
-  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
 }

@@ -1,45 +1,37 @@
-import type { Container, Probe } from '../kube/types.ts';
 import { joinHostPort } from '../base/dial-error.ts';
-import { resolvePort } from './probe-port.ts';
-
-/** The version in the name by which probes introduce themselves. */
-export const probeUserAgent = 'kube-probe/1.36';
-
-/** A request as it will be sent. */
-export interface HttpProbeRequest {
-  readonly scheme: string;
-  readonly host: string;
-  readonly port: number;
-  /** Whole, as error texts show it. */
-  readonly url: string;
-  /** Path and query, as sent. */
-  readonly target: string;
-  /** The value of the Host header, if the probe sets one. */
-  readonly hostHeader: string;
-  /** By canonical name. */
-  readonly headers: Readonly<Record<string, readonly string[]>>;
-}
+import type { HttpGetRequest } from '../base/http-get.ts';
+import { resolvePort } from './container-port.ts';
+import type { Container, Probe } from './types.ts';
 
 type HttpGet = NonNullable<Probe['httpGet']>;
 
+/** An `httpGet` action, and where it is to go. */
+export interface HttpGetTarget {
+  readonly httpGet: HttpGet;
+  /** Where it goes when the action names no host. */
+  readonly podIp: string;
+  /** The container's own, which may have names. */
+  readonly ports: Container['ports'];
+}
+
 /**
- * The request of an `httpGet` action.
+ * The request of an `httpGet` action of a probe or a hook.
  *
  * Follows kubelet `probe/http.NewRequestForHTTPGetAction`.
  *
+ * @param purpose `probe` or `lifecycle`, by which it introduces itself
  * @throws {Error} when the port is none
  */
-export function httpProbeRequest(
-  httpGet: HttpGet,
-  podIp: string,
-  ports: Container['ports'],
-): HttpProbeRequest {
+export function httpGetRequest(
+  { httpGet, podIp, ports }: HttpGetTarget,
+  purpose: 'probe' | 'lifecycle' = 'probe',
+): HttpGetRequest {
   const scheme = (httpGet.scheme ?? '').toLowerCase() || 'http';
   const host = httpGet.host === undefined || httpGet.host === '' ? podIp : httpGet.host;
   const port = resolvePort(httpGet.port, ports);
   const { path, query, fragment } = parseTarget(httpGet.path ?? '');
   const origin = `${scheme}://${joinHostPort(host, port)}`;
-  const headers = headersOf(httpGet);
+  const headers = headersOf(httpGet, `kube-${purpose}/1.36`);
   return {
     scheme,
     host,
@@ -51,10 +43,13 @@ export function httpProbeRequest(
   };
 }
 
-function headersOf({ httpHeaders = [] }: HttpGet): Readonly<Record<string, readonly string[]>> {
+function headersOf(
+  { httpHeaders = [] }: HttpGet,
+  userAgent: string,
+): Readonly<Record<string, readonly string[]>> {
   const headers: Record<string, string[]> = {};
   for (const { name, value } of httpHeaders) (headers[canonicalHeader(name)] ??= []).push(value);
-  headers['User-Agent'] ??= [probeUserAgent];
+  headers['User-Agent'] ??= [userAgent];
   headers['Accept'] ??= ['*/*'];
   if (headers['Accept'][0] === '') delete headers['Accept'];
   return headers;
@@ -74,7 +69,7 @@ interface Target {
   readonly fragment: string;
 }
 
-/** The path of a probe read as a URL, of which only path, query and fragment count; what is no URL is taken for a path. */
+/** The path of an action read as a URL, of which only path, query and fragment count; what is no URL is taken for a path. */
 function parseTarget(text: string): Target {
   const [, beforeFragment = '', fragment] = /^([^#]*)(?:#(.*))?$/s.exec(text) ?? [];
   const [, beforeQuery = '', query] = /^([^?]*)(?:\?(.*))?$/s.exec(beforeFragment) ?? [];

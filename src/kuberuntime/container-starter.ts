@@ -60,14 +60,14 @@ export interface StartContext {
   readonly sandboxConfig: PodSandboxConfig;
   readonly pullSecrets: readonly Secret[];
   readonly podIps: readonly string[];
-  /** Images of image volumes by volume name, or why there is none. */
-  readonly imageVolumes: ReadonlyMap<string, ImageSpec | StartError>;
   readonly runtimeHandler: string;
 }
 
 /** A container to start; `targetName` is that of an ephemeral container. */
 export interface StartSpec {
   readonly container: Container;
+  /** The images that it mounts, by volume name. */
+  readonly imageVolumes: ReadonlyMap<string, ImageSpec>;
   readonly targetName?: string;
 }
 
@@ -89,10 +89,9 @@ export class ContainerStarter {
     const note = containerEvents(this.#deps.recorder, pod, container);
     const counting = this.#restartCount(context, container.name); // while the image is looked for
     const image = await this.#image(context, container, note, signal);
-    const volumes = imageVolumesOf(context, container);
     const restartCount = await counting;
     const config = await this.#step(note, 'CreateContainerConfigError', () =>
-      this.#config(context, spec, { image, restartCount, volumes }),
+      this.#config(context, spec, { image, restartCount }),
     );
     this.#deps.actuated.set(pod, container);
     const id = await this.#step(note, 'CreateContainerError', async () => {
@@ -160,12 +159,12 @@ export class ContainerStarter {
 
   async #config(
     { pod, observed, podIps }: StartContext,
-    { container, targetName }: StartSpec,
-    made: { image: PresentImage; restartCount: number; volumes: ReadonlyMap<string, ImageSpec> },
+    { container, targetName, imageVolumes }: StartSpec,
+    made: { image: PresentImage; restartCount: number },
   ): Promise<ContainerConfig> {
     const { helper, files, random, podLogsRoot, resources, security, images, features } = this.#deps;
     const target = targetId(observed, targetName);
-    const options = await helper.generateRunContainerOptions(pod, container, podIps, made.volumes);
+    const options = await helper.generateRunContainerOptions(pod, container, podIps, imageVolumes);
     const imageUser = made.image.user ?? (await images.userOf(made.image.imageRef));
     const users = await podUsersOf(pod, helper);
     const { podContainerDir = '' } = options;
@@ -292,18 +291,4 @@ function targetId(observed: RuntimePodStatus, name: string | undefined): string 
   const status = newestStatus(observed, name);
   if (status) return runtimeId(status.id);
   throw new AgentError('not_found', `unable to find target container ${name}`);
-}
-
-/** The images that this container mounts. @throws {StartError} why one of them is missing */
-function imageVolumesOf(
-  { imageVolumes }: StartContext,
-  { volumeMounts = [] }: Container,
-): ReadonlyMap<string, ImageSpec> {
-  const mounted = new Map<string, ImageSpec>();
-  for (const { name } of volumeMounts) {
-    const image = imageVolumes.get(name);
-    if (image instanceof StartError) throw image;
-    if (image) mounted.set(name, image);
-  }
-  return mounted;
 }

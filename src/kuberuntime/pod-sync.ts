@@ -5,7 +5,7 @@ import { uidOf } from '../kube/names.ts';
 import { isRestartableInitContainer } from '../kube/restart-policy.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { ContainerRuntime } from '../provider/container-runtime.ts';
-import type { ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
+import type { PodSandboxConfig } from '../provider/cri-messages.ts';
 import type { PodSyncResult, SyncPodRequest, SyncResult } from '../provider/provider.ts';
 import { type ActionInputs, computePodActions, type PodActions } from './actions.ts';
 import { type BackoffTable, crashBackoff, podText } from './backoff.ts';
@@ -15,6 +15,7 @@ import type { ContainerStarter, StartContext, StartSpec } from './container-star
 import { podIpsOf, runningPodOf, runtimeId, toSandboxStatus } from './convert.ts';
 import type { RuntimeFiles } from './files.ts';
 import type { RuntimeHelper } from './helper.ts';
+import { type ImageVolumes, mountedImages, pullImageVolumes } from './image-volumes.ts';
 import type { ImageManager } from './images.ts';
 import { attempt, type ContainerKiller } from './kill.ts';
 import { PodResize, type PodResizeDeps } from './pod-resize.ts';
@@ -57,6 +58,12 @@ interface Sandbox {
   readonly id: string;
   readonly podIps: readonly string[];
 }
+
+interface SyncContext extends StartContext {
+  readonly imageVolumes: ImageVolumes;
+}
+
+type Wanted = Omit<StartSpec, 'imageVolumes'>;
 
 /**
  * One sync of one pod: decides once, then acts in the kubelet's order and writes down how each part went.
@@ -213,13 +220,16 @@ export class PodSync {
   async #inspectSandbox(id: string): Promise<Sandbox | undefined> {
     const { pod, observed } = this.#request;
     try {
-      const answer = await this.#deps.runtime.podSandboxStatus(
+      const { status } = await this.#deps.runtime.podSandboxStatus(
         { podSandboxId: id },
         { signal: this.#signal },
       );
-      if (!answer.status) throw new AgentError('internal', 'pod sandbox status is nil');
+      if (!status) {
+        this.#failure = 'pod sandbox status is nil'; // of this the kubelet has no event
+        return undefined;
+      }
       const hostNetwork = pod.spec?.hostNetwork === true;
-      const podIps = hostNetwork ? observed.ips : podIpsOf(toSandboxStatus(answer.status), false);
+      const podIps = hostNetwork ? observed.ips : podIpsOf(toSandboxStatus(status), false);
       this.#request.sandboxReady?.();
       return { id, podIps };
     } catch (reason) {
@@ -245,13 +255,19 @@ export class PodSync {
     return resizes(this.#actions) || lists.some(({ length }) => length > 0);
   }
 
-  async #context({ id, podIps }: Sandbox): Promise<StartContext | undefined> {
+  async #context({ id, podIps }: Sandbox): Promise<SyncContext | undefined> {
     const { pod, observed, pullSecrets } = this.#request;
     try {
       const sandboxConfig = await this.#sandboxConfig();
       const runtimeHandler = (await this.#deps.helper.runtimeHandler?.(pod)) ?? '';
-      const base = { pod, observed, pullSecrets, podIps, sandboxId: id, sandboxConfig, runtimeHandler };
-      return { ...base, imageVolumes: await this.#imageVolumes(sandboxConfig, runtimeHandler) };
+      const imageVolumes = await pullImageVolumes(
+        this.#deps.images,
+        { pod, secrets: pullSecrets, sandboxConfig, runtimeHandler },
+        this.#podEvent.bind(this),
+        this.#signal,
+      );
+      const shared = { pod, observed, pullSecrets, podIps, runtimeHandler, imageVolumes };
+      return { ...shared, sandboxId: id, sandboxConfig };
     } catch (reason) {
       const message = `GeneratePodSandboxConfig for pod ${goQuote(podText(pod))} failed: ${messageOf(reason)}`;
       this.#results.push({
@@ -264,43 +280,13 @@ export class PodSync {
     }
   }
 
-  /** Pulls the images of image volumes; a failure is that of the containers that mount them. */
-  async #imageVolumes(
-    sandboxConfig: PodSandboxConfig,
-    runtimeHandler: string,
-  ): Promise<ReadonlyMap<string, ImageSpec | StartError>> {
-    const { pod, pullSecrets } = this.#request;
-    const volumes = new Map<string, ImageSpec | StartError>();
-    for (const { name, image } of pod.spec?.volumes ?? []) {
-      if (!image) continue;
-      const { reference = '', pullPolicy } = image;
-      const request = {
-        pod,
-        image: reference,
-        policy: pullPolicy,
-        secrets: pullSecrets,
-        sandboxConfig,
-        runtimeHandler,
-      };
-      const note = this.#podEvent.bind(this);
-      try {
-        const { imageRef } = await this.#deps.images.ensureImageExists(request, note, this.#signal);
-        volumes.set(name, { image: imageRef, userSpecifiedImage: reference, runtimeHandler });
-      } catch (reason) {
-        if (!(reason instanceof StartError)) throw reason;
-        volumes.set(name, reason);
-      }
-    }
-    return volumes;
-  }
-
   /** R171, R172, R178: ephemeral, then init containers in order, then resizes, then regular ones. */
-  async #startContainers(context: StartContext): Promise<void> {
+  async #startContainers(context: SyncContext): Promise<void> {
     const { ephemeralContainers = [], initContainers = [], containers = [] } = context.pod.spec ?? {};
     for (const index of this.#actions.ephemeralContainersToStart) {
       const { targetContainerName, ...container } = at(ephemeralContainers, index);
       const target = targetContainerName === undefined ? {} : { targetName: targetContainerName };
-      await this.#start(context, { container: container, ...target }, 'ephemeral_container');
+      await this.#start(context, { container, ...target }, 'ephemeral_container');
     }
     for (const index of this.#actions.initContainersToStart) {
       const container = at(initContainers, index);
@@ -312,7 +298,7 @@ export class PodSync {
       await this.#start(context, { container: at(containers, index) }, 'container');
   }
 
-  async #start(context: StartContext, spec: StartSpec, type: ContainerType): Promise<boolean> {
+  async #start(context: SyncContext, spec: Wanted, type: ContainerType): Promise<boolean> {
     const { container } = spec;
     const { counts } = this.#deps;
     let counted = false;
@@ -320,8 +306,9 @@ export class PodSync {
     try {
       this.#checkBackoff(container);
       counts?.container(type);
+      const imageVolumes = mountedImages(context.imageVolumes, container);
       counted = true;
-      await this.#deps.starter.start(context, spec, this.#signal);
+      await this.#deps.starter.start(context, { ...spec, imageVolumes }, this.#signal);
       this.#results.push(result);
       return true;
     } catch (cause) {

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../api/client.ts';
 import type { Resource } from '../api/resources.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { namespaceOf } from '../kube/names.ts';
+import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
 import type { ClaimedVolume } from '../volumes/claimed.ts';
 
@@ -38,13 +38,32 @@ interface Volume extends KubeObject {
  *
  * Follows kubelet `getPVCExtractPV` and `getPVSpec` (pkg/kubelet/volumemanager/populator).
  *
+ * @param own whether the claim must have been made for this pod: somebody else's may have its name
  * @throws {AgentError} why it cannot be used yet, in the kubelet's words
  */
-export async function claimedVolume(client: ApiClient, pod: Pod, claimName: string): Promise<ClaimedVolume> {
+export async function claimedVolume(
+  client: ApiClient,
+  pod: Pod,
+  claimName: string,
+  own: boolean,
+): Promise<ClaimedVolume> {
   const namespace = namespaceOf(pod);
+  const bound = await extracted(client, namespace, claimName);
+  if (own && !bound.madeFor(pod))
+    throw notYet(
+      `PVC ${namespace}/${claimName} was not created for pod ${namespace}/${nameOf(pod)} (pod is not owner)`,
+    );
+  return bound.volume;
+}
+
+async function extracted(
+  client: ApiClient,
+  namespace: string,
+  claimName: string,
+): Promise<{ readonly volume: ClaimedVolume; readonly madeFor: (pod: Pod) => boolean }> {
   try {
-    const { uid, name } = await boundVolume(client, namespace, claimName);
-    return await volumeOf(client, name, uid);
+    const { uid, name, owner } = await boundVolume(client, namespace, claimName);
+    return { volume: await volumeOf(client, name, uid), madeFor: (pod) => owner === uidOf(pod) };
   } catch (reason) {
     const message = `error processing PVC ${namespace}/${claimName}: ${messageOf(reason)}`;
     throw new AgentError(AgentError.from(reason).code, message, { cause: reason });
@@ -55,7 +74,7 @@ async function boundVolume(
   client: ApiClient,
   namespace: string,
   name: string,
-): Promise<{ readonly uid: string; readonly name: string }> {
+): Promise<{ readonly uid: string; readonly name: string; readonly owner: string | undefined }> {
   const claim = await fetched('failed to fetch PVC from API server', () =>
     client.get<Claim>(claimResource, { namespace, name }),
   );
@@ -63,7 +82,8 @@ async function boundVolume(
   if (metadata?.deletionTimestamp !== undefined) throw notYet('PVC is being deleted');
   if (status?.phase !== 'Bound') throw notYet('PVC is not bound');
   if (!spec?.volumeName) throw notYet('PVC has empty pvc.Spec.VolumeName');
-  return { uid: metadata?.uid ?? '', name: spec.volumeName };
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller)?.uid;
+  return { uid: metadata?.uid ?? '', name: spec.volumeName, owner };
 }
 
 async function volumeOf(client: ApiClient, name: string, claimUid: string): Promise<ClaimedVolume> {

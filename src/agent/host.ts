@@ -66,7 +66,7 @@ export function nodeHost(deps: HostDeps): NodeHost {
   const trustBundles = trustBundlesOf(deps);
   const podVolumes = new PodVolumes({
     ...deps,
-    claimedVolume: (pod, claim) => claimedVolume(client, pod, claim),
+    claimedVolume: (pod, claim, own) => claimedVolume(client, pod, claim, own),
     payloadOf: (pod, volume) =>
       payloadOf({ ...deps, configMaps, secrets, tokens, trustBundles }, pod, volume),
   });

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { resizeCompletedMessage, resizeErrorMessage } from '../allocation/resize-messages.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -215,7 +215,9 @@ export class SyncSteps implements PodSyncer {
     try {
       await volumes.mount(pod, signal);
     } catch (reason) {
-      if (!signal.aborted) recorder.event(pod, 'Warning', 'FailedMount', messageOf(reason));
+      // each volume that failed was told of; that time is over is not
+      if (!signal.aborted && AgentError.from(reason).code !== 'deadline_exceeded')
+        recorder.event(pod, 'Warning', 'FailedMount', messageOf(reason));
       throw reason;
     }
   }

@@ -1,3 +1,5 @@
+import { claimNameOf } from '../kube/references.ts';
+import type { Volume } from '../kube/types.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { fieldTerms } from './selectors.ts';
 import { keyOf, type Store } from './store.ts';
@@ -183,7 +185,7 @@ const nodeRules: readonly Rule[] = [
   rule('get,list,watch', 'certificates.k8s.io', 'clustertrustbundles'),
 ];
 
-const podVolumes: Readonly<Record<string, (volume: JsonObject) => readonly string[]>> = {
+const podVolumes: Readonly<Record<string, (volume: JsonObject, podName: string) => readonly string[]>> = {
   secrets: (volume) => [
     stringAt(objectAt(volume, 'secret'), 'secretName'),
     ...objectsAt(objectAt(volume, 'projected'), 'sources').map((s) =>
@@ -196,8 +198,10 @@ const podVolumes: Readonly<Record<string, (volume: JsonObject) => readonly strin
       stringAt(objectAt(s, 'configMap'), 'name'),
     ),
   ],
-  persistentvolumeclaims: (volume) => [stringAt(objectAt(volume, 'persistentVolumeClaim'), 'claimName')],
+  persistentvolumeclaims: (volume, podName) => [claimNameOf(podName, volume as unknown as Volume) ?? ''],
 };
+
+const podNameOf = (pod: JsonObject): string => stringAt(objectAt(pod, 'metadata'), 'name');
 
 function containersOf(pod: JsonObject): readonly JsonObject[] {
   const spec = objectAt(pod, 'spec');
@@ -218,7 +222,9 @@ export function podRefersTo(pod: JsonObject, resource: string, name: string): bo
   const spec = objectAt(pod, 'spec');
   if (resource === 'serviceaccounts') return stringAt(spec, 'serviceAccountName') === name;
   const inVolumes = podVolumes[resource];
-  if (inVolumes && objectsAt(spec, 'volumes').some((volume) => inVolumes(volume).includes(name))) return true;
+  const podName = podNameOf(pod);
+  if (inVolumes && objectsAt(spec, 'volumes').some((volume) => inVolumes(volume, podName).includes(name)))
+    return true;
   if (resource === 'persistentvolumeclaims') return false;
   if (environment(pod, resource).includes(name)) return true;
   return (
@@ -312,7 +318,7 @@ export class NodeAuthorizer {
   #mountsVolume(pod: JsonObject, volume: string): boolean {
     const namespace = stringAt(objectAt(pod, 'metadata'), 'namespace');
     return objectsAt(objectAt(pod, 'spec'), 'volumes').some((entry) => {
-      const claim = stringAt(objectAt(entry, 'persistentVolumeClaim'), 'claimName');
+      const claim = claimNameOf(podNameOf(pod), entry as unknown as Volume);
       const found = claim && this.#store.get('persistentvolumeclaims', keyOf(namespace, claim));
       return found && valueAt(found.object, 'spec', 'volumeName') === volume;
     });

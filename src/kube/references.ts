@@ -7,6 +7,15 @@ export const allContainersOf = (pod: Pod): readonly Container[] => [
   ...((pod.spec?.ephemeralContainers ?? []) as readonly Container[]),
 ];
 
+/**
+ * The claim behind a volume: the one that it names, or for a generic ephemeral volume the one that is made for this pod
+ * (`ephemeral.VolumeClaimName`). Absent: the volume has none.
+ */
+export const claimNameOf = (
+  podName: string,
+  { name, persistentVolumeClaim, ephemeral }: Volume,
+): string | undefined => persistentVolumeClaim?.claimName ?? (ephemeral && `${podName}-${name}`);
+
 type Source = 'configMap' | 'secret';
 
 const none: ReadonlySet<string> = new Set();

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { uidOf } from '../kube/names.ts';
+import { nameOf, uidOf } from '../kube/names.ts';
+import { claimNameOf } from '../kube/references.ts';
 import type { Pod, Volume } from '../kube/types.ts';
 import { checkHostPath } from './host-path.ts';
 
@@ -17,8 +18,11 @@ export interface ClaimedVolume {
   readonly gid?: string;
 }
 
-/** @throws {AgentError} why the claim's volume cannot be used yet */
-export type FindClaimed = (pod: Pod, claimName: string) => Promise<ClaimedVolume>;
+/**
+ * @param own whether the claim must be one that was made for this pod alone
+ * @throws {AgentError} why the claim's volume cannot be used yet
+ */
+export type FindClaimed = (pod: Pod, claimName: string, own: boolean) => Promise<ClaimedVolume>;
 
 /** What the claims of pods on this node stand for. */
 export class ClaimedVolumes {
@@ -33,10 +37,10 @@ export class ClaimedVolumes {
   async resolve(pod: Pod): Promise<ReadonlyMap<Volume, string>> {
     const faults = new Map<Volume, string>();
     for (const volume of pod.spec?.volumes ?? []) {
-      const { persistentVolumeClaim } = volume;
-      if (!persistentVolumeClaim) continue;
+      const claimName = claimNameOf(nameOf(pod), volume);
+      if (claimName === undefined) continue;
       try {
-        const found = await this.#find(pod, persistentVolumeClaim.claimName);
+        const found = await this.#find(pod, claimName, volume.ephemeral !== undefined);
         const misuse = misused(pod, volume, found);
         if (misuse === undefined) this.#byVolume.set(keyOf(pod, volume), found);
         else faults.set(volume, misuse);

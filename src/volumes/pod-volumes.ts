@@ -6,7 +6,8 @@ import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { keyOf, namespaceOf, uidOf } from '../kube/names.ts';
+import { keyOf, nameOf, namespaceOf, uidOf } from '../kube/names.ts';
+import { claimNameOf } from '../kube/references.ts';
 import type { ResourceList } from '../kube/resources.ts';
 import { goQuote } from '../kube/go-quote.ts';
 import type { Container, Pod, Volume } from '../kube/types.ts';
@@ -115,8 +116,9 @@ export class PodVolumes {
       return;
     }
     if (volume.image) return; // the runtime mounts it
-    if (volume.persistentVolumeClaim) {
-      const claim = `claim "${namespaceOf(pod)}/${volume.persistentVolumeClaim.claimName}"`;
+    const claimName = claimNameOf(nameOf(pod), volume);
+    if (claimName !== undefined) {
+      const claim = `claim "${namespaceOf(pod)}/${claimName}"`;
       await this.#looks.at(claim, () => this.#claims.check(pod, volume), signal);
       await this.#ownLocal(pod, volume);
       return;
@@ -210,7 +212,7 @@ export class PodVolumes {
   /** The host's path behind a volume of a pod; absent: the runtime brings it. */
   pathOf(pod: Pod, volume: Volume): string | undefined {
     if (volume.hostPath) return volume.hostPath.path;
-    if (volume.persistentVolumeClaim) return this.#claims.pathOf(pod, volume);
+    if (claimNameOf(nameOf(pod), volume) !== undefined) return this.#claims.pathOf(pod, volume);
     return pluginOf(volume) === undefined ? undefined : this.#dirOf(pod, volume);
   }
 

@@ -23,7 +23,7 @@ const serverWith = (objects: Readonly<Record<string, object>>): ApiClient =>
 
 test('a bound claim is its volume', async () => {
   const server = serverWith({ persistentvolumeclaims: claim, persistentvolumes: volume });
-  expect(await claimedVolume(server, pod, 'c')).toMatchObject({ hostPath: { path: '/data' } });
+  expect(await claimedVolume(server, pod, 'c', false)).toMatchObject({ hostPath: { path: '/data' } });
 });
 
 test.for<[string, Readonly<Record<string, object>>]>([
@@ -44,9 +44,33 @@ test.for<[string, Readonly<Record<string, object>>]>([
     { persistentvolumeclaims: claim, persistentvolumes: { spec: { claimRef: { uid: 'other' } } } },
   ],
 ])('otherwise: %s', async ([why, objects]) => {
-  await expect(claimedVolume(serverWith(objects), pod, 'c')).rejects.toThrow(
+  await expect(claimedVolume(serverWith(objects), pod, 'c', false)).rejects.toThrow(
     `error processing PVC n/c: ${why}`,
   );
+});
+
+test('a generic ephemeral volume is the claim that was made for its pod, and no other of that name', async () => {
+  const asked: string[] = [];
+  const claims = new ClaimedVolumes((of, name, own) => {
+    asked.push(`${name} ${own}`);
+    return claimedVolume(server, of, name, own);
+  });
+  const ephemeral: Pod = { ...pod, spec: { containers: [], volumes: [{ name: 'v', ephemeral: {} }] } };
+  const ownedBy = (uid: string): object => ({
+    ...claim,
+    metadata: {
+      uid: 'cu',
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid, controller: true }],
+    },
+  });
+  let server = serverWith({ persistentvolumeclaims: ownedBy('other'), persistentvolumes: volume });
+  expect([...(await claims.resolve(ephemeral)).values()]).toEqual([
+    'PVC n/p-v was not created for pod n/p (pod is not owner)',
+  ]);
+  server = serverWith({ persistentvolumeclaims: ownedBy('u'), persistentvolumes: volume });
+  expect(await claims.resolve(ephemeral)).toEqual(new Map());
+  expect(claims.pathOf(ephemeral, ephemeral.spec!.volumes![0]!)).toBe('/data');
+  expect(asked).toEqual(['p-v true', 'p-v true']);
 });
 
 const [named] = pod.spec?.volumes ?? [];

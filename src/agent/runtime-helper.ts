@@ -15,7 +15,11 @@ import { layout } from '../volumes/layout.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { SubPaths } from '../volumes/sub-path.ts';
 import { envFileValue } from './pod-resources/env-file.ts';
-import { type EnvironmentVariable, makeEnvironment } from './pod-resources/environment.ts';
+import {
+  type EnvironmentSources,
+  type EnvironmentVariable,
+  makeEnvironment,
+} from './pod-resources/environment.ts';
 
 /** Objects by name, as a node may read them. */
 interface ObjectReader<T extends KubeObject> {
@@ -145,7 +149,7 @@ async function fileKeys(
   { podVolumes }: RuntimeHelperDeps,
   pod: Pod,
   { env = [] }: Container,
-): Promise<(volume: string, path: string, key: string) => string | undefined> {
+): Promise<NonNullable<EnvironmentSources['fileKey']>> {
   const keyOf = (volume: string, path: string): string => `${volume}/${path}`;
   const wanted = new Map(
     env.flatMap(({ valueFrom }) => {
@@ -159,10 +163,20 @@ async function fileKeys(
     const { volumeName = '', path = '' } = wanted.get(key) ?? {};
     return podVolumes.readFile(pod, volumeName, path);
   });
-  return (volume, path, key) => {
-    const found = text(keyOf(volume, path));
-    return found === undefined ? undefined : envFileValue(found, key);
+  return ({ volumeName, path, key, optional = false }) => {
+    const found = text(keyOf(volumeName, path));
+    if (found === undefined && optional) return undefined;
+    try {
+      return envFileValue(found ?? noFile(path), key);
+    } catch (cause) {
+      // the kubelet does not tell users what is in it
+      throw new AgentError('invalid_argument', "couldn't parse env file", { cause });
+    }
   };
+}
+
+function noFile(path: string): never {
+  throw new AgentError('not_found', `there is no file ${path}`);
 }
 
 /** Reads what is wanted; of a failure is told only when its result is asked for. */

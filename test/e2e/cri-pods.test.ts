@@ -482,6 +482,7 @@ describe.skipIf(noCriNode !== undefined)('pods of a node', { timeout: 100_000, c
       };
       await node.create(
         onePod('lacks-key', { ...stays, env: [from('app.env', 'TWO')] }, spec),
+        onePod('no-file', { ...stays, env: [from('none.env', 'ONE')] }, spec),
         onePod('leads-out', { ...stays, env: [from('out', 'root')] }, spec),
       );
       const env = [from('app.env', 'ONE'), from('app.env', 'LINES'), from('none.env', 'GONE', true)];
@@ -493,6 +494,7 @@ describe.skipIf(noCriNode !== undefined)('pods of a node', { timeout: 100_000, c
         waiting(await node.until(name, (pod) => waiting(pod).reason === 'CreateContainerConfigError'))
           .message;
       expect(await why('lacks-key')).toBe('environment variable key "TWO" not found in file "app.env"');
+      expect(await why('no-file')).toBe("couldn't parse env file");
       expect(await why('leads-out')).toBe('a symbolic link in "out" does not lead to within the volume');
     });
 

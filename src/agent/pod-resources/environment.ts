@@ -11,6 +11,7 @@ import { serviceEnvironment } from './service-environment.ts';
 
 type EnvVar = NonNullable<Container['env']>[number];
 type EnvSource = NonNullable<EnvVar['valueFrom']>;
+type FileKey = NonNullable<EnvSource['fileKeyRef']>;
 type EnvFrom = NonNullable<Container['envFrom']>[number];
 
 /** What variables are made from, beside the pod. Lookups are of the pod's namespace. */
@@ -28,8 +29,8 @@ export interface EnvironmentSources {
   /** The node's own addresses, the main one first. */
   readonly hostIps: readonly string[];
   readonly podIps: readonly string[];
-  /** A key of an environment file in a volume of the pod; absent: no such key. */
-  fileKey?(volumeName: string, path: string, key: string): string | undefined;
+  /** A key of an environment file in a volume of the pod; absent: no such key, or no file and it may be missing. */
+  fileKey?(reference: FileKey): string | undefined;
 }
 
 /** One variable of a process. */
@@ -156,12 +157,9 @@ function valuesFrom(
   return secret ? Object.entries(decoded(secret)) : [];
 }
 
-function fileValue(
-  reference: NonNullable<EnvSource['fileKeyRef']>,
-  sources: EnvironmentSources,
-): string | undefined {
-  const { volumeName, path, key, optional = false } = reference;
-  const value = sources.fileKey?.(volumeName, path, key);
+function fileValue(reference: FileKey, sources: EnvironmentSources): string | undefined {
+  const { path, key, optional = false } = reference;
+  const value = sources.fileKey?.(reference);
   if (value === undefined && !optional)
     throw new AgentError(
       'not_found',

@@ -25,9 +25,9 @@ export type Scalar =
   | 'quantity'
   | 'any';
 
-/** What a value looks like. */
+/** What a value looks like; `named` is the Go type of a text that has one of its own: `v1.DNSPolicy`. */
 export type Shape =
-  | { readonly is: 'scalar'; readonly scalar: Scalar }
+  | { readonly is: 'scalar'; readonly scalar: Scalar; readonly named?: string }
   | { readonly is: 'list'; readonly of: Shape; readonly merge: ListMerge }
   | { readonly is: 'map'; readonly of: Shape; readonly atomic: boolean }
   | { readonly is: 'struct'; readonly type: string; readonly atomic: boolean };
@@ -219,6 +219,9 @@ function shapeOf(text: string, place: string): Shape {
     };
   if (quantities.has(place)) return { is: 'scalar', scalar: 'quantity' };
   if (scalars.has(text)) return { is: 'scalar', scalar: text as Scalar };
+  const [scalar, named] = text.split('~');
+  if (named !== undefined)
+    return { is: 'scalar', scalar: scalar as Scalar, named: named.includes('.') ? named : `v1.${named}` };
   return { is: 'struct', type: text, atomic: atomicStructs.has(text) };
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parseDocument } from '../kube/document.ts';
-import { DecodeError, decodeType } from './codec.ts';
-import { duplicateFields, jsonFault } from './json-scan.ts';
+import { DecodeError, decodeType, type Literals } from './codec.ts';
+import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
 import { isObject, type JsonObject, stringAt } from './json.ts';
 import { findByKind, groupVersionOf } from './kinds.ts';
 import { mediaTypes } from './negotiate.ts';
@@ -133,7 +133,8 @@ export function readObject(
         `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value[key])} into Go struct field .${key} of type string`,
         body,
       );
-  return decodeAs(value, expected, duplicatesIn(text, format));
+  const literals = format === 'json' ? numberLiterals(text) : undefined;
+  return decodeAs(value, expected, duplicatesIn(text, format), literals);
 }
 
 /** Keys that stand twice, as strict decoding names them. */
@@ -148,7 +149,12 @@ function duplicatesIn(text: string, format: 'json' | 'yaml' | 'protobuf'): reado
 }
 
 /** Reads an object that is already parsed. @throws {StatusError} 400 */
-export function decodeAs(value: JsonObject, expected: Expected, duplicates: readonly string[]): ReadObject {
+export function decodeAs(
+  value: JsonObject,
+  expected: Expected,
+  duplicates: readonly string[],
+  literals?: Literals,
+): ReadObject {
   const apiVersion = stringAt(value, 'apiVersion') || expected.apiVersion;
   const kind = stringAt(value, 'kind') || expected.kind;
   const cannot = (why: string): StatusError =>
@@ -157,7 +163,7 @@ export function decodeAs(value: JsonObject, expected: Expected, duplicates: read
     );
   refuseOthers({ apiVersion, kind }, expected, cannot);
   try {
-    const { object, strict } = decodeType(value, expected.type);
+    const { object, strict } = decodeType(value, expected.type, literals);
     const { apiVersion: _a, kind: _k, ...rest } = object;
     return { object: rest, strict: [...duplicates, ...strict] };
   } catch (reason) {

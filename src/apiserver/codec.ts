@@ -1,5 +1,6 @@
 import { formatQuantity, quantityFormatError, tryParseQuantity } from '../kube/quantity.ts';
 import { fieldsOf, goName, type FieldType, type Scalar, type Shape } from './api-types.ts';
+import { embeddedIn } from './go-structs.ts';
 import { isObject, type Draft, type JsonObject } from './json.ts';
 import { canonicalMicroTime, canonicalTime } from './times.ts';
 
@@ -15,8 +16,15 @@ export interface Decoded {
   readonly strict: readonly string[];
 }
 
+/** Numbers as they are written, by path, where JavaScript writes them otherwise: `30.0`. */
+export type Literals = ReadonlyMap<string, string>;
+
+const asTheyAre: Literals = new Map();
+
 interface Reading {
   readonly strict: string[];
+  /** The first value of a wrong type: Go reads on, and a type that reads itself may still find another fault. */
+  fault?: DecodeError;
 }
 
 /** Where a value stands: the path for messages (`spec.containers[0]`) and Go's struct field (`Container.spec.containers`). */
@@ -24,16 +32,22 @@ interface Place {
   readonly path: string;
   readonly goPath: string;
   readonly struct: string;
+  readonly literals: Literals;
 }
 
 const goKinds: Readonly<Record<string, string>> = { string: 'string', number: 'number', boolean: 'bool' };
 const jsonKind = (value: unknown): string =>
   Array.isArray(value) ? 'array' : isObject(value) ? 'object' : (goKinds[typeof value] ?? 'null');
 
-const cannot = (value: unknown, place: Place, type: string): DecodeError =>
-  new DecodeError(
-    `json: cannot unmarshal ${jsonKind(value)}${typeof value === 'number' && type !== 'string' && !type.startsWith('v1.') && type !== 'bool' ? ` ${value}` : ''} into Go struct field ${place.struct}.${place.goPath} of type ${type}`,
+const numbers = new Set(['int32', 'int64', 'float64']);
+
+function cannot(value: unknown, place: Place, type: string): DecodeError {
+  const number = numbers.has(type) && typeof value === 'number';
+  const shown = number ? ` ${place.literals.get(place.path) ?? value}` : '';
+  return new DecodeError(
+    `json: cannot unmarshal ${jsonKind(value)}${shown} into Go struct field ${place.struct}.${place.goPath} of type ${type}`,
   );
+}
 
 const integers: Readonly<Record<string, readonly [number, number]>> = {
   int32: [-2147483648, 2147483647],
@@ -42,21 +56,20 @@ const integers: Readonly<Record<string, readonly [number, number]>> = {
 
 function readInteger(value: unknown, scalar: 'int32' | 'int64', place: Place): number {
   const [least, most] = integers[scalar] ?? [0, 0];
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most)
-    throw cannot(value, place, scalar);
+  const whole = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
+  if (!whole || /[.eE]/.test(place.literals.get(place.path) ?? '')) throw cannot(value, place, scalar);
   return value;
 }
 
-function readQuantity(value: unknown): string {
+function readQuantity(value: unknown, { literals, path }: Place): string {
   if (typeof value !== 'string' && typeof value !== 'number') throw new DecodeError(quantityFormatError);
-  const read = tryParseQuantity(String(value));
+  const read = tryParseQuantity(literals.get(path) ?? String(value).trim());
   if (typeof read === 'string') throw new DecodeError(read);
   return formatQuantity(read);
 }
 
-function readTime(value: unknown, micro: boolean): string {
-  if (typeof value !== 'string')
-    throw new DecodeError(`json: cannot unmarshal ${jsonKind(value)} into Go value of type string`);
+function readTime(value: unknown, place: Place, micro: boolean): string {
+  if (typeof value !== 'string') throw cannot(value, place, 'string');
   const text = micro ? canonicalMicroTime(value) : canonicalTime(value);
   if (text !== undefined) return text;
   const layout = micro ? '2006-01-02T15:04:05.000000Z07:00' : '2006-01-02T15:04:05Z07:00';
@@ -102,7 +115,7 @@ function readBytes(value: unknown, place: Place): string {
   return Buffer.from(clean, 'base64').toString('base64');
 }
 
-type ScalarReader = (value: unknown, place: Place) => unknown;
+type ScalarReader = (value: unknown, place: Place, named?: string) => unknown;
 
 const typed =
   (type: 'boolean' | 'number', goType: string): ScalarReader =>
@@ -112,8 +125,8 @@ const typed =
   };
 
 const scalarReaders: Readonly<Record<Scalar, ScalarReader>> = {
-  string(value, place) {
-    if (typeof value !== 'string') throw cannot(value, place, 'string');
+  string(value, place, named = 'string') {
+    if (typeof value !== 'string') throw cannot(value, place, named);
     return value.toWellFormed();
   },
   boolean: typed('boolean', 'bool'),
@@ -122,8 +135,8 @@ const scalarReaders: Readonly<Record<Scalar, ScalarReader>> = {
   double: typed('number', 'float64'),
   intstr: (value, place) => (typeof value === 'string' ? value : readInteger(value, 'int32', place)),
   quantity: readQuantity,
-  time: (value) => readTime(value, false),
-  microtime: (value) => readTime(value, true),
+  time: (value, place) => readTime(value, place, false),
+  microtime: (value, place) => readTime(value, place, true),
   bytes: readBytes,
   any: (value) => value,
 };
@@ -156,7 +169,7 @@ const mapNames = new Set([
 function goShape(shape: Shape, name: string): string {
   switch (shape.is) {
     case 'scalar':
-      return goTypes[shape.scalar];
+      return shape.named ?? goTypes[shape.scalar];
     case 'list':
       return `[]${goShape(shape.of, name)}`;
     case 'map':
@@ -166,32 +179,51 @@ function goShape(shape: Shape, name: string): string {
   }
 }
 
+/** Types that read themselves: what they find is told before what was found on the way to them. */
+const ownReaders: ReadonlySet<Scalar> = new Set<Scalar>(['quantity', 'time', 'microtime', 'intstr']);
+
 function readShape(value: unknown, shape: Shape, place: Place, reading: Reading): unknown {
+  const mismatch = (): unknown => {
+    reading.fault ??= cannot(value, place, goShape(shape, place.goPath.split('.').at(-1) ?? ''));
+    return undefined;
+  };
   switch (shape.is) {
     case 'scalar':
-      return scalarReaders[shape.scalar](value, place);
+      return readScalar(value, shape, place, reading);
     case 'struct':
-      if (!isObject(value)) throw cannot(value, place, goShape(shape, ''));
-      return readStruct(value, shape.type, place, reading);
+      return isObject(value) ? readStruct(value, shape.type, place, reading) : mismatch();
     case 'list':
-      if (!Array.isArray(value)) throw cannot(value, place, goShape(shape, ''));
-      return value.map((item: unknown, i) =>
-        item === null
-          ? zeroOf(shape.of)
-          : readShape(item, shape.of, { ...place, path: `${place.path}[${i}]` }, reading),
-      );
+      return Array.isArray(value)
+        ? value.map((item: unknown, i) =>
+            readItem(item, shape.of, { ...place, path: `${place.path}[${i}]` }, reading),
+          )
+        : mismatch();
     case 'map': {
-      if (!isObject(value)) throw cannot(value, place, goShape(shape, place.goPath.split('.').at(-1) ?? ''));
+      if (!isObject(value)) return mismatch();
       const out: Draft = {};
-      for (const key of Object.keys(value).sort()) {
-        const item = value[key];
-        out[key] =
-          item === null
-            ? zeroOf(shape.of)
-            : readShape(item, shape.of, { ...place, path: `${place.path}.${key}` }, reading);
-      }
+      for (const key of Object.keys(value).sort())
+        out[key] = readItem(value[key], shape.of, { ...place, path: `${place.path}.${key}` }, reading);
       return out;
     }
+  }
+}
+
+const readItem = (item: unknown, of: Shape, place: Place, reading: Reading): unknown =>
+  item === null ? zeroOf(of) : readShape(item, of, place, reading);
+
+function readScalar(
+  value: unknown,
+  { scalar, named }: Shape & { is: 'scalar' },
+  place: Place,
+  reading: Reading,
+): unknown {
+  if (ownReaders.has(scalar)) return scalarReaders[scalar](value, place);
+  try {
+    return scalarReaders[scalar](value, place, named);
+  } catch (reason) {
+    if (!(reason instanceof DecodeError)) throw reason;
+    reading.fault ??= reason;
+    return undefined;
   }
 }
 
@@ -265,10 +297,10 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
     const path = place.path ? `${place.path}.${name}` : name;
     if (!field) reading.strict.push(`unknown field "${path}"`);
     if (!field || inner === null || inner === undefined) continue;
-    const goPath = place.goPath ? `${place.goPath}.${name}` : name;
+    const goPath = [place.goPath, embeddedIn(type, name), name].filter(Boolean).join('.');
     const read = opaque.has(name)
       ? inner
-      : readShape(inner, field.shape, { path, goPath, struct: goName(type) }, reading);
+      : readShape(inner, field.shape, { ...place, path, goPath, struct: goName(type) }, reading);
     if (!leftOut(field, read)) out[name] = read;
   }
   addAbsent(out, fields.values());
@@ -290,8 +322,9 @@ function addAbsent(out: Draft, fields: Iterable<FieldType>): void {
  *
  * @throws {DecodeError} with Go's words
  */
-export function decodeType(value: JsonObject, type: string): Decoded {
+export function decodeType(value: JsonObject, type: string, literals: Literals = asTheyAre): Decoded {
   const reading: Reading = { strict: [] };
-  const object = readStruct(value, type, { path: '', goPath: '', struct: goName(type) }, reading);
+  const object = readStruct(value, type, { path: '', goPath: '', struct: goName(type), literals }, reading);
+  if (reading.fault) throw reading.fault;
   return { object, strict: reading.strict };
 }

@@ -15,6 +15,20 @@ export function duplicateFields(text: string): string[] {
   return [...new Set(found)];
 }
 
+/** A number that JavaScript may write otherwise than it stands: with a fraction, an exponent, or more digits than it can keep. */
+const oddNumber = /[[:,]\s*-?(?:\d+[.eE]|\d{16})/;
+
+/** The numbers of a text by path, as they are written; none where every one of them is plain. */
+export function numberLiterals(text: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  if (!oddNumber.test(text)) return found;
+  const note = (path: string, literal: string): void => {
+    if (/[.eE]|\d{16}/.test(literal)) found.set(path, literal);
+  };
+  new Scanner(text, undefined, note).value('');
+  return found;
+}
+
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', "'": "\\'" };
 
 /** A character as Go quotes it. */
@@ -31,11 +45,17 @@ class ScanFault extends Error {}
 class Scanner {
   readonly #text: string;
   readonly #duplicate: (path: string) => void;
+  readonly #foundNumber: (path: string, literal: string) => void;
   #at = 0;
 
-  constructor(text: string, duplicate: (path: string) => void = () => undefined) {
+  constructor(
+    text: string,
+    duplicate: (path: string) => void = () => undefined,
+    foundNumber: (path: string, literal: string) => void = () => undefined,
+  ) {
     this.#text = text;
     this.#duplicate = duplicate;
+    this.#foundNumber = foundNumber;
   }
 
   fault(): string | undefined {
@@ -58,7 +78,7 @@ class Scanner {
     else if (char === 't') this.#literal('true');
     else if (char === 'f') this.#literal('false');
     else if (char === 'n') this.#literal('null');
-    else if (char !== undefined && /[-0-9]/.test(char)) this.#number();
+    else if (char !== undefined && /[-0-9]/.test(char)) this.#number(path);
     else this.#fail('looking for beginning of value');
   }
 
@@ -150,12 +170,13 @@ class Scanner {
     this.#at++;
   }
 
-  #number(): void {
+  #number(path: string): void {
     const match = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/.exec(this.#text.slice(this.#at, this.#at + 400));
     if (!match) {
       this.#at++;
       this.#fail('in numeric literal');
     }
     this.#at += match[0].length;
+    this.#foundNumber(path, match[0]);
   }
 }

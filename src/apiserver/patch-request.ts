@@ -1,11 +1,16 @@
 import { parse as parseYaml } from 'yaml';
 import { decodeAs, expectedOf } from './body.ts';
-import { DecodeError, decodeType } from './codec.ts';
-import { jsonFault } from './json-scan.ts';
-import { isObject, type JsonObject, metadataInOrder, objectAt, stringAt } from './json.ts';
+import { goStructJson } from '../kube/go-types.ts';
+import { DecodeError, decodeType, type Literals } from './codec.ts';
+import { inGoOrder } from './go-structs.ts';
+import { goValue } from './go-value.ts';
+import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
+import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
-import { jsonPatch, mergePatch, strategicPatch } from './patch.ts';
+import { jsonPatch, mergePatch } from './patch.ts';
 import { badRequest, fault, invalid, StatusError, unsupportedMediaType } from './status-error.ts';
+import { strategicPatch } from './strategic-patch.ts';
+import { conversionOf } from './unstructured.ts';
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
@@ -26,31 +31,51 @@ export function patchTypeOf(contentType: string | undefined): PatchType {
   return type;
 }
 
-/** A patch as it was read, with what strict decoding holds against it. */
+/** A patch as it was read. */
 export interface PatchBody {
   readonly type: PatchType;
   readonly value: unknown;
-  readonly text: string;
+  /** What strict decoding holds against the patch itself. */
+  readonly strict: readonly string[];
+  /** Its numbers as they are written, by path. */
+  readonly literals: Literals;
 }
-
-const decoding = (why: string): StatusError => badRequest(`error decoding patch: ${why}`);
 
 /** @throws {StatusError} 400 */
 export function readPatch(body: Buffer, type: PatchType): PatchBody {
   const text = body.toString();
-  if (type === 'apply') return { type, value: readApply(text), text };
+  if (type === 'apply') return { type, value: readApply(text), strict: [], literals: new Map() };
+  const decoding = (why: string): StatusError =>
+    badRequest(type === 'strategic' ? why : `error decoding patch: ${why}`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw decoding(jsonFault(text));
   }
-  if (type === 'json' && !Array.isArray(value))
-    throw decoding(`json: cannot unmarshal ${goKind(value)} into Go value of type []handlers.jsonPatchOp`);
+  const cannot = (into: string): StatusError =>
+    decoding(`json: cannot unmarshal ${goKind(value)} into Go value of type ${into}`);
+  if (type === 'json' && !Array.isArray(value)) throw cannot('[]handlers.jsonPatchOp');
   if (type === 'merge' && value === null) throw badRequest('Invalid JSON Patch');
-  if (type !== 'json' && !isObject(value))
-    throw decoding(`json: cannot unmarshal ${goKind(value)} into Go value of type map[string]interface {}`);
-  return { type, value, text };
+  if (type === 'strategic' && value === null) value = {};
+  if (type !== 'json' && !isObject(value)) throw cannot('map[string]interface {}');
+  return { type, value, strict: strictFaults(type, value, text), literals: numberLiterals(text) };
+}
+
+const members = new Set(['op', 'path', 'from', 'value']);
+
+/** What is named twice, or is no part of a JSON patch. */
+function strictFaults(type: PatchType, value: unknown, text: string): readonly string[] {
+  const twice = duplicateFields(text);
+  if (type !== 'json') return twice;
+  const strange = (value as readonly unknown[]).flatMap((step, i) =>
+    isObject(step)
+      ? Object.keys(step)
+          .filter((key) => !members.has(key))
+          .map((key) => `unknown field "[${i}].${key}"`)
+      : [],
+  );
+  return [...twice, ...strange].map((fault) => `json patch ${fault}`);
 }
 
 const goKind = (value: unknown): string =>
@@ -69,47 +94,112 @@ function readApply(text: string): JsonObject {
   return value;
 }
 
-/** The object that a patch makes of the standing one, in normal form. `strict` collects what strict decoding finds. @throws {StatusError} 400, 422 */
-export function patched(standing: JsonObject, patch: PatchBody, kind: Kind, strict: string[]): JsonObject {
-  const whole: JsonObject = { apiVersion: groupVersionOf(kind), kind: kind.kind, ...standing };
-  const result = apply(whole, patch, kind);
-  const given: JsonObject = isObject(result) ? result : {};
-  const refuse = (why: string): StatusError =>
-    invalid('', undefined, '', [fault.invalid('patch', JSON.stringify(asWritten(given, patch)), why)]);
+/** How strictly what was sent is read. */
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+/** What a patch makes of an object, in normal form. */
+export interface Patched {
+  readonly object: JsonObject;
+  readonly warnings: readonly string[];
+}
+
+/** The object that a patch makes of the standing one. @throws {StatusError} 400, 422, 500 */
+export function patched(
+  standing: JsonObject,
+  patch: PatchBody,
+  kind: Kind,
+  validation: FieldValidation,
+): Patched {
+  const { object, strict, shown } =
+    patch.type === 'strategic' ? strategically(standing, patch, kind) : byJson(standing, patch, kind);
+  const found = validation === 'Ignore' ? [] : [...patch.strict, ...strict];
+  if (validation === 'Strict' && found.length > 0)
+    throw refused(shown(), `strict decoding error: ${found.join(', ')}`);
+  const { apiVersion: _a, kind: _k, ...rest } = object;
+  return { object: rest, warnings: found };
+}
+
+interface Outcome {
+  readonly object: JsonObject;
+  readonly strict: readonly string[];
+  /** What refusals show of it. */
+  readonly shown: () => string;
+}
+
+const refused = (shown: string, why: string): StatusError =>
+  invalid('', undefined, '', [fault.invalid('patch', shown, why)]);
+
+const named = (standing: JsonObject, kind: Kind): JsonObject => ({
+  apiVersion: groupVersionOf(kind),
+  kind: kind.kind,
+  ...standing,
+});
+
+function strategically(standing: JsonObject, { value }: PatchBody, kind: Kind): Outcome {
+  const patch = value as JsonObject;
+  const result = strategicPatch(named(standing, kind), patch, kind.type);
+  const { fault: why, unknown } = conversionOf(result, kind.type);
+  const shown = (): string => goValue(patch);
+  if (why !== undefined) throw refused(shown(), why);
+  return { object: decodeType(result, kind.type).object, strict: unknown, shown };
+}
+
+function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
+  const whole = named(standing, kind);
+  const result =
+    patch.type === 'json'
+      ? jsonPatch(whole, patch.value as readonly unknown[])
+      : mergePatch(whole, patch.value);
+  const given: JsonObject = isObject(result) ? asWritten(result, patch, kind) : {};
+  const shown = (): string => goStructJson(given);
   if (given['kind'] !== kind.kind || given['apiVersion'] !== groupVersionOf(kind))
-    return wrongKind(given, kind, refuse);
+    return wrongKind(given, kind, (why) => refused(shown(), why));
   try {
-    const decoded = decodeType(given, kind.type);
-    strict.push(...decoded.strict);
-    const { apiVersion: _a, kind: _k, ...rest } = decoded.object;
-    return rest;
+    return { ...decodeType(given, kind.type, literalsOf(patch)), shown };
   } catch (reason) {
-    if (reason instanceof DecodeError) throw refuse(reason.message);
+    if (reason instanceof DecodeError) throw refused(shown(), reason.message);
     throw reason;
   }
 }
 
-/** A patched document as Go shows it: what the patch went through is sorted, the rest stands as it did. */
-function asWritten(given: JsonObject, patch: PatchBody): JsonObject {
-  const metadata = given['metadata'] !== undefined && {
-    metadata: metadataInOrder(objectAt(given, 'metadata')),
-  };
-  return sortedAlong({ ...given, ...metadata }, touchedBy(patch)) as JsonObject;
+/** Where the numbers of a patch come to stand. */
+function literalsOf({ type, value, literals }: PatchBody): Literals {
+  if (type !== 'json' || literals.size === 0) return literals;
+  const steps = value as readonly unknown[];
+  return new Map(
+    [...literals].map(([path, literal]) => {
+      const [, i = '', below = ''] = /^\[(\d+)\]\.value(.*)$/.exec(path) ?? [];
+      const step = steps[Number(i)];
+      const at = (isObject(step) ? stringAt(step, 'path') : '').split('/').slice(1);
+      const place = at.map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`)).join('');
+      return [place.slice(1) + below, literal] as const;
+    }),
+  );
+}
+
+/** A patched document as Go shows it: what the patch went through is sorted, the rest stands in the order of its structs. */
+function asWritten(given: JsonObject, patch: PatchBody, kind: Kind): JsonObject {
+  const shape = { is: 'struct', type: kind.type, atomic: false } as const;
+  return sortedAlong(inGoOrder(given, shape), touchedBy(patch)) as JsonObject;
 }
 
 /** The places that a patch names, as a tree. */
 function touchedBy({ type, value }: PatchBody): JsonObject {
   if (type !== 'json') return value as JsonObject;
-  const tree: Record<string, Record<string, unknown>> = {};
-  for (const step of value as readonly unknown[]) {
-    const path = isObject(step) ? stringAt(step, 'path') : '';
-    let at: Record<string, unknown> = tree;
+  const tree: Record<string, unknown> = {};
+  const steps = (value as readonly unknown[]).filter(isObject);
+  for (const path of steps.flatMap((step) => [stringAt(step, 'path'), stringAt(step, 'from')])) {
+    let at = tree;
     for (const key of path.split('/').slice(1, -1)) at = (at[key] ??= {}) as Record<string, unknown>;
   }
   return tree;
 }
 
 function sortedAlong(value: unknown, touched: unknown): unknown {
+  if (Array.isArray(value)) {
+    if (Array.isArray(touched)) return value.map((item: unknown, i) => sortedAlong(item, touched[i]));
+    return isObject(touched) ? value.map((item: unknown, i) => sortedAlong(item, touched[String(i)])) : value;
+  }
   if (!isObject(value) || !isObject(touched)) return value;
   const keys = Object.keys(value).sort();
   return Object.fromEntries(keys.map((key) => [key, sortedAlong(value[key], touched[key])]));
@@ -125,18 +215,6 @@ function wrongKind(given: JsonObject, kind: Kind, refuse: (why: string) => Statu
     }
   }
   throw refuse('the kind does not match');
-}
-
-function apply(standing: JsonObject, patch: PatchBody, kind: Kind): unknown {
-  switch (patch.type) {
-    case 'json':
-      return jsonPatch(standing, patch.value as readonly unknown[]);
-    case 'strategic':
-      return strategicPatch(standing, patch.value as JsonObject, kind.type);
-    case 'merge':
-    case 'apply':
-      return mergePatch(standing, patch.value);
-  }
 }
 
 /** The object of an apply patch, checked: no field that the schema does not have. @throws {StatusError} 400, 500 */

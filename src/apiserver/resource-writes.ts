@@ -206,10 +206,9 @@ export class ResourceWrites {
   #change(exchange: Exchange, body: PatchBody, { query, context, warnings }: Reading): Written {
     const { request, target, kind, registry } = exchange;
     const change = (old: JsonObject): JsonObject => {
-      const strict: string[] = [];
-      const next = patched(old, body, kind, strict);
-      warnings.push(...judged(strict, query, kind));
-      const whole = named(next, target, kind);
+      const next = patched(old, body, kind, query.fieldValidation);
+      warnings.push(...next.warnings);
+      const whole = named(next.object, target, kind);
       this.#deps.admission.update(request, kind, whole, old);
       return whole;
     };

@@ -89,6 +89,12 @@ export const modified = (subject: Subject): StatusError =>
 
 export const badRequest = (message: string): StatusError => new StatusError(400, 'BadRequest', message);
 
+/** 422 of a patch that cannot be done; the reason stays with the server. */
+export const rejected = (): StatusError =>
+  new StatusError(422, 'Invalid', 'the server rejected our request due to an error in our request', {
+    details: {},
+  });
+
 export const unauthorized = (): StatusError => new StatusError(401, 'Unauthorized', 'Unauthorized');
 
 /** 403 with the reason after the colon. */

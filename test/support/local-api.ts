@@ -101,7 +101,10 @@ export class LocalApi {
   patch(at: At, patch: Patch): JsonObject {
     const { kind } = this.#registry(at.resource.resource, at.resource.group).strategy;
     const text = typeof patch.body === 'string' ? patch.body : JSON.stringify(patch.body);
-    return this.change(at, (old) => patched(old, readPatch(Buffer.from(text), patch.type), kind, []));
+    return this.change(
+      at,
+      (old) => patched(old, readPatch(Buffer.from(text), patch.type), kind, 'Ignore').object,
+    );
   }
 
   delete(resource: Resource, { namespace = '', name }: ObjectRef, options: DeleteOptions): JsonObject {

@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { EmbeddedApiServer, type TokenUser } from '../../../src/apiserver/index.ts';
 import { Bindings } from './bindings.ts';
 import { differ, type Difference } from './compare.ts';
+import { isExact } from './raw-numbers.ts';
 import type { Deviation, Player, Step, TranscriptCase } from './transcript.ts';
 
 const user = (name: string, groups: readonly string[], id = name): TokenUser => ({
@@ -281,12 +282,14 @@ function collect(message: IncomingMessage, watch: OpenWatch): void {
 /** Big bodies are described in the recording: `{omitted: …}` whole, `x*200000` a text. */
 function inflated(body: unknown): unknown {
   const { omitted } = (body ?? {}) as { readonly omitted?: unknown };
-  if (typeof omitted === 'string') return described(omitted);
-  return JSON.parse(
-    JSON.stringify(body, (_key, value: unknown) =>
-      typeof value === 'string' && /^x\*\d+$/.test(value) ? 'x'.repeat(Number(value.slice(2))) : value,
-    ),
-  ) as unknown;
+  return typeof omitted === 'string' ? described(omitted) : unfolded(body);
+}
+
+function unfolded(value: unknown): unknown {
+  if (typeof value === 'string' && /^x\*\d+$/.test(value)) return 'x'.repeat(Number(value.slice(2)));
+  if (Array.isArray(value)) return value.map(unfolded);
+  if (typeof value !== 'object' || value === null || isExact(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, unfolded(inner)]));
 }
 
 function described(text: string): unknown {

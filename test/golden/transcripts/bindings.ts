@@ -1,3 +1,5 @@
+import { isExact } from './raw-numbers.ts';
+
 const placeholder =
   /\$(uid|rv|t|continue|token|kaa|gen|g|ev|cid|podip|hash)(\d+)|\$(hostip|clusterip|dur|n|description|server)\b/g;
 
@@ -40,7 +42,7 @@ export class Bindings {
   fillValue(value: unknown): unknown {
     if (typeof value === 'string') return this.fill(value);
     if (Array.isArray(value)) return value.map((item) => this.fillValue(item));
-    if (typeof value !== 'object' || value === null) return value;
+    if (typeof value !== 'object' || value === null || isExact(value)) return value;
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [this.fill(key), this.fillValue(inner)]),
     );

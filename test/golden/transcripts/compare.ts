@@ -1,4 +1,5 @@
 import type { Bindings } from './bindings.ts';
+import { isExact, plain } from './raw-numbers.ts';
 
 /** One place where an answer is not what was recorded. */
 export interface Difference {
@@ -8,7 +9,7 @@ export interface Difference {
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExact(value);
 
 /** Source positions depend on the build, and so does what the server's program was called. */
 const buildIndependent = (text: string): string =>
@@ -54,7 +55,7 @@ export function differ(expected: unknown, actual: unknown, bindings: Bindings, p
       : [{ path, expected: bindings.fill(expected), actual }];
   if (Array.isArray(expected) && Array.isArray(actual)) return list(expected, actual, bindings, path);
   if (isRecord(expected) && isRecord(actual)) return record(expected, actual, bindings, path);
-  return Object.is(expected, actual) ? [] : [{ path, expected, actual }];
+  return Object.is(plain(expected), actual) ? [] : [{ path, expected, actual }];
 }
 
 function list(expected: unknown[], actual: unknown[], bindings: Bindings, path: string): Difference[] {

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createGunzip } from 'node:zlib';
+import { parseExactly } from './raw-numbers.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -77,5 +78,5 @@ export async function* readCases(file: string): AsyncGenerator<TranscriptCase> {
   const raw = createReadStream(file);
   const input = file.endsWith('.gz') ? raw.pipe(createGunzip()) : raw;
   for await (const line of createInterface({ input, crlfDelay: Infinity }))
-    if (line.trim() !== '') yield JSON.parse(line) as TranscriptCase;
+    if (line.trim() !== '') yield parseExactly(line) as TranscriptCase;
 }

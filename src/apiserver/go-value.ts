@@ -1,0 +1,10 @@
+import { isObject, textOf } from './json.ts';
+
+/** How Go's `%v` prints a JSON value: `map[a:1 b:[x y]]`. */
+export function goValue(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;
+  if (!isObject(value)) return textOf(value);
+  const keys = Object.keys(value).sort();
+  return `map[${keys.map((key) => `${key}:${goValue(value[key])}`).join(' ')}]`;
+}

@@ -18,7 +18,7 @@ const masked = (name: string, prefix: boolean): string =>
 const subdomain: NameCheck = (name, prefix) => dns1123Subdomain(masked(name, prefix));
 const label: NameCheck = (name, prefix) => dns1123Label(masked(name, prefix));
 /** Any text that can stand as one segment of a path. */
-const segment: NameCheck = (name) => {
+export const pathSegment: NameCheck = (name) => {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
   return ['/', '%'].filter((c) => name.includes(c)).map((c) => `may not contain '${c}'`);
 };
@@ -39,11 +39,11 @@ const checks: Readonly<Record<string, NameCheck>> = {
     name.includes('.') && !name.includes('/') ? ['must not contain dots'] : label(name, prefix),
   Service: (name, prefix) =>
     label(name, prefix).length > 0 || !/^[a-z]/.test(name) ? dns1035(name, prefix) : [],
-  Event: segment,
-  Role: segment,
-  RoleBinding: segment,
-  ClusterRole: segment,
-  ClusterRoleBinding: segment,
+  Event: pathSegment,
+  Role: pathSegment,
+  RoleBinding: pathSegment,
+  ClusterRole: pathSegment,
+  ClusterRoleBinding: pathSegment,
 };
 
 /** How names of the kind are checked. */

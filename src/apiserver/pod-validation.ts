@@ -3,7 +3,8 @@ import { metadataAndSpec, validatePod } from '../kube/validation/pod.ts';
 import { validatePodUpdate } from '../kube/validation/pod-update.ts';
 import { computeQosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
-import { type JsonObject, objectAt, objectsAt, sameJson, without } from './json.ts';
+import { formDiff } from '../kube/validation/spec-diff.ts';
+import { type JsonObject, objectAt, objectsAt, sameJson, valueAt, without } from './json.ts';
 import { podStatusFaults } from './pod-status-validation.ts';
 import { fault, type FieldFault } from './status-error.ts';
 
@@ -30,7 +31,7 @@ export const podValidation: PodValidation = {
   create: (pod) => validatePod(asPod(pod)).map(asFault),
   update: (pod, old) => validatePodUpdate(asPod(pod), asPod(old)).map(asFault),
   status: podStatusFaults,
-  ephemeral: () => [],
+  ephemeral: ephemeralFaults,
   resize(pod, old) {
     const [now, before] = [pod, old].map((one) => computeQosClass(asPod(one).spec ?? { containers: [] }));
     const faults = [...metadataAndSpec(asPod(pod), {})].map(asFault);
@@ -56,6 +57,33 @@ export const podValidation: PodValidation = {
     ];
   },
 };
+
+const noGuests = 'static pods do not support ephemeral containers';
+
+/** Guests of a pod come and stay as they are. Follows Kubernetes `ValidatePodEphemeralContainersUpdate`. */
+function ephemeralFaults(pod: JsonObject, old: JsonObject): readonly FieldFault[] {
+  if (valueAt(old, 'metadata', 'annotations', 'kubernetes.io/config.mirror') !== undefined)
+    return [fault.forbidden('[]', noGuests)];
+  const field = 'spec.ephemeralContainers';
+  const now = containersOf(pod, 'ephemeralContainers');
+  return [
+    ...[...metadataAndSpec(asPod(pod), {})].map(asFault),
+    ...containersOf(old, 'ephemeralContainers').flatMap((guest) => {
+      const name = JSON.stringify(guest['name']);
+      const next = now.find((other) => other['name'] === guest['name']);
+      if (!next)
+        return [fault.forbidden(field, `existing ephemeral containers ${name} may not be removed\n`)];
+      return sameJson(next, guest)
+        ? []
+        : [
+            fault.forbidden(
+              field,
+              `existing ephemeral containers ${name} may not be changed\n${formDiff('Ephemeral', guest, next)}`,
+            ),
+          ];
+    }),
+  ];
+}
 
 const containerKeys = ['containers', 'initContainers'] as const;
 const sides = ['limits', 'requests'] as const;

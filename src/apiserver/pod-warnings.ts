@@ -1,4 +1,8 @@
-import { type JsonObject, objectAt, objectsAt, stringAt } from './json.ts';
+import { labelValueRule } from '../kube/validation/name-rules.ts';
+import { milliValueOf, tryParseQuantity } from '../kube/quantity.ts';
+import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { pathWarnings } from './path-warnings.ts';
+import { type Placed, portWarnings } from './port-warnings.ts';
 
 const oldNodeLabels: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
@@ -9,82 +13,215 @@ const oldNodeLabels: Readonly<Record<string, string>> = {
     'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
   'beta.kubernetes.io/instance-type':
     'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  'app.kubernetes.io/created-by': 'deprecated since v1.9',
+  'scheduler.alpha.kubernetes.io/preferAvoidPods':
+    'deprecated since v1.22; use Taints and Tolerations instead',
+  'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
 };
 
-const containersOf = (spec: JsonObject): readonly (readonly [field: string, container: JsonObject])[] =>
-  ['initContainers', 'containers'].flatMap((key) =>
+const oldAnnotations: Readonly<Record<string, string>> = {
+  'scheduler.alpha.kubernetes.io/critical-pod':
+    'non-functional in v1.16+; use the "priorityClassName" field instead',
+  'security.alpha.kubernetes.io/sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+  'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+};
+
+const oldVolumes: Readonly<Record<string, string>> = {
+  photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
+  gitRepo: 'deprecated in v1.11, and disabled by default in v1.33+',
+  scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
+  flocker: 'deprecated in v1.22, non-functional in v1.25+',
+  storageos: 'deprecated in v1.22, non-functional in v1.25+',
+  quobyte: 'deprecated in v1.22, non-functional in v1.25+',
+  glusterfs: 'deprecated in v1.25, non-functional in v1.26+',
+  cephfs: 'deprecated in v1.28, non-functional in v1.31+',
+  rbd: 'deprecated in v1.28, non-functional in v1.31+',
+};
+/** Names of volumes that warnings write otherwise. */
+const shownVolumes: Readonly<Record<string, string>> = { storageos: 'storageOS' };
+
+const containersOf = (spec: JsonObject): readonly Placed[] =>
+  ['initContainers', 'containers', 'ephemeralContainers'].flatMap((key) =>
     objectsAt(spec, key).map((container, i) => [`spec.${key}[${i}]`, container] as const),
   );
 
-function annotations(pod: JsonObject): string[] {
+function annotations(pod: JsonObject, containers: readonly Placed[]): string[] {
   const given = objectAt(objectAt(pod, 'metadata'), 'annotations');
-  return Object.keys(given)
-    .sort()
-    .filter((key) => key.startsWith('container.apparmor.security.beta.kubernetes.io/'))
-    .map(
-      (key) =>
-        `metadata.annotations[${key}]: deprecated since v1.30; use the "appArmorProfile" field instead`,
+  const old = Object.entries(oldAnnotations)
+    .filter(([key]) => key in given)
+    .map(([key, why]) => `metadata.annotations[${key}]: ${why}`);
+  const seccomp = ([key, holder]: readonly [string, unknown]): string[] =>
+    key in given && valueAt(holder, 'securityContext', 'seccompProfile') === undefined
+      ? [`metadata.annotations[${key}]: non-functional in v1.27+; use the "seccompProfile" field instead`]
+      : [];
+  return [
+    ...old,
+    ...seccomp(['seccomp.security.alpha.kubernetes.io/pod', pod['spec']]),
+    ...containers.flatMap(([, one]) =>
+      seccomp([`container.seccomp.security.alpha.kubernetes.io/${stringAt(one, 'name')}`, one]),
+    ),
+  ];
+}
+
+function termLabels(term: JsonObject, at: string, checkValues: boolean): string[] {
+  return objectsAt(term, 'matchExpressions').flatMap((expression, i) => {
+    const key = stringAt(expression, 'key');
+    const old = oldNodeLabels[key];
+    const values = checkValues ? (listAt(expression, 'values') as readonly string[]) : [];
+    return [
+      ...(old === undefined ? [] : [`${at}.matchExpressions[${i}].key: ${key} is ${old}`]),
+      ...values.flatMap((value, j) =>
+        labelValueRule(value).map(
+          (why) => `${at}.matchExpressions[${i}].values[${j}]: ${value} is invalid, ${why}`,
+        ),
+      ),
+    ];
+  });
+}
+
+/** Labels of nodes that have newer names. */
+function nodeLabels(spec: JsonObject): string[] {
+  const affinity = objectAt(objectAt(spec, 'affinity'), 'nodeAffinity');
+  const at = 'spec.affinity.nodeAffinity';
+  const [required, preferred] = [
+    'requiredDuringSchedulingIgnoredDuringExecution',
+    'preferredDuringSchedulingIgnoredDuringExecution',
+  ];
+  return [
+    ...Object.keys(objectAt(spec, 'nodeSelector'))
+      .sort()
+      .filter((key) => key in oldNodeLabels)
+      .map((key) => `spec.nodeSelector[${key}]: ${oldNodeLabels[key] ?? ''}`),
+    ...objectsAt(objectAt(affinity, required), 'nodeSelectorTerms').flatMap((term, i) =>
+      termLabels(term, `${at}.${required}.nodeSelectorTerms[${i}]`, false),
+    ),
+    ...objectsAt(affinity, preferred).flatMap((term, i) =>
+      termLabels(objectAt(term, 'preference'), `${at}.${preferred}[${i}].preference`, true),
+    ),
+    ...objectsAt(spec, 'topologySpreadConstraints').flatMap((constraint, i) => {
+      const field = `spec.topologySpreadConstraints[${i}]`;
+      const key = stringAt(constraint, 'topologyKey');
+      const old = oldNodeLabels[key];
+      return [
+        ...(old === undefined ? [] : [`${field}.topologyKey: ${key} is ${old}`]),
+        ...selectsNone(constraint, field),
+      ];
+    }),
+  ];
+}
+
+const selectsNone = (holder: JsonObject, field: string): string[] =>
+  holder['labelSelector'] === undefined
+    ? [`${field}.labelSelector: a null labelSelector results in matching no pod`]
+    : [];
+
+const affinities = (spec: JsonObject): string[] =>
+  ['podAffinity', 'podAntiAffinity'].flatMap((kind) => {
+    const affinity = objectAt(objectAt(spec, 'affinity'), kind);
+    const field = (when: string, i: number): string =>
+      `spec.affinity.${kind}.${when}DuringSchedulingIgnoredDuringExecution[${i}]`;
+    const terms = (when: string): readonly JsonObject[] =>
+      objectsAt(affinity, `${when}DuringSchedulingIgnoredDuringExecution`);
+    return [
+      ...terms('required').flatMap((term, i) => selectsNone(term, field('required', i))),
+      ...terms('preferred').flatMap((term, i) =>
+        selectsNone(objectAt(term, 'podAffinityTerm'), `${field('preferred', i)}.podAffinityTerm`),
+      ),
+    ];
+  });
+
+function volumes(spec: JsonObject): string[] {
+  return objectsAt(spec, 'volumes').flatMap((volume, i) => {
+    const at = `spec.volumes[${i}]`;
+    const claim = valueAt(volume, 'ephemeral', 'volumeClaimTemplate', 'spec');
+    const sizes = ['requests', 'limits'].flatMap((side) =>
+      fractional(
+        valueAt(claim, 'resources', side),
+        ['storage'],
+        `${at}.ephemeral.volumeClaimTemplate.spec.resources.${side}`,
+      ),
     );
-}
-
-const nodeSelector = (spec: JsonObject): string[] =>
-  Object.keys(objectAt(spec, 'nodeSelector'))
-    .sort()
-    .filter((key) => key in oldNodeLabels)
-    .map((key) => `spec.nodeSelector[${key}]: ${oldNodeLabels[key] ?? ''}`);
-
-function pullSecrets(spec: JsonObject): string[] {
-  const names = objectsAt(spec, 'imagePullSecrets').map((secret) => stringAt(secret, 'name'));
-  return names.flatMap((name, i) => {
-    const field = `spec.imagePullSecrets[${i}].name`;
-    if (name === '') return [`${field}: invalid empty name ""`];
-    return names.indexOf(name) < i ? [`${field}: duplicate name "${name}"`] : [];
+    const old = Object.entries(oldVolumes)
+      .filter(([kind]) => kind in volume)
+      .map(([kind, why]) => `${at}.${shownVolumes[kind] ?? kind}: ${why}`);
+    return [...old, ...sizes];
   });
 }
 
-const emptyProjections = (spec: JsonObject): string[] =>
-  objectsAt(spec, 'volumes')
-    .filter((volume) => 'projected' in volume)
-    .filter((volume) =>
-      // a source that names nothing is none
-      objectsAt(objectAt(volume, 'projected'), 'sources').every((source) => Object.keys(source).length === 0),
-    )
-    .map((volume) => `volume "${stringAt(volume, 'name')}" (Projected) has no sources provided`);
+/** Amounts of bytes that are not whole. */
+function fractional(amounts: unknown, names: readonly string[], at: string): string[] {
+  return names.flatMap((name) => {
+    const text = valueAt(amounts, name);
+    const read = typeof text === 'string' ? tryParseQuantity(text) : undefined;
+    return read === undefined || typeof read === 'string' || milliValueOf(read) % 1000 === 0
+      ? []
+      : [`${at}[${name}]: fractional byte value ${JSON.stringify(text)} is invalid, must be an integer`];
+  });
+}
 
-const hiddenVariables = ([field, container]: readonly [string, JsonObject]): string[] => {
-  const names = objectsAt(container, 'env').map((variable) => stringAt(variable, 'name'));
-  return names.flatMap((name, i) =>
-    name !== '' && names.indexOf(name) < i
-      ? [`${field}.env[${i}]: hides previous definition of "${name}", which may be dropped when using apply`]
-      : [],
+const bytes = ['memory', 'ephemeral-storage'];
+
+/** Items of a list that name what another one names before them. */
+function repeated(spec: JsonObject, list: string, key: string): string[] {
+  const values = objectsAt(spec, list).map((item) => stringAt(item, key));
+  return values.flatMap((value, i) =>
+    values.indexOf(value) < i ? [`spec.${list}[${i}].${key}: duplicate ${key} ${JSON.stringify(value)}`] : [],
   );
-};
-
-const portKey = (port: JsonObject): string =>
-  ['protocol', 'containerPort', 'hostPort', 'hostIP'].map((key) => JSON.stringify(port[key])).join();
-
-function duplicatePorts([field, container]: readonly [string, JsonObject]): string[] {
-  const keys = objectsAt(container, 'ports').map(portKey);
-  return keys.flatMap((key, i) => {
-    const first = keys.indexOf(key);
-    return first < i ? [`${field}.ports[${i}]: duplicate port definition with ${field}.ports[${first}]`] : [];
-  });
 }
+
+const namelessSecrets = (spec: JsonObject): string[] =>
+  objectsAt(spec, 'imagePullSecrets').flatMap((secret, i) =>
+    stringAt(secret, 'name') === '' ? [`spec.imagePullSecrets[${i}].name: invalid empty name ""`] : [],
+  );
+
+/** Variables that stand for something else further down, without building on it. */
+const hiddenVariables = ([field, container]: Placed): string[] => {
+  const variables = objectsAt(container, 'env');
+  const names = variables.map((variable) => stringAt(variable, 'name'));
+  return variables.flatMap((variable, i) => {
+    const name = names[i] ?? '';
+    const [value, before] = [stringAt(variable, 'value'), `$(${name})`];
+    const builds = variable['valueFrom'] === undefined && value !== before && value.includes(before);
+    return names.indexOf(name) < i && !builds
+      ? [
+          `${field}.env[${i}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`,
+        ]
+      : [];
+  });
+};
 
 /**
  * What a pod says that is allowed, and yet is old or likely a mistake; in the words of the API server's warnings.
  *
- * Follows Kubernetes `GetWarningsForPod` (pkg/api/pod, v1.36) for the fields that old manifests use.
+ * Follows Kubernetes `GetWarningsForPod` (pkg/api/pod, v1.36).
  */
 export function podWarnings(pod: JsonObject): readonly string[] {
   const spec = objectAt(pod, 'spec');
   const containers = containersOf(spec);
+  const grace = spec['terminationGracePeriodSeconds'];
   return [
-    ...nodeSelector(spec),
-    ...annotations(pod),
-    ...pullSecrets(spec),
-    ...emptyProjections(spec),
-    ...containers.flatMap(hiddenVariables),
-    ...containers.flatMap(duplicatePorts),
+    ...nodeLabels(spec),
+    ...volumes(spec),
+    ...pathWarnings(objectsAt(spec, 'volumes')),
+    ...repeated(spec, 'hostAliases', 'ip'),
+    ...repeated(spec, 'imagePullSecrets', 'name'),
+    ...namelessSecrets(spec),
+    ...fractional(spec['overhead'], bytes, 'spec.overhead'),
+    ...annotations(pod, containers),
+    ...containers.flatMap((placed) => [
+      ...bytes.flatMap((name) =>
+        ['limits', 'requests'].flatMap((side) =>
+          fractional(valueAt(placed[1], 'resources', side), [name], `${placed[0]}.resources.${side}`),
+        ),
+      ),
+      ...hiddenVariables(placed),
+    ]),
+    ...portWarnings(containers),
+    ...(typeof grace === 'number' && grace < 0
+      ? [
+          'spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
+        ]
+      : []),
+    ...affinities(spec),
   ];
 }

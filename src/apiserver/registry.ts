@@ -3,7 +3,7 @@ import { type JsonObject, listAt, objectAt, sameJson, stringAt, valueAt, withMet
 import { bump, type DeleteOptions, finalizersFor, gracefully, isFree } from './deletion.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { keepManaged, manageApply, manageUpdate, type Writer } from './managed-fields.ts';
-import { validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
+import { pathSegment, validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
 import {
   alreadyExists,
   conflict,
@@ -208,11 +208,8 @@ export class Registry {
 
   #replace({ entry, old, next, rules }: Replacement, context: WriteContext): JsonObject {
     const admitted = rules.admit?.(next, old, context) ?? next;
-    // the API server checks metadata once for every kind and once by the kind's own rules: the causes name each fault twice
-    const metadata = validateMetadataUpdate(admitted, old);
-    const own = rules.validatesMetadata ? [] : metadata;
     const given = withMetadata(admitted, { resourceVersion: valueAt(old, 'metadata', 'resourceVersion') });
-    this.#refuse(admitted, [...metadata, ...own, ...(rules.validate?.(given, old, context) ?? [])]);
+    this.#refuse(admitted, this.#updateFaults(given, old, rules, context));
     if (sameJson(given, old) || onlyTimesDiffer(given, old)) return old;
     if (context.dryRun) return given;
     if (!isFree(given)) return this.served(this.#store.put(this.#kind.storage, this.#stored(given)));
@@ -220,6 +217,21 @@ export class Registry {
     // the event of the deletion tells the object as it was last stored
     this.#store.delete(this.#kind.storage, entry.key, entry.object);
     return given;
+  }
+
+  /** The API server checks metadata once for every kind and again by the kind's own rules: the causes name each fault as often. */
+  #updateFaults(
+    given: JsonObject,
+    old: JsonObject,
+    rules: UpdateRules,
+    context: WriteContext,
+  ): readonly FieldFault[] {
+    const update = validateMetadataUpdate(given, old);
+    const common = [...validateMetadata(given, this.#kind, pathSegment), ...update];
+    const { main, validatesMetadata } = this.strategy;
+    const whole = rules === main && !validatesMetadata ? validateMetadata(given, this.#kind) : [];
+    const own = rules.validatesMetadata ? [] : [...update, ...whole];
+    return [...common, ...own, ...(rules.validate?.(given, old, context) ?? [])];
   }
 
   /** Server-side apply: changes or makes the object. */

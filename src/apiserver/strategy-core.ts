@@ -13,6 +13,7 @@ import {
 } from './json.ts';
 import { jsonFault } from './json-scan.ts';
 import { builtIn } from './kinds.ts';
+import { validateMetadataUpdate } from './metadata-rules.ts';
 import { fault, type FieldFault, forbidden } from './status-error.ts';
 import { commonStrategy, mainRules, statusRules } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
@@ -350,5 +351,10 @@ export const leaseStrategy: Strategy = {
   ...commonStrategy(leases),
   prepareCreate: plainLease,
   validateCreate: leaseFaults,
-  main: { ...mainRules(leases, false), prepare: plainLease, validate: leaseFaults },
+  main: {
+    ...mainRules(leases, false),
+    prepare: plainLease,
+    validatesMetadata: true,
+    validate: (lease, old) => [...validateMetadataUpdate(lease, old), ...leaseFaults(lease)],
+  },
 };

@@ -5,6 +5,7 @@ import { defaultPod } from '../kube/validation/defaults.ts';
 import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { addTolerations, admitPod } from './pod-admission.ts';
+import { withAppArmorFields, withLabelKeys, withObservedGeneration } from './pod-preparation.ts';
 import { podValidation } from './pod-validation.ts';
 import { podWarnings } from './pod-warnings.ts';
 import { bump } from './deletion.ts';
@@ -69,10 +70,7 @@ const main: UpdateRules = {
     withGeneration({ ...enabled(object, context), status: old['status'] }, old),
   admit: (object, old) => withGeneration(addTolerations(object), old),
   validatesMetadata: true,
-  validate(object, old, { warnings }) {
-    warnings.push(...podWarnings(object));
-    return podValidation.update(object, old);
-  },
+  validate: (object, old) => podValidation.update(object, old),
 };
 
 const base = statusRules(kind);
@@ -81,7 +79,7 @@ const status: UpdateRules = {
   reset: base.reset,
   prepare(object, old, context) {
     const next = base.prepare(object, old, context);
-    const given = objectAt(next, 'status');
+    const given = withObservedGeneration(objectAt(next, 'status'), objectAt(old, 'status'));
     return {
       ...next,
       status: { ...given, qosClass: given['qosClass'] ?? valueAt(old, 'status', 'qosClass') },
@@ -169,15 +167,21 @@ export const podStrategy: Strategy = {
   ...commonStrategy(kind),
   defaults,
   prepareCreate: (pod, context) =>
-    withMetadata(
-      { ...enabled(pod, context), status: firstStatus(pod, seconds(context.now)) },
-      { generation: 1 },
+    withAppArmorFields(
+      withLabelKeys(
+        withMetadata(
+          { ...enabled(pod, context), status: firstStatus(pod, seconds(context.now)) },
+          { generation: 1 },
+        ),
+      ),
+      context.warnings,
     ),
   admitCreate: admitPod,
   validatesMetadata: true,
   validateCreate(pod, { warnings }) {
-    warnings.push(...podWarnings(pod));
-    return podValidation.create(pod);
+    const faults = podValidation.create(pod);
+    if (faults.length === 0) warnings.push(...podWarnings(pod));
+    return faults;
   },
   createReset: [['f:status']],
   main,

@@ -2,11 +2,12 @@ import type { Container, Pod } from '../types.ts';
 import { type Faults, forbidden } from './field-error.ts';
 import { containersOf } from './windows.ts';
 
-type Profile = { readonly type?: string; readonly localhostProfile?: string };
+export type Profile = { readonly type?: string; readonly localhostProfile?: string };
 
 const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod';
 const seccompContainer = 'container.seccomp.security.alpha.kubernetes.io/';
-const appArmorContainer = 'container.apparmor.security.beta.kubernetes.io/';
+/** What the annotations start with that name a container's AppArmor profile. */
+export const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 
 /** Profiles named twice, by annotation and by field, must agree; as long as only one is given it is the field's business. */
 export function* validateProfileAnnotations(pod: Pod): Faults {
@@ -24,7 +25,7 @@ export function* validateProfileAnnotations(pod: Pod): Faults {
 }
 
 function* appArmor(field: string, { name, securityContext }: Container, pod: Pod): Faults {
-  const annotation = pod.metadata?.annotations?.[`${appArmorContainer}${name}`];
+  const annotation = pod.metadata?.annotations?.[`${appArmorPrefix}${name}`];
   const profile = securityContext?.appArmorProfile ?? pod.spec?.securityContext?.appArmorProfile;
   yield* match(`${field}.securityContext.appArmorProfile`, 'apparmor', annotation, profile);
 }
@@ -49,4 +50,12 @@ function* match(
     yield forbidden(`${field}.type`, `${kind} type in annotation and field must match`);
   else if (local && annotation.slice('localhost/'.length) !== (profile.localhostProfile ?? ''))
     yield forbidden(`${field}.localhostProfile`, `${kind} profile in annotation and field must match`);
+}
+
+/** The profile that an AppArmor annotation names; `undefined` for what is none. Follows Kubernetes `ApparmorFieldForAnnotation`. */
+export function appArmorOfAnnotation(annotation: string): Profile | undefined {
+  if (annotation === 'unconfined') return { type: 'Unconfined' };
+  if (annotation === 'runtime/default') return { type: 'RuntimeDefault' };
+  const [, localhostProfile] = /^localhost\/(\S(?:.*\S)?)$/s.exec(annotation) ?? [];
+  return localhostProfile === undefined ? undefined : { type: 'Localhost', localhostProfile };
 }

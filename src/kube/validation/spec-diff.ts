@@ -1,6 +1,6 @@
 import type { PodSpec } from '../types.ts';
 import { goJson } from './field-error.ts';
-import { internalPodSpec } from './internal-spec.ts';
+import { internalForm, internalPodSpec } from './internal-spec.ts';
 
 const contextLines = 3;
 /** Beyond this many pairs of lines a change is shown as a whole. */
@@ -9,6 +9,13 @@ const mostPairs = 4_000_000;
 /** How two specs differ, as a unified difference of their internal forms. Follows apimachinery `diff.Diff`. */
 export const specDiff = (before: PodSpec, after: PodSpec): string =>
   unifiedDiff(lines(internalPodSpec(before)), lines(internalPodSpec(after)));
+
+/** How two of any struct that a pod holds differ. */
+export const formDiff = (
+  struct: string,
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): string => unifiedDiff(lines(internalForm(struct, before)), lines(internalForm(struct, after)));
 
 const lines = (value: unknown): readonly string[] => indented(value).split('\n');
 

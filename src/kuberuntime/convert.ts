@@ -31,14 +31,15 @@ export function runtimeId(id: string): string {
   return at < 0 ? id : id.slice(at + 3);
 }
 
-const states: Readonly<Record<ContainerState, RuntimeContainerState>> = {
+const states: Readonly<Partial<Record<ContainerState, RuntimeContainerState>>> = {
   [ContainerState.CONTAINER_CREATED]: 'created',
   [ContainerState.CONTAINER_RUNNING]: 'running',
   [ContainerState.CONTAINER_EXITED]: 'exited',
   [ContainerState.CONTAINER_UNKNOWN]: 'unknown',
 };
 
-const stateOf = (state: ContainerState | undefined): RuntimeContainerState => states[state ?? 0];
+/** A state of a newer runtime is one that is not known. */
+const stateOf = (state: ContainerState | undefined): RuntimeContainerState => states[state ?? 0] ?? 'unknown';
 
 /** Nanoseconds since the epoch as milliseconds. */
 const millis = (nanos: number | undefined): number => (nanos ?? 0) / 1e6;

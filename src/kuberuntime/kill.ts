@@ -38,9 +38,6 @@ export interface KillRequest {
   readonly order?: TerminationOrder;
 }
 
-/** Beyond the grace a stop may take this long before the call is given up, ms. */
-const stopSlackMs = 120_000;
-
 /** Stops containers and whole pods (R163…R165). Follows `killContainer` and `killPodWithSyncResult` (pkg/kubelet/kuberuntime). */
 export class ContainerKiller {
   readonly #deps: ContainerKillerDeps;
@@ -137,9 +134,8 @@ export class ContainerKiller {
   }
 
   async #stop(id: string, timeout: number, signal: AbortSignal | undefined): Promise<void> {
-    const options = { timeoutMs: timeout * 1000 + stopSlackMs, ...(signal && { signal }) };
     try {
-      await this.#deps.runtime.stopContainer({ containerId: runtimeId(id), timeout }, options);
+      await this.#deps.runtime.stopContainer({ containerId: runtimeId(id), timeout }, signal && { signal });
     } catch (reason) {
       if (!isNotFound(reason)) throw reason;
     }
@@ -156,7 +152,8 @@ export class ContainerKiller {
         if (isNotFound(reason)) return undefined;
         throw reason;
       });
-    if (!answer?.status) return undefined;
+    if (!answer) return undefined;
+    if (!answer.status) throw new AgentError('internal', 'container status is nil');
     const { podName, podNamespace, podUid, containerName } = identityFromLabels(answer.status.labels);
     const record = recordFromAnnotations(answer.status.annotations);
     const deletion = record.podDeletionGracePeriodSeconds;

@@ -1,3 +1,4 @@
+import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { CallOptions, ContainerRuntime } from '../provider/container-runtime.ts';
 import { ContainerState, type ContainerStatus, type PodSandboxStatus } from '../provider/cri-messages.ts';
@@ -104,7 +105,9 @@ export class RuntimeObserver {
     const newestFirst = listed.toSorted((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
     const statuses = await Promise.all(
       newestFirst.map(({ id = '' }) =>
-        orGone(async () => (await runtime.podSandboxStatus({ podSandboxId: id }, options)).status),
+        orGone(async () =>
+          demand((await runtime.podSandboxStatus({ podSandboxId: id }, options)).status, 'pod sandbox'),
+        ),
       ),
     );
     return statuses.filter((status): status is PodSandboxStatus => status !== undefined).map(toSandboxStatus);
@@ -120,7 +123,7 @@ export class RuntimeObserver {
       listed.map(({ id = '', podSandboxId = '' }) =>
         orGone(async () => {
           const { status } = await runtime.containerStatus({ containerId: id }, options);
-          return status && { ...(await this.#status(status)), podSandboxId };
+          return { ...(await this.#status(demand(status, 'container'))), podSandboxId };
         }),
       ),
     );
@@ -137,6 +140,12 @@ export class RuntimeObserver {
     const own = await terminationMessage(status, files, logTail);
     return { ...converted, message: joinMessages(converted.message, own) };
   }
+}
+
+/** What was listed has a status: without it the pod would seem to have less than it has, and get it anew. */
+function demand<T>(status: T | undefined, what: string): T {
+  if (status === undefined) throw new AgentError('internal', `${what} status is nil`);
+  return status;
 }
 
 async function orGone<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {

@@ -28,6 +28,8 @@ export interface CriAgentOptions extends ContainerdOptions {
   readonly cgroupRoot: string;
   /** What the KubeletConfiguration says beyond defaults. */
   readonly kubelet?: Partial<CriSettings>;
+  /** Stands between the agent and its runtime. @returns the socket that the agent is told of */
+  readonly runtime?: (socket: string, dir: string) => Promise<string>;
   /** Stands between the agent and its API server. */
   readonly client?: (client: ApiClient) => ApiClient;
 }
@@ -44,7 +46,7 @@ export async function startCriAgent(options: CriAgentOptions): Promise<CriAgent>
   const cri = criParts({
     ...loadOptions({ hostname: 'node-a' }).kubelet,
     cgroupRoot: options.cgroupRoot,
-    containerRuntimeEndpoint: containerd.socket,
+    containerRuntimeEndpoint: (await options.runtime?.(containerd.socket, dir)) ?? containerd.socket,
     podLogsDir: join(dir, 'pods'),
     containerLogsDir: join(dir, 'containers'),
     ...options.kubelet,

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
 import { type Tracer, traced } from '../../base/tracing.ts';
 import type { CallOptions } from '../../provider/container-runtime.ts';
+import { checkAnswer } from './checks.ts';
 import { deadlineOf, defaultRequestTimeoutMs } from './deadlines.ts';
 import { throwPullError } from './errors.ts';
 import {
@@ -60,13 +61,16 @@ export function connectCri(endpoint: string, deps: CriDeps, options: CriOptions 
   const send = deps.tracer ? tracedSend(transport, deps.tracer) : plainSend(transport);
   const common = options.runtimeRequestTimeoutMs ?? defaultRequestTimeoutMs;
   const unary = Object.entries(unaryMethods).map(([method, row]) => {
-    const call = (request: object, options: CallOptions = {}): Promise<object> => {
-      const timeoutMs = options.timeoutMs ?? deadlineOf(method as keyof UnaryMethods, request, common);
+    const name = method as keyof UnaryMethods;
+    const call = async (request: object, options: CallOptions = {}): Promise<object> => {
+      const timeoutMs = options.timeoutMs ?? deadlineOf(name, request, common);
       const { signal } = options;
-      return send(row, request, {
+      const answer = await send(row, request, {
         ...(signal && { signal }),
         ...(timeoutMs !== undefined && { timeoutMs }),
       });
+      checkAnswer(name, request, answer);
+      return answer;
     };
     return [uncapitalize(method), call] as const;
   });

@@ -12,6 +12,7 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { traced } from '../../../src/base/tracing.ts';
+import { encode } from '../../../src/providers/cri/codec.ts';
 import { connectCri, type CriRuntime } from '../../../src/providers/cri/index.ts';
 import { outline, Spans } from '../../support/spans.ts';
 
@@ -40,7 +41,8 @@ beforeAll(async () => {
     {
       Version: ({ metadata }: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
         seen.push(metadata);
-        answer(null, Buffer.alloc(0));
+        const names = { runtimeName: 'fake', runtimeVersion: '1', runtimeApiVersion: 'v1' };
+        answer(null, encode('VersionResponse', { version: '0.1.0', ...names }));
       },
       StartContainer: (_call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
         answer({ code: status.NOT_FOUND, details: 'no such container' });

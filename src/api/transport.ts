@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder';
 import { createSecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
 // the pool alone: a third of the time that the whole of undici takes at the start of the process
@@ -159,6 +160,8 @@ export function unreachable(message: string, cause?: unknown): ApiError {
   return new ApiError(0, { message, reason: 'ServiceUnavailable' }, { cause });
 }
 
+const nothing = (): void => undefined;
+
 /** One request on the wire, from dispatch to the last byte, with its deadline and its way out. */
 class Exchange {
   readonly #request: HttpRequest;
@@ -166,7 +169,7 @@ class Exchange {
   #controller: Dispatcher.DispatchController | undefined;
   #failure: Error | undefined;
   #settled = false;
-  #release: () => void = () => undefined;
+  #release: () => void = nothing;
 
   constructor(request: HttpRequest, clock: Clock) {
     this.#request = request;
@@ -175,7 +178,8 @@ class Exchange {
 
   collect(pool: Pool, credentials: Readonly<Record<string, string>>): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
+      const decoder = new StringDecoder(); // bytes are let go at once: kept, they outlive the answer by many a collection
+      let body = '';
       let status = 0;
       let headers: HttpAnswer['headers'] = {};
       this.#guard(reject);
@@ -185,12 +189,11 @@ class Exchange {
           headers = fields;
         },
         onResponseData: (_controller, chunk) => {
-          chunks.push(chunk);
+          body += decoder.write(chunk);
         },
         onResponseEnd: () => {
           this.#settle();
-          const [first = Buffer.alloc(0)] = chunks;
-          resolve({ status, headers, text: (chunks.length > 1 ? Buffer.concat(chunks) : first).toString() });
+          resolve({ status, headers, text: body + decoder.end() });
         },
         onResponseError: (_controller, error) => {
           this.#settle();
@@ -258,15 +261,16 @@ class Exchange {
     );
   }
 
-  #stopTimer: () => void = () => undefined;
+  #stopTimer: () => void = nothing;
 
   /** Watches over the caller's signal and the deadline until the exchange settles. */
   #guard(fail: (reason: Error) => void): void {
     const { signal, timeoutMs, method, path } = this.#request;
     const end = (reason: Error): void => {
       if (this.#settled) return;
-      this.#settle();
+      this.#settled = true;
       this.#abort(reason);
+      this.#settle();
       fail(reason);
     };
     if (timeoutMs !== undefined) {
@@ -295,9 +299,12 @@ class Exchange {
     this.#controller?.abort(reason);
   }
 
+  /** What is over holds on to nothing: an old answer that V8 has not collected yet would keep whatever it reaches. */
   #settle(): void {
     this.#settled = true;
     this.#release();
+    this.#release = this.#stopTimer = nothing;
+    this.#controller = undefined;
   }
 
   #failed(error: Error): Error {

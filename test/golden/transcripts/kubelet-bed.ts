@@ -28,7 +28,7 @@ export interface KubeletBed {
 
 const roles = ['metrics', 'stats', 'log', 'proxy', 'pods', 'healthz', 'configz', 'spec', 'checkpoint'];
 const user = (name: string, groups: readonly string[], id = name): TokenUser => ({
-  token: `token-of-${id}`,
+  token: `${id}-token`,
   user: { name, uid: `${id}-uid`, groups },
 });
 const users: readonly TokenUser[] = [

@@ -78,7 +78,7 @@ export class CasePlay {
     const headers: Record<string, string> = { 'User-Agent': 'transcript/1.0', ...more };
     for (const [name, value] of Object.entries(step.headers ?? {})) if (value !== null) headers[name] = value;
     if (step.as !== null && step.as !== undefined)
-      headers['Authorization'] = `Bearer ${step.as === 'wrong' ? 'unknown' : `token-of-${step.as}`}`;
+      headers['Authorization'] = `Bearer ${step.as === 'wrong' ? 'unknown' : `${step.as}-token`}`;
     const path = this.#bindings.fill(step.path ?? '/').replace(/[ "]/g, encodeURIComponent);
     const where = { host: '127.0.0.1', path, method: step.method ?? 'GET', headers, agent: false };
     if (step.port === 'healthz') return httpRequest({ ...where, port: this.#bed.healthzPort ?? 0 });

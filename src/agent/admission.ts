@@ -31,7 +31,7 @@ export interface AdmissionDeps {
   /** The node is shutting down and takes no pods (R251). */
   readonly isShuttingDown: () => boolean;
   /** Ends a pod so that a critical one can run (R135); resolves when it has stopped. */
-  readonly preempt: (victim: Pod, preemptor: Pod) => Promise<void>;
+  readonly preempt: (victim: Pod) => Promise<void>;
   /** What all desired pods ask for, active or not. */
   readonly ledger: Pick<PodLedger, 'size' | 'used' | 'has' | 'complete'>;
   readonly provider: Pick<PodProvider, 'admit' | 'name' | 'resizes'>;
@@ -151,13 +151,15 @@ async function makeRoom(
       ? [{ resource: failure.resource, quantity: failure.requested - (failure.capacity - failure.used) }]
       : [],
   );
+  let victims: readonly Pod[];
   try {
-    for (const victim of podsToPreempt(pod, otherPods, missing)) await deps.preempt(victim, pod);
-    return admitted;
+    victims = podsToPreempt(pod, otherPods, missing);
   } catch (reason) {
     return refused(
       'UnexpectedAdmissionError',
-      `Unexpected error while attempting to recover from admission failure: ${messageOf(reason)}`,
+      `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${messageOf(reason)}`,
     );
   }
+  for (const victim of victims) await deps.preempt(victim);
+  return admitted;
 }

@@ -53,7 +53,7 @@ export function makeAllocationManager(
 }
 
 function admissionOf(
-  { clock, recorder, provider, nodeName, kubeClient, nodeGetter }: EnginesOptions,
+  { clock, logger, recorder, provider, nodeName, kubeClient, nodeGetter }: EnginesOptions,
   { podManager, host }: AllocationParts,
   workers: () => PodWorkers,
 ): Omit<AdmissionDeps, 'allocatedPod' | 'isSettled'> {
@@ -65,8 +65,7 @@ function admissionOf(
     sysctls: new SysctlAllowlist([...safeSysctlsOf(host.kernelVersion), ...host.allowedUnsafeSysctls]),
     appArmorFault: host.appArmorFault,
     isShuttingDown: host.isShuttingDown,
-    preempt: (victim: Pod, preemptor: Pod) =>
-      preemptPod({ clock, recorder, workers: workers() }, victim, preemptor),
+    preempt: (victim: Pod) => preemptPod({ clock, logger, recorder, workers: workers() }, victim),
     provider,
     recorder,
   };

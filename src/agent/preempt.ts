@@ -1,35 +1,34 @@
 import type { Clock } from '../base/clock.ts';
-import { keyOf, uidOf } from '../kube/names.ts';
-import type { Pod, PodCondition, PodStatus } from '../kube/types.ts';
+import type { Logger } from '../base/logger.ts';
+import { terminatedByKubelet } from '../kube/disruption.ts';
+import { keyOf } from '../kube/names.ts';
+import type { Pod, PodStatus } from '../kube/types.ts';
 import { type KillPodDeps, killPodNow } from '../podworkers/kill-pod.ts';
 
 const message = 'Preempted in order to admit critical pod';
 
 /**
- * Ends a pod so that a critical one can run, with the victim's own grace (R135); resolves when it has stopped.
+ * Ends a pod so that a critical one can run, with the victim's own grace (R135); resolves when it has stopped. One that does not stop in
+ * time keeps nobody waiting: its worker goes on trying.
  *
  * Follows kubelet `CriticalPodAdmissionHandler.evictPodsToFreeRequests`.
  */
 export async function preemptPod(
-  deps: KillPodDeps & { readonly clock: Pick<Clock, 'now'> },
+  deps: KillPodDeps & { readonly clock: Pick<Clock, 'now'>; readonly logger: Logger },
   victim: Pod,
-  preemptor: Pod,
 ): Promise<void> {
   deps.recorder.event(victim, 'Warning', 'Preempting', message);
-  const now = new Date(deps.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
-  const condition: PodCondition = {
-    type: 'DisruptionTarget',
-    status: 'True',
-    reason: 'TerminationByKubelet',
-    message: `Pod was preempted by Kubelet to accommodate a critical pod ${keyOf(preemptor)} (${uidOf(preemptor)})`,
-    lastTransitionTime: now,
+  const termination = {
+    message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+    now: deps.clock.now(),
   };
   const statusFn = (status: PodStatus): PodStatus => ({
-    ...status,
+    ...terminatedByKubelet(status, victim, termination),
     phase: 'Failed',
     reason: 'Preempting',
     message,
-    conditions: [...(status.conditions ?? []).filter(({ type }) => type !== condition.type), condition],
   });
-  await killPodNow(deps, victim, { evict: true, statusFn });
+  await killPodNow(deps, victim, { evict: true, statusFn }).catch((err: unknown) => {
+    deps.logger.error('preempted pod has not stopped', { pod: keyOf(victim), err });
+  });
 }

@@ -1,6 +1,8 @@
 import { readSigningRequest, type SigningRequest } from '../base/certificates.ts';
+import { conditionFaults, conditionsOf, updateFaults } from './csr-conditions.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt } from './json.ts';
 import { builtIn } from './kinds.ts';
+import { signerFaults } from './signer-name.ts';
 import { fault, type FieldFault } from './status-error.ts';
 import { commonStrategy, statusRules } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
@@ -46,14 +48,7 @@ function faults(object: JsonObject): FieldFault[] {
       fault.invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'),
     );
   else if (signer === '') found.push(fault.required('spec.signerName'));
-  else if (!signer.includes('/') || !signer.split('/')[0]?.includes('.'))
-    found.push(
-      fault.invalid(
-        'spec.signerName',
-        signer,
-        "must be a fully qualified domain and path of the form 'example.com/signer-name'",
-      ),
-    );
+  else found.push(...signerFaults(signer));
   const lifetime = spec['expirationSeconds'];
   if (typeof lifetime === 'number' && lifetime < 600)
     found.push(
@@ -64,28 +59,6 @@ function faults(object: JsonObject): FieldFault[] {
       ),
     );
   return found;
-}
-
-/** Who is approved is not denied. */
-function exclusionFaults(conditions: readonly JsonObject[]): FieldFault[] {
-  const decided = new Set(
-    conditions.map(({ type }) => type).filter((type) => type === 'Approved' || type === 'Denied'),
-  );
-  const last = [...decided].at(-1);
-  return decided.size < 2
-    ? []
-    : [fault.invalid('status.conditions', last, 'Approved and Denied conditions are mutually exclusive')];
-}
-
-/** An approval or a denial is there or it is not: it is never said that it is not so. */
-function decisionFaults(condition: JsonObject, at: string): FieldFault[] {
-  const status = stringAt(condition, 'status');
-  if (status === '') return [fault.required(at)];
-  const values =
-    condition['type'] === 'Approved' || condition['type'] === 'Denied'
-      ? ['True']
-      : ['False', 'True', 'Unknown'];
-  return values.includes(status) ? [] : [fault.unsupported(at, status, values)];
 }
 
 /** Certificate signing requests: who asks is written by the server, only the approval door approves, only the status door issues. */
@@ -105,60 +78,69 @@ export const csrStrategy: Strategy = {
       status: {},
     };
   },
-  validateCreate: faults,
+  validateCreate: (object) => [...faults(object), ...conditionFaults(object, {})],
   createReset: [['f:spec'], ['f:status']],
   main: {
     reset: [['f:spec'], ['f:status']],
     prepare: (object, old) => ({ ...object, spec: specOf(old), status: old['status'] }),
+    validate: (object, old) => updateFaults(object, old, {}),
   },
   subresources: {
     status: {
       ...statusRules(kind),
-      prepare(object, old) {
-        const given = objectAt(object, 'status');
-        const decided = objectsAt(objectAt(old, 'status'), 'conditions').filter(
-          (c) => c['type'] !== 'Failed',
-        );
-        const conditions = [
-          ...decided,
-          ...objectsAt(given, 'conditions').filter((c) => c['type'] !== 'Approved' && c['type'] !== 'Denied'),
-        ];
+      prepare(object, old, { now }) {
+        const status = objectAt(object, 'status');
+        const given = timed(decided(objectsAt(status, 'conditions'), conditionsOf(old)), old, now);
         return {
           ...old,
           metadata: objectAt(object, 'metadata'),
-          status: { ...given, ...(conditions.length > 0 && { conditions }) },
+          status: { ...status, ...(given.length > 0 && { conditions: given }) },
         };
       },
+      validate: (object, old) => updateFaults(object, old, { maySetCertificate: true }),
     },
     approval: {
       reset: [['f:spec'], ['f:status', 'f:certificate']],
-      validate: (object) => [
-        ...exclusionFaults(objectsAt(objectAt(object, 'status'), 'conditions')),
-        ...objectsAt(objectAt(object, 'status'), 'conditions').flatMap((condition, i) => [
-          ...(stringAt(condition, 'type') === '' ? [fault.required(`status.conditions[${i}].type`)] : []),
-          ...decisionFaults(condition, `status.conditions[${i}].status`),
-        ]),
-      ],
       prepare(object, old, { now }) {
-        const before = objectsAt(objectAt(old, 'status'), 'conditions');
-        const conditions = objectsAt(objectAt(object, 'status'), 'conditions').map((condition) => ({
-          ...condition,
-          lastUpdateTime: condition['lastUpdateTime'] ?? seconds(now),
-          lastTransitionTime:
-            condition['lastTransitionTime'] ??
-            before.find((c) => c['type'] === condition['type'])?.['lastTransitionTime'] ??
-            seconds(now),
-        }));
-        const metadata = {
-          ...objectAt(old, 'metadata'),
-          managedFields: objectAt(object, 'metadata')['managedFields'],
-        };
+        const { conditions: _c, ...rest } = objectAt(old, 'status');
+        const conditions = timed(conditionsOf(object), old, now);
         return {
           ...old,
-          metadata,
-          status: { ...objectAt(old, 'status'), ...(conditions.length > 0 && { conditions }) },
+          metadata: objectAt(object, 'metadata'),
+          status: { ...rest, ...(conditions.length > 0 && { conditions }) },
         };
       },
+      validate: (object, old) => updateFaults(object, old, { mayDecide: true }),
     },
   },
 };
+
+/** Conditions with the decisions that stood, as long as there are as many of each. */
+function decided(given: readonly JsonObject[], standing: readonly JsonObject[]): readonly JsonObject[] {
+  let out = given;
+  for (const type of ['Approved', 'Denied']) {
+    const [now, before] = [out, standing].map((all) => all.filter((one) => one['type'] === type));
+    if (now?.length !== before?.length) continue;
+    const kept = [...(before ?? [])];
+    out = out.map((one) => (one['type'] === type ? (kept.shift() ?? one) : one));
+  }
+  return out;
+}
+
+/** Conditions with the times that their writer left out. */
+function timed(conditions: readonly JsonObject[], old: JsonObject, now: number): readonly JsonObject[] {
+  const time = seconds(now);
+  return conditions.map((condition) => {
+    const same = conditionsOf(old).find(
+      (one) =>
+        one['type'] === condition['type'] &&
+        one['status'] === condition['status'] &&
+        one['lastTransitionTime'],
+    );
+    return {
+      ...condition,
+      lastUpdateTime: condition['lastUpdateTime'] ?? time,
+      lastTransitionTime: condition['lastTransitionTime'] ?? same?.['lastTransitionTime'] ?? time,
+    };
+  });
+}

@@ -15,7 +15,7 @@ export type NameCheck = (name: string, prefix: boolean) => readonly string[];
 const masked = (name: string, prefix: boolean): string =>
   prefix && name.endsWith('-') ? `${name.slice(0, -1)}a` : name;
 
-const subdomain: NameCheck = (name, prefix) => dns1123Subdomain(masked(name, prefix));
+export const subdomainName: NameCheck = (name, prefix) => dns1123Subdomain(masked(name, prefix));
 const label: NameCheck = (name, prefix) => dns1123Label(masked(name, prefix));
 /** Any text that can stand as one segment of a path. */
 export const pathSegment: NameCheck = (name) => {
@@ -47,7 +47,7 @@ const checks: Readonly<Record<string, NameCheck>> = {
 };
 
 /** How names of the kind are checked. */
-export const nameCheckOf = (kind: Kind): NameCheck => checks[kind.kind] ?? subdomain;
+export const nameCheckOf = (kind: Kind): NameCheck => checks[kind.kind] ?? subdomainName;
 
 const annotationsMost = 256 * 1024;
 

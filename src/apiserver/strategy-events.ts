@@ -1,6 +1,7 @@
-import { type Draft, type JsonObject, objectAt, sameJson, stringAt, valueAt, without } from './json.ts';
+import { type Draft, type JsonObject, objectAt, sameJson, stringAt, without } from './json.ts';
 import { qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { builtIn } from './kinds.ts';
+import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
 import { fault, type FieldFault } from './status-error.ts';
 import { commonStrategy, mainRules } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
@@ -44,16 +45,6 @@ export function toModernEvent(event: JsonObject): JsonObject {
   return out;
 }
 
-function namespaceFault(event: JsonObject): FieldFault[] {
-  const namespace = stringAt(objectAt(event, 'metadata'), 'namespace');
-  const involved = stringAt(objectAt(event, 'involvedObject'), 'namespace');
-  if (involved === '' && namespace !== 'default' && namespace !== 'kube-system')
-    return [fault.invalid('involvedObject.namespace', involved, 'does not match event.namespace')];
-  if (involved !== '' && involved !== namespace)
-    return [fault.invalid('involvedObject.namespace', involved, 'does not match event.namespace')];
-  return [];
-}
-
 const tooManyCharacters = (field: string, most: number): FieldFault =>
   fault.invalid(field, '', `can have at most ${most} characters`);
 
@@ -74,52 +65,77 @@ function seriesFaults(event: JsonObject): FieldFault[] {
   ];
 }
 
-/** What an event of `events.k8s.io` keeps: all but its series. */
-const kept = [
-  'involvedObject',
-  'reason',
-  'message',
-  'source',
-  'firstTimestamp',
-  'lastTimestamp',
-  'count',
-  'type',
-  'eventTime',
-  'action',
-  'related',
-  'reportingComponent',
-  'reportingInstance',
+/** What an event of `events.k8s.io` keeps: all but its series. The real server looks at the reason twice. */
+const kept =
+  'involvedObject reason message source firstTimestamp lastTimestamp count reason type eventTime action related'.split(
+    ' ',
+  );
+const reporters: readonly (readonly [key: string, field: string])[] = [
+  ['reportingComponent', 'reportingController'],
+  ['reportingInstance', 'reportingInstance'],
 ];
 
 function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
   const [now, before] = [toCoreEvent(event), toCoreEvent(old)];
+  const fields = [...kept.map((key) => [key, key] as const), ...reporters];
   return [
-    ...seriesFaults(now),
-    ...kept
-      .filter((key) => !sameJson(now[key], before[key]))
-      .flatMap((key) => {
-        const one = fault.invalid(key, now[key] ?? null, 'field is immutable');
-        return key === 'reason' ? [one, one] : [one]; // the real server looks at it twice
-      }),
+    ...commonFaults(now, 'reportingController'),
+    ...validateMetadataUpdate(now, before),
+    ...(sameJson(now['series'], before['series']) ? [] : seriesFaults(now)),
+    ...fields
+      .filter(([key]) => !sameJson(now[key], before[key]))
+      .map(([key, field]) => fault.invalid(field, now[key] ?? null, 'field is immutable')),
   ];
 }
 
-function modernFaults(event: JsonObject, controller: string): FieldFault[] {
-  const faults = namespaceFault(event);
+/** An event names an object of its own namespace; one without a time of its own in any, one with such a time in none. */
+function namespaceFault(event: JsonObject, timed: boolean): FieldFault[] {
+  const namespace = stringAt(objectAt(event, 'metadata'), 'namespace');
+  const involved = stringAt(objectAt(event, 'involvedObject'), 'namespace');
+  const free = timed ? ['default', 'kube-system'] : ['', 'default'];
+  const fits = involved === '' ? free.includes(namespace) : timed || involved === namespace;
+  return fits ? [] : [fault.invalid('involvedObject.namespace', involved, 'does not match event.namespace')];
+}
+
+/** What holds for events of either group. Follows Kubernetes `legacyValidateEvent`. */
+function commonFaults(event: JsonObject, controller: string): FieldFault[] {
+  const timed = (event['eventTime'] ?? null) !== null;
+  const faults = namespaceFault(event, timed);
+  if (!timed) return faults;
   const reporter = stringAt(event, 'reportingComponent');
-  if ((event['eventTime'] ?? null) === null) faults.push(fault.required('eventTime'));
   if (reporter === '') faults.push(fault.required(controller));
   faults.push(...qualifiedNameRule(reporter).map((why) => fault.invalid(controller, reporter, why)));
   for (const [field, needed, most] of texts) {
     const text = stringAt(event, field);
     if (needed && text === '') faults.push(fault.required(field));
-    if (text.length > most) faults.push(tooManyCharacters(field, most));
+    if (Buffer.byteLength(text) > most) faults.push(tooManyCharacters(field, most));
   }
-  faults.push(...seriesFaults(event));
-  const type = stringAt(event, 'type');
-  if (type !== 'Normal' && type !== 'Warning')
-    faults.push(fault.invalid('type', '', `has invalid value: ${type}`));
   return faults;
+}
+
+const unset = (field: string): FieldFault => fault.invalid(field, '', 'needs to be unset');
+
+/** What an event of `events.k8s.io` says by new names alone. */
+const oldFaults = (event: JsonObject): FieldFault[] => [
+  ...['firstTimestamp', 'lastTimestamp'].flatMap((key) =>
+    (event[key] ?? null) === null ? [] : [unset(key)],
+  ),
+  ...(Number(event['count'] ?? 0) === 0 ? [] : [unset('count')]),
+  ...(Object.values(objectAt(event, 'source')).some((text) => text !== '') ? [unset('source')] : []),
+];
+
+/** Faults of a new event of `events.k8s.io`. Follows Kubernetes `ValidateEventCreate`. */
+function modernFaults(event: JsonObject): FieldFault[] {
+  const type = stringAt(event, 'type');
+  const known = type === 'Normal' || type === 'Warning';
+  return [
+    ...commonFaults(event, 'reportingController'),
+    ...validateMetadata(event, modern, subdomainName),
+    ...seriesFaults(event),
+    ...((event['eventTime'] ?? null) === null ? [fault.required('eventTime')] : []),
+    ...(known ? [] : [fault.invalid('type', '', `has invalid value: ${type}`)]),
+    ...oldFaults(event),
+  ];
 }
 
 const core = builtIn('events');
@@ -127,15 +143,19 @@ const modern = builtIn('events', 'events.k8s.io');
 
 export const coreEventStrategy: Strategy = {
   ...commonStrategy(core),
-  validateCreate: (event) =>
-    valueAt(event, 'eventTime') ? modernFaults(event, 'reportingComponent') : namespaceFault(event),
+  validateCreate: (event) => commonFaults(event, 'reportingComponent'),
+  main: {
+    ...mainRules(core, false),
+    validatesMetadata: true,
+    validate: (event) => commonFaults(event, 'reportingComponent'),
+  },
 };
 
 export const modernEventStrategy: Strategy = {
   ...commonStrategy(modern),
   faultGroup: '',
-  validateCreate: (event) => modernFaults(toCoreEvent(event), 'reportingController'),
-  main: { ...mainRules(modern, false), validate: modernUpdateFaults },
+  validateCreate: (event) => modernFaults(toCoreEvent(event)),
+  main: { ...mainRules(modern, false), validatesMetadata: true, validate: modernUpdateFaults },
   toStorage: toCoreEvent,
   fromStorage: toModernEvent,
 };

@@ -95,10 +95,12 @@ const selectorText = (selector: JsonObject): string =>
 const csrCondition = (csr: JsonObject): string => {
   const status = objectAt(csr, 'status');
   const types = objectsAt(status, 'conditions').map((condition) => textOf(condition['type']));
-  const decided = ['Denied', 'Approved', 'Failed'].filter((type) => types.includes(type));
-  const state = decided.includes('Denied') ? ['Denied'] : decided;
-  if (state.length === 0) return 'Pending';
-  return [...state, ...(status['certificate'] ? ['Issued'] : [])].join(',');
+  const decision = ['Denied', 'Approved'].find((type) => types.includes(type)) ?? 'Pending';
+  const more = [
+    ...(types.includes('Failed') ? ['Failed'] : []),
+    ...(status['certificate'] ? ['Issued'] : []),
+  ];
+  return [decision, ...more].join(',');
 };
 
 const printers: Readonly<Record<string, Printer>> = {

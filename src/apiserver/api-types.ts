@@ -185,7 +185,7 @@ const always = words(
    PersistentVolumeClaimCondition.lastTransitionTime CertificateSigningRequestCondition.lastUpdateTime
    CertificateSigningRequestCondition.lastTransitionTime PodDisruptionBudgetStatus.disruptionsAllowed
    PodDisruptionBudgetStatus.currentHealthy PodDisruptionBudgetStatus.desiredHealthy PodDisruptionBudgetStatus.expectedPods CSINode.spec PodTemplateSpec.metadata CoreV1Event.metadata ConfigMap.metadata Secret.metadata ServiceAccount.metadata
-   PersistentVolumeClaimTemplate.metadata`,
+   PersistentVolumeClaimTemplate.metadata TokenRequestSpec.audiences`,
 );
 
 /** Required scalars and lists that Go leaves out when they are empty. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
-import { isObject, type JsonObject, listAt, objectAt, stringAt, valueAt } from './json.ts';
+import { isObject, type JsonObject, listAt, objectAt, stringAt, textOf, valueAt } from './json.ts';
 import { StatusError, unauthorized } from './status-error.ts';
 import { keyOf, type Store } from './store.ts';
 import {
@@ -79,28 +79,46 @@ export class Authenticator {
 
   /** A token dies with what it is bound to. */
   #invalid(claims: JsonObject): string | undefined {
-    const { store, clock } = this.#deps;
-    const now = clock.now() / 1000;
+    const now = this.#deps.clock.now() / 1000;
     if (Number(claims['exp'] ?? 0) < now) return 'service account token has expired';
     if (Number(claims['nbf'] ?? 0) > now + 1) return 'service account token is not valid yet';
     const bound = objectAt(claims, 'kubernetes.io');
     const namespace = stringAt(bound, 'namespace');
-    const checks: readonly (readonly [string, string, string])[] = [
-      ['serviceaccounts', 'serviceaccount', 'service account'],
-      ['pods', 'pod', 'pod'],
-      ['secrets', 'secret', 'secret'],
-    ];
-    for (const [storage, claim, what] of checks) {
+    return (
+      this.#accountFault(namespace, objectAt(bound, 'serviceaccount')) ?? this.#boundFault(namespace, bound)
+    );
+  }
+
+  #accountFault(namespace: string, ref: JsonObject): string | undefined {
+    const name = stringAt(ref, 'name');
+    const found = this.#deps.store.get('serviceaccounts', keyOf(namespace, name))?.object;
+    if (!found) return `serviceaccounts ${JSON.stringify(name)} not found`;
+    const uid = textOf(valueAt(found, 'metadata', 'uid'));
+    if (uid !== ref['uid'])
+      return `service account UID (${uid}) does not match claim (${textOf(ref['uid'])})`;
+    return this.#isGone(found) ? `service account ${namespace}/${name} has been deleted` : undefined;
+  }
+
+  /** Why what a token is bound to makes it void; the node of a pod's token is only told. */
+  #boundFault(namespace: string, bound: JsonObject): string | undefined {
+    const claims = ['secret', 'pod', ...('pod' in bound ? [] : ['node'])];
+    for (const claim of claims.filter((one) => one in bound)) {
       const ref = objectAt(bound, claim);
-      if (stringAt(ref, 'name') === '') continue;
-      const found = store.get(storage, keyOf(namespace, stringAt(ref, 'name')));
-      if (!found || valueAt(found.object, 'metadata', 'uid') !== ref['uid'])
-        return `${what} ${namespace}/${stringAt(ref, 'name')} has been deleted`;
-      const deleted = valueAt(found.object, 'metadata', 'deletionTimestamp');
-      if (typeof deleted === 'string' && Date.parse(deleted) < clock.now() - 60_000)
-        return `${what} has been deleted`;
+      const key = keyOf(claim === 'node' ? '' : namespace, stringAt(ref, 'name'));
+      const found = this.#deps.store.get(`${claim}s`, key)?.object;
+      if (!found) return 'service account token has been invalidated';
+      const uid = textOf(valueAt(found, 'metadata', 'uid'));
+      if (uid !== ref['uid'])
+        return `${claim} UID (${uid}) does not match service account ${claim} ref claim (${textOf(ref['uid'])})`;
+      if (this.#isGone(found)) return 'service account token has been invalidated';
     }
     return undefined;
+  }
+
+  /** Whether an object went a minute ago. */
+  #isGone(object: JsonObject): boolean {
+    const deleted = valueAt(object, 'metadata', 'deletionTimestamp');
+    return typeof deleted === 'string' && Date.parse(deleted) < this.#deps.clock.now() - 60_000;
   }
 }
 

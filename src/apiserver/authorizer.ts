@@ -221,6 +221,11 @@ function environment(pod: JsonObject, resource: string): readonly string[] {
 export function podRefersTo(pod: JsonObject, resource: string, name: string): boolean {
   const spec = objectAt(pod, 'spec');
   if (resource === 'serviceaccounts') return stringAt(spec, 'serviceAccountName') === name;
+  if (resource === 'resourceclaims')
+    return [
+      ...objectsAt(spec, 'resourceClaims'),
+      ...objectsAt(objectAt(pod, 'status'), 'resourceClaimStatuses'),
+    ].some((claim) => claim['resourceClaimName'] === name);
   const inVolumes = podVolumes[resource];
   const podName = podNameOf(pod);
   if (inVolumes && objectsAt(spec, 'volumes').some((volume) => inVolumes(volume, podName).includes(name)))
@@ -238,9 +243,11 @@ const reading = new Set(['get', 'list', 'watch']);
 /** The Node authorizer: a node reads what its pods need and writes what is its own (A14). */
 export class NodeAuthorizer {
   readonly #store: Store;
+  readonly #trustBundles: boolean;
 
-  constructor(store: Store) {
+  constructor(store: Store, trustBundles: boolean) {
     this.#store = store;
+    this.#trustBundles = trustBundles;
   }
 
   decide(at: Attributes): Decision {
@@ -251,7 +258,9 @@ export class NodeAuthorizer {
     if (at.path !== undefined) return no();
     const special = this.#special(node, at);
     if (special) return special;
-    return nodeRules.some((candidate) => ruleAllows(candidate, at)) ? { allowed: true, reason: '' } : no();
+    const hidden = at.resource === 'clustertrustbundles' && !this.#trustBundles;
+    const allowed = !hidden && nodeRules.some((candidate) => ruleAllows(candidate, at));
+    return allowed ? { allowed, reason: '' } : no();
   }
 
   #special(node: string, at: Attributes): Decision | undefined {
@@ -274,10 +283,32 @@ export class NodeAuthorizer {
       return this.#own(node, at, at.namespace === 'kube-node-lease', why);
     },
     'storage.k8s.io/csinodes': (node, at) => this.#own(node, at, true, ''),
-    'resource.k8s.io/resourceslices': () => ({ allowed: true, reason: '' }),
+    'resource.k8s.io/resourceslices': (node, at) => this.#slice(node, at),
+    'resource.k8s.io/resourceclaims': (node, at) => this.#readable(node, at, at.verb === 'get'),
     '/nodes': (node, at) => this.#node(node, at),
     '/pods': (node, at) => this.#pod(node, at),
   };
+
+  /** A node lists its own slices, makes them, and touches those that say that they are its. */
+  #slice(node: string, at: Attributes): Decision {
+    const allowed = { allowed: true, reason: '' };
+    if (at.subresource) return no('cannot authorize ResourceSlice subresources');
+    if (at.verb === 'create') return allowed;
+    if (['list', 'watch', 'deletecollection'].includes(at.verb)) {
+      const selected = (at.fieldSelector ?? '').split(',').map((term) => term.replace('==', '='));
+      return selected.includes(`spec.nodeName=${node}`)
+        ? allowed
+        : no('can only list/watch/deletecollection resourceslices with nodeName field selector');
+    }
+    if (!['get', 'update', 'patch', 'delete'].includes(at.verb))
+      return no(
+        'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection',
+      );
+    const found = this.#store.get('resource.k8s.io/resourceslices', at.name)?.object;
+    return valueAt(found, 'spec', 'nodeName') === node
+      ? allowed
+      : no(`no relationship found between node '${node}' and this object`);
+  }
 
   #named(node: string, at: Attributes): Decision {
     return this.#readable(node, at, at.verb === 'get' || (at.name !== '' && reading.has(at.verb)));
@@ -290,7 +321,8 @@ export class NodeAuthorizer {
       if (
         at.resource === 'persistentvolumeclaims' ||
         at.resource === 'persistentvolumes' ||
-        at.resource === 'volumeattachments'
+        at.resource === 'volumeattachments' ||
+        at.resource === 'resourceclaims'
       )
         return no('can only get individual resources of this type');
       return no('No Object name found');
@@ -391,8 +423,8 @@ export class Authorizer {
   readonly #node: NodeAuthorizer;
   readonly #roles: RoleAuthorizer;
 
-  constructor(store: Store) {
-    this.#node = new NodeAuthorizer(store);
+  constructor(store: Store, trustBundles = false) {
+    this.#node = new NodeAuthorizer(store, trustBundles);
     this.#roles = new RoleAuthorizer(store);
   }
 

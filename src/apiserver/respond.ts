@@ -50,6 +50,14 @@ export function warningHeaders(warnings: readonly string[]): string[] {
   return out;
 }
 
+/** What a request is told of the kind that it asks for, whatever the answer is. */
+const deprecated = new WeakMap<IncomingMessage, readonly string[]>();
+
+/** Every answer to this request warns of its kind. */
+export function warnOf(request: IncomingMessage, warning: string): void {
+  deprecated.set(request, [warning]);
+}
+
 /** Sends a body that is already text. */
 export async function sendText(
   request: IncomingMessage,
@@ -62,7 +70,7 @@ export async function sendText(
   };
   for (const [name, value] of Object.entries(answer.extras?.headers ?? {}))
     headers[name] = value as string | string[];
-  const warnings = warningHeaders(answer.extras?.warnings ?? []);
+  const warnings = warningHeaders([...(deprecated.get(request) ?? []), ...(answer.extras?.warnings ?? [])]);
   if (warnings.length > 0) headers['Warning'] = warnings;
   let body: string | Buffer = answer.text;
   const zipped =

@@ -15,7 +15,7 @@ import { negotiate, wantsPretty } from './negotiate.ts';
 import { type ApiRequest, parseResourcePath, type ResourcePath, subresourceOf, verbOf } from './request.ts';
 import { warningsOf } from './exchange.ts';
 import type { ResourceApi } from './resource-api.ts';
-import { sendBody, sendError, sendText } from './respond.ts';
+import { sendBody, sendError, sendText, warnOf } from './respond.ts';
 import { review } from './reviews.ts';
 import { methodNotAllowed, noSuchResource, StatusError } from './status-error.ts';
 import type { Subresources } from './subresources.ts';
@@ -138,6 +138,8 @@ export class Router {
       if (target.group !== '' && !isGroup(this.#kinds, target.group)) return notFoundText(request, response);
       throw noSuchResource();
     }
+    const old = deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`];
+    if (old !== undefined) warnOf(request.raw, old);
     if (request.method === 'HEAD' && target.subresource !== 'proxy') throw methodNotAllowed();
     if (target.subresource !== '') return this.#subresource(request, response, target, kind);
     if (kind.storageHash === undefined) return this.#transient(request, response, target, kind);
@@ -282,6 +284,12 @@ export class Router {
     }
   }
 }
+
+/** Kinds that nobody should use any longer. */
+const deprecatedKinds: Readonly<Record<string, string>> = {
+  'v1 ComponentStatus': 'v1 ComponentStatus is deprecated in v1.19+',
+  'v1 Endpoints': 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+};
 
 const rootPaths = [
   '/.well-known/openid-configuration',

@@ -212,6 +212,10 @@ const selectable: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   'certificates.k8s.io/clustertrustbundles': { 'spec.signerName': at('spec', 'signerName') },
   'apps/replicasets': { 'status.replicas': (object) => at('status', 'replicas')(object) || '0' },
   replicationcontrollers: { 'status.replicas': (object) => at('status', 'replicas')(object) || '0' },
+  'resource.k8s.io/resourceslices': {
+    'spec.nodeName': at('spec', 'nodeName'),
+    'spec.driver': at('spec', 'driver'),
+  },
   'batch/jobs': { 'status.successful': (object) => at('status', 'succeeded')(object) || '0' },
 };
 

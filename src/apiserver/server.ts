@@ -10,11 +10,11 @@ import { createAdmission } from './admission.ts';
 import { Authenticator } from './authenticator.ts';
 import { Authorizer } from './authorizer.ts';
 import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
-import { type ControllerDeps, emptyNamespaces, furnishNamespaces, systemContext } from './controllers.ts';
+import { type ControllerDeps, emptyNamespaces, furnishNamespaces } from './controllers.ts';
 import { signRequests, type SigningTimes } from './csr-signer.ts';
-import type { JsonObject } from './json.ts';
+
 import type { MetricsApi } from './metrics-api.ts';
-import { builtIn } from './kinds.ts';
+
 import { kubeconfigText } from './kubeconfig.ts';
 import { AddressProxy } from './address-proxy.ts';
 import { KubeletProxy } from './kubelet-proxy.ts';
@@ -23,8 +23,9 @@ import { ResourceApi } from './resource-api.ts';
 import { minimalScheduler } from './scheduler.ts';
 import { Router } from './router.ts';
 import { serviceAddresses } from './service-addresses.ts';
+import { seed } from './seed.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
-import { keyOf, Store } from './store.ts';
+import { Store } from './store.ts';
 import type { World } from './strategy.ts';
 import type { UsageReaderDeps } from './usage-reader.ts';
 import { Subresources } from './subresources.ts';
@@ -55,6 +56,8 @@ export interface EmbeddedApiServerOptions {
   readonly metricsApi?: boolean;
   /** Serves `clustertrustbundles` (v1beta1), and lets pods project them; false unless said, as with kube-apiserver 1.36. */
   readonly clusterTrustBundles?: boolean;
+  /** Makes the service `default/kubernetes`, as kube-apiserver does; true unless said. Its address leads nowhere without a proxy on the nodes. */
+  readonly kubernetesService?: boolean;
   /** How many changes of each kind are remembered for watches; 10000 unless said. */
   readonly history?: number;
 }
@@ -144,7 +147,7 @@ export class EmbeddedApiServer {
       clock,
       logger,
       authenticator,
-      authorizer: new Authorizer(store),
+      authorizer: new Authorizer(store, clusterTrustBundles),
       resources,
       subresources,
       streams: new KubeletStreams({ clock, proxy, client }),
@@ -154,8 +157,9 @@ export class EmbeddedApiServer {
         metrics: metricsApi({ store, clock, logger, kubelets: proxy, stopping: stopping.signal }),
       }),
     });
-    seed(resources, world);
     const server = await listen(router, authority, { host, port: options.port ?? 0, clock });
+    const { port } = server.address() as AddressInfo;
+    seed(resources, world, (options.kubernetesService ?? true) ? port : undefined);
     const ends = control({ world, resources, authority, clock, logger }, subresources, options);
     store.flush();
     return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host });
@@ -271,54 +275,6 @@ function splitPem(text: string): KeyPair | undefined {
   const cert = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----\n?/.exec(text)?.[0];
   const key = /-----BEGIN PRIVATE KEY-----[\s\S]*?-----END PRIVATE KEY-----\n?/.exec(text)?.[0];
   return cert !== undefined && key !== undefined ? { cert, key } : undefined;
-}
-
-const systemNamespaces = ['kube-system', 'kube-public', 'default', 'kube-node-lease'];
-const priorityDescriptions: Readonly<Record<string, string>> = {
-  'system-cluster-critical':
-    'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
-  'system-node-critical': 'Used for system critical pods that must not be moved from their current node.',
-};
-const systemPriorities: Readonly<Record<string, number>> = {
-  'system-cluster-critical': 2_000_000_000,
-  'system-node-critical': 2_000_001_000,
-};
-
-/** What a new cluster has: four namespaces, two priority classes, the role of administrators, the server's own service. */
-function seed(resources: ResourceApi, world: World): void {
-  const create = (
-    resource: string,
-    group: string,
-    namespace: string,
-    object: JsonObject & { readonly metadata: JsonObject },
-  ): void => {
-    const kind = builtIn(resource, group);
-    const name = String(object.metadata['name']);
-    if (world.store.get(kind.storage, keyOf(namespace, name))) return;
-    const apiVersion = group ? `${group}/v1` : 'v1';
-    resources
-      .registry(kind)
-      .create(
-        namespace,
-        object,
-        { manager: 'kube-apiserver', operation: 'Update', apiVersion },
-        systemContext(world),
-      );
-  };
-  for (const name of systemNamespaces) create('namespaces', '', '', { metadata: { name } });
-  for (const [name, value] of Object.entries(systemPriorities))
-    create('priorityclasses', 'scheduling.k8s.io', '', {
-      metadata: { name },
-      value,
-      description: priorityDescriptions[name],
-    });
-  create('clusterroles', 'rbac.authorization.k8s.io', '', {
-    metadata: { name: 'cluster-admin', labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults' } },
-    rules: [
-      { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
-      { verbs: ['*'], nonResourceURLs: ['*'] },
-    ],
-  });
 }
 
 function control(

@@ -4,6 +4,8 @@ import { fault, invalid } from './status-error.ts';
 import type { Store } from './store.ts';
 import type { ServiceAddresses } from './strategy.ts';
 
+/** Where the API server is found in the cluster. */
+export const firstServiceAddress = '10.97.0.1';
 const [firstPort, lastPort] = [30_000, 32_767];
 
 const refused = (name: string, field: string, value: unknown, why: string): Error =>
@@ -19,7 +21,7 @@ export function serviceAddresses(store: Store, random: Random, prefix = '10.97')
       if (wanted !== '') return givenAddress(name, wanted, { taken, prefix });
       for (;;) {
         const address = `${prefix}.${below(256)}.${1 + below(254)}`;
-        if (!taken.has(address)) return address;
+        if (!taken.has(address) && address !== firstServiceAddress) return address;
       }
     },
     nodePort(name, wanted) {

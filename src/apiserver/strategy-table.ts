@@ -10,13 +10,13 @@ import {
 } from './strategy-core.ts';
 import { coreEventStrategy, modernEventStrategy } from './strategy-events.ts';
 import { podStrategy } from './strategy-pods.ts';
+import { serviceStrategy } from './strategy-services.ts';
 import {
   budgetStrategy,
   claimStrategy,
   limitRangeStrategy,
   priorityStrategy,
   runtimeClassStrategy,
-  serviceStrategy,
   volumeStrategy,
 } from './strategy-workloads.ts';
 import type { Strategy } from './strategy.ts';

@@ -58,8 +58,10 @@ export function issueToken(
   signer: TokenSigner,
 ): JsonObject {
   const { world, now } = context;
+  checkNames(account, objectAt(request, 'metadata'));
   const entry = world.store.get('serviceaccounts', keyOf(account.namespace, account.name));
   if (!entry) throw notFound({ kind: 'serviceaccounts', name: account.name });
+  checkAccountUid(account.name, objectAt(request, 'metadata'), entry);
   const spec = objectAt(request, 'spec');
   const faults = faultsOf(spec);
   if (faults.length > 0) throw invalid('TokenRequest', 'authentication.k8s.io', '', faults);
@@ -95,21 +97,43 @@ export function issueToken(
   };
 }
 
+/** What a request says of itself is the account that it is made for. @throws {StatusError} 422 */
+function checkNames(
+  account: { readonly namespace: string; readonly name: string },
+  metadata: JsonObject,
+): void {
+  for (const key of ['name', 'namespace'] as const) {
+    const given = stringAt(metadata, key);
+    if (given !== '' && given !== account[key])
+      throw invalid('TokenRequest', 'authentication.k8s.io', account.name, [
+        fault.invalid(`metadata.${key}`, given, `must match the service account ${key} if specified`),
+      ]);
+  }
+}
+
+/** @throws {StatusError} 409 */
+function checkAccountUid(name: string, metadata: JsonObject, account: Entry): void {
+  const [uid, found] = [stringAt(metadata, 'uid'), stringAt(objectAt(account.object, 'metadata'), 'uid')];
+  if (uid !== '' && uid !== found)
+    throw conflict(
+      { kind: 'TokenRequest', group: 'authentication.k8s.io', name },
+      `the UID in the token request (${uid}) does not match the UID of the service account (${found})`,
+    );
+}
+
 interface RefTo {
   readonly account: string;
-  readonly storage: string;
+  readonly kind: string;
   readonly name: string;
   readonly ofNode: boolean;
 }
 
 /** @throws {StatusError} when the reference means an object of that name that was there before */
-function checkUid(ref: JsonObject, entry: Entry, { account, storage, name, ofNode }: RefTo): void {
+function checkUid(ref: JsonObject, entry: Entry, { account, kind, name, ofNode }: RefTo): void {
   const [uid, found] = [stringAt(ref, 'uid'), stringAt(objectAt(entry.object, 'metadata'), 'uid')];
   if (uid === '' || uid === found) return;
   const why = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
-  throw ofNode
-    ? forbidden({ kind: 'serviceaccounts', name: account }, why)
-    : conflict({ kind: storage, name }, why);
+  throw ofNode ? forbidden({ kind: 'serviceaccounts', name: account }, why) : conflict({ kind, name }, why);
 }
 
 function boundOf(
@@ -121,23 +145,20 @@ function boundOf(
   const kind = stringAt(ref, 'kind');
   if (kind === '') return undefined;
   const known = kinds[kind];
-  if (!known || (stringAt(ref, 'apiVersion') || 'v1') !== 'v1')
-    throw badRequest(
-      `cannot bind token for serviceaccount "${account}" to object ref with kind ${stringAt(ref, 'apiVersion').includes('/') ? stringAt(ref, 'apiVersion') : `/${stringAt(ref, 'apiVersion')}`}, Kind=${kind}`.replace(
-        'kind /',
-        'type /',
-      ),
-    );
+  const apiVersion = stringAt(ref, 'apiVersion');
+  const isCore = !apiVersion.includes('/');
+  if (!known || !isCore)
+    throw badRequest(`cannot bind token to object of type ${isCore ? '/' : ''}${apiVersion}, Kind=${kind}`);
   const [storage, claim] = known;
   const name = stringAt(ref, 'name');
   const ofNode = nodeOf(context.user) !== undefined; // its admission is asked first, and says it in other words
   const entry = context.world.store.get(storage, claim === 'node' ? name : keyOf(namespace, name));
   if (!entry) throw notFound({ kind: ofNode ? claim : storage, name });
-  checkUid(ref, entry, { account, storage, name, ofNode });
   if (claim === 'pod' && valueAt(entry.object, 'spec', 'serviceAccountName') !== account)
     throw badRequest(
       `cannot bind token for serviceaccount "${account}" to pod running with different serviceaccount name.`,
     );
+  checkUid(ref, entry, { account, kind, name, ofNode });
   return { kind: claim, entry };
 }
 

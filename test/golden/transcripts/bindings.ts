@@ -91,5 +91,6 @@ function invented(name: string): string {
   if (name.startsWith('$uid')) return `00000000-0000-4000-8000-${name.slice(4).padStart(12, '0')}`;
   if (name.startsWith('$rv')) return name === '$rv1' ? '1' : '99999999';
   if (name.startsWith('$g')) return 'xxxxx';
+  if (name.startsWith('$token')) return name.slice(1);
   return name;
 }

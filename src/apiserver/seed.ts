@@ -1,0 +1,82 @@
+import { systemContext } from './controllers.ts';
+import { type JsonObject, objectAt, sameJson } from './json.ts';
+import { builtIn, groupVersionOf, type Kind } from './kinds.ts';
+import type { ResourceApi } from './resource-api.ts';
+import { firstServiceAddress } from './service-addresses.ts';
+import { keyOf } from './store.ts';
+import type { World } from './strategy.ts';
+
+const systemNamespaces = ['kube-system', 'kube-public', 'default', 'kube-node-lease'];
+const priorityDescriptions: Readonly<Record<string, string>> = {
+  'system-cluster-critical':
+    'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
+  'system-node-critical': 'Used for system critical pods that must not be moved from their current node.',
+};
+const systemPriorities: Readonly<Record<string, number>> = {
+  'system-cluster-critical': 2_000_000_000,
+  'system-node-critical': 2_000_001_000,
+};
+
+/** Makes an object of the server's own, unless it is there. */
+function makeOwn(
+  { resources, world }: { readonly resources: ResourceApi; readonly world: World },
+  kind: Kind,
+  namespace: string,
+  object: JsonObject & { readonly metadata: JsonObject },
+): void {
+  if (world.store.get(kind.storage, keyOf(namespace, String(object.metadata['name'])))) return;
+  const writer = {
+    manager: 'kube-apiserver',
+    operation: 'Update',
+    apiVersion: groupVersionOf(kind),
+  } as const;
+  resources.registry(kind).create(namespace, object, writer, systemContext(world));
+}
+
+/** The service by which pods find the server; its port is that which the server has now. */
+function ownService(resources: ResourceApi, world: World, port: number): void {
+  const kind = builtIn('services');
+  const standing = world.store.get(kind.storage, keyOf('default', 'kubernetes'))?.object;
+  const ports = [{ name: 'https', protocol: 'TCP', port: 443, targetPort: port }];
+  if (standing) {
+    const spec = { ...objectAt(standing, 'spec'), ports };
+    if (!sameJson(spec, standing['spec'])) world.store.put(kind.storage, { ...standing, spec });
+    return;
+  }
+  const labels = { component: 'apiserver', provider: 'kubernetes' };
+  const spec = {
+    ports,
+    clusterIP: firstServiceAddress,
+    type: 'ClusterIP',
+    sessionAffinity: 'None',
+    ipFamilyPolicy: 'SingleStack',
+  };
+  makeOwn({ resources, world }, kind, 'default', { metadata: { name: 'kubernetes', labels }, spec });
+}
+
+/** What a new cluster has: four namespaces, two priority classes, the role of administrators; with a port the server's own service. */
+export function seed(resources: ResourceApi, world: World, port?: number): void {
+  const create = (
+    resource: string,
+    group: string,
+    namespace: string,
+    object: JsonObject & { readonly metadata: JsonObject },
+  ): void => {
+    makeOwn({ resources, world }, builtIn(resource, group), namespace, object);
+  };
+  for (const name of systemNamespaces) create('namespaces', '', '', { metadata: { name } });
+  if (port !== undefined) ownService(resources, world, port);
+  for (const [name, value] of Object.entries(systemPriorities))
+    create('priorityclasses', 'scheduling.k8s.io', '', {
+      metadata: { name },
+      value,
+      description: priorityDescriptions[name],
+    });
+  create('clusterroles', 'rbac.authorization.k8s.io', '', {
+    metadata: { name: 'cluster-admin', labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults' } },
+    rules: [
+      { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+      { verbs: ['*'], nonResourceURLs: ['*'] },
+    ],
+  });
+}

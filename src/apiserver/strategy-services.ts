@@ -1,0 +1,238 @@
+import { type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt } from './json.ts';
+import { builtIn } from './kinds.ts';
+import { addressFaults, serviceFaults, serviceUpdateFaults } from './service-validation.ts';
+import { fault, type FieldFault, invalid } from './status-error.ts';
+import { commonStrategy, mainRules } from './strategies.ts';
+import type { Strategy, WriteContext } from './strategy.ts';
+
+const services = builtIn('services');
+
+function portsOf(service: JsonObject): JsonObject[] {
+  return objectsAt(objectAt(service, 'spec'), 'ports').map((port) => ({
+    ...port,
+    protocol: stringAt(port, 'protocol') || 'TCP',
+    targetPort:
+      port['targetPort'] === undefined || port['targetPort'] === '' || port['targetPort'] === 0
+        ? port['port']
+        : port['targetPort'],
+  }));
+}
+
+/** Members whose default depends on the type of the service. */
+const typeDefaults: Readonly<Record<string, JsonObject>> = {
+  ExternalName: {},
+  ClusterIP: { internalTrafficPolicy: 'Cluster' },
+  NodePort: { internalTrafficPolicy: 'Cluster', externalTrafficPolicy: 'Cluster' },
+  LoadBalancer: {
+    internalTrafficPolicy: 'Cluster',
+    externalTrafficPolicy: 'Cluster',
+    allocateLoadBalancerNodePorts: true,
+  },
+};
+
+function serviceDefaults(service: JsonObject): JsonObject {
+  const given = objectAt(service, 'spec');
+  const ports = portsOf(service);
+  const spec = { ...given, type: stringAt(given, 'type') || 'ClusterIP', ...(ports.length > 0 && { ports }) };
+  const defaults: JsonObject = {
+    ...(typeDefaults[spec.type] ?? typeDefaults['ClusterIP']),
+    ...(spec.type === 'ClusterIP' &&
+      listAt(given, 'externalIPs').length > 0 && { externalTrafficPolicy: 'Cluster' }),
+    sessionAffinity: 'None',
+    ...(given['sessionAffinity'] === 'ClientIP' && {
+      sessionAffinityConfig: { clientIP: { timeoutSeconds: 10_800 } },
+    }),
+  };
+  const missing = Object.entries(defaults).filter(([key]) => given[key] === undefined || given[key] === '');
+  return { ...service, spec: { ...spec, ...Object.fromEntries(missing) } };
+}
+
+const specOf = (service: JsonObject): JsonObject => objectAt(service, 'spec');
+const nameOf = (service: JsonObject): string => stringAt(objectAt(service, 'metadata'), 'name');
+
+const withSpec = (service: JsonObject, members: JsonObject): JsonObject => ({
+  ...service,
+  spec: Object.fromEntries(
+    Object.entries({ ...specOf(service), ...members }).filter(([, value]) => value !== undefined),
+  ),
+});
+
+/** @throws {StatusError} 422 */
+function refuse(service: JsonObject, faults: readonly FieldFault[]): void {
+  if (faults.length > 0) throw invalid('Service', undefined, nameOf(service), faults);
+}
+
+/** A service with one address given says so in both ways. */
+function withBothAddresses(service: JsonObject): JsonObject {
+  const spec = specOf(service);
+  const first = stringAt(spec, 'clusterIP');
+  return first !== '' && listAt(spec, 'clusterIPs').length === 0
+    ? withSpec(service, { clusterIPs: [first] })
+    : service;
+}
+
+/**
+ * The families of a service's addresses. A headless service without a selector takes whatever its maker finds; else there is one family here.
+ *
+ * Follows `initIPFamilyFields` (pkg/registry/core/service/storage). @throws {StatusError} 422
+ */
+function withFamilies(service: JsonObject): JsonObject {
+  const spec = specOf(service);
+  const open = spec['clusterIP'] === 'None' && Object.keys(objectAt(spec, 'selector')).length === 0;
+  const policy = stringAt(spec, 'ipFamilyPolicy') || (open ? 'RequireDualStack' : 'SingleStack');
+  const chosen = withSpec(service, { ipFamilyPolicy: policy });
+  refuse(chosen, addressFaults(chosen));
+  const field = 'spec.ipFamilyPolicy';
+  const several = (what: string): FieldFault =>
+    fault.invalid(
+      field,
+      policy,
+      `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`,
+    );
+  const given = listAt(spec, 'ipFamilies');
+  if (policy === 'SingleStack')
+    refuse(chosen, [
+      ...(listAt(spec, 'clusterIPs').length > 1 ? [several('cluster IPs')] : []),
+      ...(given.length > 1 ? [several('IP families')] : []),
+    ]);
+  const first = given[0] ?? 'IPv4';
+  const other = first === 'IPv4' ? 'IPv6' : 'IPv4';
+  if (open)
+    return withSpec(chosen, {
+      ipFamilies: given.length > 1 || policy === 'SingleStack' ? [first, ...given.slice(1)] : [first, other],
+    });
+  refuse(chosen, [
+    ...(policy === 'RequireDualStack'
+      ? [fault.invalid(field, policy, 'this cluster is not configured for dual-stack services')]
+      : []),
+    ...given.flatMap((family, i) =>
+      family === 'IPv4'
+        ? []
+        : [fault.invalid(`spec.ipFamilies[${i}]`, family, 'not configured on this cluster')],
+    ),
+  ]);
+  return withSpec(chosen, { ipFamilies: given.length > 0 ? given : ['IPv4'] });
+}
+
+/** Gives a service the addresses and ports that it asks for, or any that are free. @throws {StatusError} 422 for what cannot be had */
+function allocated(service: JsonObject, { world }: WriteContext): JsonObject {
+  if (specOf(service)['type'] === 'ExternalName') return service;
+  const next = withFamilies(service);
+  const spec = specOf(next);
+  if (
+    serviceFaults(withSpec(next, { healthCheckNodePort: spec['healthCheckNodePort'] ?? healthPort(spec) }))
+      .length > 0
+  )
+    return next;
+  const name = nameOf(service);
+  const wanted = stringAt(spec, 'clusterIP');
+  const address = wanted === 'None' ? 'None' : world.services.allocate(name, wanted);
+  const byNodes =
+    spec['type'] === 'NodePort' ||
+    (spec['type'] === 'LoadBalancer' && spec['allocateLoadBalancerNodePorts'] !== false);
+  const ports = objectsAt(spec, 'ports').map((port) =>
+    byNodes || Number(port['nodePort'] ?? 0) !== 0
+      ? { ...port, nodePort: world.services.nodePort(name, port['nodePort'] as number | undefined) }
+      : port,
+  );
+  const health = healthPort(spec) === undefined ? undefined : spec['healthCheckNodePort'];
+  return withSpec(next, {
+    ...(ports.length > 0 && { ports }),
+    clusterIP: address,
+    clusterIPs: [address],
+    ...(healthPort(spec) !== undefined && {
+      healthCheckNodePort: health ?? world.services.nodePort(name),
+    }),
+  });
+}
+
+/** Any port, where the service has one by which its nodes are asked how they are. */
+const healthPort = (spec: JsonObject): number | undefined =>
+  spec['type'] === 'LoadBalancer' && spec['externalTrafficPolicy'] === 'Local' ? 30_000 : undefined;
+
+const addressKeys = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'];
+
+/** What was given to the service stays with it where a writer leaves it out, as long as its type has it. */
+function kept(service: JsonObject, old: JsonObject): JsonObject {
+  const [spec, before] = [specOf(service), specOf(old)];
+  if (spec['type'] === 'ExternalName') {
+    const same = before['type'] !== 'ExternalName';
+    const gone = addressKeys.filter((key) => same && sameJson(spec[key], before[key]));
+    return withSpec(withPorts(service, old), Object.fromEntries(gone.map((key) => [key, undefined])));
+  }
+  const given = addressKeys.filter((key) => spec[key] === undefined && before[key] !== undefined);
+  const standing = before['type'] === 'ExternalName' ? [] : given;
+  return withBothAddresses(
+    withPorts(withSpec(service, Object.fromEntries(standing.map((key) => [key, before[key]]))), old),
+  );
+}
+
+/** Node ports go with the types that have none, and stay with those that have. */
+function withPorts(service: JsonObject, old: JsonObject): JsonObject {
+  const byNodes = (spec: JsonObject): boolean =>
+    ['NodePort', 'LoadBalancer'].includes(stringAt(spec, 'type'));
+  const [now, before] = [specOf(service), specOf(old)];
+  const had = objectsAt(before, 'ports');
+  const ports = objectsAt(now, 'ports').map((port) => {
+    const same = had.find(
+      (other) => other['port'] === port['port'] && other['protocol'] === port['protocol'],
+    );
+    const { nodePort, ...rest } = port;
+    if (!byNodes(now)) return byNodes(before) && nodePort === same?.['nodePort'] ? rest : port;
+    return nodePort === undefined && same?.['nodePort'] !== undefined
+      ? { ...port, nodePort: same['nodePort'] }
+      : port;
+  });
+  const dropped = byNodes(before) && !byNodes(now);
+  const balancer = before['type'] === 'LoadBalancer' && now['type'] !== 'LoadBalancer';
+  const unless = (key: string, gone: boolean): JsonObject =>
+    gone && sameJson(now[key], before[key]) ? { [key]: undefined } : {};
+  return withSpec(service, {
+    ...(ports.length > 0 && { ports }),
+    ...unless('externalTrafficPolicy', dropped && listAt(now, 'externalIPs').length === 0),
+    ...unless('healthCheckNodePort', balancer),
+    ...unless('allocateLoadBalancerNodePorts', balancer),
+    ...unless('loadBalancerClass', balancer),
+  });
+}
+
+/** Services: addresses and node ports are given by the server and stay. */
+export const serviceStrategy: Strategy = {
+  ...commonStrategy(services),
+  defaults: serviceDefaults,
+  validateCreate: serviceFaults,
+  admitCreate: (service, context) => allocated(withBothAddresses(service), context),
+  main: {
+    ...mainRules(services, true),
+    prepare: (service, old) => ({ ...kept(service, old), status: old['status'] }),
+    admit: (service, old, context) => reallocated(service, old, context),
+    validate: serviceUpdateFaults,
+  },
+};
+
+/** A service that gets what its new type has. */
+function reallocated(service: JsonObject, old: JsonObject, { world }: WriteContext): JsonObject {
+  const [spec, before] = [specOf(service), specOf(old)];
+  if (
+    spec['type'] === 'ExternalName' ||
+    serviceUpdateFaults(service, old).some(({ field }) => !field.includes('healthCheckNodePort'))
+  )
+    return service;
+  const name = nameOf(service);
+  const address =
+    stringAt(spec, 'clusterIP') || (before['type'] === 'ExternalName' ? world.services.allocate(name) : '');
+  const ports = objectsAt(spec, 'ports').map((port) =>
+    ['NodePort', 'LoadBalancer'].includes(stringAt(spec, 'type')) &&
+    spec['allocateLoadBalancerNodePorts'] !== false &&
+    Number(port['nodePort'] ?? 0) === 0
+      ? { ...port, nodePort: world.services.nodePort(name) }
+      : port,
+  );
+  const next = withSpec(service, {
+    ...(ports.length > 0 && { ports }),
+    ...(address !== '' && { clusterIP: address, clusterIPs: [address] }),
+    ...(healthPort(spec) !== undefined &&
+      spec['healthCheckNodePort'] === undefined && { healthCheckNodePort: world.services.nodePort(name) }),
+  });
+  return spec['ipFamilies'] === undefined ? withFamilies(next) : next;
+}

@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Authority } from '../base/certificates.ts';
-import { type JsonObject, listAt, objectAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, listAt, objectAt, sameJson, stringAt, valueAt } from './json.ts';
 import { builtIn, type Kind, kinds } from './kinds.ts';
+import { quotaStatus } from './quotas.ts';
 import type { ResourceApi } from './resource-api.ts';
 import { keyOf, type Store } from './store.ts';
 import type { World, WriteContext } from './strategy.ts';
@@ -99,4 +100,36 @@ export function emptyNamespaces(deps: ControllerDeps): () => void {
     stopOwn();
     stopRest();
   };
+}
+
+/** Keeps what quotas say is used: counted anew when a quota is written, when an object goes and when a pod ends. */
+export function keepQuotas(deps: ControllerDeps): () => void {
+  const { store } = deps.world;
+  const kept = kinds.filter((kind) => kind.namespaced && kind.storageHash !== undefined);
+  const writer = {
+    manager: 'podtender',
+    operation: 'Update',
+    apiVersion: 'v1',
+    subresource: 'status',
+  } as const;
+  const recount = (namespace: string): void => {
+    for (const { object } of [...store.list('resourcequotas', `${namespace}/`)]) {
+      const status = quotaStatus(store, kept, object);
+      if (sameJson(status, objectAt(object, 'status'))) continue;
+      const at = { namespace, name: nameOf(object), subresource: 'status' };
+      const registry = deps.resources.registry(builtIn('resourcequotas'));
+      registry.update(at, (standing) => ({ ...standing, status }), writer, systemContext(deps.world));
+    }
+  };
+  const all = new Set([...store.list('resourcequotas')].map(({ key }) => key.split('/')[0] ?? ''));
+  for (const namespace of all) recount(namespace);
+  return store.onChange((storage, changes) => {
+    if (storage !== 'resourcequotas' && store.count('resourcequotas') === 0) return;
+    const own = storage === 'resourcequotas';
+    const telling = changes.filter(
+      ({ type, entry }) => entry.key.includes('/') && (own || storage === 'pods' || type === 'DELETED'),
+    );
+    for (const namespace of new Set(telling.map(({ entry }) => entry.key.split('/')[0] ?? '')))
+      recount(namespace);
+  });
 }

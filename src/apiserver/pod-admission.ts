@@ -1,4 +1,7 @@
-import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { computeQosClass } from '../kube/resources.ts';
+import type { Pod } from '../kube/types.ts';
+import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, textOf, valueAt } from './json.ts';
+import { withDefaultLimits } from './limit-ranges.ts';
 import { forbidden } from './status-error.ts';
 import { keyOf } from './store.ts';
 import type { WriteContext } from './strategy.ts';
@@ -140,23 +143,52 @@ function admitRuntimeClass(pod: JsonObject, context: WriteContext): JsonObject {
   const found = name ? context.world.store.get('node.k8s.io/runtimeclasses', name)?.object : undefined;
   if (name && !found) throw refuse(pod, `pod rejected: RuntimeClass "${name}" not found`);
   const overhead = objectAt(objectAt(found, 'overhead'), 'podFixed');
-  if (Object.keys(objectAt(spec, 'overhead')).length > 0 && Object.keys(overhead).length === 0)
-    throw refuse(pod, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
+  const given = objectAt(spec, 'overhead');
+  if (Object.keys(given).length > 0) {
+    if (Object.keys(overhead).length === 0)
+      throw refuse(pod, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
+    if (!sameJson(given, overhead))
+      throw refuse(pod, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
+  }
   const scheduling = objectAt(found, 'scheduling');
+  const tolerations = objectsAt(spec, 'tolerations');
+  const added = objectsAt(scheduling, 'tolerations').filter(
+    (toleration) => !tolerations.some((other) => sameJson(other, toleration)),
+  );
   return withSpec(pod, {
     ...(Object.keys(overhead).length > 0 && { overhead }),
-    ...(scheduling['nodeSelector'] !== undefined && {
-      nodeSelector: { ...objectAt(spec, 'nodeSelector'), ...objectAt(scheduling, 'nodeSelector') },
-    }),
-    ...(scheduling['tolerations'] !== undefined && {
-      tolerations: [...objectsAt(spec, 'tolerations'), ...objectsAt(scheduling, 'tolerations')],
-    }),
+    ...(scheduling['nodeSelector'] !== undefined && { nodeSelector: joinedSelector(pod, scheduling) }),
+    ...(added.length > 0 && { tolerations: [...tolerations, ...added] }),
   });
+}
+
+/** Where a pod and its runtime class both let it run. @throws {StatusError} 403 when there is no such place */
+function joinedSelector(pod: JsonObject, scheduling: JsonObject): JsonObject {
+  const own = objectAt(objectAt(pod, 'spec'), 'nodeSelector');
+  const wanted = objectAt(scheduling, 'nodeSelector');
+  for (const [key, value] of Object.entries(wanted))
+    if (key in own && own[key] !== value)
+      throw refuse(
+        pod,
+        `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${textOf(value)}; pod.spec.nodeSelector[${key}] = ${textOf(own[key])}`,
+      );
+  return { ...own, ...wanted };
 }
 
 /** Everything that admission does to a new pod, in the API server's order. */
 export function admitPod(pod: JsonObject, context: WriteContext): JsonObject {
-  const account = admitServiceAccount(pod, context);
+  const limited = withDefaultLimits(pod, context);
+  const account = admitServiceAccount(limited, context);
   const tolerating = addTolerations(account);
-  return admitRuntimeClass(admitPriority(tolerating, context), context);
+  const placed = admitRuntimeClass(admitPriority(tolerating, context), context);
+  return limited === pod ? placed : withQos(placed);
 }
+
+/** The class of a pod whose containers were given amounts. */
+const withQos = (pod: JsonObject): JsonObject => ({
+  ...pod,
+  status: {
+    ...objectAt(pod, 'status'),
+    qosClass: computeQosClass((pod as Pod).spec ?? { containers: [] }),
+  },
+});

@@ -4,6 +4,7 @@ import { bump, type DeleteOptions, finalizersFor, gracefully, isFree } from './d
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { keepManaged, manageApply, manageUpdate, type Writer } from './managed-fields.ts';
 import { pathSegment, validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
+import { chargeQuotas } from './quotas.ts';
 import {
   alreadyExists,
   conflict,
@@ -122,6 +123,8 @@ export class Registry {
     const own = this.strategy.validatesMetadata ? [] : validateMetadata(admitted, this.#kind);
     const faults = [...own, ...this.strategy.validateCreate(admitted, context)];
     this.#refuse(admitted, faults);
+    this.strategy.confirmCreate?.(admitted, context);
+    const quotas = chargeQuotas(this.#store, this.#kind, admitted);
     const key = keyOf(namespaceOf(admitted), nameOf(admitted));
     const standing = this.#store.get(this.#kind.storage, key);
     if (standing)
@@ -130,6 +133,7 @@ export class Registry {
         valueAt(standing.object, 'metadata', 'deletionTimestamp') !== undefined,
       );
     if (context.dryRun) return admitted;
+    for (const quota of quotas) this.#store.put('resourcequotas', quota);
     return this.served(this.#store.put(this.#kind.storage, this.#stored(admitted)));
   }
 

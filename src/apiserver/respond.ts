@@ -54,8 +54,8 @@ export function warningHeaders(warnings: readonly string[]): string[] {
 const deprecated = new WeakMap<IncomingMessage, readonly string[]>();
 
 /** Every answer to this request warns of its kind. */
-export function warnOf(request: IncomingMessage, warning: string): void {
-  deprecated.set(request, [warning]);
+export function warnOf(request: IncomingMessage, warning: string | undefined): void {
+  if (warning !== undefined) deprecated.set(request, [warning]);
 }
 
 /** Sends a body that is already text. */

@@ -138,8 +138,7 @@ export class Router {
       if (target.group !== '' && !isGroup(this.#kinds, target.group)) return notFoundText(request, response);
       throw noSuchResource();
     }
-    const old = deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`];
-    if (old !== undefined) warnOf(request.raw, old);
+    warnOf(request.raw, deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
     if (request.method === 'HEAD' && target.subresource !== 'proxy') throw methodNotAllowed();
     if (target.subresource !== '') return this.#subresource(request, response, target, kind);
     if (kind.storageHash === undefined) return this.#transient(request, response, target, kind);

@@ -13,8 +13,8 @@ const priorityDescriptions: Readonly<Record<string, string>> = {
   'system-node-critical': 'Used for system critical pods that must not be moved from their current node.',
 };
 const systemPriorities: Readonly<Record<string, number>> = {
-  'system-cluster-critical': 2_000_000_000,
   'system-node-critical': 2_000_001_000,
+  'system-cluster-critical': 2_000_000_000,
 };
 
 /** Makes an object of the server's own, unless it is there. */

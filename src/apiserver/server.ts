@@ -10,7 +10,7 @@ import { createAdmission } from './admission.ts';
 import { Authenticator } from './authenticator.ts';
 import { Authorizer } from './authorizer.ts';
 import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
-import { type ControllerDeps, emptyNamespaces, furnishNamespaces } from './controllers.ts';
+import { type ControllerDeps, emptyNamespaces, furnishNamespaces, keepQuotas } from './controllers.ts';
 import { signRequests, type SigningTimes } from './csr-signer.ts';
 
 import type { MetricsApi } from './metrics-api.ts';
@@ -159,7 +159,7 @@ export class EmbeddedApiServer {
     });
     const server = await listen(router, authority, { host, port: options.port ?? 0, clock });
     const { port } = server.address() as AddressInfo;
-    seed(resources, world, (options.kubernetesService ?? true) ? port : undefined);
+    seed(resources, world, options.kubernetesService === false ? undefined : port);
     const ends = control({ world, resources, authority, clock, logger }, subresources, options);
     store.flush();
     return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host });
@@ -284,7 +284,12 @@ function control(
 ): (() => void)[] {
   const ends: (() => void)[] = [];
   if (options.controllers ?? true)
-    ends.push(furnishNamespaces(deps), emptyNamespaces(deps), signRequests(deps, options.signing));
+    ends.push(
+      furnishNamespaces(deps),
+      emptyNamespaces(deps),
+      keepQuotas(deps),
+      signRequests(deps, options.signing),
+    );
   if (options.minimalScheduler ?? true)
     ends.push(
       minimalScheduler(deps, (namespace, name, node) => {

@@ -281,23 +281,30 @@ export function serviceFaults(service: JsonObject): FieldFault[] {
   ];
 }
 
-/** What of a service's addresses stays once it is given. Follows Kubernetes `ValidateServiceUpdate`. */
+/** The first address and its family stay once they are given. */
+function movedFaults(service: JsonObject, old: JsonObject): FieldFault[] {
+  const [spec, before] = [specOf(service), specOf(old)];
+  if ([spec, before].some((one) => one['type'] === 'ExternalName')) return [];
+  const headless = [service, old].filter(isHeadless).length;
+  if (headless === 2) return [];
+  const first = (key: string, unset: string): FieldFault[] => {
+    const [now, had] = [listAt(spec, key), listAt(before, key)];
+    const at = `spec.${key}[0]`;
+    if (had.length === 0 || now[0] === had[0]) return [];
+    return [
+      now.length === 0 ? fault.invalid(at, null, unset) : fault.invalid(at, now, 'may not change once set'),
+    ];
+  };
+  return [
+    ...first('clusterIPs', 'primary clusterIP can not be unset'),
+    ...(headless > 0 ? [] : first('ipFamilies', 'primary ipFamily can not be unset')),
+  ];
+}
+
+/** What of a service stays once it is given. Follows Kubernetes `ValidateServiceUpdate`. */
 export function serviceUpdateFaults(service: JsonObject, old: JsonObject): FieldFault[] {
   const [spec, before] = [specOf(service), specOf(old)];
-  const external = [spec, before].some((one) => one['type'] === 'ExternalName');
-  const faults: FieldFault[] = [];
-  if (!external && !(isHeadless(service) && isHeadless(old))) {
-    const [now, had] = [addressesOf(spec), addressesOf(before)];
-    if (had.length > 0 && now.length === 0)
-      faults.push(fault.invalid('spec.clusterIPs[0]', null, 'primary clusterIP can not be unset'));
-    else if (had.length > 0 && now[0] !== had[0])
-      faults.push(fault.invalid('spec.clusterIPs[0]', now, 'may not change once set'));
-  }
-  if (!external && !isHeadless(service) && !isHeadless(old)) {
-    const [now, had] = [listAt(spec, 'ipFamilies'), listAt(before, 'ipFamilies')];
-    if (had.length > 0 && now.length > 0 && now[0] !== had[0])
-      faults.push(fault.invalid('spec.ipFamilies[0]', now, 'may not change once set'));
-  }
+  const faults = movedFaults(service, old);
   const [name, hadName] = [spec['loadBalancerClass'], before['loadBalancerClass']];
   const balanced = [spec, before].every((one) => one['type'] === 'LoadBalancer');
   if (balanced && name !== hadName)

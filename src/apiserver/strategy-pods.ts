@@ -4,6 +4,7 @@ import { dropDisabledFields } from '../kube/validation/disabled-fields.ts';
 import { defaultPod } from '../kube/validation/defaults.ts';
 import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
 import { builtIn } from './kinds.ts';
+import { checkPodLimits } from './limit-ranges.ts';
 import { addTolerations, admitPod } from './pod-admission.ts';
 import { withAppArmorFields, withLabelKeys, withObservedGeneration } from './pod-preparation.ts';
 import { podValidation } from './pod-validation.ts';
@@ -183,6 +184,7 @@ export const podStrategy: Strategy = {
     if (faults.length === 0) warnings.push(...podWarnings(pod));
     return faults;
   },
+  confirmCreate: checkPodLimits,
   createReset: [['f:status']],
   main,
   subresources: { status, ephemeralcontainers: ephemeral, resize },

@@ -82,36 +82,54 @@ function withFamilies(service: JsonObject): JsonObject {
   const policy = stringAt(spec, 'ipFamilyPolicy') || (open ? 'RequireDualStack' : 'SingleStack');
   const chosen = withSpec(service, { ipFamilyPolicy: policy });
   refuse(chosen, addressFaults(chosen));
-  const field = 'spec.ipFamilyPolicy';
-  const several = (what: string): FieldFault =>
-    fault.invalid(
-      field,
-      policy,
-      `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`,
-    );
-  const given = listAt(spec, 'ipFamilies');
-  if (policy === 'SingleStack')
-    refuse(chosen, [
-      ...(listAt(spec, 'clusterIPs').length > 1 ? [several('cluster IPs')] : []),
-      ...(given.length > 1 ? [several('IP families')] : []),
-    ]);
-  const first = given[0] ?? 'IPv4';
-  const other = first === 'IPv4' ? 'IPv6' : 'IPv4';
-  if (open)
-    return withSpec(chosen, {
-      ipFamilies: given.length > 1 || policy === 'SingleStack' ? [first, ...given.slice(1)] : [first, other],
-    });
-  refuse(chosen, [
-    ...(policy === 'RequireDualStack'
-      ? [fault.invalid(field, policy, 'this cluster is not configured for dual-stack services')]
+  refuse(chosen, policy === 'SingleStack' ? tooMany(chosen) : []);
+  const [first = 'IPv4', ...more] = listAt(spec, 'ipFamilies');
+  if (!open) {
+    refuse(chosen, beyondCluster(chosen));
+    return withSpec(chosen, { ipFamilies: [first, ...more] });
+  }
+  const other = policy === 'SingleStack' || more.length > 0 ? more : [first === 'IPv4' ? 'IPv6' : 'IPv4'];
+  return withSpec(chosen, { ipFamilies: [first, ...other] });
+}
+
+const policyField = 'spec.ipFamilyPolicy';
+
+/** What a service of one family has of two. */
+function tooMany(service: JsonObject): FieldFault[] {
+  const spec = specOf(service);
+  const several = (key: string, what: string): FieldFault[] =>
+    listAt(spec, key).length > 1
+      ? [
+          fault.invalid(
+            policyField,
+            spec['ipFamilyPolicy'],
+            `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`,
+          ),
+        ]
+      : [];
+  return [...several('clusterIPs', 'cluster IPs'), ...several('ipFamilies', 'IP families')];
+}
+
+/** There is one family here. */
+function beyondCluster(service: JsonObject): FieldFault[] {
+  const spec = specOf(service);
+  const both = spec['ipFamilyPolicy'] === 'RequireDualStack';
+  return [
+    ...(both
+      ? [
+          fault.invalid(
+            policyField,
+            'RequireDualStack',
+            'this cluster is not configured for dual-stack services',
+          ),
+        ]
       : []),
-    ...given.flatMap((family, i) =>
+    ...listAt(spec, 'ipFamilies').flatMap((family, i) =>
       family === 'IPv4'
         ? []
         : [fault.invalid(`spec.ipFamilies[${i}]`, family, 'not configured on this cluster')],
     ),
-  ]);
-  return withSpec(chosen, { ipFamilies: given.length > 0 ? given : ['IPv4'] });
+  ];
 }
 
 /** Gives a service the addresses and ports that it asks for, or any that are free. @throws {StatusError} 422 for what cannot be had */

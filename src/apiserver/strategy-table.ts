@@ -13,12 +13,11 @@ import { podStrategy } from './strategy-pods.ts';
 import { serviceStrategy } from './strategy-services.ts';
 import {
   budgetStrategy,
-  claimStrategy,
   limitRangeStrategy,
   priorityStrategy,
   runtimeClassStrategy,
-  volumeStrategy,
 } from './strategy-workloads.ts';
+import { claimStrategy, volumeStrategy } from './strategy-volumes.ts';
 import type { Strategy } from './strategy.ts';
 import { trustBundleStrategy } from './trust-bundles.ts';
 

@@ -1,81 +1,8 @@
-import { isObject, type JsonObject, listAt, objectAt, objectsAt, stringAt, withMetadata } from './json.ts';
+import { type JsonObject, objectAt, objectsAt, stringAt } from './json.ts';
 import { builtIn } from './kinds.ts';
-import { fault, type FieldFault, forbidden } from './status-error.ts';
+import { fault, forbidden } from './status-error.ts';
 import { commonStrategy, mainRules, statusRules } from './strategies.ts';
 import type { Strategy, WriteContext } from './strategy.ts';
-import { seconds } from './times.ts';
-
-const volumes = builtIn('persistentvolumes');
-export const volumeStrategy: Strategy = {
-  ...commonStrategy(volumes),
-  defaults: (volume) => {
-    const spec = objectAt(volume, 'spec');
-    return {
-      ...volume,
-      spec: {
-        ...spec,
-        persistentVolumeReclaimPolicy: stringAt(spec, 'persistentVolumeReclaimPolicy') || 'Retain',
-        volumeMode: stringAt(spec, 'volumeMode') || 'Filesystem',
-        ...(isObject(spec['hostPath']) && { hostPath: { type: '', ...spec['hostPath'] } }),
-      },
-    };
-  },
-  prepareCreate: (volume, { now }) => ({
-    ...volume,
-    status: { phase: 'Pending', lastPhaseTransitionTime: seconds(now) },
-  }),
-  validateCreate: volumeFaults,
-  admitCreate: (volume) => protectedBy(volume, 'kubernetes.io/pv-protection'),
-};
-
-/** Members of a volume's spec that do not say where it lies. */
-const noSources = new Set([
-  'accessModes',
-  'capacity',
-  'claimRef',
-  'mountOptions',
-  'nodeAffinity',
-  'persistentVolumeReclaimPolicy',
-  'storageClassName',
-  'volumeAttributesClassName',
-  'volumeMode',
-]);
-
-function volumeFaults(volume: JsonObject): FieldFault[] {
-  const spec = objectAt(volume, 'spec');
-  const capacity = objectAt(spec, 'capacity');
-  const hasStorage = Object.keys(capacity).length === 1 && capacity['storage'] !== undefined;
-  return [
-    ...(listAt(spec, 'accessModes').length === 0 ? [fault.required('spec.accessModes')] : []),
-    ...(Object.keys(capacity).length === 0 ? [fault.required('spec.capacity')] : []),
-    ...(hasStorage ? [] : [fault.unsupported('spec.capacity', spec['capacity'] ?? null, ['storage'])]),
-    ...(Object.keys(spec).every((key) => noSources.has(key))
-      ? [fault.required('spec', 'must specify a volume type')]
-      : []),
-  ];
-}
-
-const claims = builtIn('persistentvolumeclaims');
-export const claimStrategy: Strategy = {
-  ...commonStrategy(claims),
-  defaults: (claim) => ({
-    ...claim,
-    spec: {
-      ...objectAt(claim, 'spec'),
-      volumeMode: stringAt(objectAt(claim, 'spec'), 'volumeMode') || 'Filesystem',
-    },
-  }),
-  prepareCreate: (claim) => ({ ...claim, status: { phase: 'Pending' } }),
-  admitCreate: (claim) => protectedBy(claim, 'kubernetes.io/pvc-protection'),
-};
-
-/** Kept until nobody uses it any longer (admission plug-in `StorageObjectInUseProtection`). */
-function protectedBy(object: JsonObject, finalizer: string): JsonObject {
-  const finalizers = listAt(objectAt(object, 'metadata'), 'finalizers');
-  return finalizers.includes(finalizer)
-    ? object
-    : withMetadata(object, { finalizers: [...finalizers, finalizer] });
-}
 
 /** Above this are the system's own. */
 const highestPriority = 1_000_000_000;

@@ -55,6 +55,8 @@ export interface Strategy {
   /** Changes by admission, after owners were settled. @throws {StatusError} when the object is refused */
   admitCreate(object: JsonObject, context: WriteContext): JsonObject;
   validateCreate(object: JsonObject, context: WriteContext): readonly FieldFault[];
+  /** Last refusals by admission, of an object that is right in itself. @throws {StatusError} */
+  confirmCreate?(object: JsonObject, context: WriteContext): void;
   /** The group that validation errors name, where that is not the kind's own. */
   readonly faultGroup?: string;
   /** `validateCreate` looks at the metadata itself. */

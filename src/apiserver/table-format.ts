@@ -8,12 +8,14 @@ export interface Column {
 }
 
 const told = 'shown by kubectl get';
+/** Columns that kube-apiserver does not describe. */
+const untold = new Set(['Handler']);
 
 export const column = (name: string, priority = 0, type = 'string', format = ''): Column => ({
   name,
   type,
   format: name === 'Name' ? 'name' : format,
-  description: `${name}: ${told}`,
+  description: untold.has(name) ? '' : `${name}: ${told}`,
   priority,
 });
 

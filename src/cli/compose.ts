@@ -49,6 +49,7 @@ export async function startUp(options: UpOptions): Promise<Running> {
       port: options.port,
       logger,
       metricsApi: true,
+      kubernetesService: false, // nobody listens at its address here
       clusterTrustBundles: isGateOn('ClusterTrustBundle', settings.kubelet.featureGates),
     });
     const kubeconfigPath = join(dataDir.path, 'kubeconfig');

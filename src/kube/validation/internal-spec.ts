@@ -102,6 +102,19 @@ const structs: Readonly<Record<string, string>> = {
   Gate: 'ConditionType',
   Spread:
     'MaxSkew# TopologyKey WhenUnsatisfiable LabelSelector? MinDomains? NodeAffinityPolicy? NodeTaintsPolicy? MatchLabelKeys?',
+  PersistentVolumeSource:
+    'GCEPersistentDisk? AWSElasticBlockStore? HostPath?HostPath Glusterfs? NFS?NFS RBD? Quobyte? ISCSI? FlexVolume? Cinder? CephFS? FC? ' +
+    'Flocker? AzureFile? VsphereVolume? AzureDisk? PhotonPersistentDisk? PortworxVolume? ScaleIO? Local?LocalSource StorageOS? ' +
+    'CSI?PersistentCSI',
+  LocalSource: 'Path FSType?',
+  PersistentCSI:
+    'Driver VolumeHandle ReadOnly! FSType VolumeAttributes? ControllerPublishSecretRef?SecretRef NodeStageSecretRef?SecretRef ' +
+    'NodePublishSecretRef?SecretRef ControllerExpandSecretRef?SecretRef NodeExpandSecretRef?SecretRef',
+  SecretRef: 'Name Namespace',
+  ClaimSpec:
+    'AccessModes? Selector? Resources=ClaimSize VolumeName StorageClassName? VolumeMode? DataSource? DataSourceRef? ' +
+    'VolumeAttributesClassName?',
+  ClaimSize: 'Limits? Requests?',
   PodClaim: 'Name ResourceClaimName? ResourceClaimTemplateName?',
 };
 

@@ -35,7 +35,7 @@ const buildFields = new Set([
 ]);
 
 /** An age in a table: of something just made, in seconds, or of a date that a client sent, in years and days. */
-const age = /(^|\()(?:\d{1,2}s|(\d+)y\d+d)(?= ago|\)|$)/g;
+const age = /(^|\()(?:\d{1,3}s|(\d+)y\d+d)(?= ago|\)|$)/g;
 
 /** Ages depend on the day and on how quick the run is; a table's cell says the same but for them. */
 const sameAge = (expected: string, actual: string): boolean =>

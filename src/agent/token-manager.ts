@@ -1,7 +1,9 @@
 import type { ApiClient } from '../api/client.ts';
 import { serviceAccountResource } from '../api/resources.ts';
 import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
+import { goQuote } from '../kube/go-quote.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
 
@@ -61,7 +63,7 @@ export class TokenManager {
   /**
    * A token for the pod. While the server refuses, the last one serves as long as it is good.
    *
-   * @throws {ApiError} the server's word, when there is no good token
+   * @throws {AgentError} with the server's word, when there is no good token
    */
   async get(pod: Pod, wish: TokenWish): Promise<string> {
     const key = [
@@ -77,9 +79,10 @@ export class TokenManager {
       const fresh = await this.#request(pod, wish);
       this.#tokens.set(key, fresh);
       return fresh.token;
-    } catch (reason) {
+    } catch (cause) {
       if (held && held.expiresAt > this.#clock.now()) return held.token;
-      throw reason;
+      const what = held ? `token ${textOf(pod, wish)} expired and refresh failed` : 'failed to fetch token';
+      throw new AgentError(AgentError.from(cause).code, `${what}: ${messageOf(cause)}`, { cause });
     }
   }
 
@@ -106,7 +109,7 @@ export class TokenManager {
       },
     };
     const { status } = await this.#api.create<TokenRequest>(serviceAccountResource, request, {
-      name: pod.spec?.serviceAccountName ?? 'default',
+      name: accountOf(pod),
       subresource: 'token',
     });
     return {
@@ -116,3 +119,13 @@ export class TokenManager {
     };
   }
 }
+
+/** A token as the kubelet names it in errors: values as Go writes them. Follows `keyFunc`. */
+function textOf(pod: Pod, { audience, expirationSeconds = 0, accountUid = '' }: TokenWish): string {
+  const audiences = audience === undefined ? '[]string(nil)' : `[]string{${goQuote(audience)}}`;
+  const bound = `v1.BoundObjectReference{Kind:"Pod", APIVersion:"v1", Name:${goQuote(nameOf(pod))}, UID:${goQuote(uidOf(pod))}}`;
+  const [account, namespace] = [accountOf(pod), namespaceOf(pod)].map(goQuote);
+  return [account, namespace, audiences, expirationSeconds, bound, goQuote(accountUid)].join('/');
+}
+
+const accountOf = (pod: Pod): string => pod.spec?.serviceAccountName ?? 'default';

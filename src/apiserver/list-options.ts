@@ -112,10 +112,11 @@ function readToken(text: string): Token {
   return { version: rv ?? 0, after: start };
 }
 
-const writeToken = (version: number, after: string): string =>
-  Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: version, start: `${after}\u0000` })).toString(
-    'base64url',
-  );
+/** A token as kube-apiserver writes it: the last key as it stands below what is listed. */
+const writeToken = (version: number, after: string, prefix: string): string =>
+  Buffer.from(
+    JSON.stringify({ v: 'meta.k8s.io/v1', rv: version, start: `/${after.slice(prefix.length)}\u0000` }),
+  ).toString('base64url');
 
 /** A page of a list and the metadata that goes with it. */
 export interface Page {
@@ -163,20 +164,17 @@ function continued(store: Store, selection: Selection, options: ListOptions): Pa
   const token = readToken(options.continue);
   if (options.resourceVersion !== '' && options.resourceVersion !== '0')
     throw badRequest('specifying resource version is not allowed when using continue');
-  const after = token.after.slice(0, -1);
+  const after = selection.prefix + token.after.replace(/^\//, '').slice(0, -1);
   const version = token.version > 0 ? token.version : store.version;
   try {
     return page(source(store, selection, version), selection, { version, after, limit: options.limit });
   } catch {
-    throw inconsistent(after);
+    throw inconsistent(writeToken(-1, after, selection.prefix));
   }
 }
 
 /** The past of a continue token is gone: the answer offers one that goes on in the present. */
-function inconsistent(after: string): Error {
-  const token = Buffer.from(
-    JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start: `${after}\u0000` }),
-  ).toString('base64url');
+function inconsistent(token: string): Error {
   const error = expired(
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
   );
@@ -208,7 +206,7 @@ function page(
     entries: found,
     metadata: {
       resourceVersion: String(at.version),
-      ...(remaining > 0 && last && { continue: writeToken(at.version, last.key) }),
+      ...(remaining > 0 && last && { continue: writeToken(at.version, last.key, selection.prefix) }),
       ...(remaining > 0 && !selection.selective && { remainingItemCount: remaining }),
     },
   };

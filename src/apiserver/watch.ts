@@ -23,6 +23,8 @@ export interface WatchRequest {
 
 const initialEventsDone = 'k8s.io/initial-events-end';
 const bookmarkEveryMs = 60_000;
+/** So long before its end a watch gets its last bookmark. */
+const lastBookmarkSeconds = 2;
 /** A reader that lets this much wait is cut off. */
 const backlogMost = 64 * 1024 * 1024;
 
@@ -50,6 +52,8 @@ export class Watch {
   readonly #ends: (() => void)[] = [];
   #columnsSent = false;
   #lastVersion = 0;
+  /** What the client knew, or was told, at the beginning. */
+  #firstVersion = 0;
   #closed = false;
 
   constructor(request: WatchRequest, response: ServerResponse) {
@@ -102,6 +106,7 @@ export class Watch {
       }),
     );
     this.#lastVersion = initial || from === 0 ? store.version : from;
+    this.#firstVersion = this.#lastVersion;
     if (initial) this.#initial();
     else if (from > 0)
       for (const change of store.changesSince(selection.storage, from) ?? []) this.#change(change);
@@ -122,7 +127,8 @@ export class Watch {
     for (const entry of store.list(selection.storage, selection.prefix))
       if (selection.matches(entry.object)) this.#send('ADDED', entry);
     this.#lastVersion = version;
-    if (options.sendInitialEvents && options.bookmarks) this.#bookmark({ [initialEventsDone]: 'true' });
+    const whole = options.sendInitialEvents ?? options.resourceVersion === '';
+    if (whole && options.bookmarks) this.#bookmark({ [initialEventsDone]: 'true' });
   }
 
   #schedule(): void {
@@ -131,11 +137,17 @@ export class Watch {
     const seconds = given > 0 ? given : 1800 + Math.floor(random.float() * 1800);
     this.#ends.push(
       clock.timer(seconds * 1000, () => {
-        if (options.bookmarks && seconds >= 10) this.#bookmark();
         this.#close();
       }),
     );
-    if (options.bookmarks) this.#nextBookmark();
+    if (!options.bookmarks) return;
+    this.#nextBookmark();
+    if (seconds >= lastBookmarkSeconds)
+      this.#ends.push(
+        clock.timer((seconds - lastBookmarkSeconds) * 1000, () => {
+          this.#bookmark();
+        }),
+      );
   }
 
   #nextBookmark(): void {
@@ -186,10 +198,12 @@ export class Watch {
     this.#write(change ? sharedBytes(change, `${type} ${kind.group}/${kind.version}`, make) : make());
   }
 
+  /** Tells the version that was reached; one without annotations only when it is news. */
   #bookmark(annotations?: JsonObject): void {
     const { view, store } = this.#request;
     const kind = view.strategy.kind;
     if (!store.busy) this.#lastVersion = Math.max(this.#lastVersion, store.version);
+    if (!annotations && this.#lastVersion <= this.#firstVersion) return;
     const metadata = { resourceVersion: String(this.#lastVersion), ...(annotations && { annotations }) };
     const bare = { ...emptyStruct(kind.type), kind: kind.kind, apiVersion: groupVersionOf(kind), metadata };
     const special = viewOne({ metadata }, view, 0, !this.#columnsSent);

@@ -2,6 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { gunzipSync } from 'node:zlib';
 import { EmbeddedApiServer, type TokenUser } from '../../../src/apiserver/index.ts';
+import { createApiClient } from '../../../src/api/http-client.ts';
+import { namespaceResource, podResource } from '../../../src/api/resources.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import type { Pod } from '../../../src/kube/types.ts';
 import { Bindings } from './bindings.ts';
 import { differ, type Difference } from './compare.ts';
 import { isExact } from './raw-numbers.ts';
@@ -54,6 +58,11 @@ class CasePlay {
 
   constructor(server: EmbeddedApiServer) {
     this.#server = server;
+  }
+
+  /** What stands for versions that a case asks for without having seen them. */
+  forget(version: string): void {
+    this.#bindings.unseenVersion = version;
   }
 
   async play(one: TranscriptCase): Promise<Deviation[]> {
@@ -301,6 +310,43 @@ function described(text: string): unknown {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x', annotations: { a: long } }, spec };
 }
 
+/**
+ * The objects of the family `expired`, on a server that has forgotten how they came to be.
+ *
+ * @returns a version that is forgotten
+ */
+async function agedObjects(server: EmbeddedApiServer): Promise<string> {
+  const client = createApiClient(
+    { server: server.url, ca: server.ca, token: 'admin-token' },
+    {
+      clock: systemClock,
+      qps: 0,
+      userAgent: 'transcript/1.0',
+    },
+  );
+  const namespace = 'expired';
+  await client.create(namespaceResource, { metadata: { name: namespace } });
+  await client.create(
+    { ...podResource, resource: 'serviceaccounts', kind: 'ServiceAccount' },
+    { metadata: { name: 'default', namespace } },
+  );
+  for (const name of ['c0', 'c1', 'c2'])
+    await client.create(
+      { ...podResource, resource: 'configmaps', kind: 'ConfigMap' },
+      { metadata: { name, namespace } },
+    );
+  const version = String(server.store.version);
+  const containers = [{ name: 'c', image: 'localhost/busybox:1' }];
+  for (const name of ['p0', 'p1', 'p2'])
+    await client.create<Pod>(podResource, { metadata: { name, namespace }, spec: { containers } });
+  const labels = { metadata: { labels: { a: 'b' } } };
+  await client.patch(podResource, { namespace, name: 'p1' }, { type: 'merge', body: labels });
+  await client.create(namespaceResource, { metadata: { name: 'later' } });
+  await client.close();
+  server.compact();
+  return version;
+}
+
 const families = new Set(
   (
     'auth configmaps-secrets csr discovery errors events expired leases misc-objects namespaces negotiation noderestriction nodes pods-crud ' +
@@ -319,7 +365,9 @@ export const apiServerPlayer: Player = {
       minimalScheduler: false,
     });
     try {
-      return await new CasePlay(server).play(one);
+      const play = new CasePlay(server);
+      if (one.family === 'expired') play.forget(await agedObjects(server));
+      return await play.play(one);
     } finally {
       await server.stop();
     }

@@ -32,10 +32,16 @@ const kindOf = (name: string): string => /^\$([a-z]+)/.exec(name)?.[1] ?? '';
 /** What the placeholders of a case stand for in this run. */
 export class Bindings {
   readonly values = new Map<string, string>();
+  /** Stands for versions that a case asks for before it has seen them. */
+  unseenVersion: string | undefined;
+
+  #invented(name: string): string {
+    return name.startsWith('$rv') && this.unseenVersion !== undefined ? this.unseenVersion : invented(name);
+  }
 
   /** A recorded text with what is known put in. */
   fill(text: string): string {
-    return text.replace(placeholder, (whole) => this.values.get(whole) ?? invented(whole));
+    return text.replace(placeholder, (whole) => this.values.get(whole) ?? this.#invented(whole));
   }
 
   /** A recorded value with what is known put in. */

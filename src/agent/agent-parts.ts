@@ -34,7 +34,7 @@ import { defaultMaxPods, nodeSetters } from './node-setters.ts';
 import { podCgroups } from './pod-cgroups.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
-import { runtimeHandlers } from './runtime-class.ts';
+import { type RuntimeClassParts, runtimeClassParts } from './runtime-class.ts';
 import type { Surroundings } from './surroundings.ts';
 import { UserNamespaces } from './user-namespaces.ts';
 import { hostSubordinateIds } from './userns/subordinate-ids.ts';
@@ -111,7 +111,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const late: { controller?: PodsController } = {};
   const engines = (): PodsController['engines'] | undefined => late.controller?.engines;
   const cgroups = await podCgroups({ options, common, machine, engines });
-  const users = await podUsers(options, common, host);
+  const users = await perPodParts(options, common, host);
   const { kernelVersion } = machine.system;
   const podHost = { ...host, ...cgroups, ...users.host, ...endings.host, kernelVersion };
   const sources = { config, sourcesReady };
@@ -293,7 +293,7 @@ interface Given {
   readonly nodeAllocatable: () => ResourceList;
   readonly host: NodeHost;
   readonly controller: PodsController;
-  readonly users: PodUsersParts;
+  readonly users: PerPodParts;
   readonly cgroupParent: (pod: Pod) => string;
   readonly podCgroup?: PodCgroupAccess;
 }
@@ -332,9 +332,6 @@ function surroundings(given: Given): Surroundings {
         answers: (path) => host.podVolumes.answers(path),
       }),
     }),
-    ...(options.client && { runtimeHandler: runtimeHandlers(options.client) }),
-    supportsRecursiveReadOnly: (handler) =>
-      options.node?.handlers?.().some((one) => one.name === handler && one.recursiveReadOnlyMounts) ?? false,
   });
   return {
     ...common,
@@ -355,6 +352,22 @@ function hostResolvConf(): { readonly text: string } | { readonly error: string 
   } catch (reason) {
     return { error: messageOf(reason) };
   }
+}
+
+/** What pods' own users and runtime classes are to the parts of an agent. */
+interface PerPodParts {
+  readonly host: PodUsersParts['host'] & RuntimeClassParts['host'];
+  readonly helper: PodUsersParts['helper'] & RuntimeClassParts['helper'];
+}
+
+async function perPodParts(
+  options: AgentOptions,
+  common: CommonParts,
+  orphans: Pick<PodHost, 'cleanupOrphans'>,
+): Promise<PerPodParts> {
+  const users = await podUsers(options, common, orphans);
+  const classes = runtimeClassParts(options);
+  return { host: { ...users.host, ...classes.host }, helper: { ...users.helper, ...classes.helper } };
 }
 
 /** What pods' own users are to the parts of an agent. */

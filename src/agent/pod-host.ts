@@ -9,6 +9,8 @@ export interface PodHost {
   readonly cgroups: PodCgroups;
   /** What the pod's cgroup is set to; absent: pods have none of their own. */
   readonly podCgroupConfig?: (pod: Pod) => PodCgroupConfig;
+  /** Whether the pod's runtime handler can make mounts read-only with all below them; absent: none can. */
+  readonly supportsRecursiveReadOnly?: (pod: Pod) => boolean;
   /** Gives back the ids of a pod that had users of its own (R160). */
   readonly releaseUsers: (uid: string) => void;
   /** R148: those that cannot be had are left out and reported. */

@@ -2,6 +2,9 @@ import { type ApiClient, isNotFound } from '../api/client.ts';
 import { runtimeClassResource } from '../api/resources.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
+import type { AgentOptions } from './agent-options.ts';
+import type { PodHost } from './pod-host.ts';
+import type { RuntimeHelperDeps } from './runtime-helper.ts';
 
 interface RuntimeClass extends KubeObject {
   readonly handler?: string;
@@ -12,12 +15,23 @@ interface RuntimeClass extends KubeObject {
  *
  * Follows kubelet `runtimeclass.Manager.LookupRuntimeHandler`.
  */
-export function runtimeHandlers(client: Pick<ApiClient, 'get'>): (pod: Pod) => Promise<string> {
-  return async ({ spec }) => {
+export class RuntimeClasses {
+  readonly #client: Pick<ApiClient, 'get'>;
+  /** Handlers by class, as they were last. */
+  readonly #known = new Map<string, string>();
+
+  constructor(client: Pick<ApiClient, 'get'>) {
+    this.#client = client;
+  }
+
+  /** @throws {AgentError} the class is not there, or cannot be read */
+  async handlerOf({ spec }: Pod): Promise<string> {
     const name = spec?.runtimeClassName ?? '';
     if (name === '') return '';
     try {
-      return (await client.get<RuntimeClass>(runtimeClassResource, { name })).handler ?? '';
+      const { handler = '' } = await this.#client.get<RuntimeClass>(runtimeClassResource, { name });
+      this.#known.set(name, handler);
+      return handler;
     } catch (cause) {
       if (isNotFound(cause))
         throw new AgentError('not_found', `runtimeclass.node.k8s.io "${name}" not found`, { cause });
@@ -25,5 +39,39 @@ export function runtimeHandlers(client: Pick<ApiClient, 'get'>): (pod: Pod) => P
         cause,
       });
     }
+  }
+
+  /** The handler without asking anybody; absent: it was not looked up yet. */
+  knownHandlerOf({ spec }: Pod): string | undefined {
+    const name = spec?.runtimeClassName ?? '';
+    return name === '' ? '' : this.#known.get(name);
+  }
+}
+
+/** What the handlers of pods are to the parts of an agent. */
+export interface RuntimeClassParts {
+  readonly helper: Pick<RuntimeHelperDeps, 'runtimeHandler' | 'supportsRecursiveReadOnly'>;
+  readonly host: Required<Pick<PodHost, 'supportsRecursiveReadOnly'>>;
+}
+
+/** The runtime classes of the API server, and what the runtime's handlers can do. */
+export function runtimeClassParts({
+  client,
+  node,
+}: Pick<AgentOptions, 'client' | 'node'>): RuntimeClassParts {
+  const classes = client && new RuntimeClasses(client);
+  const supportsRecursiveReadOnly = (handler: string): boolean =>
+    node?.handlers?.().some((one) => one.name === handler && one.recursiveReadOnlyMounts) ?? false;
+  return {
+    helper: {
+      ...(classes && { runtimeHandler: (pod: Pod) => classes.handlerOf(pod) }),
+      supportsRecursiveReadOnly,
+    },
+    host: {
+      supportsRecursiveReadOnly: (pod) => {
+        const handler = classes ? classes.knownHandlerOf(pod) : '';
+        return handler !== undefined && supportsRecursiveReadOnly(handler);
+      },
+    },
   };
 }

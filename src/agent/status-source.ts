@@ -14,6 +14,8 @@ export interface StatusSourceDeps {
   readonly deadline: Pick<ActiveDeadline, 'shouldEvict'>;
   /** What the pod's cgroup is set to; absent: pods have none of their own. */
   readonly podCgroupConfig?: (pod: Pod) => PodCgroupConfig;
+  /** Whether the pod's runtime handler can make mounts read-only with all below them; absent: none can. */
+  readonly supportsRecursiveReadOnly?: (pod: Pod) => boolean;
   readonly reasons: {
     get(uid: string, container: string): { readonly reason: string; readonly message: string } | undefined;
   };
@@ -37,6 +39,7 @@ export function statusSource(
       cgroup: pod.status?.phase === 'Running' ? deps.podCgroupConfig?.(pod) : undefined,
       hostIps: nodeIPs,
       primaryFamily: nodeIPs[0]?.includes(':') ? 'IPv6' : 'IPv4',
+      supportsRecursiveReadOnly: () => deps.supportsRecursiveReadOnly?.(pod) ?? false,
       startFailureOf: (container) => reasons.get(uid, container),
       withProbeResults: (target, status) => probeManager.updatePodStatus(target, status),
     });

@@ -1,3 +1,4 @@
+import { isRecursiveReadOnly } from '../kube/recursive-read-only.ts';
 import {
   containerShouldRestart,
   isRestartableInitContainer,
@@ -24,6 +25,8 @@ export interface ContainerStatusesInput {
   readonly kind: 'regular' | 'init' | 'ephemeral';
   /** The pod is starting all its containers anew by a rule. */
   readonly restartingAll: boolean;
+  /** Whether the pod's runtime handler can make mounts read-only with all below them; asked where one is to be. */
+  supportsRecursiveReadOnly?(): boolean;
   startFailureOf(container: string): StartFailure | undefined;
 }
 
@@ -86,12 +89,13 @@ function statusOf(input: ContainerStatusesInput, entry: Entry): ContainerStatus 
 }
 
 /** R219: what a container shows before the runtime has anything to say. */
-function defaultStatus({ pod }: ContainerStatusesInput, { container }: Entry): ContainerStatus {
+function defaultStatus(input: ContainerStatusesInput, { container }: Entry): ContainerStatus {
+  const { pod } = input;
   const initializing = (pod.spec?.initContainers ?? []).length > 0;
-  const volumeMounts = container.volumeMounts?.map(({ name, mountPath, readOnly }) => ({
-    name,
-    mountPath,
-    ...(readOnly && { readOnly, recursiveReadOnly: 'Disabled' }),
+  const volumeMounts = container.volumeMounts?.map((mount) => ({
+    name: mount.name,
+    mountPath: mount.mountPath,
+    ...(mount.readOnly && { readOnly: true, recursiveReadOnly: recursiveReadOnlyOf(input, mount) }),
   }));
   return {
     name: container.name,
@@ -103,6 +107,20 @@ function defaultStatus({ pod }: ContainerStatusesInput, { container }: Entry): C
     imageID: '',
     ...(volumeMounts && volumeMounts.length > 0 && { volumeMounts }),
   };
+}
+
+/** What becomes of a read-only mount; one that cannot be made as it must says so when the container is to start. */
+function recursiveReadOnlyOf(
+  input: ContainerStatusesInput,
+  mount: NonNullable<Container['volumeMounts']>[number],
+): 'Enabled' | 'Disabled' {
+  if (mount.recursiveReadOnly === undefined || input.supportsRecursiveReadOnly?.() !== true)
+    return 'Disabled';
+  try {
+    return isRecursiveReadOnly(mount, true) ? 'Enabled' : 'Disabled';
+  } catch {
+    return 'Disabled';
+  }
 }
 
 /** R220, R221, R225: a container that the runtime does not show. */

@@ -39,6 +39,8 @@ export interface GenerateInput {
   readonly primaryFamily: 'IPv4' | 'IPv6';
   /** The pod's cgroup as it is; absent: it cannot be read. */
   readonly cgroup?: PodCgroupConfig | undefined;
+  /** Whether the pod's runtime handler can make mounts read-only with all below them. */
+  supportsRecursiveReadOnly?(): boolean;
   /** Reason cache: why this container could not start lately. */
   startFailureOf(container: string): StartFailure | undefined;
   /** Fills `started` and `ready` of the containers from the probes' results. */
@@ -80,7 +82,8 @@ function allContainerStatuses(input: GenerateInput, old: PodStatus): ContainerLi
   const { pod, runtime } = input;
   const restartingAll = restartsAllContainers(pod, old, runtime);
   const startFailureOf = (name: string): StartFailure | undefined => input.startFailureOf(name);
-  const shared = { pod, runtime, restartingAll, startFailureOf };
+  const supportsRecursiveReadOnly = (): boolean => input.supportsRecursiveReadOnly?.() ?? false;
+  const shared = { pod, runtime, restartingAll, supportsRecursiveReadOnly, startFailureOf };
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
   const initStatuses = containerStatuses({
     ...shared,

@@ -1,6 +1,7 @@
 import { isAbsolute, join } from 'node:path';
-import { AgentError } from '../base/errors.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import { goQuote } from '../kube/go-quote.ts';
+import { isRecursiveReadOnly } from '../kube/recursive-read-only.ts';
 import { expandSubPath } from '../kube/sub-path-expr.ts';
 import type { Container } from '../kube/types.ts';
 import { type Mount, MountPropagation } from '../provider/cri-messages.ts';
@@ -47,17 +48,11 @@ function propagationOf({ mountPropagation: mode }: VolumeMount): MountPropagatio
 }
 
 function recursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
-  const mode = mount.recursiveReadOnly ?? 'Disabled';
-  if (mode === 'Disabled') return false;
-  const fail = (why: string): AgentError => bad(`failed to resolve recursive read-only mode: ${why}`);
-  const asked = `volume ${goQuote(mount.name)} requested recursive read-only mode, but it is`;
-  if (!mount.readOnly) throw fail(`${asked} not read-only`);
-  if (mount.mountPropagation !== undefined && mount.mountPropagation !== 'None')
-    throw fail(`${asked} not compatible with propagation ${goQuote(mount.mountPropagation)}`);
-  if (mode === 'IfPossible') return supported;
-  if (mode !== 'Enabled') throw fail(`unknown recursive read-only mode ${goQuote(mode)}`);
-  if (!supported) throw fail(`${asked} not supported by the runtime`);
-  return true;
+  try {
+    return isRecursiveReadOnly(mount, supported);
+  } catch (reason) {
+    throw bad(`failed to resolve recursive read-only mode: ${messageOf(reason)}`);
+  }
 }
 
 function subPath(mount: VolumeMount, envs: MountInput['envs']): string {

@@ -41,6 +41,22 @@ function statusesOf({
 const first = (given: Given): ContainerStatus | undefined => statusesOf(given)[0];
 
 describe('a container that the runtime does not show', () => {
+  test.for([
+    [{}, undefined, undefined],
+    [{ readOnly: true }, true, 'Disabled'],
+    [{ readOnly: true, recursiveReadOnly: 'IfPossible' }, true, 'Enabled'],
+    [{ readOnly: true, recursiveReadOnly: 'IfPossible' }, false, 'Disabled'],
+    [{ readOnly: true, recursiveReadOnly: 'Enabled' }, true, 'Enabled'],
+    [{ readOnly: true, recursiveReadOnly: 'Enabled', mountPropagation: 'Bidirectional' }, true, 'Disabled'],
+  ] as const)('with a mount %j, where the runtime can do it: %s, shows %s', ([wish, can, shown]) => {
+    const volumeMounts = [{ name: 'v', mountPath: '/v', ...wish }];
+    const status = first({
+      containers: [container('a', { volumeMounts })],
+      ...(can !== undefined && { supportsRecursiveReadOnly: () => can }),
+    });
+    expect(status?.volumeMounts?.[0]?.recursiveReadOnly).toBe(shown);
+  });
+
   test('waits to be made, with all that the spec says of it (R219)', () => {
     const given = container('a', {
       volumeMounts: [

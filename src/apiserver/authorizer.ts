@@ -71,7 +71,6 @@ const issuerDiscovery = urls(
 
 /** Rules that hold without any stored role, by group (Kubernetes' bootstrap policy, as far as it is for everyone). */
 const bootstrap: readonly (readonly [group: string, rules: readonly Rule[]])[] = [
-  ['system:masters', everything],
   ['system:authenticated', [...basic, publicInfo, discovery]],
   ['system:unauthenticated', [publicInfo]],
   ['system:serviceaccounts', [issuerDiscovery]],
@@ -80,6 +79,7 @@ const bootstrap: readonly (readonly [group: string, rules: readonly Rule[]])[] =
     'system:bootstrappers',
     [rule('create,get,list,watch', 'certificates.k8s.io', 'certificatesigningrequests')],
   ],
+  ['system:masters', everything],
 ];
 
 const has = (list: readonly unknown[] | undefined, value: string): boolean =>
@@ -240,6 +240,8 @@ export function podRefersTo(pod: JsonObject, resource: string, name: string): bo
 
 const reading = new Set(['get', 'list', 'watch']);
 
+const nameless = 'No Object name found';
+
 /** The Node authorizer: a node reads what its pods need and writes what is its own (A14). */
 export class NodeAuthorizer {
   readonly #store: Store;
@@ -325,7 +327,7 @@ export class NodeAuthorizer {
         at.resource === 'resourceclaims'
       )
         return no('can only get individual resources of this type');
-      return no('No Object name found');
+      return no(nameless);
     }
     return this.#reaches(node, at);
   }
@@ -335,6 +337,7 @@ export class NodeAuthorizer {
   }
 
   #reaches(node: string, at: Attributes): Decision {
+    if (at.name === '') return no(nameless);
     for (const { object } of this.#store.list('pods', at.namespace ? `${at.namespace}/` : '')) {
       if (valueAt(object, 'spec', 'nodeName') !== node) continue;
       if (
@@ -401,6 +404,7 @@ export class NodeAuthorizer {
         ? { allowed: true, reason: '' }
         : no('can only list/watch pods with spec.nodeName field selector');
     if (at.verb !== 'get') return undefined;
+    if (at.name === '') return no(nameless);
     const pod = this.#store.get('pods', keyOf(at.namespace, at.name));
     return valueAt(pod?.object, 'spec', 'nodeName') === node
       ? { allowed: true, reason: '' }
@@ -440,11 +444,17 @@ export class Authorizer {
   rules(
     user: User,
     namespace: string,
-  ): { readonly resource: readonly Rule[]; readonly nonResource: readonly Rule[] } {
+  ): {
+    readonly resource: readonly Rule[];
+    readonly nonResource: readonly Rule[];
+    /** Why there may be more. */
+    readonly error?: string;
+  } {
     const all = [...this.#roles.rules(user, namespace)];
     return {
       resource: all.filter((r) => !r.nonResourceURLs?.length),
       nonResource: all.filter((r) => r.nonResourceURLs?.length),
+      ...(nodeOf(user) !== undefined && { error: 'node authorizer does not support user rule resolution' }),
     };
   }
 }

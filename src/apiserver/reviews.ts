@@ -126,7 +126,8 @@ function rules(namespace: string, user: User, authorizer: Authorizer): JsonObjec
     status: {
       resourceRules: found.resource.map(compact),
       nonResourceRules: found.nonResource.map(compact),
-      incomplete: false,
+      incomplete: found.error !== undefined,
+      ...(found.error !== undefined && { evaluationError: found.error }),
     },
   };
 }

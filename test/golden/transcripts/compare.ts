@@ -23,6 +23,18 @@ const managerKey = (entry: unknown): string =>
     ? ['manager', 'operation', 'apiVersion', 'subresource'].map((key) => JSON.stringify(entry[key])).join('|')
     : '';
 
+const by =
+  (key: (item: unknown) => string) =>
+  (a: unknown, b: unknown): number =>
+    key(a).localeCompare(key(b));
+
+/** Lists whose order says nothing: owners come by the second, rules as a map of roles gives them. */
+const unordered = [
+  ['.managedFields', by(managerKey)],
+  ['.resourceRules', by((rule) => JSON.stringify(rule))],
+  ['.nonResourceRules', by((rule) => JSON.stringify(rule))],
+] as const;
+
 /** What `/version` says of the build itself; every program has its own. */
 const buildFields = new Set([
   'gitVersion',
@@ -63,9 +75,8 @@ export function differ(expected: unknown, actual: unknown, bindings: Bindings, p
 }
 
 function list(expected: unknown[], actual: unknown[], bindings: Bindings, path: string): Difference[] {
-  const by = (a: unknown, b: unknown): number => managerKey(a).localeCompare(managerKey(b));
-  const managed = path.endsWith('.managedFields');
-  const [left, right] = managed ? [[...expected].sort(by), [...actual].sort(by)] : [expected, actual];
+  const order = unordered.find(([end]) => path.endsWith(end))?.[1];
+  const [left, right] = order ? [[...expected].sort(order), [...actual].sort(order)] : [expected, actual];
   const found: Difference[] = [];
   for (let i = 0; i < Math.max(left.length, right.length); i++)
     found.push(...differ(left[i], right[i], bindings, `${path}[${i}]`));

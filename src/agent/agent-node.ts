@@ -12,6 +12,7 @@ import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import type { CommonParts } from './agent-parts.ts';
 import type { Endings } from './endings.ts';
 import type { PodsController } from './pods-controller.ts';
+import type { RuntimeState } from './runtime-state.ts';
 
 /** What the node is called: as told, or after the machine. */
 export const nodeIdentity = ({ nodeName, node }: AgentOptions, { system }: MeasuredMachine): NodeIdentity =>
@@ -34,7 +35,7 @@ interface NodeParts extends CommonParts {
   readonly endings: Pick<Endings, 'shutdownFault'>;
 }
 
-/** A provider without a ping of its own counts as well. */
+/** A provider without a ping of its own counts as well, and one whose runtime's health is watched says nothing beside that. */
 const alwaysWell: NodeProvider = { ping: () => Promise.resolve() };
 
 /** The node's controller over this agent's parts. */
@@ -47,9 +48,10 @@ export function makeNodeController({
   ...config
 }: NodeParts): NodeController {
   const { ping } = provider;
+  const isWatched = provider.runtimeHealth !== undefined;
   return new NodeController(
     '',
-    ping ? { ping: (signal) => ping.call(provider, signal) } : alwaysWell,
+    ping && !isWatched ? { ping: (signal) => ping.call(provider, signal) } : alwaysWell,
     new ResourceClient<Node>(client, nodeResource),
     new ResourceClient<Lease>(client, leaseResource, 'kube-node-lease'),
     { ...config, readyFaults: () => readyFaults(controller, endings.shutdownFault()), ...options.node },
@@ -57,15 +59,15 @@ export function makeNodeController({
 }
 
 /** What the runtime and a shutdown say against being ready (R258). */
-function readyFaults(
-  { engines: { runtimeState } }: PodsController,
+export function readyFaults(
+  { engines: { runtimeState } }: { readonly engines: { readonly runtimeState: RuntimeState } },
   shutdown: string | undefined,
 ): ReadyFaults {
   const network = runtimeState.networkError();
   const errors = runtimeState.errors();
   return {
-    ...(errors.length > 0 && { runtime: errors.join(', ') }),
+    runtime: errors,
     ...(shutdown !== undefined && { shutdown }),
-    ...(network !== undefined && { network: `container runtime network not ready: ${network}` }),
+    ...(network !== undefined && { network }),
   };
 }

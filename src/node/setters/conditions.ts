@@ -3,7 +3,7 @@ import { conditionEvent, type SetterResult, timeText, withStatus } from './sette
 
 /** What keeps a node from being ready; each absent one is well. */
 export interface ReadyFaults {
-  readonly runtime?: string;
+  readonly runtime?: string | readonly string[];
   readonly network?: string;
   readonly storage?: string;
   readonly shutdown?: string;
@@ -23,7 +23,7 @@ export function readyCondition(
   localStorage: boolean,
 ): SetterResult {
   const wrong = [
-    faults.runtime,
+    ...[faults.runtime].flat(),
     faults.network,
     faults.storage,
     faults.shutdown,

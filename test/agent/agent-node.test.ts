@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { readyFaults } from '../../src/agent/agent-node.ts';
+import { RuntimeState } from '../../src/agent/runtime-state.ts';
+import { FakeClock } from '../../src/base/fake-clock.ts';
+import type { Node } from '../../src/kube/types.ts';
+import { readyCondition } from '../../src/node/setters/conditions.ts';
+
+const node: Node = { status: { capacity: { cpu: '1', memory: '1Gi', pods: '110' } } };
+
+/** The node's condition Ready, as `status message`. */
+function told(runtimeState: RuntimeState): string {
+  const { node: after } = readyCondition(
+    node,
+    0,
+    readyFaults({ engines: { runtimeState } }, undefined),
+    false,
+  );
+  const { status, message } = after.status?.conditions?.[0] ?? {};
+  return `${status ?? ''} ${message ?? ''}`;
+}
+
+test('a runtime that is silent makes the node not ready after 30 s, and says so beside what else is wrong (R258)', async () => {
+  const clock = new FakeClock();
+  const state = new RuntimeState(clock);
+  expect(told(state)).toBe('False container runtime status check may not have completed yet');
+  state.observed({});
+  await clock.advance(30_000);
+  expect(told(state)).toBe('True kubelet is posting ready status');
+  await clock.advance(1);
+  expect(told(state)).toBe('False container runtime is down');
+  state.addHealthCheck({ name: 'PLEG', check: () => 'it hangs' });
+  expect(told(state)).toBe('False [container runtime is down, PLEG is not healthy: it hangs]');
+});
+
+test('what a runtime’s network lacks is told in its words, once', () => {
+  const state = new RuntimeState(new FakeClock());
+  const networkError = 'container runtime network not ready: NetworkReady=false reason:NoNet message:cable';
+  state.observed({ networkError });
+  expect(told(state)).toBe(`False ${networkError}`);
+});

@@ -14,6 +14,7 @@ import type { Kind } from './kinds.ts';
 import { mediaTypes, negotiate, noRepresentation, wantsPretty } from './negotiate.ts';
 import { swaggerProtobuf } from './openapi-protobuf.ts';
 import { type Document, openApi, openApiIndex, swagger } from './openapi.ts';
+import { writeProtobuf } from './protobuf-writer.ts';
 import type { ApiRequest } from './request.ts';
 import { sendBody, sendText } from './respond.ts';
 import { methodNotAllowed, noSuchResource } from './status-error.ts';
@@ -77,7 +78,13 @@ async function discoveryRoot(
   kinds: readonly Kind[],
 ): Promise<void> {
   const representation = rootRepresentation(request, core);
-  if (representation.as) return aggregated(request, response, aggregatedDiscovery(kinds, core));
+  if (representation.as)
+    return aggregated(
+      request,
+      response,
+      aggregatedDiscovery(kinds, core),
+      representation.format === 'protobuf',
+    );
   const body = core ? coreVersions(request.raw.headers.host ?? '') : groupList(kinds);
   await sendBody(request.raw, response, { status: 200, body, representation });
 }
@@ -95,6 +102,7 @@ async function aggregated(
   request: ApiRequest,
   response: ServerResponse,
   { text, etag }: Tagged,
+  protobuf: boolean,
 ): Promise<void> {
   const headers = { 'Cache-Control': 'public', ETag: etag, Vary: 'Accept' };
   if (request.raw.headers['if-none-match'] === etag) {
@@ -102,10 +110,12 @@ async function aggregated(
     response.end();
     return;
   }
+  const message = protobuf ? writeProtobuf(JSON.parse(text) as JsonObject) : undefined;
+  const type = message ? 'application/vnd.kubernetes.protobuf' : 'application/json';
   await sendText(request.raw, response, {
     status: 200,
-    type: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
-    text,
+    type: `${type};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`,
+    text: message ?? text,
     extras: { headers },
   });
 }

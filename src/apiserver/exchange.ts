@@ -3,6 +3,7 @@ import { type JsonObject, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import type { Selection } from './list-options.ts';
 import { listTypes, mediaTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
+import { isWritable } from './protobuf-writer.ts';
 import type { Registry } from './registry.ts';
 import type { ApiRequest, ResourcePath } from './request.ts';
 import { sendBody } from './respond.ts';
@@ -36,12 +37,13 @@ export interface Exchange {
 }
 
 /** In what form the client wants its answer. @throws {StatusError} 406 */
-export const representationOf = ({ request }: Exchange, list = false): Representation =>
+export const representationOf = ({ request, kind }: Exchange, list = false): Representation =>
   negotiate(request.raw.headers.accept, {
     views: list
       ? ['Table', 'PartialObjectMetadataList', 'PartialObjectMetadata']
       : ['Table', 'PartialObjectMetadata'],
     pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+    protobuf: isWritable(kind.type),
     ...(request.method === 'GET' && { produces: list ? listTypes : mediaTypes }),
   });
 

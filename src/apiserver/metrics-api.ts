@@ -45,6 +45,7 @@ export class MetricsApi {
       views: list
         ? ['Table', 'PartialObjectMetadataList', 'PartialObjectMetadata']
         : ['Table', 'PartialObjectMetadata'],
+      protobuf: false,
       pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
     });
     const body = list

@@ -2,7 +2,7 @@ import { notAcceptable, StatusError } from './status-error.ts';
 
 /** How an answer is to be written. */
 export interface Representation {
-  readonly format: 'json' | 'yaml';
+  readonly format: 'json' | 'yaml' | 'protobuf';
   /** A view of the object in place of itself. */
   readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
   /** `v1` or `v1beta1` of the view. */
@@ -45,6 +45,7 @@ const formats: Readonly<Record<string, Representation['format']>> = {
   'application/*': 'json',
   '*/*': 'json',
   'application/yaml': 'yaml',
+  'application/vnd.kubernetes.protobuf': 'protobuf',
 };
 
 /** Which views an endpoint can give. */
@@ -61,21 +62,36 @@ function viewOf({ parameters }: Clause, views: Views): Pick<Representation, 'as'
   return { as: view, version: parameters['v'] ?? 'v1' };
 }
 
+/** How a clause can be met; a Table has no protobuf message. */
+function answerTo(
+  clause: Clause,
+  views: Views,
+  protobuf: boolean,
+): Omit<Representation, 'pretty'> | undefined {
+  const format = formats[clause.type];
+  if (!format || (format === 'protobuf' && !protobuf)) return undefined;
+  const view = viewOf(clause, views);
+  return !view || (view.as === 'Table' && format === 'protobuf') ? undefined : { format, ...view };
+}
+
 /** Reads `Accept`: the first clause that can be met wins. @throws {StatusError} 406 */
 export function negotiate(
   accept: string | undefined,
-  options: { readonly views?: Views; readonly pretty?: boolean; readonly produces?: readonly string[] } = {},
+  options: {
+    readonly views?: Views;
+    readonly pretty?: boolean;
+    readonly produces?: readonly string[];
+    /** `false`: what is asked for has no protobuf message. */
+    readonly protobuf?: boolean;
+  } = {},
 ): Representation {
   const pretty = options.pretty ?? false;
   if (accept === undefined || accept.trim() === '') return { format: 'json', pretty };
   const wanted = clauses(accept);
   if (options.produces && !wanted.some(({ type }) => offered(type))) throw noRepresentation(options.produces);
   for (const clause of wanted) {
-    const format = formats[clause.type];
-    if (!format) continue;
-    const view = viewOf(clause, options.views ?? []);
-    if (!view) continue;
-    return { format, ...view, pretty: pretty || clause.parameters['pretty'] === '1' };
+    const met = answerTo(clause, options.views ?? [], options.protobuf ?? true);
+    if (met) return { ...met, pretty: pretty || clause.parameters['pretty'] === '1' };
   }
   throw notAcceptable(mediaTypes);
 }

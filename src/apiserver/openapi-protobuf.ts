@@ -1,21 +1,5 @@
 import { isObject, type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf } from './json.ts';
-
-/** Protobuf's wire format, as far as an OpenAPI document needs it. */
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
-  let rest = value;
-  while (rest > 0x7f) {
-    bytes.push((rest & 0x7f) | 0x80);
-    rest = Math.floor(rest / 128);
-  }
-  bytes.push(rest);
-  return Buffer.from(bytes);
-}
-
-function field(number: number, body: Buffer | string): Buffer {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
-}
+import { bytes as field } from './protobuf-wire.ts';
 
 const message = (...parts: readonly (Buffer | undefined)[]): Buffer =>
   Buffer.concat(parts.filter((part) => part !== undefined));

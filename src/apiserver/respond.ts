@@ -2,17 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { stringify } from 'yaml';
-import { textOf } from './json.ts';
+import { isObject, textOf } from './json.ts';
 import type { Representation } from './negotiate.ts';
+import { writeProtobuf } from './protobuf-writer.ts';
 import { StatusError } from './status-error.ts';
 
 const compress = promisify(gzip);
 const gzipLeast = 128 * 1024;
 
 /** JSON with sorted members for YAML, as `sigs.k8s.io/yaml` writes it: texts that YAML 1.1 takes for something else stand in quotes. */
-const toYaml = (body: unknown): string => written(body).replace(/^((?:  |- )*)"\.": /gm, '$1.: ');
+const toYaml = (body: unknown): string => yaml(body).replace(/^((?:  |- )*)"\.": /gm, '$1.: ');
 
-const written = (body: unknown): string =>
+const yaml = (body: unknown): string =>
   stringify(body, {
     version: '1.1',
     sortMapEntries: true,
@@ -21,6 +22,7 @@ const written = (body: unknown): string =>
     aliasDuplicateObjects: false,
   });
 
+/** A body as text; what has no text of its own is told as JSON. */
 export function encode(body: unknown, representation: Representation): string {
   if (representation.format === 'yaml') return toYaml(body);
   return representation.pretty ? `${JSON.stringify(body, null, 2)}\n` : `${JSON.stringify(body)}\n`;
@@ -62,7 +64,12 @@ export function warnOf(request: IncomingMessage, warning: string | undefined): v
 export async function sendText(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: { readonly status: number; readonly type: string; readonly text: string; readonly extras?: Extras },
+  answer: {
+    readonly status: number;
+    readonly type: string;
+    readonly text: string | Buffer;
+    readonly extras?: Extras;
+  },
 ): Promise<void> {
   const headers: Record<string, string | string[]> = {
     'Cache-Control': 'no-cache, private',
@@ -87,6 +94,17 @@ export async function sendText(
   response.end(request.method === 'HEAD' ? '' : body);
 }
 
+/** A body in the form that was agreed on; one without a protobuf message is JSON. */
+function written(
+  body: unknown,
+  representation: Representation,
+): { readonly type: string; readonly text: string | Buffer } {
+  const message = representation.format === 'protobuf' && isObject(body) ? writeProtobuf(body) : undefined;
+  if (message) return { type: 'application/vnd.kubernetes.protobuf', text: message };
+  const type = representation.format === 'yaml' ? 'application/yaml' : 'application/json';
+  return { type, text: encode(body, representation) };
+}
+
 export const sendBody = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -99,8 +117,7 @@ export const sendBody = (
 ): Promise<void> =>
   sendText(request, response, {
     status: answer.status,
-    type: answer.representation.format === 'yaml' ? 'application/yaml' : 'application/json',
-    text: encode(answer.body, answer.representation),
+    ...written(answer.body, answer.representation),
     ...(answer.extras && { extras: answer.extras }),
   });
 

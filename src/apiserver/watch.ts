@@ -4,6 +4,7 @@ import { emptyStruct } from './codec.ts';
 import type { JsonObject } from './json.ts';
 import { groupVersionOf } from './kinds.ts';
 import { type ListOptions, parseVersion, type Selection } from './list-options.ts';
+import { writeProtobufEvent } from './protobuf-writer.ts';
 import { encode } from './respond.ts';
 import { StatusError, expired, tooLargeVersion } from './status-error.ts';
 import type { Change, Entry, Store } from './store.ts';
@@ -28,10 +29,16 @@ const lastBookmarkSeconds = 2;
 /** A reader that lets this much wait is cut off. */
 const backlogMost = 64 * 1024 * 1024;
 
+const streamTypes: Readonly<Record<View['representation']['format'], string>> = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  protobuf: 'application/vnd.kubernetes.protobuf;stream=watch',
+};
+
 /** Bytes of changes that several watches send alike. */
 const shared = new WeakMap<Change, Map<string, Buffer>>();
 
-function sharedBytes(change: Change, key: string, make: () => string): Buffer {
+function sharedBytes(change: Change, key: string, make: () => string | Buffer): Buffer {
   let texts = shared.get(change);
   if (!texts) {
     texts = new Map();
@@ -39,7 +46,8 @@ function sharedBytes(change: Change, key: string, make: () => string): Buffer {
   }
   let text = texts.get(key);
   if (text === undefined) {
-    text = Buffer.from(make());
+    const made = make();
+    text = typeof made === 'string' ? Buffer.from(made) : made;
     texts.set(key, text);
   }
   return text;
@@ -66,7 +74,7 @@ export class Watch {
     const { representation } = this.#request.view;
     this.#response.writeHead(200, {
       'Cache-Control': 'no-cache, private',
-      'Content-Type': representation.format === 'yaml' ? 'application/yaml' : 'application/json',
+      'Content-Type': streamTypes[representation.format],
       'Transfer-Encoding': 'chunked',
     });
     this.#response.flushHeaders();
@@ -186,12 +194,19 @@ export class Watch {
     const special = viewOne(entry.object, view, clock.now(), !this.#columnsSent);
     if (special) {
       this.#columnsSent = true;
-      this.#write(encode({ type, object: special }, { ...view.representation, pretty: false }));
+      this.#event(type, special);
       return;
     }
     if (view.representation.format === 'yaml') {
       const object = { kind: kind.kind, apiVersion: groupVersionOf(kind), ...entry.object };
       this.#write(`---\n${encode({ type, object }, view.representation)}`);
+      return;
+    }
+    if (view.representation.format === 'protobuf') {
+      const served = view.strategy.fromStorage?.(entry.object) ?? entry.object;
+      const object = { kind: kind.kind, apiVersion: groupVersionOf(kind), ...served };
+      const make = (): Buffer => writeProtobufEvent(type, object);
+      this.#write(change ? sharedBytes(change, `pb ${type} ${kind.group}/${kind.version}`, make) : make());
       return;
     }
     const make = (): string => `{"type":"${type}","object":${entryText(entry, view.strategy, true)}}\n`;
@@ -207,13 +222,18 @@ export class Watch {
     const metadata = { resourceVersion: String(this.#lastVersion), ...(annotations && { annotations }) };
     const bare = { ...emptyStruct(kind.type), kind: kind.kind, apiVersion: groupVersionOf(kind), metadata };
     const special = viewOne({ metadata }, view, 0, !this.#columnsSent);
-    const object = special ?? bare;
-    this.#write(encode({ type: 'BOOKMARK', object }, { ...view.representation, pretty: false }));
+    this.#event('BOOKMARK', special ?? bare);
   }
 
   #fail(error: StatusError): void {
-    this.#write(encode({ type: 'ERROR', object: error.body }, { format: 'json', pretty: false }));
+    this.#event('ERROR', error.body);
     this.#close();
+  }
+
+  #event(type: string, object: JsonObject): void {
+    const { representation } = this.#request.view;
+    if (representation.format === 'protobuf') this.#write(writeProtobufEvent(type, object));
+    else this.#write(encode({ type, object }, { ...representation, pretty: false }));
   }
 
   #write(text: string | Buffer): void {

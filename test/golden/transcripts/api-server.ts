@@ -172,7 +172,8 @@ class CasePlay {
     if (!res || res.bodyOmitted !== undefined || res.truncated !== undefined) return [];
     if (step.path === '/openid/v1/jwks') return []; // keys are left out of the recording, whatever the answer was
     if (res.body !== undefined) return told('body', differ(inflated(res.body), parsed(text), this.#bindings));
-    if (res.text === undefined) return [];
+    // lengths in a protobuf message go by what stands in it
+    if (res.text === undefined || res.text.startsWith('k8s\0')) return [];
     const yaml = res.text.startsWith('apiVersion: ');
     return told(
       'body',

@@ -45,7 +45,7 @@ export class RuntimeState {
     const found: string[] = [];
     if (this.#lastSyncAt === undefined)
       found.push('container runtime status check may not have completed yet');
-    else if (this.#clock.now() - this.#lastSyncAt > runtimeDownAfterMs)
+    else if (this.#clock.now() - this.#lastSyncAt >= runtimeDownAfterMs)
       found.push('container runtime is down');
     for (const { name, check } of this.#checks) {
       const wrong = check();

@@ -64,10 +64,12 @@ export class RuntimeObserver {
       return known;
     };
     for (const sandbox of sandboxes.items ?? []) {
-      const { uid = '', name = '', namespace = '' } = sandbox.metadata ?? {};
+      if (!sandbox.metadata) continue; // whose it is cannot be told
+      const { uid = '', name = '', namespace = '' } = sandbox.metadata;
       podOf({ uid, name, namespace }).sandboxes.push(toSandboxContainer(sandbox, runtimeName));
     }
     for (const container of containers.containers ?? []) {
+      if (!container.metadata) continue;
       const { podUid: uid, podName: name, podNamespace: namespace } = identityFromLabels(container.labels);
       podOf({ uid, name, namespace }).containers.push(toRuntimeContainer(container, runtimeName));
     }

@@ -1,8 +1,5 @@
 #!/usr/bin/env node
 // The command. Plain JavaScript for any Node, so that one that is too old is told so instead of showing a stack trace.
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {
   process.stderr.write(
@@ -29,6 +26,6 @@ const { HOME, XDG_CACHE_HOME } = process.env;
 const cache = XDG_CACHE_HOME || (HOME && `${HOME}/.cache`);
 if (cache) process.getBuiltinModule('node:module').enableCompileCache?.(`${cache}/podtender/code`);
 const built = new URL('../dist/program/main.js', import.meta.url);
-await import(
-  existsSync(fileURLToPath(built)) ? built.href : new URL('../src/cli/main.ts', import.meta.url).href
-);
+// asked for as an object: an import would make Node load all that lies behind the module's exports
+const { existsSync } = process.getBuiltinModule('node:fs');
+await import(existsSync(built) ? built.href : new URL('../src/cli/main.ts', import.meta.url).href);

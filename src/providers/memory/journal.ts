@@ -4,13 +4,15 @@ import type { Pod } from '../../kube/types.ts';
 import type { Instance, MemoryPod } from './memory-pod.ts';
 
 /** A pod as it is written down. */
+type Written = Omit<MemoryPod, 'instances' | 'failedStarts' | 'listed'> & {
+  readonly instances: readonly (readonly [string, readonly Instance[]])[];
+  readonly failedStarts?: readonly (readonly [string, number])[];
+};
+
 interface Line {
   readonly uid: string;
   /** Absent: the pod is forgotten. */
-  readonly record?: Omit<MemoryPod, 'instances' | 'failedStarts' | 'listed'> & {
-    readonly instances: readonly (readonly [string, readonly Instance[]])[];
-    readonly failedStarts?: readonly (readonly [string, number])[];
-  };
+  readonly record?: Written;
 }
 
 /** What of a pod the provider needs: the annotations say how its containers behave. */
@@ -44,27 +46,24 @@ export class MemoryJournal {
 
   /** What was written down; a torn last line is as good as none. The file is written anew without what is out of date. */
   load(): readonly MemoryPod[] {
-    const lines = new Map<string, Line>();
-    for (const text of (readIfThere(this.#path) ?? '').split('\n')) {
-      const line = parse(text);
-      if (line?.record) lines.set(line.uid, line);
-      else if (line) lines.delete(line.uid);
+    const written = (readIfThere(this.#path) ?? '').split('\n');
+    const last = new Map<string, { readonly text: string; readonly record: Written }>();
+    for (const text of written) {
+      const { uid, record } = parse(text) ?? {};
+      if (uid === undefined) continue;
+      if (record) last.set(uid, { text, record });
+      else last.delete(uid);
     }
+    // after the last line end nothing follows, unless a line is torn
+    const isFresh = written.length === last.size + 1 && written.at(-1) === '';
+    if (!isFresh) this.#rewrite(Array.from(last.values(), ({ text }) => `${text}\n`));
+    return Array.from(last.values(), ({ record }) => restored(record));
+  }
+
+  #rewrite(lines: readonly string[]): void {
     const fresh = `${this.#path}.new`;
-    writeFileSync(fresh, [...lines.values()].map((line) => `${JSON.stringify(line)}\n`).join(''));
+    writeFileSync(fresh, lines.join(''));
     renameSync(fresh, this.#path);
-    return [...lines.values()].flatMap(({ record }) => {
-      if (!record) return [];
-      const { instances, failedStarts, ...rest } = record;
-      return [
-        {
-          ...rest,
-          instances: new Map(instances.map(([name, all]) => [name, [...all]])),
-          ...(failedStarts && { failedStarts: new Map(failedStarts) }),
-          listed: undefined,
-        },
-      ];
-    });
   }
 
   /** Writes the pod down before this process waits for anything again. @param record absent: it is forgotten */
@@ -97,6 +96,13 @@ function lineOf(uid: string, record: MemoryPod | undefined): Line {
     },
   };
 }
+
+const restored = ({ instances, failedStarts, ...rest }: Written): MemoryPod => ({
+  ...rest,
+  instances: new Map(instances.map(([name, all]) => [name, [...all]])),
+  ...(failedStarts && { failedStarts: new Map(failedStarts) }),
+  listed: undefined,
+});
 
 function parse(text: string): Line | undefined {
   try {

@@ -57,4 +57,5 @@ test('a torn last line and forgotten pods are left out', async () => {
   before.removeDeadContainers('u1', true);
   await written();
   expect(await before.listPods()).toEqual([]);
+  expect(await open().listPods()).toEqual([]); // what was appended after the torn line was taken out counts
 });

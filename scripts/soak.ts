@@ -32,7 +32,7 @@ try {
   const injected = Object.entries(result.injected).map(([fault, count]) => `${fault} ${count}`);
   console.log(`injected: ${injected.join(', ')}`);
   console.log(
-    `${result.rounds} rounds, ${result.changes} changes, ${result.compared} states compared, ` +
+    `${result.rounds} rounds, ${result.changes} changes, ${result.compared} states compared, ${result.reads} reads, ` +
       `${result.watches} watches, ${result.lists} lists; heap ${result.heap[0]?.toFixed(1) ?? '?'} to ${result.heap.at(-1)?.toFixed(1) ?? '?'} MiB`,
   );
 } catch (reason) {

@@ -76,7 +76,7 @@ export class KubeStub {
   /** Creates or changes; a new UID means another life under the name. */
   put(name: string, uid: string, extra: Readonly<Record<string, unknown>> = {}): KubeObject {
     const before = this.objects.get(name);
-    if (before && before.metadata?.uid !== uid) this.remove(name);
+    if (this.replaces(name, uid)) this.remove(name);
     const object = {
       kind: 'Pod',
       apiVersion: 'v1',
@@ -90,6 +90,12 @@ export class KubeStub {
       object,
     });
     return object;
+  }
+
+  /** Whether putting this ends another life under the name first. */
+  replaces(name: string, uid: string): boolean {
+    const before = this.objects.get(name);
+    return before !== undefined && before.metadata?.uid !== uid;
   }
 
   remove(name: string): void {

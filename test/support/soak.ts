@@ -4,7 +4,7 @@ import { createApiClient, type HttpApiClient } from '../../src/api/http-client.t
 import { Informer } from '../../src/api/informer.ts';
 import { podResource } from '../../src/api/resources.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import type { Pod } from '../../src/kube/types.ts';
+import type { KubeObject, Pod } from '../../src/kube/types.ts';
 import { ChaosProxy, type Fault, faults, seeded } from './chaos-proxy.ts';
 import { KubeStub } from './kube-stub.ts';
 
@@ -19,6 +19,8 @@ export interface SoakResult {
   readonly rounds: number;
   readonly changes: number;
   readonly compared: number;
+  /** Answers to single reads, which may come from what an informer has at hand. */
+  readonly reads: number;
   readonly injected: Readonly<Record<Fault, number>>;
   readonly lists: number;
   readonly watches: number;
@@ -67,6 +69,23 @@ const key = (pod: Pod): string => pod.metadata?.name ?? '';
 const uid = (pod: Pod | undefined): string => pod?.metadata?.uid ?? '';
 const version = (pod: Pod | undefined): string => pod?.metadata?.resourceVersion ?? '';
 
+/** Each version of an object says which one it is, so that none can pass for another. */
+const bodyAt = (at: number): Readonly<Record<string, unknown>> => ({
+  spec: { nodeName: 'n' },
+  status: { message: `version ${at}` },
+});
+
+const put = (stub: KubeStub, name: string, id: string): KubeObject =>
+  stub.put(name, id, bodyAt(stub.version + (stub.replaces(name, id) ? 2 : 1)));
+
+/** What a pod says against the version that it is shown as. */
+function torn(what: string, pod: Pod): string | undefined {
+  const message = pod.status?.message ?? '';
+  return message === `version ${version(pod)}`
+    ? undefined
+    : `${what} shows ${key(pod)} at version ${version(pod)}, but what it holds is ${message}`;
+}
+
 /** Where a mirror differs from the server; nothing when it does not. */
 function difference(stub: KubeStub, what: string, pods: ReadonlyMap<string, Pod>): string | undefined {
   for (const [name, object] of stub.objects) {
@@ -74,6 +93,8 @@ function difference(stub: KubeStub, what: string, pods: ReadonlyMap<string, Pod>
     if (!pod) return `${what} lacks ${name}`;
     if (uid(pod) !== object.metadata?.uid || version(pod) !== object.metadata.resourceVersion)
       return `${what} has ${name} ${uid(pod)}@${version(pod)}, the server ${object.metadata?.uid ?? ''}@${object.metadata?.resourceVersion ?? ''}`;
+    const fault = torn(what, pod);
+    if (fault !== undefined) throw new Error(fault);
   }
   for (const name of pods.keys()) if (!stub.objects.has(name)) return `${what} still has ${name}`;
   return undefined;
@@ -136,18 +157,27 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     { server: await proxy.listen() },
     { clock: systemClock, qps: 0, timeoutMs: 3000 },
   );
+  stub.intercept = ({ method, url }, response) => {
+    const name = /\/pods\/([^/]+)$/.exec(url.pathname)?.[1];
+    if (method !== 'GET' || name === undefined) return false;
+    const object = stub.objects.get(name);
+    return object ? stub.json(response, 200, object) : stub.status(response, 404, 'NotFound');
+  };
   const stop = new AbortController();
-  for (let i = 0; i < options.objects; i++) stub.put(`pod-${i}`, `uid-${i}`, { spec: { nodeName: 'n' } });
+  for (let i = 0; i < options.objects; i++) put(stub, `pod-${i}`, `uid-${i}`);
   const watchers = [watcher(client, true, stop.signal), watcher(client, false, stop.signal)];
-  const result = { rounds: 0, changes: 0, compared: 0, heap: [] as number[] };
+  const result = { rounds: 0, changes: 0, compared: 0, reads: 0, heap: [] as number[] };
   const end = Date.now() + options.seconds * 1000;
   try {
     await settled(stub, watchers);
     while (Date.now() < end || result.rounds < faults.length) {
       const fault = faults[result.rounds % faults.length] ?? 'cut';
       const gap = random() < 0.15;
+      const reads: Promise<boolean>[] = [];
       result.changes += await churn(stub, options.objects, random, (burst) => {
         if (burst % 4 === 0) proxy.start(fault);
+        for (const { informer } of watchers)
+          reads.push(read(client, informer, Math.floor(random() * options.objects)));
         if (gap && burst === 6) {
           stub.cutWatches();
           stub.compact();
@@ -155,6 +185,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
       });
       proxy.end();
       const tookMs = await settled(stub, watchers);
+      result.reads += (await Promise.all(reads)).filter(Boolean).length;
       result.rounds++;
       result.compared += stub.objects.size * watchers.length * 3;
       const heap = heapMiB();
@@ -175,6 +206,19 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   }
 }
 
+/**
+ * Asks for a pod as one who may be answered with what the informer has at hand. @returns whether there was an answer
+ *
+ * @throws when it is not what it says it is
+ */
+async function read(client: HttpApiClient, { known }: Informer<Pod>, at: number): Promise<boolean> {
+  const ref = { namespace: 'default', name: `pod-${at}` };
+  const pod = await client.get<Pod>(podResource, ref, { known, timeoutMs: 1000 }).catch(() => undefined);
+  const fault = pod && torn('an answer', pod);
+  if (fault !== undefined) throw new Error(fault);
+  return pod !== undefined;
+}
+
 /** Creates, changes, deletes and replaces objects for a little while. */
 async function churn(
   stub: KubeStub,
@@ -190,10 +234,9 @@ async function churn(
       const name = `pod-${at}`;
       const known = stub.objects.get(name)?.metadata?.uid;
       const dice = random();
-      if (known === undefined || dice < 0.1)
-        stub.put(name, `uid-${at}-${stub.version}`, { spec: { nodeName: 'n' } });
+      if (known === undefined || dice < 0.1) put(stub, name, `uid-${at}-${stub.version}`);
       else if (dice < 0.2) stub.remove(name);
-      else stub.put(name, known, { spec: { nodeName: 'n' } });
+      else put(stub, name, known);
       changes++;
     }
     if (burst % 4 === 3) stub.bookmark();

@@ -173,11 +173,11 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     while (Date.now() < end || result.rounds < faults.length) {
       const fault = faults[result.rounds % faults.length] ?? 'cut';
       const gap = random() < 0.15;
-      const reads: Promise<boolean>[] = [];
+      const reads: Promise<string | undefined>[] = [];
       result.changes += await churn(stub, options.objects, random, (burst) => {
         if (burst % 4 === 0) proxy.start(fault);
         for (const { informer } of watchers)
-          reads.push(read(client, informer, Math.floor(random() * options.objects)));
+          reads.push(read({ stub, client }, informer, Math.floor(random() * options.objects)));
         if (gap && burst === 6) {
           stub.cutWatches();
           stub.compact();
@@ -185,7 +185,9 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
       });
       proxy.end();
       const tookMs = await settled(stub, watchers);
-      result.reads += (await Promise.all(reads)).filter(Boolean).length;
+      const answered = (await Promise.all(reads)).filter((fault) => fault !== undefined);
+      result.reads += answered.length;
+      for (const fault of answered) if (fault !== '') throw new Error(fault);
       result.rounds++;
       result.compared += stub.objects.size * watchers.length * 3;
       const heap = heapMiB();
@@ -207,16 +209,21 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
 }
 
 /**
- * Asks for a pod as one who may be answered with what the informer has at hand. @returns whether there was an answer
- *
- * @throws when it is not what it says it is
+ * Asks for a pod as one who may be answered with what the informer has at hand. @returns what is wrong with the answer: it is not
+ * what it says it is, or older than what the server had when it was asked; `''`: nothing; absent: there was none
  */
-async function read(client: HttpApiClient, { known }: Informer<Pod>, at: number): Promise<boolean> {
+async function read(
+  { stub, client }: { readonly stub: KubeStub; readonly client: HttpApiClient },
+  { known }: Informer<Pod>,
+  at: number,
+): Promise<string | undefined> {
   const ref = { namespace: 'default', name: `pod-${at}` };
+  const had = stub.objects.get(ref.name);
   const pod = await client.get<Pod>(podResource, ref, { known, timeoutMs: 1000 }).catch(() => undefined);
-  const fault = pod && torn('an answer', pod);
-  if (fault !== undefined) throw new Error(fault);
-  return pod !== undefined;
+  if (!pod) return undefined;
+  if (Number(version(pod)) < Number(version(had)))
+    return `${ref.name} was read at version ${version(pod)} after it had reached ${version(had)}`;
+  return torn('an answer', pod) ?? '';
 }
 
 /** Creates, changes, deletes and replaces objects for a little while. */

@@ -1,10 +1,10 @@
 import { bodyOf, type FieldError, fieldErrorReasons } from '../kube/validation/field-error.ts';
-import { metadataAndSpec, validatePod } from '../kube/validation/pod.ts';
+import { initContainersRestart, metadataAndSpec, validatePod } from '../kube/validation/pod.ts';
 import { validatePodUpdate } from '../kube/validation/pod-update.ts';
-import { computeQosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
 import { formDiff } from '../kube/validation/spec-diff.ts';
-import { type JsonObject, objectAt, objectsAt, sameJson, valueAt, without } from './json.ts';
+import { type JsonObject, objectAt, objectsAt, sameJson, valueAt } from './json.ts';
+import { resizeFaults } from './pod-resize-validation.ts';
 import { podStatusFaults } from './pod-status-validation.ts';
 import { fault, type FieldFault } from './status-error.ts';
 
@@ -32,30 +32,7 @@ export const podValidation: PodValidation = {
   update: (pod, old) => validatePodUpdate(asPod(pod), asPod(old)).map(asFault),
   status: podStatusFaults,
   ephemeral: ephemeralFaults,
-  resize(pod, old) {
-    const [now, before] = [pod, old].map((one) => computeQosClass(asPod(one).spec ?? { containers: [] }));
-    const faults = [...metadataAndSpec(asPod(pod), {})].map(asFault);
-    const counted = containerKeys.filter(
-      (key) => containersOf(pod, key).length !== containersOf(old, key).length,
-    );
-    if (counted.length > 0)
-      return [
-        ...faults,
-        ...counted.map((key) =>
-          fault.forbidden(`spec.${key}`, 'containers may not be added or removed on resize'),
-        ),
-      ];
-    return [
-      ...faults,
-      ...(now === before
-        ? []
-        : [fault.invalid('spec', before, 'Pod QOS Class may not change as a result of resizing')]),
-      ...containerKeys.flatMap((key) => removedAmounts(pod, old, key)),
-      ...(containerKeys.every((key) => sameJson(unsized(pod, key), unsized(old, key)))
-        ? []
-        : [fault.forbidden('spec', 'only cpu and memory resources are mutable')]),
-    ];
-  },
+  resize: resizeFaults,
 };
 
 const noGuests = 'static pods do not support ephemeral containers';
@@ -67,7 +44,9 @@ function ephemeralFaults(pod: JsonObject, old: JsonObject): readonly FieldFault[
   const field = 'spec.ephemeralContainers';
   const now = containersOf(pod, 'ephemeralContainers');
   return [
-    ...[...metadataAndSpec(asPod(pod), {})].map(asFault),
+    ...[...metadataAndSpec(asPod(pod), { restartingInitContainers: initContainersRestart(asPod(old)) })].map(
+      asFault,
+    ),
     ...containersOf(old, 'ephemeralContainers').flatMap((guest) => {
       const name = JSON.stringify(guest['name']);
       const next = now.find((other) => other['name'] === guest['name']);
@@ -85,32 +64,5 @@ function ephemeralFaults(pod: JsonObject, old: JsonObject): readonly FieldFault[
   ];
 }
 
-const containerKeys = ['containers', 'initContainers'] as const;
-const sides = ['limits', 'requests'] as const;
-const sizes = ['cpu', 'memory'] as const;
 const containersOf = (pod: JsonObject, key: string): readonly JsonObject[] =>
   objectsAt(objectAt(pod, 'spec'), key);
-
-/** Amounts that a resize may change and may not take away. */
-function removedAmounts(pod: JsonObject, old: JsonObject, key: string): FieldFault[] {
-  const before = containersOf(old, key);
-  return containersOf(pod, key).flatMap((container, i) =>
-    sides
-      .filter((side) => {
-        const amounts = (one: JsonObject | undefined): JsonObject =>
-          objectAt(objectAt(one, 'resources'), side);
-        return sizes.some((name) => name in amounts(before[i]) && !(name in amounts(container)));
-      })
-      .map((side) =>
-        fault.forbidden(`spec.${key}[${i}].resources.${side}`, `resource ${side} cannot be removed`),
-      ),
-  );
-}
-
-/** The containers without the amounts that a resize may change. */
-const unsized = (pod: JsonObject, key: string): unknown =>
-  containersOf(pod, key).map((container) => {
-    const { limits: _l, requests: _r, ...rest } = objectAt(container, 'resources');
-    const fixed = sides.map((side) => without(objectAt(objectAt(container, 'resources'), side), ...sizes));
-    return [without(container, 'resources'), rest, fixed];
-  });

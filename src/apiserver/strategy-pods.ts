@@ -2,7 +2,16 @@ import type { Pod } from '../kube/types.ts';
 import { computeQosClass } from '../kube/resources.ts';
 import { dropDisabledFields } from '../kube/validation/disabled-fields.ts';
 import { defaultPod } from '../kube/validation/defaults.ts';
-import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
+import {
+  type JsonObject,
+  objectAt,
+  objectsAt,
+  sameJson,
+  stringAt,
+  valueAt,
+  withMetadata,
+  without,
+} from './json.ts';
 import { builtIn } from './kinds.ts';
 import { checkPodLimits } from './limit-ranges.ts';
 import { addTolerations, admitPod } from './pod-admission.ts';
@@ -11,7 +20,7 @@ import { podValidation } from './pod-validation.ts';
 import { podWarnings } from './pod-warnings.ts';
 import { bump } from './deletion.ts';
 import { resizeBeyondNode } from './resize-capacity.ts';
-import { fault, forbidden, invalid } from './status-error.ts';
+import { forbidden } from './status-error.ts';
 import { seconds } from './times.ts';
 import { commonStrategy, statusRules } from './strategies.ts';
 import type { Strategy, UpdateRules, WriteContext } from './strategy.ts';
@@ -109,36 +118,34 @@ const ephemeral: UpdateRules = {
   validate: (object, old) => podValidation.ephemeral(object, old),
 };
 
-/** The containers of `old` with the resources that `object` asks for. */
-function resized(object: JsonObject, old: JsonObject, key: 'containers' | 'initContainers'): JsonObject {
+/** The containers of `old` with the resources that `object` asks for; others, so that they are refused. */
+function resized(object: JsonObject, old: JsonObject, key: string): JsonObject {
   const wanted = objectsAt(specOf(object), key);
   const standing = objectsAt(specOf(old), key);
-  if (wanted.length !== standing.length) return { [key]: wanted }; // so that it is refused
-  const list = standing.map((container, i) => {
-    const same = wanted[i];
-    return same && same['name'] === container['name']
-      ? {
-          ...container,
-          resources: same['resources'] ?? {},
-          ...(same['resizePolicy'] !== undefined && { resizePolicy: same['resizePolicy'] }),
-        }
-      : container;
-  });
-  return list.length > 0 ? { [key]: list } : {};
+  if (wanted.length === 0) return {};
+  if (wanted.some((container, i) => container['name'] !== standing[i]?.['name'])) return { [key]: wanted };
+  return {
+    [key]: standing.map((container, i) => {
+      const { resources = {}, resizePolicy } = wanted[i] ?? {};
+      const bare = without(container, 'resizePolicy');
+      return { ...bare, resources, ...(resizePolicy !== undefined && { resizePolicy }) };
+    }),
+  };
 }
 
 const resize: UpdateRules = {
   reset: [],
   prepare(object, old) {
-    if (valueAt(old, 'spec', 'os', 'name') === 'windows')
-      throw invalid('Pod', undefined, stringAt(objectAt(old, 'metadata'), 'name'), [
-        fault.forbidden('[]', 'windows pods cannot be resized'),
-      ]);
+    const counted = ['containers', 'initContainers'].every(
+      (key) => objectsAt(specOf(object), key).length === objectsAt(specOf(old), key).length,
+    );
+    if (!counted) return object; // so that it is refused
+    const { resources } = specOf(object);
     const spec = {
-      ...specOf(old),
+      ...without(specOf(old), 'resources'),
       ...resized(object, old, 'containers'),
       ...resized(object, old, 'initContainers'),
-      ...(specOf(object)['resources'] !== undefined && { resources: specOf(object)['resources'] }),
+      ...(resources !== undefined && { resources }),
     };
     return withGeneration({ ...old, metadata: ownersOf(object, old), spec }, old);
   },

@@ -49,8 +49,12 @@ export function* validateInitContainers(field: string, context: PodContext): Fau
     if (names.has(name)) yield duplicate(`${at}.name`, name);
     else if (name !== '') names.add(name);
     yield* validateUniqueHostPorts(field, [container]);
-    if (container.restartPolicy === 'Always') yield* hooksAndProbes(at, container, context);
-    else yield* noHooksNorProbes(at, container);
+    if (container.restartPolicy === 'Always') {
+      yield* hooksAndProbes(at, container, context);
+      continue;
+    }
+    yield* noHooksNorProbes(at, container);
+    if (!context.options.restartingInitContainers) yield* noRestarts(at, container);
   }
 }
 
@@ -59,6 +63,16 @@ function* hooksAndProbes(field: string, container: Container, { pod }: PodContex
   if (container.lifecycle)
     yield* validateLifecycle(`${field}.lifecycle`, container.lifecycle, grace, pod.spec?.os?.name ?? '');
   yield* validateProbes(field, container);
+}
+
+function* noRestarts(field: string, container: Container): Faults {
+  for (const [i, { restartPolicy: policy }] of (container.resizePolicy ?? []).entries())
+    if (policy === 'RestartContainer')
+      yield invalid(
+        `${field}.resizePolicy[${i}].restartPolicy`,
+        policy,
+        "must not be set to 'RestartContainer' for non-sidecar initContainers",
+      );
 }
 
 function* noHooksNorProbes(field: string, container: Container): Faults {
@@ -167,7 +181,7 @@ function* resizePolicy(field: string, container: Container, { pod }: PodContext)
     if (policy === '') yield required(field);
     else yield* oneOf(field, policy, ['NotRequired', 'RestartContainer']);
     if (pod.spec?.restartPolicy === 'Never' && policy !== 'NotRequired')
-      yield invalid(field, policy, "must be 'NotRequired' when `restartPolicy` is 'Never'");
+      yield invalid(field, policy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'");
   }
 }
 

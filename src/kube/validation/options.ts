@@ -12,6 +12,8 @@ export interface PodValidationOptions {
   readonly imageReferenceRequired?: boolean;
   /** `hostUsers: false` together with `hostNetwork` (gate UserNamespacesHostNetworkSupport). Default false. */
   readonly userNamespacesHostNetwork?: boolean;
+  /** Init containers that run to their end may begin anew when they are resized, as those of old pods do. Default false. */
+  readonly restartingInitContainers?: boolean;
 }
 
 /** What the rules of one pod look up beside their own field. */

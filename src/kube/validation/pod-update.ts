@@ -4,7 +4,7 @@ import { type FieldError, type Faults, forbidden, invalid, required } from './fi
 import { imageSpaces } from './containers.ts';
 import { validateMetadataUpdate } from './metadata-update.ts';
 import type { PodValidationOptions } from './options.ts';
-import { metadataAndSpec } from './pod.ts';
+import { initContainersRestart, metadataAndSpec } from './pod.ts';
 import { validateNodeAffinityMutation, validateNodeSelectorMutation } from './gated-pod.ts';
 import { specDiff } from './spec-diff.ts';
 
@@ -30,7 +30,7 @@ export function validatePodUpdate(
 
 function* update(pod: Pod, old: Pod, options: PodValidationOptions): Faults {
   yield* validateMetadataUpdate('metadata', pod.metadata ?? {}, old.metadata ?? {});
-  yield* metadataAndSpec(pod, options);
+  yield* metadataAndSpec(pod, { ...options, restartingInitContainers: initContainersRestart(old) });
   yield* annotationUpdate('metadata.annotations', pod.metadata ?? {}, old.metadata ?? {});
   yield* specUpdate(pod.spec ?? emptySpec, old.spec ?? emptySpec);
 }

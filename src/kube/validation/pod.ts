@@ -40,6 +40,14 @@ export function* metadataAndSpec(pod: Pod, options: PodValidationOptions): Fault
       yield* imageSpaces(`spec.${key}[${i}]`, container);
 }
 
+/** Whether a pod has what is not allowed to new ones: an init container that begins anew when it is resized. */
+export const initContainersRestart = (pod: Pod): boolean =>
+  (pod.spec?.initContainers ?? []).some(
+    ({ restartPolicy, resizePolicy = [] }) =>
+      restartPolicy !== 'Always' &&
+      resizePolicy.some((policy) => policy.restartPolicy === 'RestartContainer'),
+  );
+
 function* tokensNeedAccount(pod: Pod): Faults {
   if ((pod.spec?.serviceAccountName ?? '') !== '') return;
   for (const [i, { projected }] of (pod.spec?.volumes ?? []).entries())

@@ -1,6 +1,17 @@
 import { signOfQuantity, tryParseQuantity } from '../quantity.ts';
-import { type Faults, forbidden, invalid, invalidEach, oneOf, required, unsupported } from './field-error.ts';
+import { type Faults, forbidden, invalid, invalidEach, oneOf, required, tooLong } from './field-error.ts';
 import { pullPolicy } from './containers.ts';
+import {
+  azureDisk,
+  cinder,
+  fc,
+  flexVolume,
+  flocker,
+  iscsi,
+  partitioned,
+  quobyte,
+  storageos,
+} from './disk-sources.ts';
 import { validateDownwardApi } from './downward-api.ts';
 import { validateEphemeralVolume } from './ephemeral-volume.ts';
 import { dns1123Subdomain } from './name-rules.ts';
@@ -70,24 +81,6 @@ const gitRepo: SourceRule = function* (field, source) {
   yield* noBacksteps(`${field}.directory`, directory);
 };
 
-const iscsi: SourceRule = function* (field, source) {
-  yield* needs('targetPortal')(field, source, nowhere);
-  const iqn = textOf(source, 'iqn');
-  if (iqn === '') yield required(`${field}.iqn`);
-  else if (!/^(iqn|eui|naa)/.test(iqn))
-    yield invalid(`${field}.iqn`, iqn, 'must be valid format starting with iqn, eui, or naa');
-  else if (
-    !/^(iqn\.\d{4}-\d{2}\.([a-z0-9\-.]+)(:[^,;*&$|\s]+)?|eui\.[a-f0-9A-F]{16}|naa\.[a-f0-9A-F]{32})$/.test(
-      iqn,
-    )
-  )
-    yield invalid(`${field}.iqn`, iqn, 'must be valid format');
-  const lun = Number(source['lun'] ?? 0);
-  if (lun < 0 || lun > 255) yield invalid(`${field}.lun`, lun, 'must be between 0 and 255, inclusive');
-  const chap = source['chapAuthDiscovery'] === true || source['chapAuthSession'] === true;
-  if (chap && source['secretRef'] === undefined) yield required(`${field}.secretRef`);
-};
-
 const keyed = (nameKey: string): SourceRule =>
   function* (field, source) {
     yield* needs(nameKey)(field, source, nowhere);
@@ -104,11 +97,13 @@ const csi: SourceRule = function* (field, source) {
   const driver = textOf(source, 'driver');
   if (driver === '') yield required(`${field}.driver`);
   else {
-    if (driver.length > 63) yield invalid(`${field}.driver`, driver, 'must be no more than 63 characters');
+    if (driver.length > 63) yield tooLong(`${field}.driver`, 63);
     yield* invalidEach(`${field}.driver`, driver, dns1123Subdomain(driver.toLowerCase()));
   }
   const secret = source['nodePublishSecretRef'] as Source | undefined;
-  if (secret && textOf(secret, 'name') === '') yield required(`${field}.nodePublishSecretRef.name`);
+  const name = secret && textOf(secret, 'name');
+  if (name === '') yield required(`${field}.nodePublishSecretRef.name`);
+  else if (name !== undefined) yield* invalidEach(`${field}.name`, name, dns1123Subdomain(name));
 };
 
 const monitors: (listKey: string, ...keys: string[]) => SourceRule = (listKey, ...keys) =>
@@ -117,48 +112,13 @@ const monitors: (listKey: string, ...keys: string[]) => SourceRule = (listKey, .
     yield* needs(...keys)(field, source, nowhere);
   };
 
-const fc: SourceRule = function* (field, source) {
-  const names = (source['targetWWNs'] ?? []) as readonly string[];
-  const wide = (source['wwids'] ?? []) as readonly string[];
-  if (names.length > 0 && wide.length > 0)
-    yield invalid(
-      `${field}.targetWWNs`,
-      names,
-      'fc: targetWWNs and wwids can not be specified simultaneously',
-    );
-  if (names.length === 0 && wide.length === 0)
-    yield required(`${field}.targetWWNs`, 'must specify either targetWWNs or wwids, but not both');
-  const lun = source['lun'] as number | undefined;
-  if (names.length === 0) return;
-  if (lun === undefined) yield required(`${field}.lun`, 'lun is required if targetWWNs is specified');
-  else if (lun < 0 || lun > 255) yield invalid(`${field}.lun`, lun, 'must be between 0 and 255, inclusive');
-};
-
-const quobyte: SourceRule = function* (field, source) {
-  yield* needs('registry', 'volume')(field, source, nowhere);
-};
-
-const flocker: SourceRule = function* (field, source) {
-  const name = textOf(source, 'datasetName');
-  if (name === '' && textOf(source, 'datasetUUID') === '')
-    yield required(field, 'one of datasetName and datasetUUID is required');
-  if (name.includes('/')) yield invalid(`${field}.datasetName`, name, "must not contain '/'");
-};
-
-const azureDisk: SourceRule = function* (field, source) {
-  yield* needs('diskName', 'diskURI')(field, source, nowhere);
-  const caching = source['cachingMode'] as string | undefined;
-  if (caching !== undefined && !['None', 'ReadOnly', 'ReadWrite'].includes(caching))
-    yield unsupported(`${field}.cachingMode`, caching, ['None', 'ReadOnly', 'ReadWrite']);
-};
-
 /** The rules of each kind of volume, in the order in which sources are looked at. */
 export const volumeSourceRules: Readonly<Record<string, SourceRule>> = {
   emptyDir,
   hostPath,
   gitRepo,
-  gcePersistentDisk: needs('pdName'),
-  awsElasticBlockStore: needs('volumeID'),
+  gcePersistentDisk: partitioned('pdName'),
+  awsElasticBlockStore: partitioned('volumeID'),
   secret: keyed('secretName'),
   nfs,
   iscsi,
@@ -166,18 +126,19 @@ export const volumeSourceRules: Readonly<Record<string, SourceRule>> = {
   flocker,
   persistentVolumeClaim: needs('claimName'),
   rbd: monitors('monitors', 'image'),
-  cinder: needs('volumeID'),
+  cinder,
   cephfs: monitors('monitors'),
   quobyte,
   downwardAPI: validateDownwardApi,
   fc,
+  flexVolume,
   configMap: keyed('name'),
   azureFile: needs('secretName', 'shareName'),
   vsphereVolume: needs('volumePath'),
   photonPersistentDisk: needs('pdID'),
   portworxVolume: needs('volumeID'),
   azureDisk,
-  storageos: needs('volumeName'),
+  storageos,
   projected: validateProjected,
   scaleIO: needs('gateway', 'system', 'volumeName'),
   csi,

@@ -47,7 +47,6 @@ function faults(object: JsonObject): FieldFault[] {
     found.push(
       fault.invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'),
     );
-  else if (signer === '') found.push(fault.required('spec.signerName'));
   else found.push(...signerFaults(signer));
   const lifetime = spec['expirationSeconds'];
   if (typeof lifetime === 'number' && lifetime < 600)

@@ -1,9 +1,10 @@
 import { downwardFile } from './downward-api.ts';
-import { type Faults, forbidden, invalid, invalidEach, oneOf, required } from './field-error.ts';
+import { type Faults, forbidden, invalid, oneOf, required } from './field-error.ts';
 import { dns1123Subdomain } from './name-rules.ts';
 import { annotations } from './metadata.ts';
 import { fileMode, labelSelector, nonReservedPath, type Selector, textOf } from './shared.ts';
 import { keysToPaths } from './keys-to-paths.ts';
+import { signerName } from './signer-name.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
@@ -84,6 +85,7 @@ const trustBundle: ProjectionRule = function* (at, source) {
     yield invalid(at.field, source, 'only one of name and signerName may be used');
   else if (name !== undefined) yield* bundleName(at.field, name, selector);
   else if (signer !== undefined) {
+    if (signer === '') yield required(`${at.field}.signerName`, 'must be a valid signer name');
     yield* signerName(`${at.field}.signerName`, signer);
     yield* labelSelector(`${at.field}.labelSelector`, selector);
   } else yield required(at.field, 'either name or signerName must be specified');
@@ -93,9 +95,11 @@ const trustBundle: ProjectionRule = function* (at, source) {
   yield* taken(at, path);
 };
 
+/** The name of a bundle begins with its signer, where it has one. Follows Kubernetes `ValidateClusterTrustBundleName`. */
 function* bundleName(field: string, name: string, selector: Selector | undefined): Faults {
-  if (name === '') yield required(`${field}.name`);
-  else yield* invalidEach(`${field}.name`, name, dns1123Subdomain(name.slice(name.lastIndexOf(':') + 1)));
+  if (name === '') yield required(`${field}.name`, 'must be a valid object name');
+  const own = dns1123Subdomain(name.slice(name.lastIndexOf(':') + 1));
+  for (const why of own) yield invalid(`${field}.name`, name, `not a valid clustertrustbundlename: ${why}`);
   if (selector)
     yield invalid(`${field}.labelSelector`, selector, 'labelSelector must be unset if name is specified');
 }
@@ -131,19 +135,6 @@ function* certificateLifetime(field: string, seconds: number | undefined): Fault
   if (seconds < 3600) yield invalid(field, seconds, 'if provided, maxExpirationSeconds must be >= 3600');
   if (seconds > 7_862_400)
     yield invalid(field, seconds, 'if provided, maxExpirationSeconds must be <= 7862400');
-}
-
-function* signerName(field: string, name: string): Faults {
-  if (name === '') return yield required(field);
-  const parts = name.split('/');
-  if (parts.length !== 2 || parts[1] === '')
-    return yield invalid(
-      field,
-      name,
-      "must be a fully qualified domain and path of the form 'example.com/signer-name'",
-    );
-  yield* invalidEach(field, name, dns1123Subdomain(parts[0] ?? ''));
-  yield* invalidEach(field, name, dns1123Subdomain(parts[1] ?? ''));
 }
 
 const rules: Readonly<Record<string, ProjectionRule>> = {

@@ -8,7 +8,7 @@ import {
   zeroQuantity,
 } from '../quantity.ts';
 import { aggregateContainers, amountsOf, hugePageSizeOf, isPodLevelResource } from '../resources.ts';
-import type { Container, Pod, ResourceRequirements } from '../types.ts';
+import type { Container, Pod, PodSpec, ResourceRequirements } from '../types.ts';
 import {
   duplicate,
   type Faults,
@@ -177,7 +177,26 @@ export function* validatePodResources(field: string, pod: Pod, context: PodConte
         `must be greater than or equal to aggregate container requests of ${formatQuantity(needed)}`,
       );
   }
-  yield* containersWithinPod(`${field}.containers`, pod.spec.containers, amountsOf(resources.limits));
+  const limits = amountsOf(resources.limits);
+  yield* hugePagesWithinPod(`${field}.limits`, pod.spec, limits);
+  yield* containersWithinPod(`${field}.containers`, pod.spec.containers, limits);
+}
+
+/** Huge pages cannot be promised twice: the pod has what its containers have. */
+function* hugePagesWithinPod(
+  field: string,
+  spec: PodSpec,
+  limits: Readonly<Record<string, Quantity>>,
+): Faults {
+  for (const [name, needed] of sorted(aggregateContainers(spec, 'limits'))) {
+    const most = limits[name];
+    if (name.startsWith('hugepages-') && most && compareQuantities(needed, most) > 0)
+      yield invalid(
+        `${field}[${name}]`,
+        formatQuantity(most),
+        `must be greater than or equal to aggregate container limits of ${formatQuantity(needed)}`,
+      );
+  }
 }
 
 function* podResourceName(field: string, name: string): Faults {

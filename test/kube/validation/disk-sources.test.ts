@@ -86,3 +86,21 @@ test('an init container that ends does not begin anew when it is resized', () =>
     'spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value: "RestartContainer": must not be set to \'RestartContainer\' for non-sidecar initContainers',
   ]);
 });
+
+test.for([
+  [{ name: 'a:b:c_' }, 'name: Invalid value: "a:b:c_": not a valid clustertrustbundlename: *'],
+  [{ name: '' }, 'name: Required value: must be a valid object name'],
+  [
+    { signerName: 'a.b/c/d' },
+    'signerName: Invalid value: "a.b/c/d": must be a fully qualified domain and path*',
+  ],
+  [{ signerName: 'a/c' }, 'signerName: Invalid value: "a": should be a domain with at least two segments*'],
+  [{ signerName: '' }, 'signerName: Required value: must be a valid signer name'],
+] as const)('a bundle of trust that is named wrongly: %j', ([source, expected]) => {
+  const [first = ''] = faults(
+    podWith({ projected: { sources: [{ clusterTrustBundle: { path: 'p', ...source } }] } }),
+  );
+  const at = 'spec.volumes[0].projected.sources[0].clusterTrustBundle.';
+  if (expected.endsWith('*')) expect(first.startsWith(at + expected.slice(0, -1))).toBe(true);
+  else expect(first).toBe(at + expected);
+});

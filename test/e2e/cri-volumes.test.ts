@@ -95,7 +95,7 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     } finally {
       holder.kill('SIGKILL');
       for (const server of servers) server.kill('SIGKILL');
-      execFileSync('umount', [hostMount]);
+      execFileSync('umount', ['--lazy', hostMount]); // a look that its server's death ends may just be ending
     }
     for (const name of ['busy', 'in-file']) await node.until(name, (_, type) => type === 'DELETED');
     expect(existsSync(volumesOf(busy ?? {}))).toBe(false);

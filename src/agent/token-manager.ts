@@ -3,7 +3,7 @@ import { serviceAccountResource } from '../api/resources.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
 

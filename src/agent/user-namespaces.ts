@@ -3,7 +3,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import { readIfThere } from '../base/read-if-there.ts';
 import { writeDurably } from '../base/durable-file.ts';
 import type { Random } from '../base/random.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import type { HandlerFeatures } from '../node/setters/runtime.ts';

@@ -33,18 +33,19 @@ export function knownObjects<T extends KubeObject>(cached: (key: string) => T | 
       const object = cached(version.key);
       return isOf(object, version) ? object : undefined;
     },
-    take: ({ uid, ...version }) => {
-      const object = answers.get(uid);
-      if (!isOf(object, { uid, ...version })) return undefined;
-      answers.delete(uid);
+    take: (version) => {
+      const object = answers.get(version.uid);
+      if (!isOf(object, version)) return undefined;
+      answers.delete(version.uid);
       return object;
     },
     note: (object) => {
       const uid = object.metadata?.uid ?? '';
       answers.delete(uid);
       answers.set(uid, object);
-      const [oldest] = answers.keys();
-      if (answers.size > mostAnswers && oldest !== undefined) answers.delete(oldest);
+      if (answers.size <= mostAnswers) return;
+      const [oldest = ''] = answers.keys();
+      answers.delete(oldest);
     },
   };
 }

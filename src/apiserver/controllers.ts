@@ -5,7 +5,7 @@ import { type JsonObject, listAt, objectAt, sameJson, stringAt, valueAt } from '
 import { builtIn, type Kind, kinds } from './kinds.ts';
 import { quotaStatus } from './quotas.ts';
 import type { ResourceApi } from './resource-api.ts';
-import { keyOf, type Store } from './store.ts';
+import { type Change, keyOf, type Store } from './store.ts';
 import type { World, WriteContext } from './strategy.ts';
 import type { User } from './users.ts';
 
@@ -102,6 +102,11 @@ export function emptyNamespaces(deps: ControllerDeps): () => void {
   };
 }
 
+/** Whether a pod may cost another amount than before: what else its status says costs nothing. */
+const mayCostOther = ({ entry, before }: Change): boolean =>
+  valueAt(entry.object, 'status', 'phase') !== valueAt(before?.object, 'status', 'phase') ||
+  valueAt(entry.object, 'metadata', 'generation') !== valueAt(before?.object, 'metadata', 'generation');
+
 /** Keeps what quotas say is used: counted anew when a quota is written, when an object goes and when a pod ends. */
 export function keepQuotas(deps: ControllerDeps): () => void {
   const { store } = deps.world;
@@ -127,7 +132,9 @@ export function keepQuotas(deps: ControllerDeps): () => void {
     if (storage !== 'resourcequotas' && store.count('resourcequotas') === 0) return;
     const own = storage === 'resourcequotas';
     const telling = changes.filter(
-      ({ type, entry }) => entry.key.includes('/') && (own || storage === 'pods' || type === 'DELETED'),
+      (change) =>
+        change.entry.key.includes('/') &&
+        (own || change.type === 'DELETED' || (storage === 'pods' && mayCostOther(change))),
     );
     for (const namespace of new Set(telling.map(({ entry }) => entry.key.split('/')[0] ?? '')))
       recount(namespace);

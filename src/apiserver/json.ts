@@ -81,16 +81,3 @@ export function withMetadata(object: JsonObject, members: JsonObject): JsonObjec
   }
   return { ...object, metadata };
 }
-
-/** The order in which Go writes the metadata of an object: what tells it from others first, what may be long last. */
-const metadataOrder =
-  'name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields'.split(
-    ' ',
-  );
-
-/** The same metadata in that order. */
-export function metadataInOrder(metadata: JsonObject): JsonObject {
-  const ordered: Draft = {};
-  for (const key of metadataOrder) if (metadata[key] !== undefined) ordered[key] = metadata[key];
-  return ordered;
-}

@@ -59,16 +59,14 @@ function withDefaults(pod: JsonObject, defaults: Sides): JsonObject {
           key,
           objectsAt(spec, key).map((container) => {
             const given = sidesOf(container);
-            const missing = (side: keyof Sides): string[] =>
-              Object.keys(defaults[side])
-                .filter((name) => !(name in given[side]))
-                .sort();
             for (const [side, word] of [
               ['requests', 'request'],
               ['limits', 'limit'],
-            ] as const)
-              if (missing(side).length > 0)
-                told.push(`${missing(side).join(', ')} ${word} for ${what} ${stringAt(container, 'name')}`);
+            ] as const) {
+              const missing = Object.keys(defaults[side]).filter((name) => !(name in given[side]));
+              if (missing.length > 0)
+                told.push(`${missing.sort().join(', ')} ${word} for ${what} ${stringAt(container, 'name')}`);
+            }
             return merged(container, given, defaults);
           }),
         ] as const,

@@ -1,9 +1,8 @@
-import { bodyOf, fieldErrorReasons } from '../kube/validation/field-error.ts';
 import { initContainersRestart, metadataAndSpec } from '../kube/validation/pod.ts';
 import { computeQosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
 import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt, without } from './json.ts';
-import { fault, type FieldFault } from './status-error.ts';
+import { causeOf, fault, type FieldFault } from './status-error.ts';
 
 const containerKeys = ['containers', 'initContainers'] as const;
 const sides = ['requests', 'limits'] as const;
@@ -108,11 +107,7 @@ export function resizeFaults(pod: JsonObject, old: JsonObject): readonly FieldFa
   const never = unsizable(old);
   if (never.length > 0) return never;
   const kept = { restartingInitContainers: initContainersRestart(asPod(old)) };
-  const faults: FieldFault[] = [...metadataAndSpec(asPod(pod), kept)].map((error) => ({
-    reason: fieldErrorReasons[error.type] as FieldFault['reason'],
-    field: error.field,
-    message: bodyOf(error),
-  }));
+  const faults: FieldFault[] = [...metadataAndSpec(asPod(pod), kept)].map(causeOf);
   if (qosOf(pod) !== qosOf(old)) {
     const told = stringAt(objectAt(old, 'status'), 'qosClass');
     faults.push(fault.invalid('spec', told, 'Pod QOS Class may not change as a result of resizing'));

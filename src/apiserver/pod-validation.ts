@@ -1,4 +1,3 @@
-import { bodyOf, type FieldError, fieldErrorReasons } from '../kube/validation/field-error.ts';
 import { initContainersRestart, metadataAndSpec, validatePod } from '../kube/validation/pod.ts';
 import { validatePodUpdate } from '../kube/validation/pod-update.ts';
 import type { Pod } from '../kube/types.ts';
@@ -6,7 +5,7 @@ import { formDiff } from '../kube/validation/spec-diff.ts';
 import { type JsonObject, objectAt, objectsAt, sameJson, valueAt } from './json.ts';
 import { resizeFaults } from './pod-resize-validation.ts';
 import { podStatusFaults } from './pod-status-validation.ts';
-import { fault, type FieldFault } from './status-error.ts';
+import { causeOf, fault, type FieldFault } from './status-error.ts';
 
 /** The checks of a pod at each door. Metadata that stays the same is checked by the registry. */
 export interface PodValidation {
@@ -20,16 +19,9 @@ export interface PodValidation {
 
 const asPod = (object: JsonObject): Pod => object;
 
-/** A fault in the words of the house's validation as a cause of a Status. */
-const asFault = (error: FieldError): FieldFault => ({
-  reason: fieldErrorReasons[error.type] as FieldFault['reason'],
-  field: error.field,
-  message: bodyOf(error),
-});
-
 export const podValidation: PodValidation = {
-  create: (pod) => validatePod(asPod(pod)).map(asFault),
-  update: (pod, old) => validatePodUpdate(asPod(pod), asPod(old)).map(asFault),
+  create: (pod) => validatePod(asPod(pod)).map(causeOf),
+  update: (pod, old) => validatePodUpdate(asPod(pod), asPod(old)).map(causeOf),
   status: podStatusFaults,
   ephemeral: ephemeralFaults,
   resize: resizeFaults,
@@ -45,7 +37,7 @@ function ephemeralFaults(pod: JsonObject, old: JsonObject): readonly FieldFault[
   const now = containersOf(pod, 'ephemeralContainers');
   return [
     ...[...metadataAndSpec(asPod(pod), { restartingInitContainers: initContainersRestart(asPod(old)) })].map(
-      asFault,
+      causeOf,
     ),
     ...containersOf(old, 'ephemeralContainers').flatMap((guest) => {
       const name = JSON.stringify(guest['name']);

@@ -50,15 +50,15 @@ function annotations(pod: JsonObject, containers: readonly Placed[]): string[] {
   const old = Object.entries(oldAnnotations)
     .filter(([key]) => key in given)
     .map(([key, why]) => `metadata.annotations[${key}]: ${why}`);
-  const seccomp = ([key, holder]: readonly [string, unknown]): string[] =>
+  const seccomp = (key: string, holder: unknown): string[] =>
     key in given && valueAt(holder, 'securityContext', 'seccompProfile') === undefined
       ? [`metadata.annotations[${key}]: non-functional in v1.27+; use the "seccompProfile" field instead`]
       : [];
   return [
     ...old,
-    ...seccomp(['seccomp.security.alpha.kubernetes.io/pod', pod['spec']]),
+    ...seccomp('seccomp.security.alpha.kubernetes.io/pod', pod['spec']),
     ...containers.flatMap(([, one]) =>
-      seccomp([`container.seccomp.security.alpha.kubernetes.io/${stringAt(one, 'name')}`, one]),
+      seccomp(`container.seccomp.security.alpha.kubernetes.io/${stringAt(one, 'name')}`, one),
     ),
   ];
 }

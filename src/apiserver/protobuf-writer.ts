@@ -91,8 +91,8 @@ function message(object: JsonObject, type: string, names: Numbers = table[type] 
     if (!field) continue;
     const value = object[name];
     if ((value === undefined || value === null) && !standsEmpty(type, field)) continue;
-    const written = write(number, value, field.shape);
-    out.push(wrapped.has(`${type}.${name}`) ? bytes(number, write(1, value, field.shape)) : written);
+    const own = wrapped.has(`${type}.${name}`);
+    out.push(own ? bytes(number, write(1, value, field.shape)) : write(number, value, field.shape));
   }
   return Buffer.concat(out);
 }

@@ -78,14 +78,15 @@ function claimUsage(claim: JsonObject): Amounts {
   };
 }
 
+const special: Readonly<Record<string, (object: JsonObject) => Amounts>> = {
+  pods: podUsage,
+  services: serviceUsage,
+  persistentvolumeclaims: claimUsage,
+};
+
 /** What an object costs. Follows Kubernetes' evaluators (pkg/quota/v1, v1.36). */
 export function usageOf(kind: Kind, object: JsonObject): Amounts {
   const name = qualified(kind);
-  const special: Readonly<Record<string, (object: JsonObject) => Amounts>> = {
-    pods: podUsage,
-    services: serviceUsage,
-    persistentvolumeclaims: claimUsage,
-  };
   return {
     [`count/${name}`]: one,
     ...(counted.has(name) && { [name]: one }),

@@ -1,3 +1,4 @@
+import { bodyOf, type FieldError, fieldErrorReasons } from '../kube/validation/field-error.ts';
 import type { JsonObject } from './json.ts';
 
 /** One field that is wrong, as `details.causes` tells it. */
@@ -194,6 +195,13 @@ export interface FieldFault {
   /** With its kind in front: `Invalid value: "x": …`. */
   readonly message: string;
 }
+
+/** A fault in the words of the house's validation as a cause of a Status. */
+export const causeOf = (error: FieldError): FieldFault => ({
+  reason: fieldErrorReasons[error.type] as FieldFault['reason'],
+  field: error.field,
+  message: bodyOf(error),
+});
 
 /** How Go prints a value in `Invalid value: …`. */
 export const quoted = (value: unknown): string => (value === undefined ? 'null' : JSON.stringify(value));

@@ -1,5 +1,6 @@
 import { Emitter } from '../base/emitter.ts';
-import { type JsonObject, metadataInOrder, objectAt, stringAt, withMetadata } from './json.ts';
+import { fieldsOf } from './api-types.ts';
+import { type Draft, type JsonObject, objectAt, stringAt, withMetadata } from './json.ts';
 import { expired, tooLargeVersion } from './status-error.ts';
 
 /** One stored object. `json` is its text in storage form, made once and shared by every reader. */
@@ -54,11 +55,15 @@ const keyOfObject = (object: JsonObject): string => {
   return keyOf(stringAt(metadata, 'namespace'), stringAt(metadata, 'name'));
 };
 
+const metadataFields = [...fieldsOf('ObjectMeta').keys()];
+
 /** As Go writes it: clients may look at the beginning of a text only. */
-const inOrder = ({ metadata, ...rest }: JsonObject): JsonObject => ({
-  metadata: metadataInOrder(metadata as JsonObject),
-  ...rest,
-});
+function inOrder({ metadata, ...rest }: JsonObject): JsonObject {
+  const given = metadata as JsonObject;
+  const ordered: Draft = {};
+  for (const key of metadataFields) if (given[key] !== undefined) ordered[key] = given[key];
+  return { metadata: ordered, ...rest };
+}
 
 /** One kind's objects, in key order, with the changes that led there. */
 class Shelf {

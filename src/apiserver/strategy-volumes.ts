@@ -10,9 +10,9 @@ import {
   stringAt,
   textOf,
   valueAt,
-  without,
   withMetadata,
 } from './json.ts';
+import { embeddedIn } from './go-structs.ts';
 import { builtIn } from './kinds.ts';
 import { checkClaimLimits } from './limit-ranges.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
@@ -55,20 +55,11 @@ const notPositive = (field: string, amount: unknown): FieldFault[] =>
 
 const volumes = builtIn('persistentvolumes');
 
-/** Members of a volume's spec that do not say where it lies. */
-const noSources = [
-  'accessModes',
-  'capacity',
-  'claimRef',
-  'mountOptions',
-  'nodeAffinity',
-  'persistentVolumeReclaimPolicy',
-  'storageClassName',
-  'volumeAttributesClassName',
-  'volumeMode',
-];
-
-const sourceOf = (volume: JsonObject): JsonObject => without(specOf(volume), ...noSources);
+/** What of a volume's spec says where it lies. */
+const sourceOf = (volume: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(specOf(volume)).filter(([key]) => embeddedIn('PersistentVolumeSpec', key) !== undefined),
+  );
 
 function volumeFaults(volume: JsonObject): FieldFault[] {
   const spec = specOf(volume);

@@ -2,6 +2,7 @@ import { type IncomingMessage, type RequestOptions, request as httpRequest } fro
 import { request as httpsRequest } from 'node:https';
 import { dialError, joinHostPort } from './dial-error.ts';
 import { messageOf } from './errors.ts';
+import { goQuote } from './go-quote.ts';
 
 /** A GET as it will be sent. */
 export interface HttpGetRequest {
@@ -48,7 +49,7 @@ export async function httpGet(first: HttpGetRequest, signal: AbortSignal): Promi
 export const spokePlainText = (reason: unknown): boolean => messageOf(reason).endsWith(plainAnswer);
 
 const failed = ({ url }: HttpGetRequest, why: string, cause?: unknown): Error =>
-  new Error(`Get ${quoted(url)}: ${why}`, { cause });
+  new Error(`Get ${goQuote(url)}: ${why}`, { cause });
 
 function send(request: HttpGetRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const { Host: _, ...headers } = request.headers;
@@ -105,19 +106,16 @@ function whyNot(reason: Error, request: HttpGetRequest, { own, answered }: Cours
 const saysNoTls = (reason: Error): boolean =>
   /wrong version number|packet length too long/i.test(messageOf(reason));
 
-/** A text in double quotes as Go writes it. */
-const quoted = (text: string): string => JSON.stringify(text).replace(/\\u00([0-9a-f]{2})/g, '\\x$1');
-
 /** What is wrong with an answer that does not begin as HTTP does. Follows Go `http.ReadResponse`. */
 function malformed(answer: Buffer): string {
   const [line = ''] = answer.toString('latin1').split(/\r?\n/, 1);
   const [, protocol = '', rest = ''] = /^([^ ]*) +(.*)$/.exec(line) ?? [];
-  if (protocol === '') return `malformed HTTP response ${quoted(line)}`;
+  if (protocol === '') return `malformed HTTP response ${goQuote(line)}`;
   const [code = ''] = rest.split(' ', 1);
-  if (!/^\d{3}$/.test(code)) return `malformed HTTP status code ${quoted(code)}`;
+  if (!/^\d{3}$/.test(code)) return `malformed HTTP status code ${goQuote(code)}`;
   return /^HTTP\/\d\.\d$/.test(protocol)
-    ? `malformed HTTP response ${quoted(line)}`
-    : `malformed HTTP version ${quoted(protocol)}`;
+    ? `malformed HTTP response ${goQuote(line)}`
+    : `malformed HTTP version ${goQuote(protocol)}`;
 }
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

@@ -14,6 +14,9 @@ export interface HttpGetTarget {
   readonly ports: Container['ports'];
 }
 
+/** How a prober introduces itself, and who runs hooks. */
+export const userAgentOf = (purpose: 'probe' | 'lifecycle'): string => `kube-${purpose}/1.36`;
+
 /**
  * The request of an `httpGet` action of a probe or a hook.
  *
@@ -31,7 +34,7 @@ export function httpGetRequest(
   const port = resolvePort(httpGet.port, ports);
   const { path, query, fragment } = parseTarget(httpGet.path ?? '');
   const origin = `${scheme}://${joinHostPort(host, port)}`;
-  const headers = headersOf(httpGet, `kube-${purpose}/1.36`);
+  const headers = headersOf(httpGet, userAgentOf(purpose));
   return {
     scheme,
     host,

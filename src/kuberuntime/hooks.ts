@@ -3,7 +3,7 @@ import { joinHostPort } from '../base/dial-error.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { httpGet, type HttpGetRequest, spokePlainText } from '../base/http-get.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { httpGetRequest } from '../kube/http-get.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { ContainerRuntime } from '../provider/container-runtime.ts';

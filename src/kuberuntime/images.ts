@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { goDuration } from '../kube/duration.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, Secret } from '../kube/types.ts';
 import type { ImageService } from '../provider/container-runtime.ts';

@@ -14,7 +14,7 @@ import { runtimeId } from './convert.ts';
 import { type KillReason, stopTimeout, terminationGracePeriod } from './grace-period.ts';
 import type { HookRunner } from './hooks.ts';
 import { identityFromLabels, recordFromAnnotations } from './labels.ts';
-import { isNotFound } from './runtime-errors.ts';
+import { demandStatus, isNotFound } from './runtime-errors.ts';
 import { TerminationOrder } from './termination-order.ts';
 
 export interface ContainerKillerDeps {
@@ -153,9 +153,9 @@ export class ContainerKiller {
         throw reason;
       });
     if (!answer) return undefined;
-    if (!answer.status) throw new AgentError('internal', 'container status is nil');
-    const { podName, podNamespace, podUid, containerName } = identityFromLabels(answer.status.labels);
-    const record = recordFromAnnotations(answer.status.annotations);
+    const { labels, annotations } = demandStatus(answer.status, 'container');
+    const { podName, podNamespace, podUid, containerName } = identityFromLabels(labels);
+    const record = recordFromAnnotations(annotations);
     const deletion = record.podDeletionGracePeriodSeconds;
     const grace = record.podTerminationGracePeriodSeconds;
     const metadata = {

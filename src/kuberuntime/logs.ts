@@ -2,7 +2,7 @@ import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import type { LogOptions } from '../provider/powers.ts';
 import { LogFile } from './log-file.ts';
 import { maxTerminationLogLines } from './termination-message.ts';

@@ -1,4 +1,3 @@
-import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { CallOptions, ContainerRuntime } from '../provider/container-runtime.ts';
 import { ContainerState, type ContainerStatus, type PodSandboxStatus } from '../provider/cri-messages.ts';
@@ -18,7 +17,7 @@ import {
 import type { RuntimeFiles } from './files.ts';
 import { identityFromLabels, podUidLabel } from './labels.ts';
 import type { ActuatedResources } from './resize-actions.ts';
-import { isNotFound } from './runtime-errors.ts';
+import { demandStatus, isNotFound } from './runtime-errors.ts';
 import { joinMessages, type LogTail, terminationMessage } from './termination-message.ts';
 
 export interface ObserverDeps {
@@ -108,7 +107,7 @@ export class RuntimeObserver {
     const statuses = await Promise.all(
       newestFirst.map(({ id = '' }) =>
         orGone(async () =>
-          demand((await runtime.podSandboxStatus({ podSandboxId: id }, options)).status, 'pod sandbox'),
+          demandStatus((await runtime.podSandboxStatus({ podSandboxId: id }, options)).status, 'pod sandbox'),
         ),
       ),
     );
@@ -125,7 +124,7 @@ export class RuntimeObserver {
       listed.map(({ id = '', podSandboxId = '' }) =>
         orGone(async () => {
           const { status } = await runtime.containerStatus({ containerId: id }, options);
-          return { ...(await this.#status(demand(status, 'container'))), podSandboxId };
+          return { ...(await this.#status(demandStatus(status, 'container'))), podSandboxId };
         }),
       ),
     );
@@ -142,12 +141,6 @@ export class RuntimeObserver {
     const own = await terminationMessage(status, files, logTail);
     return { ...converted, message: joinMessages(converted.message, own) };
   }
-}
-
-/** What was listed has a status: without it the pod would seem to have less than it has, and get it anew. */
-function demand<T>(status: T | undefined, what: string): T {
-  if (status === undefined) throw new AgentError('internal', `${what} status is nil`);
-  return status;
 }
 
 async function orGone<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {

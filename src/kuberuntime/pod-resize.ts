@@ -1,7 +1,7 @@
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { findContainer } from '../kube/container-fields.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import { formatQuantity, milliQuantity, quantityOf } from '../kube/quantity.ts';
 import type { ResourceList } from '../kube/resources.ts';

@@ -1,6 +1,6 @@
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import { isRestartableInitContainer } from '../kube/restart-policy.ts';
 import type { Container, Pod } from '../kube/types.ts';

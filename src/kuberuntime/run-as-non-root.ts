@@ -1,5 +1,5 @@
 import { AgentError } from '../base/errors.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { Image } from '../provider/cri-messages.ts';
 import { podText } from './backoff.ts';

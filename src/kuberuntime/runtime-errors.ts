@@ -16,6 +16,16 @@ export function aggregate(messages: readonly string[]): string {
   return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;
 }
 
+/**
+ * The status in an answer about what is there. Without it a pod would seem to have less than it has, and get it anew.
+ *
+ * @throws {AgentError} `internal` there is none
+ */
+export function demandStatus<T>(status: T | undefined, what: string): T {
+  if (status === undefined) throw new AgentError('internal', `${what} status is nil`);
+  return status;
+}
+
 /** Why a container does not start: `reason` is the waiting reason that users see (R181). */
 export class StartError extends AgentError {
   readonly reason: string;

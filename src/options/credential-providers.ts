@@ -3,7 +3,7 @@ import { extname, join } from 'node:path';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { parseDocument } from '../kube/document.ts';
 import { parseDuration } from '../kube/duration.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { typeMetaOf } from '../kube/go-types.ts';
 import { parseSchemelessUrl } from '../kube/registry-url.ts';
 import {

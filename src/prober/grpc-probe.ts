@@ -2,6 +2,7 @@ import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { goDuration } from '../kube/duration.ts';
+import { userAgentOf } from '../kube/http-get.ts';
 import { deadline } from './deadline.ts';
 import { dial } from './dial.ts';
 import { decodeServingStatus, encodeCheck } from './grpc-health.ts';
@@ -137,7 +138,7 @@ function check(session: ClientHttp2Session, service: string): Promise<Answer> {
       ':path': '/grpc.health.v1.Health/Check',
       'content-type': 'application/grpc',
       te: 'trailers',
-      'user-agent': 'kube-probe/1.36',
+      'user-agent': userAgentOf('probe'),
     });
     let told: IncomingHttpHeaders = {};
     const chunks: Buffer[] = [];

@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { isRecursiveReadOnly } from '../kube/recursive-read-only.ts';
 import { expandSubPath } from '../kube/sub-path-expr.ts';
 import type { Container } from '../kube/types.ts';

@@ -9,7 +9,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import { claimNameOf } from '../kube/references.ts';
 import type { ResourceList } from '../kube/resources.ts';
-import { goQuote } from '../kube/go-quote.ts';
+import { goQuote } from '../base/go-quote.ts';
 import type { Container, Pod, Volume } from '../kube/types.ts';
 import type { Device } from '../provider/cri-messages.ts';
 import { AtomicWriter, type Payload } from './atomic-writer.ts';

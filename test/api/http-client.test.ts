@@ -250,3 +250,12 @@ test('a renewed client certificate has every connection made anew; watches break
   expect(before.every((socket) => socket.destroyed)).toBe(true);
   await other.close();
 });
+
+test('an answer that nobody wants is not parsed', async () => {
+  stub.intercept = (_request, response) => {
+    response.end('this is no JSON');
+    return true;
+  };
+  await expect(client.delete(podResource, { name: 'a' }, { discardAnswer: true })).resolves.toEqual({});
+  await expect(client.delete(podResource, { name: 'a' })).rejects.toMatchObject({ code: 'unavailable' });
+});

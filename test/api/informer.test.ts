@@ -231,3 +231,28 @@ test('snapshots come whole, first when synced, one for each burst', async () => 
   expect(sizes.length).toBeLessThan(20);
   subscription.unsubscribe();
 });
+
+test('answers to other calls and the events of a watch are parsed once', async () => {
+  const informer = new Informer<Pod>({ client, clock: systemClock }, podResource);
+  void informer.run(stop.signal);
+  await informer.waitSynced();
+  await until(() => stub.watchers === 1);
+  stub.put('a', 'u', { spec: { containers: [] } });
+  await until(() => informer.store.size === 1);
+  stub.intercept = ({ method }, response) => {
+    const object =
+      method === 'PATCH' ? stub.put('a', 'u', { status: { phase: 'Running' } }) : stub.objects.get('a');
+    response.end(JSON.stringify(object));
+    return method === 'PATCH' || method === 'GET';
+  };
+  const ref = { namespace: 'default', name: 'a' };
+  const { known } = informer;
+  const cached = informer.store.get('default/a');
+  expect(await client.get(podResource, ref, { known })).toBe(cached);
+  expect(await client.get(podResource, ref)).not.toBe(cached);
+
+  const patched = await client.patch<Pod>(podResource, ref, { type: 'merge', body: {} }, { known });
+  expect(patched.status?.phase).toBe('Running');
+  await until(() => informer.store.get('default/a') !== cached);
+  expect(informer.store.get('default/a')).toBe(patched); // whichever of the two came first
+});

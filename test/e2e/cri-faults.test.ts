@@ -6,6 +6,7 @@ import type { Event, Pod } from '../../src/kube/types.ts';
 import { skipWithoutContainerd } from '../support/containerd.ts';
 import { type CriAgent, startCriAgent } from '../support/cri-agent.ts';
 import { type CriCall, type CriFault, type CriMethod, CriProxy } from '../support/cri-proxy.ts';
+import { onePod } from './cri-node.ts';
 import { condition } from './podtender.ts';
 
 const fail: CriFault = { kind: 'fail' };
@@ -114,25 +115,13 @@ const ends: Readonly<Record<string, Row>> = {
   'last-status-fails': { method: 'ContainerStatus', fault: fail, times: 3 },
 };
 
-const podOf = (name: string, container: object = {}): Pod => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { name, namespace: 'default' },
-  spec: {
-    nodeName: 'node-a',
-    terminationGracePeriodSeconds: 1,
-    automountServiceAccountToken: false,
-    containers: [
-      {
-        name: 'c',
-        image: 'localhost/busybox:1',
-        imagePullPolicy: 'IfNotPresent',
-        command: ['/bin/sleep', '1000'],
-        ...container,
-      },
-    ],
-  },
-});
+const podOf = (name: string, container: object = {}): Pod =>
+  onePod(
+    name,
+    { command: ['/bin/sleep', '1000'], ...container },
+    { nodeName: 'node-a', automountServiceAccountToken: false },
+    { namespace: 'default' },
+  );
 
 /** Each call of a pod's life fails, is late or answers nonsense, while other pods go on. */
 describe.skipIf(skipWithoutContainerd())('a runtime that errs', { timeout: 90_000, concurrent: true }, () => {

@@ -3,7 +3,7 @@ import { AgentError } from '../../base/errors.ts';
 import { expand } from '../../kube/expansion.ts';
 import { downwardField } from '../../kube/field-path.ts';
 import { fieldValue } from '../../kube/field-value.ts';
-import { goQuote } from '../../kube/go-quote.ts';
+import { goQuote } from '../../base/go-quote.ts';
 import { isStaticPod, namespaceOf } from '../../kube/names.ts';
 import { containerOfPod, resourceFieldValue } from '../../kube/resource-field.ts';
 import type { ConfigMap, Container, EphemeralContainer, Pod, Secret, Service } from '../../kube/types.ts';

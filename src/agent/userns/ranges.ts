@@ -1,6 +1,6 @@
 import { AgentError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
-import { goQuote } from '../../kube/go-quote.ts';
+import { goQuote } from '../../base/go-quote.ts';
 
 /** Ids of users and groups on the host that pods may be given. */
 export interface IdRange {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { AgentError } from '../../base/errors.ts';
-import { goQuote } from '../../kube/go-quote.ts';
+import { goQuote } from '../../base/go-quote.ts';
 import { type IdRange, idUnit } from './ranges.ts';
 
 const run = promisify(execFile);

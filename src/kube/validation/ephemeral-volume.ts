@@ -1,4 +1,4 @@
-import { goQuote } from '../go-quote.ts';
+import { goQuote } from '../../base/go-quote.ts';
 import { parseQuantity, signOfQuantity } from '../quantity.ts';
 import { type Faults, forbidden, invalid, invalidEach, oneOf, required, unsupported } from './field-error.ts';
 import { annotations } from './metadata.ts';

@@ -1,4 +1,4 @@
-import { goQuote } from '../go-quote.ts';
+import { goQuote } from '../../base/go-quote.ts';
 
 /** What kind of fault a field has, in the words of the message. */
 export type FieldErrorType =

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
+import { Turns } from '../streams/turns.ts';
 import { createAdmission } from './admission.ts';
 import { Authenticator } from './authenticator.ts';
 import { Authorizer } from './authorizer.ts';
@@ -322,6 +323,7 @@ async function listen(
       ]),
     ],
   });
+  const turns = new Turns();
   const server = createServer(
     {
       cert: serving.cert,
@@ -332,13 +334,17 @@ async function listen(
       minVersion: 'TLSv1.2',
     },
     (request, response) => {
-      void router.handle(request, response);
+      turns.note(response);
+      router.handle(request, response).catch(() => request.socket.destroy());
     },
   );
   server.keepAliveTimeout = 120_000;
   server.headersTimeout = 60_000;
   server.on('upgrade', (request, socket, head: Buffer) => {
-    router.upgrade(request, socket, head);
+    socket.on('error', () => undefined);
+    void turns.before(socket).then((open) => {
+      if (open) router.upgrade(request, socket, head);
+    });
   });
   server.on('tlsClientError', (_reason, socket) => {
     socket.destroy();

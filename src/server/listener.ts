@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { Turns } from '../streams/turns.ts';
 import { answerAndClose, readOddRequest } from './odd-method.ts';
 import type { Reply, ReplySink, ServerRequest } from './reply.ts';
 
@@ -61,6 +62,8 @@ const mostListeners = 40;
 interface ParserError extends Error {
   readonly code?: string;
   readonly rawPacket?: Buffer;
+  /** How far into the packet it came. */
+  readonly bytesParsed?: number;
 }
 
 /** Small pieces of a streamed body go out together, up to this many bytes. */
@@ -78,6 +81,7 @@ export class Listener {
   /** What listens: before TLS stands one who looks at the first byte. */
   readonly #front: TcpServer;
   readonly #upgraded = new Set<Duplex>();
+  readonly #turns = new Turns();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
@@ -87,13 +91,21 @@ export class Listener {
     this.#front = own && this.#server instanceof HttpsServer ? this.#sniffer(this.#server) : this.#server;
     if (own) this.#front.maxConnections = this.#limits.connections;
     this.#server.on('request', (message: IncomingMessage, response: ServerResponse) => {
-      void this.#serve(message, response);
+      this.#guard(this.#serve(message, response), message.socket);
     });
     this.#server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
-      void this.#serveUpgrade(message, socket as Socket, head);
+      this.#guard(this.#serveUpgrade(message, socket as Socket, head), socket);
     });
     this.#server.on('clientError', (error: ParserError, socket: Duplex) => {
-      void this.#refuse(error, socket as Socket);
+      this.#guard(this.#refuse(error, socket as Socket), socket);
+    });
+  }
+
+  /** Whatever goes wrong with one connection is the end of that one alone. */
+  #guard(served: Promise<void>, socket: Duplex): void {
+    served.catch((reason: unknown) => {
+      this.#options.logger.warn('a connection ended for a reason of ours', { err: reason });
+      socket.destroy();
     });
   }
 
@@ -142,8 +154,10 @@ export class Listener {
   }
 
   /** What Node's parser does not take: an odd method is answered like any other, the rest is no HTTP. */
-  async #refuse({ code, rawPacket }: ParserError, socket: Socket): Promise<void> {
-    const odd = code === 'HPE_INVALID_METHOD' && rawPacket ? readOddRequest(rawPacket) : undefined;
+  async #refuse({ code, rawPacket, bytesParsed = 0 }: ParserError, socket: Socket): Promise<void> {
+    if (!(await this.#turns.before(socket))) return;
+    const odd =
+      code === 'HPE_INVALID_METHOD' && rawPacket ? readOddRequest(rawPacket, bytesParsed) : undefined;
     if (!socket.writable) {
       socket.destroy();
       return;
@@ -185,6 +199,7 @@ export class Listener {
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     message.on('error', () => undefined);
     response.on('error', () => undefined);
+    this.#turns.note(response);
     this.#limitBody(message, response);
     const gone = new AbortController();
     response.once('close', () => {
@@ -214,6 +229,7 @@ export class Listener {
       this.#upgraded.delete(socket);
       gone.abort();
     });
+    if (!(await this.#turns.before(socket))) return;
     const reply = await this.#options.handle(requestOf(message, gone.signal));
     if (socket.destroyed) return;
     if (reply.upgrade) {

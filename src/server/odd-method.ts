@@ -10,14 +10,16 @@ const headerLine = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\0]*)$/;
 
 /**
  * Reads the head of a request whose method Node's parser does not know, so that it is refused as the kubelet refuses it: after asking who
- * it is and whether they may (K2). Nothing: it is no request.
+ * it is and whether they may (K2). Nothing: it is no request, or one behind others in its packet.
+ *
+ * @param fault where in the packet the parser stopped
  */
-export function readOddRequest(packet: Buffer): RequestHead | undefined {
+export function readOddRequest(packet: Buffer, fault: number): RequestHead | undefined {
   const end = packet.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
   const [first = '', ...lines] = packet.subarray(0, end).toString('latin1').split('\r\n');
   const [, method, target] = requestLine.exec(first) ?? [];
-  if (method === undefined || target === undefined) return undefined;
+  if (method === undefined || target === undefined || fault > method.length) return undefined;
   const headers: IncomingHttpHeaders = {};
   for (const line of lines) {
     const [, name, value = ''] = headerLine.exec(line) ?? [];

@@ -98,6 +98,17 @@ test('an upgrade goes to the kubelet as it came, and bytes flow both ways', asyn
   expect(text).toContain('echo hello');
 });
 
+test('an upgrade behind another request is answered after it', async () => {
+  const { port, ca, admin } = await both(() => undefined);
+  const socket = connect({ host: '127.0.0.1', port, ca, cert: admin.cert, key: admin.key });
+  const head = 'HTTP/1.1\r\nHost: x\r\n';
+  const upgrade = `POST ${podsPath}/nope/exec ${head}Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n`;
+  socket.write(`GET ${podsPath} ${head}\r\n${upgrade}`);
+  let came = '';
+  for await (const chunk of socket) came += String(chunk);
+  expect(came).toMatch(/^HTTP\/1\.1 200 [^]*"PodList"[^]*HTTP\/1\.1 404 [^]*"NotFound"/);
+});
+
 test('an upgrade for a pod that is not there is refused with a Status', async () => {
   const server = await both(() => undefined);
   const { port, ca, admin } = server;

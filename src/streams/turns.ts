@@ -1,0 +1,42 @@
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/**
+ * The answers that connections still owe. Node hands out an upgrade while the requests that were sent before it on the same connection are
+ * still being answered; here it has its turn after them, as with Go's server, which reads no further before.
+ */
+export class Turns {
+  readonly #owed = new WeakMap<Duplex, ServerResponse>();
+
+  /** Notes an answer that will be made; a connection's answers go out in the order they were noted. */
+  note(response: ServerResponse): void {
+    const { socket } = response.req;
+    this.#owed.set(socket, response);
+    response.once('close', () => {
+      if (this.#owed.get(socket) === response) this.#owed.delete(socket);
+    });
+  }
+
+  /**
+   * Waits until all that was noted for the connection is answered, or until it is gone.
+   *
+   * @returns whether there is a connection left to answer on
+   */
+  async before(socket: Duplex): Promise<boolean> {
+    const last = this.#owed.get(socket);
+    if (last && !socket.destroyed) await this.#answered(last, socket);
+    return !socket.destroyed;
+  }
+
+  #answered(last: ServerResponse, socket: Duplex): Promise<void> {
+    return new Promise((resolve) => {
+      const over = (): void => {
+        last.off('close', over);
+        socket.off('close', over);
+        resolve();
+      };
+      last.once('close', over);
+      socket.once('close', over);
+    });
+  }
+}

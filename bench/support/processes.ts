@@ -39,17 +39,9 @@ export class LineProcess {
   readonly #come: string[] = [];
 
   constructor(file: string, args: readonly string[]) {
-    this.child = spawn(
-      process.execPath,
-      [
-        ...(process.env['PROF'] ? ['--cpu-prof', '--cpu-prof-dir=' + process.env['PROF']] : []),
-        join(import.meta.dirname, file),
-        ...args,
-      ],
-      {
-        stdio: ['pipe', 'pipe', 'inherit'],
-      },
-    );
+    this.child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     if (!this.child.stdout) throw new Error('the process has no output');
     this.#lines = createInterface({ input: this.child.stdout });
     this.#lines.on('line', (line) => {

@@ -71,19 +71,28 @@ function initializing(pod: JsonObject, summary: Summary): boolean {
 function running(pod: JsonObject, summary: Summary): void {
   const statuses = objectsAt(objectAt(pod, 'status'), 'containerStatuses');
   let hasRunning = false;
+  let failure = '';
   for (const status of [...statuses].reverse()) {
     restarted(status, summary);
     const waiting = stringAt(state(status, 'state', 'waiting'), 'reason');
     const terminated = state(status, 'state', 'terminated');
     if (waiting) summary.reason = waiting;
-    else if (terminated) summary.reason = exitText(terminated);
-    else if (status['ready'] === true && state(status, 'state', 'running')) {
+    else if (terminated) {
+      summary.reason = exitText(terminated);
+      if (Number(terminated['exitCode'] ?? 0) !== 0) failure = summary.reason;
+    } else if (status['ready'] === true && state(status, 'state', 'running')) {
       hasRunning = true;
       summary.ready++;
     }
   }
-  if (summary.reason === 'Completed' && hasRunning) summary.reason = isReady(pod) ? 'Running' : 'NotReady';
+  if (summary.reason === 'Completed') summary.reason = afterAll(hasRunning, isReady(pod), failure);
 }
+
+/** What a pod is told to be whose last container has done its work. */
+const afterAll = (hasRunning: boolean, ready: boolean, failure: string): string => {
+  if (hasRunning && ready) return 'Running';
+  return failure || (hasRunning ? 'NotReady' : 'Completed');
+};
 
 const conditionsOf = (pod: JsonObject): readonly JsonObject[] =>
   objectsAt(objectAt(pod, 'status'), 'conditions');
@@ -118,21 +127,21 @@ function summarize(pod: JsonObject): Summary {
     summary.reason = 'SchedulingGated';
   const specs = objectsAt(objectAt(pod, 'spec'), 'initContainers');
   if (!initializing(pod, summary) || (specs.length > 0 && isInitialized(pod))) {
-    const inits = summary.restarts;
-    const when = summary.restartedAt;
-    summary.restarts = 0;
-    summary.restartedAt = 0;
-    if (sidecars(pod)) {
-      summary.restarts = inits;
-      summary.restartedAt = when;
-    }
+    const { restarts, restartedAt } = sidecarRestarts(pod);
+    Object.assign(summary, { restarts, restartedAt });
     running(pod, summary);
   }
   return summary;
 }
 
-const sidecars = (pod: JsonObject): boolean =>
-  objectsAt(objectAt(pod, 'spec'), 'initContainers').some(isSidecar);
+/** Restarts of sidecars, as far as they were come to when the pod started. */
+function sidecarRestarts(pod: JsonObject): Summary {
+  const summary: Summary = { reason: '', ready: 0, restarts: 0, restartedAt: 0 };
+  const specs = objectsAt(objectAt(pod, 'spec'), 'initContainers');
+  for (const status of objectsAt(objectAt(pod, 'status'), 'initContainerStatuses'))
+    if (isSidecar(specs.find((one) => one['name'] === status['name']))) restarted(status, summary);
+  return summary;
+}
 const isInitialized = (pod: JsonObject): boolean =>
   conditionsOf(pod).some((c) => c['type'] === 'Initialized' && c['status'] === 'True');
 

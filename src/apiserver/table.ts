@@ -1,21 +1,12 @@
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
+import { type JsonObject, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
 import type { Kind } from './kinds.ts';
+import { clusterPrinters } from './table-cluster.ts';
 import { age, ageOf, type Column, column } from './table-format.ts';
+import { networkPrinters } from './table-network.ts';
 import { podCells, podColumns, podConditions } from './table-pods.ts';
+import { cols, createdAgo as created, nameOf as name, printer, type Printers } from './table-printer.ts';
 import { claimCells, claimColumns, volumeCells, volumeColumns } from './table-volumes.ts';
-
-const created = (object: JsonObject, now: number): string =>
-  ageOf(valueAt(object, 'metadata', 'creationTimestamp'), now);
-const name = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
-
-interface Printer {
-  readonly columns: readonly Column[];
-  readonly cells: (object: JsonObject, now: number) => readonly unknown[];
-}
-
-const printer = (columns: readonly Column[], cells: Printer['cells']): Printer => ({ columns, cells });
-const cols = (...names: readonly string[]): Column[] =>
-  names.map((one) => (one.endsWith('+') ? column(one.slice(0, -1), 1) : column(one)));
+import { workloadPrinters } from './table-workloads.ts';
 
 function nodeStatus(node: JsonObject): string {
   const ready = objectsAt(objectAt(node, 'status'), 'conditions').find((c) => c['type'] === 'Ready');
@@ -42,7 +33,7 @@ const info = (node: JsonObject, key: string): string =>
 
 function eventObject(event: JsonObject): string {
   const ref = objectAt(event, 'involvedObject');
-  return `${stringAt(ref, 'kind').toLowerCase()}/${stringAt(ref, 'name')}`;
+  return [stringAt(ref, 'kind').toLowerCase(), stringAt(ref, 'name')].filter(Boolean).join('/');
 }
 
 function lastSeen(event: JsonObject, now: number): string {
@@ -65,33 +56,6 @@ function eventSource(event: JsonObject): string {
 const keys = (object: JsonObject, ...members: readonly string[]): number =>
   members.reduce((sum, member) => sum + Object.keys(objectAt(object, member)).length, 0);
 
-function servicePorts(service: JsonObject): string {
-  const ports = objectsAt(objectAt(service, 'spec'), 'ports').map(
-    (port) =>
-      `${textOf(port['port'])}${port['nodePort'] ? `:${textOf(port['nodePort'])}` : ''}/${textOf(port['protocol'])}`,
-  );
-  return ports.join(',') || '<none>';
-}
-
-function serviceExternal(service: JsonObject): string {
-  const spec = objectAt(service, 'spec');
-  const ips = listAt(spec, 'externalIPs').map(textOf);
-  if (spec['type'] === 'ExternalName') return textOf(spec['externalName']);
-  if (spec['type'] === 'LoadBalancer') {
-    const ingress = objectsAt(objectAt(objectAt(service, 'status'), 'loadBalancer'), 'ingress').map(
-      (one) => stringAt(one, 'ip') || stringAt(one, 'hostname'),
-    );
-    return [...ingress, ...ips].join(',') || '<pending>';
-  }
-  return ips.join(',') || '<none>';
-}
-
-const selectorText = (selector: JsonObject): string =>
-  Object.entries(selector)
-    .map(([key, value]) => `${key}=${textOf(value)}`)
-    .sort()
-    .join(',') || '<none>';
-
 const csrCondition = (csr: JsonObject): string => {
   const status = objectAt(csr, 'status');
   const types = objectsAt(status, 'conditions').map((condition) => textOf(condition['type']));
@@ -103,7 +67,10 @@ const csrCondition = (csr: JsonObject): string => {
   return [decision, ...more].join(',');
 };
 
-const printers: Readonly<Record<string, Printer>> = {
+const printers: Printers = {
+  ...workloadPrinters,
+  ...networkPrinters,
+  ...clusterPrinters,
   pods: printer(podColumns, podCells),
   nodes: printer(
     cols(
@@ -166,23 +133,7 @@ const printers: Readonly<Record<string, Printer>> = {
     keys(secret, 'data'),
     created(secret, now),
   ]),
-  serviceaccounts: printer([column('Name'), column('Secrets'), column('Age')], (account, now) => [
-    name(account),
-    objectsAt(account, 'secrets').length,
-    created(account, now),
-  ]),
-  services: printer(
-    cols('Name', 'Type', 'Cluster-IP', 'External-IP', 'Port(s)', 'Age', 'Selector+'),
-    (service, now) => [
-      name(service),
-      textOf(valueAt(service, 'spec', 'type')),
-      textOf(valueAt(service, 'spec', 'clusterIP')) || '<none>',
-      serviceExternal(service),
-      servicePorts(service),
-      created(service, now),
-      selectorText(objectAt(objectAt(service, 'spec'), 'selector')),
-    ],
-  ),
+  serviceaccounts: printer(cols('Name', 'Age'), (account, now) => [name(account), created(account, now)]),
   persistentvolumes: printer(volumeColumns, (one, now) => volumeCells(one, created(one, now))),
   persistentvolumeclaims: printer(claimColumns, (one, now) => claimCells(one, created(one, now))),
   'coordination.k8s.io/leases': printer(cols('Name', 'Holder', 'Age'), (lease, now) => [
@@ -231,7 +182,7 @@ const printers: Readonly<Record<string, Printer>> = {
   ),
 };
 
-const fallback = printer(cols('Name', 'Created At'), (object) => [
+const fallback = printer(cols('Name', 'Created At:date'), (object) => [
   name(object),
   textOf(valueAt(object, 'metadata', 'creationTimestamp')),
 ]);

@@ -121,11 +121,16 @@ export function aggregatedDiscovery(kinds: readonly Kind[], core: boolean): Tagg
   cache.set(kinds, known);
   let found = known.get(core);
   if (!found) {
-    const text = `${JSON.stringify(aggregated(kinds, core))}\n`;
-    found = { text, etag: `"${createHash('sha512').update(text).digest('hex').toUpperCase()}"` };
+    const document = aggregated(kinds, core);
+    found = { text: `${JSON.stringify(document)}\n`, etag: tagOf(document) };
     known.set(core, found);
   }
   return found;
+}
+
+/** kube-apiserver makes the tag of a document that does not yet say what it is. */
+function tagOf({ kind: _k, apiVersion: _a, ...rest }: JsonObject): string {
+  return `"${createHash('sha512').update(JSON.stringify(rest)).digest('hex').toUpperCase()}"`;
 }
 
 /** Whether a group and version are served. */

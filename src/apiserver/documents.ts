@@ -77,6 +77,7 @@ async function discoveryRoot(
   core: boolean,
   kinds: readonly Kind[],
 ): Promise<void> {
+  if (core) readOnly(request);
   const representation = rootRepresentation(request, core);
   if (representation.as)
     return aggregated(
@@ -120,21 +121,36 @@ async function aggregated(
   });
 }
 
-/** `/openapi/v2`, `/openapi/v3` and the documents below it (A20). @throws {StatusError} */
+/** What of the API's description is served, and since when. */
+export interface Described {
+  readonly kinds: readonly Kind[];
+  /** ms since epoch */
+  readonly since: number;
+}
+
+/** `/openapi/v2`, `/openapi/v3` and the documents below it (A20), by whatever method. */
 export async function openapi(
   request: ApiRequest,
   response: ServerResponse,
   [, version, ...rest]: readonly string[],
-  kinds: readonly Kind[],
+  { kinds, since }: Described,
 ): Promise<void> {
-  if (version === 'v2' && rest.length === 0) return sendSwagger(request, response, swagger(kinds));
+  const file = { 'Accept-Ranges': 'bytes', 'Last-Modified': new Date(since).toUTCString() };
+  if (version === 'v2' && rest.length === 0) return sendSwagger(request, response, swagger(kinds), file);
   if (version !== 'v3') return notFoundText(request, response);
-  if (rest.length === 0) return sendDocument(request, response, openApiIndex(kinds));
+  if (rest.length === 0)
+    return sendText(request.raw, response, {
+      status: 200,
+      type: 'text/plain; charset=utf-8',
+      text: `${JSON.stringify(openApiIndex(kinds))}\n`,
+      extras: { headers: file },
+    });
   const document = openApi(kinds, rest.join('/'));
   if (!document) return notFoundText(request, response);
   const hash = request.query.get('hash');
+  const forever = hash !== null && { 'Cache-Control': 'public, immutable' };
   if (hash === null || hash === document.hash)
-    return sendHashed(request, response, document, hash !== null && { 'Cache-Control': 'public, immutable' });
+    return sendHashed(request, response, document, { ...file, ...forever });
   response.writeHead(301, {
     Location: `${request.path}?hash=${document.hash}`,
     'Cache-Control': 'no-cache, private',
@@ -142,14 +158,20 @@ export async function openapi(
   response.end();
 }
 
-function sendSwagger(request: ApiRequest, response: ServerResponse, document: Document): Promise<void> {
+function sendSwagger(
+  request: ApiRequest,
+  response: ServerResponse,
+  document: Document,
+  file: Readonly<Record<string, string>>,
+): Promise<void> {
   if (!(request.raw.headers.accept ?? '').includes('proto-openapi.spec.v2'))
-    return sendHashed(request, response, document, false);
+    return sendHashed(request, response, document, file);
   const message = swaggerMessages.get(document) ?? swaggerProtobuf(JSON.parse(document.text) as JsonObject);
   swaggerMessages.set(document, message);
   response.writeHead(200, {
     'Content-Type': swaggerType,
     'Content-Length': message.length,
+    ...file,
     ETag: `"${document.hash}"`,
     Vary: 'Accept',
   });
@@ -162,7 +184,7 @@ async function sendHashed(
   request: ApiRequest,
   response: ServerResponse,
   document: { readonly text: string; readonly hash: string },
-  extra: false | Readonly<Record<string, string>>,
+  extra: Readonly<Record<string, string>>,
 ): Promise<void> {
   const headers = { ETag: `"${document.hash}"`, Vary: 'Accept', ...extra };
   if (request.raw.headers['if-none-match'] === headers.ETag) {

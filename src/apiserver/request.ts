@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { findKind, type Kind, type Subresource } from './kinds.ts';
+import { selectedName } from './selectors.ts';
+import { badRequest, methodNotAllowed, noSuchResource } from './status-error.ts';
 import type { User } from './users.ts';
 
 /** A path of the resource API taken apart; `kind` is absent when the server does not serve it. */
@@ -26,6 +28,38 @@ export interface ApiRequest {
 }
 
 const namespaced = new Set(['status', 'finalize']);
+const watchPath = /^(\/+api\/+[^/]+\/+|\/+apis\/+[^/]+\/+[^/]+\/+)watch\/+(?=[^/])/;
+
+/** The path and query that a path of the old form, `/api/v1/watch/…`, stands for; others as they are. @throws {StatusError} 400 */
+export function withoutWatchPath(path: string, query: URLSearchParams): string {
+  const plain = path.replace(watchPath, '$1');
+  if (plain === path) return path;
+  query.set('watch', 'true');
+  const target = parseResourcePath(plain);
+  return target && isObjectOf(target) ? watchOfOne(plain, target, query) : plain;
+}
+
+const isObjectOf = ({ name, subresource, namespace, kind }: ResourcePath): boolean =>
+  name !== '' && subresource === '' && (namespace !== '' || kind?.namespaced !== true);
+
+/** A watch of one object is one of all with its name. */
+function watchOfOne(plain: string, { resource, name }: ResourcePath, query: URLSearchParams): string {
+  const asked = query.get('fieldSelector') ?? '';
+  if (asked !== '' && selectedName(asked) !== name)
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  query.set('fieldSelector', `metadata.name=${name}`);
+  return plain.slice(0, plain.lastIndexOf(`${resource}/`) + resource.length);
+}
+
+/** Refuses paths that have no route, and methods that a route does not have. @throws {StatusError} 404, 405 */
+export function checkRoute(method: string, target: ResourcePath, kind: Kind): void {
+  const below = target.subresource !== 'proxy' && target.rest !== '';
+  const strange = target.namespace !== '' && !kind.namespaced && kind.kind !== 'Namespace';
+  if (below || strange) throw noSuchResource();
+  if (!kind.namespaced || target.namespace !== '') return;
+  if (target.name !== '' || !kind.verbs.includes('list')) throw noSuchResource();
+  if (method !== 'GET') throw methodNotAllowed();
+}
 
 /** Reads `/api/v1/…` and `/apis/group/version/…`; `undefined` for every other path, and for those of discovery. */
 export function parseResourcePath(path: string): ResourcePath | undefined {

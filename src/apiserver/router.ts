@@ -12,7 +12,15 @@ import { type KubeletStreams, refuseUpgrade } from './kubelet-streams.ts';
 import { manageUpdate } from './managed-fields.ts';
 import type { MetricsApi } from './metrics-api.ts';
 import { negotiate, wantsPretty } from './negotiate.ts';
-import { type ApiRequest, parseResourcePath, type ResourcePath, subresourceOf, verbOf } from './request.ts';
+import {
+  type ApiRequest,
+  checkRoute,
+  parseResourcePath,
+  type ResourcePath,
+  subresourceOf,
+  verbOf,
+  withoutWatchPath,
+} from './request.ts';
 import { warningsOf } from './exchange.ts';
 import type { ResourceApi } from './resource-api.ts';
 import { sendBody, sendError, sendText, warnOf } from './respond.ts';
@@ -53,9 +61,11 @@ export class Router {
   readonly #kinds: readonly Kind[];
   /** Those that the server keeps itself. */
   readonly #apiKinds: readonly Kind[];
+  readonly #since: number;
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
+    this.#since = deps.clock.now();
     this.#apiKinds = deps.clusterTrustBundles ? [...kinds, ...trustBundleKinds] : kinds;
     this.#kinds = deps.metrics ? [...this.#apiKinds, ...metricsKinds] : this.#apiKinds;
   }
@@ -97,8 +107,8 @@ export class Router {
   #read(raw: IncomingMessage): ApiRequest {
     const url = raw.url ?? '/';
     const cut = url.indexOf('?');
-    const path = cut < 0 ? url : url.slice(0, cut);
     const query = new URLSearchParams(cut < 0 ? '' : url.slice(cut + 1));
+    const path = withoutWatchPath(cut < 0 ? url : url.slice(0, cut), query);
     const own = this.#deps.authenticator.authenticate(raw);
     const user =
       impersonated(raw, own, (attributes) => this.#deps.authorizer.decide(attributes).allowed) ?? own;
@@ -139,6 +149,7 @@ export class Router {
       throw noSuchResource();
     }
     warnOf(request.raw, deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
+    checkRoute(request.method, target, kind);
     if (request.method === 'HEAD' && target.subresource !== 'proxy') throw methodNotAllowed();
     if (target.subresource !== '') return this.#subresource(request, response, target, kind);
     if (kind.storageHash === undefined) return this.#transient(request, response, target, kind);
@@ -200,6 +211,7 @@ export class Router {
   }
 
   async #components(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
+    readOnly(request);
     const representation = negotiate(request.raw.headers.accept);
     const items = [
       { metadata: { name: 'storage' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] },
@@ -218,7 +230,10 @@ export class Router {
     if (/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return this.#health(request, response);
     const parts = path.split('/').filter(Boolean);
     if (parts[0] === 'api' || parts[0] === 'apis') return discovery(request, response, parts, this.#kinds);
-    if (parts[0] === 'openapi') return openapi(request, response, parts, this.#apiKinds);
+    if (parts[0] === 'openapi') {
+      const described = { kinds: this.#apiKinds, since: this.#since };
+      return openapi(request, response, parts, described);
+    }
     if (path === '/version' || path === '/version/') return sendDocument(request, response, versionInfo);
     if (path === '/.well-known/openid-configuration') {
       const host = request.raw.headers.host ?? 'localhost';

@@ -1,11 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync, renameSync, openSync, fsyncSync, closeSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { join } from 'node:path';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
+import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
 import { Turns } from '../streams/turns.ts';
 import { createAdmission } from './admission.ts';
 import { Authenticator } from './authenticator.ts';
@@ -323,32 +325,17 @@ async function listen(
       ]),
     ],
   });
-  const turns = new Turns();
-  const server = createServer(
-    {
-      cert: serving.cert,
-      key: serving.key,
-      ca: authority.cert,
-      requestCert: true,
-      rejectUnauthorized: false,
-      minVersion: 'TLSv1.2',
-    },
-    (request, response) => {
-      turns.note(response);
-      router.handle(request, response).catch(() => request.socket.destroy());
-    },
-  );
+  const server = createServer({
+    cert: serving.cert,
+    key: serving.key,
+    ca: authority.cert,
+    requestCert: true,
+    rejectUnauthorized: false,
+    minVersion: 'TLSv1.2',
+  });
   server.keepAliveTimeout = 120_000;
   server.headersTimeout = 60_000;
-  server.on('upgrade', (request, socket, head: Buffer) => {
-    socket.on('error', () => undefined);
-    void turns.before(socket).then((open) => {
-      if (open) router.upgrade(request, socket, head);
-    });
-  });
-  server.on('tlsClientError', (_reason, socket) => {
-    socket.destroy();
-  });
+  answer(server, router);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (reason: NodeJS.ErrnoException) => {
       reject(listenFailure(reason, at));
@@ -356,6 +343,33 @@ async function listen(
     server.listen(at.port, at.host, resolve);
   });
   return server;
+}
+
+/** Hands everything that comes to the router, also what Node's parser does not know. */
+function answer(server: Server, router: Router): void {
+  const turns = new Turns();
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    turns.note(response);
+    router.handle(request, response).catch(() => request.socket.destroy());
+  };
+  server.on('request', handle);
+  server.on('upgrade', (request, socket, head: Buffer) => {
+    socket.on('error', () => undefined);
+    void turns.before(socket).then((open) => {
+      if (open) router.upgrade(request, socket, head);
+    });
+  });
+  server.on('clientError', (error: ParserError, socket: Socket) => {
+    void turns.before(socket).then((open) => {
+      const odd = open && socket.writable ? oddExchange(error, socket) : undefined;
+      if (odd) handle(odd.request, odd.response);
+      else if (socket.writable) refuseUnread(error, socket);
+      else socket.destroy();
+    });
+  });
+  server.on('tlsClientError', (_reason, socket) => {
+    socket.destroy();
+  });
 }
 
 function listenFailure(

@@ -11,8 +11,8 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
 import { Turns } from '../streams/turns.ts';
-import { answerAndClose, readOddRequest } from './odd-method.ts';
 import type { Reply, ReplySink, ServerRequest } from './reply.ts';
 
 /** TLS of a listener. */
@@ -57,14 +57,6 @@ export interface ListenerOptions {
 
 /** Each layer of a tunnelled stream listens to the socket's end. */
 const mostListeners = 40;
-
-/** What the parser says of bytes that it does not take. */
-interface ParserError extends Error {
-  readonly code?: string;
-  readonly rawPacket?: Buffer;
-  /** How far into the packet it came. */
-  readonly bytesParsed?: number;
-}
 
 /** Small pieces of a streamed body go out together, up to this many bytes. */
 const mostGathered = 32 * 1024;
@@ -154,23 +146,15 @@ export class Listener {
   }
 
   /** What Node's parser does not take: an odd method is answered like any other, the rest is no HTTP. */
-  async #refuse({ code, rawPacket, bytesParsed = 0 }: ParserError, socket: Socket): Promise<void> {
+  async #refuse(error: ParserError, socket: Socket): Promise<void> {
     if (!(await this.#turns.before(socket))) return;
-    const odd =
-      code === 'HPE_INVALID_METHOD' && rawPacket ? readOddRequest(rawPacket, bytesParsed) : undefined;
     if (!socket.writable) {
       socket.destroy();
       return;
     }
-    if (!odd) {
-      const status =
-        code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
-      socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n${status}`);
-      return;
-    }
-    const peer = peerOf(socket);
-    const { signal } = new AbortController();
-    answerAndClose(socket, await this.#options.handle({ ...odd, signal, ...(peer && { peer }) }));
+    const odd = oddExchange(error, socket);
+    if (odd) await this.#serve(odd.request, odd.response);
+    else refuseUnread(error, socket);
   }
 
   /** Tells who speaks plain HTTP to a TLS port so, as Go's server does; hands the rest on. */

@@ -1,0 +1,70 @@
+import { type IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** What Node's parser says of bytes that it does not take. */
+export interface ParserError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+  /** How far into the packet it came. */
+  readonly bytesParsed?: number;
+}
+
+/** A request as far as its head tells. */
+interface RequestHead {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+const requestLine = /^([A-Z]{1,32}) (\/[^\s]*) HTTP\/1\.1$/;
+const headerLine = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\0]*)$/;
+
+/** Nothing: it is no request, or one behind others in its packet. */
+function readHead(packet: Buffer, fault: number): RequestHead | undefined {
+  const end = packet.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const [first = '', ...lines] = packet.subarray(0, end).toString('latin1').split('\r\n');
+  const [, method, url] = requestLine.exec(first) ?? [];
+  if (method === undefined || url === undefined || fault > method.length) return undefined;
+  const headers: IncomingHttpHeaders = {};
+  for (const line of lines) {
+    const [, name, value = ''] = headerLine.exec(line) ?? [];
+    if (name === undefined) return undefined;
+    headers[name.toLowerCase()] ??= value.trim();
+  }
+  return { method, url, headers };
+}
+
+/** A request without a body, and the answer to it; the connection ends with the answer. */
+export interface OddExchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/**
+ * A request whose method Node's parser does not know, read by hand so that it is answered like any other: after asking who it is and whether
+ * they may (K2), as Go's servers do. Nothing: what came is no such request.
+ */
+export function oddExchange(
+  { code, rawPacket, bytesParsed = 0 }: ParserError,
+  socket: Socket,
+): OddExchange | undefined {
+  const head = code === 'HPE_INVALID_METHOD' && rawPacket ? readHead(rawPacket, bytesParsed) : undefined;
+  if (!head) return undefined;
+  const request = Object.assign(new IncomingMessage(socket), head, { httpVersion: '1.1', complete: true });
+  request.push(null);
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.once('finish', () => {
+    response.detachSocket(socket);
+    socket.end();
+  });
+  return { request, response };
+}
+
+/** Tells who sent no request that can be read so, and ends the connection. */
+export function refuseUnread({ code }: ParserError, socket: Socket): void {
+  const status = code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n${status}`);
+}

@@ -26,10 +26,10 @@ export function makeProviderOf(
       return processParts(dataDir, kubelet);
     case 'memory':
       return {
-        makeProvider: async ({ clock }) => {
+        makeProvider: async ({ clock, logger }) => {
           const { MemoryProvider } = await import('../providers/memory/index.ts');
           const journal = join(dataDir, 'memory-pods.jsonl');
-          return new MemoryProvider({ clock, journal, backOff: crashBackOffOf(kubelet) });
+          return new MemoryProvider({ clock, journal, logger, backOff: crashBackOffOf(kubelet) });
         },
         node: { runtimeVersion: () => 'memory://1.0.0' },
         periods: { statusSettleMs: 1 },

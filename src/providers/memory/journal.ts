@@ -1,4 +1,6 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
+import { messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
 import { readIfThere } from '../../base/read-if-there.ts';
 import type { Pod } from '../../kube/types.ts';
 import type { Instance, MemoryPod } from './memory-pod.ts';
@@ -38,10 +40,14 @@ const kept = ({ metadata, spec }: Pod): Pod => ({
  */
 export class MemoryJournal {
   readonly #path: string;
+  readonly #logger: Logger;
   readonly #changed = new Map<string, MemoryPod | undefined>();
+  #due = false;
+  #failing = false;
 
-  constructor(path: string) {
+  constructor(path: string, logger: Logger) {
     this.#path = path;
+    this.#logger = logger;
   }
 
   /** What was written down; a torn last line is as good as none. The file is written anew without what is out of date. */
@@ -68,17 +74,29 @@ export class MemoryJournal {
 
   /** Writes the pod down before this process waits for anything again. @param record absent: it is forgotten */
   changed(uid: string, record: MemoryPod | undefined): void {
-    if (this.#changed.size === 0)
-      setImmediate(() => {
-        this.#write();
-      });
     this.#changed.set(uid, record);
+    if (this.#due) return;
+    this.#due = true;
+    setImmediate(() => {
+      this.#due = false;
+      this.#write();
+    });
   }
 
+  /** What cannot be written is tried again with the next change; the pods go on. */
   #write(): void {
     const lines = Array.from(this.#changed, ([uid, record]) => `${JSON.stringify(lineOf(uid, record))}\n`);
-    this.#changed.clear();
-    appendFileSync(this.#path, lines.join(''));
+    try {
+      // what failed before may have left half a line
+      appendFileSync(this.#path, `${this.#failing ? '\n' : ''}${lines.join('')}`);
+      this.#changed.clear();
+      this.#failing = false;
+    } catch (reason) {
+      const fields = { file: this.#path, err: messageOf(reason) };
+      if (!this.#failing)
+        this.#logger.error('pods cannot be written down; they end with this process', fields);
+      this.#failing = true;
+    }
   }
 }
 

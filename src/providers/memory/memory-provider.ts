@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { Emitter } from '../../base/emitter.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
+import { type Logger, silentLogger } from '../../base/logger.ts';
 import { nameOf, namespaceOf, uidOf } from '../../kube/names.ts';
 import type { Container, Pod } from '../../kube/types.ts';
 import type { ContainerRef, PodResizes } from '../../provider/powers.ts';
@@ -37,6 +38,8 @@ export interface MemoryProviderDeps {
   readonly backOff?: RestartBackOff;
   /** A file that makes the pods outlive the process; absent: they end with it. */
   readonly journal?: string;
+  /** Told when the journal cannot be written. */
+  readonly logger?: Logger;
   /** How many stopped pods are remembered; the oldest go first. */
   readonly keptPods?: number;
 }
@@ -67,7 +70,8 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     this.#behaviour = deps.behaviour ?? behaviourOf;
     this.#backOff = deps.backOff ?? kubeletBackOff;
     this.#keptPods = deps.keptPods ?? 1000;
-    this.#journal = deps.journal === undefined ? undefined : new MemoryJournal(deps.journal);
+    this.#journal =
+      deps.journal === undefined ? undefined : new MemoryJournal(deps.journal, deps.logger ?? silentLogger);
     for (const record of this.#journal?.load() ?? []) this.#resume(record);
   }
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, rmSync, watch, writeFileSync, type FSWatcher } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, watch, writeFileSync, type FSWatcher } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
@@ -220,6 +220,10 @@ export class ProcessContainer {
   async #lookOnce(check: boolean): Promise<void> {
     if (!this.#identity) this.#readIdentity();
     if (!this.#identity) return;
+    if (!existsSync(this.runDir)) {
+      if (check && this.isGone()) this.#endLost();
+      return;
+    }
     await this.#pump.pump();
     for (const listener of this.#listeners) listener();
     const gone = check && this.isGone();
@@ -266,9 +270,16 @@ export class ProcessContainer {
     this.#end({ ...ending(code), startedAt: this.#startedAt, finishedAt: Math.round(finishedAt) });
   }
 
+  /** Somebody has removed what it was kept in: nobody tells how it ended. */
+  #endLost(): void {
+    const finishedAt = this.#deps.clock.now() * nanosPerMs;
+    const message = `the container's folder ${this.runDir} was removed while it ran`;
+    this.#end({ exitCode: 255, reason: 'Unknown', message, startedAt: this.#startedAt, finishedAt });
+  }
+
   #end(outcome: Outcome): void {
     if (this.#outcome) return;
-    saveRecord(join(this.dir, 'outcome.json'), outcome);
+    if (existsSync(this.dir)) saveRecord(join(this.dir, 'outcome.json'), outcome);
     this.#outcome = outcome;
     this.close();
     rmSync(this.runDir, { recursive: true, force: true });

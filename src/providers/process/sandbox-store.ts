@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
@@ -75,7 +75,9 @@ export class SandboxStore {
   }
 
   #save(record: SandboxRecord): void {
-    saveRecord(join(this.#deps.dir, record.id, 'sandbox.json'), record);
+    const dir = join(this.#deps.dir, record.id);
+    // one whose folder somebody removed is not there after the next start, stopped or not
+    if (existsSync(dir)) saveRecord(join(dir, 'sandbox.json'), record);
     this.#records.set(record.id, record);
   }
 }

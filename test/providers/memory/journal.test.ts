@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as written } from 'node:timers/promises';
@@ -58,4 +58,19 @@ test('a torn last line and forgotten pods are left out', async () => {
   await written();
   expect(await before.listPods()).toEqual([]);
   expect(await open().listPods()).toEqual([]); // what was appended after the torn line was taken out counts
+});
+
+test('pods whose file cannot be written go on, and are written once it can be', async () => {
+  const provider = open();
+  rmSync(dir, { recursive: true });
+  await sync(provider);
+  await written();
+  const running = await provider.getPodStatus({ uid: 'u1', name: 'a', namespace: 'n' });
+  expect(running.containerStatuses).toMatchObject([{ state: 'running' }]);
+  mkdirSync(dir);
+  await sync(provider);
+  await clock.advance(5000);
+  await written();
+  const after = await open().getPodStatus({ uid: 'u1', name: 'a', namespace: 'n' });
+  expect(after.containerStatuses).toMatchObject([{ state: 'exited' }]);
 });

@@ -114,3 +114,16 @@ test('a half written record is cleared away', async () => {
   const runtime = await nextAgent();
   expect((await runtime.listContainers({})).containers).toEqual([]);
 });
+
+test('a container whose folder was removed can be stopped, and its pod too', async () => {
+  const bench = await makeBench();
+  const id = await bench.run(['sleep', '1000']);
+  const { pid = 0 } = bench.runtime.container(id);
+  rmSync(bench.dir, { recursive: true });
+  await bench.runtime.stopContainer({ containerId: id, timeout: 5 });
+  expect(readStat(pid)?.state ?? 'Z').toBe('Z');
+  expect(await bench.status(id)).toMatchObject({ exitCode: 255, reason: 'Unknown' });
+  await bench.runtime.stopPodSandbox({ podSandboxId: bench.sandboxId });
+  expect((await bench.runtime.listPodSandbox({})).items).toMatchObject([{ state: 1 }]);
+  await bench.end();
+});

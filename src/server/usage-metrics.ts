@@ -1,7 +1,7 @@
 import type { ContainerUsage } from '../provider/usage.ts';
 import { cgroupMetrics, type CgroupReading } from './cgroup-metrics.ts';
 import { type MetricFamily, type Sample, single } from './metrics.ts';
-import { type ServedPodUsage, sumOf, type Usage } from './usage.ts';
+import { type NodeUsage, type ServedPodUsage, sumOf, type Usage } from './usage.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -25,6 +25,37 @@ interface PodRow extends Row {
   readonly of: (sum: ReturnType<typeof sumOf>) => number | undefined;
 }
 
+interface NodeRow extends Row {
+  readonly of: (node: NodeUsage) => number;
+}
+
+const nodeRows: readonly NodeRow[] = [
+  {
+    name: 'node_cpu_usage_seconds_total',
+    type: 'counter',
+    help: 'Cumulative cpu time consumed by the node in core-seconds',
+    of: ({ cpuNanos }) => cpuNanos / 1e9,
+  },
+  {
+    name: 'node_memory_working_set_bytes',
+    type: 'gauge',
+    help: 'Current working set of the node in bytes',
+    of: ({ workingSetBytes }) => workingSetBytes,
+  },
+  {
+    name: 'node_swap_usage_bytes',
+    type: 'gauge',
+    help: 'Current swap usage of the node in bytes',
+    of: ({ swapUsedBytes }) => swapUsedBytes,
+  },
+];
+
+const startTimeRow: Row = {
+  name: 'container_start_time_seconds',
+  type: 'gauge',
+  help: 'Start time of the container since unix epoch in seconds',
+};
+
 const containerRows: readonly ContainerRow[] = [
   {
     name: 'container_cpu_usage_seconds_total',
@@ -37,12 +68,6 @@ const containerRows: readonly ContainerRow[] = [
     type: 'gauge',
     help: 'Current working set of the container in bytes',
     of: ({ workingSetBytes }) => workingSetBytes,
-  },
-  {
-    name: 'container_start_time_seconds',
-    type: 'gauge',
-    help: 'Start time of the container since unix epoch in seconds',
-    of: ({ startedAt }) => (startedAt === undefined ? undefined : startedAt / 1000),
   },
   {
     name: 'container_swap_usage_bytes',
@@ -94,20 +119,9 @@ export function resourceMetrics(usage: Usage | undefined): readonly MetricFamily
   const { node, pods } = usage;
   return [
     error,
-    single(
-      'node_cpu_usage_seconds_total',
-      'counter',
-      'Cumulative cpu time consumed by the node in core-seconds',
-      node.cpuNanos / 1e9,
-    ),
-    single(
-      'node_memory_working_set_bytes',
-      'gauge',
-      'Current working set of the node in bytes',
-      node.workingSetBytes,
-    ),
-    single('node_swap_usage_bytes', 'gauge', 'Current swap usage of the node in bytes', node.swapUsedBytes),
+    ...nodeRows.map(({ of, ...row }) => ({ ...row, samples: known({}, of(node), node.at) })),
     ...containerRows.map(({ of, ...row }) => ({ ...row, samples: containerSamples(pods, of) })),
+    { ...startTimeRow, samples: startTimes(pods) },
     ...podRows.map(({ of, ...row }) => ({
       ...row,
       samples: pods.flatMap((pod) =>
@@ -123,6 +137,14 @@ const containerSamples = (
 ): readonly Sample[] =>
   pods.flatMap(({ namespace, name: pod, containers }) =>
     containers.flatMap((one) => known({ container: one.name, namespace, pod }, of(one), one.at)),
+  );
+
+/** The one family of the page whose samples are of no moment. */
+const startTimes = (pods: readonly ServedPodUsage[]): readonly Sample[] =>
+  pods.flatMap(({ namespace, name: pod, containers }) =>
+    containers.flatMap(({ name, startedAt }) =>
+      known({ container: name, namespace, pod }, startedAt === undefined ? undefined : startedAt / 1000),
+    ),
   );
 
 const cadvisorRows: readonly ContainerRow[] = [

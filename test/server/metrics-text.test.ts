@@ -134,6 +134,24 @@ test.for(pages)('%s is OpenMetrics to a strict reader', ([, page]) => {
   readStrictly(openMetricsText(page));
 });
 
+test('what is used is told with the moment of the measurement, a start time without', () => {
+  const lines = metricsText(resourceMetrics(fullUsage))
+    .split('\n')
+    .filter((line) => /^(node|pod|container)_/.test(line));
+  const isDated = (line: string): boolean => / \d{13}$/.test(line);
+  const families = new Set(lines.filter(isDated).map((line) => line.replace(/[{ ].*/, '')));
+  expect([...families]).toEqual(
+    expect.arrayContaining([
+      'node_cpu_usage_seconds_total',
+      'node_memory_working_set_bytes',
+      'node_swap_usage_bytes',
+    ]),
+  );
+  const undated = lines.filter((line) => !isDated(line));
+  expect(undated).not.toHaveLength(0);
+  for (const line of undated) expect(line).toMatch(/^container_start_time_seconds\{/);
+});
+
 test('swap is told of where it is known', () => {
   const [pod] = fullUsage.pods;
   const containers = (pod?.containers ?? []).map((one) => ({ ...one, swapBytes: 3, swapAvailableBytes: 9 }));

@@ -22,7 +22,6 @@ import { SubPaths } from '../volumes/sub-path.ts';
 import { RuntimeCallMetrics, StartMetrics } from './agent-metrics.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
-import type { CgroupStats } from './cgroup-stats.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
 import { Endings } from './endings.ts';
 import { nodeRefOf } from './evictions.ts';
@@ -142,7 +141,7 @@ interface UpkeepInput {
   readonly provider: AgentProvider;
   readonly sourcesReady: SourcesReady;
   readonly endings: Endings;
-  readonly cgroups: { readonly stats?: CgroupStats };
+  readonly cgroups: Pick<Awaited<ReturnType<typeof podCgroups>>, 'stats' | 'keepEnforced'>;
   readonly node?: NodeController;
 }
 
@@ -166,7 +165,7 @@ function upkeepOf(input: UpkeepInput): AgentParts['upkeep'] {
     },
   });
   return async (signal) => {
-    await Promise.all([upkeep?.run(signal), endings.run(signal)]);
+    await Promise.all([upkeep?.run(signal), endings.run(signal), cgroups.keepEnforced?.(signal)]);
   };
 }
 

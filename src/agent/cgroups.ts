@@ -13,6 +13,7 @@ import {
 } from '../kube/cgroup.ts';
 import type { QosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
+import type { ReservedCgroup } from './cgroups/enforcement.ts';
 import { type CgroupFiles, codeOf } from './cgroups/files.ts';
 import { type CgroupHost, missingControllers } from './cgroups/host.ts';
 import { leastShares, type PodLimitSettings, podSettings, qosSettings } from './cgroups/pod-settings.ts';
@@ -39,8 +40,10 @@ export interface NodeCgroupsOptions extends PodLimitSettings {
   readonly driver: CgroupDriver;
   /** Sizes of huge pages that the host offers, like `2MB`. */
   readonly hugePageSizes?: readonly string[];
-  /** All pods together are limited to what the node's reservations leave (`enforceNodeAllocatable: [pods]`); default: no. */
+  /** All pods together are limited to what the node's reservations leave (`enforceNodeAllocatable: [pods]`); default: to what there is. */
   readonly enforceAllocatable?: boolean;
+  /** Cgroups of daemons that are held to what is reserved for them. */
+  readonly reserved?: readonly ReservedCgroup[];
   /** Cgroups of the node that are not of pods: statistics tell of them. */
   readonly system?: SystemCgroupSettings;
 }
@@ -74,9 +77,9 @@ export class NodeCgroups implements PodCgroups {
   }
 
   /**
-   * Makes the cgroups above the pods.
+   * Makes the cgroups above the pods; {@link enforce} holds the pods to their limits.
    *
-   * @param limits of all pods together: what the node keeps for itself is left out
+   * @param limits of all pods together
    * @throws {AgentError} `failed_precondition` when the host cannot limit pods
    */
   start(limits: CgroupSettings = {}): void {
@@ -87,10 +90,24 @@ export class NodeCgroups implements PodCgroups {
         `the host lacks the cgroup controllers ${missing.join(', ')}; enable them, or set cgroupsPerQOS to false`,
       );
     this.#limits = limits;
-    this.tree.create(this.kubepods, limits);
+    this.tree.create(this.kubepods);
     this.tree.create(qosCgroup(this.kubepods, 'Burstable'));
     this.tree.create(qosCgroup(this.kubepods, 'BestEffort'));
     this.updateQos();
+  }
+
+  /**
+   * Holds all pods together to their limits.
+   *
+   * @returns what the kernel says against it: pods that run on may use more than that now
+   */
+  enforce(): string | undefined {
+    try {
+      this.tree.set(this.kubepods, this.#limits);
+      return undefined;
+    } catch (reason) {
+      return messageOf(reason);
+    }
   }
 
   /** Brings the cgroups above the pods up to date; kubelet does so each minute and before it makes a pod's. */

@@ -2,6 +2,7 @@ import { readFile, statfs } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import type { ContainerUsage, PodUsage } from '../provider/usage.ts';
 import type { FsUsage, MachineIds, NodeUsage } from '../server/usage.ts';
+import { mostProcesses } from '../node/measure.ts';
 import { interfaceUsage } from './process-files.ts';
 
 const nanosPerTick = 1e7;
@@ -12,19 +13,18 @@ const kibOf = (meminfo: string, name: string): number =>
 
 /** Measures what this machine uses. @param root whose file system counts as the node's */
 export async function machineUsage(root: string, clock: Clock): Promise<NodeUsage> {
-  const [machine, stat, meminfo, net, load, pidMax, fs] = await Promise.all([
+  const [machine, stat, meminfo, net, load, most, fs] = await Promise.all([
     machineIds(),
     read('/proc/stat'),
     read('/proc/meminfo'),
     read('/proc/net/dev'),
     read('/proc/loadavg'),
-    read('/proc/sys/kernel/pid_max'),
+    mostProcesses(),
     fsUsage(root),
   ]);
   const total = kibOf(meminfo, 'MemTotal');
   const available = kibOf(meminfo, 'MemAvailable');
   const processes = Number(/\/(\d+)/.exec(load)?.[1]);
-  const most = Number.parseInt(pidMax, 10);
   return {
     at: clock.now(),
     machine,
@@ -40,7 +40,7 @@ export async function machineUsage(root: string, clock: Clock): Promise<NodeUsag
     interfaces: interfaceUsage(net).toSorted((a, b) => b.rxBytes - a.rxBytes),
     ...(fs && { fs }),
     ...(!Number.isNaN(processes) && { processes }),
-    ...(!Number.isNaN(most) && { mostProcesses: most }),
+    ...(most !== undefined && { mostProcesses: most }),
   };
 }
 

@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
+import { quantityOf } from '../kube/quantity.ts';
 import { type Amounts, amountsOf, type ResourceList, resourceListOf } from '../kube/resources.ts';
 import {
   allocatableAbsolute,
   allocatableReservation,
-  type CgroupLimits,
   cgroupLimits,
   type HardThreshold,
 } from '../node/allocatable.ts';
@@ -14,6 +14,7 @@ import type { NodeIdentity } from '../node/register.ts';
 import type { NodeImage } from '../node/setters/images.ts';
 import type { HandlerFeatures, RuntimeFeatures } from '../node/setters/runtime.ts';
 import type { NodeStatusSetter } from '../node/setters/setter.ts';
+import type { CgroupSettings } from './cgroups/settings.ts';
 
 /** The Kubernetes release that this agent follows. */
 export const kubernetesVersion = 'v1.36.2';
@@ -64,14 +65,27 @@ const capacityOf = (
   });
 
 /**
- * What all pods together are limited to: processor weight and memory that the reservations leave (kubelet `GetNodeAllocatableAbsolute`).
+ * What all pods together are limited to (kubelet `createNodeAllocatableCgroups`): processor weight, memory, processes and huge pages.
+ *
+ * @param isEnforced what is reserved is kept from them (`enforceNodeAllocatable: [pods]`); else they get what there is
  */
 export function allPodsLimits(
-  measured: Pick<MeasuredMachine, 'machine' | 'storage'>,
+  measured: Pick<MeasuredMachine, 'machine' | 'storage' | 'mostProcesses'>,
   { capacity, systemReserved, kubeReserved }: NodeSettings,
-): CgroupLimits {
+  isEnforced: boolean,
+): CgroupSettings {
+  const { machine, mostProcesses } = measured;
+  const pid = mostProcesses !== undefined && { pid: quantityOf(mostProcesses, 'DecimalSI') };
+  const whole = { ...capacityOf(measured, capacity), ...pid };
   const reserved = { system: amountsOf(systemReserved), kube: amountsOf(kubeReserved) };
-  return cgroupLimits(allocatableAbsolute(capacityOf(measured, capacity), reserved));
+  const pages = (machine.hugePages ?? []).map(({ pageSizeKib, count }) => [
+    pageSizeKib * 1024,
+    pageSizeKib * 1024 * count,
+  ]);
+  return {
+    ...cgroupLimits(isEnforced ? allocatableAbsolute(whole, reserved) : whole),
+    ...(machine.hugePages && { hugePageLimit: Object.fromEntries(pages) as Record<string, number> }),
+  };
 }
 
 /** Every part of the node's status but Ready, from what was measured and what was set. */

@@ -11,6 +11,12 @@ import type { AgentOptions } from './agent-options.ts';
 import { CgroupReadings } from './cgroup-readings.ts';
 import { CgroupStats } from './cgroup-stats.ts';
 import { NodeCgroups } from './cgroups.ts';
+import {
+  enforceOnPods,
+  enforceReserved,
+  keepEnforced,
+  type TellOfEnforcement,
+} from './cgroups/enforcement.ts';
 import { kernelCgroupFiles } from './cgroups/files.ts';
 import { type CgroupHost, detectCgroups } from './cgroups/host.ts';
 import { strayProcesses, type SystemCgroupSettings, systemCgroups } from './cgroups/system.ts';
@@ -39,6 +45,8 @@ interface NodePodCgroups extends Partial<Pick<PodHost, 'cgroups' | 'cleanupNode'
   readonly podCgroup?: PodCgroupAccess;
   readonly stats?: CgroupStats;
   readonly readings?: CgroupReadings;
+  /** Keeps the cgroups above the pods as they have to be, until the signal. */
+  readonly keepEnforced?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Kubelet `ensureProcessInContainerWithOOMScore`: what the kernel refuses is told, and the process stays where it is. */
@@ -107,17 +115,16 @@ export async function podCgroups({
   if (!host) return { cgroupParent: () => '' };
   const activePods = (): readonly Pod[] => engines()?.allocationManager.allocatedPods() ?? [];
   const node = new NodeCgroups({ files: kernelCgroupFiles, host, clock, logger, activePods }, cgroups);
-  if (cgroups.enforceAllocatable) {
-    node.start(allPodsLimits(machine, options.node ?? {}));
-    const event = [
-      'Normal',
-      'NodeAllocatableEnforced',
-      'Updated Node Allocatable limit across pods',
-    ] as const;
-    recorder.event(nodeRefOf(nodeName), ...event);
-  } else node.start();
+  const tell: TellOfEnforcement = (type, message) => {
+    const reason = type === 'Normal' ? 'NodeAllocatableEnforced' : 'FailedNodeAllocatableEnforcement';
+    recorder.event(nodeRefOf(nodeName), type, reason, message);
+  };
+  node.start(allPodsLimits(machine, options.node ?? {}, cgroups.enforceAllocatable === true));
+  const isEnforced = enforceOnPods(node, tell);
+  enforceReserved(node.tree, cgroups.driver, cgroups.reserved ?? [], tell);
   return {
     cgroups: node,
+    keepEnforced: (signal) => keepEnforced({ node, clock, logger, tell }, isEnforced, signal),
     ...measuring(node, host, cgroups.system ?? {}, common),
     cgroupParent: (pod) => node.cgroupParent(pod),
     podCgroup: node,

@@ -6,6 +6,7 @@ import type { MemoryQos, SwapSettings } from '../kuberuntime/memory-limits.ts';
 import type { ResourceSettings } from '../kuberuntime/resources.ts';
 import type { SecuritySettings } from '../kuberuntime/security-profiles.ts';
 import type { KubeletConfiguration } from '../options/kubelet-configuration.ts';
+import { type EnforcementSettings, reservedCgroups } from './cgroups/enforcement.ts';
 import type { CgroupFiles } from './cgroups/files.ts';
 import type { CgroupHost } from './cgroups/host.ts';
 import type { SystemCgroupSettings } from './cgroups/system.ts';
@@ -28,12 +29,12 @@ export type RuntimeConfiguration = Pick<
   | 'memoryThrottlingFactor'
   | 'memoryReservationPolicy'
   | 'seccompDefault'
-  | 'enforceNodeAllocatable'
   | 'featureGates'
-> & {
-  /** The cgroup of the container runtime (kubelet flag `--runtime-cgroups`). */
-  readonly runtimeCgroups?: string;
-};
+> &
+  EnforcementSettings & {
+    /** The cgroup of the container runtime (kubelet flag `--runtime-cgroups`). */
+    readonly runtimeCgroups?: string;
+  };
 
 /** What of the node containers depend on. */
 export interface RuntimeNode {
@@ -96,6 +97,7 @@ export function cgroupOptions(
     podPidsLimit: config.podPidsLimit,
     hugePageSizes: hugePageSizes(files),
     enforceAllocatable: config.enforceNodeAllocatable.includes('pods'),
+    reserved: reservedCgroups(config),
     system: systemOf(config),
     reserveMemory:
       cgroups?.version === 2 &&

@@ -98,6 +98,10 @@ export function cgroupFromSlice(path: string): CgroupName {
   return slice === '' || slice === '-' ? [] : slice.split('-').map((part) => part.replaceAll('_', '-'));
 }
 
+/** A name as Go prints it. */
+export const cgroupNameText = (name: CgroupName): string =>
+  `[${name.map((part) => JSON.stringify(part)).join(' ')}]`;
+
 /** Whether a path was made by the systemd driver. */
 export const isSystemdStyle = (path: string): boolean => path.endsWith('.slice');
 

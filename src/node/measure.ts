@@ -20,6 +20,8 @@ export interface MeasuredMachine {
   readonly hostname: string;
   /** `ephemeral-storage` of the file system that holds `root`. */
   readonly storage: Readonly<Record<string, string>>;
+  /** Processes and threads that there can be; absent: the kernel does not say. */
+  readonly mostProcesses?: number;
   /** Addresses of its interfaces that others can reach, IPv4 first. */
   readonly addresses: readonly string[];
 }
@@ -36,6 +38,7 @@ export async function measureMachine(root: string): Promise<MeasuredMachine> {
     text('/proc/meminfo'),
   ]);
   const swapKib = Number(/^SwapTotal:\s+(\d+)/m.exec(memory)?.[1] ?? 0);
+  const most = await mostProcesses();
   const files = await statfs(root).catch(() => undefined);
   const bytes = files ? BigInt(files.blocks) * BigInt(files.bsize) : undefined;
   return {
@@ -57,8 +60,17 @@ export async function measureMachine(root: string): Promise<MeasuredMachine> {
     hostname: hostname().toLowerCase(),
     storage:
       bytes === undefined ? {} : { 'ephemeral-storage': formatQuantity(quantityOf(bytes, 'BinarySI')) },
+    ...(most !== undefined && { mostProcesses: most }),
     addresses: reachable(),
   };
+}
+
+/** The kernel has two bounds, and the lower one counts (kubelet `pidlimit.Stats`). */
+export async function mostProcesses(): Promise<number | undefined> {
+  const names = ['pid_max', 'threads-max'];
+  const texts = await Promise.all(names.map((name) => text(`/proc/sys/kernel/${name}`)));
+  const bounds = texts.filter((bound) => /^\d+$/.test(bound)).map(Number);
+  return bounds.length === 0 ? undefined : Math.min(...bounds);
 }
 
 function reachable(): readonly string[] {

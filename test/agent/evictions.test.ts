@@ -404,9 +404,19 @@ test('the hard thresholds are what a node keeps from its pods', () => {
 test('all pods together are limited to what the reservations leave', () => {
   const machine = { numCores: 4, memoryCapacity: 8 * gi, machineId: '', systemUuid: '', bootId: '' };
   const measured = { machine, storage: {} };
-  expect(allPodsLimits(measured, {})).toEqual({ cpuShares: 4096, memory: 8 * gi });
+  expect(allPodsLimits(measured, {}, true)).toEqual({ cpuShares: 4096, memory: 8 * gi });
   const reserving = { kubeReserved: { cpu: '500m' }, systemReserved: { cpu: '1', memory: '1Gi' } };
-  expect(allPodsLimits(measured, reserving)).toEqual({ cpuShares: 2560, memory: 7 * gi });
+  expect(allPodsLimits(measured, reserving, true)).toEqual({ cpuShares: 2560, memory: 7 * gi });
+  expect(allPodsLimits(measured, reserving, false)).toEqual({ cpuShares: 4096, memory: 8 * gi });
+  const more = {
+    machine: { ...machine, hugePages: [{ pageSizeKib: 2048, count: 3 }] },
+    storage: {},
+    mostProcesses: 1000,
+  };
+  expect(allPodsLimits(more, { systemReserved: { pid: '100' } }, true)).toMatchObject({
+    pids: 900,
+    hugePageLimit: { [2048 * 1024]: 3 * 2048 * 1024 },
+  });
 });
 
 test.for([

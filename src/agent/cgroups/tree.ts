@@ -1,6 +1,12 @@
 import { join } from 'node:path';
 import { AgentError, messageOf } from '../../base/errors.ts';
-import { type CgroupDriver, cgroupFromSlice, type CgroupName, cgroupPath } from '../../kube/cgroup.ts';
+import {
+  type CgroupDriver,
+  cgroupFromSlice,
+  type CgroupName,
+  cgroupNameText,
+  cgroupPath,
+} from '../../kube/cgroup.ts';
 import { type CgroupFiles, codeOf } from './files.ts';
 import type { CgroupHost, Hierarchy } from './host.ts';
 import { type CgroupSettings, type CgroupWrite, cgroupWrites, isLifted } from './settings.ts';
@@ -36,6 +42,22 @@ export class CgroupTree {
           files.exists(this.#path(hierarchy.mount, name)) &&
           (host.version === 1 || this.#isComplete(hierarchy, name)),
       );
+  }
+
+  /** What keeps a cgroup from counting as there, in kubelet's words; nothing: it is there (kubelet `Validate`). */
+  missing(name: CgroupName): string | undefined {
+    const { files, host } = this.#deps;
+    const quoted = cgroupNameText(name);
+    const counting = host.hierarchies.filter(({ controllers }) =>
+      controllers.some((own) => counted.has(own)),
+    );
+    if (host.version === 2) {
+      const isThere = host.hierarchies.every(({ mount }) => files.exists(this.#path(mount, name)));
+      if (isThere && this.exists(name)) return undefined;
+      return isThere ? `cgroup ${quoted} has some missing controllers` : `cgroup ${quoted} does not exist`;
+    }
+    const paths = counting.map(({ mount }) => this.#path(mount, name)).filter((path) => !files.exists(path));
+    return paths.length === 0 ? undefined : `cgroup ${quoted} has some missing paths: ${paths.join(', ')}`;
   }
 
   /**

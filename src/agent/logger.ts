@@ -1,4 +1,5 @@
 import { pino, type DestinationStream, type Logger as Pino, type LoggerOptions } from 'pino';
+import { messageOf } from '../base/errors.ts';
 import type { LogFields, Logger } from '../base/logger.ts';
 
 /** Levels from the loudest to the quietest. */
@@ -26,11 +27,25 @@ export function pinoLogger(
     redact: redacted,
     timestamp: pino.stdTimeFunctions.isoTime,
   };
-  const stream =
-    typeof destination === 'string'
-      ? pino.destination({ dest: destination, mkdir: true, sync: true }) // whole even after SIGKILL
-      : destination;
+  const stream = typeof destination === 'string' ? logFile(destination) : destination;
   return adapt(pino(options, stream));
+}
+
+/** Lines wait, up to so many bytes, while the file cannot be written. */
+const mostWaiting = 256 * 1024;
+
+/** A file that is whole even after SIGKILL. A full disk does not end the program: it is told once, on stderr, and later lines go on. */
+function logFile(path: string): DestinationStream {
+  const file = pino.destination({ dest: path, mkdir: true, sync: true, maxLength: mostWaiting });
+  let failing = false;
+  file.on('error', (reason: unknown) => {
+    if (!failing) process.emitWarning(`the log ${path} cannot be written: ${messageOf(reason)}`);
+    failing = true;
+  });
+  file.on('write', () => {
+    failing = false;
+  });
+  return file;
 }
 
 function adapt(log: Pino): Logger {

@@ -225,7 +225,9 @@ function openStore(options: EmbeddedApiServerOptions, logger: Logger): Store {
     ...(options.dataDir !== undefined && { journal: new SqliteJournal(options.dataDir) }),
     ...(options.history !== undefined && { history: options.history }),
     onFailure: (reason) => {
-      logger.error('the API server cannot keep its objects; it takes no more writes', { err: reason });
+      logger.error('the API server cannot keep what it is asked to; it refuses that', {
+        err: messageOf(reason),
+      });
     },
   });
 }

@@ -50,6 +50,7 @@ export class SqliteJournal implements Journal {
     };
   }
 
+  /** @throws {AgentError} `resource_exhausted` when the disk is full */
   commit(writes: readonly JournalWrite[], version: number): void {
     this.#db.exec('BEGIN');
     try {
@@ -61,7 +62,10 @@ export class SqliteJournal implements Journal {
       this.#db.exec('COMMIT');
     } catch (reason) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-      throw reason;
+      if (errcodeOf(reason) !== sqliteFull) throw reason;
+      throw new AgentError('resource_exhausted', `objects cannot be kept: ${messageOf(reason)}`, {
+        cause: reason,
+      });
     }
   }
 
@@ -69,6 +73,11 @@ export class SqliteJournal implements Journal {
     this.#db.close();
   }
 }
+
+/** `SQLITE_FULL`: there is no room; nothing of the transaction has been kept. */
+const sqliteFull = 13;
+const errcodeOf = (reason: unknown): unknown =>
+  reason instanceof Error && 'errcode' in reason ? reason.errcode : undefined;
 
 function open(dataDir: string): DatabaseSync {
   const file = join(dataDir, 'objects.db');

@@ -131,13 +131,15 @@ const saidReasons: Readonly<Record<number, readonly [reason: string, text: strin
   ],
 };
 
+export const internalError = (text: string): StatusError =>
+  new StatusError(500, 'InternalError', `Internal error occurred: ${text}`, {
+    details: { causes: [{ message: text }] },
+  });
+
 /** What becomes of another server's failure, told about `subject`. Follows apiserver `GenericHttpResponseChecker`. */
 export function serverSaid(code: number, text: string, subject: Subject): StatusError {
   if (code === 400) return badRequest(text);
-  if (code === 500)
-    return new StatusError(500, 'InternalError', `Internal error occurred: ${text}`, {
-      details: { causes: [{ message: text }] },
-    });
+  if (code === 500) return internalError(text);
   const unknown = [
     '',
     `the server responded with the status code ${code} but did not return more information`,

@@ -1,7 +1,8 @@
 import { Emitter } from '../base/emitter.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import { fieldsOf } from './api-types.ts';
 import { type Draft, type JsonObject, objectAt, stringAt, withMetadata } from './json.ts';
-import { expired, tooLargeVersion } from './status-error.ts';
+import { expired, internalError, tooLargeVersion } from './status-error.ts';
 
 /** One stored object. `json` is its text in storage form, made once and shared by every reader. */
 export interface Entry {
@@ -65,6 +66,10 @@ function inOrder({ metadata, ...rest }: JsonObject): JsonObject {
   return { metadata: ordered, ...rest };
 }
 
+/** A full disk loses nothing that was kept, and may have room again; of anything else nobody knows what it left on the disk. */
+const isForNow = (reason: unknown): boolean =>
+  reason instanceof AgentError && reason.code === 'resource_exhausted';
+
 /** One kind's objects, in key order, with the changes that led there. */
 class Shelf {
   readonly entries = new Map<string, Entry>();
@@ -117,7 +122,7 @@ export interface StoreOptions {
   readonly history?: number;
   /** Runs a function once the current batch of requests has been read; tests may pass one that runs at once. */
   readonly defer?: (fn: () => void) => void;
-  /** Told when a batch could not be kept: its writers were refused and the store accepts no more writes. */
+  /** Told when a batch could not be kept: its writers were refused. Unless the disk was full, the store accepts no more writes. */
   readonly onFailure?: (reason: unknown) => void;
 }
 
@@ -308,9 +313,10 @@ export class Store {
     try {
       this.#journal?.commit(batch.map(journalWrite), this.#version);
     } catch (reason) {
-      this.#failure = reason;
+      this.#undo(batch);
+      if (!isForNow(reason)) this.#failure = reason;
       this.#onFailure(reason);
-      flushed.reject(reason);
+      flushed.reject(isForNow(reason) ? internalError(messageOf(reason)) : reason);
       return;
     }
     const byStorage = new Map<string, Change[]>();
@@ -324,6 +330,15 @@ export class Store {
       this.#events.emit('change', storage, changes);
     }
     flushed.resolve(undefined);
+  }
+
+  /** What could not be kept is as if it had never been written. */
+  #undo(batch: readonly { readonly storage: string; readonly change: Change }[]): void {
+    for (const { storage, change } of batch.toReversed()) {
+      const shelf = this.#shelf(storage);
+      if (change.before) shelf.put(change.before);
+      else shelf.remove(change.entry.key);
+    }
   }
 
   #trim(shelf: Shelf, changes: readonly Change[]): void {

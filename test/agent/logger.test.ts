@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { pinoLogger } from '../../src/agent/logger.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'podtender-log-'));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true });
+});
+
+test('a log on a full disk ends nobody, and says so once', async () => {
+  const path = join(dir, 'log');
+  symlinkSync('/dev/full', path);
+  const told: string[] = [];
+  const listener = ({ message }: Error): void => void told.push(message);
+  process.on('warning', listener);
+  const warned = once(process, 'warning');
+  const logger = pinoLogger('info', path);
+  for (let i = 0; i < 5000; i++) logger.info('a line that nobody will read', { i });
+  await warned;
+  process.off('warning', listener);
+  expect(told).toEqual([`the log ${path} cannot be written: ENOSPC: no space left on device, write`]);
+});
+
+test('secrets are not written', () => {
+  const path = join(dir, 'folder/log');
+  pinoLogger('info', path)
+    .with({ pod: 'ns/p' })
+    .warn('who asks', { token: 'abc', user: { password: 'def' } });
+  const line = JSON.parse(readFileSync(path, 'utf8')) as object;
+  expect(line).toMatchObject({ pod: 'ns/p', msg: 'who asks', token: '[Redacted]' });
+  expect(JSON.stringify(line)).not.toMatch(/abc|def/);
+});

@@ -32,10 +32,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    const { offset, at } = findJsonFault(text);
-    const found = text[offset];
-    const shown = found === "'" ? String.raw`\'` : JSON.stringify(found ?? '').slice(1, -1);
-    throw fault(found === undefined ? 'unexpected end of JSON input' : `invalid character '${shown}' ${at}`);
+    throw fault(findJsonFault(text).message);
   }
 }
 

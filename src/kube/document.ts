@@ -9,6 +9,7 @@ import {
   visit,
   type YAMLError,
 } from 'yaml';
+import { messageOf } from '../base/errors.ts';
 import { goJson } from './go-types.ts';
 import { findJsonFault } from './json-fault.ts';
 
@@ -78,12 +79,9 @@ function parseJson(text: string): Parsed {
 }
 
 function jsonFault(text: string): SyntaxFault {
-  const { offset, at } = findJsonFault(text);
+  const { offset, message } = findJsonFault(text);
   const before = text.slice(0, offset).split('\n');
   const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-  const found = text[offset];
-  const quoted = found === "'" ? "'\\''" : `'${JSON.stringify(found ?? '').slice(1, -1)}'`;
-  const message = found === undefined ? 'unexpected end of JSON input' : `invalid character ${quoted} ${at}`;
   return {
     ...position,
     message: `couldn't get version/kind; json parse error: ${message}`,
@@ -112,7 +110,7 @@ function composeFirst(text: string): {
 function parseYaml(text: string): Parsed {
   const { doc, lines } = composeFirst(text);
   const error = doc?.errors[0];
-  if (error) return { ok: false, fault: yamlFault(error, text, lines) };
+  if (error) return { ok: false, fault: yamlFault(error, text, { doc, lines }) };
   try {
     const value: unknown = doc?.toJS({ maxAliasCount: maxAliases }) ?? null;
     return {
@@ -126,7 +124,9 @@ function parseYaml(text: string): Parsed {
         },
       },
     };
-  } catch {
+  } catch (reason) {
+    const anchor = /^Unresolved alias .*: (\S+)$/.exec(messageOf(reason))?.[1];
+    if (anchor !== undefined) return { ok: false, fault: unknownAnchor(anchor) };
     return {
       ok: false,
       fault: {
@@ -136,6 +136,11 @@ function parseYaml(text: string): Parsed {
     };
   }
 }
+
+const unknownAnchor = (anchor: string): SyntaxFault => ({
+  message: `yaml: unknown anchor '${anchor}' referenced`,
+  advice: `the alias \`*${anchor}\` has no anchor \`&${anchor}\` before it`,
+});
 
 /** The kubelet's reader has few messages; `true` marks those whose line it counts one too low (its parser, not its scanner). */
 const yamlMessages: Partial<Record<ErrorCode, readonly [message: string, parser: boolean, advice: string]>> =
@@ -150,7 +155,6 @@ const yamlMessages: Partial<Record<ErrorCode, readonly [message: string, parser:
       false,
       'a tab stands where YAML wants spaces; indent with spaces',
     ],
-    MULTILINE_IMPLICIT_KEY: ["could not find expected ':'", false, 'a `key:` must stand on one line'],
     KEY_OVER_1024_CHARS: ["could not find expected ':'", false, 'a key is longer than 1024 characters'],
     BAD_SCALAR_START: [
       'found character that cannot start any token',
@@ -167,10 +171,15 @@ const yamlMessages: Partial<Record<ErrorCode, readonly [message: string, parser:
     BAD_ALIAS: ['unknown anchor', true, 'an alias (`*name`) has no anchor (`&name`) before it'],
   };
 
-function yamlFault(error: YAMLError, text: string, lines: LineCounter): SyntaxFault {
+type Composed = ReturnType<typeof composeFirst>;
+
+function yamlFault(error: YAMLError, text: string, composed: Composed): SyntaxFault {
+  const { lines } = composed;
   const { line, col } = lines.linePos(error.pos[0]);
   const plain = error.message.split(/ at line \d+/)[0] ?? error.message;
-  const known = unclosed(plain, text.slice(0, error.pos[0])) ?? yamlMessages[error.code];
+  const key = brokenKey(plain, error.pos, text, composed);
+  if (key) return { line, column: col, ...key };
+  const known = unclosed(plain, text.slice(0, error.pos[0])) ?? unquoted(plain) ?? yamlMessages[error.code];
   const [message, parser, advice] = known ?? ['did not find expected node content', true, plain];
   // the kubelet's parser counts its line from 0 and names none for the first; its input ends on a line of its own
   const atEnd = text.slice(error.pos[0]).trim() === '';
@@ -188,6 +197,45 @@ function unclosed(plain: string, before: string): readonly [string, boolean, str
     : `did not find expected ',' or '${close}'`;
   return [message, true, `a \`${close}\` is missing`];
 }
+
+/**
+ * A key without its `:`, or with it on a later line. The kubelet's reader stops at what comes behind the key; only of the first key of a
+ * mapping it cannot tell that it was to be one.
+ */
+function brokenKey(
+  plain: string,
+  [start, end]: readonly [number, number],
+  text: string,
+  { doc, lines }: Composed,
+): SyntaxFault | undefined {
+  const onSeveralLines = plain.startsWith('Implicit keys need to be on a single line');
+  if (!onSeveralLines && !plain.startsWith('Implicit map keys need to be followed')) return undefined;
+  const missing = text.slice(end).search(/\S/);
+  const behind = missing < 0 ? text.trimEnd().split('\n').length + 1 : lines.linePos(end + missing).line;
+  const first = onSeveralLines && isFirstKey(start, doc);
+  const message = first ? 'mapping values are not allowed in this context' : "could not find expected ':'";
+  return {
+    message: `yaml: line ${behind}: ${message}`,
+    advice: `a \`key:\` must stand on one line (${plain})`,
+  };
+}
+
+function isFirstKey(offset: number, doc: Composed['doc']): boolean {
+  let first = false;
+  if (doc)
+    visit(doc, {
+      Map: (_key, { items: [pair] }) => {
+        if (isScalar(pair?.key) && pair.key.range?.[0] === offset) first = true;
+      },
+    });
+  return first;
+}
+
+/** A quote that never closes. */
+const unquoted = (plain: string): readonly [string, boolean, string] | undefined =>
+  /^Missing closing .quote/.test(plain)
+    ? ['found unexpected end of stream', false, 'a quote is not closed']
+    : undefined;
 
 function locate(
   { doc, lines }: ReturnType<typeof composeFirst>,

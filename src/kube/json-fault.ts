@@ -1,12 +1,15 @@
-/** Where a text stops being JSON: the offset, and what Go's scanner was at. At the text's end it was cut short. */
+import { goQuote } from '../base/go-quote.ts';
+
+/** Where a text stops being JSON, and why in the words of Go's scanner; cut short, it stops at its end. */
 export interface JsonFault {
   readonly offset: number;
-  readonly at: string;
+  readonly message: string;
 }
 
 type Expectation = 'key or end' | 'key' | 'colon' | 'value' | 'value or end' | 'more';
+type Bracket = '{' | '[';
 
-const words: Readonly<Record<Exclude<Expectation, 'more'>, string>> = {
+const places: Readonly<Record<Exclude<Expectation, 'more'>, string>> = {
   'key or end': 'looking for beginning of object key string',
   key: 'looking for beginning of object key string',
   colon: 'after object key',
@@ -14,39 +17,59 @@ const words: Readonly<Record<Exclude<Expectation, 'more'>, string>> = {
   'value or end': 'looking for beginning of value',
 };
 
-const token =
-  /\s*(?:("(?:[^"\\\u0000-\u001f]|\\.)*")|(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null)|([[\]{},:]))/y;
-
-/** Finds the first fault of a text that `JSON.parse` rejects. */
+/** Finds the first fault of a text that `JSON.parse` rejects. Follows Go `encoding/json`, its scanner. */
 export function findJsonFault(text: string): JsonFault {
-  const open: ('{' | '[')[] = [];
+  const open: Bracket[] = [];
   let expect: Expectation = 'value';
   let offset = 0;
   for (;;) {
-    token.lastIndex = offset;
-    const found = token.exec(text);
-    const next: Expectation | undefined = found ? step(found, expect, open) : undefined;
-    if (!found || next === undefined) return { offset: skipSpace(text, offset), at: placeOf(expect, open) };
-    offset = token.lastIndex;
-    expect = next;
+    while (isSpace(text[offset])) offset++;
+    const mark = text[offset] ?? '';
+    const next: Expectation | 'token' | undefined = isTokenStart(mark, expect)
+      ? 'token'
+      : marks[mark]?.(expect, open);
+    if (next === undefined) return faultAt(text, offset, placeOf(expect, open));
+    const end: number | JsonFault = next === 'token' ? tokenEnd(text, offset) : offset + 1;
+    if (typeof end !== 'number') return end;
+    offset = end;
+    expect = next !== 'token' ? next : expect.startsWith('key') ? 'colon' : 'more';
   }
 }
 
-/** What may come after a token; nothing when the token may not stand here. */
-function step(
-  [, text, scalar, mark = '']: RegExpExecArray,
-  expect: Expectation,
-  open: ('{' | '[')[],
-): Expectation | undefined {
-  if (text !== undefined && expect.startsWith('key')) return 'colon';
-  if (text !== undefined || scalar !== undefined) return expect.startsWith('value') ? 'more' : undefined;
-  return marks[mark]?.(expect, open);
+const isSpace = (character: string | undefined): boolean =>
+  character === ' ' || character === '\n' || character === '\t' || character === '\r';
+
+const isTokenStart = (mark: string, expect: Expectation): boolean =>
+  expect.startsWith('value') ? /^["\-0-9tfn]/.test(mark) : expect.startsWith('key') && mark === '"';
+
+function faultAt(text: string, offset: number, place: string): JsonFault {
+  const code = text.codePointAt(offset);
+  const message =
+    code === undefined ? 'unexpected end of JSON input' : `invalid character ${shown(code)} ${place}`;
+  return { offset, message };
 }
 
-type AfterMark = (expect: Expectation, open: ('{' | '[')[]) => Expectation | undefined;
+/** As {@link faultAt}; what breaks off within a token is told as if a space came after the text. */
+const faultIn = (text: string, offset: number, place: string): JsonFault =>
+  offset < text.length ? faultAt(text, offset, place) : { offset, message: `invalid character ' ' ${place}` };
+
+/** Go scans bytes: of a longer character it shows the first, taken for one of Latin-1. */
+function shown(code: number): string {
+  const byte = Buffer.from(String.fromCodePoint(code))[0] ?? 0;
+  if (byte === 0x22) return `'"'`;
+  return byte === 0x27 ? `'\\''` : `'${goQuote(String.fromCodePoint(byte)).slice(1, -1)}'`;
+}
+
+function placeOf(expect: Expectation, open: readonly Bracket[]): string {
+  if (expect !== 'more') return places[expect];
+  if (open.length === 0) return 'after top-level value';
+  return open.at(-1) === '{' ? 'after object key:value pair' : 'after array element';
+}
+
+type AfterMark = (expect: Expectation, open: Bracket[]) => Expectation | undefined;
 
 const opens =
-  (mark: '{' | '[', inside: Expectation): AfterMark =>
+  (mark: Bracket, inside: Expectation): AfterMark =>
   (expect, open) => {
     if (!expect.startsWith('value')) return undefined;
     open.push(mark);
@@ -54,13 +77,14 @@ const opens =
   };
 
 const closes =
-  (mark: '{' | '['): AfterMark =>
+  (mark: Bracket): AfterMark =>
   (expect, open) => {
     if (open.at(-1) !== mark || (expect !== 'more' && !expect.endsWith('or end'))) return undefined;
     open.pop();
     return 'more';
   };
 
+/** What may come after a bracket, colon or comma; nothing when it may not stand here. */
 const marks: Readonly<Record<string, AfterMark>> = {
   '{': opens('{', 'key or end'),
   '[': opens('[', 'value or end'),
@@ -73,11 +97,55 @@ const marks: Readonly<Record<string, AfterMark>> = {
   },
 };
 
-function placeOf(expect: Expectation, open: readonly ('{' | '[')[]): string {
-  if (expect !== 'more') return words[expect];
-  if (open.length === 0) return 'after top-level value';
-  return open.at(-1) === '{' ? 'after object key:value pair' : 'after array element';
+/** Where a text, number or word ends. */
+function tokenEnd(text: string, start: number): number | JsonFault {
+  const first = text[start] ?? '';
+  if (first === '"') return stringEnd(text, start + 1);
+  const word = ['true', 'false', 'null'].find((one) => one.startsWith(first));
+  return word === undefined ? numberEnd(text, start) : wordEnd(text, start, word);
 }
 
-const skipSpace = (text: string, offset: number): number =>
-  offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0);
+function stringEnd(text: string, start: number): number | JsonFault {
+  for (let at = start; ; at++) {
+    const character = text[at] ?? '';
+    if (character === '"') return at + 1;
+    if (character < ' ') return faultAt(text, at, 'in string literal');
+    if (character !== '\\') continue;
+    at++;
+    if (text[at] === 'u') {
+      for (const last = at + 4; at < last; at++)
+        if (!/^[0-9A-Fa-f]/.test(text[at + 1] ?? ''))
+          return faultIn(text, at + 1, String.raw`in \u hexadecimal character escape`);
+    } else if (!/^["\\/bfnrt]/.test(text[at] ?? '')) return faultIn(text, at, 'in string escape code');
+  }
+}
+
+const digit = /^[0-9]/;
+
+function numberEnd(text: string, start: number): number | JsonFault {
+  let at = text[start] === '-' ? start + 1 : start;
+  const digits = (): boolean => {
+    const from = at;
+    while (digit.test(text[at] ?? '')) at++;
+    return at > from;
+  };
+  if (text[at] === '0') at++;
+  else if (!digits()) return faultIn(text, at, 'in numeric literal');
+  if (text[at] === '.') {
+    at++;
+    if (!digits()) return faultIn(text, at, 'after decimal point in numeric literal');
+  }
+  if (text[at] === 'e' || text[at] === 'E') {
+    at++;
+    if (text[at] === '+' || text[at] === '-') at++;
+    if (!digits()) return faultIn(text, at, 'in exponent of numeric literal');
+  }
+  return at;
+}
+
+function wordEnd(text: string, start: number, word: string): number | JsonFault {
+  for (const [i, letter] of Array.from(word).entries())
+    if (text[start + i] !== letter)
+      return faultIn(text, start + i, `in literal ${word} (expecting '${letter}')`);
+  return start + word.length;
+}

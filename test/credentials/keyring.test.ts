@@ -130,7 +130,7 @@ describe('docker configurations', () => {
 
   test.for([
     ['', 'unexpected end of JSON input'],
-    ['nope', "invalid character 'n' looking for beginning of value"],
+    ['nope', "invalid character 'o' in literal null (expecting 'u')"],
     ['[]', 'json: cannot unmarshal array into Go value of type credentialprovider.DockerConfig'],
     [
       '{"a.io":{"username":1}}',

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { parseDocument } from '../../src/kube/document.ts';
+
+const faultOf = (text: string): string => {
+  const parsed = parseDocument(text);
+  return parsed.ok ? 'none' : parsed.fault.message;
+};
+
+test.for([
+  ['{', 'unexpected end of JSON input'],
+  ['{"a": "b', 'unexpected end of JSON input'],
+  ['{"a": "b\n"}', "invalid character '\\n' in string literal"],
+  ['{"a" "b"}', `invalid character '"' after object key`],
+  ['{"a": 1 "b": 2}', `invalid character '"' after object key:value pair`],
+  ['{"a": [1 2]}', "invalid character '2' after array element"],
+  ['{"a": 1,}', "invalid character '}' looking for beginning of object key string"],
+  ['{"a": }', "invalid character '}' looking for beginning of value"],
+  ['{"a": 1} b', "invalid character 'b' after top-level value"],
+  ["{'a': 1}", "invalid character '\\'' looking for beginning of object key string"],
+  ['{"a": tru}', "invalid character '}' in literal true (expecting 'e')"],
+  ['{"a": nul', "invalid character ' ' in literal null (expecting 'l')"],
+  ['{"a": 01}', "invalid character '1' after object key:value pair"],
+  ['{"a": 1.}', "invalid character '}' after decimal point in numeric literal"],
+  ['{"a": -}', "invalid character '}' in numeric literal"],
+  ['{"a": 1e}', "invalid character '}' in exponent of numeric literal"],
+  ['{"a": "\\x"}', "invalid character 'x' in string escape code"],
+  ['{"a": "\\u12g4"}', "invalid character 'g' in \\u hexadecimal character escape"],
+  ['{é: 1}', "invalid character 'Ã' looking for beginning of object key string"],
+  ['{\u0001}', "invalid character '\\x01' looking for beginning of object key string"],
+] as const)('the JSON %j is at fault as Go says it', ([text, message]) => {
+  expect(faultOf(text)).toBe(`couldn't get version/kind; json parse error: ${message}`);
+});
+
+test.for([
+  ['a: 1\nb: "x\n', 'yaml: line 3: found unexpected end of stream'],
+  ['a: *b\n', "yaml: unknown anchor 'b' referenced"],
+  ['a: 1\nb', "yaml: line 3: could not find expected ':'"],
+  ['a: 1\nb c\nd: 2\n', "yaml: line 3: could not find expected ':'"],
+  ['a b\nc: 2\n', 'yaml: line 2: mapping values are not allowed in this context'],
+] as const)('the YAML %j is at fault as the kubelet says it', ([text, message]) => {
+  expect(faultOf(text)).toBe(message);
+});

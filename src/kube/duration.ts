@@ -9,7 +9,8 @@ const nanosPer: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 
-const largest = 2n ** 63n - 1n;
+/** How much there is to the negative side. */
+const most = 2n ** 63n;
 
 /**
  * Reads a span as Kubernetes writes it: `10s`, `1m30s`, `1.5h`, `-2ms`, `0`.
@@ -25,25 +26,43 @@ export function parseDuration(text: string): bigint | string {
     const part = partOf(left, text);
     if (typeof part === 'string') return part;
     total += part.nanos;
-    if (total > largest) return invalid(text);
+    if (total > most) return invalid(text);
     left = left.slice(part.length);
   }
-  return sign === '-' ? -total : total;
+  if (sign === '-') return -total;
+  return total < most ? total : invalid(text);
 }
 
 /** The first number with its unit. */
 function partOf(left: string, text: string): { readonly nanos: bigint; readonly length: number } | string {
   const [part, whole = '', fraction = '', unit = ''] = /^(\d*)(?:\.(\d*))?([^\d.]*)/.exec(left) ?? [''];
-  if (whole === '' && fraction === '') return invalid(text);
-  if (unit === '') return `time: missing unit in duration ${JSON.stringify(text)}`;
+  if ((whole === '' && fraction === '') || BigInt(whole) > most) return invalid(text);
+  if (unit === '') return `time: missing unit in duration ${quote(text)}`;
   const each = nanosPer[unit];
-  if (each === undefined)
-    return `time: unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`;
-  const behindPoint = (BigInt(fraction || '0') * each) / 10n ** BigInt(fraction.length);
-  return { nanos: BigInt(whole || '0') * each + behindPoint, length: part.length };
+  if (each === undefined) return `time: unknown unit ${quote(unit)} in duration ${quote(text)}`;
+  return { nanos: BigInt(whole) * each + behindPoint(fraction, each), length: part.length };
 }
 
-const invalid = (text: string): string => `time: invalid duration ${JSON.stringify(text)}`;
+/** A part of a unit, with the precision of Go: digits that do not fit an integer are dropped, and the product is a float's. */
+function behindPoint(fraction: string, unit: bigint): bigint {
+  let [digits, scale] = [0n, 1];
+  for (const digit of fraction) {
+    const longer = digits * 10n + BigInt(digit);
+    if (digits > (most - 1n) / 10n || longer > most) break;
+    [digits, scale] = [longer, scale * 10];
+  }
+  return BigInt(Math.trunc(Number(digits) * (Number(unit) / scale)));
+}
+
+/** As Go's `time` quotes: what is not printable ASCII is shown by its bytes. */
+const quote = (text: string): string =>
+  `"${text
+    .replace(/["\\]/g, '\\$&')
+    .replace(/[^ -\u007f]/gu, (character) =>
+      Buffer.from(character).toString('hex').replace(/../g, '\\x$&'),
+    )}"`;
+
+const invalid = (text: string): string => `time: invalid duration ${quote(text)}`;
 
 /** A span as Go's `Duration.String` writes it: `1m0s`, `500ms`, `1h30m0s`, `0s`. */
 export function formatDuration(nanos: bigint): string {

@@ -7,6 +7,7 @@ import { goQuote } from './go-quote.ts';
 /** A GET as it will be sent. */
 export interface HttpGetRequest {
   readonly scheme: string;
+  /** Empty when the URL names none: such a request fails. */
   readonly host: string;
   readonly port: number;
   /** Whole, as error texts show it. */
@@ -34,6 +35,7 @@ const plainAnswer = 'http: server gave HTTP response to HTTPS client';
  * @throws {Error} in the words of Go's HTTP client: `Get "URL": …`
  */
 export async function httpGet(first: HttpGetRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  if (first.host === '') throw failed(first, 'http: no Host in request URL');
   let request = first;
   for (let redirects = 0; ; redirects++) {
     const answer = await send(request, signal);

@@ -32,14 +32,14 @@ export function httpGetRequest(
   const scheme = (httpGet.scheme ?? '').toLowerCase() || 'http';
   const host = httpGet.host === undefined || httpGet.host === '' ? podIp : httpGet.host;
   const port = resolvePort(httpGet.port, ports);
-  const { path, query, fragment } = parseTarget(httpGet.path ?? '');
-  const origin = `${scheme}://${joinHostPort(host, port)}`;
+  const { opaque, path, query, fragment } = parseTarget(httpGet.path ?? '');
+  const place = opaque ?? `//${joinHostPort(host, port)}${path}`;
   const headers = headersOf(httpGet, userAgentOf(purpose));
   return {
     scheme,
-    host,
+    host: opaque === undefined ? host : '',
     port,
-    url: `${origin}${path}${query}${fragment}`,
+    url: `${scheme}:${place}${query}${fragment}`,
     target: `${path === '' ? '/' : path}${query}`,
     hostHeader: headers['Host']?.[0] ?? '',
     headers,
@@ -65,6 +65,8 @@ function canonicalHeader(name: string): string {
 }
 
 interface Target {
+  /** What stands behind a scheme without a slash: such a URL names no host. */
+  readonly opaque?: string;
   readonly path: string;
   /** With its `?`. */
   readonly query: string;
@@ -72,40 +74,57 @@ interface Target {
   readonly fragment: string;
 }
 
-/** The path of an action read as a URL, of which only path, query and fragment count; what is no URL is taken for a path. */
+/**
+ * The path of an action read as a URL, of which only path, query and fragment count; what is no URL is taken for a path. Follows Go
+ * `net/url.Parse`.
+ */
 function parseTarget(text: string): Target {
-  const [, beforeFragment = '', fragment] = /^([^#]*)(?:#(.*))?$/s.exec(text) ?? [];
+  const [, beforeFragment = '', fragment = ''] = /^([^#]*)(?:#(.*))?$/s.exec(text) ?? [];
   const [, beforeQuery = '', query] = /^([^?]*)(?:\?(.*))?$/s.exec(beforeFragment) ?? [];
-  const path = pathOf(beforeQuery);
-  if (path === undefined || hasControl(text))
-    return { path: rooted(escapePath(text)), query: '', fragment: '' };
+  const place = placeOf(beforeQuery);
+  if (!place || hasControl(beforeFragment) || brokenEscape.test(fragment))
+    return { path: rooted(escapeBytes(Buffer.from(text), plainInPath)), query: '', fragment: '' };
   return {
-    path: rooted(path),
+    ...place,
     query: query === undefined ? '' : `?${query}`,
-    fragment: fragment === undefined || fragment === '' ? '' : `#${escapeText(fragment, validFragment)}`,
+    fragment: fragment === '' ? '' : `#${escapeText(fragment, validFragment, plainInFragment)}`,
   };
 }
 
+const brokenEscape = /%(?![0-9A-Fa-f]{2})/;
+
 const hasControl = (text: string): boolean => Buffer.from(text).some((byte) => byte < 0x20 || byte === 0x7f);
 
-/** The escaped path of a URL without query; `undefined` when Go would not read it. */
-function pathOf(text: string): string | undefined {
+/** A URL without query; `undefined` when Go would not read it. */
+function placeOf(text: string): Pick<Target, 'opaque' | 'path'> | undefined {
   const [, scheme, rest = text] = /^([A-Za-z][A-Za-z0-9+.-]*):(.*)$/s.exec(text) ?? [];
-  if (scheme === undefined && text.startsWith(':')) return undefined;
-  if (scheme === undefined && !text.startsWith('/') && /^[^/]*:/.test(text)) return undefined;
-  const authority = rest.startsWith('//') && (scheme !== undefined || !rest.startsWith('///'));
-  const path = authority ? rest.slice(2).replace(/^[^/]*/, '') : rest;
-  return /%(?![0-9A-Fa-f]{2})/.test(path) ? undefined : escapeText(path, validPath);
+  if (scheme === undefined && /^[^/]*:/.test(text)) return undefined;
+  if (scheme !== undefined && /^[^/]/.test(rest)) return { opaque: rest, path: '' };
+  const path = withoutAuthority(rest, scheme !== undefined);
+  if (path === undefined || brokenEscape.test(path)) return undefined;
+  return { path: rooted(escapeText(path, validPath, plainInPath)) };
 }
+
+function withoutAuthority(rest: string, behindScheme: boolean): string | undefined {
+  if (!rest.startsWith('//') || (!behindScheme && rest.startsWith('///'))) return rest;
+  const [, authority = '', path = ''] = /^\/\/([^/]*)(.*)$/s.exec(rest) ?? [];
+  return validAuthority.test(authority) ? path : undefined;
+}
+
+/** User, host and port: what they say does not count, but they must be sound. */
+const validAuthority =
+  /^(?:(?:[A-Za-z0-9\-._:~!$&'()*+,;=@]|%[0-9A-Fa-f]{2})*@)?(?:\[[0-9A-Fa-f:.]*\]|(?:[A-Za-z0-9\-._~!$&'()*+,;=<>"\]]|[^\u0000-\u007f]|%25|%[89A-Fa-f][0-9A-Fa-f])*)(?::[0-9]*)?$/;
 
 const rooted = (path: string): string => (path === '' || path.startsWith('/') ? path : `/${path}`);
 
 const validPath = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]/]|%[0-9A-Fa-f]{2})*$/;
-const validFragment = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})*$/;
+const validFragment = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]/?]|%[0-9A-Fa-f]{2})*$/;
+const plainInPath = /[A-Za-z0-9\-_.~$&+,/:;=@]/;
+const plainInFragment = /[A-Za-z0-9\-_.~$&+,/:;=@?!()*]/;
 
 /** Text that is a valid encoding stays as it is; else everything that has to be is escaped anew. */
-const escapeText = (text: string, valid: RegExp): string =>
-  valid.test(text) ? text : escapeBytes(unescape(text));
+const escapeText = (text: string, valid: RegExp, plain: RegExp): string =>
+  valid.test(text) ? text : escapeBytes(unescape(text), plain);
 
 /** The bytes that a text with escapes stands for. */
 const unescape = (text: string): Buffer =>
@@ -117,15 +136,11 @@ const unescape = (text: string): Buffer =>
       ),
   );
 
-const escapePath = (text: string): string => escapeBytes(Buffer.from(text));
-
-/** Bytes as Go writes them in a path. */
-const escapeBytes = (bytes: Buffer): string =>
+/** Bytes as Go writes them in a URL. */
+const escapeBytes = (bytes: Buffer, plain: RegExp): string =>
   [...bytes]
     .map((byte) => {
       const char = String.fromCharCode(byte);
-      return /[A-Za-z0-9\-_.~$&+,/:;=@]/.test(char)
-        ? char
-        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+      return plain.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
     })
     .join('');

@@ -6,6 +6,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { AgentError } from '../../src/base/errors.ts';
 import { resolvePort } from '../../src/kube/container-port.ts';
 import { goDuration } from '../../src/kube/duration.ts';
+import { httpGet } from '../../src/base/http-get.ts';
 import { httpGetRequest } from '../../src/kube/http-get.ts';
 import type { Probe } from '../../src/kube/types.ts';
 import { execProbe } from '../../src/prober/exec-probe.ts';
@@ -279,8 +280,20 @@ test.for([
   ['/a%20b ü', '/a%20b%20%C3%BC'],
   ['a/x:y', '/a/x:y'],
   ['\u0001', '/%01'],
+  ['/a#(b)*|', '/a#(b)*%7C'],
+  ['/a#%', '/a%23%25'],
+  ['//<u@h:p/x', '//%3Cu@h:p/x'],
+  ['http://other:1/x?', '/x?'],
   ['', ''],
 ] as const)('the path %j is asked for as %j', ([path, shown]) => {
   const target = { httpGet: { port: 80, path }, podIp: '10.0.0.1', ports: undefined };
   expect(httpGetRequest(target).url).toBe(`http://10.0.0.1:80${shown}`);
+});
+
+test('a path that reads as a URL without host asks nobody', async () => {
+  const request = httpGetRequest({ httpGet: { port: 80, path: 'a:b' }, podIp: '10.0.0.1', ports: undefined });
+  expect(request.url).toBe('http:b');
+  await expect(httpGet(request, new AbortController().signal)).rejects.toThrow(
+    'Get "http:b": http: no Host in request URL',
+  );
 });

@@ -11,9 +11,12 @@ export function jsonTypeOf(value: unknown, named = false): string {
   return typeof value;
 }
 
+/** Integers by another name. */
+const integers: ReadonlySet<string> = new Set(['v1.VerbosityLevel']);
+
 /** A value that does not fit its field: `json: cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32`. */
 export function cannotUnmarshal(value: unknown, owner: string, path: string, type: string): string {
-  const named = /^u?int(8|16|32|64)$/.test(type);
+  const named = /^u?int(8|16|32|64)$/.test(type) || integers.has(type);
   return `json: cannot unmarshal ${jsonTypeOf(value, named)} into Go struct field ${owner}.${path} of type ${type}`;
 }
 

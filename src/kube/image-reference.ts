@@ -32,7 +32,7 @@ export function repositoryOf(image: string): string {
 }
 
 function referenceOf(image: string): { readonly repository: string; readonly named: boolean } {
-  const fault = faultOf(image);
+  const fault = imageFault(image);
   if (fault !== undefined)
     throw new AgentError('invalid_argument', `couldn't parse image name ${goQuote(image)}: ${fault}`);
   const [, repository = '', tag, digest] = grammar.exec(normalized(image)) ?? [];
@@ -51,7 +51,8 @@ function split(image: string): readonly [host: string, rest: string] {
 
 const normalized = (image: string): string => split(image).join('/');
 
-function faultOf(image: string): string | undefined {
+/** Why a text is no image reference. */
+export function imageFault(image: string): string | undefined {
   if (/^[a-f0-9]{64}$/.test(image))
     return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
   const [, rest] = split(image);

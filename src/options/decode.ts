@@ -1,11 +1,13 @@
+import { goQuote } from '../base/go-quote.ts';
 import { type Parsed, parseDocument, type Position, type TextDocument } from '../kube/document.ts';
 import { typeMetaOf } from '../kube/go-types.ts';
 import { withDefaults } from './defaults.ts';
+import type { FieldType, StructType } from './field.ts';
 import { gateFaults } from './feature-gates.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { nearest } from './nearest.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
-import { checkStructure, settingNames } from './schema.ts';
+import { checkStructure, kubeletStruct, settingNames } from './schema.ts';
 
 /** Settings as read from text. */
 export interface DecodedConfiguration {
@@ -28,7 +30,7 @@ const version = 'kubelet.config.k8s.io/v1beta1';
  */
 export function decodeKubeletConfiguration(text: string): DecodedConfiguration {
   const document = documentOf(parseDocument(text), text);
-  const given = withoutNulls(document.value) as Settings;
+  const given = withoutNulls(document.value, kubeletStruct) as Settings;
   const { faults, unknown } = settingFaults(given);
   if (faults.length > 0)
     throw new OptionsError(faults.map((fault) => ({ ...document.locate(fault.path.split('.')), ...fault })));
@@ -42,7 +44,7 @@ export function decodeKubeletConfiguration(text: string): DecodedConfiguration {
 /** What a text sets, as far as it can be read: for settings that are joined with flags before they are checked. */
 export function readSettings(text: string): Omit<DecodedConfiguration, 'config'> {
   const document = documentOf(parseDocument(text), text);
-  const given = withoutNulls(document.value) as Settings;
+  const given = withoutNulls(document.value, kubeletStruct) as Settings;
   return { given, locate: document.locate, warnings: duplicateWarnings(document) };
 }
 
@@ -95,7 +97,7 @@ function documentOf(parsed: Parsed, text: string): TextDocument {
     typeof meta === 'string'
       ? meta
       : meta.apiVersion !== version || meta.kind !== 'KubeletConfiguration'
-        ? `no kind ${JSON.stringify(meta.kind)} is registered for version ${JSON.stringify(meta.apiVersion)}`
+        ? `no kind ${goQuote(meta.kind)} is registered for version ${goQuote(meta.apiVersion)}`
         : undefined;
   if (fault !== undefined)
     throw new OptionsError([
@@ -108,12 +110,41 @@ function documentOf(parsed: Parsed, text: string): TextDocument {
   return parsed.document;
 }
 
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
+/** Go's decoder leaves a setting that is null as it is; an item or an entry that is null gets the zero of its type. */
+function withoutNulls(value: unknown, type?: FieldType): unknown {
+  if (value === null) return zeroOf(type);
+  if (typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, itemOf(type)));
+  const entries = Object.entries(value as Readonly<Record<string, unknown>>);
+  if (typeof type === 'string')
+    return Object.fromEntries(entries.map(([key, inner]) => [key, withoutNulls(inner, itemOf(type))]));
+  const fields: StructType['fields'] = type && 'fields' in type ? type.fields : {};
   return Object.fromEntries(
-    Object.entries(value)
+    entries
       .filter(([, inner]) => inner !== null)
-      .map(([key, inner]) => [key, withoutNulls(inner)]),
+      .map(([key, inner]) => [key, withoutNulls(inner, fields[key]?.type)]),
   );
 }
+
+/** What a list or map of a type holds. */
+function itemOf(type: FieldType | undefined): FieldType | undefined {
+  if (typeof type !== 'string') return type && 'listOf' in type ? type.listOf : undefined;
+  return itemTypes[type];
+}
+
+const itemTypes: Readonly<Partial<Record<Extract<FieldType, string>, FieldType>>> = {
+  '[]string': 'string',
+  'map[string]string': 'string',
+  'map[string]bool': 'bool',
+  'map[string][]string': '[]string',
+  'map[string]quantity': 'quantity',
+};
+
+const zeros: Readonly<Partial<Record<Extract<FieldType, string>, unknown>>> = {
+  string: '',
+  bool: false,
+  '[]string': [],
+  quantity: '0',
+};
+
+const zeroOf = (type: FieldType | undefined): unknown => (typeof type === 'string' ? zeros[type] : {});

@@ -29,7 +29,7 @@ function derived(raw: Readonly<Record<string, unknown>>): Draft {
 }
 
 const nanosOf = (value: unknown): bigint | string | undefined =>
-  typeof value === 'string' ? parseDuration(value) : undefined;
+  typeof value === 'string' ? parseDuration(value) : typeof value === 'number' ? BigInt(value) : undefined;
 
 const isZeroSpan = (value: unknown): boolean => value === undefined || nanosOf(value) === 0n;
 
@@ -45,7 +45,7 @@ function fill(type: StructType, raw: Readonly<Record<string, unknown>>): Draft {
 function fillField(field: Field, value: unknown): unknown {
   const { type } = field;
   if (typeof type === 'object') return fillStruct(field, type, value);
-  if (type === 'duration') return fillSpan(field, value);
+  if (type === 'duration' || type === 'duration or nanoseconds') return fillSpan(field, value);
   if (value === undefined) return field.default;
   if (!field.zeroIsSet && isZero(value)) return Array.isArray(field.default) ? value : field.default;
   return canonical(type, value);

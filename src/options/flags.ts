@@ -130,9 +130,11 @@ const parseWord = (given: FlagValue): Parsed => ({ value: wordOf(given) });
 const parsers: Readonly<Record<Extract<FieldType, string>, (given: FlagValue) => Parsed>> = {
   string: parseWord,
   duration: parseWord,
+  'duration or nanoseconds': parseWord,
   quantity: parseWord,
   bool: parseBool,
   int32: parseNumber,
+  verbosity: parseNumber,
   int64: parseNumber,
   float64: parseNumber,
   '[]string': (given) => ({ value: textsOf(given).filter((text) => text !== '') }),

@@ -146,7 +146,7 @@ export const vmoduleType: ListType = {
     struct: 'VModuleItem',
     fields: {
       filePattern: { type: 'string', zeroIsSet: true, about: 'Files.' },
-      verbosity: { type: 'int32', zeroIsSet: true, about: 'Their verbosity.' },
+      verbosity: { type: 'verbosity', zeroIsSet: true, about: 'Their verbosity.' },
     },
   },
 };
@@ -190,13 +190,13 @@ export const loggingType: StructType = {
       about: 'Form of a line.',
     },
     flushFrequency: {
-      type: 'duration',
+      type: 'duration or nanoseconds',
       default: '5s',
       flag: 'log-flush-frequency',
       about: 'Time between two flushes.',
     },
     verbosity: {
-      type: 'int32',
+      type: 'verbosity',
       default: 0,
       zeroIsSet: true,
       flag: 'v',

@@ -1,7 +1,6 @@
+import { goQuote } from '../base/go-quote.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { gate, nanosOf, type Rule, second, when } from './rule.ts';
-
-const quote = (text: string): string => JSON.stringify(text);
 
 const topologyPolicies: readonly string[] = ['none', 'best-effort', 'restricted', 'single-numa-node'];
 
@@ -20,13 +19,13 @@ export const resourceRules: readonly Rule[] = [
     'topologyManagerPolicy',
     (c) => !topologyPolicies.includes(c.topologyManagerPolicy),
     (c) =>
-      `topologyManagerPolicy (--topology-manager-policy) ${quote(c.topologyManagerPolicy)} must be one of: [${topologyPolicies.map(quote).join(' ')}]`,
+      `topologyManagerPolicy (--topology-manager-policy) ${goQuote(c.topologyManagerPolicy)} must be one of: [${topologyPolicies.map(goQuote).join(' ')}]`,
   ),
   when(
     'topologyManagerScope',
     (c) => !['container', 'pod'].includes(c.topologyManagerScope),
     (c) =>
-      `topologyManagerScope (--topology-manager-scope) ${quote(c.topologyManagerScope)} must be one of: "container", or "pod"`,
+      `topologyManagerScope (--topology-manager-scope) ${goQuote(c.topologyManagerScope)} must be one of: "container", or "pod"`,
   ),
   when(
     'shutdownGracePeriodCriticalPods',
@@ -68,7 +67,7 @@ export const resourceRules: readonly Rule[] = [
     'memorySwap.swapBehavior',
     (c) => !['', 'LimitedSwap', 'NoSwap'].includes(c.memorySwap.swapBehavior ?? ''),
     (c) =>
-      `memorySwap.swapBehavior ${quote(c.memorySwap.swapBehavior ?? '')} must be one of: "", "LimitedSwap" or "NoSwap"`,
+      `memorySwap.swapBehavior ${goQuote(c.memorySwap.swapBehavior ?? '')} must be one of: "", "LimitedSwap" or "NoSwap"`,
   ),
   {
     path: 'crashLoopBackOff.maxContainerRestartPeriod',
@@ -79,7 +78,7 @@ export const resourceRules: readonly Rule[] = [
     'hairpinMode',
     (c) => !['none', 'hairpin-veth', 'promiscuous-bridge'].includes(c.hairpinMode),
     (c) =>
-      `option ${quote(c.hairpinMode)} specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"`,
+      `option ${goQuote(c.hairpinMode)} specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"`,
   ),
 ];
 
@@ -107,7 +106,7 @@ function allocatableFaults(config: KubeletConfiguration): string[] {
     .map((name) => `both "${name}" and "${name}-compressible" cannot be specified together in ${flag}`);
   const each = given.flatMap((value, i) =>
     given.indexOf(value) < i
-      ? [`duplicated enforcements ${quote(value)} in ${flag}`]
+      ? [`duplicated enforcements ${goQuote(value)} in ${flag}`]
       : enforcementFaults(value, config),
   );
   return [...both, ...each].map((text) => `invalid configuration: ${text}`);
@@ -120,7 +119,7 @@ function enforcementFaults(value: string, config: KubeletConfiguration): string[
       : [];
   if (!(value in enforcements))
     return [
-      `option ${quote(value)} specified for ${flag}. Valid options are "pods", "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible" or "none"`,
+      `option ${goQuote(value)} specified for ${flag}. Valid options are "pods", "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible" or "none"`,
     ];
   const reserved = enforcements[value];
   const faults: string[] = [];
@@ -132,7 +131,7 @@ function enforcementFaults(value: string, config: KubeletConfiguration): string[
   }
   if (!config.cgroupsPerQOS)
     faults.push(
-      `cgroupsPerQOS (--cgroups-per-qos) must be set to true when ${quote(value)} contained in ${flag}`,
+      `cgroupsPerQOS (--cgroups-per-qos) must be set to true when ${goQuote(value)} contained in ${flag}`,
     );
   return faults;
 }

@@ -40,6 +40,12 @@ const quantity: SchemaObject = {
   goType: 'resource.Quantity',
   allowed: 'a quantity, e.g. 500m or 10Mi',
 };
+const duration: SchemaObject = {
+  type: 'string',
+  duration: true,
+  goType: 'string',
+  allowed: 'a span, e.g. 10s or 1m30s',
+};
 const mapOf = (inner: SchemaObject, goType: string): SchemaObject => ({
   type: 'object',
   additionalProperties: inner,
@@ -58,8 +64,10 @@ const scalars: Readonly<Record<Extract<FieldType, string>, SchemaObject>> = {
   bool: { type: 'boolean', goType: 'bool', allowed: 'true or false' },
   int32: int(32),
   int64: int(64),
+  verbosity: { ...int(33), minimum: 0, goType: 'v1.VerbosityLevel' },
   float64: { type: 'number', goType: 'float64', allowed: 'a number' },
-  duration: { type: 'string', duration: true, goType: 'string', allowed: 'a span, e.g. 10s or 1m30s' },
+  duration,
+  'duration or nanoseconds': { ...duration, type: ['string', 'integer'] },
   quantity,
   '[]string': listOf(text, '[]string'),
   'map[string]string': mapOf(text, 'map[string]string'),

@@ -1,9 +1,9 @@
 import { normalize } from 'node:path/posix';
+import { goQuote } from '../base/go-quote.ts';
+import { imageFault, repositoryOf } from '../kube/image-reference.ts';
 import { isZeroQuantity, parseQuantity } from '../kube/quantity.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { gate, nanosOf, type Rule, type RuleContext, second, when } from './rule.ts';
-
-const quote = (text: string): string => JSON.stringify(text);
 
 const pullPolicies: readonly string[] = [
   'NeverVerify',
@@ -20,7 +20,7 @@ export const serviceRules: readonly Rule[] = [
     'imagePullCredentialsVerificationPolicy',
     (c) => !pullPolicies.includes(c.imagePullCredentialsVerificationPolicy),
     (c) =>
-      `option ${quote(c.imagePullCredentialsVerificationPolicy)} specified for imagePullCredentialsVerificationPolicy. Valid options are "NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages" or "AlwaysVerify"`,
+      `option ${goQuote(c.imagePullCredentialsVerificationPolicy)} specified for imagePullCredentialsVerificationPolicy. Valid options are "NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages" or "AlwaysVerify"`,
   ),
   when(
     'preloadedImagesVerificationAllowlist',
@@ -30,15 +30,12 @@ export const serviceRules: readonly Rule[] = [
   ),
   {
     path: 'preloadedImagesVerificationAllowlist',
-    broken: (config) =>
-      config.imagePullCredentialsVerificationPolicy === 'NeverVerifyAllowlistedImages'
-        ? allowlist(config)
-            .filter((pattern) => !isImagePattern(pattern))
-            .map(
-              (pattern) =>
-                `invalid configuration: invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${quote(pattern)} is neither an image name without tag and digest nor a prefix that ends in /*`,
-            )
-        : undefined,
+    broken: (config) => {
+      if (config.imagePullCredentialsVerificationPolicy !== 'NeverVerifyAllowlistedImages') return undefined;
+      const fault = allowlist(config).map(imagePatternFault).find(Boolean);
+      if (fault === undefined) return undefined;
+      return `invalid configuration: invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${fault}`;
+    },
   },
   when(
     'reservedSystemCPUs',
@@ -55,7 +52,7 @@ export const serviceRules: readonly Rule[] = [
       // minor versions are unsigned
       const previous = `${version.major}.${BigInt.asUintN(64, BigInt(version.minor) - 1n)}`;
       if (shown === '' || shown === previous) return undefined;
-      return `invalid showHiddenMetricsForVersion: showHiddenMetricsForVersion: Invalid value: ${quote(shown)}: must be omitted or have the value '${previous}'; only the previous minor version is allowed`;
+      return `invalid showHiddenMetricsForVersion: showHiddenMetricsForVersion: Invalid value: ${goQuote(shown)}: must be omitted or have the value '${previous}'; only the previous minor version is allowed`;
     },
   },
   { path: 'logging', broken: (config, context) => loggingFaults(config, context) },
@@ -75,7 +72,7 @@ export const serviceRules: readonly Rule[] = [
     'memoryReservationPolicy',
     (c) => !['None', 'TieredReservation'].includes(c.memoryReservationPolicy),
     (c) =>
-      `option ${quote(c.memoryReservationPolicy)} specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"`,
+      `option ${goQuote(c.memoryReservationPolicy)} specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"`,
   ),
   when(
     'enableSystemLogQuery',
@@ -100,25 +97,37 @@ export const serviceRules: readonly Rule[] = [
   when(
     'podLogsDir',
     (c) => !c.podLogsDir.startsWith('/'),
-    (c) => `pod logs path ${quote(c.podLogsDir)} must be absolute path`,
+    (c) => `pod logs path ${goQuote(c.podLogsDir)} must be absolute path`,
   ),
   when(
     'podLogsDir',
     (c) => !isClean(c.podLogsDir),
-    (c) => `pod logs path ${quote(c.podLogsDir)} must be normalized`,
+    (c) => `pod logs path ${goQuote(c.podLogsDir)} must be normalized`,
   ),
   when(
     'podLogsDir',
     (c) => /[^\u0000-\u007f]/.test(c.podLogsDir),
-    (c) => `pod logs path ${quote(c.podLogsDir)} mut contains ASCII characters only`,
+    (c) => `pod logs path ${goQuote(c.podLogsDir)} mut contains ASCII characters only`,
   ),
 ];
 
 const isClean = (path: string): boolean =>
   normalize(path) === path && (path === '/' || !path.endsWith('/')) && !path.startsWith('./');
 
-const isImagePattern = (pattern: string): boolean =>
-  /^[a-z0-9]+([._:/-]+[a-z0-9]+)*(\/\*)?$/i.test(pattern) && !/:[^/]*$/.test(pattern.replace(/\/\*$/, ''));
+/** A pattern is the whole name of an image, with its registry and without tag and digest, or a prefix that ends in `/*`. */
+function imagePatternFault(pattern: string): string | undefined {
+  if (pattern.trim() !== pattern) return `leading/trailing spaces are not allowed: ${pattern}`;
+  if (pattern === '') return `the supplied pattern is too short: ${pattern}`;
+  const isPrefix = pattern.endsWith('/*');
+  if ((isPrefix ? pattern.slice(0, -1) : pattern).includes('*'))
+    return `not a valid wildcard pattern, only patterns ending with '/*' are allowed: ${pattern}`;
+  if (isPrefix) return pattern === '/*' ? 'at least registry hostname is required' : undefined;
+  const fault = imageFault(pattern);
+  if (fault !== undefined) return `failed to parse as an image name: ${fault}`;
+  return repositoryOf(pattern) === pattern
+    ? undefined
+    : `neither tag nor digest is accepted in an image reference: ${pattern}`;
+}
 
 function cpuListFault(list: string): string | undefined {
   if (list === '') return undefined;
@@ -128,9 +137,9 @@ function cpuListFault(list: string): string | undefined {
     const dash = range.indexOf('-');
     const bounds = dash < 0 ? [range] : [range.slice(0, dash), range.slice(dash + 1)];
     const odd = bounds.find((bound) => !/^[-+]?\d+$/.test(bound));
-    if (odd !== undefined) return fault(`strconv.Atoi: parsing ${quote(odd)}: invalid syntax`);
+    if (odd !== undefined) return fault(`strconv.Atoi: parsing ${goQuote(odd)}: invalid syntax`);
     const [from = 0, to = from] = bounds.map(Number);
-    if (from > to) return fault(`invalid range ${quote(range)} (${from} > ${to})`);
+    if (from > to) return fault(`invalid range ${goQuote(range)} (${from} > ${to})`);
   }
   return undefined;
 }
@@ -142,14 +151,16 @@ function reservedMemoryFaults(config: KubeletConfiguration): string[] {
       const faults: string[] = [];
       if (name !== 'memory' && !name.startsWith('hugepages-'))
         faults.push(
-          `the limit type ${quote(name)} for NUMA node ${numaNode} is not supported, only [memory hugepages-<HugePageSize>] is accepted`,
+          `the limit type ${goQuote(name)} for NUMA node ${numaNode} is not supported, only [memory hugepages-<HugePageSize>] is accepted`,
         );
       if (isZeroQuantity(parseQuantity(amount)))
-        faults.push(`reserved memory may not be zero for NUMA node ${numaNode} and resource ${quote(name)}`);
+        faults.push(
+          `reserved memory may not be zero for NUMA node ${numaNode} and resource ${goQuote(name)}`,
+        );
       const key = `${numaNode}/${name}`;
       if (seen.has(key))
         faults.push(
-          `the reserved memory has a duplicate value for NUMA node ${numaNode} and resource ${quote(name)}`,
+          `the reserved memory has a duplicate value for NUMA node ${numaNode} and resource ${goQuote(name)}`,
         );
       seen.add(key);
       return faults.map((text) => `invalid configuration: ${text}`);
@@ -167,12 +178,14 @@ function idsPerPodFault(ids: number | undefined): string | undefined {
     : 'invalid configuration: userNamespaces.idsPerPod must be a multiple of 65536';
 }
 
+const mostVerbose = 2 ** 31 - 1;
+
 function loggingFaults({ logging }: KubeletConfiguration, { logFormats }: RuleContext): string[] {
   const faults: string[] = [];
   if (!logFormats.includes(logging.format))
-    faults.push(`logging.format: Invalid value: ${quote(logging.format)}: Unsupported log format`);
-  if (logging.verbosity < 0)
-    faults.push(`logging.verbosity: Invalid value: ${logging.verbosity}: Must be 0 or more`);
+    faults.push(`logging.format: Invalid value: ${goQuote(logging.format)}: Unsupported log format`);
+  if (logging.verbosity > mostVerbose)
+    faults.push(`logging.verbosity: Invalid value: ${logging.verbosity}: Must be <= ${mostVerbose}`);
   if ((logging.vmodule ?? []).length > 0 && logging.format !== 'text')
     faults.push('logging.vmodule: Forbidden: Only supported for text log format');
   return faults;
@@ -195,20 +208,20 @@ function tracingFaults({ tracing }: KubeletConfiguration): string[] {
 function endpointFault(endpoint: string): string | undefined {
   const url = endpoint.includes('//') ? endpoint : `dns://${endpoint}`;
   const fault = urlFault(url);
-  return fault === undefined ? undefined : `tracing.endpoint: Invalid value: ${quote(url)}: ${fault}`;
+  return fault === undefined ? undefined : `tracing.endpoint: Invalid value: ${goQuote(url)}: ${fault}`;
 }
 
 const endpointSchemes: readonly string[] = ['dns', 'unix', 'unix-abstract', 'http', 'https'];
 
 function urlFault(url: string): string | undefined {
-  const parsing = `parse ${quote(url)}: `;
+  const parsing = `parse ${goQuote(url)}: `;
   const [, scheme, rest = ''] = /^([a-zA-Z][-+.a-zA-Z0-9]*):\/\/([\s\S]*)$/.exec(url) ?? [];
   if (scheme === undefined) return `${parsing}first path segment in URL cannot contain colon`;
   const host = rest.split(/[/?#]/)[0] ?? '';
   const port = /:[^:\]]*$/.exec(host)?.[0] ?? ':';
-  if (!/^:\d*$/.test(port)) return `${parsing}invalid port ${quote(port)} after host`;
+  if (!/^:\d*$/.test(port)) return `${parsing}invalid port ${goQuote(port)} after host`;
   const odd = /[\s"<>\\^`{|}]/.exec(host)?.[0];
-  if (odd !== undefined) return `${parsing}invalid character ${quote(odd)} in host name`;
+  if (odd !== undefined) return `${parsing}invalid character ${goQuote(odd)} in host name`;
   return endpointSchemes.includes(scheme)
     ? undefined
     : `unsupported scheme: ${scheme}.  Options are none, dns, unix, or unix-abstract`;

@@ -71,7 +71,10 @@ test.for<[string, string[]]>([
     'logging: {format: json, vmodule: [{filePattern: x, verbosity: 1}]}',
     ['logging.vmodule: Forbidden: Only supported for text log format'],
   ],
-  ['logging: {verbosity: -1}', ['logging.verbosity: Invalid value: -1: Must be 0 or more']],
+  [
+    'logging: {verbosity: 2147483648}',
+    ['logging.verbosity: Invalid value: 2147483648: Must be <= 2147483647'],
+  ],
   [
     'tracing: {samplingRatePerMillion: 2000000}',
     [
@@ -111,16 +114,49 @@ test.for<[string, string[]]>([
     'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: [reg.io/a/*, reg.io/b]',
     [],
   ],
-  [
-    'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: ["a b"]',
+  ...(
     [
-      'invalid image pattern in `preloadedImagesVerificationAllowlist`: "a b" is neither an image name without tag and digest nor a prefix that ends in /*',
-    ],
-  ],
+      ['a b', 'failed to parse as an image name: invalid reference format'],
+      [' a', 'leading/trailing spaces are not allowed:  a'],
+      ['', 'the supplied pattern is too short: '],
+      ['*', "not a valid wildcard pattern, only patterns ending with '/*' are allowed: *"],
+      ['/*', 'at least registry hostname is required'],
+      ['a/b', 'neither tag nor digest is accepted in an image reference: a/b'],
+    ] as const
+  ).map(([pattern, why]): [string, string[]] => [
+    `imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: ["${pattern}"]`,
+    [`invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${why}`],
+  ]),
 ])('%s', ([text, expected]) => {
   const { config } = decodeKubeletConfiguration(`${head}${text}\n`);
   const messages = validateKubeletConfiguration(config).map(({ message }) =>
     message.replace('invalid configuration: ', ''),
   );
   expect(messages).toEqual(expected);
+});
+
+test('what kubeadm writes is read: a flush frequency in nanoseconds, of which zero means the default', () => {
+  const flush = (text: string): unknown =>
+    decodeKubeletConfiguration(`${head}logging: {flushFrequency: ${text}, verbosity: 0}\n`).config.logging
+      .flushFrequency;
+  expect(flush('0')).toBe('5s');
+  expect(flush('1500000000')).toBe('1.5s');
+});
+
+test.for([
+  ['clusterDNS: [10.0.0.10, null]', { clusterDNS: ['10.0.0.10', ''] }],
+  ['evictionHard: {memory.available: null}', { evictionHard: { 'memory.available': '' } }],
+  ['featureGates: {MemoryQoS: null}', { featureGates: { MemoryQoS: false } }],
+  ['staticPodURLHeader: {a: null}', { staticPodURLHeader: { a: [] } }],
+] as const)('an item that is null is the zero of its type: %j', ([text, settings]) => {
+  expect(decodeKubeletConfiguration(`${head}${text}\n`).config).toMatchObject(settings);
+});
+
+test.for([
+  ['-1', 'number -1'],
+  ['x', 'string'],
+] as const)('a verbosity of %j is none', ([text, found]) => {
+  expect(() => decodeKubeletConfiguration(`${head}logging: {verbosity: ${text}}\n`)).toThrow(
+    `json: cannot unmarshal ${found} into Go struct field LoggingConfiguration.logging.verbosity of type v1.VerbosityLevel`,
+  );
 });

@@ -1,4 +1,5 @@
 import { AgentError } from '../base/errors.ts';
+import { goQuote } from '../base/go-quote.ts';
 import type { Pod } from '../kube/types.ts';
 import { admitted, type AdmitResult, refused } from './admit-result.ts';
 
@@ -90,17 +91,14 @@ export class SysctlAllowlist {
     if (pattern.length > longestName || !patternSyntax.test(pattern))
       throw new AgentError(
         'invalid_argument',
-        `sysctl ${JSON.stringify(pattern)} must have at most ${longestName} characters and match regex ${nameSyntax}`,
+        `sysctl ${goQuote(pattern)} must have at most ${longestName} characters and match regex ${nameSyntax}`,
       );
     const name = dotted(pattern);
     const prefix = name.endsWith('*');
     const stem = prefix ? name.slice(0, -1) : name;
     const namespace = prefix ? prefixNamespace(stem) : namespaceOf(stem);
     if (!namespace)
-      throw new AgentError(
-        'invalid_argument',
-        `the sysctls ${JSON.stringify(stem)} are not known to be namespaced`,
-      );
+      throw new AgentError('invalid_argument', `the sysctls ${goQuote(stem)} are not known to be namespaced`);
     (prefix ? this.#prefixes : this.#names).set(stem, namespace);
   }
 
@@ -116,11 +114,10 @@ export class SysctlAllowlist {
   #fault(name: string, pod: Pod): string | undefined {
     const namespace =
       this.#names.get(name) ?? [...this.#prefixes].find(([prefix]) => name.startsWith(prefix))?.[1];
-    if (!namespace) return `${JSON.stringify(name)} not allowlisted`;
+    if (!namespace) return `${goQuote(name)} not allowlisted`;
     if (namespace === 'net' && pod.spec?.hostNetwork)
-      return `${JSON.stringify(name)} not allowed with host Net enabled`;
-    if (namespace === 'ipc' && pod.spec?.hostIPC)
-      return `${JSON.stringify(name)} not allowed with host IPC enabled`;
+      return `${goQuote(name)} not allowed with host Net enabled`;
+    if (namespace === 'ipc' && pod.spec?.hostIPC) return `${goQuote(name)} not allowed with host IPC enabled`;
     return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { goQuote } from '../base/go-quote.ts';
 import { keyOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import { decodeSinglePod, type ManifestFault, type ManifestOrigin } from './static-pod.ts';
@@ -91,7 +92,7 @@ export class ManifestFiles {
         this.#store.set(keyOf(read.pod), read.pod);
         return { pods: [...this.#store.values()] };
       }
-      const message = `can't process config file ${JSON.stringify(path)}: ${read.fault.message}`;
+      const message = `can't process config file ${goQuote(path)}: ${read.fault.message}`;
       return this.#failed(path, { ...read.fault, message });
     }
     return this.#removed(path);

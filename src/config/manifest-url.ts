@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { messageOf } from '../base/errors.ts';
+import { goQuote } from '../base/go-quote.ts';
 import type { Pod } from '../kube/types.ts';
 import {
   type DecodedManifest,
@@ -56,7 +57,7 @@ export class ManifestUrl {
       return this.#take(await this.#fetch(url, { headers, maxBytes: maxManifestBytes }));
     } catch (reason) {
       return {
-        fault: { message: `Get ${JSON.stringify(url)}: ${messageOf(reason)}`, advice: 'is the server up?' },
+        fault: { message: `Get ${goQuote(url)}: ${messageOf(reason)}`, advice: 'is the server up?' },
       };
     }
   }

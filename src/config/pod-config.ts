@@ -1,6 +1,7 @@
 import { Observable, Subject, type Subscription } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
+import { goQuote } from '../base/go-quote.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { fullNameOf, nameOf, type PodSource, uidOf } from '../kube/names.ts';
@@ -94,7 +95,7 @@ export class PodConfig {
 
   #reportDuplicate(pod: Pod, source: PodSource): void {
     const name = nameOf(pod);
-    const message = `Error validating pod ${fullNameOf(pod)}(${uidOf(pod)}) from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`;
+    const message = `Error validating pod ${fullNameOf(pod)}(${uidOf(pod)}) from ${source} due to duplicate pod name ${goQuote(name)}, ignoring`;
     this.#deps.recorder.event(pod, 'Warning', 'FailedValidation', message);
     this.#deps.logger.warn('pod dropped: another one of its source has the same name', {
       pod: fullNameOf(pod),

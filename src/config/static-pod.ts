@@ -1,3 +1,4 @@
+import { goQuote } from '../base/go-quote.ts';
 import { type Position, parseDocument } from '../kube/document.ts';
 import { goJson, typeMetaOf } from '../kube/go-types.ts';
 import { configHashAnnotation, nameOf } from '../kube/names.ts';
@@ -81,7 +82,7 @@ function readObject(
     return {
       fault: {
         ...locate(['kind']),
-        message: `no kind ${JSON.stringify(meta.kind)} is registered for version ${JSON.stringify(meta.apiVersion)}`,
+        message: `no kind ${goQuote(meta.kind)} is registered for version ${goQuote(meta.apiVersion)}`,
         advice: `a manifest holds apiVersion: v1 and kind: ${wanted}`,
       },
     };

@@ -1,3 +1,4 @@
+import { goQuote } from '../base/go-quote.ts';
 import type { Container } from './types.ts';
 
 /**
@@ -15,7 +16,7 @@ export function resolvePort(port: number | string, ports: Container['ports']): n
 }
 
 function parseNumber(text: string): number {
-  const fault = (why: string): Error => new Error(`strconv.Atoi: parsing ${JSON.stringify(text)}: ${why}`);
+  const fault = (why: string): Error => new Error(`strconv.Atoi: parsing ${goQuote(text)}: ${why}`);
   if (!/^[+-]?\d+$/.test(text)) throw fault('invalid syntax');
   const value = BigInt(text.replace('+', ''));
   if (BigInt.asIntN(64, value) !== value) throw fault('value out of range');

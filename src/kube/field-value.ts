@@ -13,10 +13,7 @@ export const formatMap = (map: Readonly<Record<string, string>> | undefined): st
 
 function subscripted(object: KubeObject, fieldPath: string, path: string, key: string): string {
   if (path !== 'metadata.annotations' && path !== 'metadata.labels')
-    throw new AgentError(
-      'invalid_argument',
-      `fieldPath ${JSON.stringify(fieldPath)} does not support subscript`,
-    );
+    throw new AgentError('invalid_argument', `fieldPath ${goQuote(fieldPath)} does not support subscript`);
   const isAnnotation = path === 'metadata.annotations';
   const faults = qualifiedNameRule(isAnnotation ? key.toLowerCase() : key);
   if (faults.length > 0)

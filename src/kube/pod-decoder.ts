@@ -1,3 +1,4 @@
+import { goQuote } from '../base/go-quote.ts';
 import { cannotUnmarshal } from './go-types.ts';
 import { podStructs } from './pod-structs.ts';
 import { canonicalQuantity, tryParseQuantity } from './quantity.ts';
@@ -155,10 +156,10 @@ class Reader {
     Time: (value, place) => {
       if (typeof value !== 'string') throw new Stop(stopped(value, 'string', place));
       const at = Date.parse(value);
-      if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(value) && !Number.isNaN(at))
+      if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(at))
         return `${new Date(at).toISOString().slice(0, 19)}Z`;
       const layout = '2006-01-02T15:04:05Z07:00';
-      const message = `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(value)} as "2006"`;
+      const message = `parsing time ${goQuote(value)} as "${layout}": cannot parse ${goQuote(value)} as "2006"`;
       throw new Stop({ message, path: place.path });
     },
     IntOrString: (value, place) => {

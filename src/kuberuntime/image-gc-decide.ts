@@ -70,5 +70,8 @@ export function formatSize(bytes: number): string {
     size /= 1024;
     unit++;
   }
-  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit] ?? 'B'}`;
+  return `${unit === 0 ? size : tenths(size)} ${units[unit] ?? 'B'}`;
 }
+
+/** One digit behind the point; halfway, the even one, as Go prints (`toFixed` takes the larger). */
+const tenths = (size: number): string => (size % 1 === 0.25 ? size - 0.05 : size).toFixed(1);

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { goQuote } from '../base/go-quote.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -184,7 +185,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     if (failures.length === 0) return;
     const texts = failures.map(
       ({ action, target, reason, message = '' }) =>
-        `failed to "${action}" for "${target}" with ${reason ?? ''}: ${JSON.stringify(message)}`,
+        `failed to "${action}" for "${target}" with ${reason ?? ''}: ${goQuote(message)}`,
     );
     throw new AgentError('internal', aggregate(texts));
   }

@@ -1,3 +1,4 @@
+import { goQuote } from '../base/go-quote.ts';
 import { milliCpuToShares } from '../kube/cgroup.ts';
 import {
   addQuantities,
@@ -83,7 +84,7 @@ export function validateReservation(capacity: Amounts, reservation: Amounts): re
     .filter(([name, amount]) => compareQuantities(capacity[name] ?? zeroQuantity, amount) < 0)
     .map(
       ([name, amount]) =>
-        `Resource ${JSON.stringify(name)} has a reservation of ${goText(amount)} but capacity of ` +
+        `Resource ${goQuote(name)} has a reservation of ${goText(amount)} but capacity of ` +
         `${goText(capacity[name] ?? zeroQuantity)}. Expected capacity >= reservation.`,
     );
 }

@@ -1,4 +1,5 @@
 import { AgentError } from '../base/errors.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { goDuration } from '../kube/duration.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Container } from '../kube/types.ts';
@@ -37,7 +38,7 @@ export const execProbe =
       return { outcome: exitCode === 0 ? 'success' : 'failure', output };
     } catch (reason) {
       if (!(reason instanceof AgentError) || reason.code !== 'deadline_exceeded') throw reason;
-      const line = JSON.stringify(command.join(' '));
+      const line = goQuote(command.join(' '));
       return {
         outcome: 'failure',
         output: `command timed out: ${line} timed out after ${goDuration(timeoutMs)}`,

@@ -7,6 +7,7 @@ import { deadline } from './deadline.ts';
 import { dial } from './dial.ts';
 import { decodeServingStatus, encodeCheck } from './grpc-health.ts';
 import { joinHostPort } from '../base/dial-error.ts';
+import { goQuote } from '../base/go-quote.ts';
 import type { ProbeAnswer, ProbeHandler } from './prober.ts';
 
 /** Between two tries to connect, ms. */
@@ -22,7 +23,7 @@ export const grpcProbe =
     const session = await sessionUntil(clock, endsAt, { host: podIp, port });
     if (!session)
       return failure(
-        `timeout: failed to connect service ${JSON.stringify(joinHostPort(podIp, port))} within ${goDuration(timeoutMs)}: context deadline exceeded`,
+        `timeout: failed to connect service ${goQuote(joinHostPort(podIp, port))} within ${goDuration(timeoutMs)}: context deadline exceeded`,
       );
     let expired = false;
     const hasExpired = (): boolean => expired;
@@ -127,7 +128,7 @@ function judge({ code, message, body }: Answer): ProbeAnswer {
   const status = decodeServingStatus(body);
   return status === 'SERVING'
     ? { outcome: 'success', output: 'service healthy' }
-    : failure(`service unhealthy (responded with ${JSON.stringify(status)})`);
+    : failure(`service unhealthy (responded with ${goQuote(status)})`);
 }
 
 function check(session: ClientHttp2Session, service: string): Promise<Answer> {

@@ -1,3 +1,4 @@
+import { goQuote } from '../base/go-quote.ts';
 import { isRestartableInitContainer, matchingRestartRule } from '../kube/restart-policy.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../kube/types.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
@@ -89,7 +90,7 @@ export function readyCondition(
   const containersReady = containersReadyCondition(pod, statuses, phase);
   if (containersReady.status !== 'True') return { ...containersReady, type: 'Ready' };
   const unready = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType }) => {
-    const gate = JSON.stringify(conditionType);
+    const gate = goQuote(conditionType);
     const condition = conditionOf(conditions, conditionType);
     if (!condition) return [`corresponding condition of pod readiness gate ${gate} does not exist.`];
     return condition.status === 'True'

@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { AgentError } from '../base/errors.ts';
+import { goQuote } from '../base/go-quote.ts';
 
 /** One file of a payload; `mode` is a number such as 0o644. */
 export interface PayloadFile {
@@ -151,7 +152,7 @@ function checkPath(path: string): void {
 }
 
 function pathFault(path: string): string | undefined {
-  if (path === '') return `invalid path: must not be empty: ${JSON.stringify(path)}`;
+  if (path === '') return `invalid path: must not be empty: ${goQuote(path)}`;
   if (path.startsWith('/')) return `invalid path: must be relative path: ${path}`;
   if (path.length > longestPath)
     return `invalid path: must be less than or equal to ${longestPath} characters`;

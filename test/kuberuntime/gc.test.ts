@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { FakeClock, settle } from '../../src/base/fake-clock.ts';
+import { formatSize } from '../../src/kuberuntime/image-gc-decide.ts';
 import { ContainerState } from '../../src/provider/cri-messages.ts';
 import { kubeRuntimeOver } from '../support/kube-runtime.ts';
 import { MemoryRuntime } from '../support/memory-runtime.ts';
@@ -86,4 +87,14 @@ test('the ends of several containers remove a dead one once, by what was seen la
   await settle();
   expect(runtime.calls.toSorted()).toEqual(['RemoveContainer main#0', 'RemoveContainer main#1']);
   expect(looked).not.toHaveBeenCalled();
+});
+
+test.for([
+  [1280, '1.2 KiB'],
+  [1792, '1.8 KiB'],
+  [2304, '2.2 KiB'],
+  [1331, '1.3 KiB'],
+  [2 ** 52, '4096.0 TiB'],
+] as const)('%d bytes are shown as %s: halfway to the even digit', ([bytes, text]) => {
+  expect(formatSize(bytes)).toBe(text);
 });

@@ -1,3 +1,4 @@
+import { goQuote } from '../../base/go-quote.ts';
 import { type Faults, invalid, required, tooLong } from './field-error.ts';
 import { dns1123Label, dns1123Subdomain, type NameRule } from './name-rules.ts';
 
@@ -7,8 +8,7 @@ const mostName = 571;
 function* labels(field: string, text: string, rule: NameRule): Faults {
   const label = text.split('.').find((one) => rule(one).length > 0);
   if (label === undefined) return;
-  for (const why of rule(label))
-    yield invalid(field, text, `validating label ${JSON.stringify(label)}: ${why}`);
+  for (const why of rule(label)) yield invalid(field, text, `validating label ${goQuote(label)}: ${why}`);
 }
 
 /** A signer's name is a domain and a path: `example.com/signer`. Follows Kubernetes `ValidateSignerName`. */

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { AgentError, messageOf } from '../base/errors.ts';
+import { AgentError } from '../base/errors.ts';
+import { fileFault } from '../base/file-fault.ts';
 
 /** What a `hostPath.type` demands: the test, its words, and how to make what is missing. */
 interface Demand {
@@ -26,42 +26,32 @@ const demands: Readonly<Record<string, Demand>> = {
   FileOrCreate: {
     holds: isFile,
     what: 'a file',
-    create: async (path) => {
-      await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-      await writeFile(path, '', { mode: 0o644, flag: 'a' });
-    },
+    create: (path) => writeFile(path, '', { mode: 0o644, flag: 'a' }), // not its folder
   },
   Socket: { holds: (stats) => stats.isSocket(), what: 'a socket file' },
   CharDevice: { holds: (stats) => stats.isCharacterDevice(), what: 'a character device' },
   BlockDevice: { holds: (stats) => stats.isBlockDevice(), what: 'a block device' },
 };
 
-async function statOf(path: string): Promise<Stats | undefined> {
-  try {
-    return await stat(path);
-  } catch (reason) {
-    if (['ENOENT', 'ENOTDIR'].includes((reason as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw reason;
-  }
-}
+/** A path that cannot be looked at counts as missing. */
+const statOf = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
 /**
  * Holds the host's path against the type that the volume demands, making what may be made. Follows kubelet `hostpath.checkType`.
  *
- * @throws {AgentError} `failed_precondition` when the path is something else or is missing
+ * @throws {AgentError} `failed_precondition` when the path is something else or is missing, or cannot be made
  */
 export async function checkHostPath(path: string, type: string | undefined): Promise<void> {
   if (type === undefined || type === '') return;
   const demand = demands[type];
   if (!demand) throw new AgentError('invalid_argument', `${type} is an invalid volume type`);
+  const stats = await statOf(path);
+  if (stats && demand.holds(stats)) return;
+  if (stats || !demand.create)
+    throw new AgentError('failed_precondition', `hostPath type check failed: ${path} is not ${demand.what}`);
   try {
-    if (!(await statOf(path))) await demand.create?.(path);
-    const stats = await statOf(path);
-    if (stats && demand.holds(stats)) return;
-  } catch (reason) {
-    throw new AgentError('failed_precondition', `hostPath type check failed: ${messageOf(reason)}`, {
-      cause: reason,
-    });
+    await demand.create(path);
+  } catch (cause) {
+    throw new AgentError('failed_precondition', fileFault(cause), { cause });
   }
-  throw new AgentError('failed_precondition', `hostPath type check failed: ${path} is not ${demand.what}`);
 }

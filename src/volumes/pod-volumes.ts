@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { fileFault } from '../base/file-fault.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, nameOf, namespaceOf, uidOf } from '../kube/names.ts';
@@ -94,12 +95,9 @@ export class PodVolumes {
         await this.#mountOne(pod, volume, signal);
       } catch (reason) {
         failed.push(volume);
-        const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(reason)}`;
-        this.#deps.logger.warn('volume could not be mounted', {
-          pod: keyOf(pod),
-          volume: volume.name,
-          err: messageOf(reason),
-        });
+        const err = fileFault(reason);
+        const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${err}`;
+        this.#deps.logger.warn('volume could not be mounted', { pod: keyOf(pod), volume: volume.name, err });
         this.#deps.recorder.event(pod, 'Warning', 'FailedMount', message);
       }
     }

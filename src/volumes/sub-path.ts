@@ -12,6 +12,7 @@ import {
 } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { fileFault } from '../base/file-fault.ts';
 import type { Logger } from '../base/logger.ts';
 import { layout } from './layout.ts';
 import type { Mounter } from './mounter.ts';
@@ -58,8 +59,8 @@ export class SubPaths {
    * The path to mount instead of the part itself. What does not exist is made as a directory, with the rights of the volume. A part that
    * was prepared before and has been exchanged since, as a config map's files are, is prepared anew.
    *
-   * @throws {AgentError} `deadline_exceeded` when the volume does not answer; `failed_precondition` when the part leads out of it or cannot
-   *   be made. The reason is logged alone: it could tell a pod what lies on the host.
+   * @throws {AgentError} `deadline_exceeded` when the volume does not answer; `failed_precondition` when there is none, or the part leads out
+   *   of it or cannot be made. Why that is is logged alone: it could tell a pod what lies on the host.
    */
   async prepare(mount: SubPathMount): Promise<string> {
     const wanted = join(mount.volumePath, mount.subPath);
@@ -71,6 +72,7 @@ export class SubPaths {
     );
     for (const path of [wanted, target]) await this.#deps.answers(path);
     const isThere = (await ifThere(stat(wanted)).catch(() => 'something else')) !== undefined;
+    if (!isThere) await demandVolume(mount.volumePath);
     try {
       return await this.#prepare(mount, target);
     } catch (reason) {
@@ -106,6 +108,15 @@ export class SubPaths {
     } finally {
       await handle.close();
     }
+  }
+}
+
+/** A part is made only in a volume that is there. */
+async function demandVolume(path: string): Promise<void> {
+  try {
+    await stat(path);
+  } catch (cause) {
+    throw new AgentError('failed_precondition', fileFault(cause), { cause });
   }
 }
 

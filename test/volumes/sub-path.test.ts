@@ -132,6 +132,13 @@ test('a link to nothing is not made a directory of', async () => {
   expect(logged[0]).toMatch(/"dangling" leads to ".*outside\/later"$/);
 });
 
+test('no part is made of a volume that is not there', async () => {
+  const missing = join(dir, 'no-volume');
+  const preparing = new SubPaths(parts()).prepare({ ...wish, volumePath: missing, subPath: 'x' });
+  await expect(preparing).rejects.toMatchObject({ message: `stat ${missing}: no such file or directory` });
+  expect(existsSync(missing)).toBe(false);
+});
+
 test('a part below a file cannot be mounted', async () => {
   await expect(prepare('real/file/x')).rejects.toMatchObject({ message: notPrepared });
 });

@@ -28,6 +28,8 @@ export interface UpkeepParts extends Pick<Surroundings, 'clock' | 'logger' | 're
 
 /** What a whole node agent is made of. */
 export interface AgentOptions extends ServedPorts {
+  /** The pod resources API is served on `<rootDir>/pod-resources/kubelet.sock`; default: no. */
+  readonly podResources?: boolean;
   readonly nodeName: string;
   /** Primary first; default: what the machine has. */
   readonly nodeIPs?: readonly string[];

@@ -31,6 +31,7 @@ import type { PodHost } from './pod-host.ts';
 import { type NodeAddresses, type Served, servePorts } from './kubelet-api.ts';
 import { defaultMaxPods, nodeSetters } from './node-setters.ts';
 import { podCgroups } from './pod-cgroups.ts';
+import { podResourcesApi, PodResourcesMetrics } from './pod-resources-api.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
 import { type RuntimeClassParts, runtimeClassParts } from './runtime-class.ts';
@@ -229,6 +230,7 @@ function serving(
   },
   tellPort: (port: number) => void,
 ): () => Promise<Served> {
+  const metrics = new PodResourcesMetrics();
   return async () => {
     const ports = await servePorts(options, {
       ...parts,
@@ -238,11 +240,19 @@ function serving(
         ...runtimeCalls.collect(),
         ...starts.collect(),
         ...endings.collect(),
+        ...metrics.collect(),
         ...(options.moreMetrics?.() ?? []),
       ],
     });
     tellPort(ports.port);
-    return ports;
+    const resources = options.podResources ? await podResourcesApi({ ...parts, metrics }) : undefined;
+    return {
+      port: ports.port,
+      close: async () => {
+        resources?.close();
+        await ports.close();
+      },
+    };
   };
 }
 

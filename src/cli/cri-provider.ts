@@ -60,7 +60,14 @@ export interface CriParts
     Required<
       Pick<
         AgentOptions,
-        'appArmorFault' | 'makeProvider' | 'node' | 'upkeep' | 'eviction' | 'mountsVolumes' | 'userNamespaces'
+        | 'appArmorFault'
+        | 'makeProvider'
+        | 'node'
+        | 'podResources'
+        | 'upkeep'
+        | 'eviction'
+        | 'mountsVolumes'
+        | 'userNamespaces'
       >
     >,
     Pick<AgentOptions, 'cgroups'> {
@@ -98,6 +105,7 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
       },
     }),
     mountsVolumes: true,
+    podResources: true,
     appArmorFault: (pod) => appArmorFault(pod, enforced),
     userNamespaces: settings.userNamespaces ?? {},
     eviction: evictionOptions(withDefaultThresholds(settings), settings.podLogsDir),

@@ -1,6 +1,6 @@
 import { AgentError } from '../../base/errors.ts';
 import { type MessageName, messages } from './gen/messages.ts';
-import { WireReader, type WireType, WireWriter } from './wire.ts';
+import { WireReader, type WireType, WireWriter } from '../../base/protobuf-wire.ts';
 
 type Message = Record<string, unknown>;
 

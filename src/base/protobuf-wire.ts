@@ -1,4 +1,4 @@
-import { AgentError } from '../../base/errors.ts';
+import { AgentError } from './errors.ts';
 
 /** How a value lies on the wire. */
 export type WireType = 0 | 1 | 2 | 5;

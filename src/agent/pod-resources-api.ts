@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { servePodResources } from '../podresources/server.ts';
+import { type Endpoint, PodResourcesService } from '../podresources/service.ts';
+import { Counter, type MetricFamily } from '../server/metrics.ts';
+import type { PodsController } from './pods-controller.ts';
+
+const callOf: Readonly<Record<Endpoint, string>> = {
+  list: 'List',
+  get: 'Get',
+  get_allocatable: 'GetAllocatableResources',
+};
+const endpoints: readonly Endpoint[] = ['list', 'get', 'get_allocatable'];
+const byVersion = 'Broken down by server api version.';
+const prefix = 'kubelet_pod_resources_endpoint';
+
+/** How often the pod resources API was asked, under the kubelet's names. */
+export class PodResourcesMetrics {
+  readonly #total = new Counter(
+    `${prefix}_requests_total`,
+    `Cumulative number of requests to the PodResource endpoint. ${byVersion}`,
+  );
+  readonly #counters = new Map(
+    endpoints.flatMap((endpoint) => {
+      const requests = `Number of requests to the PodResource ${callOf[endpoint]} endpoint`;
+      return [
+        [`request ${endpoint}`, new Counter(`${prefix}_requests_${endpoint}`, `${requests}. ${byVersion}`)],
+        [
+          `error ${endpoint}`,
+          new Counter(`${prefix}_errors_${endpoint}`, `${requests} which returned error. ${byVersion}`),
+        ],
+      ] as const;
+    }),
+  );
+
+  count(endpoint: Endpoint, version: string, outcome: 'request' | 'error'): void {
+    const labels = { server_api_version: version };
+    if (outcome === 'request') this.#total.add(labels);
+    this.#counters.get(`${outcome} ${endpoint}`)?.add(labels);
+  }
+
+  collect(): readonly MetricFamily[] {
+    return [this.#total, ...this.#counters.values()].map((counter) => counter.collect());
+  }
+}
+
+interface PodResourcesParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly controller: Pick<PodsController, 'engines'>;
+  readonly metrics: PodResourcesMetrics;
+  readonly rootDir: string;
+}
+
+/** Serves `<root>/pod-resources/kubelet.sock`. A node whose root has too long a path for a socket does without. */
+export async function podResourcesApi({
+  clock,
+  logger,
+  controller,
+  metrics,
+  rootDir,
+}: PodResourcesParts): Promise<{ close(): void } | undefined> {
+  const socket = join(rootDir, 'pod-resources', 'kubelet.sock');
+  const service = new PodResourcesService({
+    clock,
+    activePods: () => controller.engines.syncHandler.activePods(),
+    podByName: (namespace, name) => controller.engines.podManager.getPodByName(namespace, name),
+    count: (endpoint, version, outcome) => {
+      metrics.count(endpoint, version, outcome);
+    },
+  });
+  try {
+    return await servePodResources(service, socket);
+  } catch (reason) {
+    logger.error('the pod resources API is not served', { socket, err: messageOf(reason) });
+    return undefined;
+  }
+}

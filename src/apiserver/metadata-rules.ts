@@ -23,22 +23,10 @@ export const pathSegment: NameCheck = (name) => {
   return ['/', '%'].filter((c) => name.includes(c)).map((c) => `may not contain '${c}'`);
 };
 
-const dns1035: NameCheck = (name, prefix) => {
-  const text = masked(name, prefix);
-  const faults: string[] = [];
-  if (text.length > 63) faults.push('must be no more than 63 characters');
-  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(text))
-    faults.push(
-      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
-    );
-  return faults;
-};
-
 const checks: Readonly<Record<string, NameCheck>> = {
   Namespace: (name, prefix) =>
     name.includes('.') && !name.includes('/') ? ['must not contain dots'] : label(name, prefix),
-  Service: (name, prefix) =>
-    label(name, prefix).length > 0 || !/^[a-z]/.test(name) ? dns1035(name, prefix) : [],
+  Service: label,
   Event: pathSegment,
   Role: pathSegment,
   RoleBinding: pathSegment,

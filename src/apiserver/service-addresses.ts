@@ -1,6 +1,6 @@
 import type { Random } from '../base/random.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt } from './json.ts';
-import { fault, invalid } from './status-error.ts';
+import { fault, invalid, StatusError } from './status-error.ts';
 import type { Store } from './store.ts';
 import type { ServiceAddresses } from './strategy.ts';
 
@@ -24,11 +24,14 @@ export function serviceAddresses(store: Store, random: Random, prefix = '10.97')
         if (!taken.has(address) && address !== firstServiceAddress) return address;
       }
     },
-    nodePort(name, wanted) {
+    nodePort(name, wanted, use = 'traffic') {
       const taken = new Set(
-        specs().flatMap((spec) => objectsAt(spec, 'ports').map((port) => Number(port['nodePort'] ?? 0))),
+        specs().flatMap((spec) => [
+          Number(spec['healthCheckNodePort'] ?? 0),
+          ...objectsAt(spec, 'ports').map((port) => Number(port['nodePort'] ?? 0)),
+        ]),
       );
-      if (wanted) return givenPort(name, wanted, taken);
+      if (wanted) return use === 'health' ? givenHealthPort(wanted, taken) : givenPort(name, wanted, taken);
       for (;;) {
         const port = firstPort + below(lastPort - firstPort + 1);
         if (!taken.has(port)) return port;
@@ -51,14 +54,24 @@ function givenAddress(
 }
 
 function givenPort(name: string, wanted: number, taken: ReadonlySet<number>): number {
-  const field = 'spec.ports[0].nodePort';
-  if (wanted < firstPort || wanted > lastPort)
-    throw refused(
-      name,
-      field,
-      wanted,
-      `provided port is not in the valid range. The range of valid ports is ${firstPort}-${lastPort}`,
-    );
-  if (taken.has(wanted)) throw refused(name, field, wanted, 'provided port is already allocated');
+  const why = portFault(wanted, taken);
+  if (why !== undefined) throw refused(name, 'spec.ports[0].nodePort', wanted, why);
   return wanted;
+}
+
+/** Why a node port cannot be had. */
+function portFault(wanted: number, taken: ReadonlySet<number>): string | undefined {
+  if (wanted < firstPort || wanted > lastPort)
+    return `provided port is not in the valid range. The range of valid ports is ${firstPort}-${lastPort}`;
+  return taken.has(wanted) ? 'provided port is already allocated' : undefined;
+}
+
+/** A given port for questions about health that cannot be had is kube-apiserver's own failure. */
+function givenHealthPort(wanted: number, taken: ReadonlySet<number>): number {
+  const why = portFault(wanted, taken);
+  if (why === undefined) return wanted;
+  const message = `failed to allocate requested HealthCheck NodePort ${wanted}: ${why}`;
+  throw new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, {
+    details: { causes: [{ message }] },
+  });
 }

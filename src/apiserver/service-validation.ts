@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import {
   dns1123Label,
   dns1123Subdomain,
@@ -6,6 +5,7 @@ import {
   portNameRule,
   qualifiedNameRule,
 } from '../kube/validation/name-rules.ts';
+import { cidrFaults, ipFaults, ipWarnings, nonSpecialFaults } from './address-rules.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
 import { fault, type FieldFault } from './status-error.ts';
 
@@ -14,7 +14,6 @@ const serviceTypes = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const specOf = (service: JsonObject): JsonObject => objectAt(service, 'spec');
 const addressesOf = (spec: JsonObject): readonly string[] => listAt(spec, 'clusterIPs').map(textOf);
 const portRule = 'must be between 1 and 65535, inclusive';
-const addressRule = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const isPort = (port: unknown): boolean => Number(port) >= 1 && Number(port) <= 65_535;
 
 /** A service whose pods are found by name alone. */
@@ -178,9 +177,7 @@ function listFaults(all: readonly string[], given: readonly string[]): FieldFaul
   const at = 'spec.clusterIPs';
   if (all[0] === 'None')
     return all.length > 1 ? [fault.invalid(at, all, "'None' must be the first and only value")] : [];
-  const wrong = all.flatMap((ip, i) =>
-    isIP(ip) === 0 ? [fault.invalid(`${at}[${i}]`, ip, addressRule)] : [],
-  );
+  const wrong = all.flatMap((ip, i) => ipFaults(`${at}[${i}]`, ip));
   const many = all.length > 2 ? [fault.invalid(at, all, 'may only hold up to 2 values')] : [];
   if (wrong.length > 0) return [...wrong, ...many];
   const familyOf = (ip: string): string => (ip.includes(':') ? 'IPv6' : 'IPv4');
@@ -204,16 +201,74 @@ function listFaults(all: readonly string[], given: readonly string[]): FieldFaul
 }
 
 const onlyBalanced = "may only be used when `type` is 'LoadBalancer'";
+const rangesAnnotation = 'service.beta.kubernetes.io/load-balancer-source-ranges';
+
+/** Who may come in by the balancer; an annotation is the old way to say so. */
+function rangeFaults(service: JsonObject): FieldFault[] {
+  const spec = specOf(service);
+  const balanced = spec['type'] === 'LoadBalancer';
+  const ranges = listAt(spec, 'loadBalancerSourceRanges').map((range) => textOf(range).trim());
+  const field = 'spec.LoadBalancerSourceRanges';
+  if (ranges.length > 0)
+    return [
+      ...(balanced ? [] : [fault.forbidden(field, onlyBalanced)]),
+      ...ranges.flatMap((range, i) => cidrFaults(`${field}[${i}]`, range)),
+    ];
+  const told = valueAt(service, 'metadata', 'annotations', rangesAnnotation);
+  if (told === undefined) return [];
+  const at = `metadata.annotations[${rangesAnnotation}]`;
+  if (!balanced) return [fault.forbidden(at, onlyBalanced)];
+  const text = textOf(told).trim();
+  return text === '' ? [] : text.split(',').flatMap((range) => cidrFaults(at, range.trim()));
+}
+
+/** What is told of a service that is right in itself. Follows Kubernetes `GetWarningsForService`. */
+export function serviceWarnings(service: JsonObject): string[] {
+  const spec = specOf(service);
+  const text = (key: string): string => stringAt(spec, key);
+  const outside = listAt(spec, 'externalIPs').map(textOf);
+  const [named, headless] = [text('type') === 'ExternalName', text('clusterIP') === 'None'];
+  const hints = 'service.kubernetes.io/topology-aware-hints';
+  const when = (is: boolean, ...all: readonly string[]): readonly string[] => (is ? all : []);
+  return [
+    ...when(
+      valueAt(service, 'metadata', 'annotations', hints) !== undefined,
+      `annotation ${hints} is deprecated, please use service.kubernetes.io/topology-mode instead`,
+    ),
+    ...when(
+      headless && text('loadBalancerIP') !== '',
+      'spec.loadBalancerIP is ignored for headless services',
+    ),
+    ...when(headless && outside.length > 0, 'spec.externalIPs is ignored for headless services'),
+    ...when(
+      headless && text('sessionAffinity') !== 'None',
+      'spec.SessionAffinity is ignored for headless services',
+    ),
+    ...outside.flatMap((ip, i) => ipWarnings(`spec.externalIPs[${i}]`, ip)),
+    ...when(
+      outside.length > 0 && !headless && !named,
+      'spec.externalIPs is deprecated and may no longer be implemented in some clusters',
+    ),
+    ...ipWarnings('spec.loadBalancerIP', text('loadBalancerIP')),
+    ...when(named && outside.length > 0, 'spec.externalIPs is ignored when spec.type is "ExternalName"'),
+    ...when(
+      !named && text('externalName') !== '',
+      'spec.externalName is ignored when spec.type is not "ExternalName"',
+    ),
+    ...when(
+      text('trafficDistribution') === 'PreferClose',
+      'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"',
+    ),
+  ];
+}
 
 function balancerFaults(spec: JsonObject): FieldFault[] {
   const balanced = spec['type'] === 'LoadBalancer';
   const allocates = spec['allocateLoadBalancerNodePorts'];
   const name = spec['loadBalancerClass'];
-  const ranges = listAt(spec, 'loadBalancerSourceRanges');
   const only = (field: string, given: boolean): FieldFault[] =>
     given && !balanced ? [fault.forbidden(`spec.${field}`, onlyBalanced)] : [];
   return [
-    ...only('LoadBalancerSourceRanges', ranges.length > 0),
     ...only('allocateLoadBalancerNodePorts', allocates !== undefined),
     ...(balanced && allocates === undefined ? [fault.required('allocateLoadBalancerNodePorts')] : []),
     ...only('loadBalancerClass', name !== undefined),
@@ -261,6 +316,11 @@ const selectorFaults = (spec: JsonObject): FieldFault[] =>
     ...labelValueRule(textOf(value)).map((why) => fault.invalid('spec.selector', value, why)),
   ]);
 
+function outsideFaults(field: string, ip: string): FieldFault[] {
+  const faults = ipFaults(field, ip);
+  return faults.length > 0 ? faults : nonSpecialFaults(field, ip);
+}
+
 /** Every fault of a service with its defaults. Follows Kubernetes `ValidateService` (pkg/apis/core/validation, v1.36). */
 export function serviceFaults(service: JsonObject): FieldFault[] {
   const spec = specOf(service);
@@ -271,11 +331,10 @@ export function serviceFaults(service: JsonObject): FieldFault[] {
     ...selectorFaults(spec),
     ...affinityFaults(spec),
     ...addressFaults(service),
-    ...outside.flatMap((ip, i) =>
-      isIP(ip) === 0 ? [fault.invalid(`spec.externalIPs[${i}]`, ip, addressRule)] : [],
-    ),
+    ...outside.flatMap((ip, i) => outsideFaults(`spec.externalIPs[${i}]`, ip)),
     ...oneOf(spec, 'type', serviceTypes),
     ...repeatedPorts(spec),
+    ...rangeFaults(service),
     ...balancerFaults(spec),
     ...trafficFaults(spec),
   ];

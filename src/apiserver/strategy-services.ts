@@ -1,6 +1,6 @@
 import { type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt } from './json.ts';
 import { builtIn } from './kinds.ts';
-import { addressFaults, serviceFaults, serviceUpdateFaults } from './service-validation.ts';
+import { addressFaults, serviceFaults, serviceUpdateFaults, serviceWarnings } from './service-validation.ts';
 import { fault, type FieldFault, invalid } from './status-error.ts';
 import { commonStrategy, mainRules } from './strategies.ts';
 import type { Strategy, WriteContext } from './strategy.ts';
@@ -159,7 +159,7 @@ function allocated(service: JsonObject, { world }: WriteContext): JsonObject {
     clusterIP: address,
     clusterIPs: [address],
     ...(healthPort(spec) !== undefined && {
-      healthCheckNodePort: health ?? world.services.nodePort(name),
+      healthCheckNodePort: world.services.nodePort(name, Number(health ?? 0), 'health'),
     }),
   });
 }
@@ -220,11 +220,18 @@ export const serviceStrategy: Strategy = {
   defaults: serviceDefaults,
   validateCreate: serviceFaults,
   admitCreate: (service, context) => allocated(withBothAddresses(service), context),
+  confirmCreate: (service, { warnings }) => {
+    warnings.push(...serviceWarnings(service));
+  },
   main: {
     ...mainRules(services, true),
     prepare: (service, old) => ({ ...kept(service, old), status: old['status'] }),
     admit: (service, old, context) => reallocated(service, old, context),
-    validate: serviceUpdateFaults,
+    validate: (service, old, { warnings }) => {
+      const faults = serviceUpdateFaults(service, old);
+      if (faults.length === 0) warnings.push(...serviceWarnings(service));
+      return faults;
+    },
   },
 };
 

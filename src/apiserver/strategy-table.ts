@@ -13,8 +13,10 @@ import { podStrategy } from './strategy-pods.ts';
 import { serviceStrategy } from './strategy-services.ts';
 import {
   budgetStrategy,
+  endpointsStrategy,
   limitRangeStrategy,
   priorityStrategy,
+  quotaStrategy,
   runtimeClassStrategy,
 } from './strategy-workloads.ts';
 import { claimStrategy, volumeStrategy } from './strategy-volumes.ts';
@@ -36,6 +38,8 @@ const own: readonly Strategy[] = [
   priorityStrategy,
   csrStrategy,
   limitRangeStrategy,
+  quotaStrategy,
+  endpointsStrategy,
   runtimeClassStrategy,
   budgetStrategy,
   trustBundleStrategy,

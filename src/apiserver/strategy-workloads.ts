@@ -1,5 +1,8 @@
+import { endpointsDefaults, endpointsFaults } from './endpoints-validation.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt } from './json.ts';
 import { builtIn } from './kinds.ts';
+import { limitRangeFaults } from './limit-range-validation.ts';
+import { quotaFaults, quotaStatusFaults, quotaUpdateFaults } from './quota-validation.ts';
 import { fault, forbidden } from './status-error.ts';
 import { commonStrategy, mainRules, statusRules } from './strategies.ts';
 import type { Strategy, WriteContext } from './strategy.ts';
@@ -73,6 +76,24 @@ export const limitRangeStrategy: Strategy = {
     const spec = objectAt(range, 'spec');
     return { ...range, spec: { ...spec, limits: objectsAt(spec, 'limits').map(limitDefaults) } };
   },
+  validateCreate: limitRangeFaults,
+  main: { ...mainRules(limitRanges, false), validate: limitRangeFaults },
+};
+
+const quotas = builtIn('resourcequotas');
+export const quotaStrategy: Strategy = {
+  ...commonStrategy(quotas),
+  validateCreate: quotaFaults,
+  main: { ...mainRules(quotas, true), validate: quotaUpdateFaults },
+  subresources: { status: { ...statusRules(quotas), validate: quotaStatusFaults } },
+};
+
+const endpoints = builtIn('endpoints');
+export const endpointsStrategy: Strategy = {
+  ...commonStrategy(endpoints),
+  defaults: endpointsDefaults,
+  validateCreate: endpointsFaults,
+  main: { ...mainRules(endpoints, false), validate: endpointsFaults },
 };
 
 /** What a container gets is at most what it may have, and what it asks for by default what it gets, else the least. */

@@ -21,7 +21,8 @@ export interface World {
 /** Cluster addresses and node ports that are free; refusals name the service that wants one. */
 export interface ServiceAddresses {
   allocate(name: string, wanted?: string): string;
-  nodePort(name: string, wanted?: number): number;
+  /** @throws {StatusError} when the wanted one cannot be had */
+  nodePort(name: string, wanted?: number, use?: 'traffic' | 'health'): number;
 }
 
 /** One write, on its way through the rules. */

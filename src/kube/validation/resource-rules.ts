@@ -47,7 +47,25 @@ const isHugePage = (name: string): boolean => name.startsWith('hugepages-');
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedNameRule(`requests.${name}`).length === 0;
-const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePage(name);
+
+/** The name of a resource that quotas count. Follows Kubernetes `ValidateResourceQuotaResourceName`. */
+export function* quotaResourceName(field: string, name: string): Faults {
+  yield* resourceName(field, name);
+  const huge = /^(requests\.)?hugepages-/.test(name);
+  if (!name.includes('/') && !huge && (!standard.has(name) || name === 'storage'))
+    yield invalid(field, name, 'must be a standard resource for quota');
+}
+
+/** An amount of a resource: not below zero, and whole where it cannot be parted. */
+export function* resourceAmount(field: string, name: string, amount: Quantity): Faults {
+  if (signOfQuantity(amount) < 0)
+    yield invalid(field, formatQuantity(amount), 'must be greater than or equal to 0');
+  if ((whole.has(name) || isExtended(name)) && scaledValue(amount, -3) % 1000n !== 0n)
+    yield invalid(field, formatQuantity(amount), 'must be an integer');
+}
+
+/** Whether limits may exceed requests. */
+export const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePage(name);
 
 /** The resources of one container. */
 export const validateContainerResources = (
@@ -56,12 +74,18 @@ export const validateContainerResources = (
   context: PodContext,
 ): Faults => requirements(field, resources, context, containerResourceName);
 
-function* containerResourceName(field: string, name: string): Faults {
+/** The name of any resource. Follows Kubernetes `validateResourceName`. */
+export function* resourceName(field: string, name: string): Faults {
   const faults = qualifiedNameRule(name);
   yield* invalidEach(field, name, faults);
-  const plain = !name.includes('/');
-  if (faults.length === 0 && plain && !standard.has(name) && !isHugePage(name))
+  if (faults.length === 0 && !name.includes('/') && !standard.has(name) && !isHugePage(name))
     yield invalid(field, name, 'must be a standard resource type or fully qualified');
+}
+
+/** The name of a resource that containers may have. Follows Kubernetes `validateContainerResourceName`. */
+export function* containerResourceName(field: string, name: string): Faults {
+  yield* resourceName(field, name);
+  const plain = !name.includes('/');
   if (plain && !['cpu', 'memory', 'ephemeral-storage'].includes(name) && !isHugePage(name))
     yield invalid(field, name, 'must be a standard resource for containers');
   if (!plain && !isNative(name) && !isExtended(name))

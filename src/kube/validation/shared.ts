@@ -91,6 +91,20 @@ export function* ipAddress(field: string, value: string): Faults {
     yield invalid(field, value, 'must not be an IPv4-mapped IPv6 address');
 }
 
+/** A net: an address, spelled right, and how many of its bits count. */
+export function* cidrBlock(field: string, value: string): Faults {
+  const cut = value.lastIndexOf('/');
+  const [ip, bits] = [value.slice(0, Math.max(cut, 0)), value.slice(cut + 1)];
+  const [found] = [...ipAddress(field, ip)];
+  const detail = found ? found.detail : '';
+  const counted = /^\d{1,3}$/.test(bits) && Number(bits) <= (ip.includes(':') ? 128 : 32);
+  if (!counted || detail.startsWith('must be a valid'))
+    yield invalid(field, value, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)');
+  else if (detail.includes('leading 0s') || /^0\d/.test(bits))
+    yield invalid(field, value, 'must not have leading 0s in IP or prefix length');
+  else if (detail !== '') yield invalid(field, value, 'must not have an IPv4-mapped IPv6 address');
+}
+
 type Requirement = {
   readonly key: string;
   readonly operator: string;

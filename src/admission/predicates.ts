@@ -29,7 +29,7 @@ const amountIn = (name: string, amount: Quantity | undefined): number =>
 
 /** R134: a resource outside Kubernetes' own domain, and its like. */
 const isExtended = (name: string): boolean =>
-  name.includes('/') && !/(^|\.)kubernetes\.io\//.test(name) && !name.startsWith('requests.');
+  name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
 
 const countedFirst = ['cpu', 'memory', 'ephemeral-storage'] as const;
 

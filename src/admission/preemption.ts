@@ -1,7 +1,7 @@
 import { AgentError } from '../base/errors.ts';
 import { isCriticalPod } from '../kube/priority.ts';
 import { milliValueOf, valueOf } from '../kube/quantity.ts';
-import { podRequests, qosClassOf } from '../kube/resources.ts';
+import { podRequestOf, qosClassOf } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
 
 /** What is missing: cpu in milli-cores, pods as a count, all else in units. */
@@ -20,8 +20,7 @@ export function isPreemptable(preemptor: Pod, other: Pod): boolean {
 /** How much of a resource the end of a pod frees. */
 function requestOf(pod: Pod, resource: string): number {
   if (resource === 'pods') return 1;
-  const amount = podRequests(pod)[resource];
-  if (!amount) return 0;
+  const amount = podRequestOf(pod, resource);
   return resource === 'cpu' ? milliValueOf(amount) : valueOf(amount);
 }
 
@@ -38,7 +37,8 @@ const subtract = (requirements: readonly Requirement[], pods: readonly Pod[]): r
 const distance = (requirements: readonly Requirement[], pod: Pod): number =>
   requirements.reduce((sum, { resource, quantity }) => {
     const rest = quantity - requestOf(pod, resource);
-    return rest > 0 ? sum + (rest / quantity) ** 2 : sum;
+    const share = rest / quantity;
+    return rest > 0 ? sum + share * share : sum;
   }, 0);
 
 /** Of two equal requests the first counts as smaller: so the later of two equal pods is taken. */

@@ -1,5 +1,5 @@
 import { isCriticalPod } from '../kube/priority.ts';
-import { valueOf, zeroQuantity } from '../kube/quantity.ts';
+import { compareQuantities, isZeroQuantity, valueOf, zeroQuantity } from '../kube/quantity.ts';
 import { amountsOf, qosClassOf } from '../kube/resources.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { LinuxContainerResources } from '../provider/cri-messages.ts';
@@ -68,8 +68,13 @@ export const isSwappable = (pod: Pod, container: Container, { cgroupV2, swap }: 
 
 function maySwap(pod: Pod, container: Container, { behavior }: SwapSettings): boolean {
   if (behavior !== 'LimitedSwap' || qosClassOf(pod) !== 'Burstable' || isCriticalPod(pod)) return false;
-  const { request, limit } = memoryOf(container);
-  return request !== 0 && request !== limit;
+  const { requests, limits } = container.resources ?? {};
+  const [request, limit] = [requests, limits].map((list) => amountsOf(list)['memory'] ?? zeroQuantity);
+  return (
+    request !== undefined &&
+    !isZeroQuantity(request) &&
+    compareQuantities(request, limit ?? zeroQuantity) !== 0
+  );
 }
 
 /** A container that requests more than the node has gets none. */

@@ -92,6 +92,12 @@ test.for([
     { swap },
     '0',
   ],
+  [
+    'its share when request and limit differ by less than a byte',
+    { requests: { memory: '500m' }, limits: { memory: '1' } },
+    { swap: { ...swap, capacityBytes: 8 * gib } },
+    '2',
+  ],
   ['none when it requests more than there is', { requests: { memory: '9Gi' } }, { swap }, '0'],
   ['none with another behaviour', requesting, { swap: { ...swap, behavior: 'NoSwap' } }, '0'],
   ['no setting where swap cannot be limited', requesting, {}, undefined],

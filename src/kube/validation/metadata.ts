@@ -70,11 +70,11 @@ function* ownerReferences(field: string, references: readonly OwnerReference[]):
 }
 
 /** An owner reference in the order of its API fields. */
-const plainOwner = (owner: OwnerReference): unknown => ({
-  apiVersion: owner.apiVersion,
-  kind: owner.kind,
-  name: owner.name,
-  uid: owner.uid,
+const plainOwner = (owner: Partial<OwnerReference>): unknown => ({
+  apiVersion: owner.apiVersion ?? '',
+  kind: owner.kind ?? '',
+  name: owner.name ?? '',
+  uid: owner.uid ?? '',
   ...(owner.controller !== undefined && { controller: owner.controller }),
   ...(owner.blockOwnerDeletion !== undefined && { blockOwnerDeletion: owner.blockOwnerDeletion }),
 });
@@ -91,11 +91,7 @@ function* ownerReference(field: string, reference: Partial<OwnerReference>): Fau
   ] as const)
     if (value === '') yield invalid(`${field}.${key}`, value, 'must not be empty');
   if (apiVersion === 'v1' && kind === 'Event')
-    yield invalid(
-      field,
-      plainOwner({ apiVersion, kind, name, uid }),
-      '/v1, Kind=Event is disallowed from being an owner',
-    );
+    yield invalid(field, plainOwner(reference), '/v1, Kind=Event is disallowed from being an owner');
 }
 
 const standardFinalizers: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);

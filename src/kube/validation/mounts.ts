@@ -9,7 +9,7 @@ type Device = NonNullable<Container['volumeDevices']>[number];
 /** Where the volumes of a container appear as folders. */
 export function* validateVolumeMounts(field: string, container: Container, context: PodContext): Faults {
   const paths = new Set<string>();
-  const devices = container.volumeDevices ?? [];
+  const devices = new Map((container.volumeDevices ?? []).map((device) => [device.name, device.devicePath]));
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
     const at = `${field}[${i}]`;
     const { name = '', mountPath = '' } = mount as Partial<Mount>;
@@ -18,9 +18,8 @@ export function* validateVolumeMounts(field: string, container: Container, conte
     if (mountPath === '') yield required(`${at}.mountPath`);
     if (paths.has(mountPath)) yield invalid(`${at}.mountPath`, mountPath, 'must be unique');
     paths.add(mountPath);
-    if (devices.some((device) => device.name === name))
-      yield invalid(`${at}.name`, name, 'must not already exist in volumeDevices');
-    if (devices.some((device) => device.devicePath === mountPath))
+    if (devices.has(name)) yield invalid(`${at}.name`, name, 'must not already exist in volumeDevices');
+    if ([...devices.values()].includes(mountPath))
       yield invalid(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices');
     yield* subPaths(field, at, mount);
     yield* propagation(`${field}.mountPropagation`, mount, container);
@@ -59,14 +58,15 @@ function* recursiveReadOnly(field: string, mount: Mount): Faults {
 export function* validateVolumeDevices(field: string, container: Container, context: PodContext): Faults {
   const names = new Set<string>();
   const paths = new Set<string>();
+  // of several mounts of one volume the last counts
+  const mounts = new Map((container.volumeMounts ?? []).map((mount) => [mount.name, mount.mountPath]));
   for (const [i, device] of (container.volumeDevices ?? []).entries()) {
     const { name = '', devicePath = '' } = device as Partial<Device>;
     yield* deviceName(`${field}[${i}].name`, name, names, context);
     yield* devicePathFaults(`${field}[${i}].devicePath`, devicePath, paths);
-    const mounts = container.volumeMounts ?? [];
-    if (mounts.some((mount) => mount.name === name))
+    if (mounts.has(name))
       yield invalid(`${field}[${i}].name`, name, 'must not already exist in volumeMounts');
-    if (mounts.some((mount) => mount.mountPath === devicePath))
+    if ([...mounts.values()].includes(devicePath))
       yield invalid(
         `${field}[${i}].devicePath`,
         devicePath,

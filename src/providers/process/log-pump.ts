@@ -61,15 +61,20 @@ export class LogPump {
     this.#deps = deps;
   }
 
-  /** Moves all that is there. Calls queue up; with `final` an unfinished last line is written too. */
+  /**
+   * Moves all that is there. Calls queue up; with `final` an unfinished last line is written too.
+   *
+   * @throws what the disk says; what was not moved stays for the next call
+   */
   pump(final = false): Promise<void> {
-    this.#turn = this.#turn.then(() => this.#drain(final));
-    return this.#turn;
+    const done = this.#turn.then(() => this.#drain(final));
+    this.#turn = done.catch(() => undefined);
+    return done;
   }
 
   /** Goes on in a new file at the same path, after someone moved the old one away (rotation). */
   async reopen(): Promise<void> {
-    await this.pump();
+    await this.pump().catch(() => undefined); // what the old file does not take goes into the new one
     this.#closeLog();
     this.#openLog();
     this.#record();
@@ -105,11 +110,23 @@ export class LogPump {
     const at = this.#caughtUp ? this.#deps.clock.now() : this.#lastWrite(stream);
     const { log, consumed } = convertOutput(chunk.subarray(0, read), stream, at, last);
     if (consumed === 0) return false;
-    if (this.#log !== undefined) writeSync(this.#log, log);
+    this.#append(log);
     this.#offsets[stream] += consumed;
     this.#record();
     this.#release(stream);
     return true;
+  }
+
+  /** All or nothing: what a full disk took of it is taken back, for it comes again. */
+  #append(log: Buffer): void {
+    if (this.#log === undefined) return;
+    const before = fstatSync(this.#log);
+    try {
+      for (let at = 0; at < log.length;) at += writeSync(this.#log, log, at);
+    } catch (reason) {
+      if (before.isFile()) ftruncateSync(this.#log, before.size);
+      throw reason;
+    }
   }
 
   #lastWrite(stream: LogStream): number {
@@ -126,14 +143,19 @@ export class LogPump {
     if (this.#progress !== undefined) return true;
     const paths = streams.map((stream) => [stream, join(this.#deps.rawDir, stream)] as const);
     if (!paths.every(([, path]) => existsSync(path))) return false;
-    for (const [stream, path] of paths) this.#raw.set(stream, openSync(path, 'r'));
     const saved = parseProgress(readIfThere(this.#deps.progressPath));
     this.#offsets.stdout = saved?.stdout ?? 0;
     this.#offsets.stderr = saved?.stderr ?? 0;
-    this.#openLog(saved);
-    this.#progress = openSync(this.#deps.progressPath, saved ? 'r+' : 'w', 0o600);
     this.#caughtUp = saved === undefined;
-    this.#record();
+    try {
+      for (const [stream, path] of paths) this.#raw.set(stream, openSync(path, 'r'));
+      this.#openLog(saved);
+      this.#progress = openSync(this.#deps.progressPath, saved ? 'r+' : 'w', 0o600);
+      this.#record();
+    } catch (reason) {
+      this.close();
+      throw reason;
+    }
     return true;
   }
 

@@ -60,6 +60,7 @@ export class ProcessContainer {
   #looking: Promise<void> | undefined;
   #again = false;
   #check = false;
+  #silenced = false;
   readonly #listeners = new Set<() => void>();
 
   constructor(deps: ProcessContainerDeps) {
@@ -224,12 +225,26 @@ export class ProcessContainer {
       if (check && this.isGone()) this.#endLost();
       return;
     }
-    await this.#pump.pump();
+    await this.#pumpLog();
     for (const listener of this.#listeners) listener();
     const gone = check && this.isGone();
     const code = this.#exitCode();
     if (code === undefined && !gone) return;
     await this.#finish(this.#identity, code);
+  }
+
+  /** A disk that takes no output holds up nothing else: what is left comes later, or is lost with the container's end. */
+  async #pumpLog(final = false): Promise<void> {
+    try {
+      await this.#pump.pump(final);
+      this.#silenced = false;
+    } catch (reason) {
+      const fields = { container: this.record.id, err: messageOf(reason) };
+      if (final) this.#deps.logger.error('the end of the output of a container is lost', fields);
+      else if (!this.#silenced)
+        this.#deps.logger.error('the output of a container cannot be written', fields);
+      this.#silenced = true;
+    }
   }
 
   #readIdentity(): void {
@@ -265,7 +280,7 @@ export class ProcessContainer {
       const { pid, startTicks } = identity;
       await sweep({ containerId: this.record.id, leader: pid, startTicks }, this.#deps.processes, clock);
     }
-    await this.#pump.pump(true);
+    await this.#pumpLog(true);
     const finishedAt = (writtenAt(join(this.runDir, 'exit')) ?? clock.now()) * nanosPerMs;
     this.#end({ ...ending(code), startedAt: this.#startedAt, finishedAt: Math.round(finishedAt) });
   }
@@ -279,13 +294,25 @@ export class ProcessContainer {
 
   #end(outcome: Outcome): void {
     if (this.#outcome) return;
-    if (existsSync(this.dir)) saveRecord(join(this.dir, 'outcome.json'), outcome);
+    const kept = this.#keep(outcome);
     this.#outcome = outcome;
     this.close();
-    rmSync(this.runDir, { recursive: true, force: true });
+    if (kept) rmSync(this.runDir, { recursive: true, force: true });
     this.#openAll();
     this.#deps.onChange(this, 'stopped');
     for (const listener of this.#listeners) listener();
+  }
+
+  /** @returns whether it is written down; if not, the next agent reads it from what the supervisor wrote */
+  #keep(outcome: Outcome): boolean {
+    try {
+      if (existsSync(this.dir)) saveRecord(join(this.dir, 'outcome.json'), outcome);
+      return true;
+    } catch (reason) {
+      const fields = { container: this.record.id, err: messageOf(reason) };
+      this.#deps.logger.error('how a container ended cannot be written down', fields);
+      return false;
+    }
   }
 
   #openAll(): void {

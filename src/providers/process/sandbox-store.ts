@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { AgentError } from '../../base/errors.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import type { RunPodSandboxRequest } from '../../provider/cri-messages.ts';
@@ -64,9 +64,20 @@ export class SandboxStore {
     return [...this.#records.values()];
   }
 
+  /** One that cannot be written down is stopped all the same; the next agent stops it again. */
   stop(id: string): void {
     const record = this.#records.get(id);
-    if (record && !record.stopped) this.#save({ ...record, stopped: true });
+    if (!record || record.stopped) return;
+    const stopped = { ...record, stopped: true };
+    this.#records.set(id, stopped);
+    try {
+      this.#save(stopped);
+    } catch (reason) {
+      this.#deps.logger.error('that a sandbox is stopped cannot be written down', {
+        sandbox: id,
+        err: messageOf(reason),
+      });
+    }
   }
 
   remove(id: string): void {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ContainerState } from '../../../src/provider/cri-messages.ts';
@@ -125,5 +125,31 @@ test('a container whose folder was removed can be stopped, and its pod too', asy
   expect(await bench.status(id)).toMatchObject({ exitCode: 255, reason: 'Unknown' });
   await bench.runtime.stopPodSandbox({ podSandboxId: bench.sandboxId });
   expect((await bench.runtime.listPodSandbox({})).items).toMatchObject([{ state: 1 }]);
+  await bench.end();
+});
+
+test('a container whose log takes nothing writes on once there is room, and ends in any case', async () => {
+  const bench = await makeBench();
+  const log = join(bench.dir, 'logs/main/0.log');
+  const fill = (): void => {
+    rmSync(log, { force: true });
+    symlinkSync('/dev/full', log);
+  };
+  mkdirSync(dirname(log), { recursive: true });
+  fill();
+  const script = 'trap "exit 3" TERM; while :; do echo line; sleep 0.1; done';
+  const id = await bench.run(['/bin/sh', '-c', script]);
+  const container = bench.runtime.container(id);
+  const tried = (): Promise<void> => new Promise((resolve) => container.onOutput(resolve));
+  await expect.poll(() => readFileSync(join(container.runDir, 'stdout'), 'utf8')).toContain('line');
+  await tried();
+  rmSync(log);
+  await bench.runtime.reopenContainerLog({ containerId: id });
+  await bench.says(id, 'line\n');
+  fill();
+  await bench.runtime.reopenContainerLog({ containerId: id });
+  await tried();
+  await bench.runtime.stopContainer({ containerId: id, timeout: 5 });
+  expect(await bench.status(id)).toMatchObject({ state: ContainerState.CONTAINER_EXITED, exitCode: 3 });
   await bench.end();
 });

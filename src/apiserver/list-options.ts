@@ -21,8 +21,9 @@ const listInvalid = (faults: readonly FieldFault[]): Error =>
 function integer(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
-  if (!/^[+-]?\d+$/.test(text))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  const why = /^[+-]?\d+$/.test(text) ? 'value out of range' : 'invalid syntax';
+  if (why === 'invalid syntax' || BigInt.asIntN(64, BigInt(text)) !== BigInt(text))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`);
   return Number(text);
 }
 

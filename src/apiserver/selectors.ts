@@ -1,3 +1,4 @@
+import { labelValueRule, qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { type JsonObject, objectAt, stringAt, textOf, valueAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { badRequest } from './status-error.ts';
@@ -10,12 +11,6 @@ interface Requirement {
   readonly operator: '=' | '!=' | 'in' | 'notin' | 'exists' | '!' | '>' | '<';
   readonly values: readonly string[];
 }
-
-const labelName = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const nameRule =
-  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const valueRule =
-  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 const unable = (why: string): Error => badRequest(`unable to parse requirement: ${why}`);
 
@@ -39,10 +34,10 @@ class LabelParser {
       found.push(this.#requirement());
       const next = this.#next();
       if (next === undefined) return found;
-      if (next !== ',') throw unable(`found '${next}', expected: ',' or 'end of string'`);
+      if (next !== ',') throw badRequest(`found '${next}', expected: ',' or 'end of string'`);
       const after = this.#peek();
       if (after === undefined || (!isWord(after) && after !== '!'))
-        throw unable(`found '${after ?? ''}', expected: identifier after ','`);
+        throw badRequest(`found '${after ?? ''}', expected: identifier after ','`);
     }
   }
 
@@ -65,33 +60,26 @@ class LabelParser {
       throw this.#at <= 1
         ? badRequest(`found '${key ?? ''}', expected: !, identifier, or 'end of string'`)
         : unable(`found '${key ?? ''}', expected: identifier`);
-    checkKey(key);
     const operator = this.#peek();
     if (negated || operator === undefined || operator === ',')
-      return { key, operator: negated ? '!' : 'exists', values: [] };
+      return checked({ key, operator: negated ? '!' : 'exists', values: [] });
     this.#at++;
-    return this.#valued(key, operator);
+    return checked(this.#valued(key, operator));
   }
 
   #valued(key: string, operator: string): Requirement {
     switch (operator) {
       case '=':
       case '==':
-        return { key, operator: '=', values: [checkValue(key, this.#word())] };
+        return { key, operator: '=', values: [this.#word()] };
       case '!=':
-        return { key, operator: '!=', values: [checkValue(key, this.#word())] };
+        return { key, operator: '!=', values: [this.#word()] };
       case '>':
-      case '<': {
-        const value = this.#word();
-        if (!/^[+-]?\d+$/.test(value))
-          throw unable(
-            `values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`,
-          );
-        return { key, operator, values: [value] };
-      }
+      case '<':
+        return { key, operator, values: [this.#word()] };
       case 'in':
       case 'notin':
-        return { key, operator, values: this.#list().map((value) => checkValue(key, value)) };
+        return { key, operator, values: this.#list() };
       default:
         throw unable(`found '${operator}', expected: in, notin, =, ==, !=, gt, lt`);
     }
@@ -108,27 +96,47 @@ class LabelParser {
   #list(): string[] {
     const open = this.#next();
     if (open !== '(') throw unable(`found '${open ?? ''}' expected: '('`);
-    const values: string[] = [];
-    for (let next = this.#next(); next !== ')'; next = this.#next()) {
-      if (next === undefined) throw unable("found '', expected: ',', or ')'");
-      if (next !== ',') values.push(next);
+    const values = new Set<string>();
+    if (this.#peek() === ')') this.#at++;
+    else this.#fill(values);
+    return [...values].sort();
+  }
+
+  /** Up to the closing parenthesis; nothing around a comma is an empty value. */
+  #fill(values: Set<string>): void {
+    for (;;) {
+      const word = this.#peek();
+      const named = word !== undefined && isWord(word);
+      if (named) this.#at++;
+      const next = this.#next();
+      if (next !== ',' && next !== ')')
+        throw unable(`found '${next ?? ''}', expected: ${named ? "',' or ')'" : "',', or identifier"}`);
+      values.add(named ? word : '');
+      if (next === ')') return;
     }
-    return values.length === 0 ? [''] : values;
   }
 }
 
 const isWord = (token: string): boolean => !/^(==|!=|[=!(),<>])$/.test(token);
 
-function checkKey(key: string): void {
-  const name = key.includes('/') ? key.slice(key.indexOf('/') + 1) : key;
-  if (!labelName.test(name))
-    throw unable(`<nil>: Invalid value: ${JSON.stringify(key)}: ${nameRule}`.replace('<nil>', 'key'));
-}
-
-function checkValue(key: string, value: string): string {
-  if (value !== '' && !labelName.test(value))
-    throw unable(`values[0][${key}]: Invalid value: ${JSON.stringify(value)}: ${valueRule}`);
-  return value;
+/** Follows apimachinery `labels.NewRequirement`. @throws {StatusError} 400 */
+function checked(requirement: Requirement): Requirement {
+  const { key, operator, values } = requirement;
+  const faults: string[] = [];
+  const tell = (field: string, value: unknown, rules: readonly string[]): void => {
+    if (rules.length > 0)
+      faults.push(`${field}: Invalid value: ${JSON.stringify(value)}: ${rules.join('; ')}`);
+  };
+  tell('key', key, qualifiedNameRule(key));
+  const empty = (operator === 'in' || operator === 'notin') && values.length === 0;
+  if (empty) tell('values', values, ["for 'in', 'notin' operators, values set can't be empty"]);
+  values.forEach((value, i) => {
+    const number = operator !== '>' && operator !== '<' ? true : /^[+-]?\d+$/.test(value);
+    if (!number) tell(`values[${i}]`, value, ["for 'Gt', 'Lt' operators, the value must be an integer"]);
+    tell(`values[${i}][${key}]`, value, labelValueRule(value));
+  });
+  if (faults.length === 0) return requirement;
+  throw unable(faults.length === 1 ? (faults[0] ?? '') : `[${faults.join(', ')}]`);
 }
 
 type Meets = (value: string | undefined, values: readonly string[]) => boolean;
@@ -233,8 +241,18 @@ export function fieldTerms(text: string): FieldTerm[] {
     const match = /^((?:\\.|[^=!\\])*)(!=|==|=)(.*)$/.exec(term);
     if (!match) throw badRequest(`invalid selector: '${term}'; can't understand '${term}'`);
     const [, field = '', operator, value = ''] = match;
-    return { field, equal: operator !== '!=', value: value.replace(/\\(.)/g, '$1') };
+    return { field, equal: operator !== '!=', value: unescaped(value) };
   });
+}
+
+/** A value without the backslashes that take commas, equal signs and backslashes for what they are. @throws {StatusError} 400 */
+function unescaped(text: string): string {
+  const wrong = /^(?:\\[\\,=]|[^\\,=])*(\\.?|[,=])/su.exec(text.replace(/\\[\\,=]/g, ''));
+  const [, sign = ''] = wrong ?? [];
+  if (sign.startsWith('\\')) throw badRequest(`invalid field selector: invalid escape sequence: ${sign}`);
+  if (sign !== '')
+    throw badRequest(`invalid field selector: unescaped character in value: ${sign.charCodeAt(0)}`);
+  return text.replace(/\\(.)/g, '$1');
 }
 
 /** The one object that a field selector asks for by name; `''`: none, or the selector cannot be read (that is told later). */
@@ -248,18 +266,35 @@ export function selectedName(text: string): string {
   }
 }
 
+const nameFields: Readonly<Record<string, Field>> = {
+  'metadata.name': at('metadata', 'name'),
+  'metadata.namespace': at('metadata', 'namespace'),
+};
+
+function fieldOf(field: string, kind: Kind): Field | undefined {
+  const own = selectable[kind.storage];
+  if (field === 'metadata.namespace' && own && !kind.namespaced) return undefined;
+  // the two groups of events name what an event is about differently
+  const foreign = kind.group === '' ? 'regarding.' : 'involvedObject.';
+  if (kind.resource === 'events' && field.startsWith(foreign)) return undefined;
+  return nameFields[field] ?? own?.[field];
+}
+
+/** What is said of a field that cannot be selected on: kinds with fields of their own say it in their own words. */
+function unselectable(field: string, kind: Kind): string {
+  if (kind.kind === 'Job') return `field label ${JSON.stringify(field)} not supported for Job`;
+  if (kind.group === 'resource.k8s.io' && selectable[kind.storage])
+    return `field label not supported for ${kind.kind}: ${field}`;
+  return selectable[kind.storage]
+    ? `field label not supported: ${field}`
+    : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
+}
+
 /** A field selector as text on objects of the kind (in their stored form). @throws {StatusError} 400 for a field that cannot be selected on */
 export function fieldMatcher(text: string, kind: Kind): Matcher {
   const terms = fieldTerms(text).map((term): Matcher => {
-    const get =
-      term.field === 'metadata.name' || (term.field === 'metadata.namespace' && kind.namespaced)
-        ? at('metadata', term.field.slice(9))
-        : selectable[kind.storage]?.[term.field];
-    // the two groups of events name what an event is about differently
-    const foreign = kind.group === '' ? 'regarding.' : 'involvedObject.';
-    if (!get || (kind.resource === 'events' && term.field.startsWith(foreign))) {
-      throw badRequest(`field label not supported: ${term.field}`);
-    }
+    const get = fieldOf(term.field, kind);
+    if (!get) throw badRequest(unselectable(term.field, kind));
     return (object) => (get(object) === term.value) === term.equal;
   });
   return (object) => terms.every((matches) => matches(object));

@@ -1,6 +1,7 @@
 import { watch } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Observable } from 'rxjs';
 import type { FileChange } from './file-source.ts';
 import type { ManifestFileSystem } from './manifest-files.ts';
@@ -41,6 +42,8 @@ export function watchFiles(path: string): Observable<FileChange> {
       watcher.on('change', (event, name) => {
         const file = isDirectory ? join(path, String(name)) : path;
         if (event === 'change') {
+          // it is read once it is known whether the name came or went: before that, it might be taken for removed after
+          if (names.isLookedAt(file)) return;
           names.add(file);
           listener.next({ events: ['WRITE'], file });
         } else
@@ -78,6 +81,11 @@ class WatchedNames {
     if (!this.#turns.has(file)) this.#present.add(file);
   }
 
+  /** Whether it came or went is about to be told. */
+  isLookedAt(file: string): boolean {
+    return this.#turns.has(file);
+  }
+
   /** The file came or went: looks which of the two. One look does for all that happens while it lasts. */
   async cameOrWent(file: string): Promise<void> {
     const before = this.#turns.get(file) ?? 0;
@@ -88,6 +96,8 @@ class WatchedNames {
     for (let now = 1; now !== turns; now = this.#turns.get(file) ?? 0) {
       turns = now;
       exists = await isThere(file);
+      // what came before the look may still wait in the kernel: a file made anew between its going and the look would seem replaced
+      await nextTurn();
     }
     this.#turns.delete(file);
     if (exists && turns > 1 && this.#present.has(file)) this.#tell({ events: ['REMOVE'], file });

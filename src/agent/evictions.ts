@@ -7,7 +7,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import type { KubeObject } from '../kube/types.ts';
 import { formatQuantity } from '../kube/quantity.ts';
 import type { HardThreshold } from '../node/allocatable.ts';
-import { type LogindDeps, LogindShutdown } from '../node/logind.ts';
+import { type LogindDeps, type LogindSettings, LogindShutdown } from '../node/logind.ts';
 import { ShutdownManager, type ShutdownSource } from '../node/shutdown-manager.ts';
 import { type ShutdownWindow, shutdownWindows } from '../node/shutdown.ts';
 import type { KubeletConfiguration } from '../options/kubelet-configuration.ts';
@@ -162,12 +162,13 @@ export function configuredWindows(config: ShutdownConfiguration): readonly Shutd
 export function shutdownOptions(
   config: ShutdownConfiguration & Pick<KubeletConfiguration, 'featureGates'>,
   deps: LogindDeps,
+  source: Pick<LogindSettings, 'byLogindOnly'> = {},
 ): ShutdownOptions | undefined {
   if (config.featureGates?.['GracefulNodeShutdown'] === false) return undefined;
   const windows = configuredWindows(config);
   const graceSeconds = windows.reduce((total, window) => total + window.graceSeconds, 0);
   if (graceSeconds === 0) return undefined;
-  return { windows, source: new LogindShutdown(deps, { graceSeconds }) };
+  return { windows, source: new LogindShutdown(deps, { graceSeconds, ...source }) };
 }
 
 /** What a shutdown needs besides the engines. */

@@ -208,7 +208,11 @@ function agentOptions(
     provider === 'cri'
       ? { periods: {}, ...criParts({ ...settings.kubelet, ...settings.agent }, tracing?.tracer) }
       : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings.kubelet) };
-  const shutdown = shutdownOptions(settings.kubelet, { clock, logger });
+  const shutdown = shutdownOptions(
+    settings.kubelet,
+    { clock, logger },
+    { byLogindOnly: settings.agent.shutdownByLogindOnly },
+  );
   return {
     disconnect,
     ...common,

@@ -18,6 +18,8 @@ export interface LogindDeps {
 export interface LogindSettings {
   /** How long a whole shutdown has to be held up, seconds. */
   readonly graceSeconds: number;
+  /** What others than logind announce is not believed; default: it is, as by the kubelet. */
+  readonly byLogindOnly?: boolean;
   /** Where logind is told to allow that; default: `/etc/systemd/logind.conf.d/99-podtender.conf`. */
   readonly overrideFile?: string;
 }
@@ -34,14 +36,15 @@ const systemd = [
 ] as const;
 const defaultOverrideFile = '/etc/systemd/logind.conf.d/99-podtender.conf';
 
-/** Only logind itself is believed: on the system bus anybody may send signals. */
-const match = [
-  "type='signal'",
-  `sender='${manager[0]}'`,
-  `path='${manager[1]}'`,
-  `interface='${manager[2]}'`,
-  "member='PrepareForShutdown'",
-].join(',');
+/** On the system bus anybody may send signals, and the kubelet asks nobody who they are. */
+const matchOf = (sender: string | undefined): string =>
+  [
+    "type='signal'",
+    ...(sender === undefined ? [] : [`sender='${sender}'`]),
+    `path='${manager[1]}'`,
+    `interface='${manager[2]}'`,
+    "member='PrepareForShutdown'",
+  ].join(',');
 
 const inhibitor = [
   '--what=shutdown',
@@ -118,6 +121,7 @@ export class LogindShutdown implements ShutdownSource {
 
   async #listen(listener: (starting: boolean) => void, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
+    const match = matchOf(this.#settings.byLogindOnly === true ? manager[0] : undefined);
     const args = ['--system', '--json=short', `--match=${match}`, 'monitor'];
     let last = '';
     while (!signal.aborted) {

@@ -19,6 +19,7 @@ export interface AgentOptions {
   readonly output: 'text' | 'json';
   readonly leaveRunning: boolean;
   readonly keepLastGoodManifest: boolean;
+  readonly shutdownByLogindOnly: boolean;
   readonly imageCredentialProviderConfig?: string;
   readonly imageCredentialProviderBinDir?: string;
   readonly runtimeCgroups?: string;
@@ -118,6 +119,13 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     default: false,
     flag: 'keep-last-good-manifest',
     about: 'A manifest that turns bad leaves its pod running. The kubelet kills the pod.',
+  },
+  shutdownByLogindOnly: {
+    type: 'bool',
+    default: false,
+    flag: 'shutdown-by-logind-only',
+    about:
+      'Only systemd-logind itself can announce a shutdown. The kubelet believes anybody on the system bus.',
   },
   imageCredentialProviderConfig: {
     type: 'string',

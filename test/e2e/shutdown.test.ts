@@ -129,4 +129,11 @@ test('a machine that logind stops waits for its pods', options, async () => {
   await until(async () => (await readyOf(admin))?.status === 'True');
   await admin.create(podResource, podOf('late'));
   await until(() => isRunning(admin, 'late'));
+
+  // as the Kubernetes project's suite for nodes does it
+  await logind.announce(true);
+  await until(async () => (await readyOf(admin))?.message === 'node is shutting down');
+  await until(async () => !(await isRunning(admin, 'late')));
+  await logind.announce(false);
+  await until(async () => (await readyOf(admin))?.status === 'True');
 });

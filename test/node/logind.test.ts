@@ -88,10 +88,16 @@ test('a shutdown and its end are told as logind announces them, and nothing else
   for (const line of [told(true), 'no JSON', told(true, 'PrepareForSleep'), told(1), '{}', told(false)])
     monitor?.print(line);
   expect(heard).toEqual([true, false]);
-  expect(monitor?.command).toContain("sender='org.freedesktop.login1'");
+  expect(monitor?.command).not.toContain('sender=');
   stop();
   monitor?.print(told(true));
   expect(heard).toHaveLength(2);
+});
+
+test('where only logind is believed, nobody else is listened to', () => {
+  const deps = { clock, logger: silentLogger, programs: machine };
+  new LogindShutdown(deps, { graceSeconds: 5, byLogindOnly: true }).onShutdown(() => undefined);
+  expect(machine.started[0]?.command).toContain("sender='org.freedesktop.login1'");
 });
 
 test('a bus that breaks off is listened to again after a second, and its fault is said once', async () => {

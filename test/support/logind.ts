@@ -33,6 +33,8 @@ export interface Logind {
   readonly unitStarted: Promise<string>;
   /** Asks logind to stop the machine. */
   powerOff(): Promise<void>;
+  /** Announces a shutdown, or its end, as somebody on the bus who is not logind. */
+  announce(starting: boolean): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -63,6 +65,10 @@ export async function startLogind(): Promise<Logind> {
     powerOff: async () => {
       const manager = ['org.freedesktop.login1', '/org/freedesktop/login1', 'org.freedesktop.login1.Manager'];
       await call('call', ...manager, 'PowerOff', 'b', 'false');
+    },
+    announce: async (starting) => {
+      const signal = ['/org/freedesktop/login1', 'org.freedesktop.login1.Manager', 'PrepareForShutdown'];
+      await call('emit', ...signal, 'b', String(starting));
     },
     stop: async () => {
       systemd.close();

@@ -24,6 +24,9 @@ const volumeResource: Resource = {
 /** A group that pods with the volume must be in. */
 const gidAnnotation = 'pv.beta.kubernetes.io/gid';
 
+/** The place for mount options before there was a field for them; it still goes before the field. */
+const optionsAnnotation = 'volume.beta.kubernetes.io/mount-options';
+
 interface Claim extends KubeObject {
   readonly spec?: { readonly volumeName?: string };
   readonly status?: { readonly phase?: string };
@@ -95,8 +98,12 @@ async function volumeOf(client: ApiClient, name: string, claimUid: string): Prom
       `found PV object ${name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`,
     );
   const { uid = '' } = spec.claimRef;
-  const gid = metadata?.annotations?.[gidAnnotation];
-  if (uid === claimUid) return { ...spec, name, ...(gid !== undefined && { gid }) };
+  const { [gidAnnotation]: gid, [optionsAnnotation]: options } = metadata?.annotations ?? {};
+  const asAnnotated = {
+    ...(gid !== undefined && { gid }),
+    ...(options !== undefined && { mountOptions: options.split(',') }),
+  };
+  if (uid === claimUid) return { ...spec, name, ...asAnnotated };
   throw notYet(
     `found PV object ${name} but its pv.Spec.ClaimRef.UID ${uid} does not point to claim.UID ${claimUid}`,
   );

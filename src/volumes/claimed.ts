@@ -5,11 +5,14 @@ import { claimNameOf } from '../kube/references.ts';
 import type { Pod, Volume } from '../kube/types.ts';
 import { checkHostPath } from './host-path.ts';
 
-/** A persistent volume as far as this node can use it: a path of the host. */
+/** A persistent volume as far as this node can use it: a path of the host, or of a file server. */
 export interface ClaimedVolume {
   readonly hostPath?: { readonly path: string; readonly type?: string };
   readonly local?: { readonly path: string };
   readonly csi?: { readonly driver?: string };
+  /** What a file server exports; it is mounted for each pod. */
+  readonly nfs?: { readonly server?: string; readonly path?: string };
+  readonly mountOptions?: readonly string[];
   /** `Block`: a device that containers get as it is; absent: a directory. */
   readonly volumeMode?: string;
   /** The name of the persistent volume. */
@@ -53,7 +56,7 @@ export class ClaimedVolumes {
 
   /** Makes sure that what the claim stands for is there. @throws {AgentError} when it is not, or is of a kind that this node cannot use */
   async check(pod: Pod, volume: Volume): Promise<void> {
-    const { hostPath, local, csi, volumeMode } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
+    const { hostPath, local, csi, nfs, volumeMode } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
     if (csi)
       throw new AgentError(
         'unimplemented',
@@ -61,11 +64,11 @@ export class ClaimedVolumes {
       );
     if (local) await demandPath(local.path, volumeMode === 'Block');
     else if (hostPath && volumeMode !== 'Block') await checkHostPath(hostPath.path, hostPath.type);
-    else
+    else if (!nfs || volumeMode === 'Block')
       throw new AgentError('unimplemented', 'persistent volumes of this kind are not supported on this node');
   }
 
-  /** Where it is on the host; absent: not known. */
+  /** Where it is on the host; absent: not known, or on a file server. */
   pathOf(pod: Pod, volume: Volume): string | undefined {
     const { hostPath, local } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
     return hostPath?.path ?? local?.path;

@@ -12,6 +12,9 @@ export const volumePlugins = {
 /** Where local persistent volumes are mounted, each by its own name. */
 export const localVolumePlugin = 'kubernetes.io~local-volume';
 
+/** Where what file servers export is mounted. */
+export const nfsPlugin = 'kubernetes.io~nfs';
+
 /** Where a pod's things lie under the root directory: the kubelet's own layout, so that either finds what the other left. */
 export const layout: {
   readonly podsDir: (root: string) => string;

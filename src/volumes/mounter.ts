@@ -13,6 +13,8 @@ export interface Mounter {
   mountTmpfs(dir: string, sizeBytes: number | undefined): Promise<void>;
   /** Mounts memory in huge pages of a size at a directory. */
   mountHugePages(dir: string, pageBytes: number): Promise<void>;
+  /** Mounts what a file server exports (`server:/path`) at a directory. */
+  mountNfs(source: string, dir: string, options: readonly string[]): Promise<void>;
   /** Shows what is at `source` at `target` too. */
   bindMount(source: string, target: string): Promise<void>;
   /** Unmounts a directory; one that is no mount point is fine. */
@@ -94,6 +96,9 @@ export const hostMounter: Mounter = {
   async mountHugePages(dir, pageBytes) {
     await call('mount', ['-t', 'hugetlbfs', '-o', `pagesize=${pageBytes / 2 ** 20}M`, 'nodev', dir]);
   },
+  async mountNfs(source, dir, options) {
+    await call('mount', ['-t', 'nfs', ...(options.length > 0 ? ['-o', options.join(',')] : []), source, dir]);
+  },
   async bindMount(source, target) {
     await call('mount', ['--no-canonicalize', '-o', 'bind', source, target]);
   },
@@ -126,12 +131,29 @@ export function tmpfsOptions(
   ];
 }
 
-async function call(command: string, args: readonly string[]): Promise<void> {
+/** @throws {AgentError} `internal` with what the command said, in kubelet's words */
+async function call(command: 'mount' | 'umount', args: readonly string[]): Promise<void> {
   try {
     await run(command, [...args], { timeout: 30_000 });
   } catch (reason) {
-    throw new AgentError('internal', `${command} ${args.join(' ')} failed: ${messageOf(reason)}`, {
-      cause: reason,
-    });
+    throw new AgentError('internal', mountFault(command, args, reason), { cause: reason });
   }
+}
+
+/** What came of a command that did not exit with 0. */
+interface Failed {
+  readonly code?: unknown;
+  readonly signal?: string | null;
+  readonly stdout?: string;
+  readonly stderr?: string;
+}
+
+/** Why a mount failed. Follows `doMount` and `UnmountWithoutSystemd` of k8s.io/mount-utils. */
+export function mountFault(command: 'mount' | 'umount', args: readonly string[], reason: unknown): string {
+  const { code, signal, stdout = '', stderr = '' } = reason as Failed;
+  const exited = typeof code === 'number' ? `exit status ${code}` : undefined;
+  const end = exited ?? (signal ? `it was ended after 30 s (${signal})` : messageOf(reason));
+  return command === 'mount'
+    ? `mount failed: ${end}\nMounting command: mount\nMounting arguments: ${args.join(' ')}\nOutput: ${stdout}${stderr}`
+    : `unmount failed: ${end}\nUnmounting arguments: ${args.at(-1) ?? ''}\nOutput: ${stdout}${stderr}`;
 }

@@ -19,8 +19,9 @@ import type { MountedVolume } from './container-mounts.ts';
 import { EmptyDirs } from './empty-dir.ts';
 import { checkHostPath } from './host-path.ts';
 import { Looks } from './looks.ts';
-import { layout, localVolumePlugin, volumePlugins } from './layout.ts';
+import { layout, localVolumePlugin, nfsPlugin, volumePlugins } from './layout.ts';
 import { type Mounter, pointsBelow } from './mounter.ts';
+import { mountNfs, nfsVolumeOf } from './nfs.ts';
 import { fsGroupOf, giveToGroup, groupOf, setGroupOwnership } from './ownership.ts';
 import { readWithin } from './sub-path.ts';
 
@@ -119,8 +120,10 @@ export class PodVolumes {
       const claim = `claim "${namespaceOf(pod)}/${claimName}"`;
       await this.#looks.at(claim, () => this.#claims.check(pod, volume), signal);
       await this.#ownLocal(pod, volume);
-      return;
     }
+    const nfs = nfsVolumeOf(volume, this.#claims.of(pod, volume));
+    if (nfs) await mountNfs(this.#deps.mounter, this.#nfsDir(pod, nfs.name), nfs);
+    if (nfs || claimName !== undefined) return;
     const payload = this.#deps.payloadOf(pod, volume);
     if (!payload)
       throw new AgentError('unimplemented', `volumes of this kind are not supported on this node`);
@@ -210,6 +213,8 @@ export class PodVolumes {
   /** The host's path behind a volume of a pod; absent: the runtime brings it. */
   pathOf(pod: Pod, volume: Volume): string | undefined {
     if (volume.hostPath) return volume.hostPath.path;
+    const nfs = nfsVolumeOf(volume, this.#claims.of(pod, volume));
+    if (nfs) return this.#nfsDir(pod, nfs.name);
     if (claimNameOf(nameOf(pod), volume) !== undefined) return this.#claims.pathOf(pod, volume);
     return pluginOf(volume) === undefined ? undefined : this.#dirOf(pod, volume);
   }
@@ -246,6 +251,10 @@ export class PodVolumes {
 
   #isBlock(pod: Pod, volume: Volume): boolean {
     return this.#claims.of(pod, volume)?.volumeMode === 'Block';
+  }
+
+  #nfsDir(pod: Pod, name: string): string {
+    return layout.volumeDir(this.#deps.rootDir, uidOf(pod), nfsPlugin, name);
   }
 
   #dirOf(pod: Pod, volume: Volume): string {
@@ -322,10 +331,11 @@ const isReadOnly = ({
   secret,
   downwardAPI,
   projected,
+  nfs,
   persistentVolumeClaim,
 }: Volume): boolean =>
   (image ?? configMap ?? secret ?? downwardAPI ?? projected) !== undefined ||
-  persistentVolumeClaim?.readOnly === true;
+  (nfs ?? persistentVolumeClaim)?.readOnly === true;
 
 /** What must never lie on a disk, and the fields that the kubelet treats alike. Follows its plugins' `wrappedVolumeSpec`. */
 const inMemory = ({ secret, downwardAPI, projected }: Volume): boolean =>

@@ -92,3 +92,18 @@ test('a volume that is not there, or of a kind that cannot be used, is told', as
   await other.resolve(pod);
   await expect(other.check(pod, named!)).rejects.toThrow('not supported on this node');
 });
+
+test('mount options are those of the annotation, else of the volume', async () => {
+  const bound = { claimRef: { uid: 'cu' }, nfs: { server: 's', path: '/p' }, mountOptions: ['soft'] };
+  const annotated = { annotations: { 'volume.beta.kubernetes.io/mount-options': 'hard,ro' } };
+  for (const [metadata, mountOptions] of [
+    [{}, ['soft']],
+    [annotated, ['hard', 'ro']],
+  ] as const) {
+    const server = serverWith({
+      persistentvolumeclaims: claim,
+      persistentvolumes: { metadata, spec: bound },
+    });
+    expect(await claimedVolume(server, pod, 'c', false)).toMatchObject({ nfs: bound.nfs, mountOptions });
+  }
+});

@@ -28,6 +28,7 @@ async function mounted(emptyDir: object, limits: readonly object[], nodeMemory =
     mounter: {
       mountTmpfs: async (_, bytes) => void found.push(`memory ${String(bytes)}`),
       mountHugePages: async (_, bytes) => void found.push(`pages ${bytes}`),
+      mountNfs: async () => undefined,
       bindMount: async () => undefined,
       unmount: async () => undefined,
       isMountPoint: () => false,

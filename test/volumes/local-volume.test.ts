@@ -32,6 +32,7 @@ const volumesOf = (gid?: string, more: object = {}): PodVolumes =>
     mounter: {
       mountTmpfs: async () => undefined,
       mountHugePages: async () => undefined,
+      mountNfs: async () => undefined,
       bindMount: async (_, target) => void mounts.push(target),
       unmount: async (target) => {
         if (target !== stuck) mounts = mounts.filter((one) => one !== target);

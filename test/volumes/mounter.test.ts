@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isShared, tmpfsOptions } from '../../src/volumes/mounter.ts';
+import { isShared, mountFault, tmpfsOptions } from '../../src/volumes/mounter.ts';
 
 const mountInfo = `22 1 254:0 / / rw,relatime - ext4 /dev/root rw
 30 22 0:25 / /var rw,relatime shared:7 - ext4 /dev/b rw
@@ -34,4 +34,29 @@ test.for([
 
 test('memory without a bound has none, or the kernel’s own', () => {
   expect(tmpfsOptions(undefined, '6.1.0', everyId)).toEqual([]);
+});
+
+test.for([
+  [
+    'mount',
+    { code: 32, stderr: 'no route\n' },
+    'mount failed: exit status 32\nMounting command: mount\nMounting arguments: a b\nOutput: no route\n',
+  ],
+  [
+    'mount',
+    { code: null, signal: 'SIGTERM' },
+    'mount failed: it was ended after 30 s (SIGTERM)\nMounting command: mount\nMounting arguments: a b\nOutput: ',
+  ],
+  [
+    'mount',
+    new Error('spawn mount ENOENT'),
+    'mount failed: spawn mount ENOENT\nMounting command: mount\nMounting arguments: a b\nOutput: ',
+  ],
+  [
+    'umount',
+    { code: 32, stdout: 'b: ', stderr: 'busy\n' },
+    'unmount failed: exit status 32\nUnmounting arguments: b\nOutput: b: busy\n',
+  ],
+] as const)('%s that fails with %j is told in the kubelet’s words', ([command, reason, message]) => {
+  expect(mountFault(command, ['a', 'b'], reason)).toBe(message);
 });

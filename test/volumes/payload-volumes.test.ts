@@ -34,6 +34,7 @@ const volumesOf = (secretsInMemory = true): PodVolumes =>
         mounts.push(point);
       },
       mountHugePages: async () => undefined,
+      mountNfs: async () => undefined,
       bindMount: async () => undefined,
       unmount: async () => undefined,
       isMountPoint: (path) => mounts.includes(path),

@@ -142,34 +142,36 @@ const unknownAnchor = (anchor: string): SyntaxFault => ({
   advice: `the alias \`*${anchor}\` has no anchor \`&${anchor}\` before it`,
 });
 
-/** The kubelet's reader has few messages; `true` marks those whose line it counts one too low (its parser, not its scanner). */
-const yamlMessages: Partial<Record<ErrorCode, readonly [message: string, parser: boolean, advice: string]>> =
-  {
-    BLOCK_AS_IMPLICIT_KEY: [
-      'mapping values are not allowed in this context',
-      false,
-      'a second `:` follows on one line; quote the text that holds it, or give the inner mapping a line of its own',
-    ],
-    TAB_AS_INDENT: [
-      'found character that cannot start any token',
-      false,
-      'a tab stands where YAML wants spaces; indent with spaces',
-    ],
-    KEY_OVER_1024_CHARS: ["could not find expected ':'", false, 'a key is longer than 1024 characters'],
-    BAD_SCALAR_START: [
-      'found character that cannot start any token',
-      false,
-      'a text that begins with `@` or a back-tick must be quoted',
-    ],
-    BAD_INDENT: ['did not find expected key', true, 'the indentation does not match the lines above'],
-    MISSING_CHAR: ['did not find expected node content', true, 'a bracket or quote is not closed'],
-    BAD_DQ_ESCAPE: [
-      'found unknown escape character',
-      false,
-      'a backslash in a double-quoted text is not a known escape',
-    ],
-    BAD_ALIAS: ['unknown anchor', true, 'an alias (`*name`) has no anchor (`&name`) before it'],
-  };
+/** What the kubelet's reader says; `parser` marks what its parser finds, not its scanner: it counts lines from 0. */
+type Wording = readonly [message: string, parser: boolean, advice: string];
+
+const secondColon: Wording = [
+  'mapping values are not allowed in this context',
+  false,
+  'a second `:` follows on one line; quote the text that holds it, or give the inner mapping a line of its own',
+];
+const yamlMessages: Partial<Record<ErrorCode, Wording>> = {
+  BLOCK_AS_IMPLICIT_KEY: secondColon,
+  TAB_AS_INDENT: [
+    'found character that cannot start any token',
+    false,
+    'a tab stands where YAML wants spaces; indent with spaces',
+  ],
+  KEY_OVER_1024_CHARS: ["could not find expected ':'", false, 'a key is longer than 1024 characters'],
+  BAD_SCALAR_START: [
+    'found character that cannot start any token',
+    false,
+    'a text that begins with `@` or a back-tick must be quoted',
+  ],
+  BAD_INDENT: ['did not find expected key', true, 'the indentation does not match the lines above'],
+  MISSING_CHAR: ['did not find expected node content', true, 'a bracket or quote is not closed'],
+  BAD_DQ_ESCAPE: [
+    'found unknown escape character',
+    false,
+    'a backslash in a double-quoted text is not a known escape',
+  ],
+  BAD_ALIAS: ['unknown anchor', true, 'an alias (`*name`) has no anchor (`&name`) before it'],
+};
 
 type Composed = ReturnType<typeof composeFirst>;
 
@@ -177,9 +179,9 @@ function yamlFault(error: YAMLError, text: string, composed: Composed): SyntaxFa
   const { lines } = composed;
   const { line, col } = lines.linePos(error.pos[0]);
   const plain = error.message.split(/ at line \d+/)[0] ?? error.message;
-  const key = brokenKey(plain, error.pos, text, composed);
+  const key = brokenKey(plain, error.pos, text, composed) ?? secondKey(plain, error.pos[0], text, composed);
   if (key) return { line, column: col, ...key };
-  const known = unclosed(plain, text.slice(0, error.pos[0])) ?? unquoted(plain) ?? yamlMessages[error.code];
+  const known = wordingOf(plain, text.slice(0, error.pos[0])) ?? yamlMessages[error.code];
   const [message, parser, advice] = known ?? ['did not find expected node content', true, plain];
   // the kubelet's parser counts its line from 0 and names none for the first; its input ends on a line of its own
   const atEnd = text.slice(error.pos[0]).trim() === '';
@@ -188,11 +190,14 @@ function yamlFault(error: YAMLError, text: string, composed: Composed): SyntaxFa
   return { line, column: col, message: `yaml: ${where}${message}`, advice: `${advice} (${plain})` };
 }
 
+const wordingOf = (plain: string, before: string): Wording | undefined =>
+  unclosed(plain, before) ?? noItem(plain, before) ?? wordings.find(([words]) => words.test(plain))?.[1];
+
 /** A bracket that never closes: what the kubelet misses depends on what stands before the end. */
-function unclosed(plain: string, before: string): readonly [string, boolean, string] | undefined {
+function unclosed(plain: string, before: string): Wording | undefined {
   const close = /end with a ([\]}])/.exec(plain)?.[1];
   if (close === undefined) return undefined;
-  const message = /[[{,]$/.test(before.trimEnd())
+  const message = /[[{,:]$/.test(before.trimEnd())
     ? 'did not find expected node content'
     : `did not find expected ',' or '${close}'`;
   return [message, true, `a \`${close}\` is missing`];
@@ -231,11 +236,43 @@ function isFirstKey(offset: number, doc: Composed['doc']): boolean {
   return first;
 }
 
-/** A quote that never closes. */
-const unquoted = (plain: string): readonly [string, boolean, string] | undefined =>
-  /^Missing closing .quote/.test(plain)
-    ? ['found unexpected end of stream', false, 'a quote is not closed']
-    : undefined;
+/** A second `:` on one line: the kubelet's reader stops at it, or before that at what follows a quoted text. */
+function secondKey(plain: string, start: number, text: string, { lines }: Composed): SyntaxFault | undefined {
+  const rest = text.slice(start);
+  if (!plain.startsWith('Nested mappings are not allowed') || /^["'[{]/.test(rest)) return undefined;
+  const { line } = lines.linePos(start + Math.max(0, rest.search(/:(\s|$)/)));
+  const where = line > 1 ? `line ${line}: ` : '';
+  const [message, , advice] = secondColon;
+  return { message: `yaml: ${where}${message}`, advice: `${advice} (${plain})` };
+}
+
+const keyExpected = 'did not find expected key';
+
+/** What stands among the items of a list without being one; a list no deeper than its key ends there, the key's mapping goes on. */
+function noItem(plain: string, before: string): Wording | undefined {
+  if (!plain.startsWith('Sequence item without - ')) return undefined;
+  const lines = before.split('\n');
+  const dash = lines.findLast((line) => /^ *-( |$)/.test(line))?.indexOf('-') ?? 0;
+  const parent = lines.findLast((line) => /^ *[^ #-]/.test(line) && line.search(/\S/) <= dash);
+  const message = parent?.search(/\S/) === dash ? keyExpected : "did not find expected '-' indicator";
+  return [message, true, 'an item of a list must begin with `-`'];
+}
+
+/** Where the words of the fault say more than its code. */
+const wordings: readonly (readonly [RegExp, Wording])[] = [
+  [/^Missing closing .quote/, ['found unexpected end of stream', false, 'a quote is not closed']],
+  [/^A block sequence may not be used/, [keyExpected, true, 'a list stands where a key is expected']],
+  [/^Unexpected (scalar|flow-(map|seq)-end)/, [keyExpected, true, 'something follows that is no key']],
+  [
+    /^Unexpected block-seq-ind/,
+    ['block sequence entries are not allowed in this context', false, 'a `-` follows a key on its line'],
+  ],
+  [
+    /^Plain value cannot start with flow indicator/,
+    ['did not find expected node content', true, 'a text that begins with a bracket or comma must be quoted'],
+  ],
+  [/^Nested mappings are not allowed/, [keyExpected, true, 'something follows a quoted text or a bracket']],
+];
 
 function locate(
   { doc, lines }: ReturnType<typeof composeFirst>,

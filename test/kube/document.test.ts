@@ -36,6 +36,12 @@ test.for([
   ['a: *b\n', "yaml: unknown anchor 'b' referenced"],
   ['a: 1\nb', "yaml: line 3: could not find expected ':'"],
   ['a: 1\nb c\nd: 2\n', "yaml: line 3: could not find expected ':'"],
+  ['a: 1\nb: {c: \n', 'yaml: line 2: did not find expected node content'],
+  ['a:\n  b: "c" d: 1\n', 'yaml: line 1: did not find expected key'],
+  ['a:\n  b: c: 1\n', 'yaml: line 2: mapping values are not allowed in this context'],
+  ['a:\n- b: 1\n c: 1\n', 'yaml: line 2: did not find expected key'],
+  ['a:\n  - b\n   c: 1\n', 'yaml: line 3: mapping values are not allowed in this context'],
+  ['a:\n  b: - c\n', 'yaml: line 2: block sequence entries are not allowed in this context'],
   ['a b\nc: 2\n', 'yaml: line 2: mapping values are not allowed in this context'],
 ] as const)('the YAML %j is at fault as the kubelet says it', ([text, message]) => {
   expect(faultOf(text)).toBe(message);

@@ -30,6 +30,7 @@ interface NodeParts extends CommonParts {
   readonly client: ApiClient;
   readonly provider: AgentProvider;
   readonly identity: NodeIdentity;
+  readonly watchedNode: () => Node | undefined;
   readonly setters: readonly NodeStatusSetter[];
   readonly controller: PodsController;
   readonly endings: Pick<Endings, 'shutdownFault'>;

@@ -93,14 +93,14 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   });
   const identity = nodeIdentity(options, machine);
   const { node: first } = await foldSetters(setters, initialNode(identity), common.clock.now());
-  const nodeGetter = (): Node => view.nodes?.store.get(nodeName) ?? first;
+  const watchedNode = (): Node | undefined => view.nodes?.store.get(nodeName);
+  const nodeGetter = (): Node => watchedNode() ?? first;
   const nodeAllocatable = (): ResourceList => nodeGetter().status?.allocatable ?? {};
-  const secretsInMemory = options.mountsVolumes === true;
   const { projectsTrustBundles = false } = options;
   const hostParts = {
     ...common,
     mounter: hostMounter,
-    secretsInMemory,
+    secretsInMemory: options.mountsVolumes === true,
     projectsTrustBundles,
     rootDir,
     nodeAllocatable,
@@ -123,7 +123,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const provider = await options.makeProvider(surroundings({ ...given, ...counted }));
   controller.registerProvider(provider);
   late.controller = controller;
-  const nodeParts = { ...common, options, provider, identity, setters, controller, endings };
+  const nodeParts = { ...common, options, provider, identity, watchedNode, setters, controller, endings };
   const node = client && { node: makeNodeController({ ...nodeParts, client }) };
   const addresses = nodeAddresses(view, nodeGetter);
   const told = { nodeName, rootDir, nodeIPs, addresses, endings, cgroupReadings: cgroups.readings };

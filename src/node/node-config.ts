@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import type { Lease } from '../kube/types.ts';
+import type { Lease, Node } from '../kube/types.ts';
 import type { NodeIdentity } from './register.ts';
 import type { ReadyFaults } from './setters/conditions.ts';
 import type { NodeStatusSetter } from './setters/setter.ts';
@@ -19,6 +19,8 @@ export interface NodeControllerConfig {
   readonly recorder?: EventRecorder;
   /** Every part of the status but Ready, in the order of its fold. */
   readonly setters: readonly NodeStatusSetter[];
+  /** The Node as a watch tells of it, so that what others change is seen; without one, what was read or written here is trusted. */
+  readonly watchedNode?: () => Node | undefined;
   /** What beside the provider's ping keeps the node from being ready. */
   readonly readyFaults?: () => ReadyFaults;
   /** Counts ephemeral storage as a capacity that must be known. Default true. */

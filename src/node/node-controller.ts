@@ -73,6 +73,7 @@ export class NodeController {
       ...shared,
       nodes,
       name,
+      ...(config.watchedNode && { watched: config.watchedNode }),
       setters: this.#setters(),
       record: this.#record,
       reportIntervalMs: config.statusReportIntervalMs ?? 300_000,

@@ -1,3 +1,4 @@
+import { compareVersions } from '../api/versions.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -11,6 +12,8 @@ import { nodeStatusPatch, statusChanged } from './status-patch.ts';
 export interface StatusUpdaterDeps {
   readonly nodes: NodeClient;
   readonly name: string;
+  /** The Node as a watch tells of it; undefined: it tells of none. Absent: nothing watches. */
+  readonly watched?: () => Node | undefined;
   readonly setters: readonly NodeStatusSetter[];
   readonly clock: Clock;
   readonly random: Random;
@@ -81,11 +84,19 @@ export class StatusUpdater {
     if (!signal.aborted) throw failure;
   }
 
+  /** What is known without asking: others change the Node, too. A watch may lag behind what was written here. */
+  #known(): Node | undefined {
+    const { watched } = this.#deps;
+    if (!watched) return this.#node;
+    const seen = watched();
+    return seen && this.#node && isOlder(seen, this.#node) ? this.#node : seen;
+  }
+
   /** The first try trusts what is known of the node, the others read it. */
   async #once(tries: number, signal: AbortSignal): Promise<void> {
     const { nodes, name, clock, random, reportIntervalMs } = this.#deps;
     const options = { signal, timeoutMs: 10_000 };
-    const known = tries === 0 ? this.#node : undefined;
+    const known = tries === 0 ? this.#known() : undefined;
     const before = known ?? (await nodes.get(name, options));
     this.#tellSchedulable(before);
     const next = await this.compute(before);
@@ -115,3 +126,6 @@ export class StatusUpdater {
     });
   }
 }
+
+const isOlder = ({ metadata: one }: Node, { metadata: other }: Node): boolean =>
+  (compareVersions(one?.resourceVersion ?? '', other?.resourceVersion ?? '') ?? 0) < 0;

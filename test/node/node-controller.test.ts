@@ -18,6 +18,8 @@ class Server {
   failing = false;
   /** Renewals of the lease happen, and their answers are lost. */
   losesAnswers = false;
+  /** Nodes have resource versions. */
+  stampsNodes = false;
   version = 0;
   readonly nodes = {
     get: async (): Promise<Node> => this.#answer('get node', this.node),
@@ -25,7 +27,8 @@ class Server {
       if (this.node)
         throw new ApiError(409, { reason: 'AlreadyExists', message: 'nodes "n" already exists' });
       this.#check('create node');
-      this.node = { ...node, metadata: { ...node.metadata, uid: 'node-uid' } };
+      const made = { ...node, metadata: { ...node.metadata, uid: 'node-uid' } };
+      this.node = this.stampsNodes ? this.#stamp(made) : made;
       return this.node;
     },
     patch: async (_name: string, patch: Patch, options?: { subresource?: string }): Promise<Node> => {
@@ -34,7 +37,8 @@ class Server {
         this.node,
       );
       this.patches.push({ patch, subresource: options?.subresource });
-      this.node = merge(node, patch.body) as Node;
+      const next = merge(node, patch.body) as Node;
+      this.node = this.stampsNodes ? this.#stamp(next) : next;
       return this.node;
     },
     delete: async (): Promise<object> => {
@@ -59,9 +63,9 @@ class Server {
     },
   };
 
-  #stamp = (lease: Lease): Lease => ({
-    ...lease,
-    metadata: { ...lease.metadata, resourceVersion: String(++this.version) },
+  #stamp = <T extends Lease | Node>(object: T): T => ({
+    ...object,
+    metadata: { ...object.metadata, resourceVersion: String(++this.version) },
   });
 
   touchLease(renewTime: string): void {
@@ -228,6 +232,54 @@ test('a failing ping makes the node not ready with the reason, at once', async (
   pingFault = undefined;
   await clock.advance(10_000);
   expect(ready()).toBe('True');
+});
+
+/** A watch of the server's node: `see` lets it catch up. */
+function watch(): { readonly see: () => void; readonly node: () => Node | undefined } {
+  let seen: Node | undefined;
+  return { see: () => void (seen = server.node), node: () => seen };
+}
+
+test('what others change of the node is seen in the next round, without a question to the server', async () => {
+  const { see, node } = watch();
+  const made = controller({ watchedNode: node, leaseDurationSeconds: 0 });
+  await clock.advance(0);
+  see();
+  made.notifyAgentReady();
+  await clock.advance(1000);
+  const foreign = (capacity: Record<string, string>, unschedulable: boolean): void => {
+    server.node = { ...server.node, status: { ...server.node?.status, capacity }, spec: { unschedulable } };
+    see();
+    server.log.length = 0;
+  };
+  const own = { ...server.node?.status?.capacity };
+  foreign({ ...own, 'example.com/thing': '123' }, true);
+  await clock.advance(10_000);
+  expect(server.node?.status?.allocatable).toEqual({ ...own, 'example.com/thing': '123' });
+  expect(events.at(-1)).toBe('Normal NodeNotSchedulable');
+  expect(server.log).toEqual(['patch node/status']);
+  foreign(own, false);
+  await clock.advance(10_000);
+  expect(server.node?.status?.allocatable).toEqual(own);
+  expect(events.at(-1)).toBe('Normal NodeSchedulable');
+});
+
+test('a watch that lags behind what was written here is not believed, one that knows of no node is', async () => {
+  const { see, node } = watch();
+  server.stampsNodes = true;
+  const made = controller({ watchedNode: node, leaseDurationSeconds: 0, registerAgain: true });
+  await clock.advance(0);
+  see();
+  made.notifyAgentReady();
+  await clock.advance(1000);
+  const sent = server.patches.length;
+  expect(ready()).toBe('True');
+  await clock.advance(60_000);
+  expect(server.patches).toHaveLength(sent);
+  server.node = undefined;
+  see();
+  await clock.advance(10_000);
+  expect(isThere()).toBe(true);
 });
 
 test('a ping that hangs counts as failed after its time-out', async () => {

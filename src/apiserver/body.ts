@@ -50,6 +50,8 @@ export interface Expected {
   readonly internal: string;
   /** Any apiVersion will do. */
   readonly loose?: boolean;
+  /** Faults are told as they are, and as failures of the server: what kube-apiserver does with the options of a DELETE. */
+  readonly bare?: boolean;
 }
 
 export interface ReadObject {
@@ -59,8 +61,10 @@ export interface ReadObject {
   readonly strict: readonly string[];
 }
 
-const unrecognized = (kind: string, why: string, body: Buffer): StatusError =>
-  badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${shown(body)})`);
+const unrecognized = ({ kind, bare }: Expected, why: string, body: Buffer): StatusError =>
+  bare
+    ? new StatusError(500, '', why)
+    : badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${shown(body)})`);
 
 /** How many bytes of a body a message shows. */
 const shownMost = 30;
@@ -79,12 +83,12 @@ const goKind = (value: unknown): string =>
 const goStruct =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-function parseJson(body: Buffer, kind: string): unknown {
+function parseJson(body: Buffer, expected: Expected): unknown {
   try {
     return JSON.parse(body.toString());
   } catch {
     throw unrecognized(
-      kind,
+      expected,
       `couldn't get version/kind; json parse error: ${jsonFault(body.toString())}`,
       body,
     );
@@ -97,17 +101,16 @@ function parseProtobuf(body: Buffer, expected: Expected): JsonObject {
       kind === expected.kind ? expected.type : findByKind(apiVersion, kind)?.type,
     );
   } catch (reason) {
-    if (reason instanceof ProtobufError) throw unrecognized(expected.kind, reason.message, body);
+    if (reason instanceof ProtobufError) throw unrecognized(expected, reason.message, body);
     throw reason;
   }
 }
 
 function parse(body: Buffer, format: 'json' | 'yaml' | 'protobuf', expected: Expected): unknown {
-  const { kind } = expected;
   if (format === 'protobuf') return parseProtobuf(body, expected);
-  if (format === 'json') return parseJson(body, kind);
+  if (format === 'json') return parseJson(body, expected);
   const parsed = parseDocument(body.toString());
-  if (!parsed.ok) throw unrecognized(kind, parsed.fault.message, body);
+  if (!parsed.ok) throw unrecognized(expected, parsed.fault.message, body);
   return parsed.document.value;
 }
 
@@ -122,14 +125,14 @@ export function readObject(
   if (value === null || value === undefined) return decodeAs({}, expected, []);
   if (!isObject(value))
     throw unrecognized(
-      expected.kind,
+      expected,
       `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value)} into Go value of type ${goStruct}`,
       body,
     );
   for (const key of ['apiVersion', 'kind'])
     if (value[key] !== undefined && value[key] !== null && typeof value[key] !== 'string')
       throw unrecognized(
-        expected.kind,
+        expected,
         `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value[key])} into Go struct field .${key} of type string`,
         body,
       );
@@ -158,9 +161,11 @@ export function decodeAs(
   const apiVersion = stringAt(value, 'apiVersion') || expected.apiVersion;
   const kind = stringAt(value, 'kind') || expected.kind;
   const cannot = (why: string): StatusError =>
-    badRequest(
-      `${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`,
-    );
+    expected.bare
+      ? new StatusError(500, '', why)
+      : badRequest(
+          `${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`,
+        );
   refuseOthers({ apiVersion, kind }, expected, cannot);
   try {
     const { object, strict } = decodeType(value, expected.type, literals);

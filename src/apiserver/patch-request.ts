@@ -10,6 +10,7 @@ import { groupVersionOf, type Kind } from './kinds.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
 import { badRequest, fault, invalid, StatusError, unsupportedMediaType } from './status-error.ts';
 import { strategicPatch } from './strategic-patch.ts';
+import { typedFaults } from './typed-value.ts';
 import { conversionOf } from './unstructured.ts';
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
@@ -225,16 +226,14 @@ export function applyConfig(patch: PatchBody, kind: Kind, name: string): JsonObj
   const metadata = objectAt(value, 'metadata');
   if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
     throw badRequest('metadata.managedFields must be nil');
-  const { object, strict } = decode(value, kind);
-  const unknown = strict.find((text) => text.startsWith('unknown field'));
-  if (unknown) {
-    const path = /"(.*)"/.exec(unknown)?.[1] ?? '';
+  const wrong = typedFaults(value, kind.type);
+  if (wrong !== undefined)
     throw new StatusError(
       500,
       '',
-      `failed to create typed patch object (${stringAt(metadata, 'namespace')}/${name}; ${kind.group}/${kind.version}, Kind=${kind.kind}): .${path}: field not declared in schema`,
+      `failed to create typed patch object (${stringAt(metadata, 'namespace')}/${name}; ${kind.group}/${kind.version}, Kind=${kind.kind}): ${wrong}`,
     );
-  }
+  const { object } = decode(value, kind);
   const { apiVersion: _a, kind: _k, ...rest } = object;
   return rest;
 }
@@ -245,13 +244,10 @@ function kindText(value: JsonObject): string {
   return `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${stringAt(value, 'kind')}`;
 }
 
-function decode(
-  value: JsonObject,
-  kind: Kind,
-): { readonly object: JsonObject; readonly strict: readonly string[] } {
+function decode(value: JsonObject, kind: Kind): { readonly object: JsonObject } {
   try {
-    const { strict } = decodeType(value, kind.type);
-    return { object: value, strict };
+    decodeType(value, kind.type);
+    return { object: value };
   } catch (reason) {
     if (reason instanceof DecodeError)
       throw new StatusError(500, '', `failed to create typed patch object: ${reason.message}`);

@@ -87,6 +87,7 @@ async function readDeleteBody(request: IncomingMessage): Promise<JsonObject | un
     type: 'DeleteOptions',
     internal: 'meta.DeleteOptions',
     loose: true,
+    bare: true,
   }).object;
 }
 

@@ -61,7 +61,7 @@ export class ContainerGc {
       await this.#removeLogFolders(pods);
       this.#deps.actuated.removeOrphans((uid) => pods.shouldPodContentBeRemoved(uid));
     }
-    await this.#removeDeadLinks(left.map(({ id }) => id));
+    await this.#removeDeadLinks(left);
   }
 
   /** What may still run is stopped first. */
@@ -98,15 +98,16 @@ export class ContainerGc {
         await this.#try('log folder', name, () => files.remove(join(podLogsRoot, name)));
   }
 
-  /** A link is named `…-<container id>.log`; it goes with its container. */
-  async #removeDeadLinks(ids: readonly string[]): Promise<void> {
+  /** A link that leads nowhere goes, unless its container still runs: then its log is being rotated. */
+  async #removeDeadLinks(left: readonly ListedContainer[]): Promise<void> {
     const { files, containerLogsRoot } = this.#deps;
     if (containerLogsRoot === undefined) return;
-    const known = new Set(ids);
+    const alive = left.filter(({ running, unknown }) => running || unknown);
     for (const name of await files.filesIn(containerLogsRoot)) {
-      const id = /-([^-]+)\.log$/.exec(name)?.[1];
-      if (id === undefined || known.has(id)) continue;
-      await this.#try('log link', name, () => files.remove(join(containerLogsRoot, name)));
+      const link = join(containerLogsRoot, name);
+      if (!name.endsWith('.log') || (await files.exists(link))) continue;
+      if (alive.some(({ id }) => name.endsWith(`-${id}.log`))) continue;
+      await this.#try('log link', name, () => files.remove(link));
     }
   }
 

@@ -1,5 +1,5 @@
-import { closeSync, fchmodSync, mkdirSync, openSync, readdirSync } from 'node:fs';
-import { open, readlink, rm, symlink } from 'node:fs/promises';
+import { closeSync, existsSync, fchmodSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { open, rm, symlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** What `kuberuntime` does on disk: log folders and links, and the end of termination logs. */
@@ -15,8 +15,8 @@ export interface RuntimeFiles {
   remove(path: string): Promise<void>;
   /** Makes `link` point to `target`, whatever it was before. */
   link(target: string, link: string): Promise<void>;
-  /** Where a link points to; `undefined`: no such link. */
-  linkTarget(link: string): Promise<string | undefined>;
+  /** Whether there is something at a path; a link is what it leads to. */
+  exists(path: string): Promise<boolean>;
   /** The last `limit` bytes of a file. @throws when it cannot be read, with `code` ENOENT if there is none */
   readEnd(path: string, limit: number): Promise<Buffer>;
 }
@@ -48,7 +48,7 @@ export const nodeFiles: RuntimeFiles = {
     await rm(link, { force: true });
     await symlink(target, link);
   },
-  linkTarget: (link) => readlink(link).catch(() => undefined),
+  exists: (path) => settled(() => existsSync(path)),
   async readEnd(path, limit) {
     const file = await open(path);
     try {

@@ -89,6 +89,32 @@ test('the ends of several containers remove a dead one once, by what was seen la
   expect(looked).not.toHaveBeenCalled();
 });
 
+test('a link for log collectors goes when its log has gone, and nobody rotates it', async () => {
+  const runtime = new MemoryRuntime(() => 1);
+  const metadata = { name: 'web', namespace: 'ns', uid: 'u' };
+  const { podSandboxId } = await runtime.runPodSandbox({ config: { metadata } });
+  const created = async (name: string): Promise<string> => {
+    const { containerId } = await runtime.createContainer({ podSandboxId, config: { metadata: { name } } });
+    await runtime.startContainer({ containerId });
+    return containerId;
+  };
+  const [runs, ended] = [await created('runs'), await created('ended')];
+  runtime.change(ended, { state: ContainerState.CONTAINER_EXITED });
+  const whole = ['of_another_agent-id1.log', `web_ns_new-${ended}.log`, 'written-by-hand.log'];
+  const dead = [`web_ns_ended-${ended}.log`, 'web_ns_gone-id2.log', 'odd.log'];
+  const kept = [`web_ns_runs-${runs}.log`, 'notes.txt'];
+  const removed: string[] = [];
+  const files = {
+    ...noFiles,
+    filesIn: async () => [...whole, ...dead, ...kept],
+    exists: async (path: string) => whole.some((name) => path === `/links/${name}`),
+    remove: async (path: string) => void removed.push(path),
+  };
+  const { provider } = kubeRuntimeOver(runtime, new FakeClock(0), { files, containerLogsRoot: '/links' });
+  await provider.containerGc.collect(policy, pods(false));
+  expect(removed).toEqual(dead.map((name) => `/links/${name}`));
+});
+
 test.for([
   [1280, '1.2 KiB'],
   [1792, '1.8 KiB'],

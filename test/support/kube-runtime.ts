@@ -33,7 +33,10 @@ export interface RuntimeUnderTest {
 export function kubeRuntimeOver(
   runtime: MemoryRuntime,
   clock: Clock,
-  overrides: Partial<KubeRuntimeDeps> = {},
+  {
+    containerLogsRoot,
+    ...overrides
+  }: Partial<KubeRuntimeDeps> & { readonly containerLogsRoot?: string } = {},
 ): RuntimeUnderTest {
   const events: string[] = [];
   const fieldPaths: (string | undefined)[] = [];
@@ -59,7 +62,10 @@ export function kubeRuntimeOver(
     files: noFiles,
     ...overrides,
   };
-  const options = { runtimeName: 'memory', podLogsRoot: '/var/log/pods', memoryCapacityBytes: 8e9 };
+  const options = {
+    ...{ runtimeName: 'memory', podLogsRoot: '/var/log/pods', memoryCapacityBytes: 8e9 },
+    ...(containerLogsRoot !== undefined && { containerLogsRoot }),
+  };
   const provider = new KubeRuntime(deps, { ...options, maxParallelImagePulls: 1 });
   return { provider, events, fieldPaths, liveness, startup };
 }

@@ -9,7 +9,7 @@ export const noFiles: RuntimeFiles = {
   directoriesIn: async () => [],
   remove: async () => undefined,
   link: async () => undefined,
-  linkTarget: async () => undefined,
+  exists: async () => false,
   readEnd: async (path) => {
     throw Object.assign(new AgentError('not_found', `no file ${path}`), { code: 'ENOENT' });
   },

@@ -85,6 +85,20 @@ export function reconcilePatch(existing: Node, wanted: Node): object | undefined
     : undefined;
 }
 
+/**
+ * What must change in the status of a Node that was there before: sizes of huge pages that the machine does not have go, which no later
+ * report would take out (kubelet `reconcileHugePageResource`). Nothing: it is well as it is.
+ */
+export function reconcileStatusPatch(existing: Node, wanted: Node): object | undefined {
+  const offered = wanted.status?.capacity ?? {};
+  const gone = Object.keys(existing.status?.capacity ?? {}).filter(
+    (name) => name.startsWith('hugepages-') && !(name in offered),
+  );
+  if (gone.length === 0) return undefined;
+  const removed = Object.fromEntries(gone.map((name) => [name, null]));
+  return { status: { capacity: removed, allocatable: removed } };
+}
+
 type Texts = Readonly<Record<string, string>>;
 
 function differing(
@@ -130,7 +144,10 @@ async function tryRegister(nodes: NodeClient, wanted: Node, signal: AbortSignal)
   }
   const existing = await nodes.get(name, options);
   const body = reconcilePatch(existing, wanted);
-  return body ? await nodes.patch(name, { type: 'strategic', body }, options) : existing;
+  const marked = body ? await nodes.patch(name, { type: 'strategic', body }, options) : existing;
+  const status = reconcileStatusPatch(existing, wanted);
+  if (!status) return marked;
+  return nodes.patch(name, { type: 'strategic', body: status }, { ...options, subresource: 'status' });
 }
 
 const isForbidden = (reason: unknown): boolean => reason instanceof ApiError && reason.status === 403;

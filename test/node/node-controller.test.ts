@@ -309,6 +309,29 @@ test('a node that was there keeps its foreign labels, taints and unschedulable',
   expect(server.node.metadata?.labels).toMatchObject({ mine: 'yes', 'kubernetes.io/arch': 'amd64' });
 });
 
+test('sizes of huge pages that a node no longer has are taken out of its status', async () => {
+  const amounts = { 'hugepages-3Mi': '9Mi', 'hugepages-2Mi': '4Mi', 'example.com/x': '1' };
+  server.node = {
+    metadata: { name: 'n', uid: 'old' },
+    status: { capacity: amounts, allocatable: amounts },
+  };
+  const hugePages = [{ pageSizeKib: 2048, count: 1 }];
+  const measured = {
+    machine: { ...machine, hugePages },
+    maxPods: 110,
+    podsPerCore: 0,
+    storage: {},
+    reservation: {},
+  };
+  const made = controller({ setters: [(node) => machineInfo(node, measured)] });
+  made.notifyAgentReady();
+  await clock.advance(10_000);
+  for (const told of [server.node.status?.capacity, server.node.status?.allocatable]) {
+    expect(told).toMatchObject({ 'hugepages-2Mi': '2Mi', 'example.com/x': '1' });
+    expect(told).not.toHaveProperty('hugepages-3Mi');
+  }
+});
+
 test('a node that was ready stays so over a restart until the agent knows better', async () => {
   server.node = {
     metadata: { name: 'n', uid: 'old' },

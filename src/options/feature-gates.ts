@@ -1,17 +1,25 @@
-/** Gates that decide what settings are allowed, with their defaults in Kubernetes 1.36; `locked` ones cannot be changed. */
-const known: Readonly<Record<string, { readonly on: boolean; readonly locked?: true }>> = {
-  ClusterTrustBundle: { on: false },
-  ClusterTrustBundleProjection: { on: false },
+/** A gate by its default in Kubernetes 1.36; a `locked` one cannot be changed, one with a `stage` goes with all of that stage. */
+interface Gate {
+  readonly on: boolean;
+  readonly locked?: true;
+  readonly stage?: 'Alpha' | 'Beta';
+}
+
+/** Gates that decide what settings are allowed, and what the agent does. */
+const known: Readonly<Record<string, Gate>> = {
+  ClusterTrustBundle: { on: false, stage: 'Beta' },
+  ClusterTrustBundleProjection: { on: false, stage: 'Beta' },
   CustomCPUCFSQuotaPeriod: { on: true },
-  GracefulNodeShutdown: { on: true },
-  GracefulNodeShutdownBasedOnPodPriority: { on: true },
-  KubeletCrashLoopBackOffMax: { on: true },
-  KubeletEnsureSecretPulledImages: { on: true },
+  GracefulNodeShutdown: { on: true, stage: 'Beta' },
+  GracefulNodeShutdownBasedOnPodPriority: { on: true, stage: 'Beta' },
+  KubeletCrashLoopBackOffMax: { on: true, stage: 'Beta' },
+  KubeletEnsureSecretPulledImages: { on: true, stage: 'Beta' },
   KubeletTracing: { on: true, locked: true },
-  MemoryQoS: { on: false },
+  MemoryQoS: { on: false, stage: 'Alpha' },
   NodeLogQuery: { on: true, locked: true },
   NodeSwap: { on: true, locked: true },
-  RotateKubeletServerCertificate: { on: true },
+  ReduceDefaultCrashLoopBackOffDecay: { on: false, stage: 'Alpha' },
+  RotateKubeletServerCertificate: { on: true, stage: 'Beta' },
   UserNamespacesSupport: { on: true, locked: true },
 };
 
@@ -21,9 +29,10 @@ const needs: Readonly<Record<string, string>> = {
   GracefulNodeShutdownBasedOnPodPriority: 'GracefulNodeShutdown',
 };
 
-/** Whether a gate is on, by its default and what the settings say; a gate that is not known is off unless set. */
+/** Whether a gate is on: as set, else as all gates of its stage are set (`AllAlpha`, `AllBeta`), else by its default. */
 export function isGateOn(gate: string, set: Readonly<Record<string, boolean>> = {}): boolean {
-  return set[gate] ?? known[gate]?.on ?? false;
+  const { on = false, stage } = known[gate] ?? {};
+  return set[gate] ?? (stage && set[`All${stage}`]) ?? on;
 }
 
 /** What is wrong with a set of gates: a locked one changed, or one on without the gate that it needs. */

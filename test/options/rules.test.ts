@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { decodeKubeletConfiguration } from '../../src/options/decode.ts';
+import { isGateOn } from '../../src/options/feature-gates.ts';
 import { validateKubeletConfiguration } from '../../src/options/validate.ts';
 
 const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
@@ -159,4 +160,16 @@ test.for([
   expect(() => decodeKubeletConfiguration(`${head}logging: {verbosity: ${text}}\n`)).toThrow(
     `json: cannot unmarshal ${found} into Go struct field LoggingConfiguration.logging.verbosity of type v1.VerbosityLevel`,
   );
+});
+
+test.for([
+  ['MemoryQoS', {}, false],
+  ['MemoryQoS', { AllAlpha: true }, true],
+  ['MemoryQoS', { AllAlpha: true, MemoryQoS: false }, false],
+  ['ClusterTrustBundle', { AllAlpha: true }, false],
+  ['ClusterTrustBundle', { AllBeta: true }, true],
+  ['GracefulNodeShutdown', { AllBeta: false }, false],
+  ['NodeSwap', { AllAlpha: false, AllBeta: false }, true],
+] as const)('the gate %s with %j is on: %j', ([gate, set, on]) => {
+  expect(isGateOn(gate, set)).toBe(on);
 });

@@ -46,3 +46,8 @@ test.for([
 ] as const)('the YAML %j is at fault as the kubelet says it', ([text, message]) => {
   expect(faultOf(text)).toBe(message);
 });
+
+test('the body of a YAML text has its keys in the order of their text', () => {
+  const parsed = parseDocument('b: [{d: <, c: null}]\n10: x\n2: z\n');
+  expect(parsed.ok && parsed.document.body).toBe('{"10":"x","2":"z","b":[{"c":null,"d":"\\u003c"}]}');
+});

@@ -9,7 +9,7 @@ import type { LeaseClient, NodeClient } from './clients.ts';
 import { LeaseKeeper } from './lease.ts';
 import type { NodeControllerConfig } from './node-config.ts';
 import { PingLoop } from './ping.ts';
-import { initialNode, registerNode } from './register.ts';
+import { initialNode, platformLabels, registerNode } from './register.ts';
 import { readyCondition } from './setters/conditions.ts';
 import type { NodeEvent, NodeStatusSetter } from './setters/setter.ts';
 import { StatusUpdater } from './status-updater.ts';
@@ -73,6 +73,7 @@ export class NodeController {
       ...shared,
       nodes,
       name,
+      labels: platformLabels(config.identity),
       ...(config.watchedNode && { watched: config.watchedNode }),
       setters: this.#setters(),
       record: this.#record,

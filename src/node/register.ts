@@ -40,6 +40,15 @@ export interface NodeIdentity {
   readonly externalCloudProvider?: boolean;
 }
 
+/** Labels that say what the machine is: every round of the status mends them (kubelet `updateNode`). */
+export const platformLabels = ({
+  operatingSystem,
+  architecture,
+}: NodeIdentity): Readonly<Record<string, string>> => ({
+  'kubernetes.io/arch': architecture,
+  'kubernetes.io/os': operatingSystem,
+});
+
 /** The Node before its status (R255): own labels win over the default ones. */
 export function initialNode(identity: NodeIdentity): Node {
   const { name, hostname, operatingSystem: os, architecture: arch } = identity;
@@ -57,9 +66,8 @@ export function initialNode(identity: NodeIdentity): Node {
       labels: {
         'beta.kubernetes.io/arch': arch,
         'beta.kubernetes.io/os': os,
-        'kubernetes.io/arch': arch,
         'kubernetes.io/hostname': hostname,
-        'kubernetes.io/os': os,
+        ...platformLabels(identity),
         ...identity.labels,
       },
       annotations: { [attachDetachAnnotation]: 'true', ...identity.annotations },

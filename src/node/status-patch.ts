@@ -25,18 +25,21 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
 /**
- * The strategic merge patch from one node to the next, for its status and annotations; nothing when they are equal. Conditions go
+ * The strategic merge patch from one node to the next, for its status, annotations and labels; nothing when they are equal. Conditions go
  * by type with only the members that changed; addresses are replaced as a whole.
  *
  * Follows kubelet `nodeutil.PatchNodeStatus`.
  */
 export function nodeStatusPatch(before: Node, now: Node): object | undefined {
   const status = statusDiff(before.status ?? {}, now.status ?? {});
-  const annotations = mapDiff(before.metadata?.annotations ?? {}, now.metadata?.annotations ?? {});
-  return status || annotations
-    ? { ...(annotations && { metadata: { annotations } }), ...(status && { status }) }
-    : undefined;
+  const metadata = mapDiff(marksOf(before), marksOf(now));
+  return status || metadata ? { ...(metadata && { metadata }), ...(status && { status }) } : undefined;
 }
+
+const marksOf = ({ metadata: { annotations = {}, labels = {} } = {} }: Node): object => ({
+  annotations,
+  labels,
+});
 
 function statusDiff(before: NodeStatus, now: NodeStatus): Json | undefined {
   const { conditions: oldConditions = [], addresses: oldAddresses = [], ...oldRest } = before;

@@ -12,6 +12,8 @@ import { nodeStatusPatch, statusChanged } from './status-patch.ts';
 export interface StatusUpdaterDeps {
   readonly nodes: NodeClient;
   readonly name: string;
+  /** Labels that the Node has whatever others make of them. */
+  readonly labels: Readonly<Record<string, string>>;
   /** The Node as a watch tells of it; undefined: it tells of none. Absent: nothing watches. */
   readonly watched?: () => Node | undefined;
   readonly setters: readonly NodeStatusSetter[];
@@ -94,13 +96,14 @@ export class StatusUpdater {
 
   /** The first try trusts what is known of the node, the others read it. */
   async #once(tries: number, signal: AbortSignal): Promise<void> {
-    const { nodes, name, clock, random, reportIntervalMs } = this.#deps;
+    const { nodes, name, labels, clock, random, reportIntervalMs } = this.#deps;
     const options = { signal, timeoutMs: 10_000 };
     const known = tries === 0 ? this.#known() : undefined;
     const before = known ?? (await nodes.get(name, options));
     this.#tellSchedulable(before);
-    const next = await this.compute(before);
-    const changed = statusChanged(before.status, next.status);
+    const computed = await this.compute(before);
+    const next = withLabels(computed, labels);
+    const changed = statusChanged(before.status, next.status) || next !== computed;
     const due =
       this.#reportedAt === undefined || clock.now() - this.#reportedAt >= reportIntervalMs + this.#shiftMs;
     if (!changed && !due) return;
@@ -129,3 +132,10 @@ export class StatusUpdater {
 
 const isOlder = ({ metadata: one }: Node, { metadata: other }: Node): boolean =>
   (compareVersions(one?.resourceVersion ?? '', other?.resourceVersion ?? '') ?? 0) < 0;
+
+/** The node itself where nothing is missing. */
+function withLabels(node: Node, wanted: Readonly<Record<string, string>>): Node {
+  const { labels = {} } = node.metadata ?? {};
+  if (Object.entries(wanted).every(([name, value]) => labels[name] === value)) return node;
+  return { ...node, metadata: { ...node.metadata, labels: { ...labels, ...wanted } } };
+}

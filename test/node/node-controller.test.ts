@@ -264,6 +264,24 @@ test('what others change of the node is seen in the next round, without a questi
   expect(events.at(-1)).toBe('Normal NodeSchedulable');
 });
 
+test('labels that say what the machine is, and conditions that others made unknown, are mended in the next round', async () => {
+  const made = controller({ watchedNode: () => server.node });
+  made.notifyAgentReady();
+  await clock.advance(1000);
+  const { metadata = {}, status = {} } = server.node ?? {};
+  const lost = (status.conditions ?? []).map((condition) => ({ ...condition, status: 'Unknown' as const }));
+  const labels = { ...metadata.labels, 'kubernetes.io/os': 'plan9', foreign: 'yes' };
+  server.node = { metadata: { ...metadata, labels }, status: { ...status, conditions: lost } };
+  await clock.advance(10_000);
+  expect(ready()).toBe('True');
+  expect(server.node.metadata?.labels).toMatchObject({ 'kubernetes.io/os': 'linux', foreign: 'yes' });
+  const body = { metadata: { labels: { 'kubernetes.io/os': 'linux' } } };
+  expect(server.patches.at(-1)).toMatchObject({ subresource: 'status', patch: { body } });
+  const sent = server.patches.length;
+  await clock.advance(60_000);
+  expect(server.patches).toHaveLength(sent);
+});
+
 test('a watch that lags behind what was written here is not believed, one that knows of no node is', async () => {
   const { see, node } = watch();
   server.stampsNodes = true;

@@ -105,12 +105,14 @@ export class CriNode {
     });
     this.#events = this.agent.follow(['get', '--raw', '/api/v1/events?watch=true']);
     this.#pods = this.agent.watchPods();
+    await this.agent.ok(['wait', '--for=create', 'node/e2e', '--timeout=30s']);
     await this.agent.ok(['wait', '--for=condition=Ready', 'node/e2e', '--timeout=30s']);
   }
 
-  /** Ends the agent as its user would and starts it again; with `--leave-running` its containers stay. */
-  async restartAgent(): Promise<void> {
+  /** Ends the agent as its user would and starts it again; with `--leave-running` its containers stay. @param meanwhile done in between */
+  async restartAgent(meanwhile?: () => Promise<unknown>): Promise<void> {
     await this.agent.end();
+    await meanwhile?.();
     await this.startAgent();
   }
 

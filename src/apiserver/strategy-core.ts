@@ -1,3 +1,7 @@
+import { parseQuantity } from '../kube/quantity.ts';
+import { labelValueRule, qualifiedNameRule } from '../kube/validation/name-rules.ts';
+import { resourceAmount } from '../kube/validation/resource-rules.ts';
+import { cidrFaults } from './address-rules.ts';
 import {
   type Draft,
   isObject,
@@ -14,7 +18,7 @@ import {
 import { jsonFault } from './json-scan.ts';
 import { builtIn } from './kinds.ts';
 import { validateMetadataUpdate } from './metadata-rules.ts';
-import { fault, type FieldFault, forbidden } from './status-error.ts';
+import { causeOf, fault, type FieldFault, forbidden } from './status-error.ts';
 import { commonStrategy, mainRules, statusRules } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
 import { seconds } from './times.ts';
@@ -31,6 +35,34 @@ const named = (namespace: JsonObject): JsonObject => {
     : namespace;
 };
 
+const finalizersOf = (namespace: JsonObject): readonly string[] =>
+  listAt(objectAt(namespace, 'spec'), 'finalizers').map(textOf);
+const ownFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+
+/** Names of what must be done before a namespace may go. */
+const finalizerFaults = (names: readonly string[], fieldOf: (i: number) => string): FieldFault[] =>
+  names.flatMap((name, i) => {
+    const field = fieldOf(i);
+    return [
+      ...qualifiedNameRule(name).map((why) => fault.invalid(field, name, why)),
+      ...(name.includes('/') || ownFinalizers.has(name)
+        ? []
+        : [
+            fault.invalid(field, name, 'name is neither a standard finalizer name nor is it fully qualified'),
+          ]),
+    ];
+  });
+
+/** A namespace is active until it is deleted. */
+function phaseFaults(namespace: JsonObject): FieldFault[] {
+  const gone = metaOf(namespace)['deletionTimestamp'] !== undefined;
+  const [right, when] = gone ? ['Terminating', 'not empty'] : ['Active', 'empty'];
+  const phase = stringAt(objectAt(namespace, 'status'), 'phase');
+  return phase === right
+    ? []
+    : [fault.invalid('status.Phase', phase, `may only be '${right}' if \`deletionTimestamp\` is ${when}`)];
+}
+
 const namespaces = builtIn('namespaces');
 const namespaceCommon = commonStrategy(namespaces);
 
@@ -43,14 +75,16 @@ export const namespaceStrategy: Strategy = {
     const all = finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'];
     return named({ ...namespace, spec: { finalizers: all }, status: { phase: 'Active' } });
   },
+  validateCreate: (namespace) => finalizerFaults(finalizersOf(namespace), () => 'spec.finalizers'),
   main: {
     reset: [['f:status']],
     prepare: (object, old) => named({ ...object, spec: objectAt(old, 'spec'), status: old['status'] }),
   },
   subresources: {
-    status: statusRules(namespaces),
+    status: { ...statusRules(namespaces), validate: phaseFaults },
     finalize: {
       reset: [['f:status']],
+      validate: (namespace) => finalizerFaults(finalizersOf(namespace), (i) => `spec.finalizers[${i}]`),
       prepare: (object, old) => ({
         ...old,
         metadata: objectAt(object, 'metadata'),
@@ -84,17 +118,19 @@ function taintFaults(node: JsonObject): FieldFault[] {
   const seen = new Set<string>();
   objectsAt(objectAt(node, 'spec'), 'taints').forEach((taint, i) => {
     const field = `metadata.taints[${i}]`;
-    const effect = stringAt(taint, 'effect');
+    const [key, value, effect] = [
+      stringAt(taint, 'key'),
+      stringAt(taint, 'value'),
+      stringAt(taint, 'effect'),
+    ];
+    faults.push(...qualifiedNameRule(key).map((why) => fault.invalid(`${field}.key`, key, why)));
+    const wrong = labelValueRule(value);
+    if (wrong.length > 0) faults.push(fault.invalid(`${field}.value`, value, wrong.join(';')));
     if (effect === '') faults.push(fault.required(`${field}.effect`));
     else if (!effects.includes(effect)) faults.push(fault.unsupported(`${field}.effect`, effect, effects));
-    const id = `${stringAt(taint, 'key')}:${effect}`;
+    const id = `${key}:${effect}`;
     if (seen.has(id)) {
-      const shown = {
-        Key: stringAt(taint, 'key'),
-        Value: stringAt(taint, 'value'),
-        Effect: effect,
-        TimeAdded: null,
-      };
+      const shown = { Key: key, Value: value, Effect: effect, TimeAdded: taint['timeAdded'] ?? null };
       const { message, ...rest } = fault.duplicate(field, shown);
       faults.push({ ...rest, message: `${message}: taints must be unique by key and effect pair` });
     }
@@ -115,18 +151,34 @@ function oneCidr(node: JsonObject): JsonObject {
 const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 const nodes = builtIn('nodes');
 
-/** Amounts of a node are never less than none, and those of what extends it are whole. */
+/** Amounts of a node are never less than none, and those of what cannot be parted are whole. */
 function amountFaults(node: JsonObject): FieldFault[] {
   return ['capacity', 'allocatable'].flatMap((key) =>
-    Object.entries(objectAt(objectAt(node, 'status'), key)).flatMap(([name, amount]) => {
-      const at = `status.${key}.${name}`;
-      if (String(amount).startsWith('-'))
-        return [fault.invalid(at, amount, 'must be greater than or equal to 0')];
-      const whole =
-        name.includes('/') && !name.startsWith('attachable-volumes') && /[mun]$/.test(String(amount));
-      return whole ? [fault.invalid(at, amount, 'must be an integer')] : [];
-    }),
+    Object.entries(objectAt(objectAt(node, 'status'), key)).flatMap(([name, amount]) =>
+      [...resourceAmount(`status.${key}.${name}`, name, parseQuantity(textOf(amount)))].map(causeOf),
+    ),
   );
+}
+
+/** Each address once. */
+function addressFaults(node: JsonObject): FieldFault[] {
+  const seen = new Set<string>();
+  return objectsAt(objectAt(node, 'status'), 'addresses').flatMap((address, i) => {
+    const shown = { Type: stringAt(address, 'type'), Address: stringAt(address, 'address') };
+    const again = seen.has(JSON.stringify(shown));
+    seen.add(JSON.stringify(shown));
+    return again ? [fault.duplicate(`status.addresses[${i}]`, shown)] : [];
+  });
+}
+
+/** Nets of a node's pods: one for each family of addresses. */
+function netFaults(node: JsonObject): FieldFault[] {
+  const nets = listAt(objectAt(node, 'spec'), 'podCIDRs').map(textOf);
+  const field = 'spec.podCIDRs';
+  const wrong = nets.flatMap((net, i) => cidrFaults(`${field}[${i}]`, net));
+  const families = new Set(nets.map((net) => net.includes(':')));
+  if (nets.length < 2 || (families.size === 2 && nets.length === 2)) return wrong;
+  return [...wrong, fault.invalid(field, nets, 'may specify no more than one CIDR for each IP family')];
 }
 
 const nodeStatus = statusRules(nodes);
@@ -137,6 +189,8 @@ const withoutConfig: typeof nodeStatus.prepare = (object, old, context) => {
   const { config: _c, ...status } = objectAt(next, 'status');
   return { ...next, status };
 };
+
+const nodeStatusFaults = (node: JsonObject): FieldFault[] => [...amountFaults(node), ...addressFaults(node)];
 
 /** Nodes: kept with the status that they are created with, tainted until somebody finds them ready. */
 export const nodeStrategy: Strategy = {
@@ -156,17 +210,17 @@ export const nodeStrategy: Strategy = {
   validateCreate(node, { warnings }) {
     if (valueAt(node, 'spec', 'externalID') !== undefined)
       warnings.push('spec.externalID: this field is deprecated, and is unused by Kubernetes');
-    return taintFaults(node);
+    return [...taintFaults(node), ...amountFaults(node), ...netFaults(node)];
   },
   createReset: [['f:status']],
   subresources: {
-    status: { ...nodeStatus, prepare: withoutConfig, validate: amountFaults },
+    status: { ...nodeStatus, prepare: withoutConfig, validate: nodeStatusFaults },
   },
   main: {
     ...mainRules(nodes, true),
     validate(node, old) {
       const taints = taintFaults(node);
-      const faults: FieldFault[] = [...taints, ...taints];
+      const faults: FieldFault[] = [...taints, ...netFaults(node), ...taints];
       const [before, now] = [
         listAt(objectAt(old, 'spec'), 'podCIDRs'),
         listAt(objectAt(node, 'spec'), 'podCIDRs'),

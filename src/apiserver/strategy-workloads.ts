@@ -1,9 +1,10 @@
+import { labelSelector, type Selector } from '../kube/validation/shared.ts';
 import { endpointsDefaults, endpointsFaults } from './endpoints-validation.ts';
-import { type JsonObject, objectAt, objectsAt, stringAt } from './json.ts';
+import { type JsonObject, objectAt, objectsAt, stringAt, textOf } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { limitRangeFaults } from './limit-range-validation.ts';
 import { quotaFaults, quotaStatusFaults, quotaUpdateFaults } from './quota-validation.ts';
-import { fault, forbidden } from './status-error.ts';
+import { causeOf, fault, type FieldFault, forbidden } from './status-error.ts';
 import { commonStrategy, mainRules, statusRules } from './strategies.ts';
 import type { Strategy, WriteContext } from './strategy.ts';
 
@@ -131,8 +132,50 @@ export const runtimeClassStrategy: Strategy = {
 
 const budgets = builtIn('poddisruptionbudgets', 'policy');
 const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'];
+const unhealthyPolicies = ['AlwaysAllow', 'IfHealthyBudget'];
+
+/** A number of pods, or a part of them. */
+function shareFaults(field: string, share: unknown): FieldFault[] {
+  if (typeof share === 'number')
+    return share < 0 ? [fault.invalid(field, share, 'must be greater than or equal to 0')] : [];
+  if (typeof share !== 'string') return [];
+  if (!/^[0-9]+%$/.test(share))
+    return [
+      fault.invalid(
+        field,
+        share,
+        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
+      ),
+    ];
+  return parseInt(share, 10) > 100 ? [fault.invalid(field, share, 'must not be greater than 100%')] : [];
+}
+
+/** Every fault of a budget's spec. Follows Kubernetes `ValidatePodDisruptionBudgetSpec` (pkg/apis/policy/validation, v1.36). */
+function budgetFaults(budget: JsonObject): FieldFault[] {
+  const spec = objectAt(budget, 'spec');
+  const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = spec;
+  const both = minAvailable !== undefined && maxUnavailable !== undefined;
+  const shown = {
+    MinAvailable: minAvailable ?? null,
+    Selector: selector ?? null,
+    MaxUnavailable: maxUnavailable ?? null,
+    UnhealthyPodEvictionPolicy: policy ?? null,
+  };
+  return [
+    ...(both ? [fault.invalid('spec', shown, 'minAvailable and maxUnavailable cannot be both set')] : []),
+    ...shareFaults('spec.minAvailable', minAvailable),
+    ...shareFaults('spec.maxUnavailable', maxUnavailable),
+    ...[...labelSelector('spec.selector', selector as Selector | undefined)].map(causeOf),
+    ...(policy === undefined || unhealthyPolicies.includes(textOf(policy))
+      ? []
+      : [fault.unsupported('spec.unhealthyPodEvictionPolicy', policy, unhealthyPolicies)]),
+  ];
+}
+
 export const budgetStrategy: Strategy = {
   ...commonStrategy(budgets),
+  validateCreate: budgetFaults,
+  main: { ...mainRules(budgets, true), validate: budgetFaults },
   subresources: {
     status: {
       ...statusRules(budgets),

@@ -74,7 +74,8 @@ export function issueToken(
       { kind: 'serviceaccounts', name: account.name },
       'node requested token not bound to a pod',
     );
-  const bound = boundOf(account.namespace, account.name, ref, context);
+  const bound =
+    spec['boundObjectRef'] === undefined ? undefined : boundOf(account.namespace, account.name, ref, context);
   checkNode(account, spec, bound, context);
   const at = Math.floor(now / 1000);
   const extended = lifetime === kubeletLifetime && audiences.includes(issuer);
@@ -136,14 +137,8 @@ function checkUid(ref: JsonObject, entry: Entry, { account, kind, name, ofNode }
   throw ofNode ? forbidden({ kind: 'serviceaccounts', name: account }, why) : conflict({ kind, name }, why);
 }
 
-function boundOf(
-  namespace: string,
-  account: string,
-  ref: JsonObject,
-  context: WriteContext,
-): Bound | undefined {
+function boundOf(namespace: string, account: string, ref: JsonObject, context: WriteContext): Bound {
   const kind = stringAt(ref, 'kind');
-  if (kind === '') return undefined;
   const known = kinds[kind];
   const apiVersion = stringAt(ref, 'apiVersion');
   const isCore = !apiVersion.includes('/');

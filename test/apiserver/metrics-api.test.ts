@@ -177,7 +177,9 @@ test('lists are of running pods that were measured, by namespace and selectors',
   expect(await names(`${group}/nodes?labelSelector=zone%3Da`)).toEqual(['n1']);
   expect(await get(`${group}/pods?fieldSelector=spec.nodeName%3Dn1`)).toMatchObject({
     status: 400,
-    body: { message: 'field label not supported: spec.nodeName' },
+    body: {
+      message: '"spec.nodeName" is not a known field selector: only "metadata.name", "metadata.namespace"',
+    },
   });
 });
 

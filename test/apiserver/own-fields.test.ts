@@ -198,3 +198,94 @@ test('the scopes of a quota stay', async () => {
   const answer = await call(server, 'PATCH', path('resourcequotas/q'), change, type);
   expect(messageOf(answer)).toContain('spec.scopes: Invalid value: ["Terminating"]: field is immutable');
 });
+
+const nodes = '/api/v1/nodes';
+const spaces = '/api/v1/namespaces';
+const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+
+test.for([
+  [
+    nodes,
+    { spec: { taints: [{ key: 'a b', effect: 'NoSchedule' }] } },
+    'metadata.taints[0].key: Invalid value: "a b": name part must',
+  ],
+  [
+    nodes,
+    { spec: { taints: [{ key: 'a', value: 'b c', effect: 'NoSchedule' }] } },
+    'metadata.taints[0].value: Invalid value: "b c": a valid label must',
+  ],
+  [
+    nodes,
+    { status: { capacity: { pods: '1.5' } } },
+    'status.capacity.pods: Invalid value: "1500m": must be an integer',
+  ],
+  [
+    nodes,
+    { status: { allocatable: { cpu: '-1' } } },
+    'status.allocatable.cpu: Invalid value: "-1": must be greater than or equal to 0',
+  ],
+  [
+    nodes,
+    { spec: { podCIDR: 'abc' } },
+    'spec.podCIDRs[0]: Invalid value: "abc": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+  ],
+  [
+    nodes,
+    { spec: { podCIDRs: ['10.0.0.0/24', '10.1.0.0/24'] } },
+    'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.1.0.0/24"]: may specify no more than one CIDR for each IP family',
+  ],
+  [
+    spaces,
+    { spec: { finalizers: ['foo'] } },
+    'spec.finalizers: Invalid value: "foo": name is neither a standard finalizer name nor is it fully qualified',
+  ],
+  [
+    budgets,
+    { spec: { minAvailable: 1, maxUnavailable: 1 } },
+    'spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":1,"UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set',
+  ],
+  [
+    budgets,
+    { spec: { minAvailable: -1 } },
+    'spec.minAvailable: Invalid value: -1: must be greater than or equal to 0',
+  ],
+  [
+    budgets,
+    { spec: { maxUnavailable: '101%' } },
+    'spec.maxUnavailable: Invalid value: "101%": must not be greater than 100%',
+  ],
+  [
+    budgets,
+    { spec: { minAvailable: 'x' } },
+    'spec.minAvailable: Invalid value: "x": a valid percent string must be a numeric string',
+  ],
+  [
+    budgets,
+    { spec: { unhealthyPodEvictionPolicy: 'X' } },
+    'spec.unhealthyPodEvictionPolicy: Unsupported value: "X": supported values: "AlwaysAllow", "IfHealthyBudget"',
+  ],
+] as const)('%s refuses %j', async ([to, object, why]) => {
+  const answer = await call(server, 'POST', `${to}?dryRun=All`, { metadata: { name: 'x' }, ...object });
+  expect(answer.status).toBe(422);
+  expect(messageOf(answer)).toContain(why);
+});
+
+test('a namespace is active until it is deleted, and an address of a node is told once', async () => {
+  const type = 'application/merge-patch+json';
+  const phase = await call(
+    server,
+    'PATCH',
+    `${spaces}/default/status`,
+    { status: { phase: 'Terminating' } },
+    type,
+  );
+  expect(messageOf(phase)).toContain(
+    `status.Phase: Invalid value: "Terminating": may only be 'Active' if \`deletionTimestamp\` is empty`,
+  );
+  await call(server, 'POST', nodes, { metadata: { name: 'twice' } });
+  const address = { type: 'InternalIP', address: '1.1.1.1' };
+  const twice = { status: { addresses: [address, address] } };
+  expect(messageOf(await call(server, 'PATCH', `${nodes}/twice/status`, twice, type))).toContain(
+    'status.addresses[1]: Duplicate value: {"Type":"InternalIP","Address":"1.1.1.1"}',
+  );
+});

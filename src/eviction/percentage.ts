@@ -14,7 +14,7 @@ export function parsePercentage(text: string): number {
 }
 
 function parseFloat32(text: string): number {
-  const value = special(text) ?? hexadecimal(text) ?? decimal(text);
+  const value = special(text) ?? hexadecimal(text) ?? decimal(withoutSeparators(text), text);
   if (value === undefined) throw parseError(text, 'invalid syntax');
   const single = Math.fround(value);
   if (!Number.isFinite(single) && Number.isFinite(value)) throw parseError(text, 'value out of range');
@@ -30,10 +30,13 @@ function special(text: string): number | undefined {
   return sign === undefined ? undefined : sign === '-' ? -Infinity : Infinity;
 }
 
-function decimal(text: string): number | undefined {
+/** Underscores may stand between digits. */
+const withoutSeparators = (text: string): string => text.replace(/(?<=[0-9])_(?=[0-9])/g, '');
+
+function decimal(text: string, written: string): number | undefined {
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return undefined;
   const value = Number(text);
-  if (!Number.isFinite(value)) throw parseError(text, 'value out of range');
+  if (!Number.isFinite(value)) throw parseError(written, 'value out of range');
   return value;
 }
 

@@ -3,7 +3,7 @@ export interface LogLine {
   /** Whole seconds since the epoch and the nanoseconds beyond; compares exactly. */
   readonly seconds: number;
   readonly nanos: number;
-  /** The zone as written, `Z` or `+02:00`. */
+  /** The zone in which it was written, `Z` or `+02:00`. */
   readonly zone: string;
   readonly stream: string;
   /** With its newline, unless the line goes on in the next entry. */
@@ -58,32 +58,43 @@ function parseJson(line: Buffer): Readonly<Record<string, unknown>> | undefined 
   }
 }
 
-const rfc3339 = /^(\d{4}-\d\d-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
+const rfc3339 = /^(\d{4}-\d\d-(\d\d))T(\d|[01]\d|2[0-3])(:[0-5]\d:[0-5]\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
 
-/** RFC 3339 with any number of fractional digits, of which nine count. */
+/** RFC 3339 as Go reads it: with any number of fractional digits, of which nine count, and an hour of one digit. */
 export function parseTime(text: string): Time | undefined {
-  const [, base, day, fraction = '', zone = ''] = rfc3339.exec(text) ?? [];
-  if (base === undefined) return undefined;
-  const local = new Date(`${base}Z`);
+  const [, date, day, hour = '', rest = '', fraction = '', written = ''] = rfc3339.exec(text) ?? [];
+  const offset = offsetOf(written);
+  if (date === undefined || offset === undefined) return undefined;
+  const local = new Date(`${date}T${hour.padStart(2, '0')}${rest}Z`);
   if (Number.isNaN(local.getTime()) || local.getUTCDate() !== Number(day)) return undefined;
-  const seconds = Date.parse(`${base}${zone}`) / 1000;
   return {
-    seconds,
+    seconds: local.getTime() / 1000 - offset,
     nanos: Number(fraction.slice(0, 9).padEnd(9, '0')),
-    zone: zone === '+00:00' ? 'Z' : zone,
+    zone: zoneOf(offset),
   };
 }
 
 /** The time with nine fractional digits, in the zone in which it was written. */
 export function formatTime({ seconds, nanos, zone }: Time): string {
-  const local = new Date((seconds + offsetOf(zone)) * 1000).toISOString().slice(0, 19);
+  const local = new Date((seconds + (offsetOf(zone) ?? 0)) * 1000).toISOString().slice(0, 19);
   return `${local}.${String(nanos).padStart(9, '0')}${zone}`;
 }
 
-function offsetOf(zone: string): number {
+/** Seconds east of UTC; `undefined` for a zone that Go does not take. */
+function offsetOf(zone: string): number | undefined {
   if (zone === 'Z') return 0;
   const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number);
+  if (hours > 24 || minutes > 60) return undefined;
   return (zone.startsWith('-') ? -1 : 1) * (hours * 3600 + minutes * 60);
+}
+
+function zoneOf(offset: number): string {
+  if (offset === 0) return 'Z';
+  const minutes = Math.abs(offset) / 60;
+  const [hour, minute] = [Math.floor(minutes / 60), minutes % 60].map((part) =>
+    String(part).padStart(2, '0'),
+  );
+  return `${offset < 0 ? '-' : '+'}${hour}:${minute}`;
 }
 
 /** Whether a line was written before an instant. @param since ms since the epoch, fractions allowed */

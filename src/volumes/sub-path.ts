@@ -56,7 +56,7 @@ export class SubPaths {
   }
 
   /**
-   * The path to mount instead of the part itself. What does not exist is made as a directory, with the rights of the volume. A part that
+   * The path to mount instead of the part itself. What does not exist is made as directories, the last with the rights of the volume. A part that
    * was prepared before and has been exchanged since, as a config map's files are, is prepared anew.
    *
    * @throws {AgentError} `deadline_exceeded` when the volume does not answer; `failed_precondition` when there is none, or the part leads out
@@ -93,8 +93,10 @@ export class SubPaths {
     const { mounter, pid } = this.#deps;
     const base = await realpath(volumePath);
     const { mode } = await stat(base);
-    const handle = await openWithin(base, await resolvedWithin(base, subPath), makeAndOpen(mode & 0o7777));
+    const maker = new Maker(mode & 0o7777);
+    const handle = await openWithin(base, await resolvedWithin(base, subPath), maker.makeAndOpen);
     try {
+      await maker.finish(handle);
       if (mounter.isMountPoint(target)) {
         if (isSame(await handle.stat(), await stat(target))) return target;
         await mounter.unmount(target);
@@ -216,12 +218,22 @@ async function openElement<T extends FileHandle | undefined>(
   throw leadsOut(subPath, `"${element}" leads to "${await readlink(path).catch(() => 'somewhere')}"`);
 }
 
-/** A missing part becomes a directory with the rights of the volume, past the umask. */
-const makeAndOpen =
-  (mode: number): WhenMissing<FileHandle> =>
-  async (path, opened) => {
-    await mkdir(path, { mode });
-    const handle = await opened();
-    if ((await handle.stat()).isDirectory()) await chmod(within(handle), mode);
-    return handle;
+/** Makes directories that are missing. Follows kubelet `doSafeMakeDir`: the last one has the rights of the volume past the umask. */
+class Maker {
+  readonly #mode: number;
+  #hasMade = false;
+
+  constructor(mode: number) {
+    this.#mode = mode;
+  }
+
+  readonly makeAndOpen: WhenMissing<FileHandle> = async (path, opened) => {
+    await mkdir(path, { mode: this.#mode & 0o777 });
+    this.#hasMade = true;
+    return opened();
   };
+
+  async finish(last: FileHandle): Promise<void> {
+    if (this.#hasMade && (await last.stat()).isDirectory()) await chmod(within(last), this.#mode);
+  }
+}

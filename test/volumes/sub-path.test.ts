@@ -81,8 +81,8 @@ test.for([
   expect(bound.get(target)).toBe(join(volume, found));
 });
 
-test('what is missing is made, with the rights of the volume, whatever the umask', async () => {
-  const mask = process.umask(0o077);
+test('what is missing is made, the last of it with the rights of the volume, whatever the umask', async () => {
+  const mask = process.umask(0o027);
   try {
     chmodSync(volume, 0o3775);
     chmodSync(join(volume, 'real'), 0o750);
@@ -91,8 +91,8 @@ test('what is missing is made, with the rights of the volume, whatever the umask
   } finally {
     process.umask(mask);
   }
-  for (const path of ['real/new', 'real/new/newer'])
-    expect((statSync(join(volume, path)).mode & 0o7777).toString(8), path).toBe('3775');
+  const modeOf = (path: string): string => (statSync(join(volume, path)).mode & 0o7777).toString(8);
+  expect([modeOf('real/new'), modeOf('real/new/newer')]).toEqual(['750', '3775']);
 });
 
 test('nothing is looked into before it has answered', async () => {

@@ -1,6 +1,5 @@
 import { sameAmount } from './quantity.ts';
 import type { ResourceList } from './resources.ts';
-import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Container, Pod, ResourceRequirements } from './types.ts';
 
 /** The resources of a pod's containers by name and, where it has them, of the pod as a whole. Kubelet's `PodResourceInfo`. */
@@ -42,9 +41,9 @@ const sameClaims = (a: Claims = [], b: Claims = []): boolean =>
   a.length === b.length &&
   a.every(({ name, request }, at) => name === b[at]?.name && request === b[at].request);
 
-/** Regular containers and sidecars: those whose resources can change while they run (kubelet `IsResizableContainer`). */
+/** Those whose resources can change while they run: all but ephemeral ones (kubelet `IsResizableContainer`). */
 export const resizableContainers = ({ spec }: Pod): readonly Container[] => [
-  ...(spec?.initContainers ?? []).filter(isRestartableInitContainer),
+  ...(spec?.initContainers ?? []),
   ...(spec?.containers ?? []),
 ];
 

@@ -58,3 +58,19 @@ test('what was not kept yet is kept when the agent stops', async () => {
   expect(kept.map((state) => Object.keys(state))).toEqual([['a']]);
   expect(clock.pending).toBe(0);
 });
+
+test("a step of a pod's start is resized as its containers are", async () => {
+  const { manager, stop } = make();
+  const withStep = (cpu: string): Pod => {
+    const { metadata, spec } = podOf('a');
+    const step = { name: 'step', resources: { requests: { cpu } } };
+    return {
+      ...(metadata && { metadata }),
+      spec: { containers: spec?.containers ?? [], initContainers: [step] },
+    };
+  };
+  await manager.addPod(withStep('1'));
+  expect(manager.needsResize(withStep('1000m'))).toBe(false);
+  expect(manager.needsResize(withStep('2'))).toBe(true);
+  stop();
+});

@@ -38,7 +38,7 @@ export class StatusUpdater {
   #reportedAt: number | undefined;
   /** Shifts the next report without news by up to half the interval, so that nodes do not report in step. */
   #shiftMs = 0;
-  #unschedulable: boolean | undefined;
+  #unschedulable = false;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(deps: StatusUpdaterDeps) {
@@ -100,8 +100,8 @@ export class StatusUpdater {
     const options = { signal, timeoutMs: 10_000 };
     const known = tries === 0 ? this.#known() : undefined;
     const before = known ?? (await nodes.get(name, options));
-    this.#tellSchedulable(before);
     const computed = await this.compute(before);
+    this.#tellSchedulable(before);
     const next = withLabels(computed, labels);
     const changed = statusChanged(before.status, next.status) || next !== computed;
     const due =
@@ -118,9 +118,8 @@ export class StatusUpdater {
 
   #tellSchedulable(node: Node): void {
     const now = node.spec?.unschedulable === true;
-    const before = this.#unschedulable;
+    if (now === this.#unschedulable) return;
     this.#unschedulable = now;
-    if (before === undefined || before === now) return;
     const reason = now ? 'NodeNotSchedulable' : 'NodeSchedulable';
     this.#deps.record({
       type: 'Normal',

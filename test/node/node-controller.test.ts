@@ -350,6 +350,17 @@ test('sizes of huge pages that a node no longer has are taken out of its status'
   }
 });
 
+test('a node that was taken out of scheduling before the start is told of once, after its conditions', async () => {
+  server.node = {
+    metadata: { name: 'n', uid: 'old' },
+    spec: { unschedulable: true },
+    status: { conditions: [{ type: 'Ready', status: 'False' }] },
+  };
+  controller({ leaseDurationSeconds: 0 }).notifyAgentReady();
+  await clock.advance(30_000);
+  expect(events).toEqual(['Normal NodeReady', 'Normal NodeNotSchedulable']);
+});
+
 test('a node that was ready stays so over a restart until the agent knows better', async () => {
   server.node = {
     metadata: { name: 'n', uid: 'old' },

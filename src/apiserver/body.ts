@@ -33,7 +33,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
 /** The media type of a body: `application/json` when none is named. @throws {StatusError} 415 */
 export function bodyFormat(request: IncomingMessage): 'json' | 'yaml' | 'protobuf' {
   const given = request.headers['content-type'];
-  const type = (given ?? 'application/json').split(';')[0]?.trim() ?? '';
+  const type = (given ?? 'application/json').split(';')[0]?.trim().toLowerCase() ?? '';
   if (type === '' || type === 'application/json') return 'json';
   if (type === 'application/yaml') return 'yaml';
   if (type === 'application/vnd.kubernetes.protobuf') return 'protobuf';

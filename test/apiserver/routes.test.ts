@@ -80,3 +80,10 @@ test('options of a deletion that cannot be read are told as kube-apiserver tells
     },
   });
 });
+
+test('a media type of a body is one in capitals, too', async () => {
+  const path = '/api/v1/namespaces/default/configmaps?dryRun=All';
+  const named = { metadata: { name: 'x' } };
+  expect((await call(server, 'POST', path, named, 'APPLICATION/JSON')).status).toBe(201);
+  expect((await call(server, 'POST', path, named, 'text/plain')).status).toBe(415);
+});

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync, renameSync, openSync, fsyncSync
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -354,16 +355,22 @@ function answer(server: Server, router: Router): void {
     turns.note(response);
     router.handle(request, response).catch(() => request.socket.destroy());
   };
+  const inTurn = (socket: Duplex, act: () => void): void => {
+    const acted = turns.before(socket).then((open) => {
+      if (open) act();
+    });
+    acted.catch(() => socket.destroy());
+  };
   server.on('request', handle);
   server.on('upgrade', (request, socket, head: Buffer) => {
     socket.on('error', () => undefined);
-    void turns.before(socket).then((open) => {
-      if (open) router.upgrade(request, socket, head);
+    inTurn(socket, () => {
+      router.upgrade(request, socket, head);
     });
   });
   server.on('clientError', (error: ParserError, socket: Socket) => {
-    void turns.before(socket).then((open) => {
-      const odd = open && socket.writable ? oddExchange(error, socket) : undefined;
+    inTurn(socket, () => {
+      const odd = socket.writable ? oddExchange(error, socket) : undefined;
       if (odd) handle(odd.request, odd.response);
       else if (socket.writable) refuseUnread(error, socket);
       else socket.destroy();

@@ -1,4 +1,4 @@
-import { type IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
+import { type IncomingMessage, Server as HttpServer, type ServerResponse } from 'node:http';
 import { createServer as createPlainServer } from 'node:http';
 import { createServer as createTlsServer, Server as HttpsServer } from 'node:https';
 import {
@@ -12,7 +12,7 @@ import { TLSSocket } from 'node:tls';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
-import { Turns } from '../streams/turns.ts';
+import { lastAnswer, Turns } from '../streams/turns.ts';
 import type { Reply, ReplySink, ServerRequest } from './reply.ts';
 
 /** TLS of a listener. */
@@ -220,14 +220,7 @@ export class Listener {
       await this.#upgrade(reply.upgrade, socket, head);
       return;
     }
-    const response = new ServerResponse(message);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket);
-    response.on('finish', () => {
-      response.detachSocket(socket);
-      socket.end();
-    });
-    await this.#send(reply, response, gone.signal);
+    await this.#send(reply, lastAnswer(message, socket), gone.signal);
   }
 
   async #upgrade(upgrade: NonNullable<Reply['upgrade']>, socket: Socket, head: Buffer): Promise<void> {

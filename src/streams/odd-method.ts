@@ -1,5 +1,6 @@
-import { type IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingHttpHeaders, IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { lastAnswer } from './turns.ts';
 
 /** What Node's parser says of bytes that it does not take. */
 export interface ParserError extends Error {
@@ -53,14 +54,7 @@ export function oddExchange(
   if (!head) return undefined;
   const request = Object.assign(new IncomingMessage(socket), head, { httpVersion: '1.1', complete: true });
   request.push(null);
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket);
-  response.once('finish', () => {
-    response.detachSocket(socket);
-    socket.end();
-  });
-  return { request, response };
+  return { request, response: lastAnswer(request, socket) };
 }
 
 /** Tells who sent no request that can be read so, and ends the connection. */

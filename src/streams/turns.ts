@@ -1,5 +1,18 @@
-import type { ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+
+/** The answer to a request that Node has let go of; the connection ends with it. */
+export function lastAnswer(request: IncomingMessage, socket: Socket): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.once('finish', () => {
+    response.detachSocket(socket);
+    socket.end();
+  });
+  return response;
+}
 
 /**
  * The answers that connections still owe. Node hands out an upgrade while the requests that were sent before it on the same connection are

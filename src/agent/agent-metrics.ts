@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, PodStatus } from '../kube/types.ts';
 import type { ContainerType, StartCounts } from '../kuberuntime/pod-sync.ts';
@@ -78,11 +78,11 @@ export class EngineMetrics {
   /** The steps of pods, each measured. @param statusOf what the API server is told of a pod */
   syncer(steps: PodSyncer, statusOf: (uid: string) => PodStatus | undefined): PodSyncer {
     const timed = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
-      const startedAt = this.#clock.now();
+      const startedAt = steadyNow(this.#clock);
       try {
         return await work();
       } finally {
-        this.#steps.observe({ operation_type: operation }, (this.#clock.now() - startedAt) / 1000);
+        this.#steps.observe({ operation_type: operation }, (steadyNow(this.#clock) - startedAt) / 1000);
       }
     };
     return {
@@ -113,14 +113,14 @@ export class EngineMetrics {
 
   /** A pod that ran before this agent does not start. */
   #firstStep(status: PodStatus | undefined): number | 'counted' {
-    return status?.phase === undefined || status.phase === 'Pending' ? this.#clock.now() : 'counted';
+    return status?.phase === undefined || status.phase === 'Pending' ? steadyNow(this.#clock) : 'counted';
   }
 
   #started(uid: string, status: PodStatus | undefined): void {
     const seenAt = this.#firstSeen.get(uid);
     if (typeof seenAt !== 'number' || status?.phase !== 'Running') return;
     this.#firstSeen.set(uid, 'counted');
-    this.#starts.observe({}, (this.#clock.now() - seenAt) / 1000);
+    this.#starts.observe({}, (steadyNow(this.#clock) - seenAt) / 1000);
   }
 
   prober(prober: Probe): Probe {
@@ -128,9 +128,9 @@ export class EngineMetrics {
       probe: async (target, status, containerId) => {
         const { namespace = '', name: pod = '' } = target.pod.metadata ?? {};
         const labels = { probe_type: titles[target.type], container: target.container.name, pod, namespace };
-        const startedAt = this.#clock.now();
+        const startedAt = steadyNow(this.#clock);
         const answer = await prober.probe(target, status, containerId);
-        this.#probeDurations.observe(labels, (this.#clock.now() - startedAt) / 1000);
+        this.#probeDurations.observe(labels, (steadyNow(this.#clock) - startedAt) / 1000);
         const result = answer === undefined ? 'unknown' : answer === 'Success' ? 'successful' : 'failed';
         this.#probes.add({ ...labels, result, pod_uid: uidOf(target.pod) });
         return answer;
@@ -237,7 +237,7 @@ export class RuntimeCallMetrics {
         if (known?.of === value) return known.call;
         const operation = operationOf(name);
         const call = (...args: readonly unknown[]): unknown => {
-          const startedAt = this.#clock.now();
+          const startedAt = steadyNow(this.#clock);
           const answer: unknown = Reflect.apply(value, target, args);
           return answer instanceof Promise ? this.#counted(operation, startedAt, answer) : answer;
         };
@@ -255,7 +255,7 @@ export class RuntimeCallMetrics {
       this.#errors.add({ operation_type });
       throw reason;
     } finally {
-      this.#durations.observe({ operation_type }, (this.#clock.now() - startedAt) / 1000);
+      this.#durations.observe({ operation_type }, (steadyNow(this.#clock) - startedAt) / 1000);
     }
   }
 }

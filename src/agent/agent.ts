@@ -1,3 +1,4 @@
+import { steadyNow } from '../base/clock.ts';
 import { first } from 'rxjs';
 import { EventBroadcaster } from '../api/event-recorder.ts';
 import type { Informer } from '../api/informer.ts';
@@ -135,8 +136,8 @@ export class Agent {
     return (source, message) => {
       const key = `${source}\n${message}`;
       const lastAt = lasting.get(key) ?? 0;
-      lasting.set(key, clock.now());
-      if (clock.now() - lastAt <= problemLastsMs) return;
+      lasting.set(key, steadyNow(clock));
+      if (steadyNow(clock) - lastAt <= problemLastsMs) return;
       logger.error('a manifest cannot be used', { source, problem: message });
       this.events.emit('problem', { source, message });
     };

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../api/client.ts';
 import { isAborted } from '../base/abort.ts';
 import type { KeyPair } from '../base/certificates.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
@@ -155,7 +155,7 @@ const hostOptions = (
   engines: controller.engines,
   nodeName,
   clock,
-  syncLoopFault: () => syncLoopFault(controller, clock.now()),
+  syncLoopFault: () => syncLoopFault(controller, steadyNow(clock)),
 });
 
 const withCertificate =

@@ -1,4 +1,5 @@
 import { Backoff, type BackoffOptions, crashLoopBackoff, imagePullBackoff } from '../base/backoff.ts';
+import { steadyNow } from '../base/clock.ts';
 import { ActuatedStore } from '../kuberuntime/actuated.ts';
 import { type KubeRuntimeDeps, type KubeRuntimeOptions, KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
@@ -49,7 +50,7 @@ export function kuberuntimeProvider(
       logger,
       actuated: new ActuatedStore(actuated),
       crashBackoff: new Backoff(clock, crashBackoff),
-      imageBackoff: new Backoff(clock, imagePullBackoff),
+      imageBackoff: new Backoff({ now: () => steadyNow(clock) }, imagePullBackoff),
       ...probeResults,
     },
     { memoryCapacityBytes: machine.machine.memoryCapacity, ...options },

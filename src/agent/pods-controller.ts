@@ -1,7 +1,7 @@
 import { filter, map, merge, type Observable } from 'rxjs';
 import type { ApiClient } from '../api/client.ts';
 import type { KnownObjects } from '../api/known-objects.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
+import { type Clock, systemClock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { Latch } from '../base/latch.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
@@ -286,13 +286,13 @@ export class PodsController {
   async #housekeep(): Promise<void> {
     if (!this.#options.sourcesReady.allReady()) return;
     this.#ready.open(); // where there are no sources at all, no update tells so
-    const startedAt = this.#clock.now();
+    const startedAt = steadyNow(this.#clock);
     try {
       await this.handlePodCleanups();
     } catch (reason) {
       this.#logger.error('housekeeping failed', { err: messageOf(reason) });
     }
-    const tookMs = this.#clock.now() - startedAt;
+    const tookMs = steadyNow(this.#clock) - startedAt;
     if (tookMs > 1000) this.#logger.error('housekeeping took longer than expected', { tookMs });
   }
 }

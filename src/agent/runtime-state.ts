@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 
 /** How long the runtime may be silent before it counts as down, ms (kubelet `maxWaitForContainerRuntime`). */
 export const runtimeDownAfterMs = 30_000;
@@ -31,7 +31,7 @@ export class RuntimeState {
 
   /** The runtime answered its status call. An absent member means that the condition holds. */
   observed(status: { readonly runtimeError?: string; readonly networkError?: string }): void {
-    this.#lastSyncAt = this.#clock.now();
+    this.#lastSyncAt = steadyNow(this.#clock);
     this.#runtimeError = status.runtimeError;
     this.#networkError = status.networkError;
   }
@@ -45,7 +45,7 @@ export class RuntimeState {
     const found: string[] = [];
     if (this.#lastSyncAt === undefined)
       found.push('container runtime status check may not have completed yet');
-    else if (this.#clock.now() - this.#lastSyncAt >= runtimeDownAfterMs)
+    else if (steadyNow(this.#clock) - this.#lastSyncAt >= runtimeDownAfterMs)
       found.push('container runtime is down');
     for (const { name, check } of this.#checks) {
       const wrong = check();

@@ -1,5 +1,5 @@
 import type { Observable, Subscription } from 'rxjs';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 
@@ -103,10 +103,10 @@ export class SyncLoop<Input extends { readonly type: string }> {
   }
 
   #handle(input: Input): Promise<void> | undefined {
-    const startedAt = this.#deps.clock.now();
+    const startedAt = steadyNow(this.#deps.clock);
     this.#iteration = { startedAt };
     const end = (): void => {
-      this.#iteration = { startedAt, endedAt: this.#deps.clock.now() };
+      this.#iteration = { startedAt, endedAt: steadyNow(this.#deps.clock) };
     };
     const failed = (reason: unknown): void => {
       this.#deps.logger.error('a handler of the sync loop failed', {

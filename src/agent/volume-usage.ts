@@ -1,5 +1,5 @@
 import { messageOf } from '../base/errors.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, Volume } from '../kube/types.ts';
@@ -63,7 +63,7 @@ export class VolumeUsage {
   #isDue(uid: string): boolean {
     const known = this.#known.get(uid);
     if (!known) return true;
-    return known.measuredAt !== undefined && this.#deps.clock.now() - known.measuredAt >= this.#periodMs;
+    return known.measuredAt !== undefined && steadyNow(this.#deps.clock) - known.measuredAt >= this.#periodMs;
   }
 
   async #measure(pod: Pod, signal: AbortSignal | undefined): Promise<void> {
@@ -73,7 +73,7 @@ export class VolumeUsage {
     this.#known.set(uid, running);
     const found = await Promise.all((pod.spec?.volumes ?? []).map((one) => this.#volume(uid, one, signal)));
     if (this.#known.get(uid) !== running) return; // the pod is gone
-    this.#known.set(uid, { volumes: found.filter((one) => one !== undefined), measuredAt: clock.now() });
+    this.#known.set(uid, { volumes: found.filter((one) => one !== undefined), measuredAt: steadyNow(clock) });
   }
 
   /** `undefined`: nothing there to measure. */

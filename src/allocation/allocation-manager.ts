@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { isAborted } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -86,7 +86,7 @@ export class AllocationManager {
   constructor(deps: AllocationManagerDeps) {
     this.#deps = deps;
     this.#state = new AllocationState(deps.keeper?.before);
-    this.#nextRetryAt = deps.clock.now() + retryMs.initial;
+    this.#nextRetryAt = steadyNow(deps.clock) + retryMs.initial;
   }
 
   /** R88: the pod with the resources that it was given; the very same pod where these are what it asks for. */
@@ -160,7 +160,7 @@ export class AllocationManager {
     return this.#exclusively(async () => {
       const { clock, sourcesReady, podByUid } = this.#deps;
       const ready = sourcesReady.allReady();
-      this.#nextRetryAt = clock.now() + (ready ? retryMs.later : retryMs.initial);
+      this.#nextRetryAt = steadyNow(clock) + (ready ? retryMs.later : retryMs.initial);
       if (!ready) return;
       const stillPending: string[] = [];
       for (const uid of this.#pending) {
@@ -241,7 +241,7 @@ export class AllocationManager {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     while (!isAborted(signal)) {
-      const waitMs = this.#nextRetryAt - clock.now();
+      const waitMs = this.#nextRetryAt - steadyNow(clock);
       if (waitMs <= 0) await this.retryPendingResizes();
       else if (this.#unkept) {
         await clock.sleep(Math.min(keepDelayMs, waitMs), signal).catch(() => undefined);

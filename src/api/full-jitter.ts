@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 
 /** How long to wait between tries of one thing. */
@@ -30,7 +30,7 @@ export class FullJitter {
 
   /** Counts a failure and says how long to wait, ms. */
   next(): number {
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     if (now - this.#failedAt > this.#options.resetAfterMs) this.#failures = 0;
     this.#failedAt = now;
     const { baseMs, maxMs } = this.#options;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { ApiConnection, Credentials, CredentialSource } from './connection.ts';
 import { plainConnection } from './plain-kubeconfig.ts';
@@ -93,7 +93,7 @@ class KubeconfigCredentials implements CredentialSource {
   }
 
   current(): Promise<Credentials> | Credentials {
-    const fresh = this.#clock.now() - this.#askedAt < freshMs;
+    const fresh = steadyNow(this.#clock) - this.#askedAt < freshMs;
     if (this.#known && fresh) return this.#known;
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
@@ -116,7 +116,7 @@ class KubeconfigCredentials implements CredentialSource {
     for (const [name, value] of Object.entries(options.headers)) headers[name.toLowerCase()] = value;
     const { auth } = options as { auth?: string };
     if (auth !== undefined) headers['authorization'] = `Basic ${Buffer.from(auth).toString('base64')}`;
-    this.#askedAt = this.#clock.now();
+    this.#askedAt = steadyNow(this.#clock);
     this.#known = {
       headers,
       ...(options.cert !== undefined && { cert: options.cert }),

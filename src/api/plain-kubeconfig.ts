@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { ApiConnection, Credentials, CredentialSource } from './connection.ts';
 import { type OidcConfig, OidcCredentials, type OidcTokens } from './oidc.ts';
@@ -234,11 +234,11 @@ class FileCredentials implements CredentialSource {
     this.#files = files;
     this.#known = first;
     this.#clock = clock;
-    this.#readAt = clock.now();
+    this.#readAt = steadyNow(clock);
   }
 
   current(): Promise<Credentials> | Credentials {
-    if (this.#clock.now() - this.#readAt < freshMs) return this.#known;
+    if (steadyNow(this.#clock) - this.#readAt < freshMs) return this.#known;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
@@ -254,7 +254,7 @@ class FileCredentials implements CredentialSource {
     const found = await this.#files.read().catch(() => undefined);
     if (!found) return this.#known;
     const { credentials } = found;
-    this.#readAt = this.#clock.now();
+    this.#readAt = steadyNow(this.#clock);
     if (!isSame(credentials, this.#known)) this.#known = credentials;
     return this.#known;
   }

@@ -1,4 +1,4 @@
-import type { Clock, StopTimer } from '../base/clock.ts';
+import { type Clock, type StopTimer, steadyNow } from '../base/clock.ts';
 
 /** What goes first when requests must wait: leases and statuses, then all else, then events. */
 export type Priority = 0 | 1 | 2;
@@ -26,7 +26,7 @@ export class RateLimiter {
     this.#qps = qps;
     this.#burst = Math.max(1, burst);
     this.#tokens = this.#burst;
-    this.#filledAt = clock.now();
+    this.#filledAt = steadyNow(clock);
   }
 
   /** How many wait. */
@@ -78,7 +78,7 @@ export class RateLimiter {
   }
 
   #fill(): void {
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     const passed = Math.max(0, now - this.#filledAt);
     this.#tokens = Math.min(this.#burst, this.#tokens + (passed * this.#qps) / 1000);
     this.#filledAt = now;

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
@@ -166,7 +166,7 @@ export class Reflector<T extends KubeObject> {
 
   /** @returns whether the next watch may go on where this one ended */
   async #watch(sink: ReflectorSink<T>, signal: AbortSignal): Promise<boolean> {
-    const startedAt = this.#deps.clock.now();
+    const startedAt = steadyNow(this.#deps.clock);
     const session = this.#session({ initial: false, from: this.#version }, signal);
     this.#stats.watches++;
     const end = await session
@@ -194,7 +194,7 @@ export class Reflector<T extends KubeObject> {
       this.#version = '';
       return false;
     }
-    const brief = this.#deps.clock.now() - startedAt < 1000;
+    const brief = steadyNow(this.#deps.clock) - startedAt < 1000;
     if (end.failure !== undefined) await this.#failed(end.failure, signal, end.fresh > 0);
     else if (brief && end.fresh === 0) await this.#failed(new Error('the watch ended at once'), signal);
     else this.#backOff.reset();

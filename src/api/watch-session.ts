@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import type { KubeObject } from '../kube/types.ts';
 import { type ApiClient, ApiError, type WatchEvent } from './client.ts';
 import type { KnownObjects } from './known-objects.ts';
@@ -66,7 +66,7 @@ export class WatchSession<T extends KubeObject> {
     this.#client = client;
     this.#resource = resource;
     this.#options = options;
-    this.#heardAt = options.clock.now();
+    this.#heardAt = steadyNow(options.clock);
   }
 
   /** Collects a streamed list by key; resolves with its version. @throws {ApiError} */
@@ -136,10 +136,10 @@ export class WatchSession<T extends KubeObject> {
     };
     signal.throwIfAborted();
     signal.addEventListener('abort', abort, { once: true });
-    const overdueAt = clock.now() + watchMs + idleTimeoutMs;
+    const overdueAt = steadyNow(clock) + watchMs + idleTimeoutMs;
     let stopTimer = (): void => undefined;
     const check = (): void => {
-      const now = clock.now();
+      const now = steadyNow(clock);
       const idleAt = this.#heardAt + idleTimeoutMs;
       if (now >= idleAt || now >= overdueAt) {
         const what = now >= idleAt ? `was silent for ${now - this.#heardAt} ms` : 'did not end in time';
@@ -157,7 +157,7 @@ export class WatchSession<T extends KubeObject> {
 
   /** The object of an event; the watchdog starts anew. An ERROR event is thrown as what it says. */
   #objectOf(event: WatchEvent<T>): T {
-    this.#heardAt = this.#options.clock.now();
+    this.#heardAt = steadyNow(this.#options.clock);
     if (event.type !== 'ERROR') return event.object;
     throw new ApiError(event.object.code ?? 500, event.object);
   }

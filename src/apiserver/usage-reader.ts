@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { KubeletProxy } from './kubelet-proxy.ts';
@@ -43,7 +43,7 @@ export class UsageReader {
 
   /** What is in use, of the last 15 seconds. Nodes whose kubelets do not answer are left out. */
   async usage(): Promise<KnownUsage> {
-    if (this.#deps.clock.now() >= this.#goodUntil) {
+    if (steadyNow(this.#deps.clock) >= this.#goodUntil) {
       this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
       await this.#reading;
     }
@@ -57,7 +57,7 @@ export class UsageReader {
       await clock.sleep(secondReadingMs, stopping);
       await this.#ask();
     }
-    this.#goodUntil = clock.now() + resolutionMs;
+    this.#goodUntil = steadyNow(clock) + resolutionMs;
   }
 
   /** Whether anything has one reading only. */

@@ -8,16 +8,27 @@ export type StopTimer = () => void;
  * Nothing outside this file reads the machine's clock; tests use {@link FakeClock} from `fake-clock.ts`.
  */
 export interface Clock {
+  /** What the machine's clock shows; somebody may set it, also back. */
   now(): number;
+  /** Never set, never goes back: for spans within this process (Go's monotonic readings). Absent: `now` is such a clock. */
+  steady?(): number;
   /** Resolves after `ms`; rejects with the signal's reason when aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls `fn` once after `ms`. Real timers do not keep the process alive. */
   timer(ms: number, fn: () => void): StopTimer;
 }
 
+/**
+ * The reading that spans are measured with: what must be newer than something else, what falls due, what has lasted how long. It is no
+ * time to be told, and is compared with nothing that comes from outside the process.
+ */
+export const steadyNow = (clock: Pick<Clock, 'now' | 'steady'>): number => clock.steady?.() ?? clock.now();
+
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  // whole ms, and near `now` until that is set
+  steady: () => Math.trunc(performance.timeOrigin + performance.now()),
   sleep: (ms, signal) => delay(ms, undefined, signal && { signal }),
   timer: (ms, fn) => {
     const handle = setTimeout(fn, ms).unref();

@@ -17,6 +17,8 @@ export async function settle(): Promise<void> {
  */
 export class FakeClock implements Clock {
   #now: number;
+  /** What the clock was set forward. */
+  #setMs = 0;
   #order = 0;
   readonly #due = new Set<Due>();
 
@@ -26,6 +28,10 @@ export class FakeClock implements Clock {
   }
 
   now(): number {
+    return this.#now + this.#setMs;
+  }
+
+  steady(): number {
     return this.#now;
   }
 
@@ -62,7 +68,12 @@ export class FakeClock implements Clock {
 
   /** Moves the reading without firing anything that is due; for replays that wake things themselves. */
   set(now: number): void {
-    this.#now = now;
+    this.#now = now - this.#setMs;
+  }
+
+  /** Somebody sets the clock `ms` forward, or back if less than 0: no time passes, and nothing falls due by it. */
+  jump(ms: number): void {
+    this.#setMs += ms;
   }
 
   /** Moves on by `ms`, firing what falls due on the way and settling after each. */

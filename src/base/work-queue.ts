@@ -1,4 +1,4 @@
-import type { Clock, StopTimer } from './clock.ts';
+import { type Clock, type StopTimer, steadyNow } from './clock.ts';
 
 /** What a queue tells whoever counts (client-go `workqueue` metrics). Spans are ms. */
 export interface WorkQueueMetrics {
@@ -141,7 +141,7 @@ export class WorkQueue<Key> {
     const since = this.#working.get(key);
     if (since === undefined) return;
     this.#working.delete(key);
-    this.#metrics.worked?.(this.#clock.now() - since);
+    this.#metrics.worked?.(steadyNow(this.#clock) - since);
     const priority = this.#again.get(key);
     this.#again.delete(key);
     if (priority !== undefined) this.#addNow(key, priority);
@@ -193,7 +193,7 @@ export class WorkQueue<Key> {
   }
 
   #addLater(key: Key, priority: number, afterMs: number): void {
-    const at = this.#clock.now() + afterMs;
+    const at = steadyNow(this.#clock) + afterMs;
     const planned = this.#delayed.get(key);
     const highest = Math.max(priority, planned?.priority ?? priority);
     if (planned && planned.at <= at) {
@@ -216,7 +216,7 @@ export class WorkQueue<Key> {
     }
     const waiting = this.#waiting.get(key);
     if (waiting && waiting.priority >= priority) return;
-    const since = waiting?.since ?? this.#clock.now();
+    const since = waiting?.since ?? steadyNow(this.#clock);
     this.#waiting.set(key, { priority, since, order: this.#order++ });
     this.#lane(priority).push(key);
     if (!waiting) this.#metrics.added?.();
@@ -261,7 +261,7 @@ export class WorkQueue<Key> {
   }
 
   #start(key: Key, waiting: Waiting): void {
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     this.#waiting.delete(key);
     this.#working.set(key, now);
     this.#metrics.waited?.(now - waiting.since);
@@ -272,7 +272,7 @@ export class WorkQueue<Key> {
   #reserve(): number {
     const { qps, burst } = this.#options;
     if (qps <= 0) return 0;
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     const gapMs = 1000 / qps;
     this.#freeAt = Math.max(this.#freeAt, now - (burst - 1) * gapMs) + gapMs;
     return Math.max(0, this.#freeAt - gapMs - now);

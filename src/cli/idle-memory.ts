@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { type Clock, type StopTimer, systemClock } from '../base/clock.ts';
+import { type Clock, type StopTimer, systemClock, steadyNow } from '../base/clock.ts';
 
 /** What a process has used so far. */
 export interface MemorySample {
@@ -41,11 +41,11 @@ export function trimIdleMemory({ clock, sample, collect }: IdleMemoryDeps): Stop
     const now = sample();
     const idle = now.cpuMs - last.cpuMs < periodMs * idleShare;
     last = now;
-    if (idle && now.heapBytes > floor + worthBytes && clock.now() >= restUntil) {
+    if (idle && now.heapBytes > floor + worthBytes && steadyNow(clock) >= restUntil) {
       collect();
       last = sample();
       floor = last.heapBytes;
-      restUntil = clock.now() + restMs;
+      restUntil = steadyNow(clock) + restMs;
     }
     stop = clock.timer(periodMs, look);
   };

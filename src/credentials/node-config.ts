@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { type DockerConfig, readDockerConfig, readDockerConfigJson } from './docker-config.ts';
@@ -49,7 +49,7 @@ export function nodeDockerConfig({
   };
   let held: { readonly config: DockerConfig; readonly until: number } | undefined;
   return () => {
-    if (held && clock.now() < held.until) return held.config;
+    if (held && steadyNow(clock) < held.until) return held.config;
     let config: DockerConfig = {};
     for (const [path, read] of paths) {
       const found = attempt(path, read);
@@ -57,7 +57,7 @@ export function nodeDockerConfig({
       config = found;
       break;
     }
-    held = { config, until: clock.now() + lifetimeMs };
+    held = { config, until: steadyNow(clock) + lifetimeMs };
     return config;
   };
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -260,7 +260,7 @@ export class EvictionManager {
 
   async #cleanedUp(evicted: readonly Pod[], signal: AbortSignal): Promise<void> {
     const { clock, pods, logger } = this.#deps;
-    for (const end = clock.now() + cleanupTimeoutMs; clock.now() < end && !signal.aborted;) {
+    for (const end = steadyNow(clock) + cleanupTimeoutMs; steadyNow(clock) < end && !signal.aborted;) {
       await this.#sleep(cleanupPollMs, signal);
       if (evicted.every((pod) => pods.isFinished(uidOf(pod)))) return;
     }

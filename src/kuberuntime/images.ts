@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { goDuration } from '../kube/duration.ts';
 import { goQuote } from '../base/go-quote.ts';
@@ -207,7 +207,7 @@ export class ImageManager {
     const { note } = how;
     const { image } = request;
     const key = `${uidOf(request.pod)}_${image}`;
-    if (backoff.isInBackOffSinceUpdate(key, clock.now())) {
+    if (backoff.isInBackOffSinceUpdate(key, steadyNow(clock))) {
       const message = `Back-off pulling image ${goQuote(image)}`;
       note('Normal', 'BackOff', message);
       const before = this.#lastFailure.get(key);
@@ -215,10 +215,10 @@ export class ImageManager {
     }
     this.#lastFailure.delete(key);
     note('Normal', 'Pulling', `Pulling image ${goQuote(image)}`);
-    const askedAt = clock.now();
+    const askedAt = steadyNow(clock);
     try {
       const pulled = await queue.run(() => this.#pullNow(request, spec, how));
-      const total = goDuration(Math.floor(clock.now() - askedAt));
+      const total = goDuration(Math.floor(steadyNow(clock) - askedAt));
       note(
         'Normal',
         'Pulled',
@@ -228,7 +228,7 @@ export class ImageManager {
       return pulled;
     } catch (reason) {
       note('Warning', 'Failed', `Failed to pull image ${goQuote(image)}: ${messageOf(reason)}`);
-      backoff.next(key, clock.now());
+      backoff.next(key, steadyNow(clock));
       const error = pullError(image, messageOf(reason), reason);
       this.#lastFailure.set(key, `${error.reason}: ${error.message}`);
       throw error;
@@ -241,9 +241,9 @@ export class ImageManager {
     how: HowToPull,
   ): Promise<Pulled & { readonly pullMs: number; readonly bytes: number }> {
     const { clock } = this.#deps;
-    const startedAt = clock.now();
+    const startedAt = steadyNow(clock);
     const pulled = await this.#tryCredentials(request, spec, how);
-    const pullMs = Math.floor(clock.now() - startedAt);
+    const pullMs = Math.floor(steadyNow(clock) - startedAt);
     return { ...pulled, pullMs, bytes: await this.#size(spec, how.signal) };
   }
 

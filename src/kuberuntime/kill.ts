@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { findContainer } from '../kube/container-fields.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -113,7 +113,7 @@ export class ContainerKiller {
     graceSeconds: number,
   ): Promise<number> {
     const { clock, recorder, logger, hooks } = this.#deps;
-    const startedAt = clock.now();
+    const startedAt = steadyNow(clock);
     const [stopTimer, stopSleep] = [new AbortController(), new AbortController()];
     const failed = (err: unknown): void => {
       if (stopSleep.signal.aborted) return;
@@ -130,7 +130,7 @@ export class ContainerKiller {
     stopTimer.abort();
     // nothing but time would end it, and nobody hears of it
     if (handler.sleep) stopSleep.abort();
-    return Math.floor((clock.now() - startedAt) / 1000);
+    return Math.floor((steadyNow(clock) - startedAt) / 1000);
   }
 
   async #stop(id: string, timeout: number, signal: AbortSignal | undefined): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { Latch } from '../base/latch.ts';
 import { isRestartableInitContainer } from '../kube/restart-policy.ts';
 import type { Pod } from '../kube/types.ts';
@@ -28,12 +28,12 @@ export class TerminationOrder {
   async waitForTurn(name: string, graceSeconds: number): Promise<number> {
     const before = this.#before.get(name);
     if (!before) return 0;
-    const startedAt = this.#clock.now();
+    const startedAt = steadyNow(this.#clock);
     const stop = new AbortController();
     const turn = Promise.all(before.map((latch) => latch.wait())).then(() => undefined);
     await Promise.race([turn, this.#clock.sleep(graceSeconds * 1000, stop.signal).catch(() => undefined)]);
     stop.abort();
-    return Math.floor((this.#clock.now() - startedAt) / 1000);
+    return Math.floor((steadyNow(this.#clock) - startedAt) / 1000);
   }
 
   /** To be told of each container that has ended. */

@@ -1,3 +1,4 @@
+import { steadyNow } from '../base/clock.ts';
 import { isNotFound } from '../api/client.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { Latch } from '../base/latch.ts';
@@ -199,8 +200,8 @@ export class NodeController {
   /** Looks every 100 ms whether the node would be ready, and only then sends; after two minutes it sends what is (R261). */
   async #firstReady(signal: AbortSignal): Promise<void> {
     const { clock } = this.#config;
-    const until = clock.now() + fastLimitMs;
-    while (!signal.aborted && clock.now() < until && this.#fault() !== undefined) {
+    const until = steadyNow(clock) + fastLimitMs;
+    while (!signal.aborted && steadyNow(clock) < until && this.#fault() !== undefined) {
       await this.#pause(fastIntervalMs, signal);
     }
   }

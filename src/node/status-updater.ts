@@ -1,6 +1,6 @@
 import { compareVersions } from '../api/versions.ts';
 import { messageOf } from '../base/errors.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import type { Node } from '../kube/types.ts';
@@ -105,7 +105,8 @@ export class StatusUpdater {
     const next = withLabels(computed, labels);
     const changed = statusChanged(before.status, next.status) || next !== computed;
     const due =
-      this.#reportedAt === undefined || clock.now() - this.#reportedAt >= reportIntervalMs + this.#shiftMs;
+      this.#reportedAt === undefined ||
+      steadyNow(clock) - this.#reportedAt >= reportIntervalMs + this.#shiftMs;
     if (!changed && !due) return;
     const body = nodeStatusPatch(before, next);
     this.#node = body
@@ -113,7 +114,7 @@ export class StatusUpdater {
       : before;
     if (changed || this.#reportedAt === undefined) this.#shiftMs = (random.float() - 0.5) * reportIntervalMs;
     else this.#shiftMs = 0;
-    this.#reportedAt = clock.now();
+    this.#reportedAt = steadyNow(clock);
   }
 
   #tellSchedulable(node: Node): void {

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { goDuration } from '../kube/duration.ts';
@@ -90,7 +90,7 @@ export class GenericPleg {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.relist(signal);
-      const periodEndsAt = this.#deps.clock.now() + this.#options.relistPeriodMs;
+      const periodEndsAt = steadyNow(this.#deps.clock) + this.#options.relistPeriodMs;
       while (await this.#requestBefore(periodEndsAt, signal)) await this.#serveRequests(signal);
     }
   }
@@ -98,7 +98,7 @@ export class GenericPleg {
   /** One pass over all pods. A failing listing is logged and changes nothing. */
   relist(signal?: AbortSignal): Promise<void> {
     return this.#exclusively(async () => {
-      const startedAt = this.#deps.clock.now();
+      const startedAt = steadyNow(this.#deps.clock);
       const pods = await this.#list(signal);
       if (!pods) return;
       this.#relistedAt = startedAt;
@@ -109,7 +109,7 @@ export class GenericPleg {
         if (events.length > 0 || this.#toReinspect.has(uid)) await this.#observe(uid, record, events, signal);
       });
       this.#deps.cache.updateTime(startedAt); // R232: only after all pods
-      this.#deps.observeRelist?.(this.#deps.clock.now() - startedAt);
+      this.#deps.observeRelist?.(steadyNow(this.#deps.clock) - startedAt);
     });
   }
 
@@ -121,7 +121,7 @@ export class GenericPleg {
   /** One pass over some pods: one listing for all of them, or each asked for alone where the provider can do so. */
   #relistSome(uids: readonly string[], signal?: AbortSignal): Promise<void> {
     return this.#exclusively(async () => {
-      const startedAt = this.#deps.clock.now();
+      const startedAt = steadyNow(this.#deps.clock);
       const find = await this.#finder(uids, signal);
       if (!find) return;
       await this.#each(uids, async (uid) => {
@@ -165,7 +165,7 @@ export class GenericPleg {
   /** Asks `run` to look at one pod soon; false when too many wait (R234). */
   requestRelist(uid: string): boolean {
     if (!this.#requests.has(uid) && this.#requests.size >= this.#options.onDemandCapacity) return false;
-    this.#requests.set(uid, this.#deps.clock.now());
+    this.#requests.set(uid, steadyNow(this.#deps.clock));
     this.#wake?.();
     return true;
   }
@@ -188,7 +188,7 @@ export class GenericPleg {
   /** What is wrong, in kubelet's words; `undefined`: relisting is alive (R235). */
   health(): string | undefined {
     if (this.#relistedAt === undefined) return 'pleg has yet to be successful';
-    const elapsedMs = this.#deps.clock.now() - this.#relistedAt;
+    const elapsedMs = steadyNow(this.#deps.clock) - this.#relistedAt;
     const { relistThresholdMs } = this.#options;
     if (elapsedMs <= relistThresholdMs) return undefined;
     return `pleg was last seen active ${goDuration(elapsedMs)} ago; threshold is ${goDuration(relistThresholdMs)}`;
@@ -251,7 +251,7 @@ export class GenericPleg {
       cache.delete(uid);
       return;
     }
-    const observedAt = clock.now();
+    const observedAt = steadyNow(clock);
     try {
       const { name, namespace } = pod;
       const status = await provider.getPodStatus({ uid, name, namespace }, signal);
@@ -293,7 +293,7 @@ export class GenericPleg {
 
   /** Waits for a request; false when the period or the whole ended first. */
   async #requestBefore(periodEndsAt: number, signal: AbortSignal): Promise<boolean> {
-    const leftMs = periodEndsAt - this.#deps.clock.now();
+    const leftMs = periodEndsAt - steadyNow(this.#deps.clock);
     if (signal.aborted || leftMs <= 0) return false;
     if (this.#requests.size > 0) return true;
     return new Promise((resolve) => {

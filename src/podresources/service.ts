@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import { isRestartableInitContainer } from '../kube/restart-policy.ts';
 import type { Container, Pod } from '../kube/types.ts';
@@ -35,7 +35,7 @@ export class PodResourcesService {
 
   constructor(deps: PodResourcesDeps) {
     this.#deps = deps;
-    this.#filledAt = deps.clock.now();
+    this.#filledAt = steadyNow(deps.clock);
   }
 
   /** @throws {AgentError} `resource_exhausted` when asked too often */
@@ -63,7 +63,7 @@ export class PodResourcesService {
   }
 
   #admit(): void {
-    const now = this.#deps.clock.now();
+    const now = steadyNow(this.#deps.clock);
     this.#tokens = Math.min(rate.burst, this.#tokens + ((now - this.#filledAt) * rate.perSecond) / 1000);
     this.#filledAt = now;
     if (this.#tokens < 1) throw new AgentError('resource_exhausted', 'rejected by rate limit');

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 
 /**
  * When each pod is to be looked at again: one due time per UID, the latest word counts, so a later one may postpone (R45).
@@ -16,12 +16,12 @@ export class DueQueue {
 
   /** Plans the next look at `uid` in `delayMs`, instead of any planned before. */
   enqueue(uid: string, delayMs: number): void {
-    this.#dueAt.set(uid, this.#clock.now() + delayMs);
+    this.#dueAt.set(uid, steadyNow(this.#clock) + delayMs);
   }
 
   /** The UIDs whose time lies strictly in the past; they are forgotten. An undelayed one is not due within the same instant. */
   getWork(): string[] {
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     const work: string[] = [];
     for (const [uid, dueAt] of this.#dueAt) {
       if (dueAt >= now) continue;

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { jitter, type Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -187,13 +187,13 @@ export class PodWorker {
         return this.#notObserved(work.pod, reason);
       }
     }
-    const startedAt = observeStep && clock.now();
+    const startedAt = observeStep && steadyNow(clock);
     try {
       return (await this.#call(step, work, runtimeStatus, signal)) ?? done;
     } catch (reason) {
       return { terminal: false, error: errorOf(reason) };
     } finally {
-      this.#lastSyncAt = clock.now();
+      this.#lastSyncAt = steadyNow(clock);
       if (startedAt !== undefined) observeStep?.(step, this.#lastSyncAt - startedAt);
     }
   }

@@ -1,5 +1,5 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { goDuration } from '../kube/duration.ts';
 import { userAgentOf } from '../kube/http-get.ts';
@@ -19,7 +19,7 @@ export const grpcProbe =
   (clock: Clock): ProbeHandler =>
   async ({ target, podIp, timeoutMs }) => {
     const { port = 0, service = '' } = target.probe.grpc ?? {};
-    const endsAt = clock.now() + timeoutMs;
+    const endsAt = steadyNow(clock) + timeoutMs;
     const session = await sessionUntil(clock, endsAt, { host: podIp, port });
     if (!session)
       return failure(
@@ -27,7 +27,7 @@ export const grpcProbe =
       );
     let expired = false;
     const hasExpired = (): boolean => expired;
-    const stop = deadline(clock, Math.max(0, endsAt - clock.now()), () => {
+    const stop = deadline(clock, Math.max(0, endsAt - steadyNow(clock)), () => {
       expired = true;
       session.destroy();
     });
@@ -57,11 +57,11 @@ async function sessionUntil(
   endsAt: number,
   at: HostPort,
 ): Promise<ClientHttp2Session | undefined> {
-  for (let left = endsAt - clock.now(); left > 0; left = endsAt - clock.now())
+  for (let left = endsAt - steadyNow(clock); left > 0; left = endsAt - steadyNow(clock))
     try {
       return await openSession(clock, at, endsAt);
     } catch {
-      await clock.sleep(Math.min(reconnectMs, Math.max(0, endsAt - clock.now())));
+      await clock.sleep(Math.min(reconnectMs, Math.max(0, endsAt - steadyNow(clock))));
     }
   return undefined;
 }
@@ -72,7 +72,7 @@ async function openSession(
   { host, port }: HostPort,
   endsAt: number,
 ): Promise<ClientHttp2Session> {
-  const socket = await dial(clock, { host, port, timeoutMs: endsAt - clock.now() });
+  const socket = await dial(clock, { host, port, timeoutMs: endsAt - steadyNow(clock) });
   const session = connect(`http://${joinHostPort(host, port)}`, { createConnection: () => socket });
   return new Promise((resolve, reject) => {
     const giveUp = (): void => {
@@ -80,7 +80,7 @@ async function openSession(
       session.destroy();
       reject(new Error('the server does not speak HTTP/2'));
     };
-    const stop = deadline(clock, Math.max(0, endsAt - clock.now()), giveUp);
+    const stop = deadline(clock, Math.max(0, endsAt - steadyNow(clock)), giveUp);
     session.once('error', giveUp).once('close', giveUp);
     session.once('remoteSettings', () => {
       stop();

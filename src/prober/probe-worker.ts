@@ -1,4 +1,4 @@
-import type { Clock, StopTimer } from '../base/clock.ts';
+import { type Clock, type StopTimer, steadyNow } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { uidOf } from '../kube/names.ts';
 import type { PodStatus } from '../kube/types.ts';
@@ -58,7 +58,7 @@ export class ProbeWorker {
     const { clock, random, managerStartedAt } = this.#deps;
     const recent = clock.now() - managerStartedAt < this.#periodMs;
     const delayMs = recent ? random.float() * this.#periodMs : 0;
-    this.#nextAt = clock.now() + delayMs;
+    this.#nextAt = steadyNow(clock) + delayMs;
     if (delayMs > 0) this.#wait();
     else this.#tick();
   }
@@ -73,14 +73,14 @@ export class ProbeWorker {
   probeNow(): void {
     if (this.#attempting) this.#wanted = true;
     else if (!this.#ended) {
-      this.#nextAt = this.#deps.clock.now();
+      this.#nextAt = steadyNow(this.#deps.clock);
       this.#tick();
     }
   }
 
   #wait(): void {
     const { clock } = this.#deps;
-    this.#stopTimer = clock.timer(Math.max(0, this.#nextAt - clock.now()), () => {
+    this.#stopTimer = clock.timer(Math.max(0, this.#nextAt - steadyNow(clock)), () => {
       this.#tick();
     });
   }
@@ -101,7 +101,7 @@ export class ProbeWorker {
 
   /** Of the periods that a slow probe overran, one is made up for at once. */
   #plan(): void {
-    const now = this.#deps.clock.now();
+    const now = steadyNow(this.#deps.clock);
     if (this.#wanted) {
       this.#wanted = false;
       this.#nextAt = now;

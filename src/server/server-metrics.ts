@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { Counter, Histogram, type MetricFamily } from './metrics.ts';
 import { splitTarget } from './mux.ts';
 import type { Reply, ServerRequest } from './reply.ts';
@@ -31,14 +31,14 @@ export class ServerMetrics {
   /** Counts a request around its handling. */
   async around(request: ServerRequest, handle: () => Promise<Reply>): Promise<Reply> {
     const labels = labelsOf(request, this.#serverType);
-    const startedAt = this.#clock.now();
+    const startedAt = steadyNow(this.#clock);
     this.#requests.add(labels);
     this.#inFlight.add(labels);
     try {
       return await handle();
     } finally {
       this.#inFlight.add(labels, -1);
-      this.#durations.observe(labels, (this.#clock.now() - startedAt) / 1000);
+      this.#durations.observe(labels, (steadyNow(this.#clock) - startedAt) / 1000);
     }
   }
 

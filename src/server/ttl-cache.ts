@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 
 interface Entry<V> {
   readonly value: V;
@@ -20,7 +20,7 @@ export class TtlCache<V> {
   /** @param ttlMs how long a value is kept, by value */
   get(key: string, fetch: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
     const known = this.#entries.get(key);
-    if (known && known.until > this.#clock.now()) return Promise.resolve(known.value);
+    if (known && known.until > steadyNow(this.#clock)) return Promise.resolve(known.value);
     const pending = this.#pending.get(key);
     if (pending) return pending;
     const fetched = fetch()
@@ -37,12 +37,12 @@ export class TtlCache<V> {
     this.#entries.delete(key);
     if (ttlMs <= 0) return;
     if (this.#entries.size >= this.#most) this.#shrink();
-    this.#entries.set(key, { value, until: this.#clock.now() + ttlMs });
+    this.#entries.set(key, { value, until: steadyNow(this.#clock) + ttlMs });
   }
 
   /** Drops what is over; if that is not enough, the oldest tenth. */
   #shrink(): void {
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     for (const [key, { until }] of this.#entries) if (until <= now) this.#entries.delete(key);
     let excess = this.#entries.size - Math.floor(this.#most * 0.9);
     for (const key of this.#entries.keys()) {

@@ -1,5 +1,5 @@
 import { isNotFound } from '../api/client.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { isMirrorPod, isStaticPod, keyOf, nameOf, namespaceOf, uidOf } from '../kube/names.ts';
@@ -343,15 +343,15 @@ export class StatusManager {
   /** Tells statuses as they come, and compares everything each {@link statusSyncPeriodMs}, until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, settleMs = 0 } = this.#deps;
-    let nextTick = clock.now() + statusSyncPeriodMs;
+    let nextTick = steadyNow(clock) + statusSyncPeriodMs;
     while (!signal.aborted) {
-      if (clock.now() >= nextTick) {
-        nextTick = clock.now() + statusSyncPeriodMs;
+      if (steadyNow(clock) >= nextTick) {
+        nextTick = steadyNow(clock) + statusSyncPeriodMs;
         await this.syncBatch(true);
       } else if (this.#signalled) {
         if (settleMs > 0) await clock.sleep(settleMs, signal).catch(() => undefined);
         await this.wake();
-      } else await this.#idle(nextTick - clock.now(), signal);
+      } else await this.#idle(nextTick - steadyNow(clock), signal);
     }
   }
 

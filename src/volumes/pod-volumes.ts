@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { fileFault } from '../base/file-fault.ts';
 import type { Logger } from '../base/logger.ts';
@@ -76,14 +76,14 @@ export class PodVolumes {
   async mount(pod: Pod, signal: AbortSignal): Promise<void> {
     if ((pod.spec?.volumes ?? []).length === 0) return;
     mkdirSync(layout.volumesDir(this.#deps.rootDir, uidOf(pod)), { recursive: true, mode: 0o750 });
-    const deadlineAt = this.#deps.clock.now() + mountTimeoutMs;
+    const deadlineAt = steadyNow(this.#deps.clock) + mountTimeoutMs;
     const faults = await this.#claims.resolve(pod);
     let pending: readonly Volume[] = (pod.spec?.volumes ?? []).filter((volume) => !faults.has(volume));
     if (faults.size > 0) throw notProcessed(await this.#mountEach(pod, pending, signal), faults);
     for (let pauseMs = retry.baseMs; ; pauseMs = Math.min(pauseMs * 2, retry.maxMs)) {
       pending = await this.#mountEach(pod, pending, signal);
       if (pending.length === 0) return;
-      if (this.#deps.clock.now() + pauseMs > deadlineAt) throw notMounted(pending);
+      if (steadyNow(this.#deps.clock) + pauseMs > deadlineAt) throw notMounted(pending);
       await this.#deps.clock.sleep(pauseMs, signal);
     }
   }

@@ -56,6 +56,25 @@ test('a pod is started, told, deleted and gone', async () => {
   await life.end();
 });
 
+test.for([-3_600_000, 3_600_000])(
+  'a clock that somebody sets by %d ms holds up nobody: ends are told, pods go',
+  async (ms) => {
+    const life = new Life();
+    await life.act({ do: 'readManifests' });
+    await life.act({ do: 'create', name: 'a', shape: { ...plain, restartPolicy: 'Never' } });
+    await life.act({ do: 'create', name: 'b', shape: plain });
+    await life.act({ do: 'advance', ms: 5000 });
+    life.clock.jump(ms);
+    await life.act({ do: 'end', name: 'a', exitCode: 1 });
+    await life.act({ do: 'delete', name: 'b', graceSeconds: undefined });
+    await life.act({ do: 'advance', ms: 15_000 });
+    expect(life.api.pods().map(({ metadata }) => metadata?.name)).toEqual(['a']);
+    expect(life.api.pods()[0]?.status?.phase).toBe('Failed');
+    await life.converge();
+    await life.end();
+  },
+);
+
 test('a kill that failed is tried again, with the longer period of a deletion that came in between', async () => {
   const life = new Life();
   await life.act({ do: 'runtimeFails', call: 'killPod' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { steadyNow, systemClock } from '../../src/base/clock.ts';
 import { Emitter } from '../../src/base/emitter.ts';
 import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { Latch } from '../../src/base/latch.ts';
@@ -38,6 +38,20 @@ test('a listener hears its name until it is let go', () => {
   emitter.emit('a', 2);
   expect(heard).toEqual([1]);
   expect(emitter.listenerCount('a')).toBe(0);
+});
+
+test('a clock that is set tells another time, and spans stay what they are', async () => {
+  const clock = new FakeClock(1000);
+  let fired = 0;
+  clock.timer(50, () => fired++);
+  clock.jump(-900);
+  expect([clock.now(), steadyNow(clock), fired]).toEqual([100, 1000, 0]);
+  await clock.advance(50);
+  expect([clock.now(), steadyNow(clock), fired]).toEqual([150, 1050, 1]);
+  clock.set(500);
+  expect([clock.now(), steadyNow(clock)]).toEqual([500, 1400]);
+  expect(steadyNow({ now: () => 7 })).toBe(7);
+  expect(Math.abs(steadyNow(systemClock) - systemClock.now())).toBeLessThan(60_000);
 });
 
 test('timers of the fake clock fire in the order of their time, and of their making where that is the same', async () => {

@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, steadyNow } from '../../base/clock.ts';
 
 /** The fields of `/proc/PID/stat` that supervision reads. Times are in clock ticks (1/100 s on Linux). */
 export interface ProcStat {
@@ -73,7 +73,7 @@ export class ProcessTable {
    * member, so once a listing shows none there is none.
    */
   list(): readonly ProcStat[] {
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     if (now - this.#at > freshMs || now < this.#at) {
       this.#listed = listProcesses();
       this.#at = now;

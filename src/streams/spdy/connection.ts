@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { Clock, StopTimer } from '../../base/clock.ts';
+import { type Clock, type StopTimer, steadyNow } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
 import {
   controlFrame,
@@ -55,7 +55,7 @@ export class SpdyConnection {
   constructor(transport: Duplex, options: SpdyOptions) {
     this.#transport = transport;
     this.#options = options;
-    this.#lastActiveAt = options.clock.now();
+    this.#lastActiveAt = steadyNow(options.clock);
     transport.on('error', () => undefined);
     transport.on('drain', () => {
       this.#drained();
@@ -108,7 +108,7 @@ export class SpdyConnection {
   }
 
   async #take(reader: FrameReader, chunk: Buffer): Promise<void> {
-    this.#lastActiveAt = this.#options.clock.now();
+    this.#lastActiveAt = steadyNow(this.#options.clock);
     reader.push(chunk);
     for (let frame = reader.next(); frame; frame = reader.next()) await this.#handle(frame);
   }
@@ -195,7 +195,7 @@ export class SpdyConnection {
       sent();
       return;
     }
-    this.#lastActiveAt = this.#options.clock.now();
+    this.#lastActiveAt = steadyNow(this.#options.clock);
     let room = true;
     this.#transport.cork();
     for (let at = 0; at === 0 || at < data.length; at += mostFrameBytes) {
@@ -227,7 +227,7 @@ export class SpdyConnection {
 
   #watchIdle(ms: number): void {
     this.#stopIdle = this.#options.clock.timer(ms, () => {
-      const left = this.#lastActiveAt + this.#options.idleMs - this.#options.clock.now();
+      const left = this.#lastActiveAt + this.#options.idleMs - steadyNow(this.#options.clock);
       if (left > 0) this.#watchIdle(left);
       else this.#transport.destroy();
     });

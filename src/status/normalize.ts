@@ -39,6 +39,9 @@ function messageLimit({ spec }: Pod): number {
   return Math.floor(maxTerminationMessageBytes / Math.max(1, count));
 }
 
+/** What is left of a character of four bytes; those of shorter ones come out of a second cut as they went in. */
+const threeLostBytes = '\ufffd'.repeat(3);
+
 /** As `map`, but the same list when no item changed. */
 function mapSame<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
   let changed: T[] | undefined;
@@ -88,9 +91,13 @@ function normalState(state: ContainerState, limit: number): ContainerState {
   return terminated === state.terminated ? state : { ...state, terminated };
 }
 
-/** The first `limit` bytes of a text in UTF-8; each byte of a character cut in two becomes a replacement character, as in Go. */
+/**
+ * The first `limit` bytes of a text in UTF-8; each byte of a character cut in two becomes a replacement character, as in Go. Go keeps the
+ * bytes and replaces them as it writes, so what was cut before is within its limit there.
+ */
 function cut(text: string, limit: number): string {
   if (Buffer.byteLength(text) <= limit) return text;
+  if (text.endsWith(threeLostBytes) && Buffer.byteLength(text.slice(0, -3)) + 3 === limit) return text;
   const bytes = Buffer.from(text);
   let end = limit;
   while ((bytes.readUInt8(end) & 0xc0) === 0x80) end--;

@@ -105,6 +105,8 @@ export class StatusManager {
   readonly #sent = new Map<string, number>();
   /** Source UIDs whose newest version may not have been told. */
   readonly #untold = new Set<string>();
+  /** Source UIDs that were told by way of a mirror, as of the last batch. */
+  #mirrored: ReadonlySet<string> = new Set();
   #signalled = false;
   #notify: (() => void) | undefined;
   /** Conditions of in-place resizes, which come before there is a status. */
@@ -245,8 +247,10 @@ export class StatusManager {
       for (const uid of [...this.#sent.keys()])
         if (!this.#cache.has(uid) && !mirrorToPod.has(uid)) this.#sent.delete(uid);
     const due: (readonly [uid: string, entry: CachedStatus])[] = [];
-    // a static pod's mirror may be another one by now, to which nothing was told yet
-    const candidates = all ? this.#cache.keys() : new Set([...this.#untold, ...podToMirror.keys()]);
+    // a static pod's mirror may be another one by now, or none at all: to that nothing was told yet
+    const mirrored = new Set(podToMirror.keys());
+    const candidates = all ? this.#cache.keys() : new Set([...this.#untold, ...this.#mirrored, ...mirrored]);
+    this.#mirrored = mirrored;
     for (const uid of candidates) {
       const entry = this.#cache.get(uid);
       const apiUid = podToMirror.get(uid) ?? uid;

@@ -431,6 +431,19 @@ describe('telling the API server', () => {
     }
   });
 
+  test('a static pod that nobody knows any more counts as told nothing, as long as its status is kept (R189, R194)', async () => {
+    const { manager, server, pods } = world();
+    pods.updatePod(staticPod);
+    server.pod = mirrorOf('m', pending);
+    pods.updatePod(server.pod);
+    manager.setPodStatus(staticPod, running);
+    expect([await manager.wake(), await manager.syncBatch(false)]).toEqual([1, 0]);
+    pods.removePod(staticPod);
+    pods.removePod(mirrorOf('m'));
+    expect(await manager.syncBatch(false)).toBe(1);
+    expect(manager.entry('s')).toBeUndefined();
+  });
+
   test('versions that were told of pods without a status are forgotten at the tick, but for mirrors (R189)', async () => {
     const { manager, server, pods } = world();
     pods.updatePod(staticPod);

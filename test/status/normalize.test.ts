@@ -111,6 +111,7 @@ test('a message is cut by bytes, and each byte of a character cut in two becomes
   const fits = 'x'.repeat(12_284);
   expect(messageOf(single, `${fits}😀`)).toBe(`${fits}😀`);
   expect(messageOf(single, `${fits}y😀`)).toBe(`${fits}y\ufffd\ufffd\ufffd`);
+  expect(messageOf(single, `${fits}y\ufffd\ufffd\ufffd`)).toBe(`${fits}y\ufffd\ufffd\ufffd`); // cut before
   expect(messageOf(single, `${fits}yz😀`)).toBe(`${fits}yz\ufffd\ufffd`);
   expect(messageOf(single, `${fits}wxyz😀`)).toBe(`${fits}wxyz`);
   expect(messageOf(single, 'ü'.repeat(6144))).toBe('ü'.repeat(6144));

@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { spawnProgram } from '../base/spawn.ts';
 import { goStructJson, typeMetaOf } from '../kube/go-types.ts';
 import { parseDuration } from '../kube/duration.ts';
 
@@ -89,14 +90,24 @@ interface Outcome {
   readonly failure?: string;
 }
 
-function run(
+async function run(plugin: ExecPlugin, input: string, deps: ExecDeps): Promise<Outcome> {
+  try {
+    return await outcomeOf(start(plugin, deps), input, deps);
+  } catch (reason) {
+    return { stdout: '', stderr: '', failure: messageOf(reason) };
+  }
+}
+
+function start(
   { name, binDir, args = [], env = [] }: ExecPlugin,
-  input: string,
   deps: ExecDeps,
-): Promise<Outcome> {
+): ChildProcessWithoutNullStreams {
   const own = Object.fromEntries(env.map((variable) => [variable.name, variable.value]));
+  return spawnProgram(join(binDir, name), args, { env: { ...deps.environ, ...own }, stdio: 'pipe' });
+}
+
+function outcomeOf(child: ChildProcessWithoutNullStreams, input: string, deps: ExecDeps): Promise<Outcome> {
   return new Promise((resolve) => {
-    const child = spawn(join(binDir, name), args, { env: { ...deps.environ, ...own }, stdio: 'pipe' });
     const out: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
     let [bytes, killed] = [0, ''];
     const kill = (why: string): void => {

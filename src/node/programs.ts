@@ -1,6 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, execFile } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { AgentError } from '../base/errors.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import { spawnProgram } from '../base/spawn.ts';
 
 /** A program that goes on. */
 export interface RunningProgram {
@@ -16,7 +17,7 @@ export interface RunningProgram {
 export interface Programs {
   /** Runs one to its end. @returns what it printed. @throws {AgentError} `unavailable` with what it said of errors */
   output(program: string, args: readonly string[]): Promise<string>;
-  /** Starts one; each line that it prints is told. */
+  /** Starts one; each line that it prints is told. One that cannot be started has ended. */
   start(program: string, args: readonly string[], onLine: (line: string) => void): RunningProgram;
 }
 
@@ -36,29 +37,41 @@ export const hostPrograms: Programs = {
       });
     }),
   start: (program, args, onLine) => {
-    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said = `${said}${text}`.slice(-keptErrorLength);
-    });
-    child.stdin.on('error', () => undefined); // it ended first
-    createInterface({ input: child.stdout }).on('line', onLine);
-    const ended = new Promise<string>((resolve) => {
-      child.once('error', ({ message }) => {
-        resolve(message);
-      });
-      child.once('close', (code, signal) => {
-        resolve(said.trim() || `${program} ended with ${String(signal ?? code)}`);
-      });
-    });
-    return {
-      ended,
-      closeInput: () => {
-        child.stdin.end();
-      },
-      stop: () => {
-        child.kill();
-      },
-    };
+    try {
+      return started(spawnProgram(program, args, { stdio: 'pipe' }), program, onLine);
+    } catch (reason) {
+      const nothing = (): void => undefined;
+      return { ended: Promise.resolve(messageOf(reason)), closeInput: nothing, stop: nothing };
+    }
   },
 };
+
+function started(
+  child: ChildProcessWithoutNullStreams,
+  program: string,
+  onLine: (line: string) => void,
+): RunningProgram {
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = `${said}${text}`.slice(-keptErrorLength);
+  });
+  child.stdin.on('error', () => undefined); // it ended first
+  createInterface({ input: child.stdout }).on('line', onLine);
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', ({ message }) => {
+      resolve(message);
+    });
+    child.once('close', (code, signal) => {
+      resolve(said.trim() || `${program} ended with ${String(signal ?? code)}`);
+    });
+  });
+  return {
+    ended,
+    closeInput: () => {
+      child.stdin.end();
+    },
+    stop: () => {
+      child.kill();
+    },
+  };
+}

@@ -1,8 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Clock } from '../../base/clock.ts';
+import { spawnProgram } from '../../base/spawn.ts';
 import { findProgram } from './program.ts';
 import { sendSignal } from './sweep.ts';
 
@@ -98,7 +99,7 @@ function startExec(
   if (found.fault !== undefined) throw new AgentError('internal', execFault(found.fault));
   const [file = '', ...args] = [...plan.prefix, ...plan.argv];
   const direct = plan.prefix.length === 0;
-  return spawn(direct ? found.path : file, args, {
+  const how: SpawnOptions = {
     cwd: plan.workingDir,
     env: Object.fromEntries(plan.env),
     detached: true,
@@ -109,7 +110,12 @@ function startExec(
       ...(options.report === true ? ['pipe' as const] : []),
     ],
     ...(direct && { argv0: name }),
-  });
+  };
+  try {
+    return spawnProgram(direct ? found.path : file, args, how);
+  } catch (cause) {
+    throw new AgentError('internal', execFault(messageOf(cause)), { cause });
+  }
 }
 
 /** Reads the one line that a command writes to descriptor 3. */

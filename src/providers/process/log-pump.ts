@@ -119,6 +119,7 @@ export class LogPump {
 
   /** All or nothing: what a full disk took of it is taken back, for it comes again. */
   #append(log: Buffer): void {
+    if (this.#log === undefined) this.#openLog(); // no new one could be made after a rotation
     if (this.#log === undefined) return;
     const before = fstatSync(this.#log);
     try {

@@ -297,10 +297,20 @@ export class ProcessContainer {
     const kept = this.#keep(outcome);
     this.#outcome = outcome;
     this.close();
-    if (kept) rmSync(this.runDir, { recursive: true, force: true });
+    if (kept) this.#removeRunDir();
     this.#openAll();
     this.#deps.onChange(this, 'stopped');
     for (const listener of this.#listeners) listener();
+  }
+
+  /** What cannot be removed goes with the container. */
+  #removeRunDir(): void {
+    try {
+      rmSync(this.runDir, { recursive: true, force: true });
+    } catch (reason) {
+      const fields = { container: this.record.id, err: messageOf(reason) };
+      this.#deps.logger.error('the run folder of a container cannot be removed', fields);
+    }
   }
 
   /** @returns whether it is written down; if not, the next agent reads it from what the supervisor wrote */

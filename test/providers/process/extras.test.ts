@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -101,7 +101,7 @@ describe('with real processes', () => {
     const id = await bench.run([
       'sh',
       '-c',
-      'echo one; trap "echo two; exit 0" TERM; while :; do sleep 0.05; done',
+      'trap "echo two; exit 0" TERM; echo one; while :; do sleep 0.05; done',
     ]);
     await bench.says(id, 'one');
     const path = join(bench.dir, 'logs/main/0.log');
@@ -109,6 +109,22 @@ describe('with real processes', () => {
     await bench.runtime.reopenContainerLog({ containerId: id });
     await bench.runtime.stopContainer({ containerId: id, timeout: 5 });
     expect(readFileSync(`${path}.1`, 'utf8')).toMatch(/ stdout F one\n$/);
+    expect(bench.log()).toMatch(/ stdout F two\n/);
+  });
+
+  test('output is kept while a rotation can make no new log, and is in the log once one can be made', async () => {
+    const id = await bench.run([
+      'sh',
+      '-c',
+      'trap "echo two; exit 0" TERM; echo one; while :; do sleep 0.05; done',
+    ]);
+    await bench.says(id, 'one');
+    const folder = join(bench.dir, 'logs/main');
+    renameSync(folder, `${folder}.gone`);
+    writeFileSync(folder, 'in the way');
+    await expect(bench.runtime.reopenContainerLog({ containerId: id })).rejects.toThrow('EEXIST');
+    rmSync(folder);
+    await bench.runtime.stopContainer({ containerId: id, timeout: 5 });
     expect(bench.log()).toMatch(/ stdout F two\n/);
   });
 

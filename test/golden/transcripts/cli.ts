@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { apiServerPlayer } from './api-server.ts';
 import { apiServerToKubeletPlayer } from './apiserver-to-kubelet.ts';
+import { kubectlPlayer } from './kubectl.ts';
 import { kubeletPlayer } from './kubelet.ts';
 import {
   type Deviation,
@@ -12,7 +13,7 @@ import {
   transcriptFiles,
 } from './transcript.ts';
 
-const players: readonly Player[] = [apiServerPlayer, apiServerToKubeletPlayer, kubeletPlayer];
+const players: readonly Player[] = [apiServerPlayer, apiServerToKubeletPlayer, kubeletPlayer, kubectlPlayer];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

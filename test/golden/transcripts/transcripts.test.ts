@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { noKubectl } from '../../e2e/kubectl.ts';
 import { skipWithoutContainerd } from '../../support/containerd.ts';
 import { apiServerPlayer } from './api-server.ts';
 import { apiServerToKubeletPlayer } from './apiserver-to-kubelet.ts';
+import { kubectlPlayer } from './kubectl.ts';
 import { kubeletPlayer } from './kubelet.ts';
 import { type Player, readCases, transcriptFiles } from './transcript.ts';
 
@@ -34,7 +36,11 @@ if (dir === undefined || dir === '') {
   );
 
   describe.skipIf(skipWithoutContainerd())('with a real runtime', { timeout: 300_000 }, () => {
-    const players = [apiServerToKubeletPlayer, kubeletPlayer];
+    const players = [
+      apiServerToKubeletPlayer,
+      kubeletPlayer,
+      ...(noKubectl === undefined ? [kubectlPlayer] : []),
+    ];
     afterAll(async () => {
       for (const player of players) await player.close();
     }, 60_000);

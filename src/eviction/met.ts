@@ -63,7 +63,10 @@ export const pressuresOf = (thresholds: readonly Threshold[]): readonly Pressure
   ...new Set(thresholds.map(({ signal }) => signalFacts[signal].condition)),
 ];
 
-/** Those that were measured anew since `last`: nobody is evicted twice for one measurement (kubelet `thresholdsUpdatedStats`). */
+/**
+ * Those that were measured anew since `last`: nobody is evicted twice for one measurement. One that does not say when it was made counts
+ * as new (kubelet `thresholdsUpdatedStats`).
+ */
 export const measuredSince = (
   thresholds: readonly Threshold[],
   observations: Observations,
@@ -72,5 +75,5 @@ export const measuredSince = (
   thresholds.filter(({ signal }) => {
     const now = observations[signal];
     const before = last[signal]?.at;
-    return now !== undefined && (before === undefined || (now.at !== undefined && now.at > before));
+    return now !== undefined && (now.at === undefined || before === undefined || now.at > before);
   });

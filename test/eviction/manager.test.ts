@@ -150,6 +150,26 @@ test('nobody is evicted twice for one measurement', async () => {
   expect((await manager.synchronize()).length).toBe(1);
 });
 
+test('a measurement that does not say when it was made counts as a new one', async () => {
+  const node = new FakeNode();
+  node.memory = 0.5;
+  let timed = true;
+  const untimed = (summary: StatsSummary): StatsSummary => ({
+    ...summary,
+    node: { memory: { ...summary.node.memory, time: null } },
+  });
+  const get = async (): Promise<StatsSummary> => (timed ? node.summary() : untimed(node.summary()));
+  const layout = async (): Promise<FileSystemLayout> => ({
+    dedicatedImageFs: false,
+    splitContainerFs: false,
+  });
+  const manager = node.manager({}, { summary: { get, layout } });
+  expect(await manager.synchronize()).toHaveLength(1);
+  expect(await manager.synchronize()).toHaveLength(0);
+  timed = false;
+  expect(await manager.synchronize()).toHaveLength(1);
+});
+
 test('a soft threshold waits for its grace period and leaves the pod its own, up to the maximum', async () => {
   const node = new FakeNode();
   node.pods = [podOf('short', { terminationGracePeriodSeconds: 7 })];

@@ -42,6 +42,13 @@ test.for([
   ['a:\n- b: 1\n c: 1\n', 'yaml: line 2: did not find expected key'],
   ['a:\n  - b\n   c: 1\n', 'yaml: line 3: mapping values are not allowed in this context'],
   ['a:\n  b: - c\n', 'yaml: line 2: block sequence entries are not allowed in this context'],
+  ['a: {{ .x }}\n', 'yaml: invalid map key: map[interface {}]interface {}{".x":interface {}(nil)}'],
+  ['a: 1\n? [b, 2]\n: c\n', 'yaml: invalid map key: []interface {}{"b", 2}'],
+  [
+    'a: &k {b: {c: 1.5}, a: true}\nd: [{ *k : e }]\n',
+    'yaml: invalid map key: map[interface {}]interface {}{"a":true, "b":map[interface {}]interface {}{"c":1.5}}',
+  ],
+  ['a: {{{b: c}}}\n', 'yaml: invalid map key: map[interface {}]interface {}{"b":"c"}'],
   ['a b\nc: 2\n', 'yaml: line 2: mapping values are not allowed in this context'],
 ] as const)('the YAML %j is at fault as the kubelet says it', ([text, message]) => {
   expect(faultOf(text)).toBe(message);

@@ -1,4 +1,4 @@
-import { watch } from 'node:fs';
+import { constants, watch } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -14,14 +14,20 @@ export const nodeFiles: ManifestFileSystem = {
   },
   namesIn: (path) => readdir(path),
   readText: async (path, maxBytes) => {
-    await using file = await open(path, 'r');
+    if ((await nodeFiles.kindOf(path)) === 'other') throw notAFile();
+    // should it have become a pipe meanwhile: opening one that nobody writes to would wait for ever
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const found = await file.stat();
+    if (!found.isFile() && !found.isDirectory()) throw notAFile();
     // one byte more than allowed, to know that there is more; the size that the system tells may be wrong
-    const buffer = Buffer.alloc(Math.min((await file.stat()).size, maxBytes) + 1);
+    const buffer = Buffer.alloc(Math.min(found.size, maxBytes) + 1);
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
     if (bytesRead > maxBytes) throw Object.assign(new Error('file too large'), { code: 'EFBIG' });
     return buffer.toString('utf8', 0, bytesRead);
   },
 };
+
+const notAFile = (): Error => new Error('it is neither a file nor a directory');
 
 /** Changes in a directory, or of a file, by inotify. Fails when the path vanishes or is replaced. */
 export function watchFiles(path: string): Observable<FileChange> {

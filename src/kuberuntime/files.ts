@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fchmodSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, constants, existsSync, fchmodSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { open, rm, symlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -50,7 +50,8 @@ export const nodeFiles: RuntimeFiles = {
   },
   exists: (path) => settled(() => existsSync(path)),
   async readEnd(path, limit) {
-    const file = await open(path);
+    // a container may have made a pipe of it: that opens at once, and holds nothing
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const { size } = await file.stat();
       const length = Math.min(size, limit);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,6 +30,13 @@ describe('the machine’s files', () => {
     await expect(nodeFiles.readText(join(dir, 'a.yaml'), 3)).rejects.toMatchObject({ code: 'EFBIG' });
     await expect(nodeFiles.readText(join(dir, 'none'), 3)).rejects.toMatchObject({ code: 'ENOENT' });
     await expect(nodeFiles.readText(dir, 3)).rejects.toMatchObject({ code: 'EISDIR' });
+  });
+
+  test('a pipe that nobody writes to and a device without end are refused, not waited for', async () => {
+    execFileSync('mkfifo', [join(dir, 'pipe.yaml')]);
+    await symlink('/dev/zero', join(dir, 'zero.yaml'));
+    for (const name of ['pipe.yaml', 'zero.yaml'])
+      await expect(nodeFiles.readText(join(dir, name), 3)).rejects.toThrow('neither a file nor a directory');
   });
 });
 

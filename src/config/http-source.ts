@@ -58,5 +58,5 @@ export const fetchManifest: FetchManifest = async (url, { headers, maxBytes }) =
     if (size > maxBytes) throw new Error('the read limit is reached');
     body += decoder.decode(chunk, { stream: true });
   }
-  return { status: answer.status, body: body + decoder.decode() };
+  return { status: answer.status, statusText: answer.statusText, body: body + decoder.decode() };
 };

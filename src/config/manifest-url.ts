@@ -13,6 +13,8 @@ import {
 /** Answer of the server that holds the manifest. */
 export interface ManifestAnswer {
   readonly status: number;
+  /** What the server says beside the number; absent: what is usual. */
+  readonly statusText?: string;
   readonly body: string;
 }
 
@@ -62,9 +64,9 @@ export class ManifestUrl {
     }
   }
 
-  #take({ status, body }: ManifestAnswer): UrlOutcome {
+  #take({ status, statusText = STATUS_CODES[status] ?? '', body }: ManifestAnswer): UrlOutcome {
     const { url } = this.#options;
-    if (status !== 200) return { fault: { message: `${url}: ${status} ${STATUS_CODES[status] ?? ''}` } };
+    if (status !== 200) return { fault: { message: `${url}: ${status} ${statusText}` } };
     if (body === '') return { pods: [], fault: { message: `zero-length data received from ${url}` } };
     if (body === this.#last) return {};
     this.#last = body;

@@ -6,7 +6,7 @@ import { fetchManifest } from '../../src/config/http-source.ts';
 describe('fetching', () => {
   test('sends the headers, gives status and text, and refuses more than the limit', async () => {
     const server = createServer((request, response) => {
-      response.statusCode = 201;
+      response.writeHead(201, 'Made');
       response.end(`${String(request.headers['x-a'])} text`);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -15,6 +15,7 @@ describe('fetching', () => {
       const headers = { 'X-A': ['1', '2'] };
       expect(await fetchManifest(url, { headers, maxBytes: 100 })).toEqual({
         status: 201,
+        statusText: 'Made',
         body: '1, 2 text',
       });
       await expect(fetchManifest(url, { headers, maxBytes: 3 })).rejects.toThrow('the read limit is reached');

@@ -45,6 +45,11 @@ test.for([
   expect(outcome.pods).toEqual(pods);
 });
 
+test('an error is told in the words of the server, where it has any', async () => {
+  const { fault } = await polling(async () => ({ status: 404, statusText: 'Nope', body: 'x' })).poll();
+  expect(fault?.message).toBe('http://h/m: 404 Nope');
+});
+
 test('what is neither a pod nor a list is told with both reasons and the place', async () => {
   const { fault } = await answering('apiVersion: v1\nkind: Deployment\n').poll();
   expect(fault?.message).toBe(

@@ -19,7 +19,7 @@ const redacted = [
 /** Log lines as JSON, one a line. `destination` is a path or a stream; default: stderr. */
 export function pinoLogger(
   level: LogLevel,
-  destination: string | DestinationStream = pino.destination({ dest: 2, sync: true }),
+  destination: string | DestinationStream = standardError(),
 ): Logger {
   const options: LoggerOptions = {
     level,
@@ -46,6 +46,13 @@ function logFile(path: string): DestinationStream {
     failing = false;
   });
   return file;
+}
+
+/** It may lead to a full disk, too: there is nobody to tell, and later lines go on. */
+function standardError(): DestinationStream {
+  const stream = pino.destination({ dest: 2, sync: true, maxLength: mostWaiting });
+  stream.on('error', () => undefined);
+  return stream;
 }
 
 function adapt(log: Pino): Logger {

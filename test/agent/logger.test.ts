@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,6 +26,21 @@ test('a log on a full disk ends nobody, and says so once', async () => {
   await warned;
   process.off('warning', listener);
   expect(told).toEqual([`the log ${path} cannot be written: ENOSPC: no space left on device, write`]);
+});
+
+test('standard error on a full disk ends nobody', () => {
+  const module = new URL('../../src/agent/logger.ts', import.meta.url).pathname;
+  const program = `
+    import { pinoLogger } from '${module}';
+    const logger = pinoLogger('info');
+    for (let i = 0; i < 5000; i++) logger.info('a line that nobody will read');
+    setImmediate(() => console.log('lives'));`;
+  const shell = 'exec "$0" --input-type=module --eval "$1" 2>/dev/full';
+  const { status, stdout } = spawnSync('/bin/sh', ['-c', shell, process.execPath, program], {
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  expect([status, stdout]).toEqual([0, 'lives\n']);
 });
 
 test('secrets are not written', () => {

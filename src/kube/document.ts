@@ -12,7 +12,7 @@ import {
 import { messageOf } from '../base/errors.ts';
 import { goJson } from './go-types.ts';
 import { findJsonFault } from './json-fault.ts';
-import { collectionKey } from './yaml-keys.ts';
+import { collectionKey, valueOfNullKey } from './yaml-keys.ts';
 
 /** Where something stands in a text; both count from 1. */
 export interface Position {
@@ -112,8 +112,8 @@ function parseYaml(text: string): Parsed {
   const { doc, lines } = composeFirst(text);
   const error = doc?.errors[0];
   if (error) return { ok: false, fault: yamlFault(error, text, { doc, lines }) };
-  const key = doc && collectionKey(doc.contents, doc);
-  if (key !== undefined) return { ok: false, fault: unusableKey(key) };
+  const keyFault = doc && unusableKey(doc);
+  if (keyFault) return { ok: false, fault: keyFault };
   try {
     const value: unknown = doc?.toJS({ maxAliasCount: maxAliases }) ?? null;
     return {
@@ -140,10 +140,21 @@ function parseYaml(text: string): Parsed {
   }
 }
 
-const unusableKey = (key: string): SyntaxFault => ({
-  message: `yaml: invalid map key: ${key}`,
-  advice: 'a list or mapping stands where a key is expected; was a template like `{{ x }}` left as it is?',
-});
+function unusableKey(doc: Document): SyntaxFault | undefined {
+  const key = collectionKey(doc.contents, doc);
+  if (key !== undefined)
+    return {
+      message: `yaml: invalid map key: ${key}`,
+      advice:
+        'a list or mapping stands where a key is expected; was a template like `{{ x }}` left as it is?',
+    };
+  const value = valueOfNullKey(doc.contents);
+  if (value === undefined) return undefined;
+  return {
+    message: `unsupported map key of type: %!s(<nil>), key: <nil>, value: ${value}`,
+    advice: 'a key is empty or null; quote it if it is meant to be text',
+  };
+}
 
 const unknownAnchor = (anchor: string): SyntaxFault => ({
   message: `yaml: unknown anchor '${anchor}' referenced`,

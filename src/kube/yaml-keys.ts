@@ -20,6 +20,22 @@ export function collectionKey(node: unknown, doc: Document): string | undefined 
   return undefined;
 }
 
+/** What stands under the first key that is null (`~: x`), as Go prints it: JSON has no such key. Nothing when there is none. */
+export function valueOfNullKey(node: unknown): string | undefined {
+  if (isPair(node)) {
+    const isNull = isScalar(node.key) ? node.key.value === null : node.key === null;
+    return isNull
+      ? goSyntax(node.value).replace(/^interface \{\}\(nil\)$/, '<nil>')
+      : valueOfNullKey(node.value);
+  }
+  if (!isCollection(node)) return undefined;
+  for (const item of node.items) {
+    const found = valueOfNullKey(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** A node as Go's `%#v` shows what it was read to. */
 function goSyntax(node: unknown): string {
   if (isMap<Node, Node | null>(node)) {

@@ -48,6 +48,8 @@ test.for([
     'a: &k {b: {c: 1.5}, a: true}\nd: [{ *k : e }]\n',
     'yaml: invalid map key: map[interface {}]interface {}{"a":true, "b":map[interface {}]interface {}{"c":1.5}}',
   ],
+  ['a: [{~: b}]\n', 'unsupported map key of type: %!s(<nil>), key: <nil>, value: "b"'],
+  ['a: 1\nnull:\n', 'unsupported map key of type: %!s(<nil>), key: <nil>, value: <nil>'],
   ['a: {{{b: c}}}\n', 'yaml: invalid map key: map[interface {}]interface {}{"b":"c"}'],
   ['a b\nc: 2\n', 'yaml: line 2: mapping values are not allowed in this context'],
 ] as const)('the YAML %j is at fault as the kubelet says it', ([text, message]) => {

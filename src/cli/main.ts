@@ -68,7 +68,10 @@ function around(): Surroundings {
   return { env: process.env, cwd: process.cwd(), uid: process.getuid?.() ?? -1, version };
 }
 
-// a reader that went away (`podtender up | head`) ends the command quietly
-process.stdout.on('error', () => process.exit(exitCodes.failed));
+// a reader that went away (`podtender up | head`) ends the command quietly; pods do not end because a file took no more of what is told of them
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE' || process.argv[2] !== 'up') process.exit(exitCodes.failed);
+});
+process.stderr.on('error', () => undefined);
 process.exitCode = await main();
-process.exit();
+setImmediate(() => process.exit()); // that the last line could not be written is told a moment later

@@ -1,9 +1,11 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, openSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { noKubectl } from './kubectl.ts';
 import { obedient, shellPod } from './manifests.ts';
-import { condition, makeDir, Podtender, type PodWatch, processesOf } from './podtender.ts';
+import { condition, makeDir, Podtender, type PodWatch, processesOf, program } from './podtender.ts';
 
 /** What users get wrong. Each is told clearly, and the other pods go on. */
 describe.skipIf(noKubectl !== undefined)('bad input to a running agent', { timeout: 60_000 }, () => {
@@ -203,5 +205,39 @@ describe('bad input to the command', () => {
       expect(code).toBe(73);
       expect(said).toMatch(/data directory .* cannot be used: .*--data-dir/);
     }
+  });
+});
+
+describe('output that a full disk does not take', () => {
+  const dir = makeDir();
+  afterAll(() => {
+    dir.remove();
+  });
+  const full = (): number => openSync('/dev/full', 'w');
+
+  test('a command that only tells fails', () => {
+    const stdio = ['ignore', full(), 'inherit'] as const;
+    expect(spawnSync(process.execPath, [program, 'explain'], { stdio: [...stdio] }).status).toBe(1);
+  });
+
+  test('pods go on', async () => {
+    const dataDir = `${dir.path}/data`;
+    const words = [
+      program,
+      'up',
+      '--provider',
+      'memory',
+      '--data-dir',
+      dataDir,
+      '--port',
+      '0',
+      '--output',
+      'plain',
+    ];
+    const agent = spawn(process.execPath, words, { stdio: ['ignore', full(), 'inherit'] });
+    const ended = once(agent, 'exit');
+    await expect.poll(() => existsSync(`${dataDir}/kubeconfig`), { timeout: 20_000 }).toBe(true);
+    agent.kill('SIGINT');
+    expect(await ended).toEqual([0, null]);
   });
 });

@@ -8,7 +8,7 @@ import type { Event, Pod } from '../../src/kube/types.ts';
 import { removeFolder } from '../support/mounts.ts';
 import { type Following, follow, kubectl, type KubectlProgram, Lines, type Outcome } from './kubectl.ts';
 
-const program = new URL('../../bin/podtender.mjs', import.meta.url).pathname;
+export const program = new URL('../../bin/podtender.mjs', import.meta.url).pathname;
 
 /** What a test says to the command. */
 export interface StartOptions {

@@ -1,7 +1,7 @@
-import { steadyNow } from '../base/clock.ts';
 import { first } from 'rxjs';
 import { EventBroadcaster } from '../api/event-recorder.ts';
 import type { Informer } from '../api/informer.ts';
+import { steadyNow } from '../base/clock.ts';
 import { Emitter } from '../base/emitter.ts';
 import { apiServerSource, type PodStore } from '../config/apiserver-source.ts';
 import type { Pod } from '../kube/types.ts';

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
+import { RateLimiter } from '../api/rate-limiter.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { servePodResources } from '../podresources/server.ts';
-import { type Endpoint, PodResourcesService } from '../podresources/service.ts';
+import { type Endpoint, podResourcesRate, PodResourcesService } from '../podresources/service.ts';
 import { Counter, type MetricFamily } from '../server/metrics.ts';
 import type { PodsController } from './pods-controller.ts';
 
@@ -63,8 +64,9 @@ export async function podResourcesApi({
   rootDir,
 }: PodResourcesParts): Promise<{ close(): void } | undefined> {
   const socket = join(rootDir, 'pod-resources', 'kubelet.sock');
+  const limit = new RateLimiter(clock, podResourcesRate.qps, podResourcesRate.burst);
   const service = new PodResourcesService({
-    clock,
+    mayAsk: () => limit.tryAcquire(),
     activePods: () => controller.engines.syncHandler.activePods(),
     podByName: (namespace, name) => controller.engines.podManager.getPodByName(namespace, name),
     count: (endpoint, version, outcome) => {

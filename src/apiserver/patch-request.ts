@@ -233,8 +233,8 @@ export function applyConfig(patch: PatchBody, kind: Kind, name: string): JsonObj
       '',
       `failed to create typed patch object (${stringAt(metadata, 'namespace')}/${name}; ${kind.group}/${kind.version}, Kind=${kind.kind}): ${wrong}`,
     );
-  const { object } = decode(value, kind);
-  const { apiVersion: _a, kind: _k, ...rest } = object;
+  checkDecodes(value, kind);
+  const { apiVersion: _a, kind: _k, ...rest } = value;
   return rest;
 }
 
@@ -244,10 +244,10 @@ function kindText(value: JsonObject): string {
   return `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${stringAt(value, 'kind')}`;
 }
 
-function decode(value: JsonObject, kind: Kind): { readonly object: JsonObject } {
+/** @throws {StatusError} 500 for what cannot be read as the kind */
+function checkDecodes(value: JsonObject, kind: Kind): void {
   try {
     decodeType(value, kind.type);
-    return { object: value };
   } catch (reason) {
     if (reason instanceof DecodeError)
       throw new StatusError(500, '', `failed to create typed patch object: ${reason.message}`);

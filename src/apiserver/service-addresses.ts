@@ -1,6 +1,6 @@
 import type { Random } from '../base/random.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt } from './json.ts';
-import { fault, invalid, StatusError } from './status-error.ts';
+import { fault, internalError, invalid } from './status-error.ts';
 import type { Store } from './store.ts';
 import type { ServiceAddresses } from './strategy.ts';
 
@@ -70,8 +70,5 @@ function portFault(wanted: number, taken: ReadonlySet<number>): string | undefin
 function givenHealthPort(wanted: number, taken: ReadonlySet<number>): number {
   const why = portFault(wanted, taken);
   if (why === undefined) return wanted;
-  const message = `failed to allocate requested HealthCheck NodePort ${wanted}: ${why}`;
-  throw new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, {
-    details: { causes: [{ message }] },
-  });
+  throw internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${why}`);
 }

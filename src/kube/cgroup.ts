@@ -1,3 +1,4 @@
+import { goQuote } from '../base/go-quote.ts';
 import { uidOf } from './names.ts';
 import { isZeroQuantity, milliValueOf, valueOf, zeroQuantity, type Quantity } from './quantity.ts';
 import {
@@ -99,8 +100,7 @@ export function cgroupFromSlice(path: string): CgroupName {
 }
 
 /** A name as Go prints it. */
-export const cgroupNameText = (name: CgroupName): string =>
-  `[${name.map((part) => JSON.stringify(part)).join(' ')}]`;
+export const cgroupNameText = (name: CgroupName): string => `[${name.map(goQuote).join(' ')}]`;
 
 /** Whether a path was made by the systemd driver. */
 export const isSystemdStyle = (path: string): boolean => path.endsWith('.slice');

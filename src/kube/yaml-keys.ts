@@ -1,38 +1,42 @@
-import { type Document, isAlias, isCollection, isMap, isPair, isScalar, isSeq, type Node } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+} from 'yaml';
 import { goQuote } from '../base/go-quote.ts';
+
+/** All pairs of a document as they are read: what is within a key before the key, and a key before what is within its value. */
+function* pairsOf(node: unknown): Generator<Pair> {
+  if (isPair(node)) {
+    yield* pairsOf(node.key);
+    yield node;
+    yield* pairsOf(node.value);
+  } else if (isCollection(node)) for (const item of node.items) yield* pairsOf(item);
+}
 
 /**
  * The first key of a document that is a list or a mapping, as Go prints it; nothing when all keys are plain. Templates that nobody filled
- * in (`name: {{ x }}`) read like that: Kubernetes' reader refuses them. A key is read, and judged, before the value beside it.
+ * in (`name: {{ x }}`) read like that: Kubernetes' reader refuses them.
  */
 export function collectionKey(node: unknown, doc: Document): string | undefined {
-  if (isPair(node)) {
-    const inner = collectionKey(node.key, doc);
-    if (inner !== undefined) return inner;
-    const key = isAlias(node.key) ? node.key.resolve(doc) : node.key;
-    return isCollection(key) ? goSyntax(key) : collectionKey(node.value, doc);
-  }
-  if (!isCollection(node)) return undefined;
-  for (const item of node.items) {
-    const found = collectionKey(item, doc);
-    if (found !== undefined) return found;
+  for (const { key } of pairsOf(node)) {
+    const meant = isAlias(key) ? key.resolve(doc) : key;
+    if (isCollection(meant)) return goSyntax(meant);
   }
   return undefined;
 }
 
 /** What stands under the first key that is null (`~: x`), as Go prints it: JSON has no such key. Nothing when there is none. */
 export function valueOfNullKey(node: unknown): string | undefined {
-  if (isPair(node)) {
-    const isNull = isScalar(node.key) ? node.key.value === null : node.key === null;
-    return isNull
-      ? goSyntax(node.value).replace(/^interface \{\}\(nil\)$/, '<nil>')
-      : valueOfNullKey(node.value);
-  }
-  if (!isCollection(node)) return undefined;
-  for (const item of node.items) {
-    const found = valueOfNullKey(item);
-    if (found !== undefined) return found;
-  }
+  for (const { key, value } of pairsOf(node))
+    if (key === null || (isScalar(key) && key.value === null))
+      return goSyntax(value).replace(/^interface \{\}\(nil\)$/, '<nil>');
   return undefined;
 }
 

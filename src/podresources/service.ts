@@ -1,4 +1,3 @@
-import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import { isRestartableInitContainer } from '../kube/restart-policy.ts';
 import type { Container, Pod } from '../kube/types.ts';
@@ -12,16 +11,17 @@ export type Endpoint = 'list' | 'get' | 'get_allocatable';
 
 /** Where the pods come from, and who counts. */
 export interface PodResourcesDeps {
-  readonly clock: Pick<Clock, 'now'>;
   /** Pods that take up room on the node. */
   readonly activePods: () => readonly Pod[];
   readonly podByName: (namespace: string, name: string) => Pod | undefined;
+  /** Whether one more request keeps to the {@link podResourcesRate}; each question counts. */
+  readonly mayAsk: () => boolean;
   /** Told of each request that the rate lets through. */
   readonly count: (endpoint: Endpoint, version: ApiVersion, outcome: 'request' | 'error') => void;
 }
 
 /** Requests that are let through: so many a second, and so many at once (kubelet `DefaultQPS`, `DefaultBurstTokens`). */
-const rate = { perSecond: 100, burst: 10 };
+export const podResourcesRate = { qps: 100, burst: 10 };
 
 /**
  * Which devices, CPUs and memory pods were given: of a node without managers of these, its pods and their containers alone.
@@ -30,12 +30,9 @@ const rate = { perSecond: 100, burst: 10 };
  */
 export class PodResourcesService {
   readonly #deps: PodResourcesDeps;
-  #tokens = rate.burst;
-  #filledAt: number;
 
   constructor(deps: PodResourcesDeps) {
     this.#deps = deps;
-    this.#filledAt = steadyNow(deps.clock);
   }
 
   /** @throws {AgentError} `resource_exhausted` when asked too often */
@@ -63,11 +60,7 @@ export class PodResourcesService {
   }
 
   #admit(): void {
-    const now = steadyNow(this.#deps.clock);
-    this.#tokens = Math.min(rate.burst, this.#tokens + ((now - this.#filledAt) * rate.perSecond) / 1000);
-    this.#filledAt = now;
-    if (this.#tokens < 1) throw new AgentError('resource_exhausted', 'rejected by rate limit');
-    this.#tokens--;
+    if (!this.#deps.mayAsk()) throw new AgentError('resource_exhausted', 'rejected by rate limit');
   }
 }
 

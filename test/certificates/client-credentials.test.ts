@@ -16,6 +16,7 @@ import {
   type ClientCredentialsOptions,
 } from '../../src/certificates/client-credentials.ts';
 import type { KubeList, KubeObject } from '../../src/kube/types.ts';
+import { tokenKubeconfig } from '../support/token-kubeconfig.ts';
 
 const csrResource: Resource = {
   group: 'certificates.k8s.io',
@@ -51,25 +52,9 @@ async function serve(options: EmbeddedApiServerOptions = {}): Promise<void> {
   admin = createApiClient({ server: server.url, ca: server.ca, ...server.admin }, { clock: systemClock });
 }
 
-const bootstrapText = (): string =>
-  JSON.stringify({
-    'current-context': 'b',
-    clusters: [
-      {
-        name: 'c',
-        cluster: {
-          server: server.url,
-          'certificate-authority-data': Buffer.from(server.ca).toString('base64'),
-        },
-      },
-    ],
-    users: [{ name: 'u', user: { token } }],
-    contexts: [{ name: 'b', context: { cluster: 'c', user: 'u' } }],
-  });
-
 async function bootstrapFile(): Promise<string> {
   const path = join(dir, 'bootstrap');
-  await writeFile(path, bootstrapText());
+  await writeFile(path, tokenKubeconfig(server, token));
   return path;
 }
 

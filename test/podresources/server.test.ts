@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { RateLimiter } from '../../src/api/rate-limiter.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { encodeGet, encodeList } from '../../src/podresources/messages.ts';
 import { servePodResources } from '../../src/podresources/server.ts';
-import { PodResourcesService } from '../../src/podresources/service.ts';
+import { podResourcesRate, PodResourcesService } from '../../src/podresources/service.ts';
 
 const image = 'i';
 const pod: Pod = {
@@ -32,8 +33,9 @@ beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'pt-resources-'));
   socket = join(dir, 'pod-resources/kubelet.sock');
   counted.length = 0;
+  const limit = new RateLimiter(clock, podResourcesRate.qps, podResourcesRate.burst);
   const service = new PodResourcesService({
-    clock,
+    mayAsk: () => limit.tryAcquire(),
     activePods: () => [pod],
     podByName: (namespace, name) => (namespace === 'ns' && name === 'web' ? pod : undefined),
     count: (...what) => counted.push(what.join(' ')),

@@ -6,6 +6,7 @@ import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { PodVolumes } from '../../src/volumes/pod-volumes.ts';
+import { quietMounter } from '../support/quiet-mounter.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'pt-empty-dir-'));
 afterAll(() => {
@@ -26,13 +27,9 @@ async function mounted(emptyDir: object, limits: readonly object[], nodeMemory =
     },
     rootDir: dir,
     mounter: {
+      ...quietMounter,
       mountTmpfs: async (_, bytes) => void found.push(`memory ${String(bytes)}`),
       mountHugePages: async (_, bytes) => void found.push(`pages ${bytes}`),
-      mountNfs: async () => undefined,
-      bindMount: async () => undefined,
-      unmount: async () => undefined,
-      isMountPoint: () => false,
-      mountsUnder: () => [],
     },
     payloadOf: () => undefined,
     claimedVolume: async () => ({}),

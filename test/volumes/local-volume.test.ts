@@ -6,6 +6,7 @@ import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { PodVolumes } from '../../src/volumes/pod-volumes.ts';
+import { quietMounter } from '../support/quiet-mounter.ts';
 
 let dir: string;
 let mounts: string[];
@@ -30,9 +31,7 @@ const volumesOf = (gid?: string, more: object = {}): PodVolumes =>
     recorder: { event: (_, __, reason, message) => void told.push(`${reason} ${message}`) },
     rootDir: dir,
     mounter: {
-      mountTmpfs: async () => undefined,
-      mountHugePages: async () => undefined,
-      mountNfs: async () => undefined,
+      ...quietMounter,
       bindMount: async (_, target) => void mounts.push(target),
       unmount: async (target) => {
         if (target !== stuck) mounts = mounts.filter((one) => one !== target);

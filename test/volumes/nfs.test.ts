@@ -7,6 +7,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import type { ClaimedVolume } from '../../src/volumes/claimed.ts';
 import { PodVolumes } from '../../src/volumes/pod-volumes.ts';
+import { quietMounter } from '../support/quiet-mounter.ts';
 
 let dir: string;
 let clock: FakeClock;
@@ -33,13 +34,11 @@ const volumesOf = (claimed: ClaimedVolume = {}): PodVolumes =>
     recorder: { event: (_, __, reason, message) => void told.push(`${reason} ${message}`) },
     rootDir: dir,
     mounter: {
-      mountTmpfs: async () => undefined,
-      mountHugePages: async () => undefined,
+      ...quietMounter,
       mountNfs: async (source, target, options) => {
         if (isAway) throw new Error('no answer');
         mounts.set(target, [source, ...options]);
       },
-      bindMount: async () => undefined,
       unmount: async (target) => {
         if (!isAway) mounts.delete(target);
       },

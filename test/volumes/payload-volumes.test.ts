@@ -7,6 +7,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { fsUserOf } from '../../src/volumes/ownership.ts';
 import { PodVolumes } from '../../src/volumes/pod-volumes.ts';
+import { quietMounter } from '../support/quiet-mounter.ts';
 
 let dir: string;
 let mounts: string[];
@@ -29,16 +30,12 @@ const volumesOf = (secretsInMemory = true): PodVolumes =>
     rootDir: dir,
     secretsInMemory,
     mounter: {
+      ...quietMounter,
       mountTmpfs: async (point) => {
         chmodSync(point, 0o1777);
         mounts.push(point);
       },
-      mountHugePages: async () => undefined,
-      mountNfs: async () => undefined,
-      bindMount: async () => undefined,
-      unmount: async () => undefined,
       isMountPoint: (path) => mounts.includes(path),
-      mountsUnder: () => [],
     },
     payloadOf: () => Promise.resolve({ 'in/file': { data: Buffer.from(content), mode: 0o400 } }),
     claimedVolume: async () => ({}),

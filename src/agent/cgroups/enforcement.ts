@@ -1,6 +1,7 @@
 import { isAborted } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
+import { goQuote } from '../../base/go-quote.ts';
 import type { Logger } from '../../base/logger.ts';
 import {
   type CgroupDriver,
@@ -74,7 +75,7 @@ export function enforceReserved(
       tree.set(name, limitsOf(one));
     } catch (reason) {
       const what = `${one.of === 'system' ? 'System' : 'Kube'} Reserved${one.isCompressible ? ' Compressible' : ''}`;
-      const message = `Failed to enforce ${what} Cgroup Limits on ${JSON.stringify(one.cgroup)}: ${messageOf(reason)}`;
+      const message = `Failed to enforce ${what} Cgroup Limits on ${goQuote(one.cgroup)}: ${messageOf(reason)}`;
       tell('Warning', message);
       throw new AgentError('failed_precondition', message, { cause: reason });
     }

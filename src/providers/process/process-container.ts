@@ -294,33 +294,28 @@ export class ProcessContainer {
 
   #end(outcome: Outcome): void {
     if (this.#outcome) return;
-    const kept = this.#keep(outcome);
+    // what is not written down the next agent reads from what the supervisor wrote
+    const kept = this.#succeeds('how a container ended cannot be written down', () => {
+      if (existsSync(this.dir)) saveRecord(join(this.dir, 'outcome.json'), outcome);
+    });
     this.#outcome = outcome;
     this.close();
-    if (kept) this.#removeRunDir();
+    if (kept)
+      this.#succeeds('the run folder of a container cannot be removed', () => {
+        rmSync(this.runDir, { recursive: true, force: true });
+      });
     this.#openAll();
     this.#deps.onChange(this, 'stopped');
     for (const listener of this.#listeners) listener();
   }
 
-  /** What cannot be removed goes with the container. */
-  #removeRunDir(): void {
+  /** What the disk refuses holds up no end of a container. @param fault told then */
+  #succeeds(fault: string, act: () => void): boolean {
     try {
-      rmSync(this.runDir, { recursive: true, force: true });
-    } catch (reason) {
-      const fields = { container: this.record.id, err: messageOf(reason) };
-      this.#deps.logger.error('the run folder of a container cannot be removed', fields);
-    }
-  }
-
-  /** @returns whether it is written down; if not, the next agent reads it from what the supervisor wrote */
-  #keep(outcome: Outcome): boolean {
-    try {
-      if (existsSync(this.dir)) saveRecord(join(this.dir, 'outcome.json'), outcome);
+      act();
       return true;
     } catch (reason) {
-      const fields = { container: this.record.id, err: messageOf(reason) };
-      this.#deps.logger.error('how a container ended cannot be written down', fields);
+      this.#deps.logger.error(fault, { container: this.record.id, err: messageOf(reason) });
       return false;
     }
   }

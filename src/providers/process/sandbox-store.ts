@@ -45,7 +45,8 @@ export class SandboxStore {
     const { logDirectory } = record.config;
     if (logDirectory !== undefined && logDirectory !== '') mkdirSync(logDirectory, { recursive: true });
     mkdirSync(join(this.#deps.dir, record.id), { mode: 0o700 });
-    this.#save(record);
+    this.#write(record);
+    this.#records.set(record.id, record);
     return record;
   }
 
@@ -71,7 +72,7 @@ export class SandboxStore {
     const stopped = { ...record, stopped: true };
     this.#records.set(id, stopped);
     try {
-      this.#save(stopped);
+      this.#write(stopped);
     } catch (reason) {
       this.#deps.logger.error('that a sandbox is stopped cannot be written down', {
         sandbox: id,
@@ -85,10 +86,9 @@ export class SandboxStore {
     rmSync(join(this.#deps.dir, id), { recursive: true, force: true });
   }
 
-  #save(record: SandboxRecord): void {
+  #write(record: SandboxRecord): void {
     const dir = join(this.#deps.dir, record.id);
     // one whose folder somebody removed is not there after the next start, stopped or not
     if (existsSync(dir)) saveRecord(join(dir, 'sandbox.json'), record);
-    this.#records.set(record.id, record);
   }
 }

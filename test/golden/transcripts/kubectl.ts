@@ -11,6 +11,7 @@ import { leaseResource, namespaceResource, nodeResource, podResource } from '../
 import { systemClock as clock } from '../../../src/base/clock.ts';
 import type { Lease } from '../../../src/kube/types.ts';
 import { whyNoContainerd } from '../../support/containerd.ts';
+import { tokenKubeconfig } from '../../support/token-kubeconfig.ts';
 import { kubectls, noKubectl } from '../../e2e/kubectl.ts';
 import { type Front, makeFront, stopFront } from './front.ts';
 import { stopSharedBed } from './kubelet-bed.ts';
@@ -130,24 +131,6 @@ const wordsOf = (command: string): string[] =>
     1,
   );
 
-const kubeconfigOf = ({ server }: Front, token: string): string =>
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [
-      {
-        name: 'c',
-        cluster: {
-          server: server.url,
-          'certificate-authority-data': Buffer.from(server.ca).toString('base64'),
-        },
-      },
-    ],
-    users: [{ name: 'u', user: { token } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
-
 /** What is asked of a server of this process, upgrades excepted. */
 interface Asked {
   readonly request: IncomingMessage;
@@ -266,7 +249,7 @@ function differences(step: KubectlStep, outcome: Outcome): Omit<Deviation, 'step
 async function playIn(front: Front, one: TranscriptCase): Promise<readonly Deviation[]> {
   const dir = mkdtempSync(join(tmpdir(), 'pt-kubectl-'));
   try {
-    writeFileSync(join(dir, 'kubeconfig'), kubeconfigOf(front, 'admin-token'), { mode: 0o600 });
+    writeFileSync(join(dir, 'kubeconfig'), tokenKubeconfig(front.server, 'admin-token'), { mode: 0o600 });
     const found: Deviation[] = [];
     const steps = (one.steps ?? []) as readonly KubectlStep[];
     for (const [index, step] of steps.entries())

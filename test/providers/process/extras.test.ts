@@ -97,12 +97,10 @@ describe('with real processes', () => {
     await bench.end();
   });
 
+  const saysOneThenTwo = ['sh', '-c', 'trap "echo two; exit 0" TERM; echo one; while :; do sleep 0.05; done'];
+
   test('a log goes on in a new file after a rotation, without losing a line', async () => {
-    const id = await bench.run([
-      'sh',
-      '-c',
-      'trap "echo two; exit 0" TERM; echo one; while :; do sleep 0.05; done',
-    ]);
+    const id = await bench.run(saysOneThenTwo);
     await bench.says(id, 'one');
     const path = join(bench.dir, 'logs/main/0.log');
     renameSync(path, `${path}.1`);
@@ -113,11 +111,7 @@ describe('with real processes', () => {
   });
 
   test('output is kept while a rotation can make no new log, and is in the log once one can be made', async () => {
-    const id = await bench.run([
-      'sh',
-      '-c',
-      'trap "echo two; exit 0" TERM; echo one; while :; do sleep 0.05; done',
-    ]);
+    const id = await bench.run(saysOneThenTwo);
     await bench.says(id, 'one');
     const folder = join(bench.dir, 'logs/main');
     renameSync(folder, `${folder}.gone`);

@@ -14,7 +14,8 @@ execFileSync(
 );
 
 const bundle = await rolldown({
-  input: `${root}dist/cli/main.js`,
+  // a thread is a program of its own, found beside the one that starts it
+  input: [`${root}dist/cli/main.js`, `${root}dist/config/decode-thread.js`],
   platform: 'node',
   // loaded only where they are needed, and large
   external: [/^@kubernetes\/client-node/, /^@grpc\/grpc-js/, /^@opentelemetry\//, /^@lydell\//],

@@ -1,7 +1,6 @@
 import { first } from 'rxjs';
 import { EventBroadcaster } from '../api/event-recorder.ts';
 import type { Informer } from '../api/informer.ts';
-import { steadyNow } from '../base/clock.ts';
 import { Emitter } from '../base/emitter.ts';
 import { apiServerSource, type PodStore } from '../config/apiserver-source.ts';
 import type { Pod } from '../kube/types.ts';
@@ -10,6 +9,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type AgentParts, makeParts } from './agent-parts.ts';
 import { nodeRefOf } from './evictions.ts';
+import { LastingProblems } from './lasting-problems.ts';
 import { manifestSources, type ReportProblem } from './manifest-sources.ts';
 import type { PodsController } from './pods-controller.ts';
 
@@ -132,12 +132,9 @@ export class Agent {
   /** Each listing finds an old problem again: it is told once while it lasts. */
   #reporter(): ReportProblem {
     const { clock, logger } = this.#parts;
-    const lasting = new Map<string, number>();
+    const lasting = new LastingProblems(clock);
     return (source, message) => {
-      const key = `${source}\n${message}`;
-      const lastAt = lasting.get(key) ?? 0;
-      lasting.set(key, steadyNow(clock));
-      if (steadyNow(clock) - lastAt <= problemLastsMs) return;
+      if (!lasting.isNew(source, message)) return;
       logger.error('a manifest cannot be used', { source, problem: message });
       this.events.emit('problem', { source, message });
     };
@@ -149,6 +146,3 @@ const leasePatienceMs = 1000;
 
 /** How long the last events may take to be written, ms. */
 const flushMs = 2000;
-
-/** A problem that is not found for this long was gone in between, ms: more than the period of listings. */
-const problemLastsMs = 45_000;

@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
+import { decodingAside } from '../config/decode-aside.ts';
 import { fileSource } from '../config/file-source.ts';
 import { fetchManifest, httpSource } from '../config/http-source.ts';
 import type { ManifestProblem } from '../config/manifest-files.ts';
@@ -25,7 +26,7 @@ export function manifestSources(
     const onError = (problem: ManifestProblem): void => {
       report(problem.path, plainly(problem));
     };
-    const deps = { clock, fs: nodeFiles, watch: watchFiles, onError };
+    const deps = { clock, fs: nodeFiles, watch: watchFiles, decode: decodingAside(), onError };
     const settings = {
       path: manifests,
       nodeName,
@@ -36,7 +37,7 @@ export function manifestSources(
   }
   if (manifestUrl !== undefined) {
     const onError = (problem: { readonly url: string; readonly message: string }): void => {
-      report(problem.url, problem.message);
+      report(problem.url, shortened(problem.message));
     };
     const settings = {
       url: manifestUrl,
@@ -44,7 +45,10 @@ export function manifestSources(
       ...(manifestHeaders && { headers: manifestHeaders }),
       ...(manifestUrlPeriodMs !== undefined && { periodMs: manifestUrlPeriodMs }),
     };
-    sources.push(['http', httpSource({ clock, fetch: fetchManifest, onError }, settings)]);
+    sources.push([
+      'http',
+      httpSource({ clock, fetch: fetchManifest, decode: decodingAside(), onError }, settings),
+    ]);
   }
   return sources;
 }
@@ -59,3 +63,9 @@ function plainly({ path, message, advice }: ManifestProblem): string {
   const plain = bare.replace(/^couldn't parse as pod\((.*)\), please check config file$/s, 'not a pod: $1');
   return advice === undefined ? plain : `${plain}; ${advice}`;
 }
+
+/** Characters of a message from a URL that are told at its begin and at its end: it quotes what came, which may be very long. */
+const toldChars = 1000;
+
+const shortened = (message: string): string =>
+  message.length <= 2 * toldChars ? message : `${message.slice(0, toldChars)} … ${message.slice(-toldChars)}`;

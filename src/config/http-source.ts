@@ -2,7 +2,7 @@ import { concatMap, defer, filter, map, type Observable } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import { type FetchManifest, ManifestUrl, type ManifestUrlOptions } from './manifest-url.ts';
 import type { SourceSnapshot } from './pod-update.ts';
-import type { ManifestFault } from './static-pod.ts';
+import type { DecodeManifest, ManifestFault } from './static-pod.ts';
 import { every } from './timing.ts';
 
 /** A request that gave no pods. */
@@ -16,6 +16,8 @@ export interface HttpSourceDeps {
   readonly clock: Pick<Clock, 'timer'>;
   readonly fetch: FetchManifest;
   readonly onError: (problem: UrlProblem) => void;
+  /** Absent: on the spot. */
+  readonly decode?: DecodeManifest;
 }
 
 export interface HttpSourceOptions extends ManifestUrlOptions {
@@ -26,7 +28,7 @@ export interface HttpSourceOptions extends ManifestUrlOptions {
 /** Static pods from a URL (R24): asked for at once and every `periodMs`; one request at a time. */
 export function httpSource(deps: HttpSourceDeps, options: HttpSourceOptions): Observable<SourceSnapshot> {
   return defer(() => {
-    const manifest = new ManifestUrl(deps.fetch, options);
+    const manifest = new ManifestUrl(deps.fetch, options, deps.decode);
     let failures = 0;
     return every(deps.clock, options.periodMs ?? 20_000).pipe(
       concatMap(() => manifest.poll()),

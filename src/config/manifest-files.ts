@@ -1,7 +1,14 @@
+import { messageOf } from '../base/errors.ts';
 import { goQuote } from '../base/go-quote.ts';
 import { keyOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
-import { decodeSinglePod, type ManifestFault, type ManifestOrigin } from './static-pod.ts';
+import {
+  type DecodedManifest,
+  decodeManifest,
+  type DecodeManifest,
+  type ManifestFault,
+  type ManifestOrigin,
+} from './static-pod.ts';
 
 /** What a path is. */
 export type PathKind = 'file' | 'directory' | 'other';
@@ -23,6 +30,8 @@ export interface ManifestProblem extends ManifestFault {
 export interface ManifestFilesDeps {
   readonly fs: ManifestFileSystem;
   readonly onError: (problem: ManifestProblem) => void;
+  /** Absent: on the spot. */
+  readonly decode?: DecodeManifest;
 }
 
 export interface ManifestFilesOptions extends Pick<ManifestOrigin, 'nodeName'> {
@@ -60,6 +69,8 @@ export class ManifestFiles {
   readonly #keys = new Map<string, string>();
   /** The last sound pod of each file. */
   readonly #lastGood = new Map<string, Pod>();
+  /** What each file last held, and what that gave: the same text is not decoded again. */
+  readonly #decoded = new Map<string, { readonly text: string; readonly manifest: DecodedManifest }>();
 
   constructor(deps: ManifestFilesDeps, options: ManifestFilesOptions) {
     this.#deps = deps;
@@ -99,6 +110,7 @@ export class ManifestFiles {
   }
 
   #removed(path: string): FilesOutcome {
+    this.#decoded.delete(path);
     const key = this.#keys.get(path);
     if (key === undefined) return {};
     if (!this.#store.delete(key))
@@ -123,8 +135,11 @@ export class ManifestFiles {
       .catch((reason: unknown) => systemFault('open', path, reason));
     if ('message' in names) return this.#failed(path, names);
     const pods: Pod[] = [];
-    for (const name of [...names].filter((one) => !one.startsWith('.')).sort()) {
-      const pod = await this.#podIn(`${path}/${name}`);
+    const shown = names.filter((name) => !name.startsWith('.')).sort();
+    const present = new Set(shown.map((name) => `${path}/${name}`));
+    for (const file of this.#decoded.keys()) if (!present.has(file)) this.#decoded.delete(file);
+    for (const file of present) {
+      const pod = await this.#podIn(file);
       if (pod) pods.push(pod);
     }
     // an empty listing tells that there is nothing, so that the source counts as seen
@@ -188,8 +203,7 @@ export class ManifestFiles {
       .readText(path, maxManifestBytes)
       .catch((reason: unknown) => systemFault('open', path, reason));
     if (typeof text !== 'string') return { fault: text };
-    const { nodeName } = this.#options;
-    const decoded = decodeSinglePod(text, { source: path, isFile: true, nodeName });
+    const decoded = await this.#decode(path, text).catch(undecided);
     if ('fault' in decoded) {
       const { message } = decoded.fault;
       if (decoded.parsed) return { fault: decoded.fault };
@@ -202,7 +216,23 @@ export class ManifestFiles {
     this.#lastGood.set(path, pod);
     return { pod };
   }
+
+  async #decode(path: string, text: string): Promise<DecodedManifest> {
+    const known = this.#decoded.get(path);
+    if (known?.text === text) return known.manifest;
+    const { nodeName } = this.#options;
+    const decode = this.#deps.decode ?? decodeManifest;
+    const manifest = await decode('Pod', text, { source: path, isFile: true, nodeName });
+    this.#decoded.set(path, { text, manifest });
+    return manifest;
+  }
 }
+
+/** What nobody decided is not remembered: it is tried again with the next look. */
+const undecided = (reason: unknown): DecodedManifest => ({
+  parsed: true,
+  fault: { message: messageOf(reason) },
+});
 
 const nameIn = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 

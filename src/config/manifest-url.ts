@@ -4,8 +4,8 @@ import { goQuote } from '../base/go-quote.ts';
 import type { Pod } from '../kube/types.ts';
 import {
   type DecodedManifest,
-  decodePodList,
-  decodeSinglePod,
+  decodeManifest,
+  type DecodeManifest,
   type ManifestFault,
   type ManifestOrigin,
 } from './static-pod.ts';
@@ -45,40 +45,48 @@ const maxManifestBytes = 10 * 1024 * 1024;
 export class ManifestUrl {
   readonly #fetch: FetchManifest;
   readonly #options: ManifestUrlOptions;
+  readonly #read: DecodeManifest;
   #last: string | undefined;
 
-  constructor(fetch: FetchManifest, options: ManifestUrlOptions) {
+  constructor(fetch: FetchManifest, options: ManifestUrlOptions, decode: DecodeManifest = decodeManifest) {
     this.#fetch = fetch;
     this.#options = options;
+    this.#read = decode;
   }
 
   /** One request. */
   async poll(): Promise<UrlOutcome> {
     const { url, headers = {} } = this.#options;
-    try {
-      return this.#take(await this.#fetch(url, { headers, maxBytes: maxManifestBytes }));
-    } catch (reason) {
-      return {
+    const answer = await this.#fetch(url, { headers, maxBytes: maxManifestBytes }).catch(
+      (reason: unknown): UrlOutcome => ({
         fault: { message: `Get ${goQuote(url)}: ${messageOf(reason)}`, advice: 'is the server up?' },
-      };
-    }
+      }),
+    );
+    return 'status' in answer ? this.#take(answer) : answer;
   }
 
-  #take({ status, statusText = STATUS_CODES[status] ?? '', body }: ManifestAnswer): UrlOutcome {
+  #take({
+    status,
+    statusText = STATUS_CODES[status] ?? '',
+    body,
+  }: ManifestAnswer): UrlOutcome | Promise<UrlOutcome> {
     const { url } = this.#options;
     if (status !== 200) return { fault: { message: `${url}: ${status} ${statusText}` } };
     if (body === '') return { pods: [], fault: { message: `zero-length data received from ${url}` } };
     if (body === this.#last) return {};
     this.#last = body;
-    return this.#decode(body);
+    return this.#decode(body).catch((reason: unknown) => {
+      this.#last = undefined; // nobody decided: it is tried again with the next answer
+      return { fault: { message: `${url}: ${messageOf(reason)}` } };
+    });
   }
 
-  #decode(body: string): UrlOutcome {
+  async #decode(body: string): Promise<UrlOutcome> {
     const { url, nodeName } = this.#options;
     const origin: ManifestOrigin = { source: url, isFile: false, nodeName };
-    const single = decodeSinglePod(body, origin);
+    const single = await this.#read('Pod', body, origin);
     if (single.parsed) return outcomeOf(single);
-    const list = decodePodList(body, origin);
+    const list = await this.#read('PodList', body, origin);
     if (list.parsed) return outcomeOf(list);
     const [one, many] = [single, list].map((tried) => ('fault' in tried ? tried.fault.message : ''));
     const message = `${url}: received '${body}', but couldn't parse as single (${one ?? ''}) or multiple pods (${many ?? ''})`;

@@ -61,6 +61,20 @@ export function decodePodList(text: string, origin: ManifestOrigin): DecodedMani
   return finishPods((read.value as { items?: readonly Pod[] }).items ?? [], origin);
 }
 
+/** Reads a manifest as the kind that is wanted: one pod, or a list of them. */
+export type DecodeManifest = (
+  wanted: 'Pod' | 'PodList',
+  text: string,
+  origin: ManifestOrigin,
+) => DecodedManifest | Promise<DecodedManifest>;
+
+/** {@link decodeSinglePod} or {@link decodePodList}. */
+export const decodeManifest = (
+  wanted: 'Pod' | 'PodList',
+  text: string,
+  origin: ManifestOrigin,
+): DecodedManifest => (wanted === 'Pod' ? decodeSinglePod(text, origin) : decodePodList(text, origin));
+
 function readObject(
   text: string,
   wanted: 'Pod' | 'PodList',

@@ -5,6 +5,7 @@ import {
   type ManifestProblem,
   maxManifestBytes,
 } from '../../src/config/manifest-files.ts';
+import { decodeManifest, type DecodeManifest } from '../../src/config/static-pod.ts';
 
 const manifest = (name: string): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: i}]}\n`;
@@ -124,4 +125,60 @@ test('an event changes one pod of those known; a name with a dot is no event', a
   const { fault } = await manifests.handle(['WRITE'], 'b');
   expect(fault?.message).toMatch(/^can't process config file "\/m\/b": \/m\/b: couldn't parse as pod\(/);
   expect(problems.map(({ path }) => path)).toEqual(['/m/b']);
+});
+
+/** A directory whose manifests are decoded by the real decoder, with a note of each time. */
+function setUpCounted(files: Record<string, string>) {
+  const decoded: string[] = [];
+  const fs: ManifestFileSystem = {
+    kindOf: async (at) => (at === '/m' ? 'directory' : 'file'),
+    namesIn: async () => Object.keys(files),
+    readText: async (at) => files[at.slice('/m/'.length)] ?? refuse('ENOENT')(),
+  };
+  const problems: string[] = [];
+  const onError = ({ message }: ManifestProblem): void => void problems.push(message);
+  const broken = { now: false };
+  const decode: DecodeManifest = async (kind, text, origin) => {
+    decoded.push(origin.source);
+    if (broken.now) throw new Error('no thread is left');
+    return decodeManifest(kind, text, origin);
+  };
+  const manifests = new ManifestFiles({ fs, onError, decode }, { path: '/m', nodeName: 'n' });
+  return { manifests, decoded, problems, broken };
+}
+
+test('what a file held last is not decoded again: its pod is the very one, its fault is told again', async () => {
+  const files: Record<string, string> = { a: manifest('a'), b: 'a: [' };
+  const { manifests, decoded, problems } = setUpCounted(files);
+  const first = await manifests.list();
+  const again = await manifests.list();
+  await manifests.handle(['CHMOD'], 'a');
+  expect(decoded).toEqual(['/m/a', '/m/b']);
+  expect(again.pods?.[0]).toBe(first.pods?.[0]);
+  expect(problems).toHaveLength(2);
+  expect(problems[1]).toBe(problems[0]);
+  files['a'] = manifest('other');
+  await manifests.list();
+  expect(decoded.slice(2)).toEqual(['/m/a']);
+});
+
+test('what is known of files that went is forgotten', async () => {
+  const files: Record<string, string> = { a: manifest('a'), b: manifest('b') };
+  const { manifests, decoded } = setUpCounted(files);
+  await manifests.list();
+  await manifests.handle(['REMOVE'], 'a');
+  delete files['b'];
+  await manifests.list();
+  files['b'] = manifest('b');
+  await manifests.list();
+  expect(decoded).toEqual(['/m/a', '/m/b', '/m/a', '/m/b']);
+});
+
+test('a decoder that fails is told, and asked again at the next look', async () => {
+  const { manifests, problems, broken } = setUpCounted({ a: manifest('a') });
+  broken.now = true;
+  expect(await manifests.list()).toEqual({ pods: [] });
+  expect(problems).toEqual(['no thread is left']);
+  broken.now = false;
+  expect((await manifests.list()).pods).toHaveLength(1);
 });

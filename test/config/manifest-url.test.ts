@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type FetchManifest, ManifestUrl } from '../../src/config/manifest-url.ts';
+import { decodeManifest } from '../../src/config/static-pod.ts';
 
 const manifest =
   'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n';
@@ -62,4 +63,20 @@ test('what is neither a pod nor a list is told with both reasons and the place',
 test('a server that does not answer is a fault with advice', async () => {
   const { fault } = await polling(() => Promise.reject(new Error('down'))).poll();
   expect(fault).toEqual({ message: 'Get "http://h/m": down', advice: 'is the server up?' });
+});
+
+test('a decoder that fails is told, and asked again though the bytes are the same', async () => {
+  const failing = { now: true };
+  const source = new ManifestUrl(
+    async () => ({ status: 200, body: manifest }),
+    { url: 'http://h/m', nodeName: 'n' },
+    async (...order) => {
+      if (failing.now) throw new Error('no thread is left');
+      return decodeManifest(...order);
+    },
+  );
+  expect(await source.poll()).toEqual({ fault: { message: 'http://h/m: no thread is left' } });
+  failing.now = false;
+  expect((await source.poll()).pods).toHaveLength(1);
+  expect(await source.poll()).toEqual({});
 });

@@ -126,6 +126,7 @@ export class ResourceWrites {
     await this.#write(exchange, 'UpdateOptions', (object, { query, context }) => {
       const given = named(object, target, kind);
       if (!target.subresource && strategy.createOnUpdate && !this.#standing(exchange)) {
+        checkUid(given, {}, target, kind);
         const fresh = withMetadata(given, { resourceVersion: undefined });
         return { object: this.#insert(exchange, fresh, query.manager, context), created: true };
       }

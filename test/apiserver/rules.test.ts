@@ -161,3 +161,18 @@ test('a change that admission takes back is none: the generation stays', async (
   const same = await call(server, 'PATCH', `${podsPath}/p`, { spec: { tolerations: null } }, type);
   expect(same.body.metadata).toEqual(made.body.metadata);
 });
+
+test('a PUT that names the life of a lease that is gone is a conflict, and makes none', async () => {
+  const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases/gone';
+  const uid = '00000000-0000-4000-8000-000000000001';
+  const lease = (metadata: object): object => ({ metadata: { name: 'gone', ...metadata }, spec: {} });
+  expect(await call(server, 'PUT', path, lease({ uid, resourceVersion: '5' }))).toMatchObject({
+    status: 409,
+    body: {
+      reason: 'Conflict',
+      message: `Operation cannot be fulfilled on leases.coordination.k8s.io "gone": StorageError: invalid object, Code: 4, Key: /registry/leases/default/gone, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: `,
+    },
+  });
+  expect(await call(server, 'GET', path)).toMatchObject({ status: 404 });
+  expect(await call(server, 'PUT', path, lease({ resourceVersion: '5' }))).toMatchObject({ status: 201 });
+});

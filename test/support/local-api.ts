@@ -16,8 +16,8 @@ import { builtIn, groupVersionOf, type Kind } from '../../src/apiserver/kinds.ts
 import { patched, readPatch } from '../../src/apiserver/patch-request.ts';
 import { Registry } from '../../src/apiserver/registry.ts';
 import { serviceAddresses } from '../../src/apiserver/service-addresses.ts';
-import { StatusError } from '../../src/apiserver/status-error.ts';
-import { type Change, Store } from '../../src/apiserver/store.ts';
+import { conflict, StatusError } from '../../src/apiserver/status-error.ts';
+import { type Change, keyOf, Store } from '../../src/apiserver/store.ts';
 import { strategies } from '../../src/apiserver/strategy-table.ts';
 import type { World } from '../../src/apiserver/strategy.ts';
 import type { Clock } from '../../src/base/clock.ts';
@@ -96,6 +96,16 @@ export class LocalApi {
       this.#context(),
     );
     return typed(registry, object);
+  }
+
+  /** A PUT; what names the life of an object that is gone is a conflict where a PUT makes new ones, and else not found. */
+  replace(at: At, object: JsonObject): JsonObject {
+    const { strategy } = this.#registry(at.resource.resource, at.resource.group);
+    const { namespace = '', name } = at.ref;
+    const stands = this.store.get(strategy.kind.storage, keyOf(namespace, name)) !== undefined;
+    if (strategy.createOnUpdate && !stands)
+      throw conflict({ kind: at.resource.resource, name }, 'Precondition failed');
+    return this.change(at, () => object);
   }
 
   patch(at: At, patch: Patch): JsonObject {
@@ -200,7 +210,7 @@ class LocalClient implements ApiClient {
 
   update<T extends KubeObject>(resource: Resource, object: T, options: WriteOptions = {}): Promise<T> {
     const at = { resource, ref: refOf(object), subresource: options.subresource };
-    return this.#answer('update', at.ref, () => this.#api.change(at, () => object as JsonObject));
+    return this.#answer('update', at.ref, () => this.#api.replace(at, object as JsonObject));
   }
 
   patch<T extends KubeObject>(

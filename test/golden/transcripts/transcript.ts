@@ -62,6 +62,8 @@ export interface Deviation {
 /** Plays the cases of some families; one for each kind of program that was recorded. */
 export interface Player {
   readonly families: ReadonlySet<string>;
+  /** Whether it knows how to play this case of its families; absent: all. */
+  plays?(one: TranscriptCase): boolean;
   play(one: TranscriptCase): Promise<readonly Deviation[]>;
   close(): Promise<void>;
 }

@@ -80,6 +80,11 @@ export class LogPump {
     this.#record();
   }
 
+  /** How many bytes of a raw file, from the beginning on, were given back to the disk. */
+  freed(stream: LogStream): number {
+    return this.#released[stream];
+  }
+
   close(): void {
     for (const file of this.#raw.values()) closeSync(file);
     this.#raw.clear();

@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { Latch } from '../../base/latch.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { LogStream } from './cri-log.ts';
 import { readIfThere, writtenAt } from './files.ts';
 import { LogPump } from './log-pump.ts';
 import { isDead, parseStat, readStat, type ProcessTable } from './proc.ts';
@@ -176,6 +177,11 @@ export class ProcessContainer {
   onOutput(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** How many bytes of its raw output, from the beginning on, were given back to the disk. */
+  freedOutput(stream: LogStream): number {
+    return this.#pump.freed(stream);
   }
 
   /** Resolves when the container has ended. */

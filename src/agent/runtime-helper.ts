@@ -233,7 +233,7 @@ async function mountsOf(
       mounts.push({ ...mount, hostPath: await subPaths.prepare(part) });
     }
   }
-  if (mountsHostsFile(container, podIps)) mounts.push(hostsFileMount(writeHostsFile(deps, pod, podIps)));
+  if (mountsHostsFile(pod, container, podIps)) mounts.push(hostsFileMount(writeHostsFile(deps, pod, podIps)));
   return mounts;
 }
 

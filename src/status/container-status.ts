@@ -57,9 +57,8 @@ function carriedOver(
 ): Pick<ContainerStatus, 'started' | 'volumeMounts'> {
   if (!old) return {};
   const { started, volumeMounts } = old;
-  const goesOn = instance.state === 'running' && old.containerID === instance.id;
   return {
-    ...(goesOn && started !== undefined && { started }),
+    ...(instance.state === 'running' && started !== undefined && { started }),
     ...(volumeMounts && { volumeMounts }),
   };
 }
@@ -75,13 +74,11 @@ function lostState(restartingAll: boolean): ContainerState {
 const isReplaced = (instance: RuntimeContainerStatus, old: ContainerStatus | undefined): boolean =>
   old?.state?.terminated !== undefined && old.containerID !== instance.id;
 
-/** Never less than was told before: a runtime that lost the old instances counts anew. */
+/** Never less than was told before: a runtime that lost the old instances counts anew. One that runs after an end was told is one more. */
 function restartCountOf(instance: RuntimeContainerStatus, old: ContainerStatus | undefined): number {
   if (!old) return instance.restartCount;
-  return Math.max(
-    instance.restartCount,
-    old.restartCount + (instance.state === 'running' && isReplaced(instance, old) ? 1 : 0),
-  );
+  const again = instance.state === 'running' && old.state?.terminated !== undefined;
+  return Math.max(instance.restartCount, old.restartCount + (again ? 1 : 0));
 }
 
 const lastStateOf = (instance: RuntimeContainerStatus, old: ContainerStatus | undefined): ContainerState =>

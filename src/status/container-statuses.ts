@@ -126,12 +126,10 @@ function recursiveReadOnlyOf(
 /** R220, R221, R225: a container that the runtime does not show. */
 function absentStatus(input: ContainerStatusesInput, entry: Entry): ContainerStatus {
   const { old, container } = entry;
-  const { terminated, running } = old?.state ?? {};
-  const restarted = old && (terminated ?? running) && input.restartingAll;
-  if (old && terminated && !restarted) return old;
-  const status = restarted
-    ? restartingStatus(old)
-    : { ...defaultStatus(input, entry), ...carriedOver(input, old) };
+  const base = old?.state?.terminated ? old : { ...defaultStatus(input, entry), ...carriedOver(input, old) };
+  const restarted = old && !old.state?.waiting && input.restartingAll;
+  if (base === old && !restarted) return old;
+  const status = restarted ? restartingStatus(base, old) : base;
   return isPastInit(input, container) ? { ...status, state: doneInit } : status;
 }
 
@@ -149,14 +147,13 @@ function carriedOver(
 
 const restartingMessage = 'The container is removed because RestartAllContainers in place';
 
-/** The old instance was removed because a rule restarts the pod. */
-function restartingStatus(old: ContainerStatus): ContainerStatus {
+/** The old instance was removed because a rule restarts the pod: of its record only an end that was told is kept. */
+function restartingStatus(base: ContainerStatus, old: ContainerStatus): ContainerStatus {
   const why = { reason: restartingAllContainersReason, message: restartingMessage };
   return {
-    ...old,
+    ...base,
     state: { waiting: why },
     lastState: { terminated: { exitCode: unknownExitCode, ...why } },
-    ready: false,
     restartCount: old.restartCount + 1,
   };
 }

@@ -134,13 +134,19 @@ function keptReason(old: PodStatus, api: PodStatus | undefined): Omit<Outcome, '
 
 const firstText = (...texts: readonly (string | undefined)[]): string | undefined => texts.find(Boolean);
 
+/** What a resize says may be of an older generation; of a pod without generations it is of none. */
+const seenAt = (pod: Pod, { observedGeneration, ...condition }: PodCondition): PodCondition =>
+  pod.metadata?.generation && observedGeneration ? { observedGeneration, ...condition } : condition;
+
 /** R215: foreign ones first, then ours, in the kubelet's order. */
 function conditionsOf(input: GenerateInput, old: PodStatus, status: PodStatus): readonly PodCondition[] {
   const { pod, runtime, resizeConditions } = input;
   const { phase } = status;
   const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !isOwnCondition(type));
   const disruption = conditionOf(old.conditions, 'DisruptionTarget');
-  const before = input.podIsTerminal ? foreign : [...foreign, ...resizeConditions];
+  const before = input.podIsTerminal
+    ? foreign
+    : [...foreign, ...resizeConditions.map((condition) => seenAt(pod, condition))];
   const first = disruption ? replaceOrAppend(before, disruption) : before;
   const all = initAndRegular(status);
   return [

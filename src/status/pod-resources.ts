@@ -22,7 +22,7 @@ export interface PodResourceStatus {
 
 /**
  * What was allocated, overlaid for a pod that the API knows as running by what its cgroup says, or by what was told before where the
- * cgroup does not say.
+ * cgroup does not say. Memory that is not asked for the pod as a whole is the sum of its containers'.
  *
  * Follows kubelet `convertPodLevelResourcesStatus`.
  */
@@ -33,7 +33,7 @@ export function podResourceStatus(pod: Pod, cgroup: PodCgroupConfig, old: PodSta
   const promised: ResourceRequirements = pod.spec?.resources ?? {};
   const before = (old.phase === 'Running' ? old.resources : undefined) ?? {};
   const shown = requirements(
-    requestsNow(cgroup, promised.requests, before.requests),
+    requestsNow(cgroup, { ...told('memory', requests), ...promised.requests }, before.requests),
     limitsNow(cgroup, promised.limits, before.limits),
   );
   return { resources: shown, ...allocated };

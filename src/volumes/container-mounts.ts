@@ -3,7 +3,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import { goQuote } from '../base/go-quote.ts';
 import { isRecursiveReadOnly } from '../kube/recursive-read-only.ts';
 import { expandSubPath } from '../kube/sub-path-expr.ts';
-import type { Container } from '../kube/types.ts';
+import type { Container, Pod } from '../kube/types.ts';
 import { type Mount, MountPropagation } from '../provider/cri-messages.ts';
 
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
@@ -96,9 +96,19 @@ export function containerMounts(input: MountInput): readonly PlannedMount[] {
   });
 }
 
-/** Is the managed `/etc/hosts` mounted? Only once the pod has an address, and not over a mount of the container's own. */
-export const mountsHostsFile = ({ volumeMounts }: Container, podIps: readonly string[]): boolean =>
-  podIps.length > 0 && !(volumeMounts ?? []).some(({ mountPath }) => mountPath === '/etc/hosts');
+/**
+ * Is the managed `/etc/hosts` mounted? Once the pod has an address, or at once on the host's network (whose sandboxes tell of none),
+ * and not over a mount of the container's own.
+ *
+ * Follows kubelet `shouldMountHostsFile`.
+ */
+export const mountsHostsFile = (
+  { spec }: Pod,
+  { volumeMounts }: Container,
+  podIps: readonly string[],
+): boolean =>
+  (podIps.length > 0 || spec?.hostNetwork === true) &&
+  !(volumeMounts ?? []).some(({ mountPath }) => mountPath === '/etc/hosts');
 
 /** The managed `/etc/hosts` as a mount; always the last. */
 export const hostsFileMount = (hostPath: string): Mount => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Container, ContainerStatus, Pod } from '../../src/kube/types.ts';
+import type { Container, ContainerState, ContainerStatus, Pod } from '../../src/kube/types.ts';
 import type { RuntimeContainerStatus } from '../../src/provider/runtime-pod.ts';
 import { convertContainerStatus } from '../../src/status/container-status.ts';
 import {
@@ -131,19 +131,23 @@ describe('a container that the runtime does not show', () => {
     expect(first({ previous: [bareStatusOf('a', running)], pod: {} })?.restartCount).toBe(1);
   });
 
-  test.for([running, end])(
-    'and was removed because a rule restarts all, waits with that reason, once more: %j',
-    (state) => {
+  test.for<[says: string, state: ContainerState, kept: boolean]>([
+    ['ran', running, false],
+    ['had ended', end, true],
+    ['was told without a state', {}, false],
+  ])(
+    'and was removed because a rule restarts all, waits with that reason, once more: it %s',
+    ([, state, kept]) => {
       const why = {
         reason: 'RestartingAllContainers',
         message: 'The container is removed because RestartAllContainers in place',
       };
-      const old = { ...statusOf('a', state), restartCount: 1, ready: true, image: 'old' };
+      const old = { ...statusOf('a', state), restartCount: 1, ready: true, image: 'old', containerID: 'x' };
+      const { containerID: _, ...anew } = { ...old, image: 'i', ready: false };
       expect(first({ previous: [old], restartingAll: true })).toEqual({
-        ...old,
+        ...(kept ? old : anew),
         state: { waiting: why },
         lastState: { terminated: { exitCode: 137, ...why } },
-        ready: false,
         restartCount: 2,
       });
     },
@@ -376,7 +380,8 @@ describe('one instance in the API’s terms', () => {
     ['the runtime lost count', 'running', 0, running, here, 4, end],
     ['it follows one that ended', 'running', 0, ended, elsewhere, 5, ended],
     ['it follows, and the runtime counts more', 'running', 6, ended, elsewhere, 6, ended],
-    ['it is the one that ended', 'running', 0, ended, here, 4, end],
+    ['it was thought to have ended', 'running', 0, ended, here, 5, end],
+    ['it was thought to have ended, and the runtime counts more', 'running', 6, ended, here, 6, end],
     ['it follows, and has ended too', 'exited', 0, ended, elsewhere, 4, ended],
   ])(
     'restarts never become fewer, and the last end is kept: %s (R223)',
@@ -399,7 +404,7 @@ describe('one instance in the API’s terms', () => {
 
   test.for<[says: string, state: RuntimeContainerStatus['state'], id: string, started: boolean | undefined]>([
     ['it runs on', 'running', here, true],
-    ['another runs', 'running', elsewhere, undefined],
+    ['another runs', 'running', elsewhere, true],
     ['it ended', 'exited', here, undefined],
   ])('what the runtime cannot know is carried over: %s (R226)', ([, state, containerID, started]) => {
     const volumeMounts = [{ name: 'v', mountPath: '/v' }];

@@ -239,6 +239,13 @@ describe('generating a status', () => {
     expect(typesOf(told)).toEqual(['x', 'y', 'PodResizePending', ...own]);
     expect(told.conditions?.[0]).toBe(status.conditions[0]);
     expect(told.conditions?.at(-1)).toEqual(condition('PodScheduled', { observedGeneration: 2 }));
+    const seen = [condition('PodResizePending', { observedGeneration: 1 })];
+    const of = (generation: number): PodStatus =>
+      generate(addressed, {
+        pod: { ...pod, metadata: { ...pod.metadata, generation } },
+        resizeConditions: seen,
+      });
+    expect([of(2), of(0)].map(({ conditions }) => conditions?.[0])).toEqual([seen[0], resizeConditions[0]]);
     const over = generate(addressed, { pod: { ...pod, status }, resizeConditions, podIsTerminal: true });
     expect(typesOf(over)).toEqual(['x', 'y', ...own]);
   });

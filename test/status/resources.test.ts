@@ -122,6 +122,11 @@ const podOf = (phase: string | undefined, resources?: ResourceRequirements): Pod
   },
   ...(phase !== undefined && { status: { phase } }),
 });
+/** A pod that runs, whose containers ask for nothing. */
+const runningOf = (resources: ResourceRequirements): Pod => ({
+  spec: { resources, containers: [{ name: 'a', image: 'i' }] },
+  status: { phase: 'Running' },
+});
 const shownOf = (pod: Pod, cgroup: PodCgroupConfig = {}, old: PodStatus = {}) =>
   podResourceStatus(pod, cgroup, old);
 
@@ -138,7 +143,10 @@ test('a pod that does not run shows what was allocated to all its containers', (
 });
 
 test('a running pod shows what is promised to it as a whole, and what its cgroup says', () => {
-  expect(shownOf(podOf('Running'))).toEqual({ resources: {}, allocatedResources: requests });
+  expect(shownOf(podOf('Running'))).toEqual({
+    resources: { requests: { memory: requests.memory } },
+    allocatedResources: requests,
+  });
   expect(shownOf({ status: { phase: 'Running' } })).toEqual({ resources: {} });
   expect(shownOf(podOf('Running', { limits, requests })).resources).toEqual({ limits, requests });
   const cgroup = { cpuShares: 512, cpuQuota: 150_000, cpuPeriod: 100_000, memory: 2 ** 31 };
@@ -148,9 +156,15 @@ test('a running pod shows what is promised to it as a whole, and what its cgroup
   ])
     expect(shownOf(pod, cgroup).resources).toEqual({
       limits: { cpu: '1500m', memory: '2Gi' },
-      requests: { cpu: '500m' },
+      requests: { cpu: '500m', memory: requests.memory },
     });
-  expect(shownOf(podOf('Running', { limits: { 'hugepages-2Mi': '4Mi' } })).resources).toEqual({});
+  expect(shownOf(runningOf({ limits: { 'hugepages-2Mi': '4Mi' } })).resources).toEqual({});
+});
+
+test('a running pod that is promised no memory as a whole shows the sum of its containers’', () => {
+  expect(shownOf(podOf('Running', { requests: { cpu: '1' } })).resources).toEqual({
+    requests: { cpu: '1', memory: requests.memory },
+  });
 });
 
 test.for<
@@ -221,7 +235,7 @@ test.for<
   ['no memory at all', { memory: 0 }, { limits: { memory: '1Gi' } }, { limits: { memory: '1Gi' } }],
   ['a byte', { memory: 1 }, {}, { limits: { memory: '1' } }],
 ])('a cgroup with %s', ([, cgroup, promised, shown]) => {
-  expect(shownOf(podOf('Running', promised), cgroup).resources).toEqual(shown);
+  expect(shownOf(runningOf(promised), cgroup).resources).toEqual(shown);
 });
 
 test('where the cgroup says nothing, what was told of the running pod stands', () => {

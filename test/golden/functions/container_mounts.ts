@@ -15,6 +15,7 @@ interface Volume {
 interface Input {
   readonly container: string;
   readonly envs: readonly { readonly Name: string; readonly Value: string }[];
+  readonly hostNetwork: boolean;
   readonly podIPs: readonly string[] | null;
   readonly supportsRRO: boolean;
   readonly volumeMounts: Container['volumeMounts'] | null;
@@ -42,7 +43,8 @@ function run(input: Input): unknown[] {
   const envs = input.envs.map(({ Name, Value }) => ({ name: Name, value: Value }));
   const planned = containerMounts({ container, volumes, envs, supportsRecursiveReadOnly: input.supportsRRO });
   const mounts = planned.map(({ name, mount }) => shown(name, mount));
-  const hosts = mountsHostsFile(container, input.podIPs ?? []);
+  const pod = { spec: { containers: [container], hostNetwork: input.hostNetwork } };
+  const hosts = mountsHostsFile(pod, container, input.podIPs ?? []);
   return hosts ? [...mounts, shown('k8s-managed-etc-hosts', hostsFileMount('PODDIR/etc-hosts'))] : mounts;
 }
 

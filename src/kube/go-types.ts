@@ -49,8 +49,12 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 /** JSON as Go's encoder writes a map: keys sorted, and `<`, `>`, `&` and the two line separators escaped. */
 export const goJson = (value: unknown): string => escaped(sortedJson(value));
 
-/** JSON as Go's encoder writes a struct: keys as they come, and `<`, `>`, `&` and the two line separators escaped. */
-export const goStructJson = (value: unknown): string => escaped(JSON.stringify(value));
+/**
+ * JSON as Go's encoder writes a struct: keys as they come, or those of `fields` in their order, and `<`, `>`, `&` and the two line
+ * separators escaped.
+ */
+export const goStructJson = (value: unknown, fields?: readonly string[]): string =>
+  escaped(JSON.stringify(value, fields && [...fields]));
 
 const escaped = (json: string): string =>
   json.replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);

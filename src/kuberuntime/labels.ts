@@ -18,6 +18,13 @@ const portsAnnotation = 'io.kubernetes.container.ports';
 const podDeletionGraceAnnotation = 'io.kubernetes.pod.deletionGracePeriod';
 const podGraceAnnotation = 'io.kubernetes.pod.terminationGracePeriod';
 
+/** The fields of ports and of handlers, all levels of them, in the order in which a kubelet writes them. */
+const portFields = ['name', 'hostPort', 'containerPort', 'protocol', 'hostIP'] as const;
+const handlerFields = [
+  ...['exec', 'command', 'httpGet', 'path', 'port', 'host', 'scheme', 'httpHeaders', 'name', 'value'],
+  ...['tcpSocket', 'sleep', 'seconds'],
+] as const;
+
 type StringMap = Readonly<Record<string, string>>;
 
 /** Labels of a sandbox: the pod's own, then the three that name it (`newPodLabels`). */
@@ -55,8 +62,8 @@ export function newContainerAnnotations(
   const grace = pod.spec?.terminationGracePeriodSeconds;
   if (grace !== undefined) annotations[podGraceAnnotation] = String(grace);
   const preStop = container.lifecycle?.preStop;
-  if (preStop) annotations[preStopAnnotation] = goStructJson(preStop);
-  if (container.ports?.length) annotations[portsAnnotation] = goStructJson(container.ports);
+  if (preStop) annotations[preStopAnnotation] = goStructJson(preStop, handlerFields);
+  if (container.ports?.length) annotations[portsAnnotation] = goStructJson(container.ports, portFields);
   return annotations;
 }
 

@@ -72,7 +72,7 @@ export interface SecurityInputs {
  * The security context of a container: its own settings before the pod's.
  * Follows `determineEffectiveSecurityContext` (pkg/kubelet/kuberuntime).
  *
- * @throws {AgentError} `invalid_argument` for a local seccomp profile without a name, an unknown `supplementalGroupsPolicy`, and users
+ * @throws {AgentError} `invalid_argument` for a local profile without a name, an unknown AppArmor type or `supplementalGroupsPolicy`, and users
  *   of its own that the pod cannot have
  */
 export function containerSecurityContext(

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { AgentError } from '../base/errors.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { annotationOf, appArmorAnnotation } from '../kube/names.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import {
@@ -53,26 +54,31 @@ const localhostPrefix = 'localhost/';
 /**
  * The AppArmor profile of a container: its own, else that of the pod's old annotation, else the pod's; as runtimes know it today and as
  * they did before. Follows `apparmor.GetProfile`.
+ *
+ * @throws {AgentError} `invalid_argument` when a local profile has no name, or the type is unknown
  */
 export function appArmorOf(pod: Pod, container: Container): ProfileFields {
   const profile =
     container.securityContext?.appArmorProfile ??
     annotatedProfile(annotationOf(pod, `${appArmorAnnotation}${container.name}`)) ??
     pod.spec?.securityContext?.appArmorProfile;
-  switch (profile?.type) {
+  if (!profile) return {};
+  switch (profile.type) {
     case 'RuntimeDefault':
       return { apparmor: { profileType: RuntimeDefault }, apparmorProfile: 'runtime/default' };
     case 'Unconfined':
       return { apparmor: { profileType: Unconfined }, apparmorProfile: 'unconfined' };
     case 'Localhost': {
-      const localhostRef = profile.localhostProfile ?? '';
+      const localhostRef = profile.localhostProfile;
+      if (localhostRef === undefined)
+        throw new AgentError('invalid_argument', 'missing localhost apparmor profile name');
       return {
         apparmor: { profileType: Localhost, localhostRef },
         apparmorProfile: `${localhostPrefix}${localhostRef}`,
       };
     }
     default:
-      return {};
+      throw new AgentError('invalid_argument', `unknown apparmor profile type: ${goQuote(profile.type)}`);
   }
 }
 

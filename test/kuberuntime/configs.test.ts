@@ -187,6 +187,16 @@ test('an AppArmor profile comes from the container, then from the old annotation
   expect(appArmorOf(podOf(container(), whole), container()).apparmorProfile).toBe('runtime/default');
 });
 
+test('an AppArmor profile that cannot be named is refused', () => {
+  const of = (appArmorProfile: { type: string }) => (): unknown => {
+    const own = container({ securityContext: { appArmorProfile } });
+    return appArmorOf(podOf(own), own);
+  };
+  expect(of({ type: 'Localhost' })).toThrow('missing localhost apparmor profile name');
+  expect(of({ type: 'Other' })).toThrow('unknown apparmor profile type: "Other"');
+  expect(appArmorOf(podOf(container()), container())).toEqual({});
+});
+
 test('groups come in the order that runtimes have always got them in', () => {
   const context = { fsGroup: 1, supplementalGroups: [3], supplementalGroupsPolicy: 'Strict' };
   const pod = podOf(container(), { securityContext: context });

@@ -55,6 +55,22 @@ test('annotations are those of any kubelet, so that each adopts the containers o
   });
 });
 
+test('ports and handlers are written in a kubelet’s order, whatever the order of the manifest', () => {
+  const ports = [{ protocol: 'UDP', containerPort: 53, hostIP: '::1', hostPort: 5353, name: 'dns' }];
+  const httpGet = { scheme: 'HTTP', httpHeaders: [{ value: 'v', name: 'n' }], port: 80, path: '/' };
+  const annotations = newContainerAnnotations(
+    { ...container, ports, lifecycle: { preStop: { httpGet } } },
+    pod,
+    0,
+  );
+  expect(annotations).toMatchObject({
+    'io.kubernetes.container.ports':
+      '[{"name":"dns","hostPort":5353,"containerPort":53,"protocol":"UDP","hostIP":"::1"}]',
+    'io.kubernetes.container.preStopHandler':
+      '{"httpGet":{"path":"/","port":80,"scheme":"HTTP","httpHeaders":[{"name":"n","value":"v"}]}}',
+  });
+});
+
 test('what is written is read back', () => {
   expect(recordFromAnnotations(newContainerAnnotations(container, pod, 2))).toMatchObject({
     restartCount: 2,

@@ -15,6 +15,7 @@ import type { PodCgroupAccess, RuntimeHelper } from './helper.ts';
 import { podUidLabel } from './labels.ts';
 import type { ResourceNumbers } from './resize-actions.ts';
 import {
+  growth,
   memoryFault,
   type MemoryInUse,
   type PodCgroupChange,
@@ -65,6 +66,17 @@ export class PodResize {
       actuated.set(this.#pod, { name: update.name, resources: this.#container(update.name).resources ?? {} });
     actuated.setPod(this.#pod);
     await actuated.save();
+  }
+
+  /** Has the pod's cgroup hold what is about to start in it. */
+  async makeRoom(): Promise<void> {
+    const { helper, logger } = this.#deps;
+    try {
+      const limits = helper.podCgroup ? growth(helper.podCgroup.limits(this.#pod)) : {};
+      if (Object.keys(limits).length > 0) await this.#take({ type: 'pod', limits }, helper.podCgroup);
+    } catch (reason) {
+      logger.warn('the cgroup of a pod cannot grow', { pod: podText(this.#pod), err: messageOf(reason) });
+    }
   }
 
   async #checkMemory(cgroup: PodCgroupChange | undefined): Promise<void> {

@@ -283,18 +283,20 @@ export class PodSync {
   /** R171, R172, R178: ephemeral, then init containers in order, then resizes, then regular ones. */
   async #startContainers(context: SyncContext): Promise<void> {
     const { ephemeralContainers = [], initContainers = [], containers = [] } = context.pod.spec ?? {};
+    const { initContainersToStart, containersToStart } = this.#actions;
+    if (initContainersToStart.length + containersToStart.length > 0) await this.#podResize().makeRoom();
     for (const index of this.#actions.ephemeralContainersToStart) {
       const { targetContainerName, ...container } = at(ephemeralContainers, index);
       const target = targetContainerName === undefined ? {} : { targetName: targetContainerName };
       await this.#start(context, { container, ...target }, 'ephemeral_container');
     }
-    for (const index of this.#actions.initContainersToStart) {
+    for (const index of initContainersToStart) {
       const container = at(initContainers, index);
       const started = await this.#start(context, { container }, 'init_container');
       if (!started && !isRestartableInitContainer(container)) return;
     }
     await this.#resize();
-    for (const index of this.#actions.containersToStart)
+    for (const index of containersToStart)
       await this.#start(context, { container: at(containers, index) }, 'container');
   }
 
@@ -337,9 +339,12 @@ export class PodSync {
   /** Applies new resources to the pod and to its running containers. */
   async #resize(): Promise<void> {
     if (!resizes(this.#actions)) return;
-    const resize = new PodResize(this.#deps, this.#request.pod, this.#actions, this.#signal);
     const result: SyncResult = { action: 'ResizePodInPlace', target: podText(this.#request.pod) };
-    this.#results.push(await attempt(result, 'ResizePodInPlaceError', () => resize.run()));
+    this.#results.push(await attempt(result, 'ResizePodInPlaceError', () => this.#podResize().run()));
+  }
+
+  #podResize(): PodResize {
+    return new PodResize(this.#deps, this.#request.pod, this.#actions, this.#signal);
   }
 
   #podEvent(type: 'Normal' | 'Warning', reason: string, message: string): void {

@@ -54,6 +54,23 @@ export function resizePlan(updates: Updates, cgroup: PodCgroupChange | undefined
   ];
 }
 
+/**
+ * What the pod's cgroup has too little of for what starts in it next: a container that did not run when the pod was resized, or that was
+ * ended for it, starts with its new resources. With cgroup v1 the kernel gives it no more CPU than the pod has, and it would not start.
+ */
+export function growth({ current, desired }: PodCgroupChange): PodCgroupLimits {
+  const grows = (limit: 'memory' | 'cpuQuota'): boolean => {
+    const [now = 0, then = 0] = [current[limit], desired[limit]];
+    return now > 0 && then > now;
+  };
+  const { memory, cpuQuota, cpuPeriod } = desired;
+  return {
+    ...(memory !== undefined && grows('memory') && { memory }),
+    ...(cpuQuota !== undefined &&
+      grows('cpuQuota') && { cpuQuota, ...(cpuPeriod !== undefined && { cpuPeriod }) }),
+  };
+}
+
 interface PodSteps {
   readonly before: readonly ResizeStep[];
   readonly after: readonly ResizeStep[];

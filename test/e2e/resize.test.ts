@@ -199,6 +199,57 @@ describe.skipIf(noKubectl !== undefined || skipWithoutContainerd())(
       expect(cgroupsOf(grown)).toMatchObject({ pod: limits(500, 256), container: limits(500, 256) });
     }, 60_000);
 
+    test('a container that crashes gets more CPU with its next start, and so does its pod', async () => {
+      await running.ok(['apply', '-f', '-'], podOf('crashes', 'exit 3', { cpu: '50m', memory: '64Mi' }));
+      const restarts = ({ status }: Pod): number => status?.containerStatuses?.[0]?.restartCount ?? 0;
+      const waits = ({ status }: Pod): boolean =>
+        status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff';
+      const before = await watch.until('crashes', waits);
+      await patch('crashes', { cpu: '200m', memory: '128Mi' });
+      const after = await watch.until(
+        'crashes',
+        (pod) => restarts(pod) > restarts(before) && waits(pod),
+        60_000,
+      );
+      expect(after.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({
+        reason: 'Error',
+        exitCode: 3,
+      });
+      expect(cgroupsOf(after).pod).toMatchObject(limits(200, 128));
+    }, 90_000);
+
+    test('a sidecar that restarts for what its pod gets restarts once', async () => {
+      const container = (name: string, more: object): object => ({
+        ...{ name, image: 'localhost/busybox:1', imagePullPolicy: 'IfNotPresent' },
+        ...{ command: ['/bin/sh', '-c', "trap 'exit 0' TERM; sleep 1000 & wait"], ...more },
+      });
+      const resizePolicy = [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }];
+      const spec = {
+        terminationGracePeriodSeconds: 1,
+        automountServiceAccountToken: false,
+        resources: same({ cpu: '100m', memory: '64Mi' }),
+        initContainers: [container('side', { restartPolicy: 'Always', resizePolicy })],
+        containers: [container('c', {})],
+      };
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'side' }, spec };
+      await running.ok(['apply', '-f', '-'], JSON.stringify(pod));
+      await watch.until('side', isRunning);
+      const wanted = JSON.stringify({ spec: { resources: same({ cpu: '300m', memory: '64Mi' }) } });
+      await running.ok(['patch', 'pod', 'side', '--subresource=resize', '-p', wanted]);
+      const { metadata } = await running.pod('side');
+      const after = await watch.until(
+        'side',
+        (one) =>
+          one.status?.observedGeneration === metadata?.generation &&
+          condition(one, 'PodResizeInProgress') === undefined &&
+          one.status?.initContainerStatuses?.[0]?.restartCount === 1 &&
+          isRunning(one),
+      );
+      expect(after.status?.initContainerStatuses?.[0]?.lastState?.terminated).toMatchObject({ exitCode: 0 });
+      expect(after.status?.containerStatuses?.[0]?.restartCount).toBe(0);
+      expect(cgroupsOf(after).pod).toMatchObject(limits(300, 64));
+    }, 60_000);
+
     test('an agent that is killed in the middle of a resize finishes it when it is back', async () => {
       await running.ok(['apply', '-f', '-'], podOf('killed', 'sleep 1000', { cpu: '50m', memory: '64Mi' }));
       const before = await watch.until('killed', isRunning);

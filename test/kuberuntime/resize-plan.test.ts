@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ContainerUpdate, ResourceNumbers } from '../../src/kuberuntime/resize-actions.ts';
 import {
+  growth,
   memoryFault,
   type PodCgroupChange,
   resizePlan,
@@ -112,6 +113,22 @@ test('a limit that the pod has no more stays, one that it did not have comes las
       desired: limits(100, 64),
     }),
   ).toEqual(['pod memory=64', 'pod cpuQuota=10000']);
+});
+
+test.for([
+  [
+    'more of both',
+    limits(100, 64),
+    limits(200, 128),
+    { cpuQuota: 20_000, cpuPeriod: 100_000, memory: 128 * mebi },
+  ],
+  ['more CPU', limits(100, 64), limits(200, 64), { cpuQuota: 20_000, cpuPeriod: 100_000 }],
+  ['less of both', limits(200, 128), limits(100, 64), {}],
+  ['a limit where there was none', { cpuShares: 100, cpuQuota: -1 }, limits(100, 64), {}],
+  ['no limit any more', limits(100, 64), { cpuShares: 100 }, {}],
+  ['the same', limits(100, 64), limits(100, 64), {}],
+] as const)('what starts in a pod that has to have %s', ([, current, desired, grown]) => {
+  expect(growth({ current, desired })).toEqual(grown);
 });
 
 test('a pod without a cgroup of its own has containers alone', () => {

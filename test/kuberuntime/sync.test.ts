@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { ActuatedStore } from '../../src/kuberuntime/actuated.ts';
 import type { KubeRuntimeDeps } from '../../src/kuberuntime/kube-runtime.ts';
+import type { PodCgroupAccess } from '../../src/kuberuntime/helper.ts';
+import type { PodCgroupLimits } from '../../src/kuberuntime/resize-plan.ts';
 import type { StartCounts } from '../../src/kuberuntime/pod-sync.ts';
 import type { PodResourceMap } from '../../src/kube/pod-resources.ts';
 import type { Container, Pod } from '../../src/kube/types.ts';
@@ -233,6 +235,71 @@ test('resources change in place where the resize policy allows it', async () => 
   const { results } = await under.sync(sized('200m'));
   expect(results).toEqual([{ action: 'ResizePodInPlace', target: 'web_ns(u)' }]);
   expect(updates).toMatchObject([{ cpuShares: 204, cpuQuota: 20_000, cpuPeriod: 100_000 }]);
+  expect((await under.sync(sized('200m'))).results).toEqual([]);
+});
+
+/** A pod cgroup that writes down what it is set to among the calls of the runtime. */
+function cgroupOf(calls: () => string[]): PodCgroupAccess & { refuses: boolean } {
+  let quota = 10_000;
+  const cgroup = {
+    refuses: false,
+    limits: ({ spec }: Pod) => {
+      const milli = Number.parseInt(
+        spec?.resources?.limits?.['cpu'] ?? spec?.containers[0]?.resources?.limits?.['cpu'] ?? '',
+      );
+      return { current: { cpuQuota: quota }, desired: { cpuQuota: milli * 100 } };
+    },
+    set: (_pod: Pod, { cpuQuota = 0 }: PodCgroupLimits) => {
+      if (cgroup.refuses) throw new Error('invalid argument');
+      quota = cpuQuota;
+      calls().push(`pod quota=${cpuQuota}`);
+    },
+    memoryUsage: () => undefined,
+  };
+  return cgroup;
+}
+
+test('a container that did not run when its pod was resized starts in a cgroup that has grown', async () => {
+  const podCgroup = cgroupOf(() => runtime.calls);
+  const under = bed({ helper: { ...plainHelper, podCgroup } });
+  const { runtime } = under;
+  const sized = (cpu: string): Pod =>
+    podOf({ containers: [container('main', { resources: { limits: { cpu } } })] });
+  await under.sync(sized('100m'));
+  expect(runtime.calls).not.toContain('pod quota=10000');
+  exit(under, 'main', 1);
+  await under.sync(sized('200m'));
+  expect(runtime.calls).toEqual(['pod quota=20000', 'CreateContainer main#1', 'StartContainer main#1']);
+  exit(under, 'main', 1);
+  podCgroup.refuses = true;
+  await under.clock.advance(600_000);
+  await under.sync(sized('300m'));
+  expect(runtime.calls, 'the runtime is asked all the same').toEqual([
+    'CreateContainer main#2',
+    'StartContainer main#2',
+  ]);
+});
+
+test('a sidecar that restarts for what its pod gets starts once, in a cgroup that has grown', async () => {
+  const under = bed({ helper: { ...plainHelper, podCgroup: cgroupOf(() => runtime.calls) } });
+  const { runtime } = under;
+  Object.assign(runtime, {
+    updateContainerResources: async () => void runtime.calls.push('UpdateContainerResources'),
+  });
+  const resizePolicy = [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }];
+  const sized = (cpu: string): Pod =>
+    podOf({
+      resources: { limits: { cpu } },
+      initContainers: [container('side', { restartPolicy: 'Always', resizePolicy })],
+    });
+  for (let sync = 0; sync < 2; sync++) await under.sync(sized('100m'));
+  await under.sync(sized('200m'));
+  expect(runtime.calls.filter((call) => !call.startsWith('Stop'))).toEqual([
+    'pod quota=20000',
+    'CreateContainer side#1',
+    'StartContainer side#1',
+    'UpdateContainerResources',
+  ]);
   expect((await under.sync(sized('200m'))).results).toEqual([]);
 });
 

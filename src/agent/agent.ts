@@ -79,12 +79,16 @@ export class Agent {
       if (burst) void controller.registerStaticPods();
     });
     this.#addSources();
-    void this.#leaseTried(signal).then(() => informers?.start(signal));
+    const leaseTried = this.#leaseTried(signal);
+    void leaseTried.then(() => informers?.start(signal));
     void controller.ready.then(() => {
       node?.notifyAgentReady();
     });
     try {
-      await Promise.all([controller.run(signal), node?.run(signal), upkeep(signal)]);
+      await Promise.all([
+        node?.run(signal),
+        leaseTried.then(() => Promise.all([controller.run(signal), upkeep(signal)])),
+      ]);
     } finally {
       this.#stop.abort();
       registration?.unsubscribe();

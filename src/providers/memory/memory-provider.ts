@@ -57,7 +57,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   readonly #behaviour: (pod: Pod, container: string) => MemoryBehaviour;
   readonly #backOff: RestartBackOff;
   readonly #keptPods: number;
-  readonly #pods = new Map<string, MemoryPod>();
+  #read: Map<string, MemoryPod> | undefined;
   readonly #stopped = new Set<string>();
   readonly #failures = new Map<MemoryCall, Error[]>();
   readonly #events = new Emitter<{ change: [uid: string] }>();
@@ -72,7 +72,14 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     this.#keptPods = deps.keptPods ?? 1000;
     this.#journal =
       deps.journal === undefined ? undefined : new MemoryJournal(deps.journal, deps.logger ?? silentLogger);
+  }
+
+  /** Those of an earlier process are read when they are first asked for: an agent that starts has more urgent things to do. */
+  get #pods(): Map<string, MemoryPod> {
+    if (this.#read) return this.#read;
+    this.#read = new Map();
     for (const record of this.#journal?.load() ?? []) this.#resume(record);
+    return this.#read;
   }
 
   async syncPod(request: SyncPodRequest, signal: AbortSignal): Promise<PodSyncResult> {

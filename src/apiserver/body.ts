@@ -7,6 +7,7 @@ import { findByKind, groupVersionOf } from './kinds.ts';
 import { mediaTypes } from './negotiate.ts';
 import { ProtobufError, readProtobuf } from './protobuf-body.ts';
 import { badRequest, StatusError, unsupportedMediaType } from './status-error.ts';
+import type { FieldValidation } from './write-options.ts';
 
 /** Largest body that is read, bytes. */
 export const bodyMost: number = 3 * 1024 * 1024;
@@ -48,9 +49,9 @@ export interface Expected {
   readonly type: string;
   /** How Go names the internal type: `core.Pod`. */
   readonly internal: string;
-  /** Any apiVersion will do. */
-  readonly loose?: boolean;
-  /** Faults are told as they are, and as failures of the server: what kube-apiserver does with the options of a DELETE. */
+  /** Whether an apiVersion will do; absent: the one that is expected alone. */
+  readonly fits?: (apiVersion: string) => boolean;
+  /** Faults are told as they are: what kube-apiserver does with the options of a DELETE. */
   readonly bare?: boolean;
 }
 
@@ -63,7 +64,7 @@ export interface ReadObject {
 
 const unrecognized = ({ kind, bare }: Expected, why: string, body: Buffer): StatusError =>
   bare
-    ? new StatusError(500, '', why)
+    ? badRequest(why)
     : badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${shown(body)})`);
 
 /** How many bytes of a body a message shows. */
@@ -162,12 +163,12 @@ export function decodeAs(
   const kind = stringAt(value, 'kind') || expected.kind;
   const cannot = (why: string): StatusError =>
     expected.bare
-      ? new StatusError(500, '', why)
+      ? badRequest(why)
       : badRequest(
           `${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`,
         );
-  refuseOthers({ apiVersion, kind }, expected, cannot);
   try {
+    refuseOthers(value, { apiVersion, kind }, expected, cannot);
     const { object, strict } = decodeType(value, expected.type, literals);
     const { apiVersion: _a, kind: _k, ...rest } = object;
     return { object: rest, strict: [...duplicates, ...strict] };
@@ -177,18 +178,36 @@ export function decodeAs(
   }
 }
 
+/** What strict decoding found, as warnings, as an error or not at all (A5). @throws {StatusError} 400 */
+export function judged(
+  strict: readonly string[],
+  validation: FieldValidation,
+  { kind, apiVersion }: Expected,
+): readonly string[] {
+  if (strict.length === 0 || validation === 'Ignore') return [];
+  if (validation === 'Warn') return strict;
+  throw badRequest(
+    `${kind} in version "${shortVersion(apiVersion)}" cannot be handled as a ${kind}: strict decoding error: ${strict.join(', ')}`,
+  );
+}
+
 /** @throws {StatusError} 400 for an object that is not what is expected */
 function refuseOthers(
+  value: JsonObject,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
   expected: Expected,
   cannot: (why: string) => StatusError,
 ): void {
-  if (expected.loose || (apiVersion === expected.apiVersion && kind === expected.kind)) return;
+  const fits = expected.fits?.(apiVersion) ?? apiVersion === expected.apiVersion;
+  if (fits && kind === expected.kind) return;
   const meta = metaKinds.has(`${apiVersion}/${kind}`);
-  if (!meta && findByKind(apiVersion, kind.replace(/List$/, '')) === undefined)
+  const known = meta || (!expected.bare && findByKind(apiVersion, kind.replace(/List$/, '')) !== undefined);
+  if (!known)
     throw cannot(
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
     );
+  const other = findByKind(apiVersion, kind);
+  if (other) decodeType(value, other.type);
   if (kind !== expected.kind && (meta || apiVersion === expected.apiVersion))
     throw cannot(
       `converting (${shortVersion(apiVersion)}.${kind}) to (${expected.internal}): unknown conversion`,

@@ -31,9 +31,7 @@ function faults(object: JsonObject): FieldFault[] {
   const spec = specOf(object);
   const found: FieldFault[] = [];
   if (!requestOf(object))
-    found.push(
-      fault.invalid('spec.request', stringAt(spec, 'request'), 'PEM block type must be CERTIFICATE REQUEST'),
-    );
+    found.push(fault.invalid('spec.request', spec['request'], 'PEM block type must be CERTIFICATE REQUEST'));
   const wanted = listAt(spec, 'usages') as readonly string[];
   if (wanted.length === 0) found.push(fault.required('spec.usages'));
   const seen = new Set<string>();

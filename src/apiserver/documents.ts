@@ -93,7 +93,7 @@ async function discoveryRoot(
 function rootRepresentation(request: ApiRequest, core: boolean): ReturnType<typeof negotiate> {
   const accept = request.raw.headers.accept;
   return negotiate(accept, {
-    ...(core && { produces: mediaTypes }),
+    produces: core && mediaTypes,
     views: ['APIGroupDiscoveryList'],
     pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
   });

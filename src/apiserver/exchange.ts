@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type JsonObject, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import type { Selection } from './list-options.ts';
-import { listTypes, mediaTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
+import { listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import { isWritable } from './protobuf-writer.ts';
 import type { Registry } from './registry.ts';
 import type { ApiRequest, ResourcePath } from './request.ts';
@@ -39,12 +39,10 @@ export interface Exchange {
 /** In what form the client wants its answer. @throws {StatusError} 406 */
 export const representationOf = ({ request, kind }: Exchange, list = false): Representation =>
   negotiate(request.raw.headers.accept, {
-    views: list
-      ? ['Table', 'PartialObjectMetadataList', 'PartialObjectMetadata']
-      : ['Table', 'PartialObjectMetadata'],
+    views: ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'],
     pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
     protobuf: isWritable(kind.type),
-    ...(request.method === 'GET' && { produces: list ? listTypes : mediaTypes }),
+    ...(list && request.method === 'GET' && { produces: listTypes }),
   });
 
 /** The object with its kind and version in front. */

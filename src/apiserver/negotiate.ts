@@ -23,7 +23,9 @@ interface Clause {
   readonly quality: number;
 }
 
-function clauses(accept: string): Clause[] {
+/** Nothing that is said accepts anything. */
+function clauses(said = ''): Clause[] {
+  const accept = said.trim() === '' ? '*/*' : said;
   return accept
     .split(',')
     .map((text) => {
@@ -36,7 +38,6 @@ function clauses(accept: string): Clause[] {
       const quality = Number(parameters['q'] ?? 1);
       return { type, parameters, quality: Number.isNaN(quality) ? 1 : quality };
     })
-    .filter((clause) => clause.quality > 0)
     .sort((a, b) => b.quality - a.quality);
 }
 
@@ -80,17 +81,17 @@ export function negotiate(
   options: {
     readonly views?: Views;
     readonly pretty?: boolean;
-    readonly produces?: readonly string[];
+    /** What the layer that looks only at media types tells to be there; `false`: the layer is not there. {@link mediaTypes} unless said. */
+    readonly produces?: readonly string[] | false;
     /** `false`: what is asked for has no protobuf message. */
     readonly protobuf?: boolean;
   } = {},
 ): Representation {
-  const pretty = options.pretty ?? false;
-  if (accept === undefined || accept.trim() === '') return { format: 'json', pretty };
+  const { pretty = false, produces = mediaTypes, views = [], protobuf = true } = options;
   const wanted = clauses(accept);
-  if (options.produces && !wanted.some(({ type }) => offered(type))) throw noRepresentation(options.produces);
+  if (produces && !wanted.some(({ type }) => offered(type))) throw noRepresentation(produces);
   for (const clause of wanted) {
-    const met = answerTo(clause, options.views ?? [], options.protobuf ?? true);
+    const met = answerTo(clause, views, protobuf);
     if (met) return { ...met, pretty: pretty || clause.parameters['pretty'] === '1' };
   }
   throw notAcceptable(mediaTypes);
@@ -103,7 +104,8 @@ export const listTypes: readonly string[] = [
   'application/vnd.kubernetes.protobuf;stream=watch',
 ];
 
-const offered = (type: string): boolean => type in formats || mediaTypes.includes(type);
+/** Only whole types count, and any. */
+const offered = (type: string): boolean => type === '*/*' || mediaTypes.includes(type);
 
 /** 406 of the layer that looks only at media types. */
 export const noRepresentation = (produces: readonly string[]): StatusError =>

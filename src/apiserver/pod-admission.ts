@@ -21,10 +21,15 @@ const withSpec = (pod: JsonObject, members: JsonObject): JsonObject => ({
   spec: { ...objectAt(pod, 'spec'), ...members },
 });
 
+/** A volume whose name begins so is taken for the pod's own volume of tokens. */
+const tokenPrefix = 'kube-api-access-';
+
 /** Tokens for the pod's containers: a projected volume, mounted where none is yet (admission plugin ServiceAccount). */
 function mountToken(pod: JsonObject, context: WriteContext): JsonObject {
   const spec = objectAt(pod, 'spec');
-  const name = `kube-api-access-${randomSuffix(context.world.random)}`;
+  const volumes = objectsAt(spec, 'volumes');
+  const own = volumes.map((volume) => stringAt(volume, 'name')).find((one) => one.startsWith(tokenPrefix));
+  const name = own ?? tokenPrefix + randomSuffix(context.world.random);
   const mounted = (container: JsonObject): JsonObject => {
     const mounts = objectsAt(container, 'volumeMounts');
     if (mounts.some((mount) => mount['mountPath'] === tokenPath)) return container;
@@ -37,7 +42,7 @@ function mountToken(pod: JsonObject, context: WriteContext): JsonObject {
   return withSpec(pod, {
     ...(init.length > 0 && { initContainers: init }),
     containers,
-    volumes: [...objectsAt(spec, 'volumes'), { name, projected: tokenSources }],
+    ...(own === undefined && { volumes: [...volumes, { name, projected: tokenSources }] }),
   });
 }
 

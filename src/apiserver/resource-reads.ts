@@ -7,7 +7,6 @@ import {
   typed,
 } from './exchange.ts';
 import { listPage, readListOptions, type ListOptions, type Selection } from './list-options.ts';
-import { internalName } from './body.ts';
 import { mediaTypes } from './negotiate.ts';
 import { sendText } from './respond.ts';
 import { notAcceptable, StatusError, tooLargeVersion } from './status-error.ts';
@@ -67,12 +66,6 @@ export class ResourceReads {
       return;
     }
     const { entries, metadata } = listPage(store, selection, options);
-    if (representation.as === 'PartialObjectMetadata')
-      throw new StatusError(
-        406,
-        'NotAcceptable',
-        `you requested PartialObjectMetadata, but the requested object is a list (*${internalName(strategy.kind)}List)`,
-      );
     const body = listBody(entries, view, metadata, clock.now());
     if (typeof body === 'string' && representation.format === 'json' && !representation.pretty)
       return sendText(request.raw, response, { status: 200, type: 'application/json', text: body });

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { bodyFormat, expectedOf, readBody, readObject } from './body.ts';
+import { bodyFormat, expectedOf, judged, readBody, readObject } from './body.ts';
 import {
   contextOf,
   deletedStatus,
@@ -68,15 +68,6 @@ function checkUid(given: JsonObject, old: JsonObject, target: ResourcePath, kind
   );
 }
 
-/** What strict decoding found, as warnings, as an error or not at all (A5). @throws {StatusError} 400 */
-function judged(strict: readonly string[], query: WriteQuery, kind: Kind): readonly string[] {
-  if (strict.length === 0 || query.fieldValidation === 'Ignore') return [];
-  if (query.fieldValidation === 'Warn') return strict;
-  throw badRequest(
-    `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${strict.join(', ')}`,
-  );
-}
-
 async function readDeleteBody(request: IncomingMessage): Promise<JsonObject | undefined> {
   const body = await readBody(request);
   if (body.length === 0) return undefined;
@@ -85,8 +76,8 @@ async function readDeleteBody(request: IncomingMessage): Promise<JsonObject | un
     apiVersion: 'v1',
     kind: 'DeleteOptions',
     type: 'DeleteOptions',
-    internal: 'meta.DeleteOptions',
-    loose: true,
+    internal: 'v1.DeleteOptions',
+    fits: () => true,
     bare: true,
   }).object;
 }
@@ -155,7 +146,7 @@ export class ResourceWrites {
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options, apply: false });
     const format = bodyFormat(request.raw);
     const { object, strict } = readObject(await readBody(request.raw), format, expectedOf(kind));
-    const warnings = [...judged(strict, query, kind)];
+    const warnings = [...judged(strict, query.fieldValidation, expectedOf(kind))];
     const context = contextOf(this.#deps.world, request, query.dryRun);
     try {
       const { object: body, created } = act(object, { query, context, warnings });
@@ -170,8 +161,8 @@ export class ResourceWrites {
 
   async patch(exchange: Exchange): Promise<void> {
     const { request } = exchange;
-    const representation = representationOf(exchange);
     const type = patchTypeOf(request.raw.headers['content-type']);
+    const representation = representationOf(exchange);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
       options: 'PatchOptions',
       apply: type === 'apply',

@@ -1,26 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { stringify } from 'yaml';
 import { isObject, textOf } from './json.ts';
 import type { Representation } from './negotiate.ts';
 import { writeProtobuf } from './protobuf-writer.ts';
 import { StatusError } from './status-error.ts';
+import { toYaml } from './yaml-writer.ts';
 
 const compress = promisify(gzip);
 const gzipLeast = 128 * 1024;
-
-/** JSON with sorted members for YAML, as `sigs.k8s.io/yaml` writes it: texts that YAML 1.1 takes for something else stand in quotes. */
-const toYaml = (body: unknown): string => yaml(body).replace(/^((?:  |- )*)"\.": /gm, '$1.: ');
-
-const yaml = (body: unknown): string =>
-  stringify(body, {
-    version: '1.1',
-    sortMapEntries: true,
-    lineWidth: 0,
-    indentSeq: false,
-    aliasDuplicateObjects: false,
-  });
 
 /** A body as text; what has no text of its own is told as JSON. */
 export function encode(body: unknown, representation: Representation): string {

@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { impersonated, type Authenticator } from './authenticator.ts';
 import type { Attributes, Authorizer } from './authorizer.ts';
-import { bodyFormat, expectedOf, readBody, readObject } from './body.ts';
+import { bodyFormat, expectedOf, judged, readBody, readObject } from './body.ts';
 import { isGroup } from './discovery.ts';
 import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
 import { health } from './health.ts';
+import { parseDuration } from '../kube/duration.ts';
 import { type JsonObject, objectAt } from './json.ts';
 import { groupVersionOf, type Kind, kinds, metricsKinds, trustBundleKinds } from './kinds.ts';
 import { type KubeletStreams, refuseUpgrade } from './kubelet-streams.ts';
@@ -25,7 +26,7 @@ import { warningsOf } from './exchange.ts';
 import type { ResourceApi } from './resource-api.ts';
 import { sendBody, sendError, sendText, warnOf } from './respond.ts';
 import { review } from './reviews.ts';
-import { methodNotAllowed, noSuchResource, StatusError } from './status-error.ts';
+import { badRequest, methodNotAllowed, noSuchResource, StatusError } from './status-error.ts';
 import type { Subresources } from './subresources.ts';
 import { versionInfo } from './version.ts';
 import { selectedName } from './selectors.ts';
@@ -86,11 +87,9 @@ export class Router {
     let representation = negotiate(undefined);
     try {
       const search = (raw.url ?? '').split('?')[1] ?? '';
-      const { as: _as, ...rest } = negotiate(raw.headers.accept, {
-        views: ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList', 'APIGroupDiscoveryList'],
+      representation = negotiate(raw.headers.accept, {
         pretty: wantsPretty(new URLSearchParams(search), raw.headers['user-agent']),
       });
-      representation = rest;
     } catch {
       representation = { format: 'json', pretty: false };
     }
@@ -109,6 +108,7 @@ export class Router {
     const cut = url.indexOf('?');
     const query = new URLSearchParams(cut < 0 ? '' : url.slice(cut + 1));
     const path = withoutWatchPath(cut < 0 ? url : url.slice(0, cut), query);
+    checkTimeout(query);
     const own = this.#deps.authenticator.authenticate(raw);
     const user =
       impersonated(raw, own, (attributes) => this.#deps.authorizer.decide(attributes).allowed) ?? own;
@@ -190,7 +190,8 @@ export class Router {
       apply: false,
     });
     const format = bodyFormat(request.raw);
-    const { object } = readObject(await readBody(request.raw), format, expectedOf(kind));
+    const { object, strict } = readObject(await readBody(request.raw), format, expectedOf(kind));
+    const warnings = judged(strict, query.fieldValidation, expectedOf(kind));
     const now = this.#deps.clock.now();
     const managed = manageUpdate(undefined, object, kind.type, {
       writer: { manager: query.manager, operation: 'Update', apiVersion: groupVersionOf(kind) },
@@ -207,6 +208,7 @@ export class Router {
       status: 201,
       body: { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer },
       representation,
+      extras: { warnings },
     });
   }
 
@@ -297,6 +299,14 @@ export class Router {
       refuseUpgrade(socket, this.#asStatus(reason));
     }
   }
+}
+
+/** How long the client would wait is read, and no more: nothing here takes that long. @throws {StatusError} 400 */
+function checkTimeout(query: URLSearchParams): void {
+  const timeout = query.get('timeout') ?? '';
+  if (timeout === '' || ['1', 'true'].includes(query.get('watch') ?? '')) return;
+  const read = parseDuration(timeout);
+  if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - ${read}`);
 }
 
 /** Kinds that nobody should use any longer. */

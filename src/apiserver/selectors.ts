@@ -96,23 +96,29 @@ class LabelParser {
   #list(): string[] {
     const open = this.#next();
     if (open !== '(') throw unable(`found '${open ?? ''}' expected: '('`);
-    const values = new Set<string>();
-    if (this.#peek() === ')') this.#at++;
-    else this.#fill(values);
+    const first = this.#peek();
+    if (first === undefined || (first !== ',' && first !== ')' && !isWord(first)))
+      throw unable(`found '${first ?? ''}', expected: ',', ')' or identifier`);
+    const values = first === ')' ? new Set(['']) : this.#values();
+    this.#at++;
     return [...values].sort();
   }
 
   /** Up to the closing parenthesis; nothing around a comma is an empty value. */
-  #fill(values: Set<string>): void {
+  #values(): Set<string> {
+    const values = new Set<string>();
     for (;;) {
-      const word = this.#peek();
-      const named = word !== undefined && isWord(word);
-      if (named) this.#at++;
-      const next = this.#next();
-      if (next !== ',' && next !== ')')
-        throw unable(`found '${next ?? ''}', expected: ${named ? "',' or ')'" : "',', or identifier"}`);
-      values.add(named ? word : '');
-      if (next === ')') return;
+      const token = this.#next() ?? '';
+      const after = this.#peek() ?? '';
+      const closes = after === ',' || after === ')';
+      if (token === ',') {
+        if (values.size === 0 || closes) values.add('');
+      } else {
+        if (token === '' || !isWord(token)) throw unable(`found '${token}', expected: ',', or identifier`);
+        if (!closes) throw unable(`found '${after}', expected: ',' or ')'`);
+        values.add(token);
+      }
+      if (after === ')') return values;
     }
   }
 }
@@ -127,7 +133,7 @@ function checked(requirement: Requirement): Requirement {
     if (rules.length > 0)
       faults.push(`${field}: Invalid value: ${JSON.stringify(value)}: ${rules.join('; ')}`);
   };
-  tell('key', key, qualifiedNameRule(key));
+  tell('<nil>', key, qualifiedNameRule(key)); // kube-apiserver has no name for the place
   const empty = (operator === 'in' || operator === 'notin') && values.length === 0;
   if (empty) tell('values', values, ["for 'in', 'notin' operators, values set can't be empty"]);
   values.forEach((value, i) => {
@@ -212,13 +218,13 @@ const selectable: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
     ...involved('regarding'),
     reason: at('reason'),
     reportingComponent: at('reportingComponent'),
+    reportingController: at('reportingComponent'),
     source: (event) =>
       stringAt(objectAt(event, 'source'), 'component') || stringAt(event, 'reportingComponent'),
     type: at('type'),
   },
   'certificates.k8s.io/certificatesigningrequests': { 'spec.signerName': at('spec', 'signerName') },
   'certificates.k8s.io/clustertrustbundles': { 'spec.signerName': at('spec', 'signerName') },
-  'apps/replicasets': { 'status.replicas': (object) => at('status', 'replicas')(object) || '0' },
   replicationcontrollers: { 'status.replicas': (object) => at('status', 'replicas')(object) || '0' },
   'resource.k8s.io/resourceslices': {
     'spec.nodeName': at('spec', 'nodeName'),
@@ -236,7 +242,7 @@ export interface FieldTerm {
 
 /** Splits a field selector; a backslash takes the next character as it is. @throws {StatusError} 400 */
 export function fieldTerms(text: string): FieldTerm[] {
-  const terms = text.match(/(?:\\.|[^,\\])+/g) ?? [];
+  const terms = text.match(/(?:\\.|[^,\\]|\\$)+/g) ?? [];
   return terms.map((term) => {
     const match = /^((?:\\.|[^=!\\])*)(!=|==|=)(.*)$/.exec(term);
     if (!match) throw badRequest(`invalid selector: '${term}'; can't understand '${term}'`);
@@ -274,9 +280,12 @@ const nameFields: Readonly<Record<string, Field>> = {
 function fieldOf(field: string, kind: Kind): Field | undefined {
   const own = selectable[kind.storage];
   if (field === 'metadata.namespace' && own && !kind.namespaced) return undefined;
-  // the two groups of events name what an event is about differently
-  const foreign = kind.group === '' ? 'regarding.' : 'involvedObject.';
-  if (kind.resource === 'events' && field.startsWith(foreign)) return undefined;
+  // the two groups of events name what an event is about, and who tells of it, differently
+  const foreign =
+    kind.group === ''
+      ? /^(regarding\.|reportingController$)/
+      : /^(involvedObject\.|reportingComponent$|source$)/;
+  if (kind.resource === 'events' && foreign.test(field)) return undefined;
   return nameFields[field] ?? own?.[field];
 }
 

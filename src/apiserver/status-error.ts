@@ -169,6 +169,10 @@ export const unsupportedMediaType = (types: readonly string[]): StatusError =>
     `the body of the request was in an unknown format - accepted media types include: ${types.join(', ')}`,
   );
 
+/** 415 of the layer that looks only at media types. */
+export const unsupportedBody = (): StatusError =>
+  new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
+
 export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
 
 export const tooLargeVersion = (wanted: number | string, current: number): StatusError =>

@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { AddressProxy } from './address-proxy.ts';
 import type { TokenSigner } from './users.ts';
 import { admitEviction } from './admission.ts';
-import { bodyFormat, type Expected, readBody, readObject } from './body.ts';
+import { bodyFormat, type Expected, judged, readBody, readObject } from './body.ts';
 import { evict } from './eviction.ts';
+import { withWarnings } from './exchange.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { builtIn, type Kind } from './kinds.ts';
 import type { KubeletProxy } from './kubelet-proxy.ts';
@@ -39,6 +40,13 @@ interface Call {
 
 type Handler = (call: Call) => Promise<void>;
 
+/** What a client POSTs to a subresource that does something. */
+interface Given {
+  readonly object: JsonObject;
+  readonly dryRun: boolean;
+  readonly manager: string;
+}
+
 const bindingBody: Expected = {
   apiVersion: 'v1',
   kind: 'Binding',
@@ -56,7 +64,7 @@ const evictionBody: Expected = {
   kind: 'Eviction',
   type: 'Eviction',
   internal: 'policy.Eviction',
-  loose: true,
+  fits: (apiVersion) => apiVersion === 'policy/v1' || apiVersion === 'policy/v1beta1',
 };
 
 const success = (code: number): JsonObject => ({
@@ -124,26 +132,38 @@ export class Subresources {
     });
   }
 
-  #send(call: Call, status: number, body: JsonObject): Promise<void> {
+  #send(call: Call, status: number, body: JsonObject, warnings: readonly string[]): Promise<void> {
     return sendBody(call.request.raw, call.response, {
       status,
       body,
       representation: this.#representation(call),
+      extras: { warnings },
     });
   }
 
-  async #read(
-    call: Call,
-    expected: Expected,
-  ): Promise<{ readonly object: JsonObject; readonly dryRun: boolean; readonly manager: string }> {
+  /** Reads what is POSTed and does it; what strict decoding holds against it goes out with the answer, whatever that is. */
+  async #create(call: Call, expected: Expected, act: (given: Given) => JsonObject): Promise<void> {
+    const { warnings, ...given } = await this.#read(call, expected);
+    try {
+      const body = act(given);
+      await this.#deps.world.store.settled();
+      await this.#send(call, 201, body, warnings);
+    } catch (reason) {
+      throw withWarnings(reason, warnings);
+    }
+  }
+
+  async #read(call: Call, expected: Expected): Promise<Given & { readonly warnings: readonly string[] }> {
     if (call.request.method !== 'POST') throw methodNotAllowed();
+    this.#representation(call);
     const query = readWriteQuery(call.request.query, call.request.raw.headers['user-agent'], {
       options: 'CreateOptions',
       apply: false,
     });
     const format = bodyFormat(call.request.raw);
-    const { object } = readObject(await readBody(call.request.raw), format, expected);
-    return { object, dryRun: query.dryRun, manager: query.manager };
+    const { object, strict } = readObject(await readBody(call.request.raw), format, expected);
+    const warnings = judged(strict, query.fieldValidation, expected);
+    return { object, dryRun: query.dryRun, manager: query.manager, warnings };
   }
 
   #context(call: Call, dryRun: boolean): WriteContext {
@@ -152,11 +172,12 @@ export class Subresources {
   }
 
   /** `bindings` and `pods/NAME/binding` (A13). */
-  async #bind(call: Call, name: string): Promise<void> {
-    const { object, dryRun } = await this.#read(call, bindingBody);
-    this.bind(call.target.namespace, name || stringAt(objectAt(object, 'metadata'), 'name'), object, dryRun);
-    await this.#deps.world.store.settled();
-    await this.#send(call, 201, success(201));
+  #bind(call: Call, name: string): Promise<void> {
+    return this.#create(call, bindingBody, ({ object, dryRun }) => {
+      const pod = name || stringAt(objectAt(object, 'metadata'), 'name');
+      this.bind(call.target.namespace, pod, object, dryRun);
+      return success(201);
+    });
   }
 
   /** Binds a pod to a node. @throws {StatusError} 409 when it has one or is gated */
@@ -177,10 +198,12 @@ export class Subresources {
     if (!dryRun) registry.put(bound(pod, binding, seconds(world.clock.now())), pod);
   }
 
-  async #evict(call: Call): Promise<void> {
-    const { object, dryRun } = await this.#read(call, evictionBody);
-    const name = stringAt(objectAt(object, 'metadata'), 'name');
-    if (name !== '' && name !== call.target.name)
+  #evict(call: Call): Promise<void> {
+    return this.#create(call, evictionBody, (given) => this.#evicted(call, given));
+  }
+
+  #evicted(call: Call, { object, dryRun }: Given): JsonObject {
+    if (stringAt(objectAt(object, 'metadata'), 'name') !== call.target.name)
       throw badRequest('name in URL does not match name in Eviction object');
     const registry = this.#deps.resources.registry(builtIn('pods'));
     admitEviction(call.request.user, call.target.name, () =>
@@ -193,12 +216,14 @@ export class Subresources {
     );
     const context = this.#context(call, dryRun || options.dryRun);
     evict({ namespace: call.target.namespace, name: call.target.name, options }, registry, context);
-    await this.#deps.world.store.settled();
-    await this.#send(call, 201, success(201));
+    return success(201);
   }
 
-  async #token(call: Call): Promise<void> {
-    const { object, dryRun, manager } = await this.#read(call, tokenBody);
+  #token(call: Call): Promise<void> {
+    return this.#create(call, tokenBody, (given) => this.#issued(call, given));
+  }
+
+  #issued(call: Call, { object, dryRun, manager }: Given): JsonObject {
     const { namespace, name } = call.target;
     const made = issueToken({ namespace, name }, object, this.#context(call, dryRun), this.#deps.signer);
     const now = this.#deps.world.clock.now();
@@ -219,12 +244,7 @@ export class Subresources {
       creationTimestamp: seconds(now),
       ...(managedFields !== undefined && { managedFields }),
     };
-    await this.#send(call, 201, {
-      kind: 'TokenRequest',
-      apiVersion: 'authentication.k8s.io/v1',
-      metadata,
-      ...made,
-    });
+    return { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', metadata, ...made };
   }
 
   async #log(call: Call): Promise<void> {

@@ -1,7 +1,8 @@
 import { type JsonObject, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import type { Representation } from './negotiate.ts';
-import { badRequest } from './status-error.ts';
+import { internalName } from './body.ts';
+import { badRequest, StatusError } from './status-error.ts';
 import type { Entry } from './store.ts';
 import type { Strategy } from './strategy.ts';
 import { columnsOf, rowOf } from './table.ts';
@@ -89,8 +90,18 @@ export function viewOne(object: JsonObject, view: View, now: number, columns = t
     });
   if (representation.as === 'PartialObjectMetadata')
     return partial(strategy.fromStorage?.(object) ?? object, representation);
+  if (representation.as === 'PartialObjectMetadataList') throw notThatMany(representation.as, strategy.kind);
   return undefined;
 }
+
+/** 406 of one object that is asked for as a list, and of a list that is asked for as one. */
+const notThatMany = (as: 'PartialObjectMetadata' | 'PartialObjectMetadataList', kind: Kind): StatusError => {
+  const is =
+    as === 'PartialObjectMetadata'
+      ? `a list (*${internalName(kind)}List)`
+      : `not a list (*${internalName(kind)})`;
+  return new StatusError(406, 'NotAcceptable', `you requested ${as}, but the requested object is ${is}`);
+};
 
 /** The body of a list. */
 export function listBody(
@@ -100,6 +111,7 @@ export function listBody(
   now: number,
 ): string | JsonObject {
   const { representation, strategy } = view;
+  if (representation.as === 'PartialObjectMetadata') throw notThatMany(representation.as, strategy.kind);
   if (representation.as === 'Table')
     return tableOf(
       entries.map((entry) => entry.object),
@@ -111,7 +123,7 @@ export function listBody(
       kind: 'PartialObjectMetadataList',
       apiVersion: metaVersion(representation),
       metadata,
-      items: entries.map((entry) => ({ metadata: objectAt(entry.object, 'metadata') })),
+      items: entries.length > 0 ? entries.map((entry) => partial(entry.object, representation)) : null,
     };
   const kind = strategy.kind;
   const items = entries.map((entry) => entryText(entry, strategy, false)).join(',');

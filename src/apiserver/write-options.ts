@@ -81,11 +81,16 @@ function fromQuery(query: URLSearchParams): JsonObject {
   if (grace !== null) {
     if (!/^-?\d+$/.test(grace))
       throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
+    if (BigInt.asIntN(64, BigInt(grace)) !== BigInt(grace))
+      throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: value out of range`);
     out['gracePeriodSeconds'] = Number(grace);
   }
-  if (query.has('orphanDependents')) out['orphanDependents'] = query.get('orphanDependents') === 'true';
+  const orphan = query.get('orphanDependents');
+  if (orphan !== null) out['orphanDependents'] = orphan.toLowerCase() !== 'false';
   if (query.has('propagationPolicy')) out['propagationPolicy'] = query.get('propagationPolicy');
   if (query.has('dryRun')) out['dryRun'] = query.getAll('dryRun');
+  const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
+  out['preconditions'] = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
   return out;
 }
 

@@ -70,10 +70,10 @@ test('aggregated discovery is tagged by its content alone, and sent once', async
   expect((await call(server, 'GET', '/api', undefined, '', again)).status).toBe(304);
 });
 
-test('options of a deletion that cannot be read are told as kube-apiserver tells them: as its own failure', async () => {
+test('options of a deletion that cannot be read are told as they are', async () => {
   const wrong = await call(server, 'DELETE', `${podsPath}/none`, { gracePeriodSeconds: 'x' });
   expect(wrong).toMatchObject({
-    status: 500,
+    status: 400,
     body: {
       message:
         'json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64',

@@ -87,7 +87,7 @@ function* restartPolicy(field: string, container: Container): Faults {
   if (rules.length === 0) return;
   if (policy === undefined)
     yield required(`${field}.restartPolicy`, 'must specify restartPolicy when restart rules are used');
-  if (rules.length > mostRules) return yield tooMany(`${field}.restartPolicyRules`, rules.length, mostRules);
+  if (rules.length > mostRules) yield tooMany(`${field}.restartPolicyRules`, rules.length, mostRules);
   for (const [i, { action, exitCodes }] of rules.entries()) {
     const at = `${field}.restartPolicyRules[${i}]`;
     yield* oneOf(`${at}.action`, action, ['Restart', 'RestartAllContainers']);

@@ -224,7 +224,10 @@ function* hugePagesWithinPod(
 }
 
 function* podResourceName(field: string, name: string): Faults {
-  if (!isPodLevelResource(name)) yield unsupported(field, name, ['cpu', 'hugepages-', 'memory']);
+  const faults = [...resourceName(field, name)];
+  yield* faults;
+  if (faults.length === 0 && !isPodLevelResource(name))
+    yield unsupported(field, name, ['cpu', 'hugepages-', 'memory']);
 }
 
 function* containersWithinPod(

@@ -51,13 +51,17 @@ function* oneVolume(
   if (known.has(name)) yield duplicate(`${field}.name`, name);
 }
 
-/** Exactly one source; the first is looked into, the others are too many. */
+/** Exactly one source; the first is looked into, the others are too many. One is misspelt as kube-apiserver misspells it. */
 function* volumeSource(field: string, volume: Source, context: PodContext): Faults {
   let seen = 0;
   for (const [kind, rule] of Object.entries(volumeSourceRules)) {
     const source = volume[kind] as Source | undefined;
     if (source === undefined) continue;
-    if (seen++ > 0) yield forbidden(`${field}.${kind}`, 'may not specify more than 1 volume type');
+    if (seen++ > 0)
+      yield forbidden(
+        `${field}.${kind === 'downwardAPI' ? 'downwarAPI' : kind}`,
+        'may not specify more than 1 volume type',
+      );
     else yield* rule(`${field}.${kind}`, source, { name: textOf(volume, 'name'), context });
   }
   if (seen === 0) yield required(field, 'must specify a volume type');

@@ -23,6 +23,8 @@ export const nodeIdentity = ({ nodeName, node }: AgentOptions, { system }: Measu
     architecture: system.architecture,
     ...(node?.labels && { labels: node.labels }),
     ...(node?.taints && { taints: node.taints }),
+    ...(node?.providerId !== undefined && { providerId: node.providerId }),
+    ...(node?.externalCloudProvider !== undefined && { externalCloudProvider: node.externalCloudProvider }),
   };
 
 interface NodeParts extends CommonParts {

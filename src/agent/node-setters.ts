@@ -25,6 +25,10 @@ export const defaultMaxPods = 110;
 /** What a node says of itself beyond what is measured. */
 export interface NodeSettings {
   readonly labels?: Readonly<Record<string, string>>;
+  /** The cloud's name of this machine (kubelet `providerID`). */
+  readonly providerId?: string;
+  /** A cloud controller finishes the node (kubelet flag `--cloud-provider=external`); default: there is none. */
+  readonly externalCloudProvider?: boolean;
   readonly taints?: NodeIdentity['taints'];
   readonly maxPods?: number;
   readonly podsPerCore?: number;
@@ -109,7 +113,7 @@ export function nodeSetters({
     addresses: {
       nodeIps: nodeIPs,
       hostname: nodeName,
-      externalCloudProvider: false,
+      externalCloudProvider: settings.externalCloudProvider ?? false,
       validate: () => undefined,
       lookup: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
       resolve: (prefer) =>

@@ -5,6 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import type { EvictionDeps } from '../eviction/manager.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { KubeObject } from '../kube/types.ts';
+import type { ContainerGcPolicy } from '../kuberuntime/container-gc-decide.ts';
 import { ImageGc } from '../kuberuntime/image-gc.ts';
 import type { ImageGcPolicy } from '../kuberuntime/image-gc-decide.ts';
 import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
@@ -17,6 +18,8 @@ import { type RuntimeFileSystems, runtimeFileSystems } from './runtime-file-syst
 /** When things of a runtime that nobody needs go. */
 export interface UpkeepSettings {
   readonly logs: LogRotationPolicy & { readonly periodMs: number };
+  /** Which dead containers stay; default: the newest of each name, however many there are in all. */
+  readonly containers?: ContainerGcPolicy;
   /** Absent: images are the host's own files, not the agent's to remove. */
   readonly images?: ImageGcPolicy;
 }
@@ -39,7 +42,7 @@ export interface UpkeepDeps {
 const periods = { containersMs: 60_000, imagesMs: 300_000 };
 
 /** Kubelet's defaults: one dead container per name stays, however many there are in all. */
-const containerPolicy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
+const containerPolicy: ContainerGcPolicy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
 
 /** What runs beside the controller, and what it does when the node is short of something. */
 export interface Upkeep {
@@ -58,16 +61,23 @@ export interface Upkeep {
  */
 export function runtimeUpkeep(deps: UpkeepDeps, settings: UpkeepSettings): Upkeep {
   const logs = logRotation(deps, settings.logs);
+  const { containers = containerPolicy } = settings;
   const images = settings.images && imageUpkeep(deps, settings.images);
   return {
     run: async (signal) => {
       await Promise.all([
-        every(deps, 'ContainerGCFailed', periods.containersMs, () => collectContainers(deps, false), signal),
+        every(
+          deps,
+          'ContainerGCFailed',
+          periods.containersMs,
+          () => collectContainers(deps, containers, false),
+          signal,
+        ),
         every(deps, undefined, settings.logs.periodMs, () => logs.rotateAll(), signal),
         images?.run(signal),
       ]);
     },
-    reclaim: { deadContainers: () => collectContainers(deps, true), ...images?.reclaim },
+    reclaim: { deadContainers: () => collectContainers(deps, containers, true), ...images?.reclaim },
     ...(images && { fileSystems: images.fileSystems }),
   };
 }
@@ -108,10 +118,11 @@ async function every(
 /** @param evictNonDeletedPods the node is short: dead containers of pods that live on go as well */
 function collectContainers(
   { provider, controller, allSourcesReady }: UpkeepDeps,
+  policy: ContainerGcPolicy,
   evictNonDeletedPods: boolean,
 ): Promise<void> {
   const { podWorkers } = controller.engines;
-  return provider.containerGc.collect(containerPolicy, {
+  return provider.containerGc.collect(policy, {
     allSourcesReady: allSourcesReady(),
     evictNonDeletedPods,
     shouldPodContentBeRemoved: (uid) => podWorkers.shouldPodContentBeRemoved(uid),

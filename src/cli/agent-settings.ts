@@ -47,7 +47,7 @@ export function agentSettings({ kubelet, agent }: EffectiveOptions): Partial<Age
     keepLastGoodManifest: agent.keepLastGoodManifest,
     allowedUnsafeSysctls: kubelet.allowedUnsafeSysctls,
     periods: { resyncMs: durationMs(kubelet.syncFrequency) },
-    node: nodeSettings(kubelet, agent.nodeLabels),
+    node: nodeSettings(kubelet, agent),
   } as { [K in keyof AgentOptions]: AgentOptions[K] | undefined });
 }
 
@@ -55,10 +55,12 @@ const notEmpty = (text: string | undefined): string | undefined => (text === '' 
 
 function nodeSettings(
   kubelet: EffectiveOptions['kubelet'],
-  labels: Readonly<Record<string, string>>,
+  { nodeLabels: labels, cloudProvider }: EffectiveOptions['agent'],
 ): NonNullable<AgentOptions['node']> {
   return given<NonNullable<AgentOptions['node']>>({
     labels,
+    providerId: notEmpty(kubelet.providerID),
+    externalCloudProvider: cloudProvider === 'external',
     taints: kubelet.registerWithTaints,
     maxPods: kubelet.maxPods,
     podsPerCore: kubelet.podsPerCore,
@@ -83,6 +85,25 @@ export const logUpkeep = ({
   maxBytes: valueOf(parseQuantity(containerLogMaxSize)),
   maxFiles: containerLogMaxFiles,
   periodMs: durationMs(containerLogMonitorInterval),
+});
+
+/** The settings of {@link deadContainers}; default: the flags'. */
+export type DeadContainerSettings = Partial<
+  Pick<
+    EffectiveOptions['agent'],
+    'maximumDeadContainers' | 'maximumDeadContainersPerContainer' | 'minimumContainerTtlDuration'
+  >
+>;
+
+/** How many dead containers stay, and how long. */
+export const deadContainers = ({
+  maximumDeadContainers = -1,
+  maximumDeadContainersPerContainer = 1,
+  minimumContainerTtlDuration = '0s',
+}: DeadContainerSettings): NonNullable<UpkeepSettings['containers']> => ({
+  minAgeMs: durationMs(minimumContainerTtlDuration),
+  maxPerPodContainer: maximumDeadContainersPerContainer,
+  maxContainers: maximumDeadContainers,
 });
 
 /**

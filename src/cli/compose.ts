@@ -207,7 +207,7 @@ function agentOptions(
   const { close: disconnect, ...own } =
     provider === 'cri'
       ? { periods: {}, ...criParts({ ...settings.kubelet, ...settings.agent }, tracing?.tracer) }
-      : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings.kubelet) };
+      : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings) };
   const shutdown = shutdownOptions(
     settings.kubelet,
     { clock, logger },

@@ -16,7 +16,7 @@ import { durationMs } from '../kube/duration.ts';
 import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { CriRuntime, HandlerFeatures } from '../providers/cri/index.ts';
 import type { EffectiveOptions } from '../options/load.ts';
-import { logUpkeep } from './agent-settings.ts';
+import { deadContainers, type DeadContainerSettings, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf, type CrashSettings } from './crash-back-off.ts';
 import {
   credentialPlugins,
@@ -49,7 +49,8 @@ export type CriSettings = Pick<
   EvictionConfiguration &
   RuntimeConfiguration &
   PullSettings &
-  PluginFolders & {
+  PluginFolders &
+  DeadContainerSettings & {
     /** Where log collectors look for links to container logs; default: the kubelet's `ContainerLogsDir`. */
     readonly containerLogsDir?: string;
   };
@@ -175,6 +176,7 @@ async function makeCriProvider(
       runtimeName: version.runtimeName ?? '',
       containerLogsRoot,
       crashBackoff: crashBackOffOf(settings),
+      deadInstancesKept: deadContainers(settings).maxPerPodContainer,
       ...runtimeOptions(settings),
     },
   );
@@ -208,6 +210,7 @@ function runtimeOptions({
 
 const upkeepSettings = (settings: CriSettings): UpkeepSettings => ({
   logs: logUpkeep(settings),
+  containers: deadContainers(settings),
   images: {
     highThresholdPercent: settings.imageGCHighThresholdPercent,
     lowThresholdPercent: settings.imageGCLowThresholdPercent,

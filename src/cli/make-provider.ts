@@ -8,7 +8,7 @@ import { AgentError } from '../base/errors.ts';
 import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import type { ProcessRuntime } from '../providers/process/index.ts';
-import { logUpkeep } from './agent-settings.ts';
+import { deadContainers, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf } from './crash-back-off.ts';
 import type { UpOptions } from './running.ts';
 
@@ -19,11 +19,12 @@ type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
 export function makeProviderOf(
   name: Exclude<UpOptions['provider'], 'cri'>,
   dataDir: string,
-  kubelet: EffectiveOptions['kubelet'],
+  settings: EffectiveOptions,
 ): OwnParts {
+  const { kubelet } = settings;
   switch (name) {
     case 'process':
-      return processParts(dataDir, kubelet);
+      return processParts(dataDir, settings);
     case 'memory':
       return {
         makeProvider: async ({ clock, logger }) => {
@@ -38,7 +39,7 @@ export function makeProviderOf(
 }
 
 /** Containers as local processes; what the dead ones leave behind goes as a kubelet's does. */
-function processParts(dataDir: string, kubelet: EffectiveOptions['kubelet']): OwnParts {
+function processParts(dataDir: string, { kubelet, agent }: EffectiveOptions): OwnParts {
   let made: { readonly provider: KubeRuntime; readonly runtime: ProcessRuntime } | undefined;
   return {
     node: { runtimeVersion: () => 'process://1.0.0' },
@@ -60,6 +61,7 @@ function processParts(dataDir: string, kubelet: EffectiveOptions['kubelet']): Ow
           runtimeName: 'process',
           podLogsRoot: podLogs(dataDir),
           crashBackoff: crashBackOffOf(kubelet),
+          deadInstancesKept: deadContainers(agent).maxPerPodContainer,
         },
       );
       made = { provider, runtime };
@@ -67,7 +69,10 @@ function processParts(dataDir: string, kubelet: EffectiveOptions['kubelet']): Ow
     },
     upkeep: (parts) => {
       if (!made) throw new AgentError('internal', 'the provider is made before its upkeep');
-      return runtimeUpkeep({ ...parts, ...made, images: made.runtime }, { logs: logUpkeep(kubelet) });
+      return runtimeUpkeep(
+        { ...parts, ...made, images: made.runtime },
+        { logs: logUpkeep(kubelet), containers: deadContainers(agent) },
+      );
     },
   };
 }

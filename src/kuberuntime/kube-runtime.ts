@@ -82,6 +82,8 @@ export interface KubeRuntimeOptions extends ResourceSettings, SecuritySettings {
   readonly containerLogsRoot?: string;
   /** Pulls at one time: 1 is the kubelet's `serializeImagePulls`; absent: no limit. */
   readonly maxParallelImagePulls?: number;
+  /** Dead instances of each container that stay while its pod lives, 1 at least; default: 1. */
+  readonly deadInstancesKept?: number;
   /** Kubernetes feature gates that differ from their default. */
   readonly features?: Readonly<Record<string, boolean>>;
 }
@@ -125,10 +127,12 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly #sync: PodSyncDeps;
   /** Dead containers that are being removed, by the runtime's own id. */
   readonly #removing = new Set<string>();
+  readonly #deadInstancesKept: number;
 
   constructor(deps: KubeRuntimeDeps, options: KubeRuntimeOptions) {
     const { runtime } = deps;
     const { runtimeName } = options;
+    this.#deadInstancesKept = Math.max(1, options.deadInstancesKept ?? 1);
     const files = deps.files ?? nodeFiles;
     const actuated = deps.actuated ?? new ActuatedStore();
     this.actuated = actuated;
@@ -271,7 +275,8 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     const observed = known ?? (await this.getPodStatus({ uid, name: '', namespace: '' }));
     if (all) return this.deleteContainers('', observed, 0);
     const oneOfEach = new Map(observed.containerStatuses.map(({ name, id }) => [name, id]));
-    for (const id of oneOfEach.values()) await this.deleteContainers(runtimeId(id), observed, 1);
+    for (const id of oneOfEach.values())
+      await this.deleteContainers(runtimeId(id), observed, this.#deadInstancesKept);
   }
 
   /** Lets the runtime open a container's log anew after rotation. */

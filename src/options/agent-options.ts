@@ -23,6 +23,10 @@ export interface AgentOptions {
   readonly imageCredentialProviderConfig?: string;
   readonly imageCredentialProviderBinDir?: string;
   readonly runtimeCgroups?: string;
+  readonly cloudProvider: string;
+  readonly maximumDeadContainers: number;
+  readonly maximumDeadContainersPerContainer: number;
+  readonly minimumContainerTtlDuration: string;
 }
 
 /** From all to little. */
@@ -141,5 +145,35 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     type: 'string',
     flag: 'runtime-cgroups',
     about: 'Cgroup of the container runtime, for statistics.',
+  },
+  cloudProvider: {
+    type: 'string',
+    default: '',
+    flag: 'cloud-provider',
+    allowed: 'external, or empty',
+    values: ['external', ''],
+    about:
+      'A cloud controller finishes the Node: it is tainted until then, and its addresses are its own to tell.',
+  },
+  maximumDeadContainers: {
+    type: 'int32',
+    default: -1,
+    flag: 'maximum-dead-containers',
+    allowed: 'below 0: any number',
+    about: 'Dead instances of containers that stay on the node.',
+  },
+  maximumDeadContainersPerContainer: {
+    type: 'int32',
+    default: 1,
+    flag: 'maximum-dead-containers-per-container',
+    allowed: 'below 0: any number',
+    about: 'Dead instances that stay of each container.',
+  },
+  minimumContainerTtlDuration: {
+    type: 'duration',
+    default: '0s',
+    flag: 'minimum-container-ttl-duration',
+    allowed: '0s and more',
+    about: 'A dead container younger than this stays.',
   },
 };

@@ -1,3 +1,4 @@
+import { durationMs } from '../kube/duration.ts';
 import { agentFields, type AgentField, type AgentOptions } from './agent-options.ts';
 import type { FlagTarget } from './flags.ts';
 import type { OptionSources, Origin } from './load.ts';
@@ -34,7 +35,7 @@ export function readAgent(
   values.set('nodeName', nodeName);
   return {
     options: Object.fromEntries(values) as unknown as AgentOptions,
-    faults: [...oddValues(values), ...nodeNameFaults(nodeName)],
+    faults: [...oddValues(values), ...spanFaults(values), ...nodeNameFaults(nodeName)],
   };
 }
 
@@ -74,7 +75,17 @@ function oddValues(values: ReadonlyMap<string, unknown>): OptionFault[] {
   return Object.entries<AgentField>(agentFields).flatMap(([path, { values: allowed }]) => {
     const value = values.get(path);
     if (!allowed || allowed.includes(textOf(value))) return [];
-    return [{ path, value, message: 'no such value', allowed: allowed.join(', ') }];
+    return [
+      { path, value, message: 'no such value', allowed: allowed.filter((one) => one !== '').join(', ') },
+    ];
+  });
+}
+
+function spanFaults(values: ReadonlyMap<string, unknown>): OptionFault[] {
+  return Object.entries<AgentField>(agentFields).flatMap(([path, { type, allowed = '' }]) => {
+    const value = values.get(path);
+    if (type !== 'duration' || durationMs(textOf(value)) >= 0) return [];
+    return [{ path, value, message: 'no such span of time', allowed }];
   });
 }
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { readyFaults } from '../../src/agent/agent-node.ts';
+import { nodeIdentity, readyFaults } from '../../src/agent/agent-node.ts';
 import { RuntimeState } from '../../src/agent/runtime-state.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import type { Node } from '../../src/kube/types.ts';
+import { initialNode } from '../../src/node/register.ts';
 import { readyCondition } from '../../src/node/setters/conditions.ts';
 
 const node: Node = { status: { capacity: { cpu: '1', memory: '1Gi', pods: '110' } } };
@@ -37,4 +38,14 @@ test('what a runtime’s network lacks is told in its words, once', () => {
   const networkError = 'container runtime network not ready: NetworkReady=false reason:NoNet message:cable';
   state.observed({ networkError });
   expect(told(state)).toBe(`False ${networkError}`);
+});
+
+test('a node that a cloud controller finishes is tainted until then, and has the name that the cloud gave it', () => {
+  const system = { operatingSystem: 'linux', architecture: 'amd64' };
+  const options = { nodeName: 'n', node: { providerId: 'aws:///a/i-1', externalCloudProvider: true } };
+  const identity = nodeIdentity(options as never, { system } as never);
+  expect(initialNode(identity).spec).toEqual({
+    providerID: 'aws:///a/i-1',
+    taints: [{ key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' }],
+  });
 });

@@ -14,7 +14,7 @@ const pods = (gone: boolean) => ({
   shouldPodRuntimeBeRemoved: () => gone,
 });
 
-async function withDeadPod() {
+async function withDeadPod(deadInstancesKept?: number) {
   const clock = new FakeClock(1e12);
   let tick = 0;
   const runtime = new MemoryRuntime(() => clock.now() * 1e6 + ++tick * 1e4);
@@ -24,7 +24,10 @@ async function withDeadPod() {
     directoriesIn: async () => ['ns_web_u', 'ns_other_v'],
     remove: async (path: string) => void removed.push(path),
   };
-  const { provider, events } = kubeRuntimeOver(runtime, clock, { files });
+  const { provider, events } = kubeRuntimeOver(runtime, clock, {
+    files,
+    ...(deadInstancesKept !== undefined && { deadInstancesKept }),
+  });
   const labels = { 'io.kubernetes.pod.uid': 'u', 'io.kubernetes.container.name': 'main' };
   const metadata = { name: 'web', namespace: 'ns', uid: 'u' };
   const { podSandboxId } = await runtime.runPodSandbox({ config: { metadata, labels } });
@@ -77,6 +80,21 @@ test('dead instances of the container that ended go at once, but for the newest 
   await provider.deleteContainers('', status, 1);
   expect(runtime.calls).toEqual(['RemoveContainer main#0']);
 });
+
+test.for([
+  [undefined, ['RemoveContainer main#0']],
+  [-1, ['RemoveContainer main#0']],
+  [2, []],
+] as const)(
+  'of the dead instances of a container that lives on, %s stay, but one at least',
+  async ([kept, removed]) => {
+    const { provider, runtime } = await withDeadPod(kept);
+    const status = await provider.getPodStatus({ uid: 'u', name: 'web', namespace: 'ns' });
+    provider.removeDeadContainers('u', false, status);
+    await settle();
+    expect(runtime.calls).toEqual(removed);
+  },
+);
 
 test('the ends of several containers remove a dead one once, by what was seen last', async () => {
   const { provider, runtime } = await withDeadPod();

@@ -106,6 +106,29 @@ describe('precedence', () => {
     expect(load({ flags: { v: '4', 'log-level': 'error' } }).agent.logLevel).toBe('error');
   });
 
+  test('the cloud and dead containers are set by flags alone', () => {
+    const flags = {
+      'cloud-provider': 'external',
+      'maximum-dead-containers': '9',
+      'maximum-dead-containers-per-container': '2',
+      'minimum-container-ttl-duration': '90s',
+    };
+    expect(load({ flags }).agent).toMatchObject({
+      cloudProvider: 'external',
+      maximumDeadContainers: 9,
+      maximumDeadContainersPerContainer: 2,
+      minimumContainerTtlDuration: '90s',
+    });
+    expect(load({ flags: { 'cloud-provider': '' } }).agent.cloudProvider).toBe('');
+    for (const span of ['-1s', 'soon'])
+      expect(
+        faultsOf({ flags: { 'minimum-container-ttl-duration': span, 'cloud-provider': 'aws' } }),
+      ).toEqual([
+        '--cloud-provider | cloudProvider | no such value | external',
+        '--minimum-container-ttl-duration | minimumContainerTtlDuration | no such span of time | 0s and more',
+      ]);
+  });
+
   test('--config names the file', () => {
     const options = loadOptions({
       flags: { config: '/x.yaml' },

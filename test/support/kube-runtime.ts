@@ -35,8 +35,12 @@ export function kubeRuntimeOver(
   clock: Clock,
   {
     containerLogsRoot,
+    deadInstancesKept,
     ...overrides
-  }: Partial<KubeRuntimeDeps> & { readonly containerLogsRoot?: string } = {},
+  }: Partial<KubeRuntimeDeps> & {
+    readonly containerLogsRoot?: string;
+    readonly deadInstancesKept?: number;
+  } = {},
 ): RuntimeUnderTest {
   const events: string[] = [];
   const fieldPaths: (string | undefined)[] = [];
@@ -65,6 +69,7 @@ export function kubeRuntimeOver(
   const options = {
     ...{ runtimeName: 'memory', podLogsRoot: '/var/log/pods', memoryCapacityBytes: 8e9 },
     ...(containerLogsRoot !== undefined && { containerLogsRoot }),
+    ...(deadInstancesKept !== undefined && { deadInstancesKept }),
   };
   const provider = new KubeRuntime(deps, { ...options, maxParallelImagePulls: 1 });
   return { provider, events, fieldPaths, liveness, startup };

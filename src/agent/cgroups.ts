@@ -13,6 +13,7 @@ import {
 } from '../kube/cgroup.ts';
 import type { QosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
+import { DrivenCgroups } from './cgroups/driven.ts';
 import type { ReservedCgroup } from './cgroups/enforcement.ts';
 import { type CgroupFiles, codeOf } from './cgroups/files.ts';
 import { type CgroupHost, missingControllers } from './cgroups/host.ts';
@@ -20,12 +21,15 @@ import { leastShares, type PodLimitSettings, podSettings, qosSettings } from './
 import { type CgroupConfig, cgroupConfigOf, type CgroupSettings } from './cgroups/settings.ts';
 import type { SystemCgroupSettings } from './cgroups/system.ts';
 import { CgroupTree } from './cgroups/tree.ts';
+import type { SliceUnits } from './cgroups/units.ts';
 import { usageOf } from './cgroups/usage.ts';
 import type { PodCgroups } from './sync-pod.ts';
 
 export interface NodeCgroupsDeps {
   readonly files: CgroupFiles;
   readonly host: CgroupHost;
+  /** With the systemd driver: systemd. */
+  readonly units?: SliceUnits;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly logger: Logger;
   /** Pods that may run: what burstable pods weigh together depends on them. */
@@ -63,6 +67,8 @@ const firstPauseMs = 10;
  */
 export class NodeCgroups implements PodCgroups {
   readonly tree: CgroupTree;
+  /** Makes and sets them. */
+  readonly driven: DrivenCgroups;
   /** The cgroup of all pods. */
   readonly kubepods: CgroupName;
   readonly #deps: NodeCgroupsDeps;
@@ -73,6 +79,7 @@ export class NodeCgroups implements PodCgroups {
     this.#deps = deps;
     this.#options = options;
     this.tree = new CgroupTree({ ...deps, ...options });
+    this.driven = new DrivenCgroups(this.tree, deps.host.version, deps.units);
     this.kubepods = kubepodsCgroup(options.root ?? [], true);
   }
 
@@ -82,7 +89,7 @@ export class NodeCgroups implements PodCgroups {
    * @param limits of all pods together
    * @throws {AgentError} `failed_precondition` when the host cannot limit pods
    */
-  start(limits: CgroupSettings = {}): void {
+  async start(limits: CgroupSettings = {}): Promise<void> {
     const missing = missingControllers(this.#deps.host);
     if (missing.length > 0)
       throw new AgentError(
@@ -90,10 +97,10 @@ export class NodeCgroups implements PodCgroups {
         `the host lacks the cgroup controllers ${missing.join(', ')}; enable them, or set cgroupsPerQOS to false`,
       );
     this.#limits = limits;
-    this.tree.create(this.kubepods);
-    this.tree.create(qosCgroup(this.kubepods, 'Burstable'));
-    this.tree.create(qosCgroup(this.kubepods, 'BestEffort'));
-    this.updateQos();
+    await this.driven.create(this.kubepods);
+    await this.driven.create(qosCgroup(this.kubepods, 'Burstable'));
+    await this.driven.create(qosCgroup(this.kubepods, 'BestEffort'));
+    await this.updateQos();
   }
 
   /**
@@ -101,9 +108,9 @@ export class NodeCgroups implements PodCgroups {
    *
    * @returns what the kernel says against it: pods that run on may use more than that now
    */
-  enforce(): string | undefined {
+  async enforce(): Promise<string | undefined> {
     try {
-      this.tree.set(this.kubepods, this.#limits);
+      await this.driven.set(this.kubepods, this.#limits);
       return undefined;
     } catch (reason) {
       return messageOf(reason);
@@ -111,12 +118,11 @@ export class NodeCgroups implements PodCgroups {
   }
 
   /** Brings the cgroups above the pods up to date; kubelet does so each minute and before it makes a pod's. */
-  updateQos(): void {
+  async updateQos(): Promise<void> {
     const settings = qosSettings(this.#deps.activePods(), this.#options);
-    this.#restore(this.kubepods, this.#limits);
-    this.tree.set(this.kubepods, settings.kubepods);
-    this.tree.set(qosCgroup(this.kubepods, 'Burstable'), settings.burstable);
-    this.tree.set(qosCgroup(this.kubepods, 'BestEffort'), settings.bestEffort);
+    await this.driven.set(this.kubepods, settings.kubepods);
+    await this.driven.set(qosCgroup(this.kubepods, 'Burstable'), settings.burstable);
+    await this.driven.set(qosCgroup(this.kubepods, 'BestEffort'), settings.bestEffort);
   }
 
   exists(pod: Pod): boolean {
@@ -124,19 +130,10 @@ export class NodeCgroups implements PodCgroups {
   }
 
   /** @throws {AgentError} `failed_precondition` with what the kernel refused */
-  ensure(pod: Pod): Promise<void> {
-    return Promise.resolve().then(() => {
-      this.updateQos();
-      const name = podCgroup(this.kubepods, pod);
-      const settings = podSettings(pod, this.#options);
-      if (this.exists(pod)) this.#restore(name, settings);
-      else this.tree.create(name, settings);
-    });
-  }
-
-  /** When a runtime has systemd make a unit below a slice, systemd lifts what was set on the slice itself. */
-  #restore(name: CgroupName, settings: CgroupSettings): void {
-    if (this.#options.driver === 'systemd') this.tree.restore(name, settings);
+  async ensure(pod: Pod): Promise<void> {
+    await this.updateQos();
+    if (!this.exists(pod))
+      await this.driven.create(podCgroup(this.kubepods, pod), podSettings(pod, this.#options));
   }
 
   /** What the pod's cgroup is set to. */
@@ -154,8 +151,8 @@ export class NodeCgroups implements PodCgroups {
   }
 
   /** Sets a part of the pod's cgroup anew. @throws {AgentError} `failed_precondition` with what the kernel refused */
-  set(pod: Pod, limits: CgroupConfig): void {
-    this.tree.set(podCgroup(this.kubepods, pod), limits);
+  set(pod: Pod, limits: CgroupConfig): Promise<void> {
+    return this.driven.set(podCgroup(this.kubepods, pod), limits);
   }
 
   /** Bytes; absent: it cannot be read. */
@@ -204,7 +201,7 @@ export class NodeCgroups implements PodCgroups {
       if (possiblyRunning.has(uid)) continue;
       for (const name of names)
         try {
-          if (hasVolumes(uid)) this.tree.set(name, { cpuShares: leastShares });
+          if (hasVolumes(uid)) await this.driven.set(name, { cpuShares: leastShares });
           else await this.#destroy(name);
         } catch (err) {
           this.#deps.logger.warn('orphaned pod cgroup could not be removed', { uid, err: messageOf(err) });
@@ -213,8 +210,9 @@ export class NodeCgroups implements PodCgroups {
   }
 
   async #destroy(name: CgroupName): Promise<void> {
-    if (this.tree.removeEmpty(name)) return; // as runtimes leave it: nobody has to be looked for
+    if (this.#options.driver === 'cgroupfs' && this.tree.removeEmpty(name)) return; // as runtimes leave it: nobody has to be looked for
     this.#endProcesses(name);
+    await this.driven.end(name);
     for (let attempt = 1, pauseMs = firstPauseMs; ; attempt++, pauseMs *= 2) {
       try {
         this.tree.remove(name);

@@ -1,12 +1,13 @@
 import type { AllocationManager } from '../allocation/allocation-manager.ts';
 import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { cgroupFromPath } from '../kube/cgroup.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Pod } from '../kube/types.ts';
 import type { PodCgroupAccess } from '../kuberuntime/helper.ts';
 import type { MeasuredMachine } from '../node/measure.ts';
+import { hostPrograms } from '../node/programs.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { CgroupReadings } from './cgroup-readings.ts';
 import { CgroupStats } from './cgroup-stats.ts';
@@ -21,6 +22,7 @@ import { kernelCgroupFiles } from './cgroups/files.ts';
 import { type CgroupHost, detectCgroups } from './cgroups/host.ts';
 import { strayProcesses, type SystemCgroupSettings, systemCgroups } from './cgroups/system.ts';
 import { CgroupTree } from './cgroups/tree.ts';
+import { SystemdUnits } from './cgroups/units.ts';
 import { nodeRefOf } from './evictions.ts';
 import { allPodsLimits } from './node-setters.ts';
 import type { PodHost } from './pod-host.ts';
@@ -101,6 +103,13 @@ function measuring(
   };
 }
 
+/** @throws {AgentError} `failed_precondition` no systemd runs here */
+function systemdUnits({ version }: CgroupHost): SystemdUnits {
+  if (kernelCgroupFiles.exists('/run/systemd/system')) return new SystemdUnits(hostPrograms, version);
+  const message = 'systemd not running on this host, cannot use systemd cgroups manager';
+  throw new AgentError('failed_precondition', message);
+}
+
 /** The pods' cgroups, where the agent is to make them; without, the runtime puts containers where it likes. */
 export async function podCgroups({
   options,
@@ -114,14 +123,16 @@ export async function podCgroups({
   const host = cgroups && detectCgroups(kernelCgroupFiles);
   if (!host) return { cgroupParent: () => '' };
   const activePods = (): readonly Pod[] => engines()?.allocationManager.allocatedPods() ?? [];
-  const node = new NodeCgroups({ files: kernelCgroupFiles, host, clock, logger, activePods }, cgroups);
+  const files = kernelCgroupFiles;
+  const units = cgroups.driver === 'systemd' ? { units: systemdUnits(host) } : {};
+  const node = new NodeCgroups({ files, host, clock, logger, activePods, ...units }, cgroups);
   const tell: TellOfEnforcement = (type, message) => {
     const reason = type === 'Normal' ? 'NodeAllocatableEnforced' : 'FailedNodeAllocatableEnforcement';
     recorder.event(nodeRefOf(nodeName), type, reason, message);
   };
-  node.start(allPodsLimits(machine, options.node ?? {}, cgroups.enforceAllocatable === true));
-  const isEnforced = enforceOnPods(node, tell);
-  enforceReserved(node.tree, cgroups.driver, cgroups.reserved ?? [], tell);
+  await node.start(allPodsLimits(machine, options.node ?? {}, cgroups.enforceAllocatable === true));
+  const isEnforced = await enforceOnPods(node, tell);
+  await enforceReserved(node.driven, cgroups.driver, cgroups.reserved ?? [], tell);
   return {
     cgroups: node,
     keepEnforced: (signal) => keepEnforced({ node, clock, logger, tell }, isEnforced, signal),

@@ -26,7 +26,7 @@ export interface PodCgroupAccess {
   /** What it is set to, and what it has to be for the pod's spec. */
   limits(pod: Pod): PodCgroupChange;
   /** @throws {AgentError} `failed_precondition` with what the kernel refused */
-  set(pod: Pod, limits: PodCgroupLimits): void;
+  set(pod: Pod, limits: PodCgroupLimits): Promise<void>;
   /** Bytes; absent: it cannot be read. */
   memoryUsage(pod: Pod): number | undefined;
 }

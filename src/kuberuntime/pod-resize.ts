@@ -101,7 +101,7 @@ export class PodResize {
 
   async #take(step: ResizeStep, cgroup: PodCgroupAccess | undefined): Promise<void> {
     if (step.type === 'pod') {
-      cgroup?.set(this.#pod, step.limits);
+      await cgroup?.set(this.#pod, step.limits);
       await this.#tellSandbox();
       return;
     }

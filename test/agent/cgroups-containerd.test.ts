@@ -67,7 +67,7 @@ describe.skipIf(skipWithoutContainerd() || !host)('a limited pod in containerd',
     containerd = await startContainerd();
     runtime = connectCri(containerd.socket, { clock: systemClock });
     node = nodeOver(host ?? { version: 1, hierarchies: [] });
-    node.start();
+    await node.start();
     provider = await providerOver();
   });
 

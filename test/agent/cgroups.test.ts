@@ -5,6 +5,12 @@ import { afterEach, expect, test } from 'vitest';
 import { kernelCgroupFiles } from '../../src/agent/cgroups/files.ts';
 import { cgroupMount, detectCgroups, missingControllers } from '../../src/agent/cgroups/host.ts';
 import { cgroupWrites } from '../../src/agent/cgroups/settings.ts';
+import {
+  type SliceUnits,
+  SystemdUnits,
+  type UnitProperty,
+  unitProperties,
+} from '../../src/agent/cgroups/units.ts';
 import { NodeCgroups, type NodeCgroupsDeps, type NodeCgroupsOptions } from '../../src/agent/cgroups.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
@@ -27,11 +33,11 @@ const guaranteed = podOf('g-1', small, small);
 const burstable = podOf('b-1', small);
 const bestEffort = podOf('e-1');
 
-function nodeOver(
+async function nodeOver(
   fake: FakeCgroups,
   options: Partial<NodeCgroupsOptions> = {},
   deps: Partial<NodeCgroupsDeps> = {},
-): NodeCgroups {
+): Promise<NodeCgroups> {
   const host = detectCgroups(fake, fake.root);
   if (!host) throw new Error('no cgroups');
   const node = new NodeCgroups(
@@ -45,7 +51,7 @@ function nodeOver(
     },
     { driver: 'cgroupfs', enforceCpuLimits: true, ...options },
   );
-  node.start();
+  await node.start();
   return node;
 }
 
@@ -74,9 +80,9 @@ test('a host without cgroups has none', () => {
   expect(detectCgroups(FakeCgroups.v1(), '/nowhere')).toBeUndefined();
 });
 
-test('a node that lacks a controller says which, and what to do', () => {
+test('a node that lacks a controller says which, and what to do', async () => {
   const fake = FakeCgroups.v1(['cpu', 'pids']);
-  expect(() => nodeOver(fake)).toThrow(
+  await expect(nodeOver(fake)).rejects.toThrow(
     'the host lacks the cgroup controllers cpuset, memory; enable them, or set cgroupsPerQOS to false',
   );
 });
@@ -124,7 +130,7 @@ test.for([
 
 test('a pod of each class has its cgroup below that of its class, in every v1 tree', async () => {
   const fake = FakeCgroups.v1();
-  const node = nodeOver(fake);
+  const node = await nodeOver(fake);
   for (const pod of [guaranteed, burstable, bestEffort]) {
     expect(node.exists(pod)).toBe(false);
     await node.ensure(pod);
@@ -137,7 +143,7 @@ test('a pod of each class has its cgroup below that of its class, in every v1 tr
 
 test('a guaranteed pod is held to its limits', async () => {
   const fake = FakeCgroups.v1();
-  await nodeOver(fake, { podPidsLimit: 100 }).ensure(guaranteed);
+  await (await nodeOver(fake, { podPidsLimit: 100 })).ensure(guaranteed);
   const read = (file: string): string | undefined => fake.read(join(fake.root, file));
   expect(read('cpu,cpuacct/kubepods/podg-1/cpu.shares')).toBe('256');
   expect(read('cpu,cpuacct/kubepods/podg-1/cpu.cfs_quota_us')).toBe('25000');
@@ -160,12 +166,12 @@ test.for([
 ] as const)(
   "with %s a pod's cgroup tells what it is set to, and a part of it is set anew",
   async ([, make, held]) => {
-    const node = nodeOver(make());
+    const node = await nodeOver(make());
     await node.ensure(guaranteed);
     expect(node.config(guaranteed)).toEqual(held);
-    node.set(guaranteed, { memory: 32 * 2 ** 20 });
+    await node.set(guaranteed, { memory: 32 * 2 ** 20 });
     expect(node.config(guaranteed)).toEqual({ ...held, memory: 32 * 2 ** 20 });
-    node.set(guaranteed, { cpuQuota: 50_000, cpuPeriod: 100_000 });
+    await node.set(guaranteed, { cpuQuota: 50_000, cpuPeriod: 100_000 });
     expect(node.config(guaranteed)).toMatchObject({ cpuQuota: 50_000, cpuShares: held.cpuShares });
   },
 );
@@ -180,22 +186,22 @@ test.for([
   ['v2', () => FakeCgroups.v2(), 'kubepods/burstable/podb-1/memory.max', 'max\n'],
 ] as const)('with %s a pod without a limit has more than any limit', async ([version, make, file, text]) => {
   const fake = make();
-  const node = nodeOver(fake);
+  const node = await nodeOver(fake);
   await node.ensure(burstable);
   fake.contents.set(join(fake.root, file), text);
   const { current } = node.limits(burstable);
   expect(current.memory).toBe(version === 'v1' ? 9223372036854771712 : undefined);
 });
 
-test('a new v1 cgroup may run where its parent may', () => {
+test('a new v1 cgroup may run where its parent may', async () => {
   const fake = FakeCgroups.v1();
-  nodeOver(fake);
+  await nodeOver(fake);
   expect(fake.read(join(fake.root, 'cpuset/kubepods/burstable/cpuset.cpus'))).toBe('0-1');
 });
 
 test('with v2 each cgroup hands its controllers down before it has children', async () => {
   const fake = FakeCgroups.v2();
-  const node = nodeOver(fake);
+  const node = await nodeOver(fake);
   await node.ensure(burstable);
   expect(node.exists(burstable)).toBe(true);
   const handed = fake.writes.filter((write) => write.includes('subtree_control'));
@@ -206,24 +212,24 @@ test('with v2 each cgroup hands its controllers down before it has children', as
   ]);
 });
 
-test('with v2 a cgroup without its controllers does not count as there', () => {
+test('with v2 a cgroup without its controllers does not count as there', async () => {
   const fake = FakeCgroups.v2();
-  const node = nodeOver(fake);
+  const node = await nodeOver(fake);
   fake.makeFolder('/cg/kubepods/burstable/podb-1');
   expect(node.exists(burstable)).toBe(false);
 });
 
-test('burstable pods together weigh what they request', () => {
+test('burstable pods together weigh what they request', async () => {
   const fake = FakeCgroups.v1();
-  const node = nodeOver(fake, {}, { activePods: () => [burstable, podOf('b-2', small), guaranteed] });
-  node.updateQos();
+  const node = await nodeOver(fake, {}, { activePods: () => [burstable, podOf('b-2', small), guaranteed] });
+  await node.updateQos();
   expect(fake.read('/cg/cpu,cpuacct/kubepods/burstable/cpu.shares')).toBe('512');
   expect(fake.read('/cg/cpu,cpuacct/kubepods/besteffort/cpu.shares')).toBe('2');
 });
 
 test('memory that pods request is kept for them and for all above them', async () => {
   const fake = FakeCgroups.v2();
-  const node = nodeOver(fake, { reserveMemory: true }, { activePods: () => [burstable, guaranteed] });
+  const node = await nodeOver(fake, { reserveMemory: true }, { activePods: () => [burstable, guaranteed] });
   for (const pod of [guaranteed, burstable]) await node.ensure(pod);
   const bytes = 64 * 2 ** 20;
   expect(fake.read('/cg/kubepods/memory.min')).toBe(String(2 * bytes));
@@ -234,7 +240,7 @@ test('memory that pods request is kept for them and for all above them', async (
 
 test('with the systemd driver cgroups are slices that carry the names of those above them', async () => {
   const fake = FakeCgroups.v2();
-  const node = nodeOver(fake, { driver: 'systemd' });
+  const node = await nodeOver(fake, { driver: 'systemd' });
   await node.ensure(burstable);
   expect(fake.exists('/cg/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podb_1.slice')).toBe(
     true,
@@ -245,36 +251,111 @@ test('with the systemd driver cgroups are slices that carry the names of those a
   expect(node.snapshot().size).toBe(0);
 });
 
-test('what systemd lifts when it makes units of slices is set again, and nothing else', async () => {
-  const fake = FakeCgroups.v2();
-  const node = nodeOver(fake, { driver: 'systemd', podPidsLimit: 50 });
-  node.start({ memory: 5000 });
+/** Keeps what systemd is asked for. */
+class NotedUnits implements SliceUnits {
+  readonly asked: string[] = [];
+
+  start(slice: string, parent: string): Promise<void> {
+    return this.#note(`start ${slice} in ${parent}`);
+  }
+
+  set(slice: string, properties: readonly UnitProperty[]): Promise<void> {
+    return this.#note(
+      `set ${slice}: ${properties.map(([name, , ...value]) => `${name}=${value.join()}`).join(' ')}`,
+    );
+  }
+
+  stop(slice: string): Promise<void> {
+    return this.#note(`stop ${slice}`);
+  }
+
+  #note(what: string): Promise<void> {
+    this.asked.push(what);
+    return Promise.resolve();
+  }
+}
+
+test('with the systemd driver systemd knows of each slice and its limits, and is told what is new alone', async () => {
+  const units = new NotedUnits();
+  const node = await nodeOver(FakeCgroups.v2(), { driver: 'systemd', podPidsLimit: 50 }, { units });
+  expect(units.asked).toEqual([
+    'start kubepods.slice in -.slice',
+    'start kubepods-burstable.slice in kubepods.slice',
+    'start kubepods-besteffort.slice in kubepods.slice',
+    'set kubepods-burstable.slice: CPUWeight=10',
+    'set kubepods-besteffort.slice: CPUWeight=1',
+  ]);
+  units.asked.length = 0;
+  const pod = 'kubepods-podg_1.slice';
   await node.ensure(guaranteed);
-  const pod = '/cg/kubepods.slice/kubepods-podg_1.slice';
-  const lifted = { 'memory.max': 'max', 'cpu.max': 'max 100000', 'cpu.weight': '100', 'pids.max': 'max' };
-  const read = (path: string): readonly string[] =>
-    Object.keys(lifted).map((file) => fake.read(`${path}/${file}`) ?? '');
-  const before = read(pod);
-  expect(before).toEqual([String(64 * 2 ** 20), '25000 100000', '10', '50']);
-  for (const [file, text] of Object.entries(lifted)) fake.contents.set(`${pod}/${file}`, `${text}\n`);
-  fake.contents.set('/cg/kubepods.slice/memory.max', 'max\n');
   await node.ensure(guaranteed);
-  expect(read(pod)).toEqual(before);
-  expect(fake.read('/cg/kubepods.slice/memory.max')).toBe('5000');
-  fake.contents.set(`${pod}/memory.max`, '7\n'); // a resize is under way
-  await node.ensure(guaranteed);
-  expect(fake.read(`${pod}/memory.max`)).toBe('7\n');
+  await node.set(guaranteed, { cpuQuota: 12_345, cpuPeriod: 100_000 });
+  await node.destroy(guaranteed);
+  expect(units.asked).toEqual([
+    `start ${pod} in kubepods.slice`,
+    `set ${pod}: MemoryMax=67108864 CPUWeight=10 CPUQuotaPeriodUSec=100000 CPUQuotaPerSecUSec=250000 TasksMax=50`,
+    `set ${pod}: CPUQuotaPerSecUSec=130000`,
+    `stop ${pod}`,
+  ]);
 });
 
-test('the parent of the containers is the path of the pod', () => {
-  const node = nodeOver(FakeCgroups.v1(), { root: ['node'] });
+const none = '18446744073709551615';
+
+test.for([
+  [
+    1,
+    { memory: 4096, cpuShares: 512, cpuQuota: -1 },
+    `MemoryLimit=4096 CPUShares=512 CPUQuotaPerSecUSec=${none}`,
+  ],
+  [2, { memory: -1, pids: -1 }, `MemoryMax=${none} TasksMax=${none}`],
+  [2, { cpuQuota: 5000 }, 'CPUQuotaPerSecUSec=50000'],
+  [2, { cpuPeriod: 50_000 }, `CPUQuotaPeriodUSec=50000 CPUQuotaPerSecUSec=${none}`],
+  [2, { unified: { 'memory.min': '7', 'memory.high': 'max' } }, `MemoryMin=7 MemoryHigh=${none}`],
+  [1, { unified: { 'memory.min': '7' } }, ''],
+  [2, { hugePageLimit: { 2097152: 1 } }, ''],
+] as const)('with cgroup v%s systemd is told %j as %s', ([version, settings, expected]) => {
+  const told = unitProperties(settings, version).map(([name, , value]) => `${name}=${value}`);
+  expect(told.join(' ')).toBe(expected);
+});
+
+test('systemd is asked by its own programs; a slice that is there is no error, nor is one that is gone', async () => {
+  const asked: string[] = [];
+  const answers = [
+    'Call failed: Unit a-b.slice was already loaded or has a fragment file.',
+    '',
+    '',
+    'Unit a-b.slice not loaded.',
+  ];
+  const output = (program: string, args: readonly string[]): Promise<string> => {
+    asked.push([program, ...args].join(' '));
+    const fault = answers.shift() ?? 'busctl: Access denied';
+    return fault === '' ? Promise.resolve('') : Promise.reject(new Error(fault));
+  };
+  const units = new SystemdUnits({ output }, 2);
+  await units.start('a-b.slice', 'a.slice');
+  await units.set('a-b.slice', [['TasksMax', 't', '5']]);
+  await units.stop('a-b.slice');
+  await expect(units.set('a-b.slice', [])).rejects.toThrow('Access denied');
+  const call =
+    'busctl --system --quiet -- call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager';
+  expect(asked.slice(0, 4)).toEqual([
+    `${call} StartTransientUnit ssa(sv)a(sa(sv)) a-b.slice replace 7 Description s podtender slice a-b.slice Wants as 1 a.slice ` +
+      'MemoryAccounting b true CPUAccounting b true IOAccounting b true TasksAccounting b true DefaultDependencies b false 0',
+    'systemctl start a-b.slice',
+    `${call} SetUnitProperties sba(sv) a-b.slice true 1 TasksMax t 5`,
+    'systemctl stop a-b.slice',
+  ]);
+});
+
+test('the parent of the containers is the path of the pod', async () => {
+  const node = await nodeOver(FakeCgroups.v1(), { root: ['node'] });
   expect(node.cgroupParent(guaranteed)).toBe('/node/kubepods/podg-1');
   expect(node.cgroupParent(bestEffort)).toBe('/node/kubepods/besteffort/pode-1');
 });
 
 test('what a runtime leaves below a pod goes with it, in the v2 tree beside v1 too', async () => {
   const fake = FakeCgroups.v1();
-  const node = nodeOver(fake);
+  const node = await nodeOver(fake);
   await node.ensure(burstable);
   fake.makeFolder('/cg/memory/kubepods/burstable/podb-1/c1');
   for (const path of ['kubepods', 'kubepods/burstable', 'kubepods/burstable/podb-1'])
@@ -292,7 +373,7 @@ test('processes are ended before their cgroup is removed', async () => {
     killed.push(pid);
     fake.contents.set(procs, killed.length < 2 ? '8\n' : ''); // it had started another
   };
-  const node = nodeOver(fake, {}, { kill });
+  const node = await nodeOver(fake, {}, { kill });
   await node.ensure(burstable);
   fake.makeFolder('/cg/memory/kubepods/burstable/podb-1/c1');
   fake.contents.set(procs, '7\n');
@@ -310,7 +391,7 @@ test('a cgroup that stays busy is told of, after some patience', async () => {
       return Promise.resolve();
     },
   };
-  const node = nodeOver(fake, {}, { clock, kill: () => undefined });
+  const node = await nodeOver(fake, {}, { clock, kill: () => undefined });
   await node.ensure(burstable);
   fake.contents.set('/cg/memory/kubepods/burstable/podb-1/cgroup.procs', '7\n');
   await expect(node.destroy(burstable)).rejects.toThrow(
@@ -321,7 +402,7 @@ test('a cgroup that stays busy is told of, after some patience', async () => {
 
 test('the cgroups of pods that cannot run are removed, those with volumes only weigh the least', async () => {
   const fake = FakeCgroups.v1();
-  const node = nodeOver(fake);
+  const node = await nodeOver(fake);
   const mounted = podOf('b-2', small);
   for (const pod of [guaranteed, burstable, mounted, bestEffort]) await node.ensure(pod);
   const snapshot = node.snapshot();
@@ -333,7 +414,7 @@ test('the cgroups of pods that cannot run are removed, those with volumes only w
 
 test('what the kernel refuses is told with file and value', async () => {
   const fake = FakeCgroups.v1();
-  const node = nodeOver(fake);
+  const node = await nodeOver(fake);
   const write = fake.write.bind(fake);
   fake.write = (path, text) => {
     if (path.endsWith('memory.limit_in_bytes')) throw new Error('EINVAL: invalid argument');
@@ -384,7 +465,7 @@ test.skipIf(!canMake)(
       },
       { driver: 'cgroupfs', enforceCpuLimits: true, podPidsLimit: 50, root: [testName] },
     );
-    node.start();
+    await node.start();
     await node.ensure(guaranteed);
     expect(node.exists(guaranteed)).toBe(true);
     const memory =

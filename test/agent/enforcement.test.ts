@@ -5,6 +5,7 @@ import {
   keepEnforced,
   reservedCgroups,
 } from '../../src/agent/cgroups/enforcement.ts';
+import { DrivenCgroups } from '../../src/agent/cgroups/driven.ts';
 import { detectCgroups } from '../../src/agent/cgroups/host.ts';
 import { CgroupTree } from '../../src/agent/cgroups/tree.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
@@ -24,21 +25,21 @@ function bed(fake: FakeCgroups, driver: 'cgroupfs' | 'systemd' = 'cgroupfs') {
   if (!host) throw new Error('no cgroups');
   const told: string[] = [];
   const tree = new CgroupTree({ files: fake, host, driver });
-  const enforce = (config: EnforcementSettings): void => {
-    enforceReserved(tree, driver, reservedCgroups(config), (type, message) =>
+  const driven = new DrivenCgroups(tree, host.version);
+  const enforce = (config: EnforcementSettings): Promise<void> =>
+    enforceReserved(driven, driver, reservedCgroups(config), (type, message) =>
       told.push(`${type} ${message}`),
     );
-  };
   return { tree, told, enforce };
 }
 
-test('daemons are held to what is reserved for them, the system first', () => {
+test('daemons are held to what is reserved for them, the system first', async () => {
   const fake = FakeCgroups.v1();
   const { tree, told, enforce } = bed(fake);
   tree.create(['system-reserved']);
   tree.create(['kube-reserved']);
   fake.writes.length = 0;
-  enforce(settings);
+  await enforce(settings);
   expect(fake.writes).toEqual([
     '/cpu,cpuacct/system-reserved/cpu.shares=102',
     '/memory/system-reserved/memory.limit_in_bytes=104857600',
@@ -52,18 +53,18 @@ test('daemons are held to what is reserved for them, the system first', () => {
   ]);
 });
 
-test('of what is compressible alone there is processor weight, in a slice with systemd', () => {
+test('of what is compressible alone there is processor weight, in a slice with systemd', async () => {
   const fake = FakeCgroups.v2();
   const { tree, told, enforce } = bed(fake, 'systemd');
   tree.create(['system']);
   fake.writes.length = 0;
   const compressible = { ...settings, enforceNodeAllocatable: ['system-reserved-compressible'] };
-  enforce({ ...compressible, systemReservedCgroup: '/system.slice' });
+  await enforce({ ...compressible, systemReservedCgroup: '/system.slice' });
   expect(fake.writes).toEqual(['/system.slice/cpu.weight=4']);
   expect(told).toEqual(['Normal Updated limits on system reserved cgroup /system.slice']);
 });
 
-test('a cgroup of daemons that is not there ends the start', () => {
+test('a cgroup of daemons that is not there ends the start', async () => {
   const { tree, told, enforce } = bed(FakeCgroups.v1());
   tree.create(['system-reserved']);
   const message =
@@ -71,14 +72,12 @@ test('a cgroup of daemons that is not there ends the start', () => {
     ['cpu,cpuacct', 'cpuset', 'memory', 'pids', 'systemd']
       .map((tree) => `/cg/${tree}/kube-reserved`)
       .join(', ');
-  expect(() => {
-    enforce(settings);
-  }).toThrow(message);
+  await expect(enforce(settings)).rejects.toThrow(message);
   expect(told.at(-1)).toBe(`Warning ${message}`);
   const unified = bed(FakeCgroups.v2());
-  expect(() => {
-    unified.enforce(settings);
-  }).toThrow('on "/system-reserved": cgroup ["system-reserved"] does not exist');
+  await expect(unified.enforce(settings)).rejects.toThrow(
+    'on "/system-reserved": cgroup ["system-reserved"] does not exist',
+  );
 });
 
 test('a limit that the kernel does not take yet is tried again each minute', async () => {
@@ -88,9 +87,10 @@ test('a limit that the kernel does not take yet is tried again each minute', asy
   let updates = 0;
   const node = {
     kubepods: ['a', 'kubepods'],
-    enforce: () => answers.shift(),
+    enforce: () => Promise.resolve(answers.shift()),
     updateQos: () => {
       updates++;
+      return Promise.resolve();
     },
   };
   const stop = new AbortController();

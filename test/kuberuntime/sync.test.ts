@@ -250,9 +250,10 @@ function cgroupOf(calls: () => string[]): PodCgroupAccess & { refuses: boolean }
       return { current: { cpuQuota: quota }, desired: { cpuQuota: milli * 100 } };
     },
     set: (_pod: Pod, { cpuQuota = 0 }: PodCgroupLimits) => {
-      if (cgroup.refuses) throw new Error('invalid argument');
+      if (cgroup.refuses) return Promise.reject(new Error('invalid argument'));
       quota = cpuQuota;
       calls().push(`pod quota=${cpuQuota}`);
+      return Promise.resolve();
     },
     memoryUsage: () => undefined,
   };

@@ -15,8 +15,8 @@ import { milliValueOf } from '../../kube/quantity.ts';
 import { amountsOf, type ResourceList } from '../../kube/resources.ts';
 import { cgroupLimits } from '../../node/allocatable.ts';
 import type { KubeletConfiguration } from '../../options/kubelet-configuration.ts';
+import type { DrivenCgroups } from './driven.ts';
 import type { CgroupSettings } from './settings.ts';
-import type { CgroupTree } from './tree.ts';
 
 /** A cgroup of daemons that somebody else makes; it gets what is reserved for them, and no more. */
 export interface ReservedCgroup {
@@ -61,18 +61,18 @@ export type TellOfEnforcement = (type: 'Normal' | 'Warning', message: string) =>
  *
  * @throws {AgentError} `failed_precondition` a cgroup is not there, or the kernel refuses: the node does not start
  */
-export function enforceReserved(
-  tree: Pick<CgroupTree, 'missing' | 'set'>,
+export async function enforceReserved(
+  cgroups: Pick<DrivenCgroups, 'missing' | 'set'>,
   driver: CgroupDriver,
   reserved: readonly ReservedCgroup[],
   tell: TellOfEnforcement,
-): void {
+): Promise<void> {
   for (const one of reserved) {
     const name = nameOf(one.cgroup, driver);
     try {
-      const missing = tree.missing(name);
+      const missing = cgroups.missing(name);
       if (missing !== undefined) throw new AgentError('failed_precondition', missing);
-      tree.set(name, limitsOf(one));
+      await cgroups.set(name, limitsOf(one));
     } catch (reason) {
       const what = `${one.of === 'system' ? 'System' : 'Kube'} Reserved${one.isCompressible ? ' Compressible' : ''}`;
       const message = `Failed to enforce ${what} Cgroup Limits on ${goQuote(one.cgroup)}: ${messageOf(reason)}`;
@@ -95,13 +95,13 @@ function limitsOf({ amounts, isCompressible }: ReservedCgroup): CgroupSettings {
 /** The cgroups of pods, as far as enforcing goes. */
 interface PodsTogether {
   readonly kubepods: CgroupName;
-  enforce(): string | undefined;
-  updateQos(): void;
+  enforce(): Promise<string | undefined>;
+  updateQos(): Promise<void>;
 }
 
 /** @returns whether the kernel took the limits of all pods together */
-export function enforceOnPods(node: PodsTogether, tell: TellOfEnforcement): boolean {
-  const fault = node.enforce();
+export async function enforceOnPods(node: PodsTogether, tell: TellOfEnforcement): Promise<boolean> {
+  const fault = await node.enforce();
   if (fault === undefined) tell('Normal', 'Updated Node Allocatable limit across pods');
   else tell('Warning', `Failed to update Node Allocatable Limits ${cgroupNameText(node.kubepods)}: ${fault}`);
   return fault === undefined;
@@ -126,9 +126,9 @@ export async function keepEnforced(
   for (;;) {
     await clock.sleep(keepPeriodMs, signal).catch(() => undefined);
     if (isAborted(signal)) return;
-    isEnforced ||= enforceOnPods(node, tell);
+    isEnforced ||= await enforceOnPods(node, tell);
     try {
-      node.updateQos();
+      await node.updateQos();
     } catch (reason) {
       logger.warn('the cgroups above pods could not be updated', { err: messageOf(reason) });
     }

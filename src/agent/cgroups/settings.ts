@@ -94,21 +94,6 @@ export function cgroupWrites(
   ];
 }
 
-/** What the kernel says of a new cgroup where that is not `max`, or a number beyond all memory. */
-const unset: Readonly<Record<string, string>> = {
-  'cpu.weight': '100',
-  'cpu.shares': '1024',
-  'cpu.cfs_quota_us': '-1',
-  'memory.min': '0',
-  'memory.low': '0',
-};
-
-/** Whether a control file says what the kernel says of a cgroup on which nothing was set. */
-export function isLifted(file: string, text: string): boolean {
-  const value = text.trim();
-  return value === unset[file] || /^max\b/.test(value) || Number(value) > 2 ** 62;
-}
-
 /** What a cgroup is set to now; an absent member cannot be read. */
 export type CgroupConfig = Pick<CgroupSettings, 'cpuShares' | 'cpuQuota' | 'cpuPeriod' | 'memory'>;
 

@@ -9,7 +9,7 @@ import {
 } from '../../kube/cgroup.ts';
 import { type CgroupFiles, codeOf } from './files.ts';
 import type { CgroupHost, Hierarchy } from './host.ts';
-import { type CgroupSettings, type CgroupWrite, cgroupWrites, isLifted } from './settings.ts';
+import { type CgroupSettings, type CgroupWrite, cgroupWrites } from './settings.ts';
 
 export interface CgroupTreeDeps {
   readonly files: CgroupFiles;
@@ -74,13 +74,6 @@ export class CgroupTree {
   set(name: CgroupName, settings: CgroupSettings): void {
     const { host, hugePageSizes } = this.#deps;
     for (const write of cgroupWrites(settings, host.version, hugePageSizes)) this.#write(name, write);
-  }
-
-  /** Sets again what has been lifted: files that say what the kernel says of a new cgroup. @throws as {@link set} */
-  restore(name: CgroupName, settings: CgroupSettings): void {
-    const { host, hugePageSizes } = this.#deps;
-    for (const write of cgroupWrites(settings, host.version, hugePageSizes))
-      if (isLifted(write.file, this.read(name, write.controller, write.file) ?? '')) this.#write(name, write);
   }
 
   /** What is right below a cgroup, in whichever tree, as the driver or a runtime spells it. */

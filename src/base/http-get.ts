@@ -24,6 +24,10 @@ const maxRedirects = 10;
 /** Go's own limit, bytes. */
 const maxHeaderBytes = 10 * 1024 * 1024;
 
+/** A first line longer than this, bytes, counts as one that never ends: Go would read on up to its limit. */
+const longestLine = 4096;
+const tooMuch = `net/http: server response headers exceeded ${maxHeaderBytes} bytes; aborted`;
+
 /** What is told of a server that answers `https` in plain text. */
 const plainAnswer = 'http: server gave HTTP response to HTTPS client';
 
@@ -100,8 +104,13 @@ function whyNot(reason: Error, request: HttpGetRequest, { own, answered }: Cours
     return `read tcp ${own}->${joinHostPort(request.host, request.port)}: read: connection reset by peer`;
   if (code === 'ECONNRESET') return answered ? 'unexpected EOF' : 'EOF';
   if (code.startsWith('HPE_') && rawPacket)
-    return `net/http: HTTP/1.x transport connection broken: ${malformed(rawPacket)}`;
+    return `net/http: HTTP/1.x transport connection broken: ${broken(code, rawPacket)}`;
   return saysNoTls(reason) ? plainAnswer : messageOf(reason);
+}
+
+function broken(code: string, answer: Buffer): string {
+  const isEndless = code === 'HPE_HEADER_OVERFLOW' || (answer.length > longestLine && !answer.includes('\n'));
+  return isEndless ? tooMuch : malformed(answer);
 }
 
 /** OpenSSL's words for an answer that is no TLS record. */

@@ -128,6 +128,28 @@ test.for([
   });
 });
 
+test.for([
+  ['headers', 'HTTP/1.1 200 OK\r\n', `A: ${'y'.repeat(1000)}\r\n`.repeat(100)],
+  ['a line', '', 'x'.repeat(100_000)],
+] as const)('a server that sends %s without end is given up', async ([, begin, more]) => {
+  const port = await listen(
+    createTcpServer((socket) => {
+      const go = (): void => {
+        while (!socket.destroyed && socket.write(more));
+      };
+      socket.on('error', () => undefined).on('drain', go);
+      socket.once('data', () => {
+        socket.write(begin);
+        go();
+      });
+    }),
+  );
+  expect(await httpProbe(systemClock)(call({ httpGet: { port, path: '/' } }))).toEqual({
+    outcome: 'failure',
+    output: `Get "http://127.0.0.1:${port}/": net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 10485760 bytes; aborted`,
+  });
+});
+
 test('a server that ends its lines as a shell does is understood', async () => {
   const port = await listen(
     createTcpServer((socket) => socket.once('data', () => socket.end('HTTP/1.0 200 OK\nA: b\n\nfine\n'))),

@@ -5,21 +5,21 @@ import { admitted, type AdmitResult, refused } from './admit-result.ts';
 
 type SysctlNamespace = 'ipc' | 'net';
 
-/** Sysctls that the kernel keeps apart by namespace, by exact name and by prefix. */
+/** Sysctls that the kernel keeps apart by namespace, by exact name (two of them only as what stands before a `*`) and by prefix. */
 const namespacedNames: Readonly<Record<string, SysctlNamespace>> = {
   'kernel.sem': 'ipc',
+  'kernel.shm': 'ipc',
   'kernel.shmall': 'ipc',
   'kernel.shmmax': 'ipc',
   'kernel.shmmni': 'ipc',
   'kernel.shm_rmid_forced': 'ipc',
+  'kernel.msg': 'ipc',
   'kernel.msgmax': 'ipc',
   'kernel.msgmnb': 'ipc',
   'kernel.msgmni': 'ipc',
 };
 const namespacedPrefixes: readonly (readonly [string, SysctlNamespace])[] = [
   ['fs.mqueue.', 'ipc'],
-  ['kernel.shm', 'ipc'],
-  ['kernel.msg', 'ipc'],
   ['net.', 'net'],
 ];
 
@@ -96,7 +96,7 @@ export class SysctlAllowlist {
     const name = dotted(pattern);
     const prefix = name.endsWith('*');
     const stem = prefix ? name.slice(0, -1) : name;
-    const namespace = prefix ? prefixNamespace(stem) : namespaceOf(stem);
+    const namespace = namespaceOf(stem);
     if (!namespace)
       throw new AgentError('invalid_argument', `the sysctls ${goQuote(stem)} are not known to be namespaced`);
     (prefix ? this.#prefixes : this.#names).set(stem, namespace);
@@ -121,9 +121,3 @@ export class SysctlAllowlist {
     return undefined;
   }
 }
-
-/** A prefix pattern is one of the namespaced prefixes, or lies within one that ends an element. */
-const prefixNamespace = (stem: string): SysctlNamespace | undefined =>
-  namespacedPrefixes.find(
-    ([prefix]) => stem === prefix || (prefix.endsWith('.') && stem.startsWith(prefix)),
-  )?.[1];

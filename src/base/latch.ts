@@ -1,7 +1,8 @@
 /** Opens once and for ever; whoever waits then goes on. */
 export class Latch {
   #open = false;
-  readonly #opened = Promise.withResolvers<undefined>();
+  /** Who waits now; those whose signal aborted are forgotten, for some latches open late or never. */
+  readonly #waiting = new Set<() => void>();
 
   get isOpen(): boolean {
     return this.#open;
@@ -10,26 +11,24 @@ export class Latch {
   /** Resolves when the latch opens; rejects when `signal` aborts first. */
   async wait(signal?: AbortSignal): Promise<void> {
     if (this.#open) return;
-    if (!signal) {
-      await this.#opened.promise;
-      return;
-    }
-    signal.throwIfAborted();
-    const aborted = Promise.withResolvers<never>();
-    const abort = (): void => {
-      aborted.reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      await Promise.race([this.#opened.promise, aborted.promise]);
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    signal?.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const abort = (): void => {
+        this.#waiting.delete(goOn);
+        reject(signal?.reason as Error);
+      };
+      const goOn = (): void => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      };
+      this.#waiting.add(goOn);
+      signal?.addEventListener('abort', abort, { once: true });
+    });
   }
 
   open(): void {
-    if (this.#open) return;
     this.#open = true;
-    this.#opened.resolve(undefined);
+    for (const goOn of this.#waiting) goOn();
+    this.#waiting.clear();
   }
 }

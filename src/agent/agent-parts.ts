@@ -309,7 +309,7 @@ interface Given {
 
 function surroundings(given: Given): Surroundings {
   const { options, common, view, machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller } = given;
-  const { clusterDomain = 'cluster.local', clusterDns = [], rootDir } = options;
+  const { clusterDomain = '', clusterDns = [], rootDir } = options;
   const { services } = view;
   const results = (kind: 'liveness' | 'startup'): Surroundings['probeResults']['liveness'] => ({
     get: (containerId) => controller.engines.probeManager.results[kind].get(containerId),

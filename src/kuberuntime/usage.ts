@@ -1,5 +1,5 @@
 import type { ContainerRuntime } from '../provider/container-runtime.ts';
-import type { ContainerStats, ContainerStatsFilter } from '../provider/cri-messages.ts';
+import type { ContainerStats, ContainerStatsFilter, SwapUsage } from '../provider/cri-messages.ts';
 import type { ContainerUsage, PodUsage } from '../provider/usage.ts';
 import { containerId } from './convert.ts';
 import { containerNameLabel, podNameLabel, podNamespaceLabel, podUidLabel } from './labels.ts';
@@ -34,6 +34,9 @@ const isRunning = ({ cpu, memory }: ContainerStats): boolean =>
 
 type Amount = Exclude<keyof ContainerUsage, 'id' | 'name' | 'at' | 'startedAt'>;
 
+/** Who tells nothing of swap (containerd before 2.1) uses none (kubelet `makeContainerStats`). */
+const noSwap: SwapUsage = { swapUsageBytes: { value: 0 }, swapAvailableBytes: { value: 0 } };
+
 /** Where CRI has each amount. */
 const amounts: Readonly<Record<Amount, (stats: ContainerStats) => { readonly value?: number } | undefined>> =
   {
@@ -44,8 +47,8 @@ const amounts: Readonly<Record<Amount, (stats: ContainerStats) => { readonly val
     rssBytes: ({ memory }) => memory?.rssBytes,
     pageFaults: ({ memory }) => memory?.pageFaults,
     majorPageFaults: ({ memory }) => memory?.majorPageFaults,
-    swapBytes: ({ swap }) => swap?.swapUsageBytes,
-    swapAvailableBytes: ({ swap }) => swap?.swapAvailableBytes,
+    swapBytes: ({ swap = noSwap }) => swap.swapUsageBytes,
+    swapAvailableBytes: ({ swap = noSwap }) => swap.swapAvailableBytes,
     rootfsBytes: ({ writableLayer }) => writableLayer?.usedBytes,
     rootfsInodes: ({ writableLayer }) => writableLayer?.inodesUsed,
   };

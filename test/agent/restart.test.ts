@@ -82,3 +82,25 @@ test('an agent without a server and without manifests is ready, too', async () =
     rmSync(rootDir, { recursive: true });
   }
 });
+
+test('without a cluster domain the full name of a pod has none, as with the kubelet', async () => {
+  const rootDir = mkdtempSync(join(tmpdir(), 'pt-domain-'));
+  const alone = new FakeClock();
+  let domain: string | undefined;
+  const agent = await Agent.create({
+    nodeName: 'n',
+    rootDir,
+    clock: alone,
+    makeProvider: ({ helper }) => {
+      const pod = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [], subdomain: 'sub' } };
+      ({ domain } = helper.hostnameAndDomain(pod));
+      return new MemoryProvider({ clock: alone });
+    },
+  });
+  try {
+    expect(domain).toBe('sub.ns.svc.');
+  } finally {
+    await agent.stop();
+    rmSync(rootDir, { recursive: true });
+  }
+});

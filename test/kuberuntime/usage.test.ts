@@ -41,3 +41,10 @@ test('of a container that was started again its present run alone is told', asyn
     },
   ]);
 });
+
+test('a runtime that tells nothing of swap has its containers use none', async () => {
+  const stats = [{ attributes: attributes('c', 0), cpu: { usageCoreNanoSeconds: { value: 7 } } }];
+  const listContainerStats = (): Promise<object> => Promise.resolve({ stats });
+  const [pod] = await podUsage({ listContainerStats }, 'test');
+  expect(pod?.containers[0]).toMatchObject({ swapBytes: 0, swapAvailableBytes: 0 });
+});

@@ -4,6 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { Event, Pod } from '../../src/kube/types.ts';
 import { connectCri } from '../../src/providers/cri/index.ts';
 import {
+  cgroupDriver,
   type Containerd,
   removeEmptyCgroups,
   startContainerd,
@@ -60,7 +61,7 @@ export class CriNode {
     if (images) node.containerd.load(images);
     mkdirSync(node.rootDir, { recursive: true });
     const head = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
-    writeFileSync(join(node.dir, 'config.yaml'), JSON.stringify({ ...head, ...config }));
+    writeFileSync(join(node.dir, 'config.yaml'), JSON.stringify({ ...head, cgroupDriver, ...config }));
     try {
       prepare?.(node.rootDir);
       await node.startAgent();

@@ -17,11 +17,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
+import { systemdSlice } from '../../src/kube/cgroup.ts';
 import { connectCri, type CriRuntime } from '../../src/providers/cri/index.ts';
 import { busyboxImage, busyboxPath, layoutOf, pauseImage, type TestImage } from './images.ts';
 import { removeFolder } from './mounts.ts';
 
 const cniPlugins = '/usr/lib/cni';
+
+/** What makes cgroups: the environment's `CGROUP_DRIVER`. */
+export const cgroupDriver = process.env['CGROUP_DRIVER'] === 'systemd' ? 'systemd' : 'cgroupfs';
 
 /** A containerd of one's own: its own folders, socket and network, gone without a trace after `stop`. */
 export interface Containerd {
@@ -231,8 +235,9 @@ function run(program: string, args: readonly string[]): void {
   }
 }
 
-/** Removes the cgroup `name` of every controller, where no process is in it or below. */
+/** Removes the cgroup `name` of every controller, where no process is in it or below; with systemd, its slice. */
 export function removeEmptyCgroups(name: string): void {
+  if (cgroupDriver === 'systemd') run('systemctl', ['stop', systemdSlice([name])]);
   for (const controller of readdirSync('/sys/fs/cgroup'))
     removeEmptyTree(join('/sys/fs/cgroup', controller, name));
 }
@@ -279,4 +284,8 @@ restrict_oom_score_adj = true
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = "${cniPlugins}"
 conf_dir = "${dir}/cni"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+SystemdCgroup = ${cgroupDriver === 'systemd'}
 `;

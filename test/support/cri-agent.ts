@@ -11,7 +11,7 @@ import { systemClock as clock } from '../../src/base/clock.ts';
 import { type CriSettings, criParts } from '../../src/cli/cri-provider.ts';
 import type { Node } from '../../src/kube/types.ts';
 import { loadOptions } from '../../src/options/load.ts';
-import { type Containerd, type ContainerdOptions, startContainerd } from './containerd.ts';
+import { cgroupDriver, type Containerd, type ContainerdOptions, startContainerd } from './containerd.ts';
 import { removeFolder } from './mounts.ts';
 
 /** A node `node-a` with a containerd of its own, that has joined an API server of its own. */
@@ -46,6 +46,7 @@ export async function startCriAgent(options: CriAgentOptions): Promise<CriAgent>
   const cri = criParts({
     ...loadOptions({ hostname: 'node-a' }).kubelet,
     cgroupRoot: options.cgroupRoot,
+    cgroupDriver,
     containerRuntimeEndpoint: (await options.runtime?.(containerd.socket, dir)) ?? containerd.socket,
     podLogsDir: join(dir, 'pods'),
     containerLogsDir: join(dir, 'containers'),

@@ -1,5 +1,7 @@
 import { concatMap, defer, filter, map, type Observable } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
+import { dialError } from '../base/dial-error.ts';
+import { messageOf } from '../base/errors.ts';
 import { type FetchManifest, ManifestUrl, type ManifestUrlOptions } from './manifest-url.ts';
 import type { SourceSnapshot } from './pod-update.ts';
 import type { DecodeManifest, ManifestFault } from './static-pod.ts';
@@ -51,7 +53,10 @@ export const fetchManifest: FetchManifest = async (url, { headers, maxBytes }) =
   const pairs = Object.entries(headers).flatMap(([name, values]) =>
     values.map((value): [string, string] => [name, value]),
   );
-  const answer = await fetch(url, { headers: pairs, signal: AbortSignal.timeout(timeoutMs) });
+  const signal = AbortSignal.timeout(timeoutMs);
+  const answer = await fetch(url, { headers: pairs, signal }).catch((reason: unknown) => {
+    throw new Error(whyNoAnswer(reason, url), { cause: reason });
+  });
   const decoder = new TextDecoder();
   let body = '';
   let size = 0;
@@ -62,3 +67,13 @@ export const fetchManifest: FetchManifest = async (url, { headers, maxBytes }) =
   }
   return { status: answer.status, statusText: answer.statusText, body: body + decoder.decode() };
 };
+
+/** `fetch` tells why it failed in its cause alone. */
+function whyNoAnswer(reason: unknown, url: string): string {
+  const { cause = reason } = reason as Error;
+  const { syscall } = cause as NodeJS.ErrnoException;
+  if (syscall !== 'connect' && syscall !== 'getaddrinfo') return messageOf(cause);
+  const { hostname, port, protocol } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return dialError(cause, { host, port: Number(port) || (protocol === 'https:' ? 443 : 80) });
+}

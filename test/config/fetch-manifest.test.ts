@@ -24,4 +24,21 @@ describe('fetching', () => {
       server.close();
     }
   });
+
+  test('a failure is told by its cause', async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(302, { location: '/' }).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const ask = (url: string): Promise<unknown> => fetchManifest(url, { headers: {}, maxBytes: 100 });
+    await expect(ask(`http://127.0.0.1:${port}/`)).rejects.toThrow('redirect count exceeded');
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await expect(ask('http://[::1]:9/')).rejects.toThrow(/^dial tcp \[::1\]:9: connect: /);
+    await expect(ask('http://nowhere.invalid/')).rejects.toThrow(
+      'dial tcp: lookup nowhere.invalid: no such host',
+    );
+    await expect(ask('not a URL')).rejects.toThrow('Invalid URL');
+  });
 });

@@ -8,6 +8,7 @@ import { isMirror } from './pod-admission.ts';
 import type { ApiRequest } from './request.ts';
 import type { Admission } from './exchange.ts';
 import { badRequest, forbidden, notFound, StatusError } from './status-error.ts';
+import { admittedName } from './suffix.ts';
 import type { Store } from './store.ts';
 import type { User } from './users.ts';
 
@@ -84,7 +85,8 @@ class NodeRestriction {
       );
   }
 
-  #createPod(node: string, pod: JsonObject): void {
+  #createPod(node: string, given: JsonObject): void {
+    const pod = { ...given, spec: { containers: [], ...objectAt(given, 'spec') } }; // not looked at yet
     if (!isMirror(pod))
       throw refuse(
         'pods',
@@ -175,17 +177,17 @@ class NodeRestriction {
 
 const nodeSigners = ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'];
 
-/** A node asks for certificates in its own name; a request that cannot be read is refused by its own rules. */
+/** A node asks for certificates in its own name. */
 function signingRequest(node: string, object: JsonObject): void {
   const spec = objectAt(object, 'spec');
   if (!nodeSigners.includes(stringAt(spec, 'signerName'))) return;
   const common = commonNameOf(stringAt(spec, 'request'));
-  if (common !== undefined && common !== `system:node:${node}`)
-    throw refuse(
-      'certificatesigningrequests.certificates.k8s.io',
-      object,
-      `can only create a node CSR with CN=system:node:${node}`,
-    );
+  if (common === `system:node:${node}`) return;
+  const why =
+    common === undefined
+      ? 'unable to parse csr: PEM block type must be CERTIFICATE REQUEST'
+      : `can only create a node CSR with CN=system:node:${node}`;
+  throw refuse('certificatesigningrequests.certificates.k8s.io', object, why);
 }
 
 function commonNameOf(request: string): string | undefined {
@@ -226,7 +228,14 @@ function nodeLabels(node: string, object: JsonObject, old: JsonObject | undefine
 
 function refuse(resource: string, object: JsonObject, why: string): Error {
   const [kind = '', ...group] = resource.split('.');
-  return forbidden({ kind, name: nameOf(object), ...(group.length > 0 && { group: group.join('.') }) }, why);
+  return forbidden(
+    {
+      kind,
+      name: admittedName(objectAt(object, 'metadata')),
+      ...(group.length > 0 && { group: group.join('.') }),
+    },
+    why,
+  );
 }
 
 const ownLabels = new Set(
@@ -260,12 +269,7 @@ export function createAdmission(store: Store): Admission {
       const namespace = request.target?.namespace ?? '';
       if (kind.namespaced) {
         if (namespace === '') throw badRequest('an empty namespace may not be set during creation');
-        checkNamespace(
-          store,
-          namespace,
-          kind,
-          nameOf(object) || stringAt(objectAt(object, 'metadata'), 'generateName'),
-        );
+        checkNamespace(store, namespace, kind, admittedName(objectAt(object, 'metadata')));
       }
       restriction.create(request, kind, object);
       return object;

@@ -130,15 +130,30 @@ export function readObject(
       `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value)} into Go value of type ${goStruct}`,
       body,
     );
-  for (const key of ['apiVersion', 'kind'])
-    if (value[key] !== undefined && value[key] !== null && typeof value[key] !== 'string')
-      throw unrecognized(
-        expected,
-        `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value[key])} into Go struct field .${key} of type string`,
-        body,
-      );
+  const told = toldOf(value, (key, found) =>
+    unrecognized(
+      expected,
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(found)} into Go struct field .${key} of type string`,
+      body,
+    ),
+  );
   const literals = format === 'json' ? numberLiterals(text) : undefined;
-  return decodeAs(value, expected, duplicatesIn(text, format), literals);
+  return decodeAs(value, { ...expected, told }, duplicatesIn(text, format), literals);
+}
+
+/** What an object says it is: Go looks for that whatever the case of the keys, and the last one counts. */
+function toldOf(
+  value: JsonObject,
+  fault: (key: string, found: unknown) => StatusError,
+): { readonly apiVersion: string; readonly kind: string } {
+  const told = { apiVersion: '', kind: '' };
+  for (const [name, found] of Object.entries(value)) {
+    const key = (['apiVersion', 'kind'] as const).find((one) => one.toLowerCase() === name.toLowerCase());
+    if (key === undefined || found === null || found === undefined) continue;
+    if (typeof found !== 'string') throw fault(key, found);
+    told[key] = found;
+  }
+  return told;
 }
 
 /** Keys that stand twice, as strict decoding names them. */
@@ -155,12 +170,13 @@ function duplicatesIn(text: string, format: 'json' | 'yaml' | 'protobuf'): reado
 /** Reads an object that is already parsed. @throws {StatusError} 400 */
 export function decodeAs(
   value: JsonObject,
-  expected: Expected,
+  expected: Expected & { readonly told?: { readonly apiVersion: string; readonly kind: string } },
   duplicates: readonly string[],
   literals?: Literals,
 ): ReadObject {
-  const apiVersion = stringAt(value, 'apiVersion') || expected.apiVersion;
-  const kind = stringAt(value, 'kind') || expected.kind;
+  const { told = { apiVersion: stringAt(value, 'apiVersion'), kind: stringAt(value, 'kind') } } = expected;
+  const apiVersion = told.apiVersion || expected.apiVersion;
+  const kind = told.kind || expected.kind;
   const cannot = (why: string): StatusError =>
     expected.bare
       ? badRequest(why)

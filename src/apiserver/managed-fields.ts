@@ -74,12 +74,7 @@ function read(object: JsonObject): Managed[] {
 function write(object: JsonObject, all: readonly Managed[]): JsonObject {
   const entries = all
     .filter(({ set }) => !isEmptySet(set))
-    .sort(
-      (a, b) =>
-        a.writer.operation.localeCompare(b.writer.operation) ||
-        a.time.localeCompare(b.time) ||
-        a.writer.manager.localeCompare(b.writer.manager),
-    )
+    .sort(inOrder)
     .map(({ writer, time, set }) => ({
       manager: writer.manager,
       operation: writer.operation,
@@ -90,6 +85,20 @@ function write(object: JsonObject, all: readonly Managed[]): JsonObject {
       ...(writer.subresource && { subresource: writer.subresource }),
     }));
   return withMetadata(object, { managedFields: entries.length > 0 ? entries : undefined });
+}
+
+/** Apply before Update, then by time, manager, version and subresource (apimachinery `sortEncodedManagedFields`). */
+function inOrder(a: Managed, b: Managed): number {
+  const keys = ({ writer, time }: Managed): readonly string[] => [
+    writer.operation,
+    time,
+    writer.manager,
+    writer.apiVersion,
+    writer.subresource ?? '',
+  ];
+  const [one, other] = [keys(a), keys(b)];
+  const at = one.findIndex((key, i) => key !== other[i]);
+  return at < 0 ? 0 : (one[at] ?? '') < (other[at] ?? '') ? -1 : 1;
 }
 
 const bare = (object: JsonObject): JsonObject => withMetadata(object, { managedFields: undefined });

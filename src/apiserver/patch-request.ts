@@ -216,21 +216,22 @@ function wrongKind(given: JsonObject, kind: Kind, refuse: (why: string) => Statu
 }
 
 /** The object of an apply patch, checked: no field that the schema does not have. @throws {StatusError} 400, 500 */
-export function applyConfig(patch: PatchBody, kind: Kind, name: string): JsonObject {
+export function applyConfig(patch: PatchBody, kind: Kind): JsonObject {
   const value = patch.value as JsonObject;
   if (value['apiVersion'] !== groupVersionOf(kind) || value['kind'] !== kind.kind)
     throw badRequest(`invalid object type: ${kindText(value)}`);
   const metadata = objectAt(value, 'metadata');
   if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
     throw badRequest('metadata.managedFields must be nil');
+  const version = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
+  const shown = `(${stringAt(metadata, 'namespace')}/${stringAt(metadata, 'name')}; ${version})`;
   const wrong = typedFaults(value, kind.type);
   if (wrong !== undefined)
-    throw new StatusError(
-      500,
-      '',
-      `failed to create typed patch object (${stringAt(metadata, 'namespace')}/${name}; ${kind.group}/${kind.version}, Kind=${kind.kind}): ${wrong}`,
-    );
-  checkDecodes(value, kind);
+    throw new StatusError(500, '', `failed to create typed patch object ${shown}: ${wrong}`);
+  checkDecodes(value, kind, (why) => {
+    const what = `failed to convert new object ${shown} to proper version`;
+    return `${what}: unable to convert unstructured object to ${version}: ${why}`;
+  });
   const { apiVersion: _a, kind: _k, ...rest } = value;
   return rest;
 }
@@ -242,12 +243,11 @@ function kindText(value: JsonObject): string {
 }
 
 /** @throws {StatusError} 500 for what cannot be read as the kind */
-function checkDecodes(value: JsonObject, kind: Kind): void {
+function checkDecodes(value: JsonObject, kind: Kind, told: (why: string) => string): void {
   try {
     decodeType(value, kind.type);
   } catch (reason) {
-    if (reason instanceof DecodeError)
-      throw new StatusError(500, '', `failed to create typed patch object: ${reason.message}`);
+    if (reason instanceof DecodeError) throw new StatusError(500, '', told(reason.message));
     throw reason;
   }
 }

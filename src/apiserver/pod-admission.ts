@@ -2,10 +2,10 @@ import { computeQosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
 import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, textOf, valueAt } from './json.ts';
 import { withDefaultLimits } from './limit-ranges.ts';
-import { forbidden } from './status-error.ts';
+import { forbidden, StatusError } from './status-error.ts';
 import { keyOf } from './store.ts';
 import type { WriteContext } from './strategy.ts';
-import { randomSuffix } from './suffix.ts';
+import { admittedName, randomSuffix } from './suffix.ts';
 
 const tokenPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
@@ -14,7 +14,7 @@ export const isMirror = (pod: JsonObject): boolean =>
   valueAt(pod, 'metadata', 'annotations', mirrorAnnotation) !== undefined;
 
 const refuse = (pod: JsonObject, why: string): Error =>
-  forbidden({ kind: 'pods', name: stringAt(objectAt(pod, 'metadata'), 'name') }, why);
+  forbidden({ kind: 'pods', name: admittedName(objectAt(pod, 'metadata')) }, why);
 
 const withSpec = (pod: JsonObject, members: JsonObject): JsonObject => ({
   ...pod,
@@ -59,28 +59,31 @@ const tokenSources = {
   defaultMode: 420,
 };
 
+/** A mirror pod as it is: it goes without an account. */
+function withoutAccount(pod: JsonObject): JsonObject {
+  const spec = objectAt(pod, 'spec');
+  if (stringAt(spec, 'serviceAccountName'))
+    throw refuse(pod, 'a mirror pod may not reference service accounts');
+  if (
+    objectsAt(spec, 'volumes').some((volume) =>
+      objectsAt(objectAt(volume, 'projected'), 'sources').some((s) => 'serviceAccountToken' in s),
+    )
+  )
+    throw refuse(pod, 'a mirror pod may not use ServiceAccountToken volume projections');
+  return pod;
+}
+
 /** The account of a pod, its token and its pull secrets. */
 function admitServiceAccount(pod: JsonObject, context: WriteContext): JsonObject {
   const spec = objectAt(pod, 'spec');
-  if (isMirror(pod)) {
-    if (stringAt(spec, 'serviceAccountName'))
-      throw refuse(pod, 'a mirror pod may not reference service accounts');
-    if (
-      objectsAt(spec, 'volumes').some((volume) =>
-        objectsAt(objectAt(volume, 'projected'), 'sources').some((s) => 'serviceAccountToken' in s),
-      )
-    )
-      throw refuse(pod, 'a mirror pod may not use ServiceAccountToken volume projections');
-    return pod;
-  }
+  if (isMirror(pod)) return withoutAccount(pod);
   const name = stringAt(spec, 'serviceAccountName') || 'default';
   const namespace = stringAt(objectAt(pod, 'metadata'), 'namespace');
   const account = context.world.store.get('serviceaccounts', keyOf(namespace, name))?.object;
-  if (!account)
-    throw refuse(
-      pod,
-      `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`,
-    );
+  if (!account) {
+    const why = noPathSegment(name) ?? `serviceaccount "${name}" not found`;
+    throw refuse(pod, `error looking up service account ${namespace}/${name}: ${why}`);
+  }
   let next = withSpec(pod, { serviceAccountName: name, serviceAccount: name });
   const automount = spec['automountServiceAccountToken'] ?? account['automountServiceAccountToken'] ?? true;
   if (automount === true) next = mountToken(next, context);
@@ -88,6 +91,19 @@ function admitServiceAccount(pod: JsonObject, context: WriteContext): JsonObject
   if (objectsAt(spec, 'imagePullSecrets').length === 0 && secrets.length > 0)
     next = withSpec(next, { imagePullSecrets: secrets });
   return next;
+}
+
+/** Who looks such a name up asks for no path of the API. */
+function noPathSegment(name: string): string | undefined {
+  const [sign] = /[/%]/.exec(name) ?? [];
+  return sign && `invalid resource name ${JSON.stringify(name)}: [may not contain '${sign}']`;
+}
+
+function noRuntimeClass(pod: JsonObject, name: string): Error {
+  const why = noPathSegment(name);
+  return why === undefined
+    ? refuse(pod, `pod rejected: RuntimeClass "${name}" not found`)
+    : new StatusError(500, '', why);
 }
 
 const tolerated = (pod: JsonObject, key: string): boolean =>
@@ -146,13 +162,11 @@ function admitRuntimeClass(pod: JsonObject, context: WriteContext): JsonObject {
   const spec = objectAt(pod, 'spec');
   const name = stringAt(spec, 'runtimeClassName');
   const found = name ? context.world.store.get('node.k8s.io/runtimeclasses', name)?.object : undefined;
-  if (name && !found) throw refuse(pod, `pod rejected: RuntimeClass "${name}" not found`);
+  if (name && !found) throw noRuntimeClass(pod, name);
   const overhead = objectAt(objectAt(found, 'overhead'), 'podFixed');
   const given = objectAt(spec, 'overhead');
   if (Object.keys(given).length > 0) {
-    if (Object.keys(overhead).length === 0)
-      throw refuse(pod, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
-    if (!sameJson(given, overhead))
+    if (Object.keys(overhead).length > 0 && !sameJson(given, overhead))
       throw refuse(pod, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
   }
   const scheduling = objectAt(found, 'scheduling');
@@ -167,6 +181,16 @@ function admitRuntimeClass(pod: JsonObject, context: WriteContext): JsonObject {
   });
 }
 
+/** What a valid pod has on top of its containers comes of its runtime class. @throws {StatusError} 403 */
+export function checkOverhead(pod: JsonObject, context: WriteContext): void {
+  const spec = objectAt(pod, 'spec');
+  if (Object.keys(objectAt(spec, 'overhead')).length === 0) return;
+  const found = context.world.store.get('node.k8s.io/runtimeclasses', stringAt(spec, 'runtimeClassName'));
+  if (Object.keys(objectAt(objectAt(found?.object, 'overhead'), 'podFixed')).length > 0) return;
+  const why = 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
+  throw forbidden({ kind: 'pods', name: stringAt(objectAt(pod, 'metadata'), 'name') }, why);
+}
+
 /** Where a pod and its runtime class both let it run. @throws {StatusError} 403 when there is no such place */
 function joinedSelector(pod: JsonObject, scheduling: JsonObject): JsonObject {
   const own = objectAt(objectAt(pod, 'spec'), 'nodeSelector');
@@ -178,6 +202,13 @@ function joinedSelector(pod: JsonObject, scheduling: JsonObject): JsonObject {
         `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${textOf(value)}; pod.spec.nodeSelector[${key}] = ${textOf(own[key])}`,
       );
   return { ...own, ...wanted };
+}
+
+/** An update that does not name the priority keeps it (admission plugin Priority). */
+export function keepPriority(pod: JsonObject, old: JsonObject): JsonObject {
+  const [spec, before] = [objectAt(pod, 'spec'), objectAt(old, 'spec')];
+  const lost = ['priority', 'preemptionPolicy'].filter((key) => (spec[key] ?? before[key]) !== spec[key]);
+  return lost.length === 0 ? pod : withSpec(pod, Object.fromEntries(lost.map((key) => [key, before[key]])));
 }
 
 /** Everything that admission does to a new pod, in the API server's order. */

@@ -17,10 +17,8 @@ import {
 } from './status-error.ts';
 import { type Entry, keyOf, type Store } from './store.ts';
 import type { Strategy, UpdateRules, WriteContext } from './strategy.ts';
-import { randomSuffix } from './suffix.ts';
+import { longestPrefix, randomSuffix } from './suffix.ts';
 import { seconds } from './times.ts';
-
-const longestPrefix = 58;
 
 export const subjectOf = (kind: Kind, name: string): Subject => ({
   kind: kind.resource,
@@ -85,16 +83,15 @@ export class Registry {
   }
 
   create(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): JsonObject {
-    const at = objectAt(given, 'metadata');
-    if (stringAt(at, 'resourceVersion') !== '')
-      throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
     const named = this.#fresh(this.strategy.defaults(given), namespace, context);
     const managed = manageUpdate(undefined, named, this.#kind.type, {
       writer,
       now: context.now,
       reset: this.strategy.createReset,
     });
-    return this.#insert(this.strategy.prepareCreate(managed, context), context);
+    const version = stringAt(objectAt(given, 'metadata'), 'resourceVersion');
+    const isVersioned = /^\d*[1-9]\d*$/.test(version) && !context.dryRun;
+    return this.#insert(this.strategy.prepareCreate(managed, context), context, isVersioned);
   }
 
   #fresh(object: JsonObject, namespace: string, context: WriteContext): JsonObject {
@@ -109,7 +106,6 @@ export class Registry {
       deletionTimestamp: undefined,
       deletionGracePeriodSeconds: undefined,
       selfLink: undefined,
-      generation: undefined,
       resourceVersion: undefined,
     });
   }
@@ -118,11 +114,14 @@ export class Registry {
     return prefix.slice(0, longestPrefix) + randomSuffix(context.world.random);
   }
 
-  #insert(object: JsonObject, context: WriteContext): JsonObject {
+  #insert(object: JsonObject, context: WriteContext, isVersioned = false): JsonObject {
     const admitted = this.strategy.admitCreate(object, context);
     const own = this.strategy.validatesMetadata ? [] : validateMetadata(admitted, this.#kind);
-    const faults = [...own, ...this.strategy.validateCreate(admitted, context)];
-    this.#refuse(admitted, faults);
+    this.#refuse(admitted, [...own, ...this.strategy.validateCreate(admitted, context)]);
+    if (this.strategy.validatesMetadata)
+      this.#refuse(admitted, validateMetadata(admitted, this.#kind, pathSegment));
+    if (isVersioned)
+      throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
     this.strategy.confirmCreate?.(admitted, context);
     const quotas = chargeQuotas(this.#store, this.#kind, admitted);
     const key = keyOf(namespaceOf(admitted), nameOf(admitted));
@@ -201,7 +200,7 @@ export class Registry {
       throw modified(subjectOf(this.#kind, name));
     }
     if (!version && !this.strategy.unconditionalUpdate)
-      throw invalid(this.#kind.kind, this.#kind.group, name, [
+      throw invalid(this.#kind.resource, this.#kind.group, name, [
         {
           reason: 'FieldValueInvalid',
           field: 'metadata.resourceVersion',
@@ -349,6 +348,11 @@ export class Registry {
   #deletePrecondition(entry: Entry, name: string, options: DeleteOptions): void {
     const uid = valueAt(entry.object, 'metadata', 'uid');
     const refuse = (what: string, wanted: string, found: string): never => {
+      if (this.#kind.kind === 'Namespace')
+        throw conflict(
+          subjectOf(this.#kind, name),
+          `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`,
+        );
       throw conflict(
         { ...subjectOf(this.#kind, name), kind: this.#kind.kind },
         `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been ${what === 'UID' ? 'deleted and then recreated' : 'modified'}`,

@@ -73,7 +73,7 @@ async function readDeleteBody(request: IncomingMessage): Promise<JsonObject | un
   if (body.length === 0) return undefined;
   const format = bodyFormat(request);
   return readObject(body, format, {
-    apiVersion: 'v1',
+    apiVersion: 'meta.k8s.io/v1',
     kind: 'DeleteOptions',
     type: 'DeleteOptions',
     internal: 'v1.DeleteOptions',
@@ -185,11 +185,14 @@ export class ResourceWrites {
 
   #apply(exchange: Exchange, body: PatchBody, { query, context }: Reading): Written {
     const { request, target, kind, registry } = exchange;
-    const read = applyConfig(body, kind, target.name);
-    const full =
-      stringAt(objectAt(read, 'metadata'), 'name') === '' ? withMetadata(read, { name: target.name }) : read;
-    const config = named(full, target, kind);
+    const read = applyConfig(body, kind);
     const standing = this.#standing(exchange);
+    const isUnnamed = stringAt(objectAt(read, 'metadata'), 'name') === '';
+    const config = named(
+      standing && isUnnamed ? withMetadata(read, { name: target.name }) : read,
+      target,
+      kind,
+    );
     if (standing) this.#deps.admission.update(request, kind, config, standing);
     else this.#deps.admission.create(request, kind, config);
     const writer = writerOf(exchange, query.manager, 'Apply');

@@ -192,6 +192,31 @@ const withoutConfig: typeof nodeStatus.prepare = (object, old, context) => {
 
 const nodeStatusFaults = (node: JsonObject): FieldFault[] => [...amountFaults(node), ...addressFaults(node)];
 
+const nodeWarnings = (node: JsonObject): readonly string[] =>
+  valueAt(node, 'spec', 'externalID') === undefined
+    ? []
+    : ['spec.externalID: this field is deprecated, and is unused by Kubernetes'];
+
+/** A node's nets and its provider's name are given once. */
+function netChanges(node: JsonObject, old: JsonObject): FieldFault[] {
+  const [before, now] = [old, node].map((one) => listAt(objectAt(one, 'spec'), 'podCIDRs'));
+  const moved = 'node updates may not change podCIDR except from "" to valid';
+  const changes = (before ?? []).filter((net, i) => net !== now?.[i]).length;
+  const count = before?.length === now?.length ? changes : Math.min(before?.length ?? 0, 1);
+  const faults = Array.from({ length: count }, () => fault.forbidden('spec.podCIDRs', moved));
+  const [provider, given] = [old, node].map((one) => stringAt(objectAt(one, 'spec'), 'providerID'));
+  if (provider !== '' && given !== provider) {
+    const why = 'node updates may not change providerID except from "" to valid';
+    faults.push(fault.forbidden('spec.providerID', why));
+  }
+  return faults;
+}
+
+const externalIdChange = (node: JsonObject, old: JsonObject): FieldFault[] =>
+  valueAt(node, 'spec', 'externalID') === valueAt(old, 'spec', 'externalID')
+    ? []
+    : [fault.forbidden('spec.externalID', 'may not be updated')];
+
 /** Nodes: kept with the status that they are created with, tainted until somebody finds them ready. */
 export const nodeStrategy: Strategy = {
   ...commonStrategy(nodes),
@@ -208,9 +233,9 @@ export const nodeStrategy: Strategy = {
     return { ...node, spec: { ...spec, taints: [...taints, notReady] } };
   },
   validateCreate(node, { warnings }) {
-    if (valueAt(node, 'spec', 'externalID') !== undefined)
-      warnings.push('spec.externalID: this field is deprecated, and is unused by Kubernetes');
-    return [...taintFaults(node), ...amountFaults(node), ...netFaults(node)];
+    const faults = [...taintFaults(node), ...amountFaults(node), ...netFaults(node)];
+    if (faults.length === 0) warnings.push(...nodeWarnings(node));
+    return faults;
   },
   createReset: [['f:status']],
   subresources: {
@@ -218,25 +243,11 @@ export const nodeStrategy: Strategy = {
   },
   main: {
     ...mainRules(nodes, true),
-    validate(node, old) {
+    validate(node, old, { warnings }) {
       const taints = taintFaults(node);
-      const faults: FieldFault[] = [...taints, ...netFaults(node), ...taints];
-      const [before, now] = [
-        listAt(objectAt(old, 'spec'), 'podCIDRs'),
-        listAt(objectAt(node, 'spec'), 'podCIDRs'),
-      ];
-      if (before.length > 0 && !sameJson(before, now))
-        faults.push(
-          fault.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'),
-        );
-      const [provider, given] = [old, node].map((one) => stringAt(objectAt(one, 'spec'), 'providerID'));
-      if (provider !== '' && given !== provider)
-        faults.push(
-          fault.forbidden(
-            'spec.providerID',
-            'node updates may not change providerID except from "" to valid',
-          ),
-        );
+      const before = [...taints, ...netFaults(node)];
+      const faults = [...before, ...netChanges(node, old), ...taints, ...externalIdChange(node, old)];
+      if (faults.length === 0) warnings.push(...nodeWarnings(node));
       return faults;
     },
   },

@@ -143,6 +143,7 @@ const modern = builtIn('events', 'events.k8s.io');
 
 export const coreEventStrategy: Strategy = {
   ...commonStrategy(core),
+  validatesMetadata: true,
   validateCreate: (event) => commonFaults(event, 'reportingComponent'),
   main: {
     ...mainRules(core, false),
@@ -153,6 +154,7 @@ export const coreEventStrategy: Strategy = {
 
 export const modernEventStrategy: Strategy = {
   ...commonStrategy(modern),
+  validatesMetadata: true,
   faultGroup: '',
   validateCreate: (event) => modernFaults(toCoreEvent(event)),
   main: { ...mainRules(modern, false), validatesMetadata: true, validate: modernUpdateFaults },

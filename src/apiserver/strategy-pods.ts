@@ -14,7 +14,7 @@ import {
 } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { checkPodLimits } from './limit-ranges.ts';
-import { addTolerations, admitPod } from './pod-admission.ts';
+import { addTolerations, admitPod, checkOverhead, keepPriority } from './pod-admission.ts';
 import { withAppArmorFields, withLabelKeys, withObservedGeneration } from './pod-preparation.ts';
 import { podValidation } from './pod-validation.ts';
 import { podWarnings } from './pod-warnings.ts';
@@ -58,7 +58,7 @@ function firstStatus(pod: JsonObject, now: string): JsonObject {
         },
       ],
     }),
-    qosClass: computeQosClass(asPod(pod).spec ?? { containers: [] }),
+    qosClass: valueAt(pod, 'status', 'qosClass') ?? computeQosClass(asPod(pod).spec ?? { containers: [] }),
   };
 }
 
@@ -78,7 +78,7 @@ const main: UpdateRules = {
   reset: [['f:status']],
   prepare: (object, old, context) =>
     withGeneration({ ...enabled(object, context), status: old['status'] }, old),
-  admit: (object, old) => withGeneration(addTolerations(object), old),
+  admit: (object, old) => withGeneration(keepPriority(addTolerations(object), old), old),
   validatesMetadata: true,
   validate: (object, old) => podValidation.update(object, old),
 };
@@ -191,7 +191,10 @@ export const podStrategy: Strategy = {
     if (faults.length === 0) warnings.push(...podWarnings(pod));
     return faults;
   },
-  confirmCreate: checkPodLimits,
+  confirmCreate(pod, context) {
+    checkPodLimits(pod, context);
+    checkOverhead(pod, context);
+  },
   createReset: [['f:status']],
   main,
   subresources: { status, ephemeralcontainers: ephemeral, resize },

@@ -69,7 +69,7 @@ export function issueToken(
   const given = listAt(spec, 'audiences') as readonly string[];
   const audiences = given.length > 0 ? given : [issuer];
   const ref = objectAt(spec, 'boundObjectRef');
-  if (nodeOf(context.user) !== undefined && stringAt(ref, 'kind') !== 'Pod')
+  if (nodeOf(context.user) !== undefined && !namesPod(ref))
     throw forbidden(
       { kind: 'serviceaccounts', name: account.name },
       'node requested token not bound to a pod',
@@ -156,6 +156,9 @@ function boundOf(namespace: string, account: string, ref: JsonObject, context: W
   checkUid(ref, entry, { account, kind, name, ofNode });
   return { kind: claim, entry };
 }
+
+const namesPod = (ref: JsonObject): boolean =>
+  ref['apiVersion'] === 'v1' && ref['kind'] === 'Pod' && stringAt(ref, 'name') !== '';
 
 /** A node may ask only for tokens of its own pods, for audiences that they name. */
 function checkNode(

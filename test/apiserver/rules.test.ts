@@ -176,3 +176,77 @@ test('a PUT that names the life of a lease that is gone is a conflict, and makes
   expect(await call(server, 'GET', path)).toMatchObject({ status: 404 });
   expect(await call(server, 'PUT', path, lease({ resourceVersion: '5' }))).toMatchObject({ status: 201 });
 });
+
+const nodes = '/api/v1/nodes';
+test('what an old kubelet told of a node is warned of, and stays', async () => {
+  const made = await call(server, 'POST', nodes, { metadata: { name: 'old' }, spec: { externalID: 'x' } });
+  expect([made.status, made.headers.warning]).toEqual([201, expect.stringContaining('spec.externalID')]);
+  const changed = await call(server, 'PATCH', `${nodes}/old`, { spec: { externalID: 'y' } }, mergeType);
+  expect(changed).toMatchObject({
+    status: 422,
+    body: { message: 'Node "old" is invalid: spec.externalID: Forbidden: may not be updated' },
+  });
+});
+
+const mergeType = 'application/merge-patch+json';
+const accounts = '/api/v1/namespaces/default/serviceaccounts';
+
+test('admission knows a new pod by the prefix of its name at best', async () => {
+  const told = async (metadata: object, spec: object): Promise<unknown> => {
+    const { containers } = { containers: [{ name: 'c', image: 'i' }] };
+    const answer = await call(server, 'POST', podsPath, { metadata, spec: { containers, ...spec } });
+    return answer.body['message'];
+  };
+  const none = 'no PriorityClass with name none was found';
+  await call(server, 'POST', accounts, { metadata: { name: 'default' } });
+  expect(await told({ generateName: 'web-' }, { priorityClassName: 'none' })).toBe(
+    `pods "web-" is forbidden: ${none}`,
+  );
+  expect(await told({}, { priorityClassName: 'none' })).toBe(`pods "Unknown" is forbidden: ${none}`);
+  expect(await told({ name: 'p' }, { serviceAccountName: 'a/b' })).toBe(
+    'pods "p" is forbidden: error looking up service account default/a/b: invalid resource name "a/b": [may not contain \'/\']',
+  );
+  expect(await told({ name: 'p' }, { overhead: { x: '1' } })).toMatch(/^Pod "p" is invalid: /);
+});
+
+test('a PUT that does not tell a pod’s priority keeps it', async () => {
+  const spec = { containers: [{ name: 'c', image: 'i' }], automountServiceAccountToken: false };
+  await call(server, 'POST', podsPath, { metadata: { name: 'kept' }, spec });
+  const { body } = await call(server, 'GET', `${podsPath}/kept`);
+  const { priority: _p, preemptionPolicy: _q, ...rest } = body['spec'] as unknown as Record<string, unknown>;
+  const put = await call(server, 'PUT', `${podsPath}/kept`, { metadata: { name: 'kept' }, spec: rest });
+  expect(put).toMatchObject({ status: 200, body: { spec: { priority: 0 } } });
+});
+
+test('a new object keeps the generation that it brings where its kind counts none', async () => {
+  const made = await call(server, 'POST', accounts, { metadata: { name: 'g', generation: 7 } });
+  expect(made).toMatchObject({ status: 201, body: { metadata: { generation: 7 } } });
+});
+
+test.for(['apiversion', 'KIND'])('%s says what a body is, too, and strictly it is unknown', async (key) => {
+  const answer = await call(server, 'POST', accounts, { metadata: { name: 'k' }, [key]: 'x' });
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('no kind "') as string },
+  });
+});
+
+test('an apply without a name is for what is there alone', async () => {
+  const path = '/api/v1/namespaces/default/configmaps/applied';
+  const apply = (metadata: object) =>
+    call(
+      server,
+      'PATCH',
+      `${path}?fieldManager=m`,
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata },
+      'application/apply-patch+yaml',
+    );
+  expect(await apply({})).toMatchObject({
+    status: 400,
+    body: {
+      message: 'the name of the object (applied based on URL) was undeterminable: name must be provided',
+    },
+  });
+  expect(await apply({ name: 'applied' })).toMatchObject({ status: 201 });
+  expect(await apply({})).toMatchObject({ status: 200 });
+});

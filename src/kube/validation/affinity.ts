@@ -73,9 +73,9 @@ function* podAffinity(field: string, affinity: PodTerms): Faults {
 function* podTerm(field: string, term: Partial<PodTerm> = {}): Faults {
   yield* labelSelector(`${field}.labelSelector`, term.labelSelector);
   yield* labelSelector(`${field}.namespaceSelector`, term.namespaceSelector);
-  yield* matchKeys(field, term);
   for (const name of term.namespaces ?? [])
     yield* invalidEach(`${field}.namespace`, name, dns1123Label(name));
+  yield* matchKeys(field, term);
   const key = term.topologyKey ?? '';
   if (key === '') yield required(`${field}.topologyKey`, 'can not be empty');
   yield* labelName(`${field}.topologyKey`, key);
@@ -85,6 +85,7 @@ function* matchKeys(field: string, term: Partial<PodTerm>): Faults {
   const { matchLabelKeys: match = [], mismatchLabelKeys: mismatch = [], labelSelector: selector } = term;
   yield* labelKeys(`${field}.matchLabelKeys`, match, selector);
   yield* labelKeys(`${field}.mismatchLabelKeys`, mismatch, selector);
+  yield* mergedKeys(field, match, selector);
   for (const [i, key] of match.entries())
     if (mismatch.includes(key))
       yield invalid(
@@ -92,12 +93,11 @@ function* matchKeys(field: string, term: Partial<PodTerm>): Faults {
         key,
         'exists in both matchLabelKeys and mismatchLabelKeys',
       );
-  yield* mergedKeys(field, match, selector);
 }
 
 function* labelKeys(field: string, keys: readonly string[], selector: Selector | undefined): Faults {
   if (keys.length === 0) return;
-  if (!selector) yield forbidden(field, 'must not be specified when labelSelector is not set');
+  if (!selector) return yield forbidden(field, 'must not be specified when labelSelector is not set');
   for (const [i, key] of keys.entries()) yield* labelName(`${field}[${i}]`, key);
 }
 

@@ -153,7 +153,7 @@ function* common(field: string, container: Container | EphemeralContainer, conte
       'FallbackToLogsOnError',
     ]);
   yield* validatePorts(`${field}.ports`, container.ports ?? []);
-  yield* validateEnv(`${field}.env`, container.env ?? [], context);
+  yield* validateEnv(`${field}.env`, container.env ?? []);
   yield* validateEnvFrom(`${field}.envFrom`, container.envFrom ?? []);
   yield* validateVolumeMounts(`${field}.volumeMounts`, container, context);
   yield* validateVolumeDevices(`${field}.volumeDevices`, container, context);

@@ -1,10 +1,9 @@
 import { downwardField, splitSubscript } from '../field-path.ts';
 import { isZeroQuantity, tryParseQuantity, formatQuantity } from '../quantity.ts';
 import type { Container } from '../types.ts';
-import { type Faults, invalid, invalidEach, notFound, required, unsupported } from './field-error.ts';
+import { type Faults, invalid, invalidEach, required, unsupported } from './field-error.ts';
 import { configMapKeyRule, dns1123Subdomain, envVarNameRule, qualifiedNameRule } from './name-rules.ts';
-import type { PodContext } from './options.ts';
-import { nonReservedPath } from './shared.ts';
+import { label, noBacksteps } from './shared.ts';
 
 type EnvVar = NonNullable<Container['env']>[number];
 type EnvSource = NonNullable<EnvVar['valueFrom']>;
@@ -27,24 +26,23 @@ const containerResources = ['cpu', 'ephemeral-storage', 'memory']
 const sizes = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
 /** The variables of a container. */
-export function* validateEnv(field: string, env: readonly EnvVar[], context: PodContext): Faults {
+export function* validateEnv(field: string, env: readonly EnvVar[]): Faults {
   for (const [i, variable] of env.entries()) {
     const name = (variable as Partial<EnvVar>).name ?? '';
     const at = `${field}[${i}]`;
     if (name === '') yield required(`${at}.name`);
     else yield* invalidEach(`${at}.name`, name, envVarNameRule(name));
-    if (variable.valueFrom)
-      yield* valueFrom(`${at}.valueFrom`, variable.valueFrom, variable.value ?? '', context);
+    if (variable.valueFrom) yield* valueFrom(`${at}.valueFrom`, variable.valueFrom, variable.value ?? '');
   }
 }
 
-function* valueFrom(field: string, source: EnvSource, value: string, context: PodContext): Faults {
+function* valueFrom(field: string, source: EnvSource, value: string): Faults {
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
   if (fieldRef) yield* fieldSelector(`${field}.fieldRef`, fieldRef, envFields);
   if (resourceFieldRef) yield* resourceSelector(`${field}.resourceFieldRef`, resourceFieldRef, false);
   if (configMapKeyRef) yield* keySelector(`${field}.configMapKeyRef`, configMapKeyRef);
   if (secretKeyRef) yield* keySelector(`${field}.secretKeyRef`, secretKeyRef);
-  if (fileKeyRef) yield* fileKeySelector(`${field}.fileKeyRef`, fileKeyRef, context);
+  if (fileKeyRef) yield* fileKeySelector(`${field}.fileKeyRef`, fileKeyRef);
   const count = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef].filter(
     Boolean,
   ).length;
@@ -123,17 +121,13 @@ function* keySelector(
 function* fileKeySelector(
   field: string,
   { volumeName = '', path = '', key = '' }: Partial<NonNullable<EnvSource['fileKeyRef']>>,
-  { volumes }: PodContext,
 ): Faults {
   if (key === '') yield required(`${field}.key`);
   else yield* invalidEach(`${field}.key`, key, envVarNameRule(key));
-  const source = volumes.get(volumeName);
   if (volumeName === '') yield required(`${field}.volumeName`);
-  else if (!source) return yield notFound(`${field}.volumeName`, volumeName);
-  else if (!source['emptyDir'])
-    yield invalid(`${field}.volumeName`, volumeName, 'referenced volume must be of type emptyDir');
+  else yield* label(`${field}.volumeName`, volumeName);
   if (path === '') yield required(`${field}.path`);
-  else yield* nonReservedPath(`${field}.path`, path);
+  else yield* noBacksteps(`${field}.path`, path);
 }
 
 /** Whole ConfigMaps and Secrets as variables. */

@@ -21,7 +21,7 @@ import {
 } from './field-error.ts';
 import { qualifiedNameRule } from './name-rules.ts';
 import type { PodContext } from './options.ts';
-import { sorted } from './shared.ts';
+import { label, sorted } from './shared.ts';
 
 type NameRule = (field: string, name: string) => Faults;
 
@@ -175,13 +175,26 @@ function* claims(
       yield required(at);
       continue;
     }
-    const key = request === '' ? name : `${name}/${request}`;
-    if (seen.has(key) || seen.has(name)) yield duplicate(at, key);
-    seen.add(key);
+    yield* claimedOnce(at, { name, request }, seen);
     if (claimNames.has(name)) continue;
     const known = claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
     yield notFound(at, name, `must be one of the names in pod.spec.resourceClaims${known}`);
   }
+}
+
+/** A claim is named whole or by request, each once. */
+function* claimedOnce(
+  at: string,
+  { name, request }: { readonly name: string; readonly request: string },
+  seen: Set<string>,
+): Faults {
+  if (seen.has(name)) return yield duplicate(at, name);
+  if (request !== '') yield* label(`${at}.request`, request);
+  const key = request === '' ? name : `${name}/${request}`;
+  if (seen.has(key)) yield duplicate(at, key);
+  else if (request === '')
+    for (const other of seen) if (other.startsWith(`${name}/`)) yield duplicate(at, name);
+  seen.add(key);
 }
 
 /** The resources of a pod as a whole: only some kinds, and enough for its containers. */

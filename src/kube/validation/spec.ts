@@ -13,6 +13,7 @@ import {
   required,
   tooLong,
   unsupported,
+  notFound,
 } from './field-error.ts';
 import { dns1123Label, dns1123Subdomain } from './name-rules.ts';
 import type { PodContext, PodValidationOptions } from './options.ts';
@@ -69,6 +70,21 @@ export function* validatePodSpec(pod: Pod, options: PodValidationOptions): Fault
   yield* names(spec);
   yield* placement(spec, context);
   yield* operatingSystem(pod);
+  yield* fileVolumes(pod);
+}
+
+/** Files that variables come from lie in volumes that the pod's containers make. */
+function* fileVolumes(pod: Pod): Faults {
+  const sources = new Map((pod.spec?.volumes ?? []).map((volume) => [volume.name, volume]));
+  for (const [field, { env = [] }] of containersOf(pod))
+    for (const [i, { valueFrom }] of env.entries()) {
+      if (!valueFrom?.fileKeyRef) continue;
+      const at = `${field}.env[${i}].valueFrom.fileKeyRef.volumeName`;
+      const { volumeName = '' } = valueFrom.fileKeyRef as Partial<typeof valueFrom.fileKeyRef>;
+      const volume = sources.get(volumeName);
+      if (!volume) yield notFound(at, volumeName);
+      else if (!volume.emptyDir) yield invalid(at, volumeName, 'referenced volume must be of type emptyDir');
+    }
 }
 
 /** A pod with the mirror annotation stands for a static pod. The field of the fault has no name in Kubernetes either. */

@@ -35,7 +35,7 @@ describe('fetching', () => {
     await expect(ask(`http://127.0.0.1:${port}/`)).rejects.toThrow('redirect count exceeded');
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    await expect(ask('http://[::1]:9/')).rejects.toThrow(/^dial tcp \[::1\]:9: connect: /);
+    await expect(ask('http://[::1]:29/')).rejects.toThrow(/^dial tcp \[::1\]:29: connect: /);
     await expect(ask('http://nowhere.invalid/')).rejects.toThrow(
       'dial tcp: lookup nowhere.invalid: no such host',
     );

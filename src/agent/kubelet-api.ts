@@ -149,6 +149,7 @@ const hostOptions = (
 ): ServerHostOptions => ({
   moreMetrics,
   statsRoot: rootDir,
+  rootDir,
   ...(summary && { summary }),
   ...(cgroupReadings && { cgroups: cgroupReadings }),
   ...settings,

@@ -20,6 +20,7 @@ import type { CgroupReadings } from './cgroup-readings.ts';
 import { kubeletMetrics, type MetricSources } from './kubelet-metrics.ts';
 import { CpuRates, machineUsage } from './machine-usage.ts';
 import type { NodeSummary } from './node-summary.ts';
+import { containerCheckpoints } from './container-checkpoints.ts';
 import type { EngineMetrics } from './agent-metrics.ts';
 import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus, WebhookTimes } from '../server/webhook.ts';
 
@@ -51,6 +52,8 @@ export interface ServerHostOptions {
   readonly syncLoopFault?: () => string | undefined;
   /** The folder whose file system counts as the node's; default `/`. */
   readonly statsRoot?: string;
+  /** Below it checkpoints of containers are written; absent: there are none. */
+  readonly rootDir?: string;
   /** Folder that `/logs/` shows; absent: none. */
   readonly logsRoot?: string;
   /** For `/statusz`. */
@@ -71,6 +74,8 @@ export function serverHost(options: ServerHostOptions): ServerHost {
   const { engines, nodeName, clock = systemClock, configz, flags } = options;
   const { provider, podManager, statusManager } = engines;
   const { streamUrls } = provider;
+  const { rootDir } = options;
+  const checkpoint = rootDir === undefined ? undefined : containerCheckpoints({ provider, rootDir, clock });
   return {
     nodeName,
     pods: () => podManager.getPods().map((pod) => withStatus(pod, statusManager)),
@@ -94,6 +99,7 @@ export function serverHost(options: ServerHostOptions): ServerHost {
     ...(options.logsRoot !== undefined && { logsRoot: options.logsRoot }),
     ...(options.program && { program: options.program }),
     ...(options.commandLine && { commandLine: options.commandLine }),
+    ...(checkpoint && { checkpoint }),
     ...(configz && { configz }),
     ...(flags && { flags }),
   };

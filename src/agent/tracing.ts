@@ -59,6 +59,7 @@ export function tracedProvider<P extends PodProvider>(provider: P, tracer: Trace
   const attach = provider.attach?.bind(provider);
   const portForward = provider.portForward?.bind(provider);
   const execSync = provider.execSync?.bind(provider);
+  const checkpoint = provider.checkpoint?.bind(provider);
   const act = <T>(name: string, attributes: SpanAttributes, work: () => Promise<T>): Promise<T> =>
     traced(tracer, `PodProvider/${name}`, { attributes }, work);
   const own: Partial<PodProvider> = {
@@ -83,6 +84,12 @@ export function tracedProvider<P extends PodProvider>(provider: P, tracer: Trace
     ...(attach && {
       attach: (container, io, signal) =>
         act('attach', attributesOfContainer(container), () => attach(container, io, signal)),
+    }),
+    ...(checkpoint && {
+      checkpoint: (container, path, timeoutSeconds, signal) =>
+        act('checkpoint', attributesOfContainer(container), () =>
+          checkpoint(container, path, timeoutSeconds, signal),
+        ),
     }),
     ...(portForward && {
       portForward: (pod, port, stream, signal) =>

@@ -109,6 +109,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly exec?: NonNullable<ProviderPowers['exec']>;
   readonly attach?: NonNullable<ProviderPowers['attach']>;
   readonly portForward?: NonNullable<ProviderPowers['portForward']>;
+  readonly checkpoint?: NonNullable<ProviderPowers['checkpoint']>;
   readonly onPodEvent?: NonNullable<ProviderPowers['onPodEvent']>;
   readonly runtimeHealth?: NonNullable<ProviderPowers['runtimeHealth']>;
   readonly admit?: NonNullable<ProviderPowers['admit']>;
@@ -140,6 +141,11 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     this.#runtime = runtime;
     if (runtime.exec && !deps.powers?.exec)
       this.streamUrls = streamUrls(runtime, (uid) => this.#readySandbox(uid));
+    const checkpointContainer = runtime.checkpointContainer?.bind(runtime);
+    if (checkpointContainer)
+      this.checkpoint = async ({ id }, location, timeout, signal) => {
+        await checkpointContainer({ containerId: runtimeId(id), location, timeout }, { signal });
+      };
     Object.assign(this, deps.powers);
     this.#observer = new RuntimeObserver({ ...deps, runtimeName, actuated, files, logTail: tailLog });
     const podIps = async (pod: Pod): Promise<readonly string[]> => (await this.#statusOf(pod)).ips;

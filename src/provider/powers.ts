@@ -100,6 +100,17 @@ export interface ProviderPowers {
   ): Promise<number>;
   /** Joins the streams of the container's main process until it or the client ends. */
   attach?(container: ContainerRef, io: TerminalIo, signal: AbortSignal): Promise<void>;
+  /**
+   * Writes the state of the running container into a new file.
+   *
+   * @param timeoutSeconds 0: as long as the provider thinks right
+   */
+  checkpoint?(
+    container: ContainerRef,
+    path: string,
+    timeoutSeconds: number,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** Joins `stream` to a port of the pod; resolves when both directions have ended. */
   portForward?(pod: RuntimePodStatus, port: number, stream: Duplex, signal: AbortSignal): Promise<void>;
   /** When the runtime serves streams itself (CRI); wins over `exec`, `attach` and `portForward`. */

@@ -71,8 +71,12 @@ export interface ServerHost {
   readonly program?: ProgramStatus;
   /** The words of the command line, for `/debug/pprof/cmdline`; absent: not told. */
   readonly commandLine?: readonly string[];
-  /** Writes a checkpoint of a container and tells the files. */
-  readonly checkpoint?: (container: ContainerRef, signal: AbortSignal) => Promise<readonly string[]>;
+  /** Writes a checkpoint of a container and tells the files; 0 s: as long as the provider thinks right. */
+  readonly checkpoint?: (
+    container: ContainerRef,
+    timeoutSeconds: number,
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
   /** Command line settings by name as `/flagz` shows them. */
   readonly flags?: () => Readonly<Record<string, string>>;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import { containerLogs, hasContainer, refOf } from './container-logs.ts';
 import { type HealthCheck, healthMetrics, healthz, healthzOf, log, ping } from './health.ts';
 import type { ServerHost } from './host.ts';
@@ -95,16 +96,24 @@ async function summary(host: ServerHost, query: URLSearchParams): Promise<Reply>
   return json(statsSummary(host.nodeName, usage, only === 'true' || only === '1', details));
 }
 
-async function checkpoint(host: ServerHost, { request, parts }: Call): Promise<Reply> {
+/** Kubelet `Server.checkpoint`: the last `timeout` counts, in seconds. */
+async function checkpoint(host: ServerHost, { request, parts, query }: Call): Promise<Reply> {
   const [namespace = '', name = '', container = ''] = parts;
   const pod = host.podByName(namespace, name);
   if (!pod) return text(404, 'pod does not exist');
   if (!hasContainer(pod, container)) return text(404, `container ${container} does not exist`);
-  const running = runningOnly(await host.runningPods()).find(({ uid }) => uid === pod.metadata?.uid);
-  const found = running?.containers.find((one) => one.name === container);
-  if (!found) return text(500, `container ${container} not found in pod ${name}`);
   if (!host.checkpoint) return text(404, 'this provider makes no checkpoints');
-  return json({ items: await host.checkpoint(refOf(pod, container, found.id), request.signal) });
+  const timeout = query.getAll('timeout').at(-1) ?? '0';
+  if (!/^[+-]?\d+$/.test(timeout)) return text(404, 'cannot parse value of timeout parameter');
+  try {
+    const running = runningOnly(await host.runningPods()).find(({ uid }) => uid === pod.metadata?.uid);
+    const found = running?.containers.find((one) => one.name === container);
+    if (!found) throw new AgentError('not_found', `container ${container} not found`);
+    const items = await host.checkpoint(refOf(pod, container, found.id), Number(timeout), request.signal);
+    return json({ items });
+  } catch (reason) {
+    return text(500, `checkpointing of ${parts.join('/')} failed (${messageOf(reason)})`);
+  }
 }
 
 /** `/metrics` and what hangs below it. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Authority } from '../../src/base/certificates.ts';
 import { alwaysAllow } from '../../src/server/access.ts';
+import type { ServerHost } from '../../src/server/host.ts';
 import type { KubeletServer } from '../../src/server/kubelet-server.ts';
 import { webhookAccess } from '../../src/server/kubelet-server.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -118,6 +119,39 @@ describe('routes', () => {
   test('a log that cannot be read is a plain 400', async () => {
     server = await startServer(hostWith({ readLog: () => Promise.reject(new Error('no such file')) }));
     expect(await ask(server, '/containerLogs/ns/web/c')).toMatchObject({ status: 400, body: 'no such file' });
+  });
+
+  const checkpoints: readonly (readonly [string, number, string])[] = [
+    ['/checkpoint/ns/web/c', 200, '{"items":["/c-0.tar"]}'],
+    ['/checkpoint/ns/web/c?timeout=x&timeout=7', 200, '{"items":["/c-7.tar"]}'],
+    ['/checkpoint/ns/web/c?timeout=7&timeout=x', 404, 'cannot parse value of timeout parameter'],
+    ['/checkpoint/ns/none/c', 404, 'pod does not exist'],
+    ['/checkpoint/ns/web/d', 404, 'container d does not exist'],
+    ['/checkpoint/ns/web/c?timeout=13', 500, 'checkpointing of ns/web/c failed (no luck)'],
+  ];
+  test.for(checkpoints)('POST %s answers %i', async ([path, status, body]) => {
+    const checkpoint: ServerHost['checkpoint'] = ({ container }, seconds) =>
+      seconds === 13
+        ? Promise.reject(new Error('no luck'))
+        : Promise.resolve([`/${container}-${String(seconds)}.tar`]);
+    server = await startServer(hostWith({ checkpoint }));
+    const answer = await ask(server, path, { method: 'POST' });
+    expect([answer.status, answer.body]).toEqual([status, body]);
+  });
+
+  test('a container that does not run, or a provider without the power, makes no checkpoint', async () => {
+    const checkpoint = (): Promise<readonly string[]> => Promise.resolve([]);
+    server = await startServer(hostWith({ checkpoint, runningPods: () => Promise.resolve([]) }));
+    expect(await ask(server, '/checkpoint/ns/web/c', { method: 'POST' })).toMatchObject({
+      status: 500,
+      body: 'checkpointing of ns/web/c failed (container c not found)',
+    });
+    await server.close();
+    server = await startServer(hostWith());
+    expect(await ask(server, '/checkpoint/ns/web/c', { method: 'POST' })).toMatchObject({
+      status: 404,
+      body: 'this provider makes no checkpoints',
+    });
   });
 
   test('an upgrade that nobody wants is answered like any request', async () => {

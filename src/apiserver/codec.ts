@@ -1,6 +1,6 @@
 import { formatQuantity, quantityFormatError, tryParseQuantity } from '../kube/quantity.ts';
 import { fieldsOf, goName, type FieldType, type Scalar, type Shape } from './api-types.ts';
-import { embeddedIn } from './go-structs.ts';
+import { embeddedIn } from '../kube/embedded-structs.ts';
 import { isObject, type Draft, type JsonObject } from './json.ts';
 import { canonicalMicroTime, canonicalTime } from './times.ts';
 

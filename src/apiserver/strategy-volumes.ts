@@ -12,7 +12,7 @@ import {
   valueAt,
   withMetadata,
 } from './json.ts';
-import { embeddedIn } from './go-structs.ts';
+import { embeddedIn } from '../kube/embedded-structs.ts';
 import { builtIn } from './kinds.ts';
 import { checkClaimLimits } from './limit-ranges.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';

@@ -40,8 +40,22 @@ export function typeMetaOf(value: unknown, body: string): TypeMeta | string {
   for (const [name, member] of Object.entries({ apiVersion: apiVersion ?? '', kind: kind ?? '' }))
     if (typeof member !== 'string')
       return metaFault(`${jsonTypeOf(member)} into Go struct field .${name} of type string`);
+  return namedBy(apiVersion, kind, body);
+}
+
+function namedBy(apiVersion: unknown, kind: unknown, body: string): TypeMeta | string {
+  const version = isText(apiVersion) ? groupVersionOf(apiVersion) : undefined;
+  if (version === 'odd') return `unexpected GroupVersion string: ${String(apiVersion)}`;
   if (!isText(kind)) return `Object 'Kind' is missing in '${body}'`;
-  return isText(apiVersion) ? { apiVersion, kind } : `Object 'apiVersion' is missing in '${body}'`;
+  return version ? { apiVersion: version, kind } : `Object 'apiVersion' is missing in '${body}'`;
+}
+
+/** `/v1` is of the group without a name, as `v1` is; a group alone has no version, and there are no two slashes. */
+function groupVersionOf(apiVersion: string): string | undefined {
+  const [group = '', version, ...rest] = apiVersion.split('/');
+  if (rest.length > 0) return 'odd';
+  if (version === '') return undefined;
+  return group === '' ? version : apiVersion;
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';

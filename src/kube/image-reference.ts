@@ -31,12 +31,26 @@ export function repositoryOf(image: string): string {
   return referenceOf(image).repository;
 }
 
-function referenceOf(image: string): { readonly repository: string; readonly named: boolean } {
+/** The pull policy of an image whose container names none: `Always` for `:latest` and where nothing is named, else `IfNotPresent`. */
+export function defaultPullPolicy(image: string): 'Always' | 'IfNotPresent' {
+  if (imageFault(image) !== undefined) return 'IfNotPresent';
+  const { named, tag } = referenceOf(image);
+  return !named || tag === 'latest' ? 'Always' : 'IfNotPresent';
+}
+
+interface Reference {
+  readonly repository: string;
+  readonly tag: string | undefined;
+  /** By a tag or a digest. */
+  readonly named: boolean;
+}
+
+function referenceOf(image: string): Reference {
   const fault = imageFault(image);
   if (fault !== undefined)
     throw new AgentError('invalid_argument', `couldn't parse image name ${goQuote(image)}: ${fault}`);
   const [, repository = '', tag, digest] = grammar.exec(normalized(image)) ?? [];
-  return { repository, named: tag !== undefined || digest !== undefined };
+  return { repository, tag, named: tag !== undefined || digest !== undefined };
 }
 
 /** The registry host is whatever stands before the first slash and looks like a host; else Docker Hub. */
@@ -51,6 +65,9 @@ function split(image: string): readonly [host: string, rest: string] {
 
 const normalized = (image: string): string => split(image).join('/');
 
+/** What follows the registry host, which alone counts for the length. */
+const pathOf = (repository: string): string => repository.slice(repository.indexOf('/') + 1);
+
 /** Why a text is no image reference. */
 export function imageFault(image: string): string | undefined {
   if (/^[a-f0-9]{64}$/.test(image))
@@ -62,7 +79,7 @@ export function imageFault(image: string): string | undefined {
     return `invalid reference format: repository name (${remote}) must be lowercase`;
   const match = grammar.exec(normalized(image));
   if (!match) return 'invalid reference format';
-  if ((match[1] ?? '').length > 255) return 'repository name must not be more than 255 characters';
+  if (pathOf(match[1] ?? '').length > 255) return 'repository name must not be more than 255 characters';
   return match[3] === undefined ? undefined : digestFault(match[3]);
 }
 

@@ -1,4 +1,5 @@
 import { goQuote } from '../base/go-quote.ts';
+import { embeddedIn } from './embedded-structs.ts';
 import { cannotUnmarshal } from './go-types.ts';
 import { podStructs } from './pod-structs.ts';
 import { canonicalQuantity, tryParseQuantity } from './quantity.ts';
@@ -108,7 +109,7 @@ class Reader {
     for (const key of this.#keys(value)) {
       const fieldType = fields.get(key);
       if (fieldType === undefined) continue;
-      const dotted = place.dotted === '' ? key : `${place.dotted}.${key}`;
+      const dotted = [place.dotted, embeddedIn(type, key), key].filter(Boolean).join('.');
       const read = this.read(value[key], fieldType, { owner: type, dotted, path: [...place.path, key] });
       if (read !== undefined) out[key] = read;
     }
@@ -148,7 +149,8 @@ class Reader {
     int32: this.#integer(32),
     int64: this.#integer(64),
     Quantity: (value, { path }) => {
-      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      // blanks around an amount are nothing, as to the kubelet
+      const text = typeof value === 'string' ? value.replace(/^ +| +$/g, '') : JSON.stringify(value);
       const parsed = tryParseQuantity(text);
       if (typeof parsed === 'string') throw new Stop({ message: parsed, path });
       return canonicalQuantity(text);
@@ -163,7 +165,7 @@ class Reader {
       throw new Stop({ message, path: place.path });
     },
     IntOrString: (value, place) => {
-      if (typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value))) return value;
+      if (typeof value === 'string' || value === (Number(value) | 0)) return value;
       throw new Stop(stopped(value, 'int32', place));
     },
   };

@@ -100,6 +100,16 @@ describe('what cannot be read is told with place and advice', () => {
       'apiVersion: apps/v1\nkind: Deployment\n',
       { line: 2, message: 'no kind "Deployment" is registered for version "apps/v1"' },
     ],
+    [
+      'a version of two slashes',
+      'apiVersion: a/b/v1\nkind: Pod\n',
+      { message: 'unexpected GroupVersion string: a/b/v1' },
+    ],
+    [
+      'a version without text',
+      'apiVersion: apps/\nkind: Pod\n',
+      { message: `Object 'apiVersion' is missing in '{"apiVersion":"apps/","kind":"Pod"}'` },
+    ],
     ['no kind', 'apiVersion: v1\n', { message: `Object 'Kind' is missing in '{"apiVersion":"v1"}'` }],
     [
       'a kind that is no text',
@@ -151,7 +161,7 @@ describe('what cannot be read is told with place and advice', () => {
       manifest().replace('image: i', 'image: i, livenessProbe: {httpGet: {port: 1.5}}'),
       {
         message:
-          'json: cannot unmarshal number 1.5 into Go struct field HTTPGetAction.spec.containers.livenessProbe.httpGet.port of type int32',
+          'json: cannot unmarshal number 1.5 into Go struct field HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.port of type int32',
       },
     ],
     [

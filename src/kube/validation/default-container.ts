@@ -1,4 +1,4 @@
-import { defaultPullPolicy } from '../image-name.ts';
+import { defaultPullPolicy } from '../image-reference.ts';
 import { compareQuantities, formatQuantity, roundUpQuantity, tryParseQuantity } from '../quantity.ts';
 import type { Container, EphemeralContainer, Probe, ResourceRequirements } from '../types.ts';
 import { withFieldVersion } from './default-volume.ts';

@@ -1,4 +1,4 @@
-import { defaultPullPolicy } from '../image-name.ts';
+import { defaultPullPolicy } from '../image-reference.ts';
 import type { Volume } from '../types.ts';
 
 const defaultMode = 0o644;

@@ -94,7 +94,7 @@ const withoutValue: ReadonlySet<FieldErrorType> = new Set([
 
 /** The fault without its field: kind, value and what would be right (`field.Error.ErrorBody`). */
 export function bodyOf(error: FieldError): string {
-  const shown = withoutValue.has(error.type) ? '' : `: ${show(error.value)}`;
+  const shown = withoutValue.has(error.type) ? '' : `: ${shownOf(error)}`;
   return `${error.type}${shown}${error.detail === '' ? '' : `: ${error.detail}`}`;
 }
 
@@ -106,6 +106,10 @@ export function formatFieldErrors(errors: readonly FieldError[]): string {
   const texts = [...new Set(errors.map(formatFieldError))];
   return texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
 }
+
+/** What is not one of a set of texts is shown as JSON, all else as Go shows it. */
+const shownOf = ({ type, value }: FieldError): string =>
+  type === 'Unsupported value' && typeof value === 'string' ? goJson(value) : show(value);
 
 function show(value: unknown): string {
   if (value === undefined || value === null) return 'null';

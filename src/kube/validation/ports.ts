@@ -40,16 +40,15 @@ export function* validateUniqueHostPorts(field: string, containers: readonly Con
     }
 }
 
-/** On the host's network a container's port is the host's port. */
+/** On the host's network a container's port is the host's port; of init containers nothing is asked. */
 export function* validateHostNetworkPorts(pod: Pod): Faults {
   if (!(pod.spec?.hostNetwork ?? false)) return;
-  for (const key of ['containers', 'initContainers'] as const)
-    for (const [i, { ports = [] }] of (pod.spec?.[key] ?? []).entries())
-      for (const [j, { containerPort, hostPort = 0 }] of ports.entries())
-        if (hostPort !== containerPort)
-          yield invalid(
-            `spec.${key}[${i}].ports[${j}].hostPort`,
-            hostPort,
-            'must match `containerPort` when `hostNetwork` is true',
-          );
+  for (const [i, { ports = [] }] of (pod.spec?.containers ?? []).entries())
+    for (const [j, { containerPort = 0, hostPort = 0 }] of (ports as readonly Partial<Port>[]).entries())
+      if (hostPort !== containerPort)
+        yield invalid(
+          `spec.containers[${i}].ports[${j}].hostPort`,
+          hostPort,
+          'must match `containerPort` when `hostNetwork` is true',
+        );
 }

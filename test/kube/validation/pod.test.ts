@@ -40,6 +40,39 @@ test('a request follows the limit, in canonical form', () => {
   });
 });
 
+test('on the host’s network the ports of containers are the host’s; of init containers nothing is asked', () => {
+  const of = (ports: object[]): object => ({ name: 'c', image: 'x:1', ports });
+  const spec = (containers: object[], initContainers: object[] = []): Pod =>
+    ({ ...pod, spec: { hostNetwork: true, containers, initContainers } }) as Pod;
+  const fault = 'ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true';
+  const other = [{ containerPort: 80, hostPort: 81 }];
+  expect(texts(spec([of(other)]))).toEqual([`spec.containers[0].${fault}`]);
+  expect(texts(spec([of([])], [{ ...of(other), name: 'i' }]))).toEqual([]);
+  expect(texts(spec([of([{ protocol: 'TCP' }])]))).toEqual([
+    'spec.containers[0].ports[0].containerPort: Required value',
+  ]);
+});
+
+test('a port beyond 32 bits is not read', () => {
+  const read = (port: unknown): unknown =>
+    decodeStruct({ livenessProbe: { tcpSocket: { port } } }, 'Container');
+  expect([read(2 ** 31 - 1), read(2 ** 31), read(1.5)].map((one) => JSON.stringify(one))).toEqual([
+    expect.not.stringContaining('cannot unmarshal'),
+    expect.stringContaining(
+      'cannot unmarshal number 2147483648 into Go struct field TCPSocketAction.livenessProbe.ProbeHandler.tcpSocket.port',
+    ),
+    expect.stringContaining('cannot unmarshal number 1.5'),
+  ]);
+});
+
+test('blanks around an amount are nothing; what is unsupported is shown as JSON', () => {
+  const given = { containers: [{ name: 'c', image: 'x:1', resources: { requests: { cpu: ' 500m ' } } }] };
+  const read = decodeStruct(given, 'PodSpec');
+  expect(read).toMatchObject({ value: { containers: [{ resources: { requests: { cpu: '500m' } } }] } });
+  const odd = { ...pod, spec: { containers: [{ name: 'c', image: 'x:1' }], dnsPolicy: 'a<b' } } as Pod;
+  expect(texts(odd)[0]).toContain('Unsupported value: "a\\u003cb"');
+});
+
 test('an update may change the image', () => {
   const next = defaultPod({ ...pod, spec: { containers: [{ name: 'c', image: 'x:2' }] } });
   const old = defaultPod({ ...pod, spec: { containers: [{ name: 'c', image: 'x:3' }] } });

@@ -30,8 +30,8 @@ export interface AdmissionDeps {
   readonly appArmorFault: (pod: Pod) => string | undefined;
   /** The node is shutting down and takes no pods (R251). */
   readonly isShuttingDown: () => boolean;
-  /** Ends a pod so that a critical one can run (R135); resolves when it has stopped. */
-  readonly preempt: (victim: Pod) => Promise<void>;
+  /** Ends a pod so that a critical one can run (R135), which the first of these resources was `missing` for; resolves when it has stopped. */
+  readonly preempt: (victim: Pod, missing: string) => Promise<void>;
   /** What all desired pods ask for, active or not. */
   readonly ledger: Pick<PodLedger, 'size' | 'used' | 'has' | 'complete'>;
   readonly provider: Pick<PodProvider, 'admit' | 'name' | 'resizes'>;
@@ -160,6 +160,6 @@ async function makeRoom(
       `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${messageOf(reason)}`,
     );
   }
-  for (const victim of victims) await deps.preempt(victim);
+  for (const victim of victims) await deps.preempt(victim, missing[0]?.resource ?? '');
   return admitted;
 }

@@ -6,15 +6,17 @@ import { wantsOwnUsers } from '../kuberuntime/user-namespace.ts';
 import type { PodSyncer } from '../podworkers/pod-syncer.ts';
 import type { Prober } from '../prober/prober.ts';
 import { Counter, Histogram, type MetricFamily } from '../server/metrics.ts';
-
-const startBuckets = [
-  0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
-]; // prettier-ignore
+import { firstSeenAt, PodMetrics } from './pod-metrics.ts';
+import { PodStarts, startBuckets } from './pod-starts.ts';
 
 type Probe = Pick<Prober, 'probe'>;
 
 /** What the engines count of their work, under the kubelet's names (pkg/kubelet/metrics). */
 export class EngineMetrics {
+  /** What becomes of pods. */
+  readonly pods: PodMetrics;
+  /** How long they take to start. */
+  readonly starts: PodStarts;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #relists = new Histogram(
     'kubelet_pleg_relist_duration_seconds',
@@ -23,6 +25,10 @@ export class EngineMetrics {
   readonly #intervals = new Histogram(
     'kubelet_pleg_relist_interval_seconds',
     'Interval in seconds between relisting in PLEG.',
+  );
+  readonly #podRelists = new Histogram(
+    'kubelet_pleg_pod_relist_duration_seconds',
+    'Seconds that a look at the pods that asked for one took, beside the relists of all',
   );
   readonly #steps = new Histogram(
     'kubelet_pod_worker_duration_seconds',
@@ -41,19 +47,24 @@ export class EngineMetrics {
     'prober_probe_duration_seconds',
     'Duration in seconds for a probe response.',
   );
-  /** When pods that have not run yet were first synced, by UID. */
+  /** When pods that have not run yet were first seen, by UID; ms since the epoch. */
   readonly #firstSeen = new Map<string, number | 'counted'>();
   #relistedAt: number | undefined;
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
+    this.pods = new PodMetrics(clock);
+    this.starts = new PodStarts(clock);
   }
 
   /** For `/metrics`. */
   collect(): readonly MetricFamily[] {
     const seen = this.#relistedAt;
+    const spans = [this.#relists, this.#podRelists, this.#intervals, this.#steps, this.#starts];
     return [
-      ...[this.#relists, this.#intervals, this.#steps, this.#starts].map((one) => one.collect()),
+      ...spans.map((one) => one.collect()),
+      ...this.pods.collect(),
+      ...this.starts.collect(),
       {
         name: 'kubelet_pleg_last_seen_seconds',
         type: 'gauge',
@@ -75,6 +86,10 @@ export class EngineMetrics {
     this.#relistedAt = startedAt;
   };
 
+  readonly relistedSome = (durationMs: number): void => {
+    this.#podRelists.observe({}, durationMs / 1000);
+  };
+
   /** The steps of pods, each measured. @param statusOf what the API server is told of a pod */
   syncer(steps: PodSyncer, statusOf: (uid: string) => PodStatus | undefined): PodSyncer {
     const timed = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
@@ -88,7 +103,10 @@ export class EngineMetrics {
     return {
       syncPod: async (order, signal) => {
         const uid = uidOf(order.pod);
-        if (!this.#firstSeen.has(uid)) this.#firstSeen.set(uid, this.#firstStep(statusOf(uid)));
+        if (!this.#firstSeen.has(uid)) {
+          this.#firstSeen.set(uid, this.#firstStep(order.pod, statusOf(uid)));
+          this.pods.takenUp(order.pod);
+        }
         const outcome = await timed(order.updateType, () => steps.syncPod(order, signal));
         this.#started(uid, statusOf(uid));
         return outcome;
@@ -112,15 +130,16 @@ export class EngineMetrics {
   }
 
   /** A pod that ran before this agent does not start. */
-  #firstStep(status: PodStatus | undefined): number | 'counted' {
-    return status?.phase === undefined || status.phase === 'Pending' ? steadyNow(this.#clock) : 'counted';
+  #firstStep(pod: Pod, status: PodStatus | undefined): number | 'counted' {
+    if (status?.phase !== undefined && status.phase !== 'Pending') return 'counted';
+    return firstSeenAt(pod) ?? this.#clock.now();
   }
 
   #started(uid: string, status: PodStatus | undefined): void {
     const seenAt = this.#firstSeen.get(uid);
     if (typeof seenAt !== 'number' || status?.phase !== 'Running') return;
     this.#firstSeen.set(uid, 'counted');
-    this.#starts.observe({}, (steadyNow(this.#clock) - seenAt) / 1000);
+    this.#starts.observe({}, (this.#clock.now() - seenAt) / 1000);
   }
 
   prober(prober: Probe): Probe {

@@ -5,6 +5,7 @@ import type { Node, Pod } from '../kube/types.ts';
 import type { PodWorkers } from '../podworkers/pod-workers.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import { type AdmissionDeps, admitPod } from './admission.ts';
+import type { EngineMetrics } from './agent-metrics.ts';
 import type { EnginesOptions } from './engines.ts';
 import type { PodHost } from './pod-host.ts';
 import type { PodManager } from './pod-manager.ts';
@@ -16,6 +17,7 @@ export interface AllocationParts {
   readonly podManager: PodManager;
   readonly statusManager: StatusManager;
   readonly host: PodHost;
+  readonly metrics: Pick<EngineMetrics, 'pods'>;
 }
 
 /** The allocation manager over these parts. @param workers asked late: they ask it for each pod's resources */
@@ -54,7 +56,7 @@ export function makeAllocationManager(
 
 function admissionOf(
   { clock, logger, recorder, provider, nodeName, kubeClient, nodeGetter }: EnginesOptions,
-  { podManager, host }: AllocationParts,
+  { podManager, host, metrics }: AllocationParts,
   workers: () => PodWorkers,
 ): Omit<AdmissionDeps, 'allocatedPod' | 'isSettled'> {
   return {
@@ -65,7 +67,12 @@ function admissionOf(
     sysctls: new SysctlAllowlist([...safeSysctlsOf(host.kernelVersion), ...host.allowedUnsafeSysctls]),
     appArmorFault: host.appArmorFault,
     isShuttingDown: host.isShuttingDown,
-    preempt: (victim: Pod) => preemptPod({ clock, logger, recorder, workers: workers() }, victim),
+    preempt: (victim: Pod, missing: string) => {
+      const preempted = (): void => {
+        metrics.pods.preempted(missing);
+      };
+      return preemptPod({ clock, logger, recorder, workers: workers(), preempted }, victim);
+    },
     provider,
     recorder,
   };

@@ -164,10 +164,10 @@ const onDemandCapacity = 10_000;
 const makePleg = (
   { clock, logger, provider, periods }: EnginesOptions,
   cache: PodCache,
-  { relisted: observeRelist }: EngineMetrics,
+  { relisted: observeRelist, relistedSome: observePodRelist }: EngineMetrics,
 ): GenericPleg =>
   new GenericPleg(
-    { clock, logger, provider, cache, observeRelist },
+    { clock, logger, provider, cache, observeRelist, observePodRelist },
     { relistPeriodMs: periods.relistMs, onDemandCapacity, parallel: inspectionsAtOnce },
   );
 
@@ -183,15 +183,7 @@ function coreParts(options: EnginesOptions): Parts {
   runtimeState.addHealthCheck({ name: 'PLEG', check: () => pleg.health() });
   const podManager = new PodManager();
   const couldRun = (pod: Pod): boolean => parts.podWorkers.couldHaveRunningContainers(uidOf(pod));
-  const statusManager = new StatusManager({
-    clock,
-    logger,
-    client: kubeClient ? statusClient(kubeClient, options.knownPods) : nowhere,
-    pods: podManager,
-    deletionSafety: { podCouldHaveRunningContainers: couldRun },
-    parallel: statusesAtOnce,
-    settleMs: periods.statusSettleMs,
-  });
+  const statusManager = makeStatusManager(options, { podManager, metrics }, couldRun);
   const statusOf = (uid: string): PodStatus | undefined => statusManager.getPodStatus(uid);
   const prober = metrics.prober(makeProber(clock, provider, recorder));
   const withoutWorkers = {
@@ -226,6 +218,29 @@ function coreParts(options: EnginesOptions): Parts {
     ),
   };
   return parts;
+}
+
+function makeStatusManager(
+  { clock, logger, kubeClient, knownPods, periods }: EnginesOptions,
+  { podManager, metrics }: Pick<Parts, 'podManager' | 'metrics'>,
+  couldRun: (pod: Pod) => boolean,
+): StatusManager {
+  return new StatusManager({
+    clock,
+    logger,
+    client: kubeClient ? statusClient(kubeClient, knownPods) : nowhere,
+    pods: podManager,
+    deletionSafety: { podCouldHaveRunningContainers: couldRun },
+    parallel: statusesAtOnce,
+    settleMs: periods.statusSettleMs,
+    listener: {
+      newsTold: metrics.pods.newsTold,
+      containerEnded: metrics.pods.containerEnded,
+      statusSent: (pod) => {
+        metrics.starts.told(pod);
+      },
+    },
+  });
 }
 
 /** The three verbs of a pod over these parts. @param workers asked late: they are made of the steps */
@@ -287,8 +302,10 @@ function knownNode({ nodeGetter, nodeName }: EnginesOptions): Node {
 
 function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler {
   const { clock, logger, recorder, sourcesReady } = options;
-  const { podManager, podWorkers, statusManager, allocationManager } = parts;
+  const { podManager, podWorkers, statusManager, allocationManager, metrics } = parts;
   return new PodSyncHandler({
+    starts: metrics.starts,
+    rejected: metrics.pods.rejected,
     clock,
     logger,
     recorder,
@@ -315,6 +332,7 @@ function makeHousekeeping(
     parts;
   return {
     logger: options.logger,
+    counts: parts.metrics.pods,
     pods: podManager,
     workers: {
       syncKnownPods: (desired) => podWorkers.syncKnownPods(desired),

@@ -11,6 +11,8 @@ export interface KnownWorker {
 
 export interface HousekeepingDeps {
   readonly logger: Logger;
+  /** Absent: nobody counts. */
+  readonly counts?: { restarted(pod: Pod): void; orphanFound(): void };
   readonly pods: {
     /** Real pods and mirrors apart, and mirrors (full names) whose static pod is gone. */
     getPodsAndMirrorPods(): {
@@ -67,7 +69,10 @@ export async function handlePodCleanups(deps: HousekeepingDeps): Promise<void> {
   finishRejected(deps, pods, known, running);
   // R77: what runs without a worker has no one who wants it, a refused pod's containers too
   for (const pod of running)
-    if (!known.has(pod.uid) && !restarted.has(pod.uid)) deps.workers.killRuntimePod(pod);
+    if (!known.has(pod.uid) && !restarted.has(pod.uid)) {
+      deps.workers.killRuntimePod(pod);
+      deps.counts?.orphanFound();
+    }
   await attempt(deps.logger, 'cgroups and back-offs', () => cleanupNode(possiblyRunning));
 }
 
@@ -86,7 +91,10 @@ function restartMissingWorkers(
   known: ReadonlyMap<string, KnownWorker>,
 ): ReadonlySet<string> {
   const missing = pods.filter((pod) => !known.has(uidOf(pod)) && deps.isActive(pod) && !isMirrorPod(pod));
-  for (const pod of missing) deps.workers.startPod(pod);
+  for (const pod of missing) {
+    deps.workers.startPod(pod);
+    deps.counts?.restarted(pod);
+  }
   return new Set(missing.map(uidOf));
 }
 

@@ -7,7 +7,7 @@ import { runningOnly } from '../server/pod-lists.ts';
 
 /** The slice of the engines that is counted. */
 export interface MetricSources {
-  readonly pleg: { readonly listed: readonly RuntimePod[] };
+  readonly pleg: { readonly listed: readonly RuntimePod[]; readonly channel: { readonly dropped: number } };
   readonly podManager: {
     getPodsAndMirrorPods(): { readonly pods: readonly Pod[]; readonly mirrors: readonly Pod[] };
   };
@@ -40,6 +40,12 @@ export function kubeletMetrics(sources: MetricSources, nodeName: string): readon
       help: 'Number of containers by state',
       samples: [...states].map(([container_state, value]) => ({ labels: { container_state }, value })),
     },
+    single(
+      'kubelet_pleg_discard_events',
+      'counter',
+      'Events of pods that were dropped, as nobody read them',
+      sources.pleg.channel.dropped,
+    ),
     ...podCounts(sources),
     ...processMetrics(),
   ];
@@ -62,6 +68,12 @@ function podCounts({ podManager, podWorkers, syncHandler }: MetricSources): read
       samples: byKind(pods.filter((pod) => syncHandler.isActive(pod))),
     },
     single('kubelet_mirror_pods', 'gauge', 'Number of mirror pods', mirrors.length),
+    single(
+      'kubelet_managed_ephemeral_containers',
+      'gauge',
+      'Number of ephemeral containers of the pods that are bound to the node',
+      pods.reduce((sum, { spec }) => sum + (spec?.ephemeralContainers?.length ?? 0), 0),
+    ),
     {
       name: 'kubelet_working_pods',
       type: 'gauge',

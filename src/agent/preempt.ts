@@ -14,7 +14,12 @@ const message = 'Preempted in order to admit critical pod';
  * Follows kubelet `CriticalPodAdmissionHandler.evictPodsToFreeRequests`.
  */
 export async function preemptPod(
-  deps: KillPodDeps & { readonly clock: Pick<Clock, 'now'>; readonly logger: Logger },
+  deps: KillPodDeps & {
+    readonly clock: Pick<Clock, 'now'>;
+    readonly logger: Logger;
+    /** It has stopped; absent: nobody counts. */
+    readonly preempted?: () => void;
+  },
   victim: Pod,
 ): Promise<void> {
   deps.recorder.event(victim, 'Warning', 'Preempting', message);
@@ -28,7 +33,10 @@ export async function preemptPod(
     reason: 'Preempting',
     message,
   });
-  await killPodNow(deps, victim, { evict: true, statusFn }).catch((err: unknown) => {
+  try {
+    await killPodNow(deps, victim, { evict: true, statusFn });
+    deps.preempted?.();
+  } catch (err) {
     deps.logger.error('preempted pod has not stopped', { pod: keyOf(victim), err });
-  });
+  }
 }

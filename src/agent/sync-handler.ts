@@ -75,6 +75,10 @@ export interface SyncHandlerDeps {
     setPodStatus(pod: Pod, status: PodStatus): void;
     getPodStatus(uid: string): PodStatus | undefined;
   };
+  /** Measures how pods start; absent: nobody does. */
+  readonly starts?: { observed(pod: Pod): void; forget(uid: string): void };
+  /** Counts pods that were refused; absent: nobody does. */
+  readonly rejected?: (reason: string) => void;
   /** The QoS class of a pod's status. */
   readonly qosOf: (pod: Pod) => string;
   /** Are all sources of pods seen (R15)? Nothing is deleted before (R60). */
@@ -117,6 +121,7 @@ export class PodSyncHandler {
   /** R48…R55: oldest first, so that admission after a restart decides as before. */
   async handlePodAdditions(pods: readonly Pod[]): Promise<void> {
     const startTime = this.#deps.clock.now();
+    this.#observed(pods);
     for (const pod of oldestFirst(pods)) {
       this.#deps.pods.addPod(pod); // R49: before any decision
       if (isMirrorPod(pod)) {
@@ -127,6 +132,11 @@ export class PodSyncHandler {
       this.#order('create', pod, this.#deps.pods.getPodAndMirrorPod(pod).mirror, startTime);
     }
     await this.#takeUpResizes(pods);
+  }
+
+  #observed(pods: readonly Pod[]): void {
+    const { starts } = this.#deps;
+    if (starts) for (const pod of pods) starts.observed(pod);
   }
 
   /** R55: what was asked for while no agent ran is tried now. */
@@ -143,7 +153,10 @@ export class PodSyncHandler {
     const { workers, allocation } = this.#deps;
     if (workers.isPodTerminationRequested(uidOf(pod)) || isTerminal(pod.status)) return true;
     const { admit, reason, message } = await allocation.addPod(pod);
-    if (!admit) this.#reject(pod, reason, message);
+    if (!admit) {
+      this.#reject(pod, reason, message);
+      this.#deps.rejected?.(reason);
+    }
     return admit;
   }
 
@@ -165,6 +178,7 @@ export class PodSyncHandler {
   /** R56: updates and graceful deletions; admission only of another size. */
   async handlePodUpdates(pods: readonly Pod[]): Promise<void> {
     const startTime = this.#deps.clock.now();
+    this.#observed(pods);
     for (const pod of pods) {
       this.#deps.pods.updatePod(pod);
       const { mirror, wasMirror } = this.#deps.pods.getPodAndMirrorPod(pod);
@@ -193,6 +207,7 @@ export class PodSyncHandler {
     const startTime = this.#deps.clock.now();
     const { allocation } = this.#deps;
     for (const pod of pods) {
+      this.#deps.starts?.forget(uidOf(pod));
       this.#deps.pods.removePod(pod);
       allocation.removePod(uidOf(pod));
       if (isMirrorPod(pod)) {
@@ -214,6 +229,7 @@ export class PodSyncHandler {
     const startTime = this.#deps.clock.now();
     const { allocation } = this.#deps;
     let hasRoom = false;
+    this.#observed(pods);
     for (const reconciled of pods) {
       if (allocation.hasPendingResizes)
         hasRoom ||= makesRoom(this.#deps.pods.getPodByUID(uidOf(reconciled)), reconciled);

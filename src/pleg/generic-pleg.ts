@@ -37,6 +37,8 @@ export interface GenericPlegDeps {
   readonly cache: PodCache;
   /** How long a relist took. */
   readonly observeRelist?: (durationMs: number) => void;
+  /** How long a look at some pods took, those that asked for one. */
+  readonly observePodRelist?: (durationMs: number) => void;
 }
 
 /** One pod as the last told event left it, and as the listing at hand shows it. */
@@ -130,6 +132,7 @@ export class GenericPleg {
         if (events.length > 0 || this.#toReinspect.has(uid)) await this.#observe(uid, record, events, signal);
         if (!this.#toReinspect.has(uid)) this.#deps.cache.setObservedTime(uid, startedAt);
       });
+      this.#deps.observePodRelist?.(steadyNow(this.#deps.clock) - startedAt);
     });
   }
 

@@ -6,6 +6,7 @@ import { isMirrorPod, isStaticPod, keyOf, nameOf, namespaceOf, uidOf } from '../
 import type { ContainerStatus, Pod, PodStatus } from '../kube/types.ts';
 import { replaceOrAppend } from './condition-list.ts';
 import { containersReadyCondition, readyCondition } from './conditions.ts';
+import { type ContainerEnd, newEnds } from './container-ends.ts';
 import { initAndRegular } from './container-statuses.ts';
 import { isPodStatusByKubeletEqual, saysTheSame } from './equal.ts';
 import { mergePodStatus } from './merge.ts';
@@ -43,6 +44,10 @@ export interface StatusListener {
   podFinished?(pod: Pod, status: PodStatus): void;
   /** The API server has taken a status; this is its answer. */
   statusSent?(pod: Pod): void;
+  /** The API server has what was news of a pod for so long. */
+  newsTold?(ms: number): void;
+  /** A container has ended, as far as statuses tell. */
+  containerEnded?(end: ContainerEnd): void;
   /** A pod was deleted in the API, or found to be another one. */
   podDeleted?(uid: string): void;
 }
@@ -107,6 +112,8 @@ export class StatusManager {
   readonly #untold = new Set<string>();
   /** Source UIDs that were told by way of a mirror, as of the last batch. */
   #mirrored: ReadonlySet<string> = new Set();
+  /** Since when there is something that the API server was not told, by source UID; a steady time, ms. */
+  readonly #newsSince = new Map<string, number>();
   #signalled = false;
   #notify: (() => void) | undefined;
   /** Conditions of in-place resizes, which come before there is a status. */
@@ -193,6 +200,7 @@ export class StatusManager {
   #forget(uid: string): void {
     this.#cache.delete(uid);
     this.#untold.delete(uid);
+    this.#newsSince.delete(uid);
     this.resizes.forget(uid);
   }
 
@@ -209,8 +217,14 @@ export class StatusManager {
     const timed = withTimes(notBefore(status, old), old, rfc3339(this.#deps.clock.now()));
     const next = normalizeStatus(pod, timed);
     if (cached && !how.force && isPodStatusByKubeletEqual(cached.status, next)) return false;
+    this.#tellEnds(old, next);
     this.#store(pod, next, how);
     return true;
+  }
+
+  #tellEnds(old: PodStatus, next: PodStatus): void {
+    const { listener } = this.#deps;
+    if (listener?.containerEnded) for (const end of newEnds(old, next)) listener.containerEnded(end);
   }
 
   #store(pod: Pod, status: PodStatus, { force, finished }: UpdateOptions): void {
@@ -222,6 +236,7 @@ export class StatusManager {
     const [podName, podNamespace] = [nameOf(pod), namespaceOf(pod)];
     const entry = { status, version: version + 1, podName, podNamespace, at, podIsFinished };
     this.#cache.set(uid, entry);
+    if (!this.#newsSince.has(uid)) this.#newsSince.set(uid, steadyNow(clock));
     this.#untold.add(uid);
     if (podIsFinished) listener.podFinished?.(pod, status);
     else listener.podUpdated?.(pod, status, !cached && !force);
@@ -246,7 +261,7 @@ export class StatusManager {
     if (all)
       for (const uid of [...this.#sent.keys()])
         if (!this.#cache.has(uid) && !mirrorToPod.has(uid)) this.#sent.delete(uid);
-    const due: (readonly [uid: string, entry: CachedStatus])[] = [];
+    const due: (readonly [uid: string, entry: Entry])[] = [];
     // a static pod's mirror may be another one by now, or none at all: to that nothing was told yet
     const mirrored = new Set(podToMirror.keys());
     const candidates = all ? this.#cache.keys() : new Set([...this.#untold, ...this.#mirrored, ...mirrored]);
@@ -265,7 +280,7 @@ export class StatusManager {
     return due.length;
   }
 
-  async #syncEach(due: readonly (readonly [uid: string, entry: CachedStatus])[]): Promise<void> {
+  async #syncEach(due: readonly (readonly [uid: string, entry: Entry])[]): Promise<void> {
     let next = 0;
     const worker = async (): Promise<void> => {
       for (let one = due[next++]; one; one = due[next++]) await this.#sync(...one);
@@ -298,7 +313,7 @@ export class StatusManager {
   }
 
   /** R191, R192. Never throws: what failed is tried again at the next signal or tick. */
-  async #sync(uid: string, entry: CachedStatus): Promise<void> {
+  async #sync(uid: string, entry: Entry): Promise<void> {
     const { client, pods, logger } = this.#deps;
     const { podNamespace, podName } = entry;
     try {
@@ -311,6 +326,7 @@ export class StatusManager {
       }
       const told = await this.#tell(pod, entry.status);
       this.#sent.set(apiUid, entry.version);
+      this.#measure(uid, entry);
       if (!canBeDeleted(told, entry)) return;
       await client.deletePod(podNamespace, podName, apiUid);
       this.#drop(uid);
@@ -322,6 +338,16 @@ export class StatusManager {
         err: messageOf(reason),
       });
     }
+  }
+
+  /** What comes from now on is news of its own. */
+  #measure(uid: string, told: Entry): void {
+    const since = this.#newsSince.get(uid);
+    if (since === undefined) return;
+    const now = steadyNow(this.#deps.clock);
+    this.#deps.listener?.newsTold?.(now - since);
+    if (this.#cache.get(uid) === told) this.#newsSince.delete(uid);
+    else this.#newsSince.set(uid, now);
   }
 
   #drop(uid: string): void {

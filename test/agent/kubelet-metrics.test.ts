@@ -23,7 +23,7 @@ test('pods are counted by what is wanted of them and what is done with them', ()
   const text = metricsText(
     kubeletMetrics(
       {
-        pleg: { listed: [] },
+        pleg: { listed: [], channel: { dropped: 0 } },
         podManager: { getPodsAndMirrorPods: () => ({ pods: [api, ended, fixed], mirrors: [api] }) },
         podWorkers: {
           working: (desired) => {

@@ -633,3 +633,18 @@ describe('run', () => {
     expect(clock.pending).toBe(0);
   });
 });
+
+test('how long news has waited is told once the API server has it; what comes then waits anew', async () => {
+  const waits: number[] = [];
+  const { manager, clock } = world({ listener: { newsTold: (ms) => waits.push(ms) } });
+  manager.setPodStatus(podOf(), pending);
+  await clock.advance(2000);
+  manager.setPodStatus(podOf(), running);
+  await clock.advance(1000);
+  await manager.wake();
+  await clock.advance(5000);
+  manager.setPodStatus(podOf(), { ...running, message: 'm' });
+  await clock.advance(40);
+  await manager.wake();
+  expect(waits).toEqual([3000, 40]);
+});

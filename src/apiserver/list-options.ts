@@ -47,27 +47,34 @@ export function readListOptions(query: URLSearchParams): ListOptions {
 function check(options: ListOptions): void {
   const faults: FieldFault[] = [];
   const { match, resourceVersion, watch, sendInitialEvents } = options;
-  if (watch) {
-    if (sendInitialEvents !== undefined && match !== 'NotOlderThan')
-      faults.push(
-        fault.forbidden(
-          'resourceVersionMatch',
-          'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-        ),
-      );
-    if (sendInitialEvents === undefined && match !== '')
-      faults.push(
-        fault.forbidden(
-          'resourceVersionMatch',
-          'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
-        ),
-      );
-  } else {
+  if (watch) faults.push(...watchFaults(options));
+  else {
     if (sendInitialEvents !== undefined)
       faults.push(fault.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
     faults.push(...matchFaults(match, resourceVersion, options.continue));
   }
   if (faults.length > 0) throw listInvalid(faults);
+}
+
+function watchFaults({ match, sendInitialEvents, continue: token }: ListOptions): FieldFault[] {
+  const field = 'resourceVersionMatch';
+  const faults: FieldFault[] = [];
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan')
+    faults.push(
+      fault.forbidden(field, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
+    );
+  if (sendInitialEvents === undefined && match !== '')
+    faults.push(
+      fault.forbidden(
+        field,
+        'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+      ),
+    );
+  if (match !== '' && match !== 'NotOlderThan')
+    faults.push(fault.unsupported(field, match, ['NotOlderThan']));
+  if (token !== '')
+    faults.push(fault.forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+  return faults;
 }
 
 function matchFaults(match: string, version: string, token: string): FieldFault[] {

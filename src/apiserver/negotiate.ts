@@ -97,12 +97,14 @@ export function negotiate(
   throw notAcceptable(mediaTypes);
 }
 
-/** What a list or watch can be written as. */
-export const listTypes: readonly string[] = [
-  ...mediaTypes,
+/** What a watch can be written as. */
+export const watchTypes: readonly string[] = [
   'application/json;stream=watch',
   'application/vnd.kubernetes.protobuf;stream=watch',
 ];
+
+/** What a list or watch can be written as. */
+export const listTypes: readonly string[] = [...mediaTypes, ...watchTypes];
 
 /** Only whole types count, and any. */
 const offered = (type: string): boolean => type === '*/*' || mediaTypes.includes(type);

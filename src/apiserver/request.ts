@@ -30,6 +30,9 @@ export interface ApiRequest {
 const namespaced = new Set(['status', 'finalize']);
 const watchPath = /^(\/+api\/+[^/]+\/+|\/+apis\/+[^/]+\/+[^/]+\/+)watch\/+(?=[^/])/;
 
+/** Is it a watch of the old form, `/api/v1/watch/pods`? Nothing but a GET goes there. */
+export const isWatchPath = (url: string): boolean => watchPath.test(url);
+
 /** The path and query that a path of the old form, `/api/v1/watch/…`, stands for; others as they are. @throws {StatusError} 400 */
 export function withoutWatchPath(path: string, query: URLSearchParams): string {
   const plain = path.replace(watchPath, '$1');

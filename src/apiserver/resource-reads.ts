@@ -7,7 +7,7 @@ import {
   typed,
 } from './exchange.ts';
 import { listPage, readListOptions, type ListOptions, type Selection } from './list-options.ts';
-import { mediaTypes } from './negotiate.ts';
+import { watchTypes } from './negotiate.ts';
 import { sendText } from './respond.ts';
 import { notAcceptable, StatusError, tooLargeVersion } from './status-error.ts';
 import { entryText, listBody, type View, viewFor, viewOne } from './views.ts';
@@ -78,7 +78,7 @@ export class ResourceReads {
 
   #watch(exchange: Exchange, view: View, options: ListOptions, selection: Selection): void {
     const { representation } = view;
-    if (representation.format === 'yaml') throw notAcceptable(mediaTypes);
+    if (representation.format === 'yaml') throw notAcceptable(watchTypes);
     checkNumber(options.resourceVersion);
     const { store, clock, random } = this.#deps.world;
     const { as, ...plain } = representation;

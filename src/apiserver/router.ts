@@ -20,6 +20,7 @@ import {
   type ResourcePath,
   subresourceOf,
   verbOf,
+  isWatchPath,
   withoutWatchPath,
 } from './request.ts';
 import { warningsOf } from './exchange.ts';
@@ -75,6 +76,7 @@ export class Router {
     try {
       const request = this.#read(raw);
       this.#authorize(request);
+      if (request.method !== 'GET' && isWatchPath(raw.url ?? '')) throw methodNotAllowed();
       await this.#route(request, response);
     } catch (reason) {
       await this.#fail(raw, response, reason);

@@ -83,6 +83,21 @@ test('a query names the life and the version that are to be deleted, as a body d
     expect(await call(server, 'DELETE', `${maps}/two?${query}`)).toMatchObject({ status: 409 });
 });
 
+test('a watch of the old form is for GET alone', async () => {
+  const path = '/api/v1/watch/namespaces/default/configmaps';
+  for (const method of ['POST', 'DELETE'])
+    expect(await call(server, method, path)).toMatchObject({ status: 405 });
+  expect(await call(server, 'GET', `${maps}/two`)).toMatchObject({ status: 200 });
+});
+
+test.for([
+  ['resourceVersionMatch=Exact', 'Unsupported value: "Exact": supported values: "NotOlderThan"'],
+  ['continue=x', 'resourceVersionMatch is forbidden when continue is provided'],
+] as const)('a watch with %s is refused', async ([query, why]) => {
+  const answer = await call(server, 'GET', `${maps}?watch=true&${query}`);
+  expect(answer).toMatchObject({ status: 422, body: { message: expect.stringContaining(why) as string } });
+});
+
 test('an eviction names its pod and its version, and is warned of what it does not know', async () => {
   await call(server, 'POST', '/api/v1/namespaces/default/serviceaccounts', named('default'));
   await call(server, 'POST', podsPath, pod('p'));

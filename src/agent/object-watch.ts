@@ -1,4 +1,5 @@
 import { ApiError } from '../api/client.ts';
+import { type BackOffOptions, reflectorBackOff } from '../api/full-jitter.ts';
 import { Informer } from '../api/informer.ts';
 import type { ReflectorDeps } from '../api/reflector.ts';
 import type { Resource } from '../api/resources.ts';
@@ -8,6 +9,9 @@ import type { KubeObject, Pod } from '../kube/types.ts';
 
 /** How long a reader waits for the first state of an object, ms. */
 const firstStateTimeoutMs = 10_000;
+
+/** The API server may learn a moment later than this node that a pod is the node's, and refuses until then: the first retries are soon. */
+const backOff: BackOffOptions = { ...reflectorBackOff, baseMs: 100 };
 
 interface Entry<T extends KubeObject> {
   readonly users: Set<string>;
@@ -110,6 +114,7 @@ export class ObjectWatch<T extends KubeObject> {
     const informer = new Informer<T>(this.#deps, this.#resource, {
       namespace,
       fieldSelector: `metadata.name=${name}`,
+      backOff,
     });
     const entry: Entry<T> = { users: new Set(), informer, stop: new AbortController() };
     this.#entries.set(key, entry);

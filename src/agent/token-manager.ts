@@ -1,4 +1,4 @@
-import type { ApiClient } from '../api/client.ts';
+import { type ApiClient, ApiError } from '../api/client.ts';
 import { serviceAccountResource } from '../api/resources.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -15,6 +15,10 @@ const renewAt = 0.8;
 
 /** Up to this long sooner, by chance, so that not all pods ask at once, ms. */
 const spreadMs = 10_000;
+
+/** How often a token is asked for at most while the API server does not know yet that the pod is this node's, and the pause between, ms. */
+const mostTries = 5;
+const pauseMs = 100;
 
 interface TokenRequest extends KubeObject {
   readonly spec: {
@@ -76,7 +80,7 @@ export class TokenManager {
     const held = this.#tokens.get(key);
     if (held && !this.#isStale(held)) return held.token;
     try {
-      const fresh = await this.#request(pod, wish);
+      const fresh = await this.#requestPatiently(pod, wish);
       this.#tokens.set(key, fresh);
       return fresh.token;
     } catch (cause) {
@@ -94,6 +98,18 @@ export class TokenManager {
   #isStale({ issuedAt, expiresAt }: Cached): boolean {
     const ageMs = this.#clock.now() - issuedAt + this.#random.float() * spreadMs;
     return ageMs > Math.min(longestUseMs, (expiresAt - issuedAt) * renewAt);
+  }
+
+  /** The server's own watch of pods may be a moment behind the one that brought the pod here. */
+  async #requestPatiently(pod: Pod, wish: TokenWish): Promise<Cached> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#request(pod, wish);
+      } catch (reason) {
+        if (!isUnrelated(reason) || tries === mostTries) throw reason;
+        await this.#clock.sleep(pauseMs);
+      }
+    }
   }
 
   async #request(pod: Pod, { audience, expirationSeconds, accountUid }: TokenWish): Promise<Cached> {
@@ -119,6 +135,10 @@ export class TokenManager {
     };
   }
 }
+
+/** Does the node authorizer know nothing that ties this node to what was asked for? */
+const isUnrelated = (reason: unknown): boolean =>
+  reason instanceof ApiError && reason.status === 403 && reason.message.includes('no relationship found');
 
 /** A token as the kubelet names it in errors: values as Go writes them. Follows `keyFunc`. */
 function textOf(pod: Pod, { audience, expirationSeconds = 0, accountUid = '' }: TokenWish): string {

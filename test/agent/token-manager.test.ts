@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TokenManager } from '../../src/agent/token-manager.ts';
 import { type ApiClient, ApiError } from '../../src/api/client.ts';
-import { FakeClock } from '../../src/base/fake-clock.ts';
+import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import type { Pod } from '../../src/kube/types.ts';
 
 const pod: Pod = {
@@ -14,16 +14,20 @@ const wish = { audience: 'api', expirationSeconds: 600 };
 function bed() {
   const clock = new FakeClock(Date.parse('2026-03-04T05:06:07Z'));
   const account = { isThere: true };
+  /** How many requests come too soon for the API server. */
+  const early = { left: 0 };
   let granted = 0;
   const api = {
     create: async () => {
+      if (early.left-- > 0)
+        throw new ApiError(403, { message: "no relationship found between node 'n1' and this object" });
       if (!account.isThere) throw new ApiError(404, { message: 'serviceaccounts "a" not found' });
       const expirationTimestamp = new Date(clock.now() + 600_000).toISOString();
       return { status: { token: `t${++granted}`, expirationTimestamp } };
     },
   } as unknown as Pick<ApiClient, 'create'>;
   const random = { float: () => 0, hex: () => '', uuid: () => '' };
-  return { clock, account, tokens: new TokenManager(api, clock, random) };
+  return { clock, account, early, tokens: new TokenManager(api, clock, random) };
 }
 
 test('a token that cannot be had is told of as by the kubelet', async () => {
@@ -44,4 +48,20 @@ test('while it cannot be renewed, a token serves until it ends', async () => {
   );
   account.isThere = true;
   expect(await tokens.get(pod, wish)).toBe('t2');
+});
+
+test('a server that does not know yet whose pod it is is asked again for half a second', async () => {
+  const { clock, early, tokens } = bed();
+  early.left = 4;
+  const token = tokens.get(pod, wish);
+  await settle();
+  await clock.advance(400);
+  expect(await token).toBe('t1');
+  early.left = 5;
+  const refused = expect(
+    tokens.get({ ...pod, metadata: { ...pod.metadata, uid: 'v' } }, wish),
+  ).rejects.toThrow('failed to fetch token: no relationship found');
+  await settle();
+  await clock.advance(400);
+  await refused;
 });

@@ -3,6 +3,8 @@ export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
+  /** Whom to trust from now on (client-go's gate ClientsAllowCARotation); absent: the connection's own. */
+  readonly ca?: string | Buffer;
 }
 
 /** Credentials that change while the agent runs: exec plug-ins, OIDC, rotated token files. */

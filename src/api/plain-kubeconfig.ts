@@ -205,7 +205,7 @@ class Files {
       this.#token(),
     ]);
     const headers: Credentials['headers'] = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    return { ca, credentials: { headers, ...(cert && { cert }), ...(key && { key }) } };
+    return { ca, credentials: { headers, ...(cert && { cert }), ...(key && { key }), ...(ca && { ca }) } };
   }
 
   async #material(fields: Fields, name: string): Promise<Buffer | undefined> {
@@ -263,4 +263,5 @@ class FileCredentials implements CredentialSource {
 const isSame = (a: Credentials, b: Credentials): boolean =>
   a.headers['authorization'] === b.headers['authorization'] &&
   String(a.cert) === String(b.cert) &&
-  String(a.key) === String(b.key);
+  String(a.key) === String(b.key) &&
+  String(a.ca) === String(b.ca);

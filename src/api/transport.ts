@@ -47,7 +47,7 @@ type Pools = Readonly<{ calls: Pool; streams: Pool; credentials: Credentials }>;
 /**
  * The shared connections to one API server: a bounded pool of kept-alive sockets for calls and an unbounded one for
  * watches, so that no number of watches can starve the calls. Pools are made on first use and made anew when a client
- * certificate was renewed; calls in flight on the old ones end in peace, watches break off and are taken up again by their reflectors
+ * certificate was renewed or another authority is trusted; calls in flight on the old ones end in peace, watches break off and are taken up again by their reflectors
  * (kubelet `closeAllConns`).
  */
 export class Transport {
@@ -110,7 +110,8 @@ export class Transport {
   }
 
   #makePools(credentials: Credentials): { calls: Pool; streams: Pool } {
-    const { ca, skipTlsVerify, tlsServerName, server } = this.#connection;
+    const { skipTlsVerify, tlsServerName, server } = this.#connection;
+    const { ca = this.#connection.ca, cert, key } = credentials;
     const options: Pool.Options = {
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -122,7 +123,7 @@ export class Transport {
         keepAliveInitialDelay: 15_000,
         // made once: it takes longer than the rest of a new connection
         ...(server.startsWith('https:') && {
-          secureContext: createSecureContext({ ca, cert: credentials.cert, key: credentials.key }),
+          secureContext: createSecureContext({ ca, cert, key }),
         }),
         ...(skipTlsVerify === true && { rejectUnauthorized: false }),
         ...(tlsServerName !== undefined && { servername: tlsServerName }),
@@ -139,11 +140,11 @@ export class Transport {
 /** Ends the connections that were made with credentials of before. */
 function retire({ calls, streams }: Pools): void {
   void calls.close();
-  void streams.destroy(unreachable('the client certificate was renewed'));
+  void streams.destroy(unreachable('the certificates were renewed'));
 }
 
 const sameIdentity = (a: Credentials, b: Credentials): boolean =>
-  String(a.cert) === String(b.cert) && String(a.key) === String(b.key);
+  String(a.cert) === String(b.cert) && String(a.key) === String(b.key) && String(a.ca) === String(b.ca);
 
 const notAuthenticated = (reason: unknown): never => {
   throw new ApiError(

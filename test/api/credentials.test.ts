@@ -315,6 +315,20 @@ describe('credentials from files', () => {
     expect(await whoAmI()).toBe('three');
   });
 
+  test('an API server with a certificate of another authority is believed once the file of authorities says so', async () => {
+    const other = await EmbeddedApiServer.start({ tokens, anonymous: false });
+    const { ca } = other;
+    await other.stop();
+    await inPod({ token: 'token-one', 'ca.crt': ca, namespace: 'team' });
+    await expect(whoAmI()).rejects.toThrow('certificate');
+    await swap(dir, 1, { token: 'token-one', 'ca.crt': `${ca}${server.ca}`, namespace: 'team' });
+    clock.set(clock.now() + 60_000);
+    expect(await whoAmI()).toBe('one');
+    await swap(dir, 2, { token: 'token-one', 'ca.crt': ca, namespace: 'team' });
+    clock.set(clock.now() + 60_000);
+    await expect(whoAmI(), 'connections of before are not used').rejects.toThrow('certificate');
+  });
+
   test('outside of a cluster, and without a service account, that is said', async () => {
     await expect(inClusterConnection(clock, { host: undefined, port: undefined })).rejects.toThrow(
       'KUBERNETES_SERVICE_HOST is not set',

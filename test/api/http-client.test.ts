@@ -230,7 +230,7 @@ test('a renewed client certificate has every connection made anew; watches break
     const seen = [];
     for await (const event of other.watch(podResource)) seen.push(event);
   })();
-  const broken = expect(watching).rejects.toThrow('the client certificate was renewed');
+  const broken = expect(watching).rejects.toThrow('the certificates were renewed');
   await until(() => stub.watchers === 1);
   await other.list(podResource);
   const before = [...stub.sockets];

@@ -8,6 +8,7 @@ import {
   Signal,
 } from '../provider/cri-messages.ts';
 import type { RunContainerOptions } from './helper.ts';
+import { terminationPath } from './termination-message.ts';
 import { newContainerAnnotations, newContainerLabels } from './labels.ts';
 import { containerLogPath } from './log-paths.ts';
 import { linuxResources, type ResourceSettings } from './resources.ts';
@@ -86,9 +87,13 @@ function mountsOf(container: Container, inputs: ContainerConfigInputs): readonly
     ...mount,
     selinuxRelabel: selinux && mount.selinuxRelabel === true,
   }));
-  const containerPath = container.terminationMessagePath ?? '';
-  if (terminationLog !== undefined && containerPath !== '')
-    mounts.push({ containerPath, hostPath: terminationLog, selinuxRelabel: selinux });
+  const path = container.terminationMessagePath ?? '';
+  if (terminationLog !== undefined && path !== '')
+    mounts.push({
+      containerPath: terminationPath(path),
+      hostPath: terminationLog,
+      selinuxRelabel: selinux,
+    });
   if (!users.mapping) return mounts;
   const { uids = [], gids = [] } = users.mapping;
   return mounts.map((mount) => ({ ...mount, uidMappings: uids, gidMappings: gids }));

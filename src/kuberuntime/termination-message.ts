@@ -1,7 +1,11 @@
+import { resolve } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import type { ContainerStatus } from '../provider/cri-messages.ts';
 import { hasCode, type RuntimeFiles } from './files.ts';
 import { recordFromAnnotations } from './labels.ts';
+
+/** Where a container finds its termination file: a path that is not absolute begins at the root. */
+export const terminationPath = (path: string): string => resolve('/', path);
 
 /** A termination message is at most this long, bytes. */
 export const maxTerminationMessageBytes = 4096;
@@ -41,8 +45,8 @@ async function terminationFile(
   path: string,
   files: Pick<RuntimeFiles, 'readEnd'>,
 ): Promise<string> {
-  const hostPath =
-    path === '' ? undefined : mounts.find(({ containerPath }) => containerPath === path)?.hostPath;
+  const wanted = terminationPath(path);
+  const hostPath = mounts.find(({ containerPath }) => path !== '' && containerPath === wanted)?.hostPath;
   if (hostPath === undefined) return '';
   try {
     return (await files.readEnd(hostPath, maxTerminationMessageBytes)).toString('utf8');

@@ -104,11 +104,19 @@ const status = (policy: string, more = {}) => ({
   annotations: newContainerAnnotations({ ...container, terminationMessagePolicy: policy }, pod, 0),
   ...more,
 });
+const relative = {
+  annotations: newContainerAnnotations(
+    { ...container, terminationMessagePath: 'dev/./termination-log/' },
+    pod,
+    0,
+  ),
+};
 const files = (text: string) => ({ ...noFiles, readEnd: async () => Buffer.from(text) });
 const fallback = 'FallbackToLogsOnError';
 
 test.for([
   ['what the file says', status(fallback), files('bye'), 'bye'],
+  ['what the file at a relative path says', status(fallback, relative), files('bye'), 'bye'],
   ['the end of the log when the file is empty', status(fallback), files(''), 'last line\n'],
   ['the end of the log when there is no file', status(fallback), noFiles, 'last line\n'],
   ['nothing with policy File', status('File'), files(''), ''],

@@ -78,6 +78,7 @@ inside=(ssh -q -o ConnectTimeout=5 -o StrictHostKeyChecking=no -o UserKnownHosts
 socket=$dir/virtiofs.sock
 virtiofsd=/usr/libexec/virtiofsd # a package of its own since Debian 13, before a part of QEMU's
 [ -x $virtiofsd ] || virtiofsd=/usr/lib/qemu/virtiofsd
+rm -f "$socket"
 truncate -s 1G "$dir/swap"
 mkswap -q "$dir/swap"
 setsid "$virtiofsd" --socket-path="$socket" -o source=/ -o cache=auto -o sandbox=chroot >"$dir/virtiofsd.log" 2>&1 </dev/null &

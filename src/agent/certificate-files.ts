@@ -14,38 +14,82 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** How often the files are looked at, ms. */
-const periodMs = 60_000;
+/** How often the files are looked at, ms: the kubelet is told of changes, or looks once a minute. */
+const periodMs = 5000;
 
 export async function readPair({ certFile, keyFile }: CertificateFiles): Promise<KeyPair> {
   const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
   return { cert, key };
 }
 
-/** Calls `renew` with each new pair until `signal` aborts. A pair that cannot be read or used is reported, and the old one stays. */
-export async function followPair(
-  files: CertificateFiles,
-  first: KeyPair,
-  renew: (pair: KeyPair) => void,
-  { clock, logger, signal }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },
+/** @throws when there is no such file, or no certificate in it */
+export async function readClientCa(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8');
+  new X509Certificate(text);
+  return text;
+}
+
+interface FollowDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+interface Followed<T> {
+  readonly file: string;
+  readonly read: () => Promise<T>;
+  readonly isSame: (a: T, b: T) => boolean;
+  readonly use: (value: T) => void;
+}
+
+/** Calls `use` with each new content until `signal` aborts. What cannot be read or used is reported, and the old content stays. */
+async function follow<T>(
+  { file, read, isSame, use }: Followed<T>,
+  first: T,
+  deps: FollowDeps,
 ): Promise<void> {
+  const { clock, logger, signal } = deps;
   let known = first;
   for (;;) {
     await clock.sleep(periodMs, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      const pair = await readPair(files);
-      if (pair.cert === known.cert && pair.key === known.key) continue;
-      renew(pair);
-      known = pair;
+      const value = await read();
+      if (isSame(value, known)) continue;
+      use(value);
+      known = value;
     } catch (reason) {
-      logger.error('the new serving certificate cannot be used', {
-        file: files.certFile,
-        err: messageOf(reason),
-      });
+      logger.error('new certificates cannot be used', { file, err: messageOf(reason) });
     }
   }
 }
+
+/** Calls `renew` with each new serving pair. */
+export const followPair = (
+  files: CertificateFiles,
+  first: KeyPair,
+  renew: (pair: KeyPair) => void,
+  deps: FollowDeps,
+): Promise<void> =>
+  follow(
+    {
+      file: files.certFile,
+      read: () => readPair(files),
+      isSame: (a, b) => a.cert === b.cert && a.key === b.key,
+      use: renew,
+    },
+    first,
+    deps,
+  );
+
+/** Calls `trust` with each new bundle of client authorities (gate ReloadKubeletClientCAFile). */
+export const followClientCa = (
+  file: string,
+  first: string,
+  trust: (clientCa: string) => void,
+  deps: FollowDeps,
+): Promise<void> =>
+  follow({ file, read: () => readClientCa(file), isSame: (a, b) => a === b, use: trust }, first, deps);
 
 /**
  * The self-signed pair of a folder (`kubelet.crt`, `kubelet.key`), made where there is none that is in force.

@@ -1,6 +1,5 @@
 import type { ApiClient } from '../api/client.ts';
 import type { Resource } from '../api/resources.ts';
-import type { KeyPair } from '../base/certificates.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
@@ -15,7 +14,13 @@ import { KubeletServer, type KubeletServerOptions, webhookAccess } from '../serv
 import type { MetricFamily } from '../server/metrics.ts';
 import type { ServedPodUsage, Usage } from '../server/usage.ts';
 import type { ProgramStatus } from '../server/zpages.ts';
-import { type CertificateFiles, followPair, readPair } from './certificate-files.ts';
+import {
+  type CertificateFiles,
+  followClientCa,
+  followPair,
+  readClientCa,
+  readPair,
+} from './certificate-files.ts';
 import type { CgroupReadings } from './cgroup-readings.ts';
 import { kubeletMetrics, type MetricSources } from './kubelet-metrics.ts';
 import { CpuRates, machineUsage } from './machine-usage.ts';
@@ -255,6 +260,8 @@ export interface ServeOptions
   readonly logger?: Logger;
   /** Files of the serving key pair, looked at again and again; they win over `tls`. */
   readonly tlsFiles?: CertificateFiles;
+  /** File of client authorities, looked at again and again; it wins over `clientCa`. */
+  readonly clientCaFile?: string;
 }
 
 /**
@@ -264,12 +271,14 @@ export interface ServeOptions
  */
 export async function serveKubeletApi(options: ServeOptions): Promise<KubeletServer> {
   const { clock = systemClock, logger = silentLogger } = options;
-  const { tlsFiles } = options;
+  const { tlsFiles, clientCaFile } = options;
   const pair = tlsFiles && (await readPair(tlsFiles));
+  const clientCa = clientCaFile === undefined ? undefined : await readClientCa(clientCaFile);
   const stop = new AbortController();
   const server = new KubeletServer({
     ...options,
     ...(pair && { tls: pair }),
+    ...(clientCa !== undefined && { clientCa }),
     onClose: () => {
       stop.abort();
     },
@@ -279,12 +288,25 @@ export async function serveKubeletApi(options: ServeOptions): Promise<KubeletSer
     logger,
   });
   await server.listen();
-  if (tlsFiles && pair) {
-    const renew = (renewed: KeyPair): void => {
-      server.renew(renewed);
-    };
-    void followPair(tlsFiles, pair, renew, { clock, logger, signal: stop.signal });
-  }
+  const deps = { clock, logger, signal: stop.signal };
+  if (tlsFiles && pair)
+    void followPair(
+      tlsFiles,
+      pair,
+      (renewed) => {
+        server.renew(renewed);
+      },
+      deps,
+    );
+  if (clientCaFile !== undefined && clientCa !== undefined)
+    void followClientCa(
+      clientCaFile,
+      clientCa,
+      (renewed) => {
+        server.trust(renewed);
+      },
+      deps,
+    );
   return server;
 }
 

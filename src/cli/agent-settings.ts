@@ -134,6 +134,8 @@ export function kubeletApiOptions(
       deniedMs: durationMs(authorization.webhook.cacheUnauthorizedTTL),
     },
     ...(caFile !== '' && { clientCa: textOf('authentication.x509.clientCAFile', caFile) }),
+    ...(caFile !== '' &&
+      kubelet.featureGates?.['ReloadKubeletClientCAFile'] !== false && { clientCaFile: caFile }),
     tlsSettings: tlsSettings(kubelet),
     ...servingPair(kubelet, certDir),
     tls: () => selfSignedIn(certDir, nodeName, now),

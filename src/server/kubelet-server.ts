@@ -77,6 +77,7 @@ export class KubeletServer {
   readonly #options: KubeletServerOptions;
   readonly #handler: RequestHandler;
   readonly #listener: Listener;
+  #tls: TlsSettings;
   readonly #metrics: ServerMetrics;
   readonly #traced: ReturnType<typeof traceRequests> | undefined;
   #port = 0;
@@ -107,10 +108,11 @@ export class KubeletServer {
       authorizer: options.authorizer,
       anonymousAuth: options.anonymousAuth ?? false,
     });
+    this.#tls = tlsOf(options, clock.now());
     this.#listener = new Listener({
       handle: (request) => this.handle(request),
       logger,
-      tls: tlsOf(options, clock.now()),
+      tls: this.#tls,
       ...(options.limits && { limits: options.limits }),
     });
   }
@@ -132,7 +134,17 @@ export class KubeletServer {
 
   /** From now on connections see another serving certificate; those that stand go on. */
   renew(tls: KeyPair): void {
-    this.#listener.renew(tlsOf({ ...this.#options, tls }, 0));
+    this.#secure({ ...this.#tls, ...tls });
+  }
+
+  /** From now on connections are believed by another bundle of client authorities; for a server that was made with one. */
+  trust(clientCa: string): void {
+    this.#secure({ ...this.#tls, clientCa });
+  }
+
+  #secure(tls: TlsSettings): void {
+    this.#listener.renew(tls);
+    this.#tls = tls;
   }
 
   /** Ends all connections and the listener. */

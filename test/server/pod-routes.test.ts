@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { alwaysAllow } from '../../src/server/access.ts';
 import { attachPodRoutes, instrumentHandler, podMetricsHandler } from '../../src/server/pod-routes.ts';
-import { createKey } from '../../src/base/certificates.ts';
+import { Authority, createKey } from '../../src/base/certificates.ts';
 import { selfSigned } from '../../src/server/kubelet-server.ts';
-import { ask, hostWith, startServer } from './support.ts';
+import { ask, clientPair, hostWith, startServer } from './support.ts';
 
 test('a provider author mounts the routes on a server of their own', async () => {
   const server = createServer();
@@ -43,5 +43,18 @@ test('a renewed serving certificate is shown to those who come next', async () =
   const server = await startServer(hostWith());
   server.renew(selfSigned('another', Date.now()));
   expect((await ask(server, '/healthz')).status).toBe(200);
+  await server.close();
+});
+
+test('those who come next are believed by the new client authorities alone, also with a renewed serving certificate', async () => {
+  const server = await startServer(hostWith());
+  const other = Authority.create('other', Date.now());
+  const asked = async (pair: object): Promise<number> => (await ask(server, '/pods', pair)).status;
+  const [old, next] = [clientPair('a'), clientPair('b', [], other)];
+  expect([await asked(old), await asked(next)]).toEqual([200, 401]);
+  server.trust(other.cert);
+  expect([await asked(old), await asked(next)]).toEqual([401, 200]);
+  server.renew(selfSigned('another', Date.now()));
+  expect([await asked(old), await asked(next)]).toEqual([401, 200]);
   await server.close();
 });

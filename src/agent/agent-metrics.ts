@@ -1,8 +1,6 @@
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, PodStatus } from '../kube/types.ts';
-import type { ContainerType, StartCounts } from '../kuberuntime/pod-sync.ts';
-import { wantsOwnUsers } from '../kuberuntime/user-namespace.ts';
 import type { PodSyncer } from '../podworkers/pod-syncer.ts';
 import type { Prober } from '../prober/prober.ts';
 import { Counter, Histogram, type MetricFamily } from '../server/metrics.ts';
@@ -160,66 +158,6 @@ export class EngineMetrics {
 
 const titles = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
-/** What was started, as far as the agent itself makes sandboxes and containers. */
-export class StartMetrics implements StartCounts {
-  readonly #pods = new Counter('kubelet_started_pods_total', 'Cumulative number of pods started');
-  readonly #podErrors = new Counter(
-    'kubelet_started_pods_errors_total',
-    'Cumulative number of errors when starting pods',
-  );
-  readonly #containers = new Counter(
-    'kubelet_started_containers_total',
-    'Cumulative number of containers started',
-  );
-  readonly #containerErrors = new Counter(
-    'kubelet_started_containers_errors_total',
-    'Cumulative number of errors when starting containers',
-  );
-
-  readonly #userNamespaced = new Counter(
-    'kubelet_started_user_namespaced_pods_total',
-    'Cumulative number of pods with user namespaces started',
-  );
-  readonly #userNamespacedErrors = new Counter(
-    'kubelet_started_user_namespaced_pods_errors_total',
-    'Cumulative number of errors when starting pods with user namespaces',
-  );
-
-  collect(): readonly MetricFamily[] {
-    const namespaced = [this.#userNamespaced, this.#userNamespacedErrors];
-    const all = [this.#pods, this.#podErrors, ...namespaced, this.#containers, this.#containerErrors];
-    return all.map((one) => one.collect());
-  }
-
-  /** For who starts things: from now on there are numbers of pods, 0 at first. */
-  counts(): StartCounts {
-    this.#pods.add({}, 0);
-    this.#podErrors.add({}, 0);
-    this.#userNamespaced.add({}, 0);
-    this.#userNamespacedErrors.add({}, 0);
-    return this;
-  }
-
-  pod(pod: Pod): void {
-    this.#pods.add({});
-    if (wantsOwnUsers(pod)) this.#userNamespaced.add({});
-  }
-
-  podFailed(pod: Pod): void {
-    this.#podErrors.add({});
-    if (wantsOwnUsers(pod)) this.#userNamespacedErrors.add({});
-  }
-
-  container(container_type: ContainerType): void {
-    this.#containers.add({ container_type });
-  }
-
-  containerFailed(container_type: ContainerType, code: string, pod: Pod): void {
-    this.#containerErrors.add({ code, container_type });
-    if (wantsOwnUsers(pod)) this.#userNamespacedErrors.add({});
-  }
-}
-
 /** What calls to the runtime come to (kubelet `instrumentedRuntimeService`). */
 export class RuntimeCallMetrics {
   readonly #clock: Pick<Clock, 'now'>;
@@ -237,12 +175,22 @@ export class RuntimeCallMetrics {
     Array.from({ length: 14 }, (_, step) => Number((0.005 * 2.5 ** step).toPrecision(6))),
   );
 
+  readonly #sandboxes = new Histogram(
+    'kubelet_run_podsandbox_duration_seconds',
+    'Seconds that the runtime took for the sandboxes of pods, by the handler of their runtime class',
+  );
+  readonly #sandboxErrors = new Counter(
+    'kubelet_run_podsandbox_errors_total',
+    'Sandboxes of pods that the runtime could not make, by the handler of their runtime class',
+  );
+
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
   }
 
   collect(): readonly MetricFamily[] {
-    return [this.#calls.collect(), this.#errors.collect(), this.#durations.collect()];
+    const counters = [this.#calls, this.#errors, this.#sandboxErrors];
+    return [...counters, this.#durations, this.#sandboxes].map((one) => one.collect());
   }
 
   /** The same runtime or image service, its calls counted. */
@@ -258,12 +206,22 @@ export class RuntimeCallMetrics {
         const call = (...args: readonly unknown[]): unknown => {
           const startedAt = steadyNow(this.#clock);
           const answer: unknown = Reflect.apply(value, target, args);
-          return answer instanceof Promise ? this.#counted(operation, startedAt, answer) : answer;
+          if (!(answer instanceof Promise)) return answer;
+          if (operation === runSandbox) void this.#countSandbox(handlerOf(args[0]), startedAt, answer);
+          return this.#counted(operation, startedAt, answer);
         };
         made.set(name, { of: value, call });
         return call;
       },
     });
+  }
+
+  /** Never throws: the caller gets the answer itself. */
+  async #countSandbox(runtime_handler: string, startedAt: number, answer: Promise<unknown>): Promise<void> {
+    await answer.catch(() => {
+      this.#sandboxErrors.add({ runtime_handler });
+    });
+    this.#sandboxes.observe({ runtime_handler }, (steadyNow(this.#clock) - startedAt) / 1000);
   }
 
   async #counted<T>(operation_type: string, startedAt: number, answer: Promise<T>): Promise<T> {
@@ -278,6 +236,11 @@ export class RuntimeCallMetrics {
     }
   }
 }
+
+const runSandbox = 'run_podsandbox';
+
+const handlerOf = (request: unknown): string =>
+  (request as { readonly runtimeHandler?: string } | undefined)?.runtimeHandler ?? '';
 
 /** `stopPodSandbox` is `stop_podsandbox` to the kubelet. */
 const operationOf = (name: string): string =>

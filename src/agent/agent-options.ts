@@ -24,6 +24,8 @@ export interface UpkeepParts extends Pick<Surroundings, 'clock' | 'logger' | 're
   readonly controller: PodsController;
   readonly nodeRef: KubeObject;
   readonly allSourcesReady: () => boolean;
+  /** Counts images that are removed. */
+  readonly imageRemoved: (why: 'age' | 'space') => void;
 }
 
 /** What a whole node agent is made of. */

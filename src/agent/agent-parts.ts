@@ -19,7 +19,7 @@ import { initialNode } from '../node/register.ts';
 import { foldSetters } from '../node/setters/setter.ts';
 import { hostMounter, makeShared } from '../volumes/mounter.ts';
 import { SubPaths } from '../volumes/sub-path.ts';
-import { RuntimeCallMetrics, StartMetrics } from './agent-metrics.ts';
+import { RuntimeCallMetrics } from './agent-metrics.ts';
 import { makeNodeController, nodeIdentity } from './agent-node.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
@@ -35,6 +35,7 @@ import { podResourcesApi, PodResourcesMetrics } from './pod-resources-api.ts';
 import { PodsController } from './pods-controller.ts';
 import { runtimeHelper } from './runtime-helper.ts';
 import { type RuntimeClassParts, runtimeClassParts } from './runtime-class.ts';
+import { StartMetrics } from './start-metrics.ts';
 import type { Surroundings } from './surroundings.ts';
 import { UserNamespaces } from './user-namespaces.ts';
 import { hostSubordinateIds } from './userns/subordinate-ids.ts';
@@ -119,7 +120,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const controller = makeController({ options, common, ...fixed, ...sources, host: podHost });
   const rest = { machine, nodeIPs, nodeGetter, nodeAllocatable, host, controller, users, ...cgroups };
   const given = { options, common, view, ...rest };
-  const counted = { runtimeCalls: new RuntimeCallMetrics(common.clock), starts: new StartMetrics() };
+  const counted = countersOf(common, engines);
   const provider = await options.makeProvider(surroundings({ ...given, ...counted }));
   controller.registerProvider(provider);
   late.controller = controller;
@@ -131,9 +132,18 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const serve = serving(options, served, (port) => {
     kubeletPort = port;
   });
-  const upkeep = upkeepOf({ ...given, ...node, provider, sourcesReady, endings, cgroups });
+  const upkeep = upkeepOf({ ...given, ...node, ...counted, provider, sourcesReady, endings, cgroups });
   return { ...common, ...view, config, controller, provider, host, serve, upkeep, ...node };
 }
+
+/** Who counts what the provider does. */
+const countersOf = (
+  { clock }: Pick<CommonParts, 'clock'>,
+  engines: () => PodsController['engines'] | undefined,
+): { readonly runtimeCalls: RuntimeCallMetrics; readonly starts: StartMetrics } => ({
+  runtimeCalls: new RuntimeCallMetrics(clock),
+  starts: new StartMetrics(() => engines()?.metrics.starts),
+});
 
 interface UpkeepInput {
   readonly options: AgentOptions;
@@ -143,16 +153,23 @@ interface UpkeepInput {
   readonly sourcesReady: SourcesReady;
   readonly endings: Endings;
   readonly cgroups: Pick<Awaited<ReturnType<typeof podCgroups>>, 'stats' | 'keepEnforced'>;
+  readonly starts: Pick<StartMetrics, 'imageRemoved'>;
   readonly node?: NodeController;
 }
 
 /** The provider's upkeep, and the endings that it helps to put off. */
 function upkeepOf(input: UpkeepInput): AgentParts['upkeep'] {
-  const { options, common, controller, provider, sourcesReady, endings, cgroups, node } = input;
+  const { options, common, controller, provider, sourcesReady, endings, cgroups, node, starts } = input;
   const { nodeName } = options;
   const nodeRef = nodeRefOf(nodeName);
   const allSourcesReady = (): boolean => sourcesReady.allReady();
-  const upkeep = options.upkeep?.({ ...common, controller, nodeRef, allSourcesReady });
+  const upkeep = options.upkeep?.({
+    ...common,
+    controller,
+    nodeRef,
+    allSourcesReady,
+    imageRemoved: starts.imageRemoved,
+  });
   endings.make({
     ...common,
     nodeName,

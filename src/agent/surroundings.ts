@@ -7,7 +7,8 @@ import type { ResourceKeeper } from '../kube/pod-resources.ts';
 import type { ProbeResults } from '../kuberuntime/actions.ts';
 import type { RuntimeHelper } from '../kuberuntime/helper.ts';
 import type { MeasuredMachine } from '../node/measure.ts';
-import type { RuntimeCallMetrics, StartMetrics } from './agent-metrics.ts';
+import type { RuntimeCallMetrics } from './agent-metrics.ts';
+import type { StartMetrics } from './start-metrics.ts';
 
 /** What the agent has for a provider that is made for it. */
 export interface Surroundings {

@@ -34,6 +34,8 @@ export interface UpkeepDeps {
   readonly images: ImageService;
   readonly controller: Pick<PodsController, 'engines'>;
   readonly allSourcesReady: () => boolean;
+  /** Counts images that are removed; absent: nobody does. */
+  readonly imageRemoved?: (why: 'age' | 'space') => void;
   /** Told after image collection; see {@link ImageGc}. */
   readonly afterImageGc?: (left: ReadonlySet<string>, beganAt: number) => void;
 }
@@ -131,7 +133,7 @@ function collectContainers(
 }
 
 function imageGc(
-  { clock, logger, recorder, nodeRef, provider, images, afterImageGc }: UpkeepDeps,
+  { clock, logger, recorder, nodeRef, provider, images, afterImageGc, imageRemoved }: UpkeepDeps,
   policy: ImageGcPolicy,
 ): ImageGc {
   return new ImageGc(
@@ -147,6 +149,7 @@ function imageGc(
       },
       clock,
       logger,
+      ...(imageRemoved && { removed: imageRemoved }),
       ...(afterImageGc && { afterCollect: afterImageGc }),
     },
     policy,

@@ -9,6 +9,7 @@ import type { Container, Pod } from '../kube/types.ts';
 import type { ContainerRuntime } from '../provider/container-runtime.ts';
 import { podText } from './backoff.ts';
 import { runtimeId } from './convert.ts';
+import type { HookCounts } from './counts.ts';
 
 type Handler = NonNullable<NonNullable<Container['lifecycle']>['postStart']>;
 
@@ -24,6 +25,8 @@ export interface HookRunnerDeps {
   readonly runtime: Pick<ContainerRuntime, 'execSync'>;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
+  /** Absent: nobody counts. */
+  readonly counts?: HookCounts;
   /** The pod's addresses as the runtime has them now. */
   readonly podIps: (pod: Pod) => Promise<readonly string[]>;
 }
@@ -107,6 +110,7 @@ export class HookRunner {
       await ask(inPlainText(request), signal).catch(() => {
         throw reason;
       });
+      this.#deps.counts?.httpFallback();
       const at = joinHostPort(request.host, request.port);
       this.#deps.recorder.event(
         pod,
@@ -121,6 +125,7 @@ export class HookRunner {
     try {
       await this.#deps.clock.sleep(seconds * 1000, signal);
     } catch (cause) {
+      this.#deps.counts?.sleepEnded();
       throw new AgentError('cancelled', 'container terminated before sleep hook finished', { cause });
     }
   }

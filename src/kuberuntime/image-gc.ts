@@ -24,6 +24,8 @@ export interface ImageGcDeps {
   readonly warn: (reason: string, message: string) => void;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
+  /** Told of each image that was removed, and why; absent: nobody counts. */
+  readonly removed?: (why: 'age' | 'space') => void;
   /** Told after a collection which images are left, by id, and when it began. */
   readonly afterCollect?: (left: ReadonlySet<string>, beganAt: number) => void;
 }
@@ -102,7 +104,7 @@ export class ImageGc {
     if (now - this.#startedAt <= this.#policy.maxAgeMs) return images;
     const left: UnusedImage[] = [];
     for (const image of images)
-      if (!isTooOld(image, this.#policy, now) || (await this.#remove(image, options)) !== undefined)
+      if (!isTooOld(image, this.#policy, now) || (await this.#remove(image, 'age', options)) !== undefined)
         left.push(image);
     return left;
   }
@@ -118,7 +120,7 @@ export class ImageGc {
     const failures: string[] = [];
     for (const image of images) {
       if (!isOldEnough(image, this.#policy, now)) continue;
-      const failure = await this.#remove(image, options);
+      const failure = await this.#remove(image, 'space', options);
       if (failure !== undefined) {
         failures.push(failure);
         continue;
@@ -132,10 +134,15 @@ export class ImageGc {
   }
 
   /** @returns why it could not be removed */
-  async #remove({ id }: UnusedImage, options: CallOptions | undefined): Promise<string | undefined> {
+  async #remove(
+    { id }: UnusedImage,
+    why: 'age' | 'space',
+    options: CallOptions | undefined,
+  ): Promise<string | undefined> {
     try {
       await this.#deps.images.removeImage({ image: { image: id } }, options);
       this.#known.delete(id);
+      this.#deps.removed?.(why);
       return undefined;
     } catch (reason) {
       this.#deps.logger.warn('image could not be removed', { image: id, err: reason });

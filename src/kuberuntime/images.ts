@@ -7,6 +7,7 @@ import type { Pod, Secret } from '../kube/types.ts';
 import type { ImageService } from '../provider/container-runtime.ts';
 import type { Image, ImageSpec, PodSandboxConfig } from '../provider/cri-messages.ts';
 import type { BackoffTable } from './backoff.ts';
+import type { PullCounts } from './counts.ts';
 import { repositoryOf, withDefaultTag } from '../kube/image-reference.ts';
 import { type ImageUser, imageUserOf } from './run-as-non-root.ts';
 import type { Keyring, PullCredential, PullRecords } from './pull-credentials.ts';
@@ -28,6 +29,8 @@ export interface ImageManagerDeps {
   readonly checksAccess?: boolean;
   /** Takes a pull from what `registryPullQPS` allows; false: there is none left. Absent: no limit. */
   readonly mayPull?: () => boolean;
+  /** Absent: nobody measures. */
+  readonly counts?: PullCounts;
 }
 
 /** What image a container (or image volume) wants. */
@@ -203,7 +206,7 @@ export class ImageManager {
   }
 
   async #pull(request: ImageRequest, spec: ImageSpec, how: HowToPull): Promise<Pulled> {
-    const { backoff, clock, queue } = this.#deps;
+    const { backoff, clock, queue, counts } = this.#deps;
     const { note } = how;
     const { image } = request;
     const key = `${uidOf(request.pod)}_${image}`;
@@ -214,11 +217,14 @@ export class ImageManager {
       throw new StartError('ImagePullBackOff', before === undefined ? message : `${message}: ${before}`);
     }
     this.#lastFailure.delete(key);
+    counts?.pulling(uidOf(request.pod));
     note('Normal', 'Pulling', `Pulling image ${goQuote(image)}`);
     const askedAt = steadyNow(clock);
     try {
       const pulled = await queue.run(() => this.#pullNow(request, spec, how));
-      const total = goDuration(Math.floor(steadyNow(clock) - askedAt));
+      const tookMs = Math.floor(steadyNow(clock) - askedAt);
+      const total = goDuration(tookMs);
+      counts?.pulled(uidOf(request.pod), tookMs, pulled.bytes);
       note(
         'Normal',
         'Pulled',

@@ -17,6 +17,7 @@ import { ContainerGc } from './container-gc.ts';
 import { ContainerRemover } from './container-remover.ts';
 import { ContainerStarter } from './container-starter.ts';
 import { containersToDelete } from './containers-to-delete.ts';
+import type { HookCounts, PullCounts, StartCounts } from './counts.ts';
 import { runtimeId } from './convert.ts';
 import { nodeFiles, type RuntimeFiles } from './files.ts';
 import type { RuntimeHelper } from './helper.ts';
@@ -25,7 +26,7 @@ import { ImageManager } from './images.ts';
 import { ContainerKiller } from './kill.ts';
 import { tailLog } from './logs.ts';
 import { RuntimeObserver } from './observer.ts';
-import { PodSync, type PodSyncDeps, type StartCounts } from './pod-sync.ts';
+import { PodSync, type PodSyncDeps } from './pod-sync.ts';
 import type { Keyring, PullRecords } from './pull-credentials.ts';
 import { PullQueue } from './pull-queue.ts';
 import type { ResourceSettings } from './resources.ts';
@@ -69,7 +70,7 @@ export interface KubeRuntimeDeps {
   /** Default: the machine's disk. */
   readonly files?: RuntimeFiles;
   /** Default: nobody counts. */
-  readonly counts?: StartCounts;
+  readonly counts?: StartCounts & PullCounts & HookCounts;
 }
 
 /** Settings, named as the kubelet's. */

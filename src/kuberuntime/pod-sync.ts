@@ -1,9 +1,10 @@
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { goQuote } from '../base/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import { isRestartableInitContainer } from '../kube/restart-policy.ts';
-import type { Container, Pod } from '../kube/types.ts';
+import type { Container } from '../kube/types.ts';
 import type { ContainerRuntime } from '../provider/container-runtime.ts';
 import type { PodSandboxConfig } from '../provider/cri-messages.ts';
 import type { PodSyncResult, SyncPodRequest, SyncResult } from '../provider/provider.ts';
@@ -13,6 +14,7 @@ import { containerEvents } from './container-events.ts';
 import type { ContainerRemover } from './container-remover.ts';
 import type { ContainerStarter, StartContext, StartSpec } from './container-starter.ts';
 import { podIpsOf, runningPodOf, runtimeId, toSandboxStatus } from './convert.ts';
+import type { ContainerType, StartCounts } from './counts.ts';
 import type { RuntimeFiles } from './files.ts';
 import type { RuntimeHelper } from './helper.ts';
 import { type ImageVolumes, mountedImages, pullImageVolumes } from './image-volumes.ts';
@@ -22,20 +24,6 @@ import { PodResize, type PodResizeDeps } from './pod-resize.ts';
 import { resizes } from './resize-plan.ts';
 import { aggregate, StartError } from './runtime-errors.ts';
 import { type ConfigSettings, generateSandboxConfig } from './sandbox-config.ts';
-
-/** Counts what is started (kubelet `StartedPodsTotal`, `StartedContainersTotal` and their errors). */
-export interface StartCounts {
-  /** A sandbox is to be made. */
-  pod(pod: Pod): void;
-  podFailed(pod: Pod): void;
-  /** A container is to be started; one in back-off is not. */
-  container(type: ContainerType): void;
-  /** @param reason `ErrImagePull`, `CreateContainerConfigError` and the like */
-  containerFailed(type: ContainerType, reason: string, pod: Pod): void;
-}
-
-/** As metrics name it. */
-export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
 
 export interface PodSyncDeps extends PodResizeDeps {
   readonly runtime: Pick<ContainerRuntime, 'runPodSandbox' | 'podSandboxStatus'> & PodResizeDeps['runtime'];
@@ -49,6 +37,7 @@ export interface PodSyncDeps extends PodResizeDeps {
   readonly killer: ContainerKiller;
   readonly remover: ContainerRemover;
   readonly config: ConfigSettings;
+  readonly clock: Pick<Clock, 'now'>;
   /** Absent: nobody counts. */
   readonly counts?: StartCounts;
 }
@@ -282,7 +271,7 @@ export class PodSync {
 
   /** R171, R172, R178: ephemeral, then init containers in order, then resizes, then regular ones. */
   async #startContainers(context: SyncContext): Promise<void> {
-    const { ephemeralContainers = [], initContainers = [], containers = [] } = context.pod.spec ?? {};
+    const { ephemeralContainers = [], containers = [] } = context.pod.spec ?? {};
     const { initContainersToStart, containersToStart } = this.#actions;
     if (initContainersToStart.length + containersToStart.length > 0) await this.#podResize().makeRoom();
     for (const index of this.#actions.ephemeralContainersToStart) {
@@ -290,14 +279,37 @@ export class PodSync {
       const target = targetContainerName === undefined ? {} : { targetName: targetContainerName };
       await this.#start(context, { container, ...target }, 'ephemeral_container');
     }
-    for (const index of initContainersToStart) {
-      const container = at(initContainers, index);
-      const started = await this.#start(context, { container }, 'init_container');
-      if (!started && !isRestartableInitContainer(container)) return;
-    }
+    if (!(await this.#startInit(context))) return;
+    this.#countInitEnds(context);
     await this.#resize();
     for (const index of containersToStart)
       await this.#start(context, { container: at(containers, index) }, 'container');
+  }
+
+  /** False: one did not start that the others wait for. */
+  async #startInit(context: SyncContext): Promise<boolean> {
+    for (const index of this.#actions.initContainersToStart) {
+      const container = at(context.pod.spec?.initContainers ?? [], index);
+      const started = await this.#start(context, { container }, 'init_container');
+      if (isRestartableInitContainer(container)) continue;
+      if (!started) return false;
+      this.#deps.counts?.initStarted(context.pod);
+    }
+    return true;
+  }
+
+  #countInitEnds({ pod, observed }: SyncContext): void {
+    const { counts } = this.#deps;
+    if (!counts) return;
+    for (const container of pod.spec?.initContainers ?? [])
+      for (const { name, state, finishedAt } of observed.containerStatuses)
+        if (
+          name === container.name &&
+          state === 'exited' &&
+          finishedAt &&
+          !isRestartableInitContainer(container)
+        )
+          counts.initEnded(pod, finishedAt);
   }
 
   async #start(context: SyncContext, spec: Wanted, type: ContainerType): Promise<boolean> {
@@ -310,7 +322,8 @@ export class PodSync {
       counts?.container(type);
       const imageVolumes = mountedImages(context.imageVolumes, container);
       counted = true;
-      await this.#deps.starter.start(context, { ...spec, imageVolumes }, this.#signal);
+      const started = this.#deps.starter.start(context, { ...spec, imageVolumes }, this.#signal);
+      await (imageVolumes.size > 0 ? this.#countImages(container, imageVolumes, started) : started);
       this.#results.push(result);
       return true;
     } catch (cause) {
@@ -323,6 +336,24 @@ export class PodSync {
       if (error.until !== undefined)
         this.#backOffUntil = Math.min(error.until, this.#backOffUntil ?? error.until);
       return false;
+    }
+  }
+
+  /** As the kubelet counts: what is known not to have failed of the mount counts as mounted. */
+  async #countImages(
+    { volumeMounts = [] }: Container,
+    images: ReadonlyMap<string, unknown>,
+    started: Promise<unknown>,
+  ): Promise<void> {
+    const mounts = volumeMounts.filter(({ name }) => images.has(name)).length;
+    const count = (outcome: 'mounted' | 'failed'): void =>
+      this.#deps.counts?.imageVolumes({ requested: images.size, mounts, outcome });
+    try {
+      await started;
+      count('mounted');
+    } catch (reason) {
+      count(isMountFailure(reason) ? 'failed' : 'mounted');
+      throw reason;
     }
   }
 
@@ -340,7 +371,10 @@ export class PodSync {
   async #resize(): Promise<void> {
     if (!resizes(this.#actions)) return;
     const result: SyncResult = { action: 'ResizePodInPlace', target: podText(this.#request.pod) };
-    this.#results.push(await attempt(result, 'ResizePodInPlaceError', () => this.#podResize().run()));
+    const startedAt = steadyNow(this.#deps.clock);
+    const done = await attempt(result, 'ResizePodInPlaceError', () => this.#podResize().run());
+    this.#deps.counts?.resized(steadyNow(this.#deps.clock) - startedAt, done.reason === undefined);
+    this.#results.push(done);
   }
 
   #podResize(): PodResize {
@@ -368,6 +402,12 @@ export class PodSync {
     };
   }
 }
+
+/** So runtimes name that an image cannot be mounted (`ErrImageVolumeMountFailed` of the CRI). */
+const isMountFailure = (reason: unknown): boolean =>
+  reason instanceof StartError &&
+  reason.reason === 'CreateContainerError' &&
+  reason.message.includes('ImageVolumeMountFailed');
 
 /** Why there is no sandbox: `message` for the result, `cause` for the event. */
 class SandboxError extends AgentError {}

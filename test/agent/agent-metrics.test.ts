@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EngineMetrics, RuntimeCallMetrics, StartMetrics } from '../../src/agent/agent-metrics.ts';
+import { EngineMetrics, RuntimeCallMetrics } from '../../src/agent/agent-metrics.ts';
 import { certificateMetrics } from '../../src/agent/certificate-metrics.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import type { PodStatus } from '../../src/kube/types.ts';
@@ -111,36 +111,23 @@ test('calls to the runtime are counted under the names that the kubelet gives th
     'kubelet_runtime_operations_total{operation_type="exec_sync"} 1',
   ]);
   expect(text).toContain('kubelet_runtime_operations_errors_total{operation_type="exec_sync"} 1');
+  expect(text).not.toContain('run_podsandbox_errors_total');
+  expect(text).toContain('kubelet_run_podsandbox_duration_seconds_count{runtime_handler=""} 1');
   expect(text).toContain('kubelet_runtime_operations_duration_seconds_count{operation_type="exec_sync"} 1');
 });
 
-test('what is started is counted under the names of the kubelet, from 0 on where somebody counts', () => {
-  const starts = new StartMetrics();
-  const text = (): readonly string[] =>
-    metricsText(starts.collect())
-      .split('\n')
-      .filter((line) => /^[^#]/.test(line));
-  expect(text()).toEqual([]);
-  const counts = starts.counts();
-  const none = ['pods_errors', 'pods', 'user_namespaced_pods_errors', 'user_namespaced_pods'];
-  expect(text()).toEqual(none.map((name) => `kubelet_started_${name}_total 0`));
-  const plain = { spec: { containers: [] } };
-  const namespaced = { spec: { containers: [], hostUsers: false } };
-  counts.pod(plain);
-  counts.pod(namespaced);
-  counts.podFailed(namespaced);
-  counts.container('init_container');
-  counts.containerFailed('init_container', 'ErrImagePull', plain);
-  counts.containerFailed('container', 'RunContainerError', namespaced);
-  expect(text()).toEqual([
-    'kubelet_started_containers_errors_total{code="ErrImagePull",container_type="init_container"} 1',
-    'kubelet_started_containers_errors_total{code="RunContainerError",container_type="container"} 1',
-    'kubelet_started_containers_total{container_type="init_container"} 1',
-    'kubelet_started_pods_errors_total 1',
-    'kubelet_started_pods_total 2',
-    'kubelet_started_user_namespaced_pods_errors_total 2',
-    'kubelet_started_user_namespaced_pods_total 1',
-  ]);
+test('sandboxes are measured by the handler of their runtime class, failures too', async () => {
+  const clock = new FakeClock();
+  const calls = new RuntimeCallMetrics(clock);
+  const runPodSandbox = async (_request: { readonly runtimeHandler: string }): Promise<never> => {
+    await clock.advance(2000);
+    throw new Error('no network');
+  };
+  const runtime = calls.around({ runPodSandbox });
+  await expect(runtime.runPodSandbox({ runtimeHandler: 'kata' })).rejects.toThrow('no network');
+  const text = metricsText(calls.collect());
+  expect(text).toContain('kubelet_run_podsandbox_duration_seconds_sum{runtime_handler="kata"} 2');
+  expect(text).toContain('kubelet_run_podsandbox_errors_total{runtime_handler="kata"} 1');
 });
 
 test.for([

@@ -47,7 +47,9 @@ test('any answer will do; a server without TLS is asked again without credential
   const { port } = server.address() as AddressInfo;
   const httpHeaders = [{ name: 'Authorization', value: 'Bearer secret' }];
   const events: string[] = [];
+  let fallbacks = 0;
   const hooks = runner({
+    counts: { httpFallback: () => fallbacks++, sleepEnded: () => undefined },
     recorder: { event: (_about, type, reason, message) => events.push(`${type} ${reason} ${message}`) },
     podIps: async () => ['127.0.0.1'],
   });
@@ -59,6 +61,7 @@ test('any answer will do; a server without TLS is asked again without credential
     ['/a', 'Bearer secret', 'kube-lifecycle/1.36'],
     ['/b', undefined, 'kube-lifecycle/1.36'],
   ]);
+  expect(fallbacks).toBe(1);
   expect(events).toEqual([
     `Warning LifecycleHTTPFallback request to HTTPS lifecycle hook 127.0.0.1:${port} got HTTP response, retry with HTTP succeeded`,
   ]);
@@ -70,7 +73,10 @@ test('any answer will do; a server without TLS is asked again without credential
 
 test('a sleep ends early, as a failure, when the hook is given up', async () => {
   const stop = new AbortController();
-  const slept = runner().run({ pod, container, id: 't://main' }, { sleep: { seconds: 5 } }, stop.signal);
+  let cutShort = 0;
+  const hooks = runner({ counts: { httpFallback: () => undefined, sleepEnded: () => cutShort++ } });
+  const slept = hooks.run({ pod, container, id: 't://main' }, { sleep: { seconds: 5 } }, stop.signal);
   stop.abort();
   await expect(slept).rejects.toThrow('container terminated before sleep hook finished');
+  expect(cutShort).toBe(1);
 });

@@ -4,7 +4,6 @@ import { ActuatedStore } from '../../src/kuberuntime/actuated.ts';
 import type { KubeRuntimeDeps } from '../../src/kuberuntime/kube-runtime.ts';
 import type { PodCgroupAccess } from '../../src/kuberuntime/helper.ts';
 import type { PodCgroupLimits } from '../../src/kuberuntime/resize-plan.ts';
-import type { StartCounts } from '../../src/kuberuntime/pod-sync.ts';
 import type { PodResourceMap } from '../../src/kube/pod-resources.ts';
 import type { Container, Pod } from '../../src/kube/types.ts';
 import { ContainerState } from '../../src/provider/cri-messages.ts';
@@ -142,11 +141,19 @@ test('one container that cannot start keeps no other from starting (R178)', asyn
 
 test('what is started is counted, and what fails of it; a container in back-off is not', async () => {
   const counted: string[] = [];
-  const counts: StartCounts = {
+  const counts: NonNullable<KubeRuntimeDeps['counts']> = {
     pod: () => void counted.push('pod'),
     podFailed: () => void counted.push('pod failed'),
     container: (type) => void counted.push(type),
     containerFailed: (type, reason) => void counted.push(`${type} ${reason}`),
+    initStarted: () => void counted.push('init started'),
+    initEnded: (_pod, endedAt) => void counted.push(`init ended ${new Date(endedAt).toISOString()}`),
+    imageVolumes: () => undefined,
+    resized: () => undefined,
+    pulling: (uid) => void counted.push(`pulling for ${uid}`),
+    pulled: (uid, ms, bytes) => void counted.push(`pulled for ${uid}, ${ms} ms, ${bytes} bytes`),
+    httpFallback: () => undefined,
+    sleepEnded: () => undefined,
   };
   const under = bed({ counts });
   under.runtime.failures.set('RunPodSandbox', 'no network');
@@ -162,8 +169,12 @@ test('what is started is counted, and what fails of it; a container in back-off 
     'pod failed',
     'pod',
     'init_container',
+    'pulling for u',
+    'pulled for u, 0 ms, 0 bytes',
+    'init started',
     'ephemeral_container',
     'ephemeral_container ErrImageNeverPull',
+    'init ended 2026-03-04T05:06:07.000Z',
     'container',
   ]);
   exit(under, 'main', 1);

@@ -209,6 +209,7 @@ function withPorts(service: JsonObject, old: JsonObject): JsonObject {
     ...(ports.length > 0 && { ports }),
     ...unless('externalTrafficPolicy', dropped && listAt(now, 'externalIPs').length === 0),
     ...unless('healthCheckNodePort', balancer),
+    ...unless('internalTrafficPolicy', now['type'] === 'ExternalName' && before['type'] !== 'ExternalName'),
     ...unless('allocateLoadBalancerNodePorts', balancer),
     ...unless('loadBalancerClass', balancer),
   });
@@ -226,7 +227,11 @@ export const serviceStrategy: Strategy = {
   main: {
     ...mainRules(services, true),
     prepare: (service, old) => ({ ...kept(service, old), status: old['status'] }),
-    admit: (service, old, context) => reallocated(service, old, context),
+    admit(service, old, context) {
+      const even = evened(service, old);
+      refuse(even, addressFaults(even));
+      return reallocated(even, old, context);
+    },
     validate: (service, old, { warnings }) => {
       const faults = serviceUpdateFaults(service, old);
       if (faults.length === 0) warnings.push(...serviceWarnings(service));
@@ -234,6 +239,15 @@ export const serviceStrategy: Strategy = {
     },
   },
 };
+
+/** Who changes the one address means the first of the list, too. Follows Kubernetes `NormalizeClusterIPs`. */
+function evened(service: JsonObject, old: JsonObject): JsonObject {
+  const [spec, before] = [specOf(service), specOf(old)];
+  const [now, had] = [stringAt(spec, 'clusterIP'), stringAt(before, 'clusterIP')];
+  const all = listAt(spec, 'clusterIPs');
+  if (now === '' || had === '' || now === had || !sameJson(all, listAt(before, 'clusterIPs'))) return service;
+  return withSpec(service, { clusterIPs: [now, ...all.slice(1)] });
+}
 
 /** A service that gets what its new type has. */
 function reallocated(service: JsonObject, old: JsonObject, { world }: WriteContext): JsonObject {

@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts';
-import { listAt, objectAt, stringAt, textOf } from './json.ts';
+import { listAt, objectAt, textOf } from './json.ts';
 import type { DeleteOptions } from './deletion.ts';
 import { badRequest, fault, type FieldFault, invalid } from './status-error.ts';
 
@@ -113,14 +113,14 @@ export function readDeleteOptions(body: JsonObject | undefined, query: URLSearch
   const faults = [...propagationFaults(propagationPolicy, orphanDependents), ...dryRunFaults(dryRun)];
   if (faults.length > 0) throw invalid('DeleteOptions', 'meta.k8s.io', '', faults);
   const preconditions = objectAt(options, 'preconditions');
-  const [uid, resourceVersion] = [stringAt(preconditions, 'uid'), stringAt(preconditions, 'resourceVersion')];
+  const { uid, resourceVersion } = preconditions;
   const propagation =
     typeof orphanDependents === 'boolean' ? (orphanDependents ? 'Orphan' : 'Background') : propagationPolicy;
   return {
     dryRun: dryRun.length > 0,
     ...(typeof gracePeriodSeconds === 'number' && { gracePeriodSeconds }),
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
+    ...(typeof uid === 'string' && { uid }),
+    ...(typeof resourceVersion === 'string' && { resourceVersion }),
     ...(propagation !== undefined && { propagation: propagation as 'Orphan' | 'Background' | 'Foreground' }),
   };
 }

@@ -81,6 +81,8 @@ test.for([
 test('a query names the life and the version that are to be deleted, as a body does', async () => {
   for (const query of ['uid=x', 'resourceVersion=1'])
     expect(await call(server, 'DELETE', `${maps}/two?${query}`)).toMatchObject({ status: 409 });
+  const nobody = { preconditions: { uid: '' } };
+  expect(await call(server, 'DELETE', `${maps}/two`, nobody)).toMatchObject({ status: 409 });
 });
 
 test('a watch of the old form is for GET alone', async () => {

@@ -75,3 +75,18 @@ test('a service that is a name elsewhere takes no address', async () => {
     body: { message: expect.stringContaining('may not be set for ExternalName services') as string },
   });
 });
+
+test('who moves the one address moves the list of them, and neither moves', async () => {
+  await create('still', { ports });
+  const moved = async (spec: object): Promise<unknown> => (await patch('still', spec)).body['message'];
+  const other = ['10.97.250.250'];
+  const list = JSON.stringify(other);
+  expect(await moved({ clusterIP: other[0] })).toBe(
+    `Service "still" is invalid: spec.clusterIPs[0]: Invalid value: ${list}: may not change once set`,
+  );
+  expect(await moved({ clusterIPs: other })).toBe(
+    `Service "still" is invalid: spec.clusterIPs: Invalid value: ${list}: first value must match \`clusterIP\``,
+  );
+  const elsewhere = await patch('still', { type: 'ExternalName', externalName: 'x.y' });
+  expect(elsewhere.body['spec']).not.toHaveProperty('internalTrafficPolicy');
+});

@@ -201,16 +201,27 @@ class ManagedCredentials implements CredentialSource {
   current(): Credentials | Promise<Credentials> {
     const { current, lastError } = this.#manager();
     if (current && this.#clock.now() < current.notAfter) {
-      if (this.#shown?.certificate !== current) {
-        const { cert, key } = current;
-        this.#shown = { certificate: current, credentials: { headers: {}, cert, key } };
-      }
-      return this.#shown.credentials;
+      const base = this.#fallback?.current();
+      return base instanceof Promise
+        ? base.then(
+            ({ ca }) => this.#own(current, ca),
+            () => this.#own(current, this.#shown?.credentials.ca),
+          )
+        : this.#own(current, base?.ca);
     }
     if (this.#fallback) return this.#fallback.current();
     const what = current ? 'the client certificate has expired' : 'there is no client certificate yet';
     const why = lastError ?? 'the request for one is not decided';
     return Promise.reject(new AgentError('unauthenticated', `${what}: ${why}`));
+  }
+
+  /** @param ca whom the kubeconfig trusts by now */
+  #own(certificate: Certificate, ca: Credentials['ca']): Credentials {
+    if (this.#shown?.certificate !== certificate || this.#shown.credentials.ca !== ca) {
+      const { cert, key } = certificate;
+      this.#shown = { certificate, credentials: { headers: {}, cert, key, ...(ca !== undefined && { ca }) } };
+    }
+    return this.#shown.credentials;
   }
 
   invalidate(): void {

@@ -105,6 +105,27 @@ test('a kubeconfig with a certificate in it has it exchanged at once, and kept w
   expect(existsSync(join(dir, 'pki', 'kubelet-client.key.tmp'))).toBe(false);
 });
 
+test('with a certificate of its own, too, the authorities that its kubeconfig names are read again', async () => {
+  await serve();
+  const user = server.clientCertificate('system:node:n1', ['system:nodes']);
+  const [cert, key] = [user.cert, user.key].map((pem) => Buffer.from(pem).toString('base64'));
+  const config = {
+    'current-context': 'x',
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: server.url, 'certificate-authority': 'ca' } }],
+    users: [{ name: 'u', user: { 'client-certificate-data': cert, 'client-key-data': key } }],
+  };
+  await writeFile(join(dir, 'kubeconfig'), JSON.stringify(config));
+  await writeFile(join(dir, 'ca'), server.ca);
+  const { connection } = await begin({ rotate: false });
+  const seen = async (): Promise<string> => String((await connection.credentials?.current())?.ca);
+  expect(await seen()).toBe(server.ca);
+  await writeFile(join(dir, 'ca'), `${server.ca}${server.ca}`);
+  connection.credentials?.invalidate();
+  expect(await seen()).toBe(`${server.ca}${server.ca}`);
+  expect(await connection.credentials?.current()).toBe(await connection.credentials?.current());
+});
+
 test('while nobody has decided, calls fail and say why; the request outlives a restart', async () => {
   await serve({ controllers: false });
   const bootstrapKubeconfig = await bootstrapFile();

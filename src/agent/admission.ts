@@ -9,7 +9,7 @@ import { admitVolumes } from '../admission/volumes.ts';
 import type { AdmitOperation } from '../allocation/allocation-manager.ts';
 import { messageOf } from '../base/errors.ts';
 import { hostPortsOf } from '../kube/host-ports.ts';
-import { uidOf } from '../kube/names.ts';
+import { isStaticPod, uidOf } from '../kube/names.ts';
 import { milliValueOf, valueOf } from '../kube/quantity.ts';
 import { amountsOf } from '../kube/resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -36,6 +36,8 @@ export interface AdmissionDeps {
   readonly ledger: Pick<PodLedger, 'size' | 'used' | 'has' | 'complete'>;
   readonly provider: Pick<PodProvider, 'admit' | 'name' | 'resizes'>;
   readonly recorder: EventRecorder;
+  /** Counts resizes that can never be done for a reason of the node's kind; absent: nobody does. */
+  readonly infeasible?: (detail: string) => void;
   /** The pod as allocated: the very same where it has what it asks for. */
   readonly allocatedPod: (pod: Pod) => Pod;
   /** Does every pod have what it asks for? */
@@ -75,10 +77,15 @@ export async function admitPod(
   return operation === 'resize' ? admitted : admitByProvider(deps, pod, otherPods);
 }
 
-function admitResizeOf({ getNode, provider, allocatedPod }: AdmissionDeps, pod: Pod): AdmitResult {
+function admitResizeOf(
+  { getNode, provider, allocatedPod, infeasible }: AdmissionDeps,
+  pod: Pod,
+): AdmitResult {
   const providerFault = provider.resizes
     ? provider.resizes.fault(pod, allocatedPod(pod))
     : `In-place resize is not supported by the provider ${provider.name}.`;
+  if (providerFault !== undefined && !isStaticPod(pod))
+    infeasible?.(provider.resizes ? 'swap_limitation' : 'unsupported_platform');
   return admitResize({ pod, node: getNode(), providerFault });
 }
 

@@ -43,6 +43,7 @@ export function makeAllocationManager(
       const mirrorPod = podManager.getMirrorPodByPod(pod);
       workers().updatePod({ type: 'sync', pod, ...(mirrorPod && { mirrorPod }) });
     },
+    deferredAccepted: parts.metrics.pods.deferredAccepted,
     sourcesReady,
     ...(allocations && { keeper: allocations }),
   });
@@ -73,6 +74,7 @@ function admissionOf(
       };
       return preemptPod({ clock, logger, recorder, workers: workers(), preempted }, victim);
     },
+    infeasible: metrics.pods.infeasible,
     provider,
     recorder,
   };

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { EvictionManager } from '../eviction/manager.ts';
 import type { ShutdownManager } from '../node/shutdown-manager.ts';
-import { Counter, type MetricFamily } from '../server/metrics.ts';
+import { Counter, Histogram, type MetricFamily, single } from '../server/metrics.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import type { CgroupStats } from './cgroup-stats.ts';
 import { diskUsage } from './disk-usage.ts';
@@ -43,6 +43,12 @@ export class Endings {
     'kubelet_evictions',
     'Cumulative number of pod evictions by eviction signal',
   );
+  readonly #statsAges = new Histogram(
+    'kubelet_eviction_stats_age_seconds',
+    'Seconds from when something was measured until a pod is evicted for it, by eviction signal',
+  );
+  /** Of the last shutdown, ms since the epoch; 0: none, or not over. */
+  #shutdownTimes = { start: 0, end: 0 };
   #evictions: EvictionManager | undefined;
   #shutdown: ShutdownManager | undefined;
   #summary: NodeSummary | undefined;
@@ -61,7 +67,22 @@ export class Endings {
 
   /** For `/metrics`. */
   collect(): readonly MetricFamily[] {
-    return [this.#evicted.collect()];
+    const { start, end } = this.#shutdownTimes;
+    const times = [
+      single(
+        'kubelet_graceful_shutdown_start_time_seconds',
+        'gauge',
+        'When the last graceful shutdown began, seconds since the Unix epoch',
+        start / 1000,
+      ),
+      single(
+        'kubelet_graceful_shutdown_end_time_seconds',
+        'gauge',
+        'When the pods of the last graceful shutdown had ended, seconds since the Unix epoch',
+        end / 1000,
+      ),
+    ];
+    return [this.#evicted.collect(), this.#statsAges.collect(), ...times];
   }
 
   /** What a shutdown has against the node being ready. */
@@ -77,14 +98,21 @@ export class Endings {
     const evicted = (eviction_signal: string): void => {
       this.#evicted.add({ eviction_signal });
     };
+    const statsAge = (eviction_signal: string, ms: number): void => {
+      this.#statsAges.observe({ eviction_signal }, ms / 1000);
+    };
     if (eviction && this.#summary)
       this.#evictions = makeEvictions(
-        { ...parts, evicted, summary: this.#summary, reclaim: parts.upkeep?.reclaim ?? {} },
+        { ...parts, evicted, statsAge, summary: this.#summary, reclaim: parts.upkeep?.reclaim ?? {} },
         eviction.settings,
       );
     else if (eviction && eviction.settings.thresholds.length > 0)
       parts.logger.warn('no pod is evicted: the provider does not tell what containers use');
-    if (shutdown) this.#shutdown = makeShutdown({ ...parts, source: shutdown.source }, shutdown.windows);
+    const noted = (moment: 'start' | 'end', at: number): void => {
+      this.#shutdownTimes = moment === 'start' ? { start: at, end: 0 } : { ...this.#shutdownTimes, end: at };
+    };
+    if (shutdown)
+      this.#shutdown = makeShutdown({ ...parts, noted, source: shutdown.source }, shutdown.windows);
   }
 
   /** Until `signal` aborts. */

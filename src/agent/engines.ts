@@ -306,6 +306,7 @@ function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler 
   return new PodSyncHandler({
     starts: metrics.starts,
     rejected: metrics.pods.rejected,
+    resizeAsked: metrics.pods.resizeAsked,
     clock,
     logger,
     recorder,

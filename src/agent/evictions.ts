@@ -8,7 +8,7 @@ import type { KubeObject } from '../kube/types.ts';
 import { formatQuantity } from '../kube/quantity.ts';
 import type { HardThreshold } from '../node/allocatable.ts';
 import { type LogindDeps, type LogindSettings, LogindShutdown } from '../node/logind.ts';
-import { ShutdownManager, type ShutdownSource } from '../node/shutdown-manager.ts';
+import { type ShutdownDeps, ShutdownManager, type ShutdownSource } from '../node/shutdown-manager.ts';
 import { type ShutdownWindow, shutdownWindows } from '../node/shutdown.ts';
 import type { KubeletConfiguration } from '../options/kubelet-configuration.ts';
 import type { FsUsage, NodeUsage } from '../server/usage.ts';
@@ -111,20 +111,22 @@ export interface EndingParts {
 }
 
 /** What eviction needs besides the engines. */
-export interface EvictionParts extends EndingParts, Pick<EvictionDeps, 'summary' | 'reclaim' | 'evicted'> {}
+export interface EvictionParts
+  extends EndingParts, Pick<EvictionDeps, 'summary' | 'reclaim' | 'evicted' | 'statsAge'> {}
 
 /**
  * The eviction manager over a pods controller's engines. Its `conditions` are the host's `pressure` for admission, its `pressure` is the
  * node status's.
  */
 export function makeEvictions(parts: EvictionParts, settings: EvictionSettings): EvictionManager {
-  const { engines, summary, reclaim, evicted } = parts;
+  const { engines, summary, reclaim, evicted, statsAge } = parts;
   return new EvictionManager(
     {
       ...commonOf(parts),
       summary,
       reclaim,
       ...(evicted && { evicted }),
+      ...(statsAge && { statsAge }),
       pods: {
         activePods: () => engines().syncHandler.activePods(),
         isFinished: (uid) => engines().podWorkers.shouldPodBeFinished(uid),
@@ -174,6 +176,7 @@ export function shutdownOptions(
 /** What a shutdown needs besides the engines. */
 export interface ShutdownParts extends EndingParts {
   readonly source: ShutdownSource;
+  readonly noted?: NonNullable<ShutdownDeps['noted']>;
   readonly syncNodeStatus: () => Promise<void>;
 }
 
@@ -186,6 +189,7 @@ export const makeShutdown = (parts: ShutdownParts, windows: readonly ShutdownWin
     {
       ...commonOf(parts),
       source: parts.source,
+      ...(parts.noted && { noted: parts.noted }),
       activePods: () => parts.engines().syncHandler.activePods(),
       killPod: (pod, kill) => killPodNow(killerOf(parts), pod, kill),
       syncNodeStatus: () => parts.syncNodeStatus(),

@@ -4,6 +4,7 @@ import type { PodWorkerSync } from '../podworkers/queries.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
 import { type MetricFamily, type Sample, single } from '../server/metrics.ts';
 import { runningOnly } from '../server/pod-lists.ts';
+import type { ResizeStatuses } from '../status/resize-statuses.ts';
 
 /** The slice of the engines that is counted. */
 export interface MetricSources {
@@ -13,6 +14,7 @@ export interface MetricSources {
   };
   readonly podWorkers: { working(desired: ReadonlySet<string>): readonly PodWorkerSync[] };
   readonly syncHandler: { isActive(pod: Pod): boolean };
+  readonly statusManager: { readonly resizes?: Pick<ResizeStatuses, 'tally'> };
 }
 
 /** The agent's metrics under the kubelet's names, where the meaning is the same. Nothing is asked of the runtime, which may be away. */
@@ -47,6 +49,7 @@ export function kubeletMetrics(sources: MetricSources, nodeName: string): readon
       sources.pleg.channel.dropped,
     ),
     ...podCounts(sources),
+    ...resizeCounts(sources),
     ...processMetrics(),
   ];
 }
@@ -80,6 +83,29 @@ function podCounts({ podManager, podWorkers, syncHandler }: MetricSources): read
       help: 'Number of pods that are worked on, by what is done, whether they are wanted (orphans are not), and static ones apart',
       samples: workSamples(podWorkers.working(new Set(pods.map(uidOf)))),
     },
+  ];
+}
+
+/** How many resizes are told of. */
+function resizeCounts({ statusManager }: MetricSources): readonly MetricFamily[] {
+  const tally = statusManager.resizes?.tally();
+  if (!tally) return [];
+  return [
+    {
+      name: 'kubelet_pod_pending_resizes',
+      type: 'gauge',
+      help: 'Number of pods whose resize waits, by why it does',
+      samples: [...tally.pending].map(([reason, value]) => ({
+        labels: { reason: reason.toLowerCase() },
+        value,
+      })),
+    },
+    single(
+      'kubelet_pod_in_progress_resizes',
+      'gauge',
+      'Number of pods whose resize is carried out',
+      tally.inProgress,
+    ),
   ];
 }
 

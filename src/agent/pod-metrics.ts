@@ -3,6 +3,7 @@ import { annotationOf, configSeenAnnotation, isStaticPod } from '../kube/names.t
 import type { Pod } from '../kube/types.ts';
 import { Counter, Histogram, type MetricFamily } from '../server/metrics.ts';
 import type { ContainerEnd } from '../status/container-ends.ts';
+import { requestedResizes } from './requested-resizes.ts';
 
 /** Reasons to refuse a pod that are counted by name; others could be any number. */
 const knownRejections = new Set([
@@ -67,6 +68,19 @@ export class PodMetrics {
     'Pods that the runtime runs and nobody else knows of',
   );
 
+  readonly #resizesAsked = new Counter(
+    'kubelet_container_requested_resizes_total',
+    'Changes of what containers ask for or are limited to, by resource and by what is done to the amount',
+  );
+  readonly #infeasible = new Counter(
+    'kubelet_pod_infeasible_resizes_total',
+    'Resizes that can never be done here, by why not',
+  );
+  readonly #deferredAccepted = new Counter(
+    'kubelet_pod_deferred_accepted_resizes_total',
+    'Resizes that were accepted after they had waited, by what they were tried again for',
+  );
+
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
     this.#orphans.add({}, 0);
@@ -75,7 +89,8 @@ export class PodMetrics {
 
   collect(): readonly MetricFamily[] {
     const counters = [this.#ends, this.#rejections, this.#preemptions, this.#restarted, this.#orphans];
-    return [...counters, this.#news, this.#workerStarts, this.#sizes].map((one) => one.collect());
+    const resizes = [this.#resizesAsked, this.#infeasible, this.#deferredAccepted];
+    return [...counters, ...resizes, this.#news, this.#workerStarts, this.#sizes].map((one) => one.collect());
   }
 
   readonly containerEnded = ({ type, exitCode, reason }: ContainerEnd): void => {
@@ -102,6 +117,18 @@ export class PodMetrics {
   /** @param resource what was short; empty: pods were too many */
   readonly preempted = (resource: string): void => {
     this.#preemptions.add({ preemption_signal: resource });
+  };
+
+  readonly resizeAsked = (old: Pod, next: Pod): void => {
+    for (const labels of requestedResizes(old, next)) this.#resizesAsked.add(labels);
+  };
+
+  readonly infeasible = (reason_detail: string): void => {
+    this.#infeasible.add({ reason_detail });
+  };
+
+  readonly deferredAccepted = (retry_trigger: string): void => {
+    this.#deferredAccepted.add({ retry_trigger });
   };
 
   readonly restarted = (pod: Pod): void => {

@@ -39,7 +39,9 @@ export interface ServedEngines {
   readonly podWorkers: MetricSources['podWorkers'];
   readonly pleg: MetricSources['pleg'];
   readonly syncHandler: MetricSources['syncHandler'];
-  readonly statusManager: { getPodStatus(uid: string): PodStatus | undefined };
+  readonly statusManager: MetricSources['statusManager'] & {
+    getPodStatus(uid: string): PodStatus | undefined;
+  };
   readonly metrics?: Pick<EngineMetrics, 'collect' | 'collectProbes'>;
 }
 

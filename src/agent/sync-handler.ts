@@ -1,3 +1,4 @@
+import type { ResizeTrigger } from '../allocation/allocation-manager.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -53,7 +54,7 @@ export interface PodAllocation {
   needsResize(pod: Pod): boolean;
   pushPendingResize(uid: string): void;
   readonly hasPendingResizes: boolean;
-  retryPendingResizes(): Promise<void>;
+  retryPendingResizes(trigger: ResizeTrigger): Promise<void>;
 }
 
 /** What is told of resizes, as the sync handler needs it. */
@@ -79,6 +80,8 @@ export interface SyncHandlerDeps {
   readonly starts?: { observed(pod: Pod): void; forget(uid: string): void };
   /** Counts pods that were refused; absent: nobody does. */
   readonly rejected?: (reason: string) => void;
+  /** Counts what is asked for in another size; absent: nobody does. */
+  readonly resizeAsked?: (old: Pod, next: Pod) => void;
   /** The QoS class of a pod's status. */
   readonly qosOf: (pod: Pod) => string;
   /** Are all sources of pods seen (R15)? Nothing is deleted before (R60). */
@@ -145,7 +148,7 @@ export class PodSyncHandler {
     resizes.backfill(pods);
     const asking = pods.filter((pod) => !isMirrorPod(pod) && allocation.needsResize(pod));
     for (const pod of asking) allocation.pushPendingResize(uidOf(pod));
-    if (asking.length > 0) await allocation.retryPendingResizes();
+    if (asking.length > 0) await allocation.retryPendingResizes('pods_added');
   }
 
   /** R51…R53. */
@@ -180,6 +183,8 @@ export class PodSyncHandler {
     const startTime = this.#deps.clock.now();
     this.#observed(pods);
     for (const pod of pods) {
+      const old = this.#deps.pods.getPodByUID(uidOf(pod));
+      if (old) this.#deps.resizeAsked?.(old, pod);
       this.#deps.pods.updatePod(pod);
       const { mirror, wasMirror } = this.#deps.pods.getPodAndMirrorPod(pod);
       if (wasMirror) {
@@ -199,7 +204,7 @@ export class PodSyncHandler {
       return;
     }
     allocation.pushPendingResize(uidOf(pod));
-    await allocation.retryPendingResizes();
+    await allocation.retryPendingResizes('pod_updated');
   }
 
   /** R59…R61. */
@@ -221,18 +226,18 @@ export class PodSyncHandler {
         });
       }
     }
-    if (allocation.hasPendingResizes) await allocation.retryPendingResizes(); // room was made
+    if (allocation.hasPendingResizes) await allocation.retryPendingResizes('pods_removed'); // room was made
   }
 
   /** R62…R65: only the status changed. */
   async handlePodReconcile(pods: readonly Pod[]): Promise<void> {
     const startTime = this.#deps.clock.now();
     const { allocation } = this.#deps;
-    let hasRoom = false;
+    let room: ResizeTrigger | undefined;
     this.#observed(pods);
     for (const reconciled of pods) {
       if (allocation.hasPendingResizes)
-        hasRoom ||= makesRoom(this.#deps.pods.getPodByUID(uidOf(reconciled)), reconciled);
+        room ??= makesRoom(this.#deps.pods.getPodByUID(uidOf(reconciled)), reconciled);
       this.#deps.pods.updatePod(reconciled); // the status manager compares against it
       const { pod, mirror, wasMirror } = this.#deps.pods.getPodAndMirrorPod(reconciled);
       if (wasMirror && !pod) continue;
@@ -241,7 +246,7 @@ export class PodSyncHandler {
       if (target.status?.phase === 'Failed' && target.status.reason === 'Evicted')
         this.#deps.removeDeadContainers(target);
     }
-    if (hasRoom) await allocation.retryPendingResizes();
+    if (room) await allocation.retryPendingResizes(room);
   }
 
   /** R66. */
@@ -301,13 +306,14 @@ export class PodSyncHandler {
 }
 
 /** R65: has the pod ended, or does it hold less CPU or memory than before? */
-function makesRoom(before: Pod | undefined, after: Pod): boolean {
-  if (!before) return false;
-  if (isTerminal(after.status) && !isTerminal(before.status)) return true;
+function makesRoom(before: Pod | undefined, after: Pod): ResizeTrigger | undefined {
+  if (!before) return undefined;
   const [held, holds] = [before, after].map((pod) => podRequests(pod, { useStatusResources: true }));
-  return ['cpu', 'memory'].some(
+  const shrank = ['cpu', 'memory'].some(
     (name) => compareQuantities(holds?.[name] ?? zeroQuantity, held?.[name] ?? zeroQuantity) < 0,
   );
+  if (shrank) return 'pod_resized';
+  return isTerminal(after.status) && !isTerminal(before.status) ? 'pod_terminated' : undefined;
 }
 
 /** By creation time, oldest first; of equal age the order stays. */

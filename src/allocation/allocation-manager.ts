@@ -13,6 +13,10 @@ import { resizePendingMessage, resizeStartedMessage } from './resize-messages.ts
 /** What is asked of admission: may a pod come, or may one that is here change its size. Kubelet's `lifecycle.Operation`. */
 export type AdmitOperation = 'add' | 'resize';
 
+/** Why waiting resizes are tried again, as metrics name it. */
+export type ResizeTrigger =
+  'pods_added' | 'pod_updated' | 'pods_removed' | 'pod_resized' | 'pod_terminated' | 'periodic_retry';
+
 /** What admission says. */
 export interface AllocationVerdict {
   readonly admit: boolean;
@@ -55,6 +59,8 @@ export interface AllocationManagerDeps {
   readonly podByUid: (uid: string) => Pod | undefined;
   /** Has the pod looked at soon. */
   readonly syncPod: (pod: Pod) => void;
+  /** Counts resizes that were put off and then accepted; absent: nobody does. */
+  readonly deferredAccepted?: (trigger: ResizeTrigger) => void;
   readonly sourcesReady: { allReady(): boolean };
   /** Absent: allocations end with the agent. */
   readonly keeper?: ResourceKeeper;
@@ -156,7 +162,7 @@ export class AllocationManager {
   }
 
   /** Tries every resize that waits, in turn (R55, R61, R65). */
-  retryPendingResizes(): Promise<void> {
+  retryPendingResizes(trigger: ResizeTrigger): Promise<void> {
     return this.#exclusively(async () => {
       const { clock, sourcesReady, podByUid } = this.#deps;
       const ready = sourcesReady.allReady();
@@ -165,22 +171,24 @@ export class AllocationManager {
       const stillPending: string[] = [];
       for (const uid of this.#pending) {
         const pod = podByUid(uid);
-        if (pod && (await this.#tryResize(pod))) stillPending.push(uid);
+        if (pod && (await this.#tryResize(pod, trigger))) stillPending.push(uid);
       }
       this.#pending = stillPending;
     });
   }
 
   /** @returns whether it has to wait on */
-  async #tryResize(pod: Pod): Promise<boolean> {
+  async #tryResize(pod: Pod, trigger: ResizeTrigger): Promise<boolean> {
     const { resizes, logger, syncPod } = this.#deps;
     const uid = uidOf(pod);
     const before = resizes.conditions(uid);
+    const wasDeferred = resizes.isDeferred(uid);
     let allocated = false;
     let waits = true;
     try {
       allocated = await this.#handleResize(pod);
       waits = resizes.isDeferred(uid);
+      if (wasDeferred && allocated) this.#deps.deferredAccepted?.(trigger);
     } catch (reason) {
       logger.error('resize could not be handled', { pod: keyOf(pod), uid, err: messageOf(reason) });
     }
@@ -242,7 +250,7 @@ export class AllocationManager {
     const { clock } = this.#deps;
     while (!isAborted(signal)) {
       const waitMs = this.#nextRetryAt - steadyNow(clock);
-      if (waitMs <= 0) await this.retryPendingResizes();
+      if (waitMs <= 0) await this.retryPendingResizes('periodic_retry');
       else if (this.#unkept) {
         await clock.sleep(Math.min(keepDelayMs, waitMs), signal).catch(() => undefined);
         await this.#keep();

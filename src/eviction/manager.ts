@@ -46,6 +46,8 @@ export interface EvictionDeps {
   readonly reclaim: Readonly<Partial<Record<NodeReclaim, (signal?: AbortSignal) => Promise<void>>>>;
   /** Told of each pod that was evicted, and for which signal; absent: nobody counts. */
   readonly evicted?: (signal: string) => void;
+  /** Told how old the statistics are that a pod is evicted by; absent: nobody measures. */
+  readonly statsAge?: (signal: string, ms: number) => void;
 }
 
 /** The settings of eviction. */
@@ -203,6 +205,7 @@ export class EvictionManager {
       logger.info('pressure relieved without evicting pods', { resource });
       return [];
     }
+    if (pods.length > 0) this.#tellAges(urgent, observations);
     const eviction = evictionFor(threshold, {
       pods,
       stats: statsByUid(summary),
@@ -214,6 +217,14 @@ export class EvictionManager {
     if (eviction) return this.#evictAll([eviction]);
     logger.error('eviction thresholds are met, but no pod can be evicted', { resource });
     return [];
+  }
+
+  #tellAges(thresholds: readonly Threshold[], observations: Observations): void {
+    const { clock, statsAge } = this.#deps;
+    for (const { signal } of thresholds) {
+      const at = observations[signal]?.at;
+      if (at !== undefined) statsAge?.(signal, clock.now() - at);
+    }
   }
 
   /** @returns whether that was enough for all thresholds, their minimum reclaim included */

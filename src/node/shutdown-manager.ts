@@ -32,6 +32,8 @@ export interface ShutdownDeps {
   killPod(pod: Pod, kill: ShutdownKill): Promise<void>;
   /** Resolves when the pods' volumes are unmounted: a storage driver of a later group must still be there for it. */
   podsUnmounted?(pods: readonly Pod[], signal: AbortSignal): Promise<void>;
+  /** Told when a shutdown began and when its pods had ended, ms since the epoch; absent: nobody keeps it. */
+  noted?(moment: 'start' | 'end', at: number): void;
   /** Tells the API server at once that the node is not ready. */
   syncNodeStatus(): Promise<void>;
 }
@@ -106,12 +108,14 @@ export class ShutdownManager {
 
   /** Ends all pods, then lets the machine stop. */
   async shutDown(): Promise<void> {
-    const { recorder, nodeRef } = this.#deps;
+    const { recorder, nodeRef, clock } = this.#deps;
     recorder.event(nodeRef, 'Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
     this.#shuttingDown = true;
+    this.#deps.noted?.('start', clock.now());
     this.#tellNode();
     for (const group of groupByPriority(this.#windows, this.#deps.activePods()))
       if (group.pods.length > 0) await this.#endGroup(group);
+    this.#deps.noted?.('end', clock.now());
     await this.#letGo();
   }
 

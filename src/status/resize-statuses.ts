@@ -29,6 +29,17 @@ export class ResizeStatuses {
     return this.#byUid.size;
   }
 
+  /** How many resizes wait, by reason, and how many are carried out. */
+  tally(): { readonly pending: ReadonlyMap<string, number>; readonly inProgress: number } {
+    const reasons = new Map<string, number>();
+    let running = 0;
+    for (const { pending, inProgress } of this.#byUid.values()) {
+      if (pending?.reason) reasons.set(pending.reason, (reasons.get(pending.reason) ?? 0) + 1);
+      if (inProgress) running++;
+    }
+    return { pending: reasons, inProgress: running };
+  }
+
   /** The pod's resize conditions in the order of its status. */
   conditions(uid: string): readonly PodCondition[] {
     return resizeConditionList(this.#byUid.get(uid) ?? {});

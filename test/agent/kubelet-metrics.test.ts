@@ -37,11 +37,16 @@ test('pods are counted by what is wanted of them and what is done with them', ()
             ];
           },
         },
+        statusManager: {
+          resizes: { tally: () => ({ pending: new Map([['Deferred', 2]]), inProgress: 1 }) },
+        },
         syncHandler: { isActive: (pod) => pod !== ended },
       },
       'a',
     ),
   );
+  expect(text).toContain('kubelet_pod_pending_resizes{reason="deferred"} 2\n');
+  expect(text).toContain('kubelet_pod_in_progress_resizes 1\n');
   const lines = text.split('\n').filter((line) => /^kubelet_(active|desired|mirror|working)/.test(line));
   expect(wanted).toEqual([['api', 'ended', 'fixed']]);
   expect(lines.filter((line) => !line.endsWith(' 0'))).toEqual([

@@ -1,5 +1,6 @@
 import { Subject } from 'rxjs';
 import { expect, test } from 'vitest';
+import { kubeletMetrics } from '../../src/agent/kubelet-metrics.ts';
 import { PodsController } from '../../src/agent/pods-controller.ts';
 import { nodeResource, podResource } from '../../src/api/resources.ts';
 import { FakeClock, settle } from '../../src/base/fake-clock.ts';
@@ -12,6 +13,7 @@ import type { PodResourceMap } from '../../src/kube/pod-resources.ts';
 import type { Node, Pod } from '../../src/kube/types.ts';
 import type { PodProvider } from '../../src/provider/provider.ts';
 import { MemoryProvider } from '../../src/providers/memory/index.ts';
+import { metricsText } from '../../src/server/metrics.ts';
 import { LocalApi } from '../support/local-api.ts';
 
 const node: Node = {
@@ -54,6 +56,7 @@ class Bed {
   #ending = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #config: PodConfig | undefined;
+  #engines: () => PodsController['engines'] | undefined = () => undefined;
 
   constructor() {
     this.api.create(nodeResource, node, '');
@@ -94,6 +97,7 @@ class Bed {
       },
     });
     controller.registerProvider(provider);
+    this.#engines = () => controller.engines;
     this.#running = controller.run(this.#ending.signal);
     await settle();
     this.#announce();
@@ -156,6 +160,15 @@ class Bed {
       }));
   }
 
+  /** What `/metrics` tells of resizes. */
+  metrics(): readonly string[] {
+    const engines = this.#engines();
+    if (!engines) return [];
+    return metricsText([...kubeletMetrics(engines, 'n'), ...engines.metrics.collect()])
+      .split('\n')
+      .filter((line) => /^kubelet_\w*resizes/.test(line));
+  }
+
   uid(name: string): string {
     return uidOf(this.#pod(name));
   }
@@ -212,8 +225,17 @@ test('what does not fit now waits until a pod goes', async () => {
   expect(bed.events).toEqual([
     `ResizeDeferred: Pod resize OutOfcpu: ${summary('3', 2).slice(0, -1)},"error":"${message}"}`,
   ]);
+  const increase =
+    'kubelet_container_requested_resizes_total{resource="cpu",operation="increase",requirement="requests"} 1';
+  const progress = 'kubelet_pod_in_progress_resizes 0';
+  expect(bed.metrics()).toEqual([increase, progress, 'kubelet_pod_pending_resizes{reason="deferred"} 1']);
   await bed.delete('b');
   expect(bed.cpu('a')).toBe('3/3');
+  expect(bed.metrics()).toEqual([
+    increase,
+    expect.stringMatching(/^kubelet_pod_deferred_accepted_resizes_total\{retry_trigger="pod\w+"\} 1$/),
+    progress,
+  ]);
   expect(bed.conditions('a')).toEqual([]);
   await bed.stop();
 });

@@ -28,6 +28,7 @@ import { nodeRefOf } from './evictions.ts';
 import { declaredFeatures } from './declared-features.ts';
 import { type NodeHost, nodeHost } from './host.ts';
 import type { PodHost } from './pod-host.ts';
+import { sweepMetrics } from './kubelet-metrics.ts';
 import { type NodeAddresses, type Served, servePorts } from './kubelet-api.ts';
 import { defaultMaxPods, nodeSetters } from './node-setters.ts';
 import { podCgroups } from './pod-cgroups.ts';
@@ -128,7 +129,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const node = client && { node: makeNodeController({ ...nodeParts, client }) };
   const addresses = nodeAddresses(view, nodeGetter);
   const told = { nodeName, rootDir, nodeIPs, addresses, endings, cgroupReadings: cgroups.readings };
-  const served = { ...common, controller, client, ...told, ...counted };
+  const served = { ...common, controller, client, host, ...told, ...counted };
   const serve = serving(options, served, (port) => {
     kubeletPort = port;
   });
@@ -239,11 +240,13 @@ function serving(
     endings,
     runtimeCalls,
     starts,
+    host: { podVolumes },
     ...parts
   }: Omit<Parameters<typeof servePorts>[1], 'summary' | 'moreMetrics' | 'tracer'> & {
     readonly endings: Endings;
     readonly runtimeCalls: RuntimeCallMetrics;
     readonly starts: StartMetrics;
+    readonly host: Pick<NodeHost, 'podVolumes'>;
   },
   tellPort: (port: number) => void,
 ): () => Promise<Served> {
@@ -257,6 +260,7 @@ function serving(
         ...runtimeCalls.collect(),
         ...starts.collect(),
         ...endings.collect(),
+        ...sweepMetrics(podVolumes.lastSweep),
         ...metrics.collect(),
         ...(options.moreMetrics?.() ?? []),
       ],

@@ -86,6 +86,25 @@ function podCounts({ podManager, podWorkers, syncHandler }: MetricSources): read
   ];
 }
 
+/** What the last sweep of directories came to. */
+export const sweepMetrics = (sweep: {
+  readonly pods: number;
+  readonly failed: number;
+}): readonly MetricFamily[] => [
+  single(
+    'kubelet_orphan_pod_cleaned_volumes',
+    'gauge',
+    'Number of pods that nobody wants whose volumes the last sweep took up',
+    sweep.pods,
+  ),
+  single(
+    'kubelet_orphan_pod_cleaned_volumes_errors',
+    'gauge',
+    'Number of pods that nobody wants whose volumes the last sweep could not remove',
+    sweep.failed,
+  ),
+];
+
 /** How many resizes are told of. */
 function resizeCounts({ statusManager }: MetricSources): readonly MetricFamily[] {
   const tally = statusManager.resizes?.tally();

@@ -56,6 +56,7 @@ export interface PodVolumesDeps {
  */
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
+  #lastSweep = { pods: 0, failed: 0 };
   readonly #claims: ClaimedVolumes;
   readonly #looks: Looks;
   readonly #emptyDirs: EmptyDirs;
@@ -274,6 +275,11 @@ export class PodVolumes {
     return this.#deps.mounter.mountsUnder(layout.podDir(this.#deps.rootDir, uid)).length > 0;
   }
 
+  /** Of how many pods directories were found that nobody wants when they were last looked for, and how many could not be removed. */
+  get lastSweep(): { readonly pods: number; readonly failed: number } {
+    return this.#lastSweep;
+  }
+
   /**
    * R73: removes the directories of pods that are neither wanted nor running, unless something in them is still mounted. One that cannot be
    * removed does not keep the others.
@@ -281,6 +287,7 @@ export class PodVolumes {
    * @throws {AgentError} `failed_precondition` what could not be removed, after all others are
    */
   async removeOrphans(keep: (uid: string) => boolean): Promise<void> {
+    this.#lastSweep = { pods: 0, failed: 0 };
     const podsDir = layout.podsDir(this.#deps.rootDir);
     if (!existsSync(podsDir)) return;
     const orphans = readdirSync(podsDir).filter((uid) => !keep(uid));
@@ -294,6 +301,7 @@ export class PodVolumes {
       } catch (reason) {
         faults.push(messageOf(reason));
       }
+      this.#lastSweep = { pods: orphans.length, failed: faults.length };
       await nextTurn(); // many pods' directories must not hold up all others
     }
     if (faults.length > 0) throw new AgentError('failed_precondition', faults.join('; '));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { EngineMetrics, RuntimeCallMetrics } from '../../src/agent/agent-metrics.ts';
 import { certificateMetrics } from '../../src/agent/certificate-metrics.ts';
 import { Endings } from '../../src/agent/endings.ts';
-import { kubeletMetrics } from '../../src/agent/kubelet-metrics.ts';
+import { kubeletMetrics, sweepMetrics } from '../../src/agent/kubelet-metrics.ts';
 import { PodResourcesMetrics } from '../../src/agent/pod-resources-api.ts';
 import { StartMetrics } from '../../src/agent/start-metrics.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
@@ -38,6 +38,8 @@ lifecycle_handler_http_fallbacks_total counter
 managed_ephemeral_containers gauge
 mirror_pods gauge
 node_name gauge node
+orphan_pod_cleaned_volumes gauge
+orphan_pod_cleaned_volumes_errors gauge
 orphaned_runtime_pods_total counter
 pleg_discard_events counter
 pleg_last_seen_seconds gauge
@@ -175,6 +177,7 @@ test('all families have the names, types and labels of the kubelet', async () =>
   const clock = new FakeClock(0);
   const families = [
     ...nodeFamilies(),
+    ...sweepMetrics({ pods: 0, failed: 0 }),
     ...(await engineFamilies(clock)),
     ...(await providerFamilies(clock)),
     ...(await servedFamilies(clock)),

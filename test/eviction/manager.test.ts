@@ -256,8 +256,11 @@ test('each pod that goes is told with what it goes for', async () => {
   node.memory = 0.5;
   const signals: string[] = [];
   const evicted = (signal: string): void => void signals.push(signal);
-  await node.manager({}, { evicted }).synchronize();
+  const ages: [string, number][] = [];
+  const statsAge = (signal: string, ms: number): void => void ages.push([signal, ms]);
+  await node.manager({}, { evicted, statsAge }).synchronize();
   expect(signals).toEqual(['memory.available']);
+  expect(ages).toEqual([['memory.available', 0]]);
   node.memory = 6;
   await node.manager({}, { evicted }).synchronize();
   const base = node.summary();

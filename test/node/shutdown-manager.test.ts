@@ -25,6 +25,7 @@ class Machine {
   pods: readonly Pod[] = [podOf('web', 0), podOf('dns', 2_000_000_000, 5)];
   tell: (starting: boolean) => void = () => undefined;
   readonly stop = new AbortController();
+  readonly times: [string, number][] = [];
 
   manager(windows: readonly ShutdownWindow[] = shutdownWindows(30, 10)): ShutdownManager {
     return new ShutdownManager(
@@ -50,6 +51,7 @@ class Machine {
           return new Promise((resolve) => this.ending.set(nameOf(pod), resolve));
         },
         podsUnmounted: async (pods) => void this.log.push(`unmounted ${pods.map(nameOf).join()}`),
+        noted: (moment, at) => this.times.push([moment, at]),
         syncNodeStatus: async () => void this.log.push('node told'),
       },
       windows,
@@ -103,10 +105,16 @@ test('a window without pods takes no time', async () => {
   const machine = new Machine();
   machine.pods = [podOf('dns', 2_000_000_000)];
   const done = machine.manager().shutDown();
+  const startedAt = machine.clock.now();
   await machine.clock.advance(0);
   expect(machine.log).toContain('kill dns within 10 s');
+  await machine.clock.advance(2000);
   machine.ending.get('dns')?.();
   await done;
+  expect(machine.times).toEqual([
+    ['start', startedAt],
+    ['end', startedAt + 2000],
+  ]);
 });
 
 test('a shutdown that is called off is carried through first, then pods are taken again', async () => {

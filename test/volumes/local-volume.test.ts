@@ -175,7 +175,9 @@ test('what is stuck in one orphan’s directory does not keep the others', async
     mkdirSync(join(dir, 'pods', uid, 'volumes/x'), { recursive: true });
   stuck = join(dir, 'pods/b/volumes/x');
   mounts = [stuck];
-  await expect(volumesOf().removeOrphans((uid) => uid === 'kept')).rejects.toThrow(`still mounted: ${stuck}`);
+  const swept = volumesOf();
+  await expect(swept.removeOrphans((uid) => uid === 'kept')).rejects.toThrow(`still mounted: ${stuck}`);
+  expect(swept.lastSweep).toMatchObject({ failed: 1 });
   expect(['a', 'b', 'c', 'kept'].filter((uid) => existsSync(join(dir, 'pods', uid)))).toEqual(['b', 'kept']);
 });
 

@@ -1,6 +1,7 @@
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { goDuration } from '../kube/duration.ts';
 import type { CallOptions, ImageService } from '../provider/container-runtime.ts';
 import type { Image } from '../provider/cri-messages.ts';
 import {
@@ -103,10 +104,18 @@ export class ImageGc {
   ): Promise<UnusedImage[]> {
     if (now - this.#startedAt <= this.#policy.maxAgeMs) return images;
     const left: UnusedImage[] = [];
-    for (const image of images)
-      if (!isTooOld(image, this.#policy, now) || (await this.#remove(image, 'age', options)) !== undefined)
+    const failures: string[] = [];
+    for (const image of images) {
+      if (!isTooOld(image, this.#policy, now)) {
         left.push(image);
-    return left;
+        continue;
+      }
+      const failure = await this.#remove(image, 'age', options);
+      if (failure !== undefined) failures.push(failure);
+    }
+    if (failures.length === 0) return left;
+    const all = `wanted to free images older than ${goDuration(this.#policy.maxAgeMs)}, encountered errors in image deletion: ${aggregate(failures)}`;
+    throw new AgentError('internal', all);
   }
 
   /** @returns bytes freed */

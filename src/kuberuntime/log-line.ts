@@ -33,11 +33,11 @@ export const parseCriLine: ParseLine = (line) => {
 export const parseDockerLine: ParseLine = (line) => {
   const entry = parseJson(line);
   if (!entry) return undefined;
-  const { log = '', stream = '', time } = entry;
-  if (typeof log !== 'string' || typeof stream !== 'string') return undefined;
-  const at =
-    time === undefined || time === null ? zeroTime : typeof time === 'string' ? parseTime(time) : undefined;
-  return at && { ...at, stream, text: Buffer.from(log) };
+  const [logs, streams, written] = [/^log$/iu, /^stream$/iu, /^time$/iu].map((name) => textsOf(entry, name));
+  const times = written?.map(parseTime);
+  if (!logs || !streams || !times || times.includes(undefined)) return undefined;
+  const stream = streams.at(-1) ?? '';
+  return { ...(times.at(-1) ?? zeroTime), stream, text: Buffer.from(logs.at(-1) ?? '') };
 };
 
 /** The first format that fits the line, which then holds for the file. */
@@ -49,13 +49,24 @@ type Time = Pick<LogLine, 'seconds' | 'nanos' | 'zone'>;
 /** Go's zero time: before everything. */
 const zeroTime: Time = { seconds: -62_135_596_800, nanos: 0, zone: 'Z' };
 
-function parseJson(line: Buffer): Readonly<Record<string, unknown>> | undefined {
+/** As Go reads it into a struct: `null` is an entry with nothing in it, a list is none. */
+function parseJson(line: Buffer): object | undefined {
   try {
     const value: unknown = JSON.parse(line.toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    if (value === null) return {};
+    return typeof value === 'object' && !Array.isArray(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** What a field is set to, in turn: its key counts in any case, and `null` sets nothing. `undefined`: not all of it is text. */
+function textsOf(entry: object, name: RegExp): readonly string[] | undefined {
+  const given = Object.entries(entry).filter(([key, value]) => name.test(key) && value !== null);
+  const texts = given.map(([, value]: [string, unknown]) => value);
+  return texts.every((text) => typeof text === 'string')
+    ? texts.map((text) => text.toWellFormed())
+    : undefined;
 }
 
 const rfc3339 = /^(\d{4}-\d\d-(\d\d))T(\d|[01]\d|2[0-3])(:[0-5]\d:[0-5]\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;

@@ -173,3 +173,28 @@ test('sinceSeconds counts from now and wins over sinceTime', () => {
   expect(sinceOf({ sinceSeconds: 5, sinceTime: 1 }, 10_000)).toBe(5000);
   expect(sinceOf({ sinceTime: 1 }, 10_000)).toBe(1);
 });
+
+describe('Docker JSON is read as Go decodes it', () => {
+  const time = '2026-03-04T05:06:07Z';
+  test.for([
+    ['keys in any case', `{"LOG":"a\\n","ſtream":"stdout","Time":"${time}"}`, `a\n`],
+    ['a later key wins', `{"log":"a\\n","LOG":"b\\n","stream":"stdout","time":"${time}"}`, `b\n`],
+    ['null sets nothing', `{"log":"a\\n","LOG":null,"stream":"stdout","time":null}`, `a\n`],
+  ] as const)('%s', async ([, entry, wanted]) => {
+    writeFileSync(path, `${entry}\n`);
+    expect(await read({})).toBe(wanted);
+  });
+
+  test.for([
+    ['null', 'unexpected stream type ""'],
+    ['{"stream":"\\ud800"}', 'unexpected stream type "\ufffd"'],
+    ['[]', 'failed to get parse function: unsupported log format: "[]\\n"'],
+    [
+      '{"log":1,"LOG":"a"}',
+      'failed to get parse function: unsupported log format: "{\\"log\\":1,\\"LOG\\":\\"a\\"}\\n"',
+    ],
+  ] as const)('%s alone fails', async ([entry, message]) => {
+    writeFileSync(path, `${entry}\n`);
+    await expect(read({})).rejects.toThrow(message);
+  });
+});

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { rfc3339 } from '../kube/time.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { ServerHost } from '../server/host.ts';
 
@@ -18,7 +19,7 @@ export function containerCheckpoints(deps: ContainerCheckpointsDeps): ServerHost
     (async (container, timeoutSeconds, signal) => {
       const folder = join(deps.rootDir, 'checkpoints');
       const { pod, namespace, container: name } = container;
-      const at = new Date(deps.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+      const at = rfc3339(deps.clock.now());
       const location = join(folder, `checkpoint-${pod}_${namespace}-${name}-${at}.tar`);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await write(container, location, timeoutSeconds, signal);

@@ -150,6 +150,7 @@ export function codeOfStatus(status: number): ErrorCode {
 
 export const isNotFound = (reason: unknown): boolean =>
   reason instanceof AgentError && reason.code === 'not_found';
+export const isForbidden = (reason: unknown): boolean => reason instanceof ApiError && reason.status === 403;
 export const isConflict = (reason: unknown): boolean =>
   reason instanceof ApiError && reason.status === 409 && reason.reason !== 'AlreadyExists';
 export const isAlreadyExists = (reason: unknown): boolean =>

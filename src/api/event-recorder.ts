@@ -4,6 +4,7 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import { jitter, type Random, systemRandom } from '../base/random.ts';
 import type { EventDetails, EventRecorder } from '../kube/events.ts';
 import { withKind } from '../kube/names.ts';
+import { rfc3339 } from '../kube/time.ts';
 import type { Event, KubeObject } from '../kube/types.ts';
 import { type ApiClient, ApiError, isAlreadyExists, isNotFound } from './client.ts';
 import { EventCorrelator, type RawEvent, type Verdict } from './event-correlator.ts';
@@ -163,7 +164,7 @@ export class EventBroadcaster implements EventRecorder {
     }
     const { namespace = 'default', name = '' } = verdict.known.metadata;
     const body = this.#core
-      ? { count: verdict.count, lastTimestamp: seconds(raw.at), message: verdict.message }
+      ? { count: verdict.count, lastTimestamp: rfc3339(raw.at), message: verdict.message }
       : { series: { count: verdict.count, lastObservedTime: micros(raw.at) } };
     const resource = this.#core ? eventResource : eventV1Resource;
     const patch = { type: 'strategic', body } as const;
@@ -181,8 +182,8 @@ export class EventBroadcaster implements EventRecorder {
       reason: raw.reason,
       message,
       source: { component, host },
-      firstTimestamp: seconds(raw.at),
-      lastTimestamp: seconds(raw.at),
+      firstTimestamp: rfc3339(raw.at),
+      lastTimestamp: rfc3339(raw.at),
       count: 1,
       type: raw.type,
       reportingComponent: component,
@@ -236,5 +237,4 @@ function reference({ object, fieldPath }: RawEvent): Event['involvedObject'] {
   };
 }
 
-const seconds = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 const micros = (at: number): string => new Date(at).toISOString().replace(/Z$/, '000Z');

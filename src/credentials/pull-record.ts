@@ -1,4 +1,5 @@
 import { typeMetaOf } from '../kube/go-types.ts';
+import { rfc3339 } from '../kube/time.ts';
 import type { Coordinates, PullCredential } from '../kuberuntime/pull-credentials.ts';
 
 /** A pull secret that pulled an image, with the hash of what it then held. */
@@ -50,7 +51,7 @@ export function withCredentials(
   if (!merged || merged === known) return record;
   return {
     ...record,
-    lastUpdatedTime: timeText(now),
+    lastUpdatedTime: rfc3339(now),
     credentialMapping: { ...record.credentialMapping, [repository]: merged },
   };
 }
@@ -85,12 +86,10 @@ export const newRecord = (
   credentials: ImagePullCredentials | undefined,
   now: number,
 ): ImagePulledRecord => ({
-  lastUpdatedTime: timeText(now),
+  lastUpdatedTime: rfc3339(now),
   imageRef,
   ...(credentials && { credentialMapping: { [repository]: credentials } }),
 });
-
-const timeText = (now: number): string => `${new Date(now).toISOString().slice(0, 19)}Z`;
 
 const version = 'kubelet.config.k8s.io/v1beta1';
 const readable: readonly string[] = [version, 'kubelet.config.k8s.io/v1alpha1'];

@@ -1,4 +1,4 @@
-import { ApiError, isAlreadyExists } from '../api/client.ts';
+import { isAlreadyExists, isForbidden } from '../api/client.ts';
 import { isAborted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -157,5 +157,3 @@ async function tryRegister(nodes: NodeClient, wanted: Node, signal: AbortSignal)
   if (!status) return marked;
   return nodes.patch(name, { type: 'strategic', body: status }, { ...options, subresource: 'status' });
 }
-
-const isForbidden = (reason: unknown): boolean => reason instanceof ApiError && reason.status === 403;

@@ -1,3 +1,4 @@
+import { rfc3339 } from '../kube/time.ts';
 import type { ContainerUsage } from '../provider/usage.ts';
 import {
   type FsUsage,
@@ -12,7 +13,6 @@ import {
 /** A JSON object without the members that are not known. */
 type Members = Readonly<Record<string, unknown>>;
 
-const time = (ms: number): string => `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 const whole = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : Math.floor(value);
 
@@ -29,7 +29,7 @@ export function statsSummary(
   measured?: UsageDetails,
 ): Members {
   const details = measured && toTheSecond(measured);
-  const own = { nodeName, startTime: time(node.bootedAt), ...nodeStats(node, onlyCpuAndMemory) };
+  const own = { nodeName, startTime: rfc3339(node.bootedAt), ...nodeStats(node, onlyCpuAndMemory) };
   const ofPods = new Map((details?.pods ?? []).map((one) => [one.podRef.uid, one as Members]));
   return {
     node: merged(nodeDetails(details, node, onlyCpuAndMemory), own),
@@ -77,7 +77,7 @@ function nodeDetails(
     ...(list.length > 0 && {
       systemContainers: list.map(({ name, ...used }) => ({
         name,
-        startTime: time(bootedAt),
+        startTime: rfc3339(bootedAt),
         ...only(used, onlyCpuAndMemory),
       })),
     }),
@@ -88,7 +88,7 @@ function nodeDetails(
 function withDetails(told: Members, more: Members, node: NodeUsage, onlyCpuAndMemory: boolean): Members {
   const { containers, podRef: _, ...own } = more;
   const byName = new Map(((containers ?? []) as readonly Members[]).map((one) => [one['name'], one]));
-  const at = time(node.at);
+  const at = rfc3339(node.at);
   const onNode = (part: unknown): unknown => (part && node.fs ? merged(fsStats(at, node.fs), part) : part);
   const storage = own['ephemeral-storage'];
   return {
@@ -117,7 +117,7 @@ const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function nodeStats(node: NodeUsage, onlyCpuAndMemory: boolean): Members {
-  const at = time(node.at);
+  const at = rfc3339(node.at);
   const basic = {
     cpu: {
       time: at,
@@ -167,10 +167,10 @@ const fsStats = (
 function podStats(pod: ServedPodUsage, node: NodeUsage, onlyCpuAndMemory: boolean): Members {
   const { uid, name, namespace, containers } = pod;
   const sum = sumOf(pod);
-  const at = time(node.at);
+  const at = rfc3339(node.at);
   return {
     podRef: { name, namespace, uid },
-    startTime: time(pod.startedAt ?? Math.min(...containers.map(({ startedAt, at }) => startedAt ?? at))),
+    startTime: rfc3339(pod.startedAt ?? Math.min(...containers.map(({ startedAt, at }) => startedAt ?? at))),
     containers: containers.map((one) => containerStats(one, node, onlyCpuAndMemory)),
     cpu: { time: at, usageNanoCores: whole(sum.cpuNanoCores), usageCoreNanoSeconds: whole(sum.cpuNanos) },
     memory: {
@@ -183,11 +183,11 @@ function podStats(pod: ServedPodUsage, node: NodeUsage, onlyCpuAndMemory: boolea
 }
 
 function containerStats(one: ContainerUsage, { fs }: NodeUsage, onlyCpuAndMemory: boolean): Members {
-  const at = time(one.at);
+  const at = rfc3339(one.at);
   const { rootfsBytes, rootfsInodes } = one;
   return {
     name: one.name,
-    startTime: time(one.startedAt ?? one.at),
+    startTime: rfc3339(one.startedAt ?? one.at),
     cpu: { time: at, usageNanoCores: whole(one.cpuNanoCores), usageCoreNanoSeconds: whole(one.cpuNanos) },
     memory: {
       time: at,

@@ -1,3 +1,4 @@
+import { rfc3339 } from '../kube/time.ts';
 import { type Reply, type ServerRequest, text } from './reply.ts';
 
 /** A page about the program itself: as text, or in a versioned structure. */
@@ -129,7 +130,7 @@ export function statuszPage({ startedAt, runtimeVersion, version }: ProgramStatu
     kind: 'Statusz',
     text: `${pageHead('statusz')}\n${lines.join('\n')}\n`,
     body: {
-      startTime: `${new Date(startedAt).toISOString().slice(0, 19)}Z`,
+      startTime: rfc3339(startedAt),
       uptimeSeconds: up,
       goVersion: runtimeVersion,
       binaryVersion: version,

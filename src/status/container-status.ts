@@ -2,7 +2,7 @@ import { restartingAllContainersReason } from '../kube/restart-policy.ts';
 import type { Container, ContainerState, ContainerStatus } from '../kube/types.ts';
 import type { RuntimeContainerStatus } from '../provider/runtime-pod.ts';
 import { containerResources } from './container-resources.ts';
-import { rfc3339 } from './time.ts';
+import { rfc3339 } from '../kube/time.ts';
 
 /** The exit code of a container whose end nobody saw. */
 export const unknownExitCode = 137;

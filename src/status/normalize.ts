@@ -1,6 +1,6 @@
 import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../kube/types.ts';
 import { sortedByName } from './container-statuses.ts';
-import { wholeSeconds } from './time.ts';
+import { wholeSeconds } from '../kube/time.ts';
 
 /** Bytes of termination messages that one pod may have, all containers together. */
 export const maxTerminationMessageBytes: number = 12 * 1024;

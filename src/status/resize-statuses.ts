@@ -13,7 +13,7 @@ import {
   resizeConditionsOf,
   type ResizeReport,
 } from './resize-conditions.ts';
-import { rfc3339 } from './time.ts';
+import { rfc3339 } from '../kube/time.ts';
 
 /** Which resizes wait and which are carried out, by pod UID (R139, R215). */
 export class ResizeStatuses {

@@ -15,7 +15,7 @@ import { statusPatch } from './patch.ts';
 import { isTerminalPhase } from './phase.ts';
 import { ResizeStatuses } from './resize-statuses.ts';
 import type { StatusClient } from './status-client.ts';
-import { rfc3339 } from './time.ts';
+import { rfc3339 } from '../kube/time.ts';
 import { illegalTransition, terminatedStatus, withTimes } from './transitions.ts';
 
 /** The desired pods, as far as statuses need them (R27…R31). */

@@ -1,5 +1,6 @@
 import type { Node, NodeCondition } from '../../kube/types.ts';
-import { conditionEvent, type SetterResult, timeText, withStatus } from './setter.ts';
+import { rfc3339 } from '../../kube/time.ts';
+import { conditionEvent, type SetterResult, withStatus } from './setter.ts';
 
 /** What keeps a node from being ready; each absent one is well. */
 export interface ReadyFaults {
@@ -117,7 +118,7 @@ function put(
 ): Node {
   const conditions = node.status?.conditions ?? [];
   const before = conditions.find(({ type }) => type === condition.type);
-  const at = timeText(now);
+  const at = rfc3339(now);
   const unchanged = before?.status === condition.status ? before.lastTransitionTime : undefined;
   const { type, status, ...rest } = condition;
   const next: NodeCondition = {

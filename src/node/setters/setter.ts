@@ -24,9 +24,6 @@ export const withStatus = (node: Node, part: Partial<NodeStatus>): Node => ({
   status: { ...node.status, ...part },
 });
 
-/** RFC 3339 with whole seconds, as `metav1.Time` writes it. */
-export const timeText = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
-
 /** Kubelet's event about a condition of the node. */
 export const conditionEvent = (node: Node, reason: string): NodeEvent => ({
   type: 'Normal',

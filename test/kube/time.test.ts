@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rfc3339, wholeSeconds } from '../../src/status/time.ts';
+import { rfc3339, wholeSeconds } from '../../src/kube/time.ts';
 
 test('an instant is written to the second, the rest cut off', () => {
   const at = Date.UTC(2026, 1, 3, 4, 5, 6);

@@ -42,7 +42,9 @@ export const quotaToMilliCpu = (quotaMicros: number, periodMicros: number): numb
 
 /** The cpu.weight (cgroup v2) of shares: 2…262144 laid over 1…10000 (kubelet `getCPUWeight`). */
 export const sharesToWeight = (shares: number): number =>
-  shares === 0 ? 0 : Math.trunc(1 + ((shares - minShares) * 9999) / (maxShares - minShares));
+  shares === 0
+    ? 0
+    : Math.trunc(1 + ((Math.min(shares, maxShares) - minShares) * 9999) / (maxShares - minShares));
 
 /** The shares that a cpu.weight stands for (kubelet `cpuWeightToCPUShares`). */
 export const weightToShares = (weight: number): number =>

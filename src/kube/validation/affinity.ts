@@ -33,7 +33,8 @@ function* nodeAffinity(field: string, affinity: NonNullable<Affinity['nodeAffini
   }
   for (const [i, { weight, preference }] of (affinity[wish] ?? []).entries()) {
     yield* weightFaults(`${field}.${wish}[${i}].weight`, weight);
-    yield* nodeTerm(`${field}.${wish}[${i}].preference`, preference);
+    // a value that no label can have is let through in a wish
+    yield* nodeTerm(`${field}.${wish}[${i}].preference`, preference, false);
   }
 }
 
@@ -42,9 +43,9 @@ function* weightFaults(field: string, weight: number | undefined): Faults {
     yield invalid(field, weight ?? 0, 'must be in the range 1-100');
 }
 
-function* nodeTerm(field: string, term: NodeSelectorTerm | undefined): Faults {
+function* nodeTerm(field: string, term: NodeSelectorTerm | undefined, checkValues = true): Faults {
   for (const [i, requirement] of (term?.matchExpressions ?? []).entries())
-    yield* selectorRequirement(`${field}.matchExpressions[${i}]`, requirement, nodeOperators);
+    yield* selectorRequirement(`${field}.matchExpressions[${i}]`, requirement, nodeOperators, checkValues);
   for (const [i, requirement] of (term?.matchFields ?? []).entries())
     yield* fieldRequirement(`${field}.matchFields[${i}]`, requirement);
 }
@@ -81,7 +82,11 @@ function* podTerm(field: string, term: Partial<PodTerm> = {}): Faults {
   yield* labelName(`${field}.topologyKey`, key);
 }
 
-function* matchKeys(field: string, term: Partial<PodTerm>): Faults {
+/** Keys whose values are the pod's own. Follows Kubernetes `ValidateMatchLabelKeysAndMismatchLabelKeys`. */
+export function* matchKeys(
+  field: string,
+  term: Pick<Partial<PodTerm>, 'matchLabelKeys' | 'mismatchLabelKeys' | 'labelSelector'>,
+): Faults {
   const { matchLabelKeys: match = [], mismatchLabelKeys: mismatch = [], labelSelector: selector } = term;
   yield* labelKeys(`${field}.matchLabelKeys`, match, selector);
   yield* labelKeys(`${field}.mismatchLabelKeys`, mismatch, selector);
@@ -101,11 +106,13 @@ function* labelKeys(field: string, keys: readonly string[], selector: Selector |
   for (const [i, key] of keys.entries()) yield* labelName(`${field}[${i}]`, key);
 }
 
-/** The API server adds each key to the selector as one expression; a second one of that key is the user's own. */
+/** The API server adds each key to the selector as one expression; every other mention of that key is the user's own. */
 function* mergedKeys(field: string, match: readonly string[], selector: Selector | undefined): Faults {
-  for (const [i, key] of match.entries()) {
-    const expressions = (selector?.matchExpressions ?? []).filter((expression) => expression.key === key);
-    if (expressions.length > 1)
+  const seen = new Set(Object.keys(selector?.matchLabels ?? {}));
+  for (const { key } of selector?.matchExpressions ?? []) {
+    const i = match.lastIndexOf(key);
+    if (i >= 0 && seen.has(key))
       yield invalid(`${field}[${i}]`, key, 'exists in both matchLabelKeys and labelSelector');
+    seen.add(key);
   }
 }

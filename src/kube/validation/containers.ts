@@ -61,7 +61,7 @@ export function* validateInitContainers(field: string, context: PodContext): Fau
 function* hooksAndProbes(field: string, container: Container, { pod }: PodContext): Faults {
   const grace = pod.spec?.terminationGracePeriodSeconds;
   if (container.lifecycle)
-    yield* validateLifecycle(`${field}.lifecycle`, container.lifecycle, grace, pod.spec?.os?.name ?? '');
+    yield* validateLifecycle(`${field}.lifecycle`, container.lifecycle, grace, pod.spec?.os);
   yield* validateProbes(field, container);
 }
 

@@ -5,11 +5,14 @@ type Source = Readonly<Record<string, unknown>>;
 
 /** Keys of a ConfigMap or Secret as files. */
 export function* keysToPaths(field: string, items: unknown): Faults {
-  for (const [i, item] of ((items ?? []) as readonly Source[]).entries()) {
-    const at = `${field}[${i}]`;
-    if (textOf(item, 'key') === '') yield required(`${at}.key`);
-    if (textOf(item, 'path') === '') yield required(`${at}.path`);
-    else yield* nonReservedPath(`${at}.path`, textOf(item, 'path'));
-    yield* fileMode(`${at}.mode`, item['mode'] as number | undefined);
-  }
+  for (const [i, item] of ((items ?? []) as readonly Source[]).entries())
+    yield* keyToPath(`${field}[${i}]`, item);
+}
+
+/** One key as a file. */
+export function* keyToPath(field: string, item: Source): Faults {
+  if (textOf(item, 'key') === '') yield required(`${field}.key`);
+  if (textOf(item, 'path') === '') yield required(`${field}.path`);
+  else yield* nonReservedPath(`${field}.path`, textOf(item, 'path'));
+  yield* fileMode(`${field}.mode`, item['mode'] as number | undefined);
 }

@@ -1,3 +1,4 @@
+import { goQuote } from '../../base/go-quote.ts';
 import type { ObjectMeta, OwnerReference, Pod } from '../types.ts';
 import { type Faults, invalid, invalidEach, required, tooLong } from './field-error.ts';
 import { dns1123Label, dns1123Subdomain, type NameRule, qualifiedNameRule } from './name-rules.ts';
@@ -45,11 +46,15 @@ const withoutTrailingDash = (name: string): string =>
 
 /** Annotations: keys as labels' in any case, and a bound on all together. */
 export function* annotations(field: string, map: Readonly<Record<string, string>> | undefined): Faults {
+  for (const [key] of sorted(map)) yield* invalidEach(field, key, qualifiedNameRule(key.toLowerCase()));
+  yield* annotationsSize(field, map);
+}
+
+/** Annotations are not too many or too long, all together. */
+export function* annotationsSize(field: string, map: Readonly<Record<string, string>> | undefined): Faults {
   let total = 0;
-  for (const [key, value] of sorted(map)) {
-    yield* invalidEach(field, key, qualifiedNameRule(key.toLowerCase()));
+  for (const [key, value] of Object.entries(map ?? {}))
     total += Buffer.byteLength(key) + Buffer.byteLength(value);
-  }
   if (total > annotationBytes) yield tooLong(field, annotationBytes);
 }
 
@@ -157,5 +162,5 @@ function* appArmorAnnotation(field: string, key: string, profile: string, pod: P
   )
     yield invalid(field, name, 'container not found');
   if (!/^(|runtime\/default|unconfined|localhost\/.*)$/s.test(profile))
-    yield invalid(field, profile, `invalid AppArmor profile name: "${profile}"`);
+    yield invalid(field, profile, `invalid AppArmor profile name: ${goQuote(profile)}`);
 }

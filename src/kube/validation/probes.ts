@@ -1,4 +1,4 @@
-import type { Container, Probe } from '../types.ts';
+import type { Container, Pod, Probe } from '../types.ts';
 import { type Faults, forbidden, invalid, invalidEach, required, unsupported } from './field-error.ts';
 import { httpHeaderNameRule } from './name-rules.ts';
 import { nonNegative, portNumber, portNumOrName } from './shared.ts';
@@ -37,15 +37,14 @@ export function* validateLifecycle(
   field: string,
   lifecycle: Lifecycle,
   graceSeconds: number | undefined,
-  os: string,
+  os: NonNullable<Pod['spec']>['os'],
 ): Faults {
   const { postStart, preStop, stopSignal } = lifecycle;
   if (postStart) yield* handler(`${field}.postStart`, postStart, graceSeconds);
   if (preStop) yield* handler(`${field}.preStop`, preStop, graceSeconds);
   if (stopSignal === undefined) return;
-  const known = stopSignals[os];
-  if (os === '')
-    yield forbidden(`${field}.stopSignal`, 'may not be set for containers with empty `spec.os.name`');
+  const known = stopSignals[os?.name ?? ''];
+  if (!os) yield forbidden(`${field}.stopSignal`, 'may not be set for containers with empty `spec.os.name`');
   else if (known && !known.includes(stopSignal)) yield unsupported(`${field}.stopSignal`, stopSignal, known);
 }
 

@@ -21,6 +21,7 @@ export function* validateProfileAnnotations(pod: Pod): Faults {
       map[`${seccompContainer}${name}`],
       securityContext?.seccompProfile,
     );
+  if (pod.spec?.os?.name === 'windows') return;
   for (const [field, container] of containersOf(pod)) yield* appArmor(field, container, pod);
 }
 
@@ -30,25 +31,29 @@ function* appArmor(field: string, { name, securityContext }: Container, pod: Pod
   yield* match(`${field}.securityContext.appArmorProfile`, 'apparmor', annotation, profile);
 }
 
-const typesOf: Readonly<Record<string, string>> = {
-  'runtime/default': 'RuntimeDefault',
-  'docker/default': 'RuntimeDefault',
-  unconfined: 'Unconfined',
+type Kind = 'seccomp' | 'apparmor';
+
+/** What an annotation says for each type of profile that names no file. */
+const spellings: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
+  seccomp: { RuntimeDefault: ['runtime/default', 'docker/default'], Unconfined: ['unconfined'] },
+  apparmor: { RuntimeDefault: ['runtime/default'], Unconfined: ['unconfined'] },
 };
+const localhost = 'localhost/';
 
 function* match(
   field: string,
-  kind: string,
+  kind: Kind,
   annotation: string | undefined,
   profile: Profile | undefined,
 ): Faults {
-  if (annotation === undefined || annotation === '' || !profile) return;
-  const local = annotation.startsWith('localhost/');
-  const type = local ? 'Localhost' : typesOf[annotation];
-  if (type === undefined) return;
-  if (type !== profile.type)
-    yield forbidden(`${field}.type`, `${kind} type in annotation and field must match`);
-  else if (local && annotation.slice('localhost/'.length) !== (profile.localhostProfile ?? ''))
+  if (annotation === undefined || !profile) return;
+  const { type = '', localhostProfile } = profile;
+  const agrees =
+    type === 'Localhost'
+      ? annotation.startsWith(localhost)
+      : (spellings[kind][type]?.includes(annotation) ?? true);
+  if (!agrees) yield forbidden(`${field}.type`, `${kind} type in annotation and field must match`);
+  else if (type === 'Localhost' && annotation.slice(localhost.length) !== localhostProfile)
     yield forbidden(`${field}.localhostProfile`, `${kind} profile in annotation and field must match`);
 }
 

@@ -1,10 +1,11 @@
 import { downwardFile } from './downward-api.ts';
-import { type Faults, forbidden, invalid, oneOf, required } from './field-error.ts';
-import { dns1123Subdomain } from './name-rules.ts';
-import { annotations } from './metadata.ts';
+import { type Faults, forbidden, invalid, invalidEach, oneOf, required } from './field-error.ts';
+import { dns1123Subdomain, qualifiedNameRule } from './name-rules.ts';
+import { annotationsSize } from './metadata.ts';
 import { fileMode, labelSelector, nonReservedPath, type Selector, textOf } from './shared.ts';
-import { keysToPaths } from './keys-to-paths.ts';
-import { signerName } from './signer-name.ts';
+import { keyToPath } from './keys-to-paths.ts';
+import { internalForm } from './internal-spec.ts';
+import { isKubernetesSigner, signerName } from './signer-name.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
@@ -35,24 +36,26 @@ export function* validateProjected(field: string, projected: Source): Faults {
   }
 }
 
-/** A path is filled once; `shown` is what the fault names. */
+/** A path is filled once, but for tokens; `shown` is what the fault names. */
 function* taken({ volume, paths }: Place, path: string, shown = path): Faults {
-  if (path === '') return;
   if (paths.has(path)) yield invalid(volume, shown, 'conflicting duplicate paths');
   paths.add(path);
 }
 
 const keyed: ProjectionRule = function* (at, source) {
   if (textOf(source, 'name') === '') yield required(`${at.field}.name`);
-  yield* keysToPaths(`${at.field}.items`, source['items']);
-  for (const item of (source['items'] ?? []) as readonly Source[])
-    yield* taken(at, textOf(item, 'path'), textOf(source, 'name'));
+  for (const [i, item] of ((source['items'] ?? []) as readonly Source[]).entries()) {
+    yield* keyToPath(`${at.field}.items[${i}]`, item);
+    const path = textOf(item, 'path');
+    if (path !== '') yield* taken(at, path, textOf(source, 'name'));
+  }
 };
 
 const downwardApi: ProjectionRule = function* (at, source) {
   for (const item of (source['items'] ?? []) as readonly Source[]) {
     yield* downwardFile(at.field, item);
-    yield* taken(at, textOf(item, 'path'));
+    const path = textOf(item, 'path');
+    if (path !== '') yield* taken(at, path);
   }
 };
 
@@ -75,14 +78,13 @@ const token: ProjectionRule = function* (at, source) {
   const path = textOf(source, 'path');
   if (path === '') yield required(`${at.volume}.path`);
   else yield* nonReservedPath(`${at.volume}.path`, path);
-  yield* taken(at, path);
 };
 
 const trustBundle: ProjectionRule = function* (at, source) {
   const [name, signer] = [source['name'] as string | undefined, source['signerName'] as string | undefined];
   const selector = source['labelSelector'] as Selector | undefined;
   if (name !== undefined && signer !== undefined)
-    yield invalid(at.field, source, 'only one of name and signerName may be used');
+    yield invalid(at.field, internalForm('Bundle', source), 'only one of name and signerName may be used');
   else if (name !== undefined) yield* bundleName(at.field, name, selector);
   else if (signer !== undefined) {
     if (signer === '') yield required(`${at.field}.signerName`, 'must be a valid signer name');
@@ -108,33 +110,48 @@ const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', '
 
 const certificate: ProjectionRule = function* (at, source) {
   yield* signerName(`${at.field}.signerName`, textOf(source, 'signerName'));
+  yield* userAnnotations(
+    `${at.field}.userAnnotations`,
+    source['userAnnotations'] as Readonly<Record<string, string>> | undefined,
+  );
   yield* oneOf(`${at.field}.keyType`, textOf(source, 'keyType'), keyTypes);
   yield* certificateLifetime(
     `${at.field}.maxExpirationSeconds`,
     source['maxExpirationSeconds'] as number | undefined,
+    isKubernetesSigner(textOf(source, 'signerName')) ? 86_400 : 7_862_400,
   );
   const keys = ['credentialBundlePath', 'keyPath', 'certificateChainPath'];
+  for (const key of keys) {
+    const path = textOf(source, key);
+    if (path === '') continue;
+    yield* nonReservedPath(`${at.field}.${key}`, path);
+    yield* taken(at, path);
+  }
   if (keys.every((key) => textOf(source, key) === ''))
     yield required(
       at.field,
       'specify at least one of credentialBundlePath, keyPath, and certificateChainPath',
     );
-  for (const key of keys) {
-    const path = textOf(source, key);
-    if (path !== '') yield* nonReservedPath(`${at.field}.${key}`, path);
-  }
-  for (const key of keys) yield* taken(at, textOf(source, key));
-  yield* annotations(
-    `${at.field}.userAnnotations`,
-    source['userAnnotations'] as Readonly<Record<string, string>> | undefined,
-  );
 };
 
-function* certificateLifetime(field: string, seconds: number | undefined): Faults {
+/** What the requester tells the signer: keys with a domain, whatever their capitals. Follows Kubernetes `ValidateUserAnnotations`. */
+function* userAnnotations(field: string, map: Readonly<Record<string, string>> | undefined): Faults {
+  for (const key of Object.keys(map ?? {}).toSorted()) yield* domainPrefixedKey(field, key.toLowerCase());
+  yield* annotationsSize(field, map);
+}
+
+function* domainPrefixedKey(field: string, key: string): Faults {
+  if (key === '') return yield required(field);
+  const faults = qualifiedNameRule(key);
+  yield* invalidEach(field, key, faults);
+  if (faults.length === 0 && !key.includes('/'))
+    yield invalid(field, key, 'must be a domain-prefixed key (such as "acme.io/foo")');
+}
+
+function* certificateLifetime(field: string, seconds: number | undefined, most: number): Faults {
   if (seconds === undefined) return;
   if (seconds < 3600) yield invalid(field, seconds, 'if provided, maxExpirationSeconds must be >= 3600');
-  if (seconds > 7_862_400)
-    yield invalid(field, seconds, 'if provided, maxExpirationSeconds must be <= 7862400');
+  if (seconds > most) yield invalid(field, seconds, `if provided, maxExpirationSeconds must be <= ${most}`);
 }
 
 const rules: Readonly<Record<string, ProjectionRule>> = {

@@ -1,14 +1,6 @@
 import type { PodSpec, Toleration } from '../types.ts';
-import {
-  duplicate,
-  type Faults,
-  forbidden,
-  invalid,
-  invalidEach,
-  oneOf,
-  required,
-  unsupported,
-} from './field-error.ts';
+import { duplicate, type Faults, invalid, invalidEach, oneOf, required, unsupported } from './field-error.ts';
+import { matchKeys } from './affinity.ts';
 import { labelValueRule, qualifiedNameRule } from './name-rules.ts';
 import type { PodValidationOptions } from './options.ts';
 import { labelName, labelSelector } from './shared.ts';
@@ -75,7 +67,7 @@ export function* validateTopologySpread(field: string, constraints: readonly Con
     yield* minDomains(`${at}.minDomains`, constraint);
     for (const key of ['nodeAffinityPolicy', 'nodeTaintsPolicy'] as const)
       if (constraint[key] !== undefined) yield* oneOf(`${at}.${key}`, constraint[key], ['Honor', 'Ignore']);
-    yield* spreadKeys(`${at}.matchLabelKeys`, constraint);
+    yield* matchKeys(at, constraint);
     yield* labelSelector(`${at}.labelSelector`, constraint.labelSelector);
   }
 }
@@ -89,16 +81,6 @@ function* minDomains(field: string, { minDomains: least, whenUnsatisfiable }: Co
       least,
       `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${whenUnsatisfiable}`,
     );
-}
-
-function* spreadKeys(field: string, { matchLabelKeys = [], labelSelector: selector }: Constraint): Faults {
-  if (matchLabelKeys.length === 0) return;
-  if (!selector) return yield forbidden(field, 'must not be specified when labelSelector is not set');
-  for (const [i, key] of matchLabelKeys.entries()) {
-    yield* labelName(`${field}[${i}]`, key);
-    if (key in (selector.matchLabels ?? {}))
-      yield invalid(`${field}[${i}]`, key, 'exists in both matchLabelKeys and labelSelector');
-  }
 }
 
 /** Conditions beside the containers' that make a pod ready. */

@@ -30,8 +30,8 @@ export function* validateSecurityContext(
     yield forbidden(`${field}.privileged`, 'disallowed by cluster policy');
   yield* posixId(`${field}.runAsUser`, security.runAsUser);
   yield* posixId(`${field}.runAsGroup`, security.runAsGroup);
-  yield* seccompProfile(`${field}.seccompProfile`, security.seccompProfile);
   if (security.procMount !== undefined) yield* procMount(`${field}.procMount`, security.procMount, context);
+  yield* seccompProfile(`${field}.seccompProfile`, security.seccompProfile);
   yield* escalation(field, security);
   yield* validateWindowsOptions(`${field}.windowsOptions`, security.windowsOptions);
   yield* appArmorProfile(`${field}.appArmorProfile`, security.appArmorProfile);
@@ -129,10 +129,10 @@ function* podProfiles(field: string, security: PodSecurityContext): Faults {
   yield* seccompProfile(`${field}.seccompProfile`, security.seccompProfile);
   yield* validateWindowsOptions(`${field}.windowsOptions`, security.windowsOptions);
   yield* appArmorProfile(`${field}.appArmorProfile`, security.appArmorProfile);
-  if (security.seLinuxChangePolicy !== undefined)
-    yield* oneOf(`${field}.seLinuxChangePolicy`, security.seLinuxChangePolicy, ['Recursive']);
   if (security.supplementalGroupsPolicy !== undefined)
     yield* oneOf(`${field}.supplementalGroupsPolicy`, security.supplementalGroupsPolicy, ['Merge', 'Strict']);
+  if (security.seLinuxChangePolicy !== undefined)
+    yield* oneOf(`${field}.seLinuxChangePolicy`, security.seLinuxChangePolicy, ['Recursive']);
 }
 
 const sysctlName = '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$';

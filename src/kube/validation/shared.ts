@@ -151,16 +151,18 @@ export const nodeOperators: Readonly<Record<string, ValuesRule>> = {
   Lt: oneValue,
 };
 
-/** One requirement of a selector; `operators` says how many values each takes. */
+/** One requirement of a selector; `operators` says how many values each takes, `checkValues` whether they must be such as labels have. */
 export function* selectorRequirement(
   field: string,
   { key = '', operator = '', values = [] }: Partial<Requirement>,
   operators: Readonly<Record<string, ValuesRule>>,
+  checkValues = true,
 ): Faults {
   const rule = operators[operator];
   if (rule) yield* rule(`${field}.values`, values);
   else yield invalid(`${field}.operator`, operator, 'not a valid selector operator');
   yield* labelName(`${field}.key`, key);
+  if (!checkValues) return;
   for (const [i, value] of values.entries())
     yield* invalidEach(`${field}.values[${i}]`, value, labelValueRule(value));
 }

@@ -113,17 +113,19 @@ const notOnWindows: readonly (readonly [holder: 'spec' | 'security', key: string
   ['security', 'fsGroup', 'securityContext.fsGroup'],
   ['security', 'fsGroupChangePolicy', 'securityContext.fsGroupChangePolicy'],
   ['security', 'sysctls', 'securityContext.sysctls'],
-  ['spec', 'shareProcessNamespace', 'securityContext.shareProcessNamespace'],
+  ['spec', 'shareProcessNamespace', 'shareProcessNamespace'],
   ['security', 'runAsUser', 'securityContext.runAsUser'],
   ['security', 'runAsGroup', 'securityContext.runAsGroup'],
   ['security', 'supplementalGroups', 'securityContext.supplementalGroups'],
   ['security', 'supplementalGroupsPolicy', 'securityContext.supplementalGroupsPolicy'],
+  ['security', 'seLinuxChangePolicy', 'securityContext.seLinuxChangePolicy'],
 ];
 /** Plain booleans: false is as good as absent. */
 const plainBooleans: ReadonlySet<string> = new Set(['hostPID', 'hostIPC']);
 const notInWindowsContainers = [
   'appArmorProfile',
   'seLinuxOptions',
+  'seccompProfile',
   'capabilities',
   'readOnlyRootFilesystem',
   'privileged',
@@ -131,7 +133,6 @@ const notInWindowsContainers = [
   'procMount',
   'runAsUser',
   'runAsGroup',
-  'seccompProfile',
 ];
 
 /** What a Windows pod cannot have. */

@@ -1,4 +1,4 @@
-import { FakeClock } from '../../../src/base/fake-clock.ts';
+import { FakeClock, settle } from '../../../src/base/fake-clock.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { ContainerState, PodSandboxState } from '../../../src/provider/cri-messages.ts';
 import type { SyncResult } from '../../../src/provider/provider.ts';
@@ -54,7 +54,9 @@ export const replay: Replay = async ({ in: given, out }) => {
       if (state === 'running' && wanted.liveness?.[`${name}#${restartCount}`]) liveness.set(id, 'Failure');
     runtime.calls.length = events.length = 0;
     const request = { pod, observed, pullSecrets: [], restartAllContainers: false };
-    const { results } = await provider.syncPod(request, new AbortController().signal);
+    const syncing = provider.syncPod(request, new AbortController().signal);
+    await waitOut(clock, syncing);
+    const { results } = await syncing;
     const actual = {
       calls: sortRuns(runtime.calls, 'StopContainer'),
       containers: [...runtime.containers.values()]
@@ -68,6 +70,17 @@ export const replay: Replay = async ({ in: given, out }) => {
   }
   return undefined;
 };
+
+/** A sidecar waits for those that could not be stopped until its grace is over: the clock goes on while something waits on it. */
+async function waitOut(clock: FakeClock, work: Promise<unknown>): Promise<void> {
+  const state = { busy: true };
+  const end = (): void => {
+    state.busy = false;
+  };
+  work.then(end, end);
+  await settle();
+  while (state.busy && clock.pending > 0) await clock.advance(1000);
+}
 
 function apply(runtime: MemoryRuntime, step: Step, now: number): void {
   for (const { container, exitCode, reason, ...rest } of step.changes ?? [])

@@ -146,9 +146,8 @@ export class StatusManager {
 
   /** Notes a pod's status, to be told soon. Tells whether anything was new. Follows kubelet `SetPodStatus`. */
   setPodStatus(pod: Pod, status: PodStatus): boolean {
-    const { generation, deletionTimestamp } = pod.metadata ?? {};
-    const seen = generation ? { ...status, observedGeneration: generation } : status;
-    return this.#update(pod, seen, { force: deletionTimestamp !== undefined, finished: false });
+    const force = pod.metadata?.deletionTimestamp !== undefined;
+    return this.#update(pod, seenAt(pod, status), { force, finished: false });
   }
 
   /** R203. Follows kubelet `SetContainerReadiness`. */
@@ -407,6 +406,13 @@ const canBeDeleted = (pod: Pod, { podIsFinished }: CachedStatus): boolean =>
   pod.metadata?.deletionTimestamp !== undefined &&
   !isMirrorPod(pod) &&
   isTerminalPhase(pod.status?.phase);
+
+/** R197: the generation that the status was made from is the pod's, whatever the status says. */
+function seenAt({ metadata }: Pod, status: PodStatus): PodStatus {
+  const { observedGeneration, ...rest } = status;
+  if (metadata?.generation) return { ...rest, observedGeneration: metadata.generation };
+  return observedGeneration === undefined ? status : rest;
+}
 
 /** R197: the observed generation never goes back. */
 function notBefore(status: PodStatus, { observedGeneration = 0 }: PodStatus): PodStatus {

@@ -71,8 +71,8 @@ function isReady(pod: Pod, status: ContainerStatus, view: ProbeView): boolean {
   if (probing) view.probeNow(status.name);
   if (probing && result !== undefined) return false;
   const startedAt = Date.parse(status.state?.running?.startedAt ?? '');
-  const fromBefore = startedAt < view.startedAt - restartGraceMs && hasReadinessProbe(pod, status.name);
-  return fromBefore ? wasReady(pod) : !probing;
+  const fromBefore = startedAt < view.startedAt - restartGraceMs;
+  return fromBefore ? !hasReadinessProbe(pod, status.name) || wasReady(pod) : !probing;
 }
 
 const hasReadinessProbe = (pod: Pod, name: string): boolean =>

@@ -172,11 +172,19 @@ export function restartsAllContainers(pod: Pod, old: PodStatus, runtime: Runtime
   return containersIn(pod).some((container) => {
     if (!container.restartPolicyRules) return false;
     const newest = newestOf(container, runtime);
-    return (
-      newest?.state === 'exited' && matchingRestartRule(container, newest.exitCode) === 'RestartAllContainers'
-    );
+    if (newest?.state !== 'exited') return false;
+    const ends = [newest.exitCode, toldExitCode(container.name, old)];
+    return ends.some((code) => code !== undefined && asksForAll(container, code));
   });
 }
+
+const asksForAll = (container: Container, exitCode: number): boolean =>
+  matchingRestartRule(container, exitCode) === 'RestartAllContainers';
+
+/** How a container ended by what was told before. */
+const toldExitCode = (name: string, old: PodStatus): number | undefined =>
+  [...(old.containerStatuses ?? []), ...(old.initContainerStatuses ?? [])].find((told) => told.name === name)
+    ?.state?.terminated?.exitCode;
 
 /** Follows kubelet `AllContainersRestartCleanedUp`. */
 const isCleanedUp = (pod: Pod, runtime: RuntimePodStatus): boolean =>

@@ -14,7 +14,7 @@ import {
   restartsAllContainers,
 } from './conditions.ts';
 import { containerStatuses, initAndRegular, type StartFailure } from './container-statuses.ts';
-import { hasActiveRegularStarted, isTerminalPhase, podPhase } from './phase.ts';
+import { hasActiveRegular, isTerminalPhase, podPhase } from './phase.ts';
 import { type PodCgroupConfig, podResourceStatus } from './pod-resources.ts';
 
 /** Why a pod has to end whatever its containers do (R207). */
@@ -115,7 +115,7 @@ type Outcome = Pick<PodStatus, 'phase' | 'reason' | 'message'>;
 function outcomeOf(input: GenerateInput, old: PodStatus, lists: ContainerLists): Outcome {
   const { pod, runtime, podIsTerminal, evict } = input;
   const apiPhase = pod.status?.phase;
-  const podHasInitialized = hasActiveRegularStarted(pod.spec, runtime);
+  const podHasInitialized = hasActiveRegular(pod.spec, runtime);
   const computed = podPhase(pod, initAndRegular(lists), { podIsTerminal, podHasInitialized });
   const before = [old.phase, apiPhase].find(isTerminalPhase);
   const phase = isTerminalPhase(computed) ? computed : (before ?? computed);

@@ -11,7 +11,7 @@ import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 export interface PhaseContext {
   /** The containers have ended for good, whatever the restart policy says. */
   readonly podIsTerminal: boolean;
-  /** A regular container of the active sandbox has started at some time. */
+  /** The active sandbox has a regular container, started or not. */
   readonly podHasInitialized: boolean;
 }
 
@@ -133,12 +133,10 @@ function countRegular(
 const restarts = (container: Container, spec: PodSpec, { reason, exitCode }: Terminated): boolean =>
   reason === restartingAllContainersReason || containerShouldRestart(container, spec, exitCode);
 
-/** Has a regular container of the active sandbox ever started? Follows kubelet `HasAnyActiveRegularContainerStarted`. */
-export function hasActiveRegularStarted(spec: PodSpec | undefined, runtime: RuntimePodStatus): boolean {
+/** Is there a regular container in the active sandbox, in whatever state? Follows kubelet `HasAnyActiveRegularContainerStarted`. */
+export function hasActiveRegular(spec: PodSpec | undefined, runtime: RuntimePodStatus): boolean {
   const names = new Set(spec?.containers.map(({ name }) => name));
-  return runtime.activeContainerStatuses.some(
-    ({ name, state }) => names.has(name) && (state === 'running' || state === 'exited'),
-  );
+  return runtime.activeContainerStatuses.some(({ name }) => names.has(name));
 }
 
 /**

@@ -372,6 +372,15 @@ test.for<
   ],
   ['another exit does not', podOf([ruled('a')]), {}, [exited('a', 1)], 'Running', ['False'], false],
   [
+    'an exit asked for it that was told before',
+    podOf([ruled('a')]),
+    { containerStatuses: [{ name: 'a', state: { terminated: { exitCode: 7 } } }] },
+    [exited('a', 137)],
+    'Running',
+    restarting,
+    true,
+  ],
+  [
     'the rule asks for something else',
     podOf([ruled('a', 'Restart')]),
     {},

@@ -2,12 +2,7 @@ import { expect, test } from 'vitest';
 import { configSourceAnnotation } from '../../src/kube/names.ts';
 import type { Container, ContainerStatus, Pod } from '../../src/kube/types.ts';
 import type { RuntimeContainerState, RuntimePodStatus } from '../../src/provider/runtime-pod.ts';
-import {
-  hasActiveRegularStarted,
-  hasRegularCreated,
-  isTerminalPhase,
-  podPhase,
-} from '../../src/status/phase.ts';
+import { hasActiveRegular, hasRegularCreated, isTerminalPhase, podPhase } from '../../src/status/phase.ts';
 import { bareStatusOf, instanceOf, runtimeOf, statusOf } from './support/statuses.ts';
 
 const ended = (exitCode: number, reason?: string) => ({
@@ -270,23 +265,23 @@ const spec = { containers: [a, b] };
 const seen = (name: string, state: RuntimeContainerState): RuntimePodStatus =>
   runtimeOf([instanceOf(name, state)]);
 
-test.for<[state: RuntimeContainerState, started: boolean, created: boolean]>([
-  ['created', false, true],
-  ['running', true, true],
-  ['exited', true, true],
-  ['unknown', false, false],
-])('a regular container that is %s: started %s, made %s (R209, R225)', ([state, started, created]) => {
-  expect(hasActiveRegularStarted(spec, seen('b', state))).toBe(started);
+test.for<[state: RuntimeContainerState, created: boolean]>([
+  ['created', true],
+  ['running', true],
+  ['exited', true],
+  ['unknown', false],
+])('a regular container that is %s: there, made %s (R209, R225)', ([state, created]) => {
+  expect(hasActiveRegular(spec, seen('b', state))).toBe(true);
   expect(hasRegularCreated(spec, seen('b', state))).toBe(created);
-  expect(hasActiveRegularStarted(spec, seen('stranger', state))).toBe(false);
+  expect(hasActiveRegular(spec, seen('stranger', state))).toBe(false);
   expect(hasRegularCreated(spec, seen('stranger', state))).toBe(false);
-  expect(hasActiveRegularStarted(undefined, seen('b', state))).toBe(false);
+  expect(hasActiveRegular(undefined, seen('b', state))).toBe(false);
   expect(hasRegularCreated(undefined, seen('b', state))).toBe(false);
 });
 
-test('only the active sandbox tells of a start, only the newest instance of having been made (R209, R225)', () => {
+test('only the active sandbox tells of a container, only the newest instance of having been made (R209, R225)', () => {
   const both = runtimeOf([instanceOf('a', 'unknown'), instanceOf('a', 'exited')]);
   expect(hasRegularCreated(spec, both)).toBe(false);
-  expect(hasActiveRegularStarted(spec, both)).toBe(true);
-  expect(hasActiveRegularStarted(spec, { ...both, activeContainerStatuses: [] })).toBe(false);
+  expect(hasActiveRegular(spec, both)).toBe(true);
+  expect(hasActiveRegular(spec, { ...both, activeContainerStatuses: [] })).toBe(false);
 });

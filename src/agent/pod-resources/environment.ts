@@ -3,6 +3,7 @@ import { AgentError } from '../../base/errors.ts';
 import { expand } from '../../kube/expansion.ts';
 import { downwardField } from '../../kube/field-path.ts';
 import { fieldValue } from '../../kube/field-value.ts';
+import { canonicalIp } from '../../kube/ip.ts';
 import { goQuote } from '../../base/go-quote.ts';
 import { isStaticPod, namespaceOf } from '../../kube/names.ts';
 import { containerOfPod, resourceFieldValue } from '../../kube/resource-field.ts';
@@ -188,9 +189,9 @@ function podField(
   return runtime[field.path] ?? fieldValue(pod, field.path);
 }
 
-/** One address of each family, that of the node's main address first. Follows kubelet `sortPodIPs`. */
+/** One address of each family, that of the node's main address first, in their shortest text. Follows kubelet `sortPodIPs`. */
 export function sortedPodIps(podIps: readonly string[], hostIps: readonly string[]): readonly string[] {
   const mainIsV6 = isIPv6(hostIps[0] ?? '');
   const [main, other] = [mainIsV6, !mainIsV6].map((v6) => podIps.find((ip) => isIPv6(ip) === v6));
-  return [main, other].filter((ip) => ip !== undefined);
+  return [main, other].filter((ip) => ip !== undefined).map(canonicalIp);
 }

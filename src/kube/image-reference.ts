@@ -78,9 +78,22 @@ export function imageFault(image: string): string | undefined {
   if (remote.toLowerCase() !== remote)
     return `invalid reference format: repository name (${remote}) must be lowercase`;
   const match = grammar.exec(normalized(image));
-  if (!match) return 'invalid reference format';
-  if (pathOf(match[1] ?? '').length > 255) return 'repository name must not be more than 255 characters';
-  return match[3] === undefined ? undefined : digestFault(match[3]);
+  return match ? matchFault(match) : 'invalid reference format';
+}
+
+/** Why a text is no image by its name alone, as it is written: neither registry nor tag is filled in. Follows distribution `reference.Parse`. */
+export function imageNameFault(name: string): string | undefined {
+  const match = grammar.exec(name);
+  if (match) return matchFault(match);
+  return grammar.test(name.toLowerCase()) ? 'repository name must be lowercase' : 'invalid reference format';
+}
+
+/** Is the image named without tag and digest? */
+export const isBareName = (name: string): boolean => grammar.exec(name)?.[1] === name;
+
+function matchFault([, repository = '', , digest]: RegExpExecArray): string | undefined {
+  if (pathOf(repository).length > 255) return 'repository name must not be more than 255 characters';
+  return digest === undefined ? undefined : digestFault(digest);
 }
 
 function digestFault(digest: string): string | undefined {

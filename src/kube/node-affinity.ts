@@ -16,14 +16,14 @@ function compare(value: string | undefined, { operator, values }: Requirement): 
   return operator === 'Gt' ? left > right : left < right;
 }
 
-/** Does a value satisfy one requirement? An absent value satisfies only `NotIn` and `DoesNotExist`. */
+/** Does a value satisfy one requirement? An absent value satisfies only `NotIn` and `DoesNotExist`; `NotIn` nothing is none. */
 function satisfies(value: string | undefined, requirement: Requirement): boolean {
   const { operator, values = [] } = requirement;
   switch (operator) {
     case 'In':
       return value !== undefined && values.includes(value);
     case 'NotIn':
-      return value === undefined || !values.includes(value);
+      return values.length > 0 && (value === undefined || !values.includes(value));
     case 'Exists':
       return value !== undefined;
     case 'DoesNotExist':

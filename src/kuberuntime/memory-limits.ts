@@ -88,7 +88,7 @@ function swapShare(
 }
 
 /**
- * The memory that the kernel keeps for a container (`memory.min` for guaranteed pods, `memory.low` for burstable ones) and from where on
+ * The memory that the kernel keeps for a container (`memory.min` for guaranteed pods, `memory.low` for others) and from where on
  * it slows the container down (`memory.high`), a whole number of pages between request and limit.
  *
  * Follows the memory QoS part of `generateLinuxContainerResources`.
@@ -108,19 +108,13 @@ export function memoryQosOf(
 
 const unreserved: Readonly<Record<string, string>> = { 'memory.min': '0', 'memory.low': '0' };
 
-const reservedBy: Readonly<Record<string, string>> = {
-  Guaranteed: 'memory.min',
-  Burstable: 'memory.low',
-};
-
 function reservation(
   pod: Pod,
   { request }: MemoryOf,
   { reservationPolicy }: MemoryQos,
 ): Readonly<Record<string, string>> {
-  const file = reservedBy[qosClassOf(pod)];
-  const keep = reservationPolicy === 'TieredReservation' && request > 0 && file !== undefined;
-  return keep ? { [file]: String(request) } : unreserved;
+  if (reservationPolicy !== 'TieredReservation' || request === 0) return unreserved;
+  return { [qosClassOf(pod) === 'Guaranteed' ? 'memory.min' : 'memory.low']: String(request) };
 }
 
 function throttleAt({ request, limit }: MemoryOf, qos: MemoryQos): number {

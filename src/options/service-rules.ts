@@ -1,6 +1,6 @@
 import { normalize } from 'node:path/posix';
 import { goQuote } from '../base/go-quote.ts';
-import { imageFault, repositoryOf } from '../kube/image-reference.ts';
+import { imageNameFault, isBareName } from '../kube/image-reference.ts';
 import { isZeroQuantity, parseQuantity } from '../kube/quantity.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { gate, nanosOf, type Rule, type RuleContext, second, when } from './rule.ts';
@@ -114,7 +114,7 @@ export const serviceRules: readonly Rule[] = [
 const isClean = (path: string): boolean =>
   normalize(path) === path && (path === '/' || !path.endsWith('/')) && !path.startsWith('./');
 
-/** A pattern is the whole name of an image, with its registry and without tag and digest, or a prefix that ends in `/*`. */
+/** A pattern is the name of an image as containers write it, without tag and digest, or a prefix that ends in `/*`. */
 function imagePatternFault(pattern: string): string | undefined {
   if (pattern.trim() !== pattern) return `leading/trailing spaces are not allowed: ${pattern}`;
   if (pattern === '') return `the supplied pattern is too short: ${pattern}`;
@@ -122,9 +122,9 @@ function imagePatternFault(pattern: string): string | undefined {
   if ((isPrefix ? pattern.slice(0, -1) : pattern).includes('*'))
     return `not a valid wildcard pattern, only patterns ending with '/*' are allowed: ${pattern}`;
   if (isPrefix) return pattern === '/*' ? 'at least registry hostname is required' : undefined;
-  const fault = imageFault(pattern);
+  const fault = imageNameFault(pattern);
   if (fault !== undefined) return `failed to parse as an image name: ${fault}`;
-  return repositoryOf(pattern) === pattern
+  return isBareName(pattern)
     ? undefined
     : `neither tag nor digest is accepted in an image reference: ${pattern}`;
 }

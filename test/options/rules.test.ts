@@ -112,7 +112,7 @@ test.for<[string, string[]]>([
     ['enableSystemLogHandler is required for enableSystemLogQuery'],
   ],
   [
-    'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: [reg.io/a/*, reg.io/b]',
+    'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: [reg.io/a/*, reg.io/b, a/b, busybox]',
     [],
   ],
   ...(
@@ -122,7 +122,8 @@ test.for<[string, string[]]>([
       ['', 'the supplied pattern is too short: '],
       ['*', "not a valid wildcard pattern, only patterns ending with '/*' are allowed: *"],
       ['/*', 'at least registry hostname is required'],
-      ['a/b', 'neither tag nor digest is accepted in an image reference: a/b'],
+      ['a/b:1', 'neither tag nor digest is accepted in an image reference: a/b:1'],
+      ['a/B', 'failed to parse as an image name: repository name must be lowercase'],
     ] as const
   ).map(([pattern, why]): [string, string[]] => [
     `imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: ["${pattern}"]`,

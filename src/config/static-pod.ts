@@ -1,5 +1,5 @@
 import { goQuote } from '../base/go-quote.ts';
-import { type Position, parseDocument } from '../kube/document.ts';
+import { type Position, parseDocument, type TextDocument } from '../kube/document.ts';
 import { goJson, typeMetaOf } from '../kube/go-types.ts';
 import { configHashAnnotation, nameOf } from '../kube/names.ts';
 import { decodeStruct } from '../kube/pod-decoder.ts';
@@ -36,8 +36,8 @@ export type DecodedManifest =
   | { readonly parsed: true; readonly pods: readonly Pod[] }
   | { readonly parsed: boolean; readonly fault: ManifestFault };
 
-/** Kinds of core/v1 that are no pods. The kubelet knows them, and rejects them in other words than a kind that it does not know. */
-const otherKinds: ReadonlySet<string> = new Set(
+/** Kinds of core/v1. The kubelet rejects those that are no pods in other words than a kind that it does not know. */
+const knownKinds: ReadonlySet<string> = new Set(
   (
     'Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod ' +
     'PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount'
@@ -75,10 +75,9 @@ export const decodeManifest = (
   origin: ManifestOrigin,
 ): DecodedManifest => (wanted === 'Pod' ? decodeSinglePod(text, origin) : decodePodList(text, origin));
 
-function readObject(
-  text: string,
-  wanted: 'Pod' | 'PodList',
-): { readonly value: unknown } | { readonly fault: ManifestFault } {
+type ReadObject = { readonly value: unknown } | { readonly fault: ManifestFault };
+
+function readObject(text: string, wanted: 'Pod' | 'PodList'): ReadObject {
   if (text.includes('\0'))
     return {
       fault: {
@@ -89,26 +88,31 @@ function readObject(
   const document = parseDocument(text);
   if (!document.ok) return { fault: document.fault };
   const { value, body, locate } = document.document;
-  const meta = typeMetaOf(value, body);
+  // one pod is read from the JSON that the text becomes, a list from the text itself
+  const meta = typeMetaOf(value, wanted === 'Pod' ? body : text);
   if (typeof meta === 'string')
     return { fault: { message: meta, advice: `begin the manifest with apiVersion: v1 and kind: ${wanted}` } };
-  if (meta.apiVersion !== 'v1' || (meta.kind !== wanted && !otherKinds.has(meta.kind)))
-    return {
-      fault: {
-        ...locate(['kind']),
-        message: `no kind ${goQuote(meta.kind)} is registered for version ${goQuote(meta.apiVersion)}`,
-        advice: `a manifest holds apiVersion: v1 and kind: ${wanted}`,
-      },
-    };
-  if (meta.kind !== wanted)
-    return {
-      fault: {
-        ...locate(['kind']),
-        message: `invalid pod: the manifest is a v1 ${meta.kind}`,
-        advice: `a manifest holds kind: ${wanted}`,
-      },
-    };
-  const decoded = decodeStruct(value, wanted, /^\s*\{/.test(text));
+  const advice = `a manifest holds apiVersion: v1 and kind: ${wanted}`;
+  if (meta.apiVersion !== 'v1' || !knownKinds.has(meta.kind)) {
+    const message = `no kind ${goQuote(meta.kind)} is registered for version ${goQuote(meta.apiVersion)}`;
+    return { fault: { ...locate(['kind']), message, advice } };
+  }
+  // what cannot be read is told before what it is
+  const read = readStruct(value, meta.kind, document.document, /^\s*\{/.test(text));
+  if (read && ('fault' in read || meta.kind === wanted)) return read;
+  const message = `invalid pod: the manifest is a v1 ${meta.kind}`;
+  return { fault: { ...locate(['kind']), message, advice: `a manifest holds kind: ${wanted}` } };
+}
+
+/** A pod or a list of pods as Go reads it; nothing for any other kind. */
+function readStruct(
+  value: unknown,
+  kind: string,
+  { locate }: Pick<TextDocument, 'locate'>,
+  inOrder: boolean,
+): ReadObject | undefined {
+  if (kind !== 'Pod' && kind !== 'PodList') return undefined;
+  const decoded = decodeStruct(value, kind, inOrder);
   if (decoded.ok) return { value: decoded.value };
   return { fault: { ...locate(decoded.fault.path), message: decoded.fault.message } };
 }

@@ -127,10 +127,11 @@ class Reader {
   #map(value: unknown, type: string, place: Place): unknown {
     if (!isMapping(value)) return this.#wrong(value, goTypeOf(type), place);
     const inner = type.slice('map:'.length);
+    const zero = inner === 'Quantity' ? '0' : '';
     return Object.fromEntries(
       this.#keys(value).map((key) => [
         key,
-        this.read(value[key] ?? '', inner, { ...place, path: [...place.path, key] }),
+        this.read(value[key] ?? zero, inner, { ...place, path: [...place.path, key] }),
       ]),
     );
   }

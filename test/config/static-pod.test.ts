@@ -178,6 +178,22 @@ describe('what cannot be read is told with place and advice', () => {
       },
     ],
     [
+      'a probe that names no port',
+      manifest().replace('image: i', 'image: i, livenessProbe: {grpc: {}}'),
+      {
+        message:
+          'invalid pod: [spec.containers[0].livenessProbe.grpc.port: Invalid value: 0: must be between 1 and 65535, inclusive]',
+      },
+    ],
+    [
+      'a list of which an item cannot be read',
+      '{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":5}}]}',
+      {
+        message:
+          'json: cannot unmarshal number into Go struct field ObjectMeta.items.metadata.name of type string',
+      },
+    ],
+    [
       'too many aliases',
       `apiVersion: &a v1\nkind: Pod\nx:\n${Array.from(
         { length: 9 },
@@ -207,6 +223,18 @@ test('a list is read whole or not at all', () => {
     fault: { message: 'invalid pod: name is needed for the pod' },
   });
   expect(decodePodList('apiVersion: v1\nkind: PodList\n', origin)).toEqual({ parsed: true, pods: [] });
+});
+
+test('what is missing in a pod is said of its JSON, what is missing in a list of the text', () => {
+  const text = 'spec:\n  hostNetwork: true\n';
+  expect(faultOf(text).message).toBe(`Object 'Kind' is missing in '{"spec":{"hostNetwork":true}}'`);
+  const missing = { message: `Object 'Kind' is missing in '${text}'` };
+  expect(decodePodList(text, origin)).toMatchObject({ parsed: false, fault: missing });
+});
+
+test('an amount that is null is none', () => {
+  const decoded = decodeSinglePod(manifest('  overhead: {cpu: null}\n'), origin);
+  expect('pods' in decoded && decoded.pods[0]?.spec?.overhead).toEqual({ cpu: '0' });
 });
 
 test('any text gives a pod or a fault, and nothing else (fuzz)', () => {

@@ -58,7 +58,7 @@ export const portNumOrName = (field: string, port: unknown): Faults =>
     : portNumber(field, typeof port === 'number' ? port : 0);
 
 /** A port by number. */
-export function* portNumber(field: string, port: number): Faults {
+export function* portNumber(field: string, port = 0): Faults {
   for (const text of portNumberFaults(port)) yield invalid(field, port, text);
 }
 

@@ -5,7 +5,7 @@ interface HostPort {
 
 /** A host and a port as Go's `net.JoinHostPort` writes them. */
 export const joinHostPort = (host: string, port: number): string =>
-  /[:%]/.test(host) ? `[${host}]:${port}` : `${host}:${port}`;
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',

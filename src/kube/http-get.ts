@@ -1,7 +1,10 @@
 import { joinHostPort } from '../base/dial-error.ts';
+import { AgentError } from '../base/errors.ts';
+import { goQuote } from '../base/go-quote.ts';
 import type { HttpGetRequest } from '../base/http-get.ts';
 import { resolvePort } from './container-port.ts';
 import type { Container, Probe } from './types.ts';
+import { escapeHost, hostFault } from './url-host.ts';
 
 type HttpGet = NonNullable<Probe['httpGet']>;
 
@@ -23,7 +26,7 @@ export const userAgentOf = (purpose: 'probe' | 'lifecycle'): string => `kube-${p
  * Follows kubelet `probe/http.NewRequestForHTTPGetAction`.
  *
  * @param purpose `probe` or `lifecycle`, by which it introduces itself
- * @throws {Error} when the port is none
+ * @throws {Error} when the port is none, or Go would not read the host in a URL
  */
 export function httpGetRequest(
   { httpGet, podIp, ports }: HttpGetTarget,
@@ -32,18 +35,29 @@ export function httpGetRequest(
   const scheme = (httpGet.scheme ?? '').toLowerCase() || 'http';
   const host = httpGet.host === undefined || httpGet.host === '' ? podIp : httpGet.host;
   const port = resolvePort(httpGet.port, ports);
-  const { opaque, path, query, fragment } = parseTarget(httpGet.path ?? '');
-  const place = opaque ?? `//${joinHostPort(host, port)}${path}`;
+  const target = parseTarget(httpGet.path ?? '');
+  const { opaque, path, query, fragment } = target;
+  const address = addressOf(scheme, joinHostPort(host, port), target);
   const headers = headersOf(httpGet, userAgentOf(purpose));
   return {
     scheme,
     host: opaque === undefined ? host : '',
     port,
-    url: `${scheme}:${place}${query}${fragment}`,
+    url: `${address}${fragment}`,
     target: `${path === '' ? '/' : path}${query}`,
     hostHeader: headers['Host']?.[0] ?? '',
     headers,
   };
+}
+
+/** All of the URL but its fragment. */
+function addressOf(scheme: string, hostPort: string, { opaque, path, query }: Target): string {
+  if (opaque !== undefined) return `${scheme}:${opaque}${query}`;
+  const host = escapeHost(hostPort);
+  const address = `${scheme}://${host}${path}${query}`;
+  const fault = hostFault(host);
+  if (fault !== undefined) throw new AgentError('invalid_argument', `parse ${goQuote(address)}: ${fault}`);
+  return address;
 }
 
 function headersOf(

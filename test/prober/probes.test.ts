@@ -319,3 +319,32 @@ test('a path that reads as a URL without host asks nobody', async () => {
     'Get "http:b": http: no Host in request URL',
   );
 });
+
+test.for([
+  ['http://a', 'http://[http:%2F%2Fa]:80', 'invalid URL escape "%2F"'],
+  ['a b', 'http://a%20b:80', 'invalid URL escape "%20"'],
+  ['[::1]', 'http://[[::1]]:80', 'invalid IP-literal'],
+  ['[1.2.3.4]', 'http://[1.2.3.4]:80', 'invalid IP-literal'],
+  ['[a', 'http://[a:80', "missing ']' in host"],
+  [
+    ']a:',
+    'http://[]a:]:80',
+    'invalid host: ParseAddr("]a:"): each colon-separated field must have at least one digit (at "]a:")',
+  ],
+  ['a:1', 'http://[a:1]:80', 'invalid host: ParseAddr("a:1"): address string too short'],
+  ['x.y:1', 'http://[x.y:1]:80', 'invalid host: ParseAddr("x.y:1"): unexpected character (at "x.y:1")'],
+  ['::1%é', 'http://[::1%25%C3%A9]:80', 'invalid URL escape "%C3"'],
+] as const)('the host %j cannot be asked: %s, %s', ([host, url, why]) => {
+  const target = { httpGet: { port: 80, host }, podIp: '10.0.0.1', ports: undefined };
+  expect(() => httpGetRequest(target)).toThrow(`parse "${url}": ${why}`);
+});
+
+test.for([
+  ['fe80::1%eth0', 'http://[fe80::1%25eth0]:80'],
+  ['a%', 'http://a%25:80'],
+  ['ü', 'http://%C3%BC:80'],
+  ['::ffff:1.2.3.4', 'http://[::ffff:1.2.3.4]:80'],
+] as const)('the host %j is asked as %s', ([host, url]) => {
+  const target = { httpGet: { port: 80, host }, podIp: '10.0.0.1', ports: undefined };
+  expect(httpGetRequest(target).url).toBe(url);
+});

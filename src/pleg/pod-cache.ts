@@ -4,8 +4,13 @@ import { emptyPodStatus, type RuntimePodStatus } from '../provider/runtime-pod.t
 interface Entry {
   readonly status: RuntimePodStatus;
   readonly error: Error | undefined;
+  /** When the inspection began that told this. */
   readonly modifiedAt: number;
+  /** When it was last seen to be so still. */
+  readonly observedAt: number;
 }
+
+const never: Pick<Entry, 'modifiedAt' | 'observedAt'> = { modifiedAt: -Infinity, observedAt: -Infinity };
 
 interface Waiter {
   readonly newerThan: number;
@@ -46,14 +51,14 @@ export class PodCache {
 
   /** Takes in what an inspection that began at `modifiedAt` found, whatever was there, and wakes who waited for it. */
   set(uid: string, status: RuntimePodStatus, error: Error | undefined, modifiedAt: number): void {
-    this.#entries.set(uid, { status, error, modifiedAt });
+    this.#entries.set(uid, { status, error, modifiedAt, observedAt: modifiedAt });
     this.#wake(uid, modifiedAt);
   }
 
   /** The pod was seen unchanged at `observedAt`. Who waits is answered even when nothing is cached. */
   setObservedTime(uid: string, observedAt: number): void {
     const entry = this.#entries.get(uid);
-    if (entry && entry.modifiedAt < observedAt) this.#entries.set(uid, { ...entry, modifiedAt: observedAt });
+    if (entry) this.#entries.set(uid, { ...entry, observedAt });
     this.#wake(uid, observedAt);
   }
 
@@ -73,8 +78,8 @@ export class PodCache {
    * @throws the inspection's error, or the signal's reason
    */
   async getNewerThan(uid: string, newerThan: number, signal?: AbortSignal): Promise<RuntimePodStatus> {
-    const modifiedAt = this.#entries.get(uid)?.modifiedAt ?? -Infinity;
-    if (this.#updatedAt <= newerThan && modifiedAt <= newerThan)
+    const { modifiedAt, observedAt } = this.#entries.get(uid) ?? never;
+    if (Math.max(this.#updatedAt, modifiedAt, observedAt) <= newerThan)
       await this.#observation(uid, newerThan, signal);
     return this.get(uid);
   }

@@ -28,6 +28,21 @@ test('an answer at once needs something strictly newer, a waiter does not (R232)
   expect(cache.waiting).toBe(0);
 });
 
+test('the last observation counts, also one that is told late; an inspection is never undone', async () => {
+  const cache = new PodCache();
+  const aborter = new AbortController();
+  cache.set('u', status, undefined, 5);
+  cache.setObservedTime('u', 9);
+  expect(await cache.getNewerThan('u', 8)).toBe(status);
+  cache.setObservedTime('u', 3);
+  expect(await cache.getNewerThan('u', 4)).toBe(status);
+  const waiting = cache.getNewerThan('u', 8, aborter.signal);
+  await settle();
+  expect(cache.waiting).toBe(1);
+  aborter.abort(new Error('enough'));
+  await expect(waiting).rejects.toThrow('enough');
+});
+
 test('a full pass wakes every waiter that it is new enough for', async () => {
   const cache = new PodCache();
   const early = cache.getNewerThan('a', 10);

@@ -13,7 +13,27 @@ execFileSync(
   { stdio: 'inherit', cwd: root },
 );
 
+// undici's pool loads its HTTP/2 client and with it Node.js' own: 3 MiB for a protocol that is off unless asked for. And its parser comes in
+// four builds of which one is used: of the others V8 would keep 240 KB of text.
+const early = "const connectH2 = require('./client-h2.js')";
+const leanUndici = {
+  name: 'lean-undici',
+  transform(code, id) {
+    if (!id.endsWith('/undici/lib/dispatcher/client.js')) return undefined;
+    if (!code.includes(early))
+      throw new Error(`${id} loads HTTP/2 in another way than scripts/build.mjs knows`);
+    return code.replace(early, "const connectH2 = (...args) => require('./client-h2.js')(...args)");
+  },
+  resolveId(source, importer) {
+    const spare = /^\.\.\/((?:milo\/|llhttp\/llhttp-wasm).*)$/.exec(source)?.[1];
+    return spare && importer?.includes('/undici/')
+      ? { id: `undici/lib/${spare}`, external: true }
+      : undefined;
+  },
+};
+
 const bundle = await rolldown({
+  plugins: [leanUndici],
   // a thread is a program of its own, found beside the one that starts it
   input: [`${root}dist/cli/main.js`, `${root}dist/config/decode-thread.js`],
   platform: 'node',

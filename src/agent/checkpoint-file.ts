@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { writeDurablySoon } from '../base/durable-file.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { readIfThere } from '../base/read-if-there.ts';
@@ -12,14 +13,16 @@ import { decodeResourceCheckpoint, encodeResourceCheckpoint } from '../kube/reso
 export class CheckpointFile implements ResourceKeeper {
   readonly before: PodResourceMap;
   readonly #path: string;
-  #text: string | undefined;
+  /** Of what the file holds, which with thousands of pods is half a megabyte. */
+  #digest: string | undefined;
   #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
   constructor(path: string) {
     this.#path = path;
-    this.#text = readIfThere(path);
-    this.before = this.#text === undefined ? {} : restored(path, this.#text);
+    const text = readIfThere(path);
+    this.#digest = text === undefined ? undefined : digestOf(text);
+    this.before = text === undefined ? {} : restored(path, text);
   }
 
   save(state: () => PodResourceMap): Promise<void> {
@@ -34,11 +37,14 @@ export class CheckpointFile implements ResourceKeeper {
   }
 
   async #write(text: string): Promise<void> {
-    if (text === this.#text) return;
+    const digest = digestOf(text);
+    if (digest === this.#digest) return;
     await writeDurablySoon(this.#path, text);
-    this.#text = text;
+    this.#digest = digest;
   }
 }
+
+const digestOf = (text: string): string => hash('sha256', text);
 
 function restored(path: string, text: string): PodResourceMap {
   try {

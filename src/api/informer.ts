@@ -50,7 +50,9 @@ export class Informer<T extends KubeObject> {
   readonly #listed = new Latch();
   readonly #handlers = new Set<HandlerQueue<T>>();
   #running: Promise<void> | undefined;
-  #lastSeen: T | undefined;
+  /** The objects that came last, new to the cache and in a new version. */
+  #lastNew: T | undefined;
+  #lastChanged: T | undefined;
   /** For calls about the same objects: what they bring and what is cached need not be parsed twice. */
   readonly known: KnownObjects<T>;
 
@@ -171,10 +173,12 @@ export class Informer<T extends KubeObject> {
     });
   }
 
-  /** An object takes as much memory as it differs from its last version, or else from the last object that came. */
+  /** An object takes as much memory as it differs from its last version and from the object before it that was as new to the cache. */
   #shared(object: T): T {
-    const shared = sharedWith(object, this.#store.get(storeKey(object)) ?? this.#lastSeen);
-    this.#lastSeen = shared;
+    const before = this.#store.get(storeKey(object));
+    const shared = sharedWith(object, before, before ? this.#lastChanged : this.#lastNew);
+    if (before) this.#lastChanged = shared;
+    else this.#lastNew = shared;
     return shared;
   }
 

@@ -18,7 +18,9 @@ export function goQuote(text: string): string {
 function escape(character: string): string {
   const known = escapes[character];
   if (known !== undefined) return known;
-  if (character === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character)) return character;
+  // V8 takes megabytes for what is a letter in any script, so that is only asked where it must be
+  if ((character >= ' ' && character <= '~') || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character))
+    return character;
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
   return code > 0xffff

@@ -1,5 +1,4 @@
 import { type ChildProcessWithoutNullStreams, execFile } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { spawnProgram } from '../base/spawn.ts';
 
@@ -56,6 +55,8 @@ function started(
     said = `${said}${text}`.slice(-keptErrorLength);
   });
   child.stdin.on('error', () => undefined); // it ended first
+  // few nodes start a program that goes on, and all would have the module in memory
+  const { createInterface } = process.getBuiltinModule('node:readline');
   createInterface({ input: child.stdout }).on('line', onLine);
   const ended = new Promise<string>((resolve) => {
     child.once('error', ({ message }) => {

@@ -17,7 +17,7 @@ function comparable(status: Node['status']): unknown {
   const kept = Object.entries(rest).filter(([, value]) => !isEmpty(value));
   const still = conditions
     .map(({ lastHeartbeatTime: _at, ...condition }) => condition)
-    .sort((a, b) => a.type.localeCompare(b.type));
+    .sort((a, b) => (a.type < b.type ? -1 : 1));
   return { rest: Object.fromEntries(kept), conditions: still };
 }
 

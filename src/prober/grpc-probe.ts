@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { goDuration } from '../kube/duration.ts';
@@ -72,6 +72,8 @@ async function openSession(
   { host, port }: HostPort,
   endsAt: number,
 ): Promise<ClientHttp2Session> {
+  // loaded by the first probe only: it takes 3 MiB
+  const { connect } = await import('node:http2');
   const socket = await dial(clock, { host, port, timeoutMs: endsAt - steadyNow(clock) });
   const session = connect(`http://${joinHostPort(host, port)}`, { createConnection: () => socket });
   return new Promise((resolve, reject) => {

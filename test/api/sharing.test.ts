@@ -59,3 +59,24 @@ test('what is frozen is left alone', () => {
   expect(sharedWith(fresh, kept)).toBe(fresh);
   expect(fresh.a).not.toBe(kept.a);
 });
+
+test('what a version before did not say is shared with another object', () => {
+  const before = { metadata: { name: 'a' }, status: { phase: 'Pending' } };
+  const other = { metadata: { name: 'b' }, status: { phase: 'Running', conditions: [{ type: 'Ready' }] } };
+  const next = { metadata: { name: 'a' }, status: { phase: 'Running', conditions: [{ type: 'Ready' }] } };
+  const shared = sharedWith(parsed(next) as typeof next, before, other);
+  expect(shared).toEqual(next);
+  expect(shared.metadata).toBe(before.metadata);
+  expect(shared.status).toBe(other.status);
+});
+
+test.each([
+  ['a member more', { a: 1, b: 2 }, { a: 1 }, { b: 2 }],
+  ['an item less', { list: [1] }, { list: [1, 2] }, { list: [1, 3] }],
+  ['a list and an object', { a: [1] }, { a: {} }, { a: { 0: 1 } }],
+  ['half of each', { a: [1], b: [2] }, { a: [1], b: [3] }, { a: [3], b: [2] }],
+])('%s of two are not the same either', (_, next, like, other) => {
+  const before = JSON.stringify([like, other]);
+  expect(JSON.stringify(sharedWith(parsed(next), like, other))).toBe(JSON.stringify(next));
+  expect(JSON.stringify([like, other])).toBe(before);
+});

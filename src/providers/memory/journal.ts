@@ -103,7 +103,7 @@ export class MemoryJournal {
 function lineOf(uid: string, record: MemoryPod | undefined): Line {
   if (!record) return { uid };
   const { name, namespace, ip, sandbox, pod, failedStarts } = record;
-  const instances = [...record.instances].map(
+  const instances = [...Map.groupBy(record.instances, (instance) => instance.name)].map(
     ([container, all]) => [container, all.map(({ timer: _, ...instance }) => instance)] as const,
   );
   return {
@@ -117,7 +117,7 @@ function lineOf(uid: string, record: MemoryPod | undefined): Line {
 
 const restored = ({ instances, failedStarts, ...rest }: Written): MemoryPod => ({
   ...rest,
-  instances: new Map(instances.map(([name, all]) => [name, [...all]])),
+  instances: instances.flatMap(([, all]) => all),
   ...(failedStarts && { failedStarts: new Map(failedStarts) }),
   listed: undefined,
 });

@@ -38,8 +38,8 @@ export interface MemoryPod {
   /** As last synced. */
   pod: Pod | undefined;
   sandbox: { readonly id: string; readonly attempt: number; readonly createdAt: number; ready: boolean };
-  /** By container name, newest first. */
-  readonly instances: Map<string, Instance[]>;
+  /** Container by container, of each the newest life first; one list, since a map of its own would cost each pod as much as all else. */
+  instances: readonly Instance[];
   /** How many starts have failed so far, by container name; absent: none. */
   failedStarts?: Map<string, number>;
   /** Made anew after each change. */
@@ -51,7 +51,12 @@ const keptInstances = 2;
 
 /** The newest life of a container. */
 export function newest(record: MemoryPod, name: string): Instance | undefined {
-  return record.instances.get(name)?.[0];
+  return record.instances.find((instance) => instance.name === name);
+}
+
+/** Of each container the newest life. */
+export function newestOfEach({ instances }: MemoryPod): readonly Instance[] {
+  return instances.filter(({ name }, at) => instances[at - 1]?.name !== name);
 }
 
 export function isLive(instance: Instance | undefined): boolean {
@@ -59,8 +64,15 @@ export function isLive(instance: Instance | undefined): boolean {
 }
 
 export function addInstance(record: MemoryPod, instance: Instance): void {
-  const older = record.instances.get(instance.name) ?? [];
-  record.instances.set(instance.name, [instance, ...older.slice(0, keptInstances)]);
+  const { name } = instance;
+  const older = record.instances.filter((one) => one.name === name);
+  const at = older[0] ? record.instances.indexOf(older[0]) : record.instances.length;
+  record.instances = [
+    ...record.instances.slice(0, at),
+    instance,
+    ...older.slice(0, keptInstances),
+    ...record.instances.slice(at + older.length),
+  ];
 }
 
 /** Which containers may start now: init containers in order, sidecars among them; after these all others. */
@@ -93,7 +105,7 @@ function hasSucceeded(last: Instance | undefined): boolean {
 
 /** The pod as a listing shows it. */
 export function toRuntimePod(record: MemoryPod): RuntimePod {
-  const containers = [...record.instances.values()].flat().map(toRuntimeContainer);
+  const containers = record.instances.map(toRuntimeContainer);
   const { id, createdAt, ready } = record.sandbox;
   return {
     uid: record.uid,
@@ -107,7 +119,7 @@ export function toRuntimePod(record: MemoryPod): RuntimePod {
 
 /** The pod in detail. */
 export function toPodStatus(record: MemoryPod, observedAt: number): RuntimePodStatus {
-  const containerStatuses = [...record.instances.values()].flat().map(toStatus);
+  const containerStatuses = record.instances.map(toStatus);
   const sandbox: RuntimeSandboxStatus = {
     id: record.sandbox.id,
     state: record.sandbox.ready ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
@@ -135,7 +147,7 @@ export function toUsage(
   at: number,
 ): PodUsage | undefined {
   const { uid, name, namespace, pod } = record;
-  const running = [...record.instances.values()].flat().filter((one) => stateOf(one) === 'running');
+  const running = record.instances.filter((one) => stateOf(one) === 'running');
   if (!pod || running.length === 0) return undefined;
   const containers = running.map((one) => {
     const { memoryBytes, diskBytes } = behaviour(pod, one.name);
@@ -163,6 +175,14 @@ function toRuntimeContainer(instance: Instance): RuntimeContainer {
   return { id, name, image, imageId: image, createdAt, state: stateOf(instance) };
 }
 
+/** Most pods of a scale run are of one image, so that one text does for all of them. */
+let lastImage = { image: '', id: 'memory:' };
+
+function imageIdOf(image: string): string {
+  if (image !== lastImage.image) lastImage = { image, id: `memory:${image}` };
+  return lastImage.id;
+}
+
 function toStatus(instance: Instance): RuntimeContainerStatus {
   const { startedAt, finishedAt, image } = instance;
   return {
@@ -174,8 +194,8 @@ function toStatus(instance: Instance): RuntimeContainerStatus {
     ...(finishedAt !== undefined && { finishedAt }),
     exitCode: instance.exitCode,
     image,
-    imageId: `memory:${image}`,
-    imageRef: `memory:${image}`,
+    imageId: imageIdOf(image),
+    imageRef: imageIdOf(image),
     hash: 0,
     restartCount: instance.restartCount,
     reason: instance.reason,

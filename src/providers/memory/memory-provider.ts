@@ -19,6 +19,7 @@ import {
   addInstance,
   isLive,
   newest,
+  newestOfEach,
   startable,
   toPodStatus,
   toRuntimePod,
@@ -111,7 +112,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     const record = this.#pods.get(running.uid);
     if (!record) return;
     const seconds = gracePeriodSeconds ?? pod?.spec?.terminationGracePeriodSeconds ?? 30;
-    const live = [...record.instances.values()].flatMap(([first]) => (first && isLive(first) ? [first] : []));
+    const live = newestOfEach(record).filter(isLive);
     await Promise.all(live.map((instance) => this.#stop(record, instance, seconds * 1000, signal)));
     if (!record.sandbox.ready) return;
     record.sandbox.ready = false;
@@ -179,11 +180,8 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   removeDeadContainers(podUid: string, all: boolean): void {
     const record = this.#pods.get(podUid);
     if (!record) return;
-    for (const [name, [first]] of record.instances) {
-      if (first && (!all || isLive(first))) record.instances.set(name, [first]);
-      else record.instances.delete(name);
-    }
-    if (record.instances.size === 0 && !record.sandbox.ready) this.#forget(podUid);
+    record.instances = newestOfEach(record).filter((instance) => !all || isLive(instance));
+    if (record.instances.length === 0 && !record.sandbox.ready) this.#forget(podUid);
     else this.#changed(record);
   }
 
@@ -205,10 +203,10 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   #resume(record: MemoryPod): void {
     this.#pods.set(record.uid, record);
     if (!record.sandbox.ready) this.#stopped.add(record.uid);
-    for (const id of [record.sandbox.id, ...[...record.instances.values()].flat().map((one) => one.id)])
+    for (const { id } of [record.sandbox, ...record.instances])
       this.#serial = Math.max(this.#serial, Number.parseInt(id.slice(idPrefix.length), 16));
-    for (const [instance] of record.instances.values()) {
-      if (!instance || !isLive(instance) || !record.pod) continue;
+    for (const instance of newestOfEach(record)) {
+      if (!isLive(instance) || !record.pod) continue;
       const behaviour = this.#behaviour(record.pod, instance.name);
       if (instance.startedAt === undefined) this.#startLater(record, instance, behaviour);
       else this.#endLater(record, instance, behaviour);
@@ -236,7 +234,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
       ip: addressOf(this.#serial),
       pod,
       sandbox,
-      instances: new Map(),
+      instances: [],
       listed: undefined,
     };
     record.sandbox = sandbox;
@@ -287,6 +285,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
       exitCode: 0,
       reason: '',
       resources: resourcesOf(container),
+      timer: undefined,
     };
     addInstance(record, instance);
     this.#changed(record);
@@ -363,8 +362,8 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   }
 
   #endAll(record: MemoryPod): void {
-    for (const [first] of record.instances.values()) if (first) this.#end(record, first, 137);
-    record.instances.clear();
+    for (const instance of newestOfEach(record)) this.#end(record, instance, 137);
+    record.instances = [];
   }
 
   /** ms since the epoch; 0: it may start at once. */

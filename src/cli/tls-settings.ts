@@ -28,21 +28,34 @@ const suites: Readonly<Record<string, string>> = {
 /** Go takes them, and always offers all of them. */
 const ofTls13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
+/** OpenSSL's names of Go's curves, in the order in which Go prefers them. */
+const curves: ReadonlyMap<number, string> = new Map([
+  [4588, 'X25519MLKEM768'],
+  [4587, 'SecP256r1MLKEM768'],
+  [4589, 'SecP384r1MLKEM1024'],
+  [29, 'X25519'],
+  [23, 'P-256'],
+  [24, 'P-384'],
+  [25, 'P-521'],
+]);
+
 /**
- * `tlsMinVersion` and `tlsCipherSuites` as Node takes them.
+ * `tlsMinVersion`, `tlsCipherSuites` and `tlsCurvePreferences` as Node takes them.
  *
  * @throws {AgentError} `invalid_argument` for what does not exist, or what OpenSSL no longer has
  */
 export function tlsSettings({
   tlsMinVersion = '',
   tlsCipherSuites = [],
-}: Pick<KubeletConfiguration, 'tlsMinVersion' | 'tlsCipherSuites'>): Pick<
+  tlsCurvePreferences = [],
+}: Pick<KubeletConfiguration, 'tlsMinVersion' | 'tlsCipherSuites' | 'tlsCurvePreferences'>): Pick<
   TlsSettings,
-  'ciphers' | 'minVersion'
+  'ciphers' | 'ecdhCurve' | 'minVersion'
 > {
   return {
     minVersion: minVersionOf(tlsMinVersion),
     ...(tlsCipherSuites.length > 0 && { ciphers: ciphersOf(tlsCipherSuites) }),
+    ...(tlsCurvePreferences.length > 0 && { ecdhCurve: groupsOf(tlsCurvePreferences) }),
   };
 }
 
@@ -51,6 +64,22 @@ function minVersionOf(name: string): 'TLSv1.2' | 'TLSv1.3' {
   if (name === 'VersionTLS13') return 'TLSv1.3';
   const message = `tlsMinVersion: ${name} is not served; allowed: VersionTLS12, VersionTLS13`;
   throw new AgentError('invalid_argument', message);
+}
+
+/** Follows component-base `cliflag.TLSCurvePreferences`. */
+function groupsOf(ids: readonly number[]): string {
+  for (const [i, id] of ids.entries()) {
+    const fault =
+      id <= 0 || id > 65_535
+        ? 'is out of range (must be 1-65535)'
+        : ids.indexOf(id) < i
+          ? 'is given twice'
+          : curves.has(id)
+            ? undefined
+            : `is not served; allowed: ${[...curves.keys()].sort((a, b) => a - b).join(', ')}`;
+    if (fault !== undefined) throw new AgentError('invalid_argument', `tlsCurvePreferences: ${id} ${fault}`);
+  }
+  return [...curves].flatMap(([id, name]) => (ids.includes(id) ? [name] : [])).join(':');
 }
 
 function ciphersOf(names: readonly string[]): string {

@@ -2,7 +2,7 @@ import { goQuote } from '../base/go-quote.ts';
 import { type Parsed, parseDocument, type Position, type TextDocument } from '../kube/document.ts';
 import { typeMetaOf } from '../kube/go-types.ts';
 import { withDefaults } from './defaults.ts';
-import type { FieldType, StructType } from './field.ts';
+import type { Field, FieldType, StructType } from './field.ts';
 import { gateFaults } from './feature-gates.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { nearest } from './nearest.ts';
@@ -121,10 +121,15 @@ function withoutNulls(value: unknown, type?: FieldType): unknown {
   const fields: StructType['fields'] = type && 'fields' in type ? type.fields : {};
   return Object.fromEntries(
     entries
+      .map(([key, inner]) => [key, inner === null && readsNull(fields[key]) ? '' : inner] as const)
       .filter(([, inner]) => inner !== null)
       .map(([key, inner]) => [key, withoutNulls(inner, fields[key]?.type)]),
   );
 }
+
+/** A span reads itself, null as an empty text, unless Go only points at it. */
+const readsNull = (field: Field | undefined): boolean =>
+  field?.type === 'duration' && field.zeroIsSet !== true;
 
 /** What a list or map of a type holds. */
 function itemOf(type: FieldType | undefined): FieldType | undefined {
@@ -134,6 +139,7 @@ function itemOf(type: FieldType | undefined): FieldType | undefined {
 
 const itemTypes: Readonly<Partial<Record<Extract<FieldType, string>, FieldType>>> = {
   '[]string': 'string',
+  '[]int32': 'int32',
   'map[string]string': 'string',
   'map[string]bool': 'bool',
   'map[string][]string': '[]string',
@@ -143,6 +149,7 @@ const itemTypes: Readonly<Partial<Record<Extract<FieldType, string>, FieldType>>
 const zeros: Readonly<Partial<Record<Extract<FieldType, string>, unknown>>> = {
   string: '',
   bool: false,
+  int32: 0,
   '[]string': [],
   quantity: '0',
 };

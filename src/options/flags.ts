@@ -138,6 +138,7 @@ const parsers: Readonly<Record<Extract<FieldType, string>, (given: FlagValue) =>
   int64: parseNumber,
   float64: parseNumber,
   '[]string': (given) => ({ value: textsOf(given).filter((text) => text !== '') }),
+  '[]int32': (given) => ({ value: textsOf(given).map(Number) }),
   'map[string]string': parseMap,
   'map[string]quantity': parseMap,
   'map[string]bool': parseSwitches,

@@ -130,6 +130,7 @@ export interface KubeletConfiguration {
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly tlsCipherSuites?: readonly string[];
+  readonly tlsCurvePreferences?: readonly number[];
   readonly tlsMinVersion?: string;
   readonly rotateCertificates?: boolean;
   readonly serverTLSBootstrap?: boolean;

@@ -77,6 +77,7 @@ export const authorizationType: StructType = {
   fields: {
     mode: {
       type: 'string',
+      goType: 'v1beta1.KubeletAuthorizationMode',
       default: 'Webhook',
       flag: 'authorization-mode',
       allowed: 'AlwaysAllow, Webhook',
@@ -124,6 +125,7 @@ export const userNamespacesType: StructType = {
 /** Settings of `tracing`. */
 export const tracingType: StructType = {
   struct: 'TracingConfiguration',
+  package: 'v1',
   fields: {
     endpoint: {
       type: 'string',
@@ -142,8 +144,10 @@ export const tracingType: StructType = {
 
 /** Settings of `vmodule`. */
 export const vmoduleType: ListType = {
+  goType: 'v1.VModuleConfiguration',
   listOf: {
     struct: 'VModuleItem',
+    package: 'v1',
     fields: {
       filePattern: { type: 'string', zeroIsSet: true, about: 'Files.' },
       verbosity: { type: 'verbosity', zeroIsSet: true, about: 'Their verbosity.' },
@@ -154,6 +158,7 @@ export const vmoduleType: ListType = {
 /** Settings of `loggingText`. */
 export const loggingTextType: StructType = {
   struct: 'TextOptions',
+  package: 'v1',
   fields: {
     splitStream: { type: 'bool', about: 'Info to stdout, errors to stderr.' },
     infoBufferSize: { type: 'quantity', default: '0', about: 'Buffer of info lines.' },
@@ -163,6 +168,7 @@ export const loggingTextType: StructType = {
 /** Settings of `loggingJson`. */
 export const loggingJsonType: StructType = {
   struct: 'JSONOptions',
+  package: 'v1',
   fields: {
     splitStream: { type: 'bool', about: 'Info to stdout, errors to stderr.' },
     infoBufferSize: { type: 'quantity', default: '0', about: 'Buffer of info lines.' },
@@ -172,6 +178,7 @@ export const loggingJsonType: StructType = {
 /** Settings of `loggingOptions`. */
 export const loggingOptionsType: StructType = {
   struct: 'FormatOptions',
+  package: 'v1',
   fields: {
     text: { type: loggingTextType, about: 'Options of format text.' },
     json: { type: loggingJsonType, about: 'Options of format json.' },
@@ -181,6 +188,7 @@ export const loggingOptionsType: StructType = {
 /** Settings of `logging`. */
 export const loggingType: StructType = {
   struct: 'LoggingConfiguration',
+  package: 'v1',
   fields: {
     format: {
       type: 'string',
@@ -239,6 +247,7 @@ export const reservedMemoryType: ListType = {
 export const registerWithTaintsType: ListType = {
   listOf: {
     struct: 'Taint',
+    package: 'v1',
     fields: {
       key: { type: 'string', default: '', zeroIsSet: true, about: 'Key.' },
       value: { type: 'string', about: 'Value.' },

@@ -1,6 +1,6 @@
 import { goQuote } from '../base/go-quote.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
-import { gate, nanosOf, type Rule, second, when } from './rule.ts';
+import { goFloat, gate, nanosOf, type Rule, second, when } from './rule.ts';
 
 const topologyPolicies: readonly string[] = ['none', 'best-effort', 'restricted', 'single-numa-node'];
 
@@ -85,7 +85,7 @@ export const resourceRules: readonly Rule[] = [
 function crashLoopFault(config: KubeletConfiguration): string | undefined {
   const nanos = nanosOf(config.crashLoopBackOff.maxContainerRestartPeriod);
   if (nanos >= second && nanos / 1_000_000n <= 300_000n) return undefined;
-  return `invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: ${Number(nanos) / 1e9} seconds) must be set between 1s and 300s`;
+  return `invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: ${goFloat(Number(nanos) / 1e9)} seconds) must be set between 1s and 300s`;
 }
 
 const flag = 'enforceNodeAllocatable (--enforce-node-allocatable)';

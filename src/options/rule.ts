@@ -78,3 +78,11 @@ export function when(
         : undefined,
   };
 }
+
+/** As Go's `%v` prints it: with an exponent from a million on, and below a ten-thousandth. */
+export function goFloat(value: number): string {
+  const [digits = '', exponent = '0'] = value.toExponential().split('e');
+  const power = Number(exponent);
+  if (power >= -4 && power < 6) return String(value);
+  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+}

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type SchemaObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../kube/duration.ts';
-import { cannotUnmarshal } from '../kube/go-types.ts';
+import { goQuote } from '../base/go-quote.ts';
+import { cannotUnmarshal, jsonTypeOf } from '../kube/go-types.ts';
 import { quantityFormatError, tryParseQuantity } from '../kube/quantity.ts';
 import type { Field, FieldType, StructType } from './field.ts';
 import { kubeletFields } from './kubelet-fields.ts';
@@ -70,22 +71,26 @@ const scalars: Readonly<Record<Extract<FieldType, string>, SchemaObject>> = {
   'duration or nanoseconds': { ...duration, type: ['string', 'integer'] },
   quantity,
   '[]string': listOf(text, '[]string'),
+  '[]int32': listOf(int(32), '[]int32'),
   'map[string]string': mapOf(text, 'map[string]string'),
   'map[string]bool': mapOf({ type: 'boolean', goType: 'bool', allowed: 'true or false' }, 'map[string]bool'),
   'map[string][]string': mapOf(listOf(text, '[]string'), 'map[string][]string'),
   'map[string]quantity': mapOf(quantity, 'v1.ResourceList'),
 };
 
-function schemaOf(type: FieldType): SchemaObject {
-  if (typeof type === 'string') return scalars[type];
-  if ('listOf' in type) return listOf(schemaOf(type.listOf), `[]v1beta1.${type.listOf.struct}`);
+const goNameOf = (type: StructType): string => `${type.package ?? 'v1beta1'}.${type.struct}`;
+
+function schemaOf({ type, goType }: Pick<Field, 'type' | 'goType'>): SchemaObject {
+  if (typeof type === 'string') return { ...scalars[type], ...(goType !== undefined && { goType }) };
+  if ('listOf' in type)
+    return listOf(schemaOf({ type: type.listOf }), type.goType ?? `[]${goNameOf(type.listOf)}`);
   return {
     type: 'object',
     additionalProperties: false,
     properties: Object.fromEntries(
-      Object.entries(type.fields).map(([name, field]: [string, Field]) => [name, schemaOf(field.type)]),
+      Object.entries(type.fields).map(([name, field]: [string, Field]) => [name, schemaOf(field)]),
     ),
-    goType: `v1beta1.${type.struct}`,
+    goType: goNameOf(type),
     struct: type.struct,
     allowed: 'a mapping',
   };
@@ -116,7 +121,7 @@ function validatorOf(setting: string, { fields }: StructType): ValidateFunction 
   const isMeta = setting === 'apiVersion' || setting === 'kind';
   const field = isMeta ? typeMeta : Object.hasOwn(fields, setting) ? fields[setting] : undefined;
   if (!field) return undefined;
-  const validate = compiled.get(field) ?? ajv.compile(schemaOf(field.type));
+  const validate = compiled.get(field) ?? ajv.compile(schemaOf(field));
   compiled.set(field, validate);
   return validate;
 }
@@ -161,6 +166,10 @@ function faultOf(error: ErrorObject, path: readonly string[], root: StructType):
   const { owner, dotted } = goPath(path, root);
   // a span reads itself, so the decoder stops at it
   const stops = error.parentSchema?.['duration'] === true;
+  if (stops && Array.isArray(error.schema)) {
+    const fault = `json: cannot unmarshal ${jsonTypeOf(error.data, true)} into Go value of type time.Duration`;
+    return { ...base, message: `invalid duration ${goQuote(JSON.stringify(error.data))}: ${fault}`, stops };
+  }
   return { ...base, message: cannotUnmarshal(error.data, owner, dotted, goType), stops };
 }
 

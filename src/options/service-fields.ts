@@ -17,6 +17,7 @@ type ServiceSetting =
   | 'tlsCertFile'
   | 'tlsPrivateKeyFile'
   | 'tlsCipherSuites'
+  | 'tlsCurvePreferences'
   | 'tlsMinVersion'
   | 'rotateCertificates'
   | 'serverTLSBootstrap'
@@ -123,6 +124,11 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     flag: 'tls-cipher-suites',
     about: "Cipher suites of TLS 1.2, in Go's names.",
   },
+  tlsCurvePreferences: {
+    type: '[]int32',
+    allowed: '23, 24, 25, 29, 4587, 4588, 4589',
+    about: "Key exchanges of TLS, by Go's numbers of curves; their order does not count.",
+  },
   tlsMinVersion: {
     type: 'string',
     flag: 'tls-min-version',
@@ -157,6 +163,7 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
   },
   imagePullCredentialsVerificationPolicy: {
     type: 'string',
+    goType: 'v1beta1.ImagePullCredentialsVerificationPolicy',
     default: 'NeverVerifyPreloadedImages',
     allowed: 'NeverVerify, NeverVerifyPreloadedImages, NeverVerifyAllowlistedImages, AlwaysVerify',
     about: 'When a pod must show pull credentials for an image that is already present.',

@@ -3,7 +3,7 @@ import { goQuote } from '../base/go-quote.ts';
 import { imageNameFault, isBareName } from '../kube/image-reference.ts';
 import { isZeroQuantity, parseQuantity } from '../kube/quantity.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
-import { gate, nanosOf, type Rule, type RuleContext, second, when } from './rule.ts';
+import { goFloat, gate, nanosOf, type Rule, type RuleContext, second, when } from './rule.ts';
 
 const pullPolicies: readonly string[] = [
   'NeverVerify',
@@ -61,7 +61,7 @@ export const serviceRules: readonly Rule[] = [
     'memoryThrottlingFactor',
     (c) => c.memoryThrottlingFactor <= 0 || c.memoryThrottlingFactor > 1,
     (c) =>
-      `memoryThrottlingFactor ${c.memoryThrottlingFactor} must be greater than 0 and less than or equal to 1.0`,
+      `memoryThrottlingFactor ${goFloat(c.memoryThrottlingFactor)} must be greater than 0 and less than or equal to 1.0`,
   ),
   when(
     'memoryReservationPolicy',
@@ -171,11 +171,10 @@ function reservedMemoryFaults(config: KubeletConfiguration): string[] {
 function idsPerPodFault(ids: number | undefined): string | undefined {
   if (ids === undefined) return undefined;
   if (ids < 65536) return 'invalid configuration: userNamespaces.idsPerPod must not be less than 65536';
-  if (ids > 2 ** 32 - 1)
-    return 'invalid configuration: userNamespaces.idsPerPod must not be more than 4294967295';
-  return ids % 65536 === 0
-    ? undefined
-    : 'invalid configuration: userNamespaces.idsPerPod must be a multiple of 65536';
+  if (ids % 65536 !== 0) return 'invalid configuration: userNamespaces.idsPerPod must be a multiple of 65536';
+  return ids > 2 ** 32 - 1
+    ? 'invalid configuration: userNamespaces.idsPerPod must not be more than 4294967295'
+    : undefined;
 }
 
 const mostVerbose = 2 ** 31 - 1;
@@ -224,5 +223,5 @@ function urlFault(url: string): string | undefined {
   if (odd !== undefined) return `${parsing}invalid character ${goQuote(odd)} in host name`;
   return endpointSchemes.includes(scheme)
     ? undefined
-    : `unsupported scheme: ${scheme}.  Options are none, dns, unix, or unix-abstract`;
+    : `unsupported scheme: ${scheme}.  Options are none, dns, unix, or unix-abstract.  See https://github.com/grpc/grpc/blob/master/doc/naming.md`;
 }

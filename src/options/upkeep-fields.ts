@@ -186,6 +186,7 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
   },
   configMapAndSecretChangeDetectionStrategy: {
     type: 'string',
+    goType: 'v1beta1.ResourceChangeDetectionStrategy',
     default: 'Watch',
     allowed: 'Get, Cache, Watch',
     about: 'How changes of config maps and secrets are found.',
@@ -290,6 +291,7 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
   },
   memoryReservationPolicy: {
     type: 'string',
+    goType: 'v1beta1.MemoryReservationPolicy',
     default: 'None',
     allowed: 'None, TieredReservation',
     about: 'How memory requests are protected.',

@@ -33,7 +33,7 @@ export interface KubeletServerOptions {
   readonly port?: number;
   /** Serving certificate and key, PEM; default: self-signed. `later`: no handshake succeeds before {@link KubeletServer.renew}. */
   readonly tls?: KeyPair | 'later';
-  readonly tlsSettings?: Pick<TlsSettings, 'ciphers' | 'minVersion'>;
+  readonly tlsSettings?: Pick<TlsSettings, 'ciphers' | 'ecdhCurve' | 'minVersion'>;
   /** Whose client certificates are believed, PEM; absent: none are. */
   readonly clientCa?: string;
   /** Who tells whether somebody may: required, there is no default that lets people in. */

@@ -25,6 +25,8 @@ export interface TlsSettings {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** OpenSSL's names, joined by `:`; default: Node's. */
   readonly ciphers?: string;
+  /** OpenSSL's names of groups, joined by `:`; default: Node's. */
+  readonly ecdhCurve?: string;
 }
 
 /** Bounds on what a client may ask of the listener. */
@@ -268,10 +270,18 @@ const setHeaders = (response: ServerResponse, headers: Reply['headers']): void =
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 };
 
-const secureOptions = ({ cert, key, clientCa, minVersion = 'TLSv1.2', ciphers }: TlsSettings): object => ({
+const secureOptions = ({
+  cert,
+  key,
+  clientCa,
+  minVersion = 'TLSv1.2',
+  ciphers,
+  ecdhCurve,
+}: TlsSettings): object => ({
   ...(cert !== undefined && { cert, key }),
   minVersion,
   ...(ciphers !== undefined && { ciphers }),
+  ...(ecdhCurve !== undefined && { ecdhCurve }),
   ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
 });
 

@@ -7,6 +7,11 @@ const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfigurat
 
 test.for<[string, string[]]>([
   ['maxPods: 5', []],
+  [
+    'memoryThrottlingFactor: 1000000',
+    ['memoryThrottlingFactor 1e+06 must be greater than 0 and less than or equal to 1.0'],
+  ],
+  ['userNamespaces: {idsPerPod: 9007199254740991}', ['userNamespaces.idsPerPod must be a multiple of 65536']],
   ['nodeStatusMaxImages: -2', ['nodeStatusMaxImages (--node-status-max-images) -2 must be -1 or greater']],
   ['podsPerCore: -1', ['podsPerCore (--pods-per-core) -1 must not be a negative number']],
   ['maxParallelImagePulls: 0', ['maxParallelImagePulls 0 must be a positive number']],
@@ -86,7 +91,7 @@ test.for<[string, string[]]>([
   [
     'tracing: {endpoint: "ftp://h:1"}',
     [
-      'tracing.endpoint: Invalid value: "ftp://h:1": unsupported scheme: ftp.  Options are none, dns, unix, or unix-abstract',
+      'tracing.endpoint: Invalid value: "ftp://h:1": unsupported scheme: ftp.  Options are none, dns, unix, or unix-abstract.  See https://github.com/grpc/grpc/blob/master/doc/naming.md',
     ],
   ],
   [
@@ -135,6 +140,47 @@ test.for<[string, string[]]>([
     message.replace('invalid configuration: ', ''),
   );
   expect(messages).toEqual(expected);
+});
+
+test.for([
+  ['syncFrequency: null', 'time: invalid duration ""'],
+  [
+    'logging: {flushFrequency: {a: 1}}',
+    'invalid duration "{\\"a\\":1}": json: cannot unmarshal object into Go value of type time.Duration',
+  ],
+  [
+    'authorization: {mode: 1}',
+    'number into Go struct field KubeletAuthorization.authorization.mode of type v1beta1.KubeletAuthorizationMode',
+  ],
+  [
+    'memoryReservationPolicy: []',
+    'array into Go struct field KubeletConfiguration.memoryReservationPolicy of type v1beta1.MemoryReservationPolicy',
+  ],
+  [
+    'registerWithTaints: x',
+    'string into Go struct field KubeletConfiguration.registerWithTaints of type []v1.Taint',
+  ],
+  [
+    'logging: {vmodule: 1}',
+    'number into Go struct field LoggingConfiguration.logging.vmodule of type v1.VModuleConfiguration',
+  ],
+  [
+    'logging: {vmodule: [x]}',
+    'string into Go struct field LoggingConfiguration.logging.vmodule of type v1.VModuleItem',
+  ],
+  ['logging: 1', 'number into Go struct field KubeletConfiguration.logging of type v1.LoggingConfiguration'],
+  [
+    'tlsCurvePreferences: [x]',
+    'string into Go struct field KubeletConfiguration.tlsCurvePreferences of type int32',
+  ],
+] as const)('%s is refused in the kubelet’s words', ([text, why]) => {
+  expect(() => decodeKubeletConfiguration(`${head}${text}\n`)).toThrow(why);
+});
+
+test('a span that Go only points at may be null', () => {
+  expect(decodeKubeletConfiguration(`${head}cpuCFSQuotaPeriod: null\n`).config.cpuCFSQuotaPeriod).toBe(
+    '100ms',
+  );
 });
 
 test('what kubeadm writes is read: a flush frequency in nanoseconds, of which zero means the default', () => {

@@ -201,6 +201,7 @@ function* claimedOnce(
 export function* validatePodResources(field: string, pod: Pod, context: PodContext): Faults {
   const resources = pod.spec?.resources;
   if (!resources) return;
+  if (pod.spec.os?.name === 'windows') return yield forbidden(field, 'may not be set for a windows pod');
   if (resources.claims)
     yield forbidden(`${field}.claims`, 'claims may not be set for Resources at pod-level');
   yield* requirements(field, resources, context, podResourceName);

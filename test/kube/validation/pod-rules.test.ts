@@ -149,6 +149,11 @@ test('what a Windows pod cannot have is told in Kubernetes’ order', () => {
   ]);
 });
 
+test('a Windows pod has no resources as a whole', () => {
+  const spec = { os: { name: 'windows' }, resources: { requests: { cpu: '2' }, limits: { cpu: '1' } } };
+  expect(faults(spec)).toEqual(['spec.resources: Forbidden: may not be set for a windows pod']);
+});
+
 test('a stop signal needs an operating system, even one without a name', () => {
   const lifecycle = { stopSignal: 'SIGTERM' };
   expect(faults({ os: { name: '' } }, { lifecycle })).toEqual(['spec.os.name: Required value']);

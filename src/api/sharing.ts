@@ -11,45 +11,47 @@
  */
 export function sharedWith<T>(fresh: T, like: unknown, other?: unknown): T {
   if (fresh === like) return like as T;
-  if (fresh === other) return other as T;
-  if (!isObject(fresh) || Object.isFrozen(fresh)) return fresh;
+  if (!isObject(fresh)) return fresh === other ? (other as T) : fresh;
+  if (Object.isFrozen(fresh)) return fresh;
   const second = comparable(fresh, other);
   const first = comparable(fresh, like) ?? second;
   if (!first) return fresh;
   const share = Array.isArray(fresh) ? shareItems : shareMembers;
-  return share(fresh as Members & unknown[], first, second ?? first) as T;
+  return share(fresh as Members & unknown[], first, second) as T;
 }
 
 type Members = Record<string, unknown>;
 type Items = readonly unknown[];
 
-function shareItems(fresh: unknown[], like: Items, other: Items): Items {
-  let isLike = like.length === fresh.length;
-  let isOther = other.length === fresh.length;
+function shareItems(fresh: unknown[], like: Items, other: Items | undefined): Items {
+  let isLike = fresh.length === like.length;
   for (let i = 0; i < fresh.length; i++) {
-    const shared = sharedWith(fresh[i], like[i], other[i]);
+    const was = like[i];
+    const shared = sharedWith(fresh[i], was, other?.[i]);
     fresh[i] = shared;
-    if (shared !== like[i]) isLike = false;
-    if (shared !== other[i]) isOther = false;
+    if (shared !== was) isLike = false;
   }
   if (isLike) return like;
-  return isOther ? other : fresh;
+  // the items share already, so that a look at each tells
+  return other?.length === fresh.length && fresh.every((item, i) => item === other[i]) ? other : fresh;
 }
 
-function shareMembers(fresh: Members, like: Members, other: Members): Members {
-  let count = 0;
+function shareMembers(fresh: Members, like: Members, other: Members | undefined): Members {
   let isLike = true;
-  let isOther = true;
   for (const key in fresh) {
-    count++;
-    const shared = sharedWith(fresh[key], like[key], other[key]);
+    const was = like[key];
     // equal texts too: of two, one is enough
+    const shared = sharedWith(fresh[key], was, other?.[key]);
     fresh[key] = shared;
-    if (shared !== like[key]) isLike = false;
-    if (shared !== other[key]) isOther = false;
+    if (shared !== was) isLike = false;
   }
-  if (isLike && sizeOf(like) === count) return like;
-  return isOther && sizeOf(other) === count ? other : fresh;
+  if (isLike && sizeOf(like) === sizeOf(fresh)) return like;
+  return other && hasSameMembers(fresh, other) ? other : fresh;
+}
+
+function hasSameMembers(fresh: Members, other: Members): boolean {
+  for (const key in fresh) if (fresh[key] !== other[key]) return false;
+  return sizeOf(fresh) === sizeOf(other);
 }
 
 function sizeOf(members: Members): number {

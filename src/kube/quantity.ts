@@ -173,7 +173,9 @@ function rescaleUp(unscaled: bigint, from: number, to: number): bigint {
   return unscaled < 0n ? quotient - 1n : quotient + 1n;
 }
 
-const tenTo = (power: number): bigint => 10n ** BigInt(power);
+/** Powers that nearly all amounts do with; to raise takes as long as all else of a conversion. */
+const powersOfTen = Array.from({ length: 19 }, (_, power) => 10n ** BigInt(power));
+const tenTo = (power: number): bigint => powersOfTen[power] ?? 10n ** BigInt(power);
 const fitsInt64 = (value: bigint): boolean => value <= maxInt64 && value >= minInt64;
 
 /**

@@ -1,13 +1,17 @@
 /** `YYYY-MM-DDTHH:MM:SSZ` of an instant, ms since the epoch; the fraction is cut off, as the API does. */
 export function rfc3339(ms: number): string {
   const second = Math.floor(ms / 1000);
-  if (second !== last.second)
-    last = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
-  return last.text;
+  const known = texts.get(second);
+  if (known !== undefined) return known;
+  const text = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;
+  if (texts.size === mostTexts) texts.clear();
+  texts.set(second, text);
+  return text;
 }
 
-/** Most instants that are written are of the same second. */
-let last = { second: Number.NaN, text: '' };
+/** The same few instants are written again and again: when pods and containers of a burst began, and now. */
+const texts = new Map<number, string>();
+const mostTexts = 256;
 
 /** `YYYY-MM-DDTHH:MM:SSZ`: the only form of 20 characters that ends so. */
 const isCanonical = (text: string): boolean => text.length === 20 && text.endsWith('Z') && text[10] === 'T';

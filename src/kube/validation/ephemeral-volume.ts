@@ -2,8 +2,8 @@ import { goQuote } from '../../base/go-quote.ts';
 import { parseQuantity, signOfQuantity } from '../quantity.ts';
 import { type Faults, forbidden, invalid, invalidEach, oneOf, required, unsupported } from './field-error.ts';
 import { annotations } from './metadata.ts';
-import { dns1123Subdomain } from './name-rules.ts';
-import { labels, labelSelector, type Selector } from './shared.ts';
+import { dns1123Label, dns1123Subdomain } from './name-rules.ts';
+import { labels, labelSelector, type Selector, textOf } from './shared.ts';
 import type { VolumeContext } from './volume-sources.ts';
 
 type Source = Readonly<Record<string, unknown>>;
@@ -26,6 +26,25 @@ export function* validateEphemeralVolume(
     yield invalid(field.replace(/\.ephemeral$/, '.name'), name, `PVC name ${goQuote(claim)}: ${fault}`);
 }
 
+/** Metadata that a template cannot have, in Go's order, and what a fault calls it. */
+const notInTemplates: readonly (readonly [key: string, named?: string])[] = [
+  ['name'],
+  ['generateName'],
+  ['namespace'],
+  ['selfLink'],
+  ['uid', 'uID'],
+  ['resourceVersion'],
+  ['generation'],
+  ['creationTimestamp'],
+  ['deletionTimestamp'],
+  ['deletionGracePeriodSeconds'],
+  ['ownerReferences'],
+  ['finalizers'],
+  ['managedFields'],
+];
+
+const isZero = (value: unknown): boolean => value === undefined || value === '' || value === 0;
+
 function* claimTemplate(field: string, template: Source): Faults {
   const meta = (template['metadata'] ?? {}) as Source;
   yield* labels(`${field}.metadata.labels`, meta['labels'] as Readonly<Record<string, string>> | undefined);
@@ -33,9 +52,8 @@ function* claimTemplate(field: string, template: Source): Faults {
     `${field}.metadata.annotations`,
     meta['annotations'] as Readonly<Record<string, string>> | undefined,
   );
-  for (const key of Object.keys(meta))
-    if (key !== 'labels' && key !== 'annotations')
-      yield forbidden(`${field}.metadata.${key}`, 'cannot be set for an ephemeral volume');
+  for (const [key, named = key] of notInTemplates)
+    if (!isZero(meta[key])) yield forbidden(`${field}.metadata.${named}`, 'cannot be set');
   yield* claimSpec(`${field}.spec`, (template['spec'] ?? {}) as Source);
 }
 
@@ -64,4 +82,35 @@ function* storageKind(field: string, spec: Source): Faults {
     yield* invalidEach(`${field}.storageClassName`, storageClass, dns1123Subdomain(storageClass));
   const mode = spec['volumeMode'] as string | undefined;
   if (mode !== undefined) yield* oneOf(`${field}.volumeMode`, mode, ['Block', 'Filesystem']);
+  yield* dataSources(
+    field,
+    spec['dataSource'] as Source | undefined,
+    spec['dataSourceRef'] as Source | undefined,
+  );
+  const attributes = textOf(spec, 'volumeAttributesClassName');
+  if (attributes !== '')
+    yield* invalidEach(`${field}.volumeAttributesClassName`, attributes, dns1123Subdomain(attributes));
+}
+
+/** What the volume is filled from. */
+function* dataSources(field: string, source: Source | undefined, ref: Source | undefined): Faults {
+  if (source) yield* dataSource(`${field}.dataSource`, source);
+  if (ref) yield* dataSource(`${field}.dataSourceRef`, ref);
+  const namespace = ref ? textOf(ref, 'namespace') : '';
+  if (namespace !== '')
+    yield* invalidEach(`${field}.dataSourceRef.namespace`, namespace, dns1123Label(namespace));
+  if (!source || !ref) return;
+  if (namespace !== '')
+    yield invalid(field, {}, 'may not be specified when dataSourceRef.namespace is specified');
+  else if (['apiGroup', 'kind', 'name'].some((key) => source[key] !== ref[key]))
+    yield invalid(field, {}, 'must match dataSourceRef');
+}
+
+function* dataSource(field: string, source: Source): Faults {
+  const [kind, group] = [textOf(source, 'kind'), textOf(source, 'apiGroup')];
+  if (textOf(source, 'name') === '') yield required(`${field}.name`);
+  if (kind === '') yield required(`${field}.kind`);
+  if (group !== '') yield* invalidEach(`${field}.apiGroup`, group, dns1123Subdomain(group));
+  else if (kind !== 'PersistentVolumeClaim')
+    yield invalid(field, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
 }

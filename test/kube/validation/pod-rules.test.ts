@@ -161,3 +161,35 @@ test('a stop signal needs an operating system, even one without a name', () => {
     'spec.containers[0].lifecycle.stopSignal: Forbidden: may not be set for containers with empty `spec.os.name`',
   ]);
 });
+
+const claims = (metadata: Fields, spec: Fields): Fields => {
+  const storage = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+  const volumeClaimTemplate = { metadata, spec: { ...storage, ...spec } };
+  return { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate } }] };
+};
+
+test('a template of a claim has no metadata but labels and annotations', () => {
+  const at = 'spec.volumes[0].ephemeral.volumeClaimTemplate.metadata';
+  expect(faults(claims({ uid: 'u', generateName: 'a-', labels: { a: 'b' }, name: '' }, {}))).toEqual([
+    `${at}.generateName: Forbidden: cannot be set`,
+    `${at}.uID: Forbidden: cannot be set`,
+  ]);
+});
+
+test('what a claim of a pod is filled from must be named, and named alike', () => {
+  const at = 'spec.volumes[0].ephemeral.volumeClaimTemplate.spec';
+  const claim = { kind: 'PersistentVolumeClaim', name: 'a' };
+  const snapshot = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 's' };
+  expect(faults(claims({}, { dataSource: claim, dataSourceRef: claim }))).toEqual([]);
+  expect(faults(claims({}, { dataSource: claim, dataSourceRef: snapshot }))).toEqual([
+    `${at}: Invalid value: {}: must match dataSourceRef`,
+  ]);
+  expect(
+    faults(claims({}, { dataSource: snapshot, dataSourceRef: { ...snapshot, namespace: 'n' } })),
+  ).toEqual([`${at}: Invalid value: {}: may not be specified when dataSourceRef.namespace is specified`]);
+  expect(faults(claims({}, { dataSource: { kind: 'Other' }, volumeAttributesClassName: '-' }))).toEqual([
+    `${at}.dataSource.name: Required value`,
+    `${at}.dataSource: Invalid value: "Other": must be 'PersistentVolumeClaim' when referencing the default apiGroup`,
+    expect.stringContaining(`${at}.volumeAttributesClassName: Invalid value: "-"`),
+  ]);
+});

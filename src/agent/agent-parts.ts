@@ -151,6 +151,7 @@ interface UpkeepInput {
   readonly common: CommonParts;
   readonly controller: PodsController;
   readonly provider: AgentProvider;
+  readonly host: Pick<NodeHost, 'podVolumes'>;
   readonly sourcesReady: SourcesReady;
   readonly endings: Endings;
   readonly cgroups: Pick<Awaited<ReturnType<typeof podCgroups>>, 'stats' | 'keepEnforced'>;
@@ -160,7 +161,7 @@ interface UpkeepInput {
 
 /** The provider's upkeep, and the endings that it helps to put off. */
 function upkeepOf(input: UpkeepInput): AgentParts['upkeep'] {
-  const { options, common, controller, provider, sourcesReady, endings, cgroups, node, starts } = input;
+  const { options, common, controller, provider, host, sourcesReady, endings, cgroups, node, starts } = input;
   const { nodeName } = options;
   const nodeRef = nodeRefOf(nodeName);
   const allSourcesReady = (): boolean => sourcesReady.allReady();
@@ -177,6 +178,7 @@ function upkeepOf(input: UpkeepInput): AgentParts['upkeep'] {
     options,
     provider,
     engines: () => controller.engines,
+    podVolumes: host.podVolumes,
     ...(upkeep && { upkeep }),
     ...(cgroups.stats && { cgroupStats: cgroups.stats }),
     syncNodeStatus: async () => {

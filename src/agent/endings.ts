@@ -13,7 +13,8 @@ import { NodeSummary } from './node-summary.ts';
 import { interfaceUsage, kernelProcessFiles } from './process-files.ts';
 import type { PodHost } from './pod-host.ts';
 import type { Upkeep } from './upkeep.ts';
-import { VolumeUsage } from './volume-usage.ts';
+import { claimMetrics } from './claim-metrics.ts';
+import { type OwnFileSystems, VolumeUsage } from './volume-usage.ts';
 
 /** What the endings of pods are made of. */
 export interface EndingsParts extends EndingParts {
@@ -24,6 +25,8 @@ export interface EndingsParts extends EndingParts {
   readonly upkeep?: Pick<Upkeep, 'reclaim' | 'fileSystems'>;
   /** Absent: pods have no cgroups that can be measured. */
   readonly cgroupStats?: CgroupStats;
+  /** Absent: all volumes are parts of the node's file system. */
+  readonly podVolumes?: OwnFileSystems;
   readonly syncNodeStatus: () => Promise<void>;
 }
 
@@ -82,7 +85,8 @@ export class Endings {
         end / 1000,
       ),
     ];
-    return [this.#evicted.collect(), this.#statsAges.collect(), ...times];
+    const claims = claimMetrics(this.#summary?.volumes ?? []);
+    return [this.#evicted.collect(), this.#statsAges.collect(), ...times, ...claims];
   }
 
   /** What a shutdown has against the node being ready. */
@@ -122,7 +126,7 @@ export class Endings {
 }
 
 function summaryOf(parts: EndingsParts, listUsage: NonNullable<AgentProvider['listUsage']>): NodeSummary {
-  const { clock, logger, engines, upkeep, cgroupStats } = parts;
+  const { clock, logger, engines, upkeep, cgroupStats, podVolumes } = parts;
   const { rootDir, eviction } = parts.options;
   const {
     machine = () => machineUsage(rootDir, clock),
@@ -136,7 +140,10 @@ function summaryOf(parts: EndingsParts, listUsage: NonNullable<AgentProvider['li
     machine,
     listUsage,
     podByUid: (uid) => engines().podManager.getPodByUID(uid),
-    volumes: new VolumeUsage({ ...disk, ...(statFs && { statFs }) }, volumeStatsPeriodMs ?? 60_000),
+    volumes: new VolumeUsage(
+      { ...disk, ...(podVolumes && { own: podVolumes }), ...(statFs && { statFs }) },
+      volumeStatsPeriodMs ?? 60_000,
+    ),
     ...(cgroupStats && { cgroups: cgroupStats }),
     interfaces: (pid) => interfaceUsage(kernelProcessFiles.read(`/proc/${pid}/net/dev`) ?? ''),
     ...(upkeep?.fileSystems && { fileSystems: upkeep.fileSystems }),

@@ -93,6 +93,11 @@ export class NodeSummary implements Summary {
     };
   }
 
+  /** What pods' volumes held when they were last measured. */
+  get volumes(): readonly VolumeUse[] {
+    return this.#deps.volumes.latest;
+  }
+
   async layout(): Promise<FileSystemLayout> {
     const { fileSystems, rootDir } = this.#deps;
     if (!fileSystems) return { dedicatedImageFs: false, splitContainerFs: false };
@@ -118,12 +123,13 @@ export class NodeSummary implements Summary {
       })),
     );
     const hosts = await this.#used(layout.etcHosts(this.#deps.rootDir, usage.uid), time, signal);
-    const volume = inVolumes.map(({ name, usedBytes, inodesUsed, fs }) => ({
+    const volume = inVolumes.map(({ name, usedBytes, inodesUsed, fs, claim }) => ({
       name,
       time,
       ...fs,
       usedBytes,
       inodesUsed,
+      ...(claim && { pvcRef: claim }),
     }));
     const ephemeral = inVolumes.filter((one) => one.ephemeral);
     return {

@@ -51,11 +51,18 @@ export interface NodeStats {
   readonly rlimit?: RlimitStats | null;
 }
 
+/** Of one volume, by its name in the pod. */
+export interface VolumeStats extends FsStats {
+  readonly name: string;
+  /** The claim that it is of. */
+  readonly pvcRef?: { readonly name: string; readonly namespace: string };
+}
+
 export interface PodStats {
   readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly containers?: readonly ContainerStats[] | null;
   readonly memory?: MemoryStats | null;
-  readonly volume?: readonly (FsStats & { readonly name: string })[] | null;
+  readonly volume?: readonly VolumeStats[] | null;
   readonly 'ephemeral-storage'?: FsStats | null;
   readonly process_stats?: { readonly process_count?: Measured } | null;
 }

@@ -220,6 +220,17 @@ export class PodVolumes {
     return pluginOf(volume) === undefined ? undefined : this.#dirOf(pod, volume);
   }
 
+  /**
+   * Where the file system lies that is a volume's own, be it mounted from a file server or a local disk that a claim stands for: how full it
+   * is tells what the volume holds, and nobody needs to walk it. Absent: the volume is a part of the node's.
+   */
+  fileSystemOf(pod: Pod, volume: Volume): string | undefined {
+    const claimed = this.#claims.of(pod, volume);
+    const nfs = nfsVolumeOf(volume, claimed);
+    if (nfs) return this.#nfsDir(pod, nfs.name);
+    return this.#isBlock(pod, volume) ? undefined : claimed?.local?.path;
+  }
+
   /** The volumes of a pod by name, with where they are and what containers may do there; what the runtime brings is nowhere yet. */
   mounted(pod: Pod): ReadonlyMap<string, MountedVolume> {
     return new Map(

@@ -107,3 +107,45 @@ test('a period of 0 measures nothing', async () => {
   await settle();
   expect(measured).toEqual([]);
 });
+
+test('a volume that is a file system of its own is as full as that, and tells its claim', async () => {
+  const asked: string[] = [];
+  const db = podOf('db', [
+    { name: 'data', persistentVolumeClaim: { claimName: 'disk' } },
+    { name: 'scratch', ephemeral: {} },
+    { name: 'share', nfs: { server: 's', path: '/' } },
+    { name: 'gone', nfs: { server: 'gone', path: '/' } },
+    { name: 'host', hostPath: { path: '/' } },
+  ]);
+  const usage = new VolumeUsage(
+    {
+      clock,
+      logger: { ...silentLogger, warn: (message: string) => void warnings.push(message) },
+      rootDir: '/r',
+      measure: (path) => measure(path),
+      statFs: async (path) => {
+        asked.push(path);
+        return { capacityBytes: 100, availableBytes: 50, usedBytes: 40, inodes: 10, inodesFree: 7 };
+      },
+      own: {
+        fileSystemOf: (_, { name }) => (name === 'host' ? undefined : `/mnt/${name}`),
+        answers: async (path) => {
+          if (path === '/mnt/gone') throw new Error('it does not answer');
+        },
+      },
+    },
+    60_000,
+  );
+  usage.of([db]);
+  await settle();
+  const fs = { capacityBytes: 100, availableBytes: 50, inodes: 10, inodesFree: 7 };
+  const whole = { usedBytes: 40, inodesUsed: 3, ephemeral: false, fs };
+  expect(usage.latest).toEqual([
+    { name: 'data', ...whole, claim: { name: 'disk', namespace: 'default' } },
+    { name: 'scratch', ...whole, claim: { name: 'db-scratch', namespace: 'default' } },
+    { name: 'share', ...whole },
+  ]);
+  expect(asked).toEqual(['/mnt/data', '/mnt/scratch', '/mnt/share']);
+  expect(measured).toEqual([]);
+  expect(warnings).toEqual(['a volume was not measured']);
+});

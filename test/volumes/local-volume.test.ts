@@ -62,6 +62,10 @@ const podOf = (uid: string, securityContext: object, readOnly = false): Pod => (
 });
 const mount = (volumes: PodVolumes, pod: Pod): Promise<void> =>
   volumes.mount(pod, new AbortController().signal);
+const fileSystem = (volumes: PodVolumes, pod: Pod): string | undefined => {
+  const [volume = { name: '' }] = pod.spec?.volumes ?? [];
+  return volumes.fileSystemOf(pod, volume);
+};
 const disk = (): { readonly gid: number; readonly mode: number } => statSync(join(dir, 'disk'));
 const group = (process.getgid?.() ?? 0) + (process.getuid?.() === 0 ? 77 : 0);
 
@@ -189,4 +193,14 @@ test('many orphans take one look at the mounts, none takes none', async () => {
   await volumesOf().removeOrphans(() => false);
   expect(looks).toBe(1);
   expect(existsSync(join(dir, 'pods/a'))).toBe(false);
+});
+
+test('how full it is says its file system; a device has none', async () => {
+  const pod = podOf('a', {});
+  const [volumes, devices] = [volumesOf(), volumesOf(undefined, { volumeMode: 'Block' })];
+  expect(fileSystem(volumes, pod)).toBeUndefined();
+  await mount(volumes, pod);
+  expect(fileSystem(volumes, pod)).toBe(join(dir, 'disk'));
+  await mount(devices, pod).catch(() => undefined);
+  expect(fileSystem(devices, pod)).toBeUndefined();
 });

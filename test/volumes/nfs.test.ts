@@ -84,7 +84,9 @@ describe('what a file server exports', () => {
     const pod = podOf({ persistentVolumeClaim: { claimName: 'c', readOnly: true } });
     await mount(volumes, pod);
     expect(mounts.get(inPod('pv'))).toEqual(['files:/exports/a', 'nfsvers=4.1', 'ro', 'soft']);
-    expect(volumes.pathOf(pod, { name: 'v', persistentVolumeClaim: { claimName: 'c' } })).toBe(inPod('pv'));
+    const claimed = { name: 'v', persistentVolumeClaim: { claimName: 'c' } };
+    expect(volumes.pathOf(pod, claimed)).toBe(inPod('pv'));
+    expect(volumes.fileSystemOf(pod, claimed)).toBe(inPod('pv'));
   });
 
   test('is tried again when the server does not answer', async () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FakeClock } from '../../src/base/fake-clock.ts';
+import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { PodVolumes } from '../../src/volumes/pod-volumes.ts';
@@ -197,10 +197,14 @@ test('many orphans take one look at the mounts, none takes none', async () => {
 
 test('how full it is says its file system; a device has none', async () => {
   const pod = podOf('a', {});
-  const [volumes, devices] = [volumesOf(), volumesOf(undefined, { volumeMode: 'Block' })];
+  const volumes = volumesOf();
   expect(fileSystem(volumes, pod)).toBeUndefined();
   await mount(volumes, pod);
   expect(fileSystem(volumes, pod)).toBe(join(dir, 'disk'));
-  await mount(devices, pod).catch(() => undefined);
+  const [devices, stop] = [volumesOf(undefined, { volumeMode: 'Block' }), new AbortController()];
+  const mounted = devices.mount(pod, stop.signal).catch(() => undefined); // it is no device, so that it is waited for
+  await settle();
   expect(fileSystem(devices, pod)).toBeUndefined();
+  stop.abort();
+  await mounted;
 });

@@ -64,8 +64,9 @@ export class Informer<T extends KubeObject> {
     this.#reflector = new Reflector<T>(deps, resource, {
       ...rest,
       known: this.known,
-      transform: (object) => {
-        const kept = transform(this.#shared(object));
+      transform: (object, deleted) => {
+        // what is gone is not kept, so it need not share
+        const kept = transform(deleted ? object : this.#shared(object), deleted);
         return freeze ? deepFreeze(kept) : kept;
       },
     });

@@ -25,8 +25,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Applied to each object before anybody sees it; default {@link dropManagedFields}. */
-  readonly transform?: (object: T) => T;
+  /** Applied to each object before anybody sees it, `deleted` when it is the last state of one that is gone; default {@link dropManagedFields}. */
+  readonly transform?: (object: T, deleted: boolean) => T;
   /** Where versions are that answers to other calls have brought already. */
   readonly known?: KnownObjects<T>;
   /** Objects a page of a list. Default 500; 0: all at once. */
@@ -219,7 +219,8 @@ export class Reflector<T extends KubeObject> {
     });
   }
 
-  readonly #transform = (object: T): T => (this.#options.transform ?? dropManagedFields)(object);
+  readonly #transform = (object: T, deleted = false): T =>
+    (this.#options.transform ?? dropManagedFields)(object, deleted);
 
   #scope(): { namespace?: string; labelSelector?: string; fieldSelector?: string } {
     const { namespace, labelSelector, fieldSelector } = this.#options;

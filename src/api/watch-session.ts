@@ -21,7 +21,7 @@ export interface WatchSessionOptions<T extends KubeObject> {
   readonly idleTimeoutMs: number;
   /** The server is asked to end the watch after this long, ms. */
   readonly watchMs: number;
-  readonly transform: (object: T) => T;
+  readonly transform: (object: T, deleted: boolean) => T;
   readonly known?: KnownObjects<T>;
   readonly signal: AbortSignal;
 }
@@ -81,7 +81,7 @@ export class WatchSession<T extends KubeObject> {
           return;
         }
         if (event.type === 'DELETED') items.delete(storeKey(object));
-        else items.set(storeKey(object), this.#options.transform(object));
+        else items.set(storeKey(object), this.#options.transform(object, false));
       }
     });
     if (end === undefined) throw unreachable('the server ended a streamed list before it was whole');
@@ -105,7 +105,8 @@ export class WatchSession<T extends KubeObject> {
           }
           version = object.metadata?.resourceVersion ?? version;
           fresh++;
-          pass(event.type as Seen, bookmark ? object : this.#options.transform(object));
+          const deleted = event.type === 'DELETED';
+          pass(event.type as Seen, bookmark ? object : this.#options.transform(object, deleted));
         }
       });
     } catch (failure) {

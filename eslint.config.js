@@ -82,6 +82,10 @@ export default tseslint.config(
       'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
       complexity: ['error', 12],
+      'no-restricted-properties': [
+        'error',
+        { property: 'localeCompare', message: 'compare with <: it loads 3 MiB of alphabets' },
+      ],
     },
   },
   {

@@ -5,6 +5,8 @@ interface ClaimUse extends VolumeUse {
   readonly claim: NonNullable<VolumeUse['claim']>;
 }
 
+const isOfClaim = (use: VolumeUse): use is ClaimUse => use.claim !== undefined;
+
 const measures: readonly (readonly [key: string, help: string, of: (use: VolumeUse) => number])[] = [
   ['capacity_bytes', 'Capacity in bytes of the volume', ({ fs }) => fs?.capacityBytes ?? 0],
   ['available_bytes', 'Number of available bytes in the volume', ({ fs }) => fs?.availableBytes ?? 0],
@@ -17,8 +19,7 @@ const measures: readonly (readonly [key: string, help: string, of: (use: VolumeU
 /** How full the volumes are that claims stand for, each claim once. Follows kubelet `volumeStatsCollector`. */
 export function claimMetrics(volumes: readonly VolumeUse[]): readonly MetricFamily[] {
   const claims = new Map<string, ClaimUse>();
-  for (const use of volumes)
-    if (use.claim) claims.set(`${use.claim.namespace}/${use.claim.name}`, { ...use, claim: use.claim });
+  for (const use of volumes.filter(isOfClaim)) claims.set(`${use.claim.namespace}/${use.claim.name}`, use);
   if (claims.size === 0) return [];
   return measures.map(([key, help, of]) => ({
     name: `kubelet_volume_stats_${key}`,

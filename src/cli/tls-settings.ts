@@ -69,17 +69,16 @@ function minVersionOf(name: string): 'TLSv1.2' | 'TLSv1.3' {
 /** Follows component-base `cliflag.TLSCurvePreferences`. */
 function groupsOf(ids: readonly number[]): string {
   for (const [i, id] of ids.entries()) {
-    const fault =
-      id <= 0 || id > 65_535
-        ? 'is out of range (must be 1-65535)'
-        : ids.indexOf(id) < i
-          ? 'is given twice'
-          : curves.has(id)
-            ? undefined
-            : `is not served; allowed: ${[...curves.keys()].sort((a, b) => a - b).join(', ')}`;
+    const fault = ids.indexOf(id) < i ? 'is given twice' : curveFault(id);
     if (fault !== undefined) throw new AgentError('invalid_argument', `tlsCurvePreferences: ${id} ${fault}`);
   }
   return [...curves].flatMap(([id, name]) => (ids.includes(id) ? [name] : [])).join(':');
+}
+
+function curveFault(id: number): string | undefined {
+  if (id <= 0 || id > 65_535) return 'is out of range (must be 1-65535)';
+  if (curves.has(id)) return undefined;
+  return `is not served; allowed: ${[...curves.keys()].sort((a, b) => a - b).join(', ')}`;
 }
 
 function ciphersOf(names: readonly string[]): string {

@@ -4,6 +4,7 @@ import { goQuote } from '../base/go-quote.ts';
 import type { HttpGetRequest } from '../base/http-get.ts';
 import { resolvePort } from './container-port.ts';
 import type { Container, Probe } from './types.ts';
+import { escapeBytes, unescapedBytes } from './percent-encoding.ts';
 import { escapeHost, hostFault } from './url-host.ts';
 
 type HttpGet = NonNullable<Probe['httpGet']>;
@@ -138,23 +139,4 @@ const plainInFragment = /[A-Za-z0-9\-_.~$&+,/:;=@?!()*]/;
 
 /** Text that is a valid encoding stays as it is; else everything that has to be is escaped anew. */
 const escapeText = (text: string, valid: RegExp, plain: RegExp): string =>
-  valid.test(text) ? text : escapeBytes(unescape(text), plain);
-
-/** The bytes that a text with escapes stands for. */
-const unescape = (text: string): Buffer =>
-  Buffer.concat(
-    text
-      .split(/(%[0-9A-Fa-f]{2})/)
-      .map((part) =>
-        /^%[0-9A-Fa-f]{2}$/.test(part) ? Buffer.from(part.slice(1), 'hex') : Buffer.from(part),
-      ),
-  );
-
-/** Bytes as Go writes them in a URL. */
-const escapeBytes = (bytes: Buffer, plain: RegExp): string =>
-  [...bytes]
-    .map((byte) => {
-      const char = String.fromCharCode(byte);
-      return plain.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-    })
-    .join('');
+  valid.test(text) ? text : escapeBytes(unescapedBytes(text), plain);

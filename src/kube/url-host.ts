@@ -1,16 +1,11 @@
 import { ipFault } from './ip-fault.ts';
+import { escapeBytes, unescapedBytes } from './percent-encoding.ts';
 
 /** What a host of a URL may hold as it is. */
 const plain = /[A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"]/;
 
 /** A host, with its port, as Go writes it in a URL. */
-export const escapeHost = (host: string): string =>
-  [...Buffer.from(host)]
-    .map((byte) => {
-      const char = String.fromCharCode(byte);
-      return byte < 0x80 && plain.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-    })
-    .join('');
+export const escapeHost = (host: string): string => escapeBytes(Buffer.from(host), plain);
 
 /** Why Go would not read such a host with its port in a URL. Follows `net/url` `parseHost`. */
 export function hostFault(escaped: string): string | undefined {
@@ -29,7 +24,7 @@ function literalFault(escaped: string): string | undefined {
   // of a zone only a percent sign and blanks may be escaped
   const broken = escapeFault(host, /%(?!25)[0-7]./) ?? escapeFault(zone, /%(?!25|20)../);
   if (broken !== undefined) return broken;
-  const address = unescaped(inside);
+  const address = unescapedBytes(inside).toString();
   const fault = ipFault(address);
   if (fault !== undefined) return `invalid host: ${fault}`;
   return address.includes(':') ? undefined : 'invalid IP-literal';
@@ -39,9 +34,3 @@ const escapeFault = (escaped: string, broken: RegExp): string | undefined => {
   const found = broken.exec(escaped)?.[0];
   return found === undefined ? undefined : `invalid URL escape "${found}"`;
 };
-
-const unescaped = (text: string): string =>
-  Buffer.from(
-    text.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
-    'latin1',
-  ).toString();

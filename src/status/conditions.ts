@@ -4,6 +4,7 @@ import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus 
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { podSandboxChanged } from '../provider/sandbox-changed.ts';
 import { conditionOf } from './condition-list.ts';
+import { initAndRegular } from './container-statuses.ts';
 
 /** Init and regular container statuses together; `undefined` where neither list exists, which differs from empty. */
 export type ContainerStatuses = readonly ContainerStatus[] | undefined;
@@ -183,8 +184,7 @@ const asksForAll = (container: Container, exitCode: number): boolean =>
 
 /** How a container ended by what was told before. */
 const toldExitCode = (name: string, old: PodStatus): number | undefined =>
-  [...(old.containerStatuses ?? []), ...(old.initContainerStatuses ?? [])].find((told) => told.name === name)
-    ?.state?.terminated?.exitCode;
+  initAndRegular(old).find((told) => told.name === name)?.state?.terminated?.exitCode;
 
 /** Follows kubelet `AllContainersRestartCleanedUp`. */
 const isCleanedUp = (pod: Pod, runtime: RuntimePodStatus): boolean =>

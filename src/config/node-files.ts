@@ -37,7 +37,7 @@ export function watchFiles(path: string): Observable<FileChange> {
       listener.error(reason);
     };
     const begin = async (): Promise<void> => {
-      const { ino } = await stat(path);
+      const watched = await identityOf(path);
       const isDirectory = (await nodeFiles.kindOf(path)) === 'directory';
       if (ended.signal.aborted) return;
       const watcher = watch(path, { signal: ended.signal, persistent: false });
@@ -55,8 +55,7 @@ export function watchFiles(path: string): Observable<FileChange> {
         } else
           void (async () => {
             await names.cameOrWent(file);
-            const still = await stat(path);
-            if (still.ino !== ino) throw new Error(`${basename(path)} was replaced`);
+            if ((await identityOf(path)) !== watched) throw new Error(`${basename(path)} was replaced`);
           })().catch(fail);
       });
       if (isDirectory) for (const name of await readdir(path)) names.add(join(path, name));
@@ -66,6 +65,12 @@ export function watchFiles(path: string): Observable<FileChange> {
       ended.abort();
     };
   });
+}
+
+/** Tells a file from another one in its place. Its number alone does not: many file systems give that of a removed file to the next one. */
+async function identityOf(path: string): Promise<string> {
+  const { dev, ino, birthtimeNs } = await stat(path, { bigint: true });
+  return [dev, ino, birthtimeNs].join(' ');
 }
 
 /**

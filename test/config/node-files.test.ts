@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { firstValueFrom, type Observable, toArray } from 'rxjs';
+import { firstValueFrom, toArray } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nodeFiles, watchFiles } from '../../src/config/node-files.ts';
 
@@ -40,35 +40,38 @@ describe('the machine’s files', () => {
   });
 });
 
-/** Collects changes until `act` is done and the inotify events of it arrived: real time, since inotify has no other. */
+interface Seen {
+  readonly lines: string[];
+  error?: unknown;
+}
+
+/** Watches from when inotify is seen to tell of `dir`, does `act`, and goes on until what is expected was told: inotify tells when it likes. */
 async function changesDuring(
-  changes: Observable<{ events: readonly string[]; file: string }>,
+  watched: string,
   act: () => Promise<unknown>,
-): Promise<{ lines: string[]; error?: unknown }> {
-  const seen: { lines: string[]; error?: unknown } = { lines: [] };
-  const subscription = changes.subscribe({
+  done: (seen: Seen) => boolean,
+): Promise<Seen> {
+  const seen: Seen = { lines: [] };
+  const subscription = watchFiles(watched).subscribe({
     next: ({ events, file }) => seen.lines.push(`${events.join('|')} ${file.slice(dir.length)}`),
     error: (error: unknown) => (seen.error = error),
   });
-  await new Promise((resolve) => setTimeout(resolve, 40));
+  const poke = (await nodeFiles.kindOf(watched)) === 'directory' ? join(watched, '.begun') : watched;
+  await expect.poll(() => writeFile(poke, '').then(() => seen.lines)).not.toEqual([]);
   await act();
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await expect.poll(() => done(seen), { timeout: 5000 }).toBe(true);
   subscription.unsubscribe();
-  return seen;
+  return { ...seen, lines: seen.lines.filter((line) => !line.endsWith('.begun')) };
 }
 
 describe('watching, over real inotify', () => {
   test('a file comes, changes and goes', async () => {
-    const { lines } = await changesDuring(watchFiles(dir), async () => {
-      await writeFile(join(dir, 'a.yaml'), '1');
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      await writeFile(join(dir, 'a.yaml'), '2');
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      await rm(join(dir, 'a.yaml'));
-    });
-    expect(lines).toContain('CREATE /a.yaml');
-    expect(lines).toContain('WRITE /a.yaml');
-    expect(lines.at(-1)).toBe('REMOVE /a.yaml');
+    const file = join(dir, 'a.yaml');
+    const told = (event: string) => (seen: Seen) => seen.lines.includes(`${event} /a.yaml`);
+    await changesDuring(dir, () => writeFile(file, '1'), told('CREATE'));
+    await changesDuring(dir, () => writeFile(file, '2'), told('WRITE'));
+    const { lines } = await changesDuring(dir, () => rm(file), told('REMOVE'));
+    expect(lines).toEqual(['REMOVE /a.yaml']);
   });
 
   test('a file that is removed and made again at once has gone in between; one that is replaced has not', async () => {
@@ -78,33 +81,44 @@ describe('watching, over real inotify', () => {
       string,
     ];
     for (const file of [a, b, other]) await writeFile(file, '1');
-    const { lines } = await changesDuring(watchFiles(dir), async () => {
+    const ofName = ({ lines }: Seen, name: string): string[] => lines.filter((line) => line.endsWith(name));
+    const replace = async (): Promise<void> => {
       rmSync(a);
       writeFileSync(a, '1');
       await rename(other, b);
-    });
-    const names = (name: string): string[] => lines.filter((line) => line.endsWith(name));
-    expect(names('/a.yaml')).toEqual(['REMOVE /a.yaml', 'CREATE /a.yaml']);
-    expect(names('/b.yaml')).toEqual(['CREATE /b.yaml']);
+    };
+    const seen = await changesDuring(
+      dir,
+      replace,
+      (now) => ofName(now, '/a.yaml').includes('CREATE /a.yaml') && ofName(now, '/b.yaml').length > 0,
+    );
+    expect(ofName(seen, '/a.yaml')).toEqual(['REMOVE /a.yaml', 'CREATE /a.yaml']);
+    expect(ofName(seen, '/b.yaml')).toEqual(['CREATE /b.yaml']);
   });
 
   test('a single file', async () => {
     const file = join(dir, 'a.yaml');
     await writeFile(file, '1');
-    const { lines } = await changesDuring(watchFiles(file), () => writeFile(file, '2'));
+    const { lines } = await changesDuring(
+      file,
+      () => writeFile(file, '2'),
+      (seen) => seen.lines.length > 1,
+    );
     expect(lines).toContain('WRITE /a.yaml');
   });
 
   test('fails when the directory vanishes, is replaced, or was never there', async () => {
     const sub = join(dir, 'sub');
+    const failed = ({ error }: Seen): boolean => error !== undefined;
     await mkdir(sub);
-    expect((await changesDuring(watchFiles(sub), () => rm(sub, { recursive: true }))).error).toBeDefined();
+    await changesDuring(sub, () => rm(sub, { recursive: true }), failed);
     await mkdir(sub);
+    // at once: the new one has the number that the file system just got back
     const replace = async (): Promise<void> => {
-      await rm(sub, { recursive: true });
-      await mkdir(sub);
+      rmSync(sub, { recursive: true });
+      mkdirSync(sub);
     };
-    expect((await changesDuring(watchFiles(sub), replace)).error).toBeDefined();
+    expect((await changesDuring(sub, replace, failed)).error).toEqual(new Error('sub was replaced'));
     await expect(firstValueFrom(watchFiles(join(dir, 'none')).pipe(toArray()))).rejects.toMatchObject({
       code: 'ENOENT',
     });

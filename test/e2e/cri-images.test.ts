@@ -52,7 +52,8 @@ describe.skipIf(noCriNode !== undefined)('images', { timeout: 90_000, concurrent
       { path: '/slow', delayMs: 300 },
     );
     node = await CriNode.start({
-      config: { serializeImagePulls: false, maxParallelImagePulls: 2 },
+      // no limit of pulls a second: all these tests pull at once
+      config: { serializeImagePulls: false, maxParallelImagePulls: 2, registryPullQPS: 0 },
       args: [
         `--image-credential-provider-config=${join(dir.path, 'config.yaml')}`,
         `--image-credential-provider-bin-dir=${join(dir.path, 'bin')}`,

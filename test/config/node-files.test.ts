@@ -118,7 +118,8 @@ describe('watching, over real inotify', () => {
       rmSync(sub, { recursive: true });
       mkdirSync(sub);
     };
-    expect((await changesDuring(sub, replace, failed)).error).toEqual(new Error('sub was replaced'));
+    const { error } = await changesDuring(sub, replace, failed);
+    expect(String(error)).toMatch(/sub was replaced|ENOENT/); // none there, should it have looked in between
     await expect(firstValueFrom(watchFiles(join(dir, 'none')).pipe(toArray()))).rejects.toMatchObject({
       code: 'ENOENT',
     });

@@ -1,4 +1,4 @@
-import { type ApiClient, isForbidden } from '../api/client.ts';
+import { type ApiClient, isUnrelated } from '../api/client.ts';
 import { serviceAccountResource } from '../api/resources.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -135,10 +135,6 @@ export class TokenManager {
     };
   }
 }
-
-/** Does the node authorizer know nothing that ties this node to what was asked for? */
-const isUnrelated = (reason: unknown): boolean =>
-  isForbidden(reason) && messageOf(reason).includes('no relationship found');
 
 /** A token as the kubelet names it in errors: values as Go writes them. Follows `keyFunc`. */
 function textOf(pod: Pod, { audience, expirationSeconds = 0, accountUid = '' }: TokenWish): string {

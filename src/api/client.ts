@@ -1,4 +1,4 @@
-import { AgentError, type ErrorCode } from '../base/errors.ts';
+import { AgentError, type ErrorCode, messageOf } from '../base/errors.ts';
 import type { KubeList, KubeObject, Status } from '../kube/types.ts';
 import type { KnownObjects } from './known-objects.ts';
 import type { Resource } from './resources.ts';
@@ -151,6 +151,12 @@ export function codeOfStatus(status: number): ErrorCode {
 export const isNotFound = (reason: unknown): boolean =>
   reason instanceof AgentError && reason.code === 'not_found';
 export const isForbidden = (reason: unknown): boolean => reason instanceof ApiError && reason.status === 403;
+/**
+ * Does the node authorizer know nothing (yet) that ties this node to what was asked for? Its view of pods may be a moment behind the
+ * watch that brought a pod here.
+ */
+export const isUnrelated = (reason: unknown): boolean =>
+  isForbidden(reason) && messageOf(reason).includes('no relationship found');
 export const isConflict = (reason: unknown): boolean =>
   reason instanceof ApiError && reason.status === 409 && reason.reason !== 'AlreadyExists';
 export const isAlreadyExists = (reason: unknown): boolean =>

@@ -1,4 +1,4 @@
-import { isNotFound } from '../api/client.ts';
+import { isNotFound, isUnrelated } from '../api/client.ts';
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -93,6 +93,10 @@ interface UpdateOptions {
   readonly finished: boolean;
 }
 
+/** After a refusal that should pass: 10, 20 … 640 ms. */
+const firstQuickRetryMs = 10;
+const mostQuickRetries = 7;
+
 /** How often everything is compared with the API, ms. */
 export const statusSyncPeriodMs = 10_000;
 
@@ -114,6 +118,10 @@ export class StatusManager {
   #mirrored: ReadonlySet<string> = new Set();
   /** Since when there is something that the API server was not told, by source UID; a steady time, ms. */
   readonly #newsSince = new Map<string, number>();
+  /** How often in a row the server did not take a pod for this node's, by source UID. */
+  readonly #refusals = new Map<string, number>();
+  /** When those pods are asked for again; a steady time, ms. */
+  #askAgainAt = Infinity;
   #signalled = false;
   #notify: (() => void) | undefined;
   /** Conditions of in-place resizes, which come before there is a status. */
@@ -200,6 +208,7 @@ export class StatusManager {
     this.#cache.delete(uid);
     this.#untold.delete(uid);
     this.#newsSince.delete(uid);
+    this.#refusals.delete(uid);
     this.resizes.forget(uid);
   }
 
@@ -317,6 +326,7 @@ export class StatusManager {
     const { podNamespace, podName } = entry;
     try {
       const pod = await client.getPod(podNamespace, podName);
+      this.#refusals.delete(uid);
       const apiUid = uidOf(pod);
       const translated = pods.translatePodUID(apiUid);
       if (translated !== '' && translated !== uid) {
@@ -331,12 +341,24 @@ export class StatusManager {
       this.#drop(uid);
     } catch (reason) {
       if (isNotFound(reason)) return;
-      logger.warn('status could not be told', {
-        pod: `${podNamespace}/${podName}`,
-        uid,
-        err: messageOf(reason),
-      });
+      const soon = isUnrelated(reason) && this.#askAgain(uid);
+      const fields = { pod: `${podNamespace}/${podName}`, uid, err: messageOf(reason) };
+      if (soon) logger.debug('status could not be told yet', fields);
+      else logger.warn('status could not be told', fields);
     }
+  }
+
+  /**
+   * The kubelet would wait for the next signal or tick: up to 10 s for a pod that this agent was quicker to start than the server to
+   * know it for the node's. Of a pod that is gone the server says the same, but for good.
+   */
+  #askAgain(uid: string): boolean {
+    const { pods, clock } = this.#deps;
+    const refusals = this.#refusals.get(uid) ?? 0;
+    if (refusals >= mostQuickRetries || !pods.getPodByUID(uid)) return false;
+    this.#refusals.set(uid, refusals + 1);
+    this.#askAgainAt = Math.min(this.#askAgainAt, steadyNow(clock) + firstQuickRetryMs * 2 ** refusals);
+    return true;
   }
 
   /** What comes from now on is news of its own. */
@@ -377,10 +399,13 @@ export class StatusManager {
       if (steadyNow(clock) >= nextTick) {
         nextTick = steadyNow(clock) + statusSyncPeriodMs;
         await this.syncBatch(true);
+      } else if (steadyNow(clock) >= this.#askAgainAt) {
+        this.#askAgainAt = Infinity;
+        await this.syncBatch(false);
       } else if (this.#signalled) {
         if (settleMs > 0) await clock.sleep(settleMs, signal).catch(() => undefined);
         await this.wake();
-      } else await this.#idle(nextTick - steadyNow(clock), signal);
+      } else await this.#idle(Math.min(nextTick, this.#askAgainAt) - steadyNow(clock), signal);
     }
   }
 

@@ -12,7 +12,7 @@ import type { Pod, PodStatus } from '../../src/kube/types.ts';
 import type { StatusClient } from '../../src/status/status-client.ts';
 import { StatusManager, statusSyncPeriodMs } from '../../src/status/status-manager.ts';
 import { statusOf } from './support/statuses.ts';
-import { now, podOf, world } from './support/status-server.ts';
+import { now, podOf, Server, world } from './support/status-server.ts';
 
 const deletionTimestamp = now as never;
 const [running, pending] = [{ phase: 'Running' }, { phase: 'Pending' }];
@@ -623,6 +623,58 @@ describe('run', () => {
     expect(server.pod.status?.phase).toBe('Pending');
     await clock.advance(1);
     expect(server.pod.status?.phase).toBe('Running');
+    abort.abort();
+    await done;
+  });
+
+  test.each([
+    { what: 'a pod that the server does not yet know for this node’s is asked for again soon', known: true },
+    { what: 'of a pod that is gone only with what else is new', known: false },
+  ])('$what', async ({ known }) => {
+    const asked: number[] = [];
+    const server = new (class extends Server {
+      override async getPod(): Promise<Pod> {
+        asked.push(clock.now() - Date.parse(now));
+        if (asked.length < 4)
+          throw new ApiError(403, { message: 'no relationship found between node and this object' });
+        return super.getPod();
+      }
+    })();
+    const { manager, clock, pods, logged } = world({ client: server });
+    const abort = new AbortController();
+    const done = manager.run(abort.signal);
+    manager.setPodStatus(podOf(), running);
+    if (!known) pods.removePod(podOf());
+    await clock.advance(9);
+    expect(asked).toEqual([0]);
+    await clock.advance(statusSyncPeriodMs - 10);
+    expect(asked).toEqual(known ? [0, 10, 30, 70] : [0]);
+    expect(server.pod?.status?.phase).toBe(known ? 'Running' : 'Pending');
+    expect(logged.map(([message]) => message)).toEqual(
+      known ? Array(3).fill('status could not be told yet') : ['status could not be told'],
+    );
+    abort.abort();
+    await done;
+    expect(clock.pending).toBe(0);
+  });
+
+  test('asks for a pod that stays unknown a few times only', async () => {
+    let asked = 0;
+    const server = new (class extends Server {
+      override getPod(): Promise<Pod> {
+        asked++;
+        return Promise.reject(new ApiError(403, { message: 'no relationship found' }));
+      }
+    })();
+    const { manager, clock, logged } = world({ client: server });
+    const abort = new AbortController();
+    const done = manager.run(abort.signal);
+    manager.setPodStatus(podOf(), running);
+    await clock.advance(statusSyncPeriodMs - 1);
+    expect(asked).toBe(8);
+    expect(logged.at(-1)?.[0]).toBe('status could not be told');
+    await clock.advance(statusSyncPeriodMs);
+    expect(asked).toBe(9);
     abort.abort();
     await done;
   });

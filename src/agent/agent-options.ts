@@ -11,7 +11,7 @@ import type { EvictionOptions, ShutdownOptions } from './evictions.ts';
 import type { ServedPorts } from './kubelet-api.ts';
 import type { NodeSettings } from './node-setters.ts';
 import type { NodeCgroupsOptions } from './cgroups.ts';
-import type { PodsController, PodsControllerPeriods } from './pods-controller.ts';
+import type { PodsController, PodsControllerOptions, PodsControllerPeriods } from './pods-controller.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Upkeep } from './upkeep.ts';
 import type { UserNamespacesDeps } from './user-namespaces.ts';
@@ -67,6 +67,8 @@ export interface AgentOptions extends ServedPorts {
   readonly shutdown?: ShutdownOptions;
   readonly node?: NodeSettings & Partial<NodeControllerConfig>;
   readonly periods?: Partial<PodsControllerPeriods>;
+  /** Awaited before a changed status is told: for providers whose pods start at once (`StatusManagerDeps.settle`). */
+  readonly statusSettle?: PodsControllerOptions['statusSettle'];
   /** Sysctls beyond the safe ones that pods may set. */
   readonly allowedUnsafeSysctls?: readonly string[];
   readonly clusterDomain?: string;

@@ -218,12 +218,12 @@ function makeController({
   pods,
   ...rest
 }: ControllerParts): PodsController {
-  const { client, nodeName, periods, tracer, appArmorFault, allowedUnsafeSysctls = [] } = options;
+  const { client, periods, statusSettle, tracer, appArmorFault, allowedUnsafeSysctls = [] } = options;
   return new PodsController({
     ...common,
     ...rest,
     allocations: new CheckpointFile(join(options.rootDir, 'allocated_pods_state')),
-    nodeName,
+    nodeName: options.nodeName,
     nodeIP: nodeIPs,
     configUpdates: config.updates,
     eventRecorder: common.recorder,
@@ -231,6 +231,7 @@ function makeController({
     ...(client && { kubeClient: client }),
     ...(pods && { knownPods: pods.known }),
     ...(periods && { periods }),
+    ...(statusSettle && { statusSettle }),
     ...(tracer && { tracer }),
   });
 }

@@ -22,7 +22,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import { needsReadinessReconcile } from '../status/conditions.ts';
 import { ReasonCache } from '../status/reason-cache.ts';
 import { type StatusClient, statusClient } from '../status/status-client.ts';
-import { StatusManager } from '../status/status-manager.ts';
+import { StatusManager, type StatusManagerDeps } from '../status/status-manager.ts';
 import { ActiveDeadline } from './active-deadline.ts';
 import { makeAllocationManager } from './allocation.ts';
 import type { HousekeepingDeps } from './housekeeping.ts';
@@ -52,7 +52,8 @@ export interface EnginesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly periods: { readonly resyncMs: number; readonly relistMs: number; readonly statusSettleMs: number };
+  readonly periods: { readonly resyncMs: number; readonly relistMs: number };
+  readonly statusSettle?: StatusManagerDeps['settle'];
   readonly host: Partial<PodHost>;
   readonly provider: PodProvider;
   readonly tracer?: Tracer;
@@ -221,7 +222,7 @@ function coreParts(options: EnginesOptions): Parts {
 }
 
 function makeStatusManager(
-  { clock, logger, kubeClient, knownPods, periods }: EnginesOptions,
+  { clock, logger, kubeClient, knownPods, statusSettle }: EnginesOptions,
   { podManager, metrics }: Pick<Parts, 'podManager' | 'metrics'>,
   couldRun: (pod: Pod) => boolean,
 ): StatusManager {
@@ -232,7 +233,7 @@ function makeStatusManager(
     pods: podManager,
     deletionSafety: { podCouldHaveRunningContainers: couldRun },
     parallel: statusesAtOnce,
-    settleMs: periods.statusSettleMs,
+    ...(statusSettle && { settle: statusSettle }),
     listener: {
       newsTold: metrics.pods.newsTold,
       containerEnded: metrics.pods.containerEnded,

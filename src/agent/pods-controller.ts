@@ -14,7 +14,7 @@ import type { Node, Pod } from '../kube/types.ts';
 import type { PodLifecycleEvent } from '../pleg/diff.ts';
 import type { PodWorkers } from '../podworkers/pod-workers.ts';
 import type { PodProvider } from '../provider/provider.ts';
-import type { StatusManager } from '../status/status-manager.ts';
+import type { StatusManager, StatusManagerDeps } from '../status/status-manager.ts';
 import { buildEngines, type Engines } from './engines.ts';
 import { handlePodCleanups } from './housekeeping.ts';
 import type { PodHost } from './pod-host.ts';
@@ -29,8 +29,6 @@ export interface PodsControllerPeriods {
   readonly syncTickMs: number;
   readonly housekeepingMs: number;
   readonly relistMs: number;
-  /** How long a status waits for the next change before it is told, ms (`StatusManagerDeps.settleMs`). */
-  readonly statusSettleMs: number;
 }
 
 export const podsControllerPeriods: PodsControllerPeriods = {
@@ -38,7 +36,6 @@ export const podsControllerPeriods: PodsControllerPeriods = {
   syncTickMs: 1000,
   housekeepingMs: 2000,
   relistMs: 1000,
-  statusSettleMs: 0,
 };
 
 /** What the controller is told by the one who embeds it. */
@@ -67,6 +64,8 @@ export interface PodsControllerOptions {
   readonly random?: Random;
   readonly logger?: Logger;
   readonly periods?: Partial<PodsControllerPeriods>;
+  /** Awaited before a changed status is told (`StatusManagerDeps.settle`). */
+  readonly statusSettle?: StatusManagerDeps['settle'];
   /** Traces the steps of pods and what they ask of the provider. */
   readonly tracer?: Tracer;
 }

@@ -206,7 +206,7 @@ function agentOptions(
   const common = agentSettings(settings);
   const { close: disconnect, ...own } =
     provider === 'cri'
-      ? { periods: {}, ...criParts({ ...settings.kubelet, ...settings.agent }, tracing?.tracer) }
+      ? criParts({ ...settings.kubelet, ...settings.agent }, tracing?.tracer)
       : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings) };
   const shutdown = shutdownOptions(
     settings.kubelet,
@@ -222,7 +222,6 @@ function agentOptions(
     ...own,
     projectsTrustBundles: isGateOn('ClusterTrustBundleProjection', settings.kubelet.featureGates),
     node: { ...common.node, ...own.node, features: featuresOf(settings, provider) },
-    periods: { ...common.periods, ...own.periods },
     ...(manifests !== undefined && { manifests }),
     ...(manifestUrl !== undefined && { manifestUrl }),
     ...(tracing && { tracer: tracing.tracer }),

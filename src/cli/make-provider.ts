@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { networkInterfaces } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
 import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
@@ -13,7 +14,7 @@ import { crashBackOffOf } from './crash-back-off.ts';
 import type { UpOptions } from './running.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
-  Pick<AgentOptions, 'eviction' | 'upkeep' | 'periods'>;
+  Pick<AgentOptions, 'eviction' | 'upkeep' | 'statusSettle'>;
 
 /** How each provider that the command knows is made; its code is loaded only when it is asked for. */
 export function makeProviderOf(
@@ -33,7 +34,8 @@ export function makeProviderOf(
           return new MemoryProvider({ clock, journal, logger, backOff: crashBackOffOf(kubelet) });
         },
         node: { runtimeVersion: () => 'memory://1.0.0' },
-        periods: { statusSettleMs: 1 },
+        // all that a pod's start or end brings about at once happens within this turn of the event loop
+        statusSettle: () => nextTurn(),
       };
   }
 }

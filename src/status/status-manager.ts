@@ -63,10 +63,10 @@ export interface StatusManagerDeps {
   /** How many pods are told of at once; default 1, as the kubelet. One pod's requests never overlap. */
   readonly parallel?: number;
   /**
-   * How long news waits for more of it before it is told, ms; default 0, as the kubelet. Where pods start at once, the status before
-   * would cost as many requests again and be over when it arrives.
+   * Awaited before news is told, for there may be more of it; must not reject. Default: nothing, as the kubelet. Where pods start at
+   * once, the status before would cost as many requests again and be over when it arrives.
    */
-  readonly settleMs?: number;
+  readonly settle?: (signal: AbortSignal) => Promise<unknown>;
 }
 
 /** One pod's status as it is kept until it is told. */
@@ -393,7 +393,7 @@ export class StatusManager {
 
   /** Tells statuses as they come, and compares everything each {@link statusSyncPeriodMs}, until aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, settleMs = 0 } = this.#deps;
+    const { clock, settle } = this.#deps;
     let nextTick = steadyNow(clock) + statusSyncPeriodMs;
     while (!signal.aborted) {
       if (steadyNow(clock) >= nextTick) {
@@ -403,7 +403,7 @@ export class StatusManager {
         this.#askAgainAt = Infinity;
         await this.syncBatch(false);
       } else if (this.#signalled) {
-        if (settleMs > 0) await clock.sleep(settleMs, signal).catch(() => undefined);
+        await settle?.(signal);
         await this.wake();
       } else await this.#idle(Math.min(nextTick, this.#askAgainAt) - steadyNow(clock), signal);
     }

@@ -594,7 +594,9 @@ describe('run', () => {
   });
 
   test('waits for more news where it is told to, and tells the newest alone', async () => {
-    const { manager, clock, server, told } = world({ settleMs: 5 });
+    const { manager, clock, server, told } = world({
+      settle: (signal) => clock.sleep(5, signal).catch(() => undefined),
+    });
     const abort = new AbortController();
     const done = manager.run(abort.signal);
     manager.setPodStatus(podOf(), { ...pending, message: 'soon' });

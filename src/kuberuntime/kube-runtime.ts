@@ -205,6 +205,14 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     return this.#observer.listPods(signal && { signal });
   }
 
+  listSome(uids: readonly string[], signal?: AbortSignal): Promise<readonly RuntimePod[]> {
+    return this.#observer.listSome(uids, signal && { signal });
+  }
+
+  getListedPodStatus(listed: RuntimePod, signal?: AbortSignal): Promise<RuntimePodStatus> {
+    return this.#observer.getListedPodStatus(listed, signal && { signal });
+  }
+
   getPodStatus(
     ref: { readonly uid: string; readonly name: string; readonly namespace: string },
     signal?: AbortSignal,

@@ -9,6 +9,7 @@ import type {
 } from '../provider/runtime-pod.ts';
 import {
   podIpsOf,
+  runtimeId,
   toContainerStatus,
   toRuntimeContainer,
   toSandboxContainer,
@@ -38,6 +39,14 @@ interface PodRef {
   readonly namespace: string;
 }
 
+type Sandboxes = RuntimePodStatus['sandboxStatuses'];
+type Containers = readonly RuntimeContainerStatus[];
+interface PodFilter {
+  readonly labelSelector: Readonly<Record<string, string>>;
+}
+/** Up to so many pods two lists each cost less than two of all pods. */
+const fewPods = 2;
+
 /** Reads what runs from the runtime. Follows `GetPods` and `GetPodStatus` (pkg/kubelet/kuberuntime). */
 export class RuntimeObserver {
   readonly #deps: ObserverDeps;
@@ -47,11 +56,25 @@ export class RuntimeObserver {
   }
 
   /** Every pod with a sandbox or container, newest first. */
-  async listPods(options?: CallOptions): Promise<readonly RuntimePod[]> {
+  listPods(options?: CallOptions): Promise<readonly RuntimePod[]> {
+    return this.#list({}, options);
+  }
+
+  /** These pods, maybe others too: a few are asked for one by one, of more all are listed. */
+  async listSome(uids: readonly string[], options?: CallOptions): Promise<readonly RuntimePod[]> {
+    if (uids.length > fewPods) return this.listPods(options);
+    const found = await Promise.all(uids.map((uid) => this.#list({ filter: ofPod(uid) }, options)));
+    return found.flat();
+  }
+
+  async #list(
+    request: { readonly filter?: PodFilter },
+    options: CallOptions | undefined,
+  ): Promise<readonly RuntimePod[]> {
     const { runtime, runtimeName } = this.#deps;
     const [sandboxes, containers] = await Promise.all([
-      runtime.listPodSandbox({}, options),
-      runtime.listContainers({}, options),
+      runtime.listPodSandbox(request, options),
+      runtime.listContainers(request, options),
     ]);
     const pods = new Map<
       string,
@@ -77,17 +100,24 @@ export class RuntimeObserver {
 
   /** All instances of one pod; what vanishes between listing and looking is left out. */
   async getPodStatus(ref: PodRef, options?: CallOptions): Promise<RuntimePodStatus> {
-    const filter = { labelSelector: { [podUidLabel]: ref.uid } };
+    const listed = await this.#list({ filter: ofPod(ref.uid) }, options);
+    const { containers = [], sandboxes = [] } = listed.find(({ uid }) => uid === ref.uid) ?? {};
+    return this.getListedPodStatus({ ...ref, containers, sandboxes }, options);
+  }
+
+  /** What a listing showed of one pod; what has vanished since is left out. */
+  async getListedPodStatus(listed: RuntimePod, options?: CallOptions): Promise<RuntimePodStatus> {
+    const { uid, name, namespace } = listed;
     const [sandboxes, containers] = await Promise.all([
-      this.#sandboxes(filter, options),
-      this.#containers(filter, options),
+      this.#sandboxes(listed.sandboxes, options),
+      this.#containers(listed.containers, options),
     ]);
     const [newest] = sandboxes;
     const active = newest?.state === 'SANDBOX_READY' ? newest : undefined;
     return {
-      uid: ref.uid,
-      name: ref.name,
-      namespace: ref.namespace,
+      uid,
+      name,
+      namespace,
       ips: active ? podIpsOf(active) : [],
       containerStatuses: containers,
       activeContainerStatuses: active
@@ -98,16 +128,18 @@ export class RuntimeObserver {
   }
 
   async #sandboxes(
-    filter: { labelSelector: Readonly<Record<string, string>> },
+    listed: readonly RuntimeContainer[],
     options: CallOptions | undefined,
-  ): Promise<RuntimePodStatus['sandboxStatuses']> {
+  ): Promise<Sandboxes> {
     const { runtime } = this.#deps;
-    const listed = (await runtime.listPodSandbox({ filter }, options)).items ?? [];
     const newestFirst = listed.toSorted((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
     const statuses = await Promise.all(
-      newestFirst.map(({ id = '' }) =>
+      newestFirst.map(({ id }) =>
         orGone(async () =>
-          demandStatus((await runtime.podSandboxStatus({ podSandboxId: id }, options)).status, 'pod sandbox'),
+          demandStatus(
+            (await runtime.podSandboxStatus({ podSandboxId: runtimeId(id) }, options)).status,
+            'pod sandbox',
+          ),
         ),
       ),
     );
@@ -115,15 +147,14 @@ export class RuntimeObserver {
   }
 
   async #containers(
-    filter: { labelSelector: Readonly<Record<string, string>> },
+    listed: readonly RuntimeContainer[],
     options: CallOptions | undefined,
-  ): Promise<readonly RuntimeContainerStatus[]> {
+  ): Promise<Containers> {
     const { runtime } = this.#deps;
-    const listed = (await runtime.listContainers({ filter }, options)).containers ?? [];
     const statuses = await Promise.all(
-      listed.map(({ id = '', podSandboxId = '' }) =>
+      listed.map(({ id, podSandboxId = '' }) =>
         orGone(async () => {
-          const { status } = await runtime.containerStatus({ containerId: id }, options);
+          const { status } = await runtime.containerStatus({ containerId: runtimeId(id) }, options);
           return { ...(await this.#status(demandStatus(status, 'container'))), podSandboxId };
         }),
       ),
@@ -142,6 +173,8 @@ export class RuntimeObserver {
     return { ...converted, message: joinMessages(converted.message, own) };
   }
 }
+
+const ofPod = (uid: string): PodFilter => ({ labelSelector: { [podUidLabel]: uid } });
 
 async function orGone<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
   try {

@@ -33,7 +33,7 @@ export const plegDefaults: PlegOptions = {
 export interface GenericPlegDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly provider: Pick<PodProvider, 'listPods' | 'listPod' | 'getPodStatus'>;
+  readonly provider: Pick<PodProvider, 'listPods' | 'listSome' | 'getPodStatus' | 'getListedPodStatus'>;
   readonly cache: PodCache;
   /** How long a relist took. */
   readonly observeRelist?: (durationMs: number) => void;
@@ -108,7 +108,8 @@ export class GenericPleg {
       for (const pod of pods) this.#setCurrent(pod.uid, pod);
       await this.#each([...this.#records], async ([uid, record]) => {
         const events = podEvents(uid, record.old, record.current);
-        if (events.length > 0 || this.#toReinspect.has(uid)) await this.#observe(uid, record, events, signal);
+        if (events.length > 0 || this.#toReinspect.has(uid))
+          await this.#observe(uid, record, { events, listedAt: startedAt }, signal);
       });
       this.#deps.cache.updateTime(startedAt); // R232: only after all pods
       this.#deps.observeRelist?.(steadyNow(this.#deps.clock) - startedAt);
@@ -120,7 +121,7 @@ export class GenericPleg {
     return this.#relistSome([uid], signal);
   }
 
-  /** One pass over some pods: one listing for all of them, or each asked for alone where the provider can do so. */
+  /** One pass over some pods, with one listing for all of them. */
   #relistSome(uids: readonly string[], signal?: AbortSignal): Promise<void> {
     return this.#exclusively(async () => {
       const startedAt = steadyNow(this.#deps.clock);
@@ -129,7 +130,8 @@ export class GenericPleg {
       await this.#each(uids, async (uid) => {
         const record = this.#setCurrent(uid, find(uid) ?? { ...nowhere, uid });
         const events = podEvents(uid, record.old, record.current);
-        if (events.length > 0 || this.#toReinspect.has(uid)) await this.#observe(uid, record, events, signal);
+        if (events.length > 0 || this.#toReinspect.has(uid))
+          await this.#observe(uid, record, { events, listedAt: startedAt }, signal);
         if (!this.#toReinspect.has(uid)) this.#deps.cache.setObservedTime(uid, startedAt);
       });
       this.#deps.observePodRelist?.(steadyNow(this.#deps.clock) - startedAt);
@@ -153,15 +155,10 @@ export class GenericPleg {
     uids: readonly string[],
     signal?: AbortSignal,
   ): Promise<((uid: string) => RuntimePod | undefined) | undefined> {
-    const { provider } = this.#deps;
-    let pods: readonly (RuntimePod | undefined)[] | undefined;
-    if (provider.listPod) {
-      const one = provider.listPod.bind(provider);
-      pods = await this.#listing(() => Promise.all(uids.map((uid) => one(uid, signal))), signal);
-    } else pods = await this.#list(signal);
+    const pods = await this.#list(signal, uids);
     if (!pods) return undefined;
-    if (uids.length === 1) return (uid) => pods.find((pod) => pod?.uid === uid);
-    const byUid = new Map(pods.map((pod) => [pod?.uid, pod]));
+    if (uids.length === 1) return (uid) => pods.find((pod) => pod.uid === uid);
+    const byUid = new Map(pods.map((pod) => [pod.uid, pod]));
     return (uid) => byUid.get(uid);
   }
 
@@ -203,16 +200,13 @@ export class GenericPleg {
     return done;
   }
 
-  #list(signal?: AbortSignal): Promise<readonly RuntimePod[] | undefined> {
-    return this.#listing(() => this.#deps.provider.listPods(signal), signal);
-  }
-
-  async #listing<T>(
-    list: () => Promise<readonly T[]>,
-    signal?: AbortSignal,
-  ): Promise<readonly T[] | undefined> {
+  /** @param uids absent: of all pods */
+  async #list(signal?: AbortSignal, uids?: readonly string[]): Promise<readonly RuntimePod[] | undefined> {
+    const { provider } = this.#deps;
     try {
-      return await list();
+      return uids && provider.listSome
+        ? await provider.listSome(uids, signal)
+        : await provider.listPods(signal);
     } catch (reason) {
       if (!signal?.aborted)
         this.#deps.logger.error('relist: pods cannot be listed', { err: messageOf(reason) });
@@ -231,12 +225,12 @@ export class GenericPleg {
   async #observe(
     uid: string,
     record: PodRecord,
-    events: readonly PodLifecycleEvent[],
+    { events, listedAt }: { readonly events: readonly PodLifecycleEvent[]; readonly listedAt: number },
     signal?: AbortSignal,
   ): Promise<void> {
     const { current } = record;
     try {
-      await this.#inspect(uid, current, signal);
+      await this.#inspect(uid, current, listedAt, signal);
     } catch (reason) {
       this.#toReinspect.add(uid);
       this.#deps.logger.error('relist: pod cannot be inspected', { uid, err: messageOf(reason) });
@@ -248,16 +242,24 @@ export class GenericPleg {
     this.#tell(events.length > 0 ? events : [{ uid, type: 'PodSync' }]);
   }
 
-  async #inspect(uid: string, pod: RuntimePod | undefined, signal?: AbortSignal): Promise<void> {
+  async #inspect(
+    uid: string,
+    pod: RuntimePod | undefined,
+    listedAt: number,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const { cache, clock, provider } = this.#deps;
     if (!pod) {
       cache.delete(uid);
       return;
     }
-    const observedAt = steadyNow(clock);
+    // what was made after the listing is not in a status that comes of it
+    const observedAt = provider.getListedPodStatus ? listedAt : steadyNow(clock);
     try {
       const { name, namespace } = pod;
-      const status = await provider.getPodStatus({ uid, name, namespace }, signal);
+      const status = provider.getListedPodStatus
+        ? await provider.getListedPodStatus(pod, signal)
+        : await provider.getPodStatus({ uid, name, namespace }, signal);
       cache.set(uid, this.#withLastIps(status, uid), undefined, observedAt);
     } catch (reason) {
       if (!signal?.aborted) cache.set(uid, emptyPodStatus(pod), AgentError.from(reason), observedAt);

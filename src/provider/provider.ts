@@ -75,14 +75,17 @@ export interface PodProvider extends ProviderPowers {
   /** Every pod of this node that has a container or sandbox, stopped ones too. */
   listPods(signal?: AbortSignal): Promise<readonly RuntimePod[]>;
 
-  /** One pod as {@link listPods} shows it, for less than a whole listing; absent: the listing is asked. */
-  listPod?(uid: string, signal?: AbortSignal): Promise<RuntimePod | undefined>;
+  /** These pods as {@link listPods} shows them, maybe others too, for no more than a whole listing; absent: the listing is asked. */
+  listSome?(uids: readonly string[], signal?: AbortSignal): Promise<readonly RuntimePod[]>;
 
   /** All instances of one pod; a pod without any gives empty lists, not an error. */
   getPodStatus(
     ref: { readonly uid: string; readonly name: string; readonly namespace: string },
     signal?: AbortSignal,
   ): Promise<RuntimePodStatus>;
+
+  /** {@link getPodStatus} as far as a listing showed the pod, without listing it again; absent: that is asked instead. */
+  getListedPodStatus?(listed: RuntimePod, signal?: AbortSignal): Promise<RuntimePodStatus>;
 }
 
 /** The node's side of a provider. */

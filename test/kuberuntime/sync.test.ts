@@ -366,6 +366,36 @@ test('killing a pod that is not there is done at once', async () => {
   expect(under.runtime.calls).toEqual([]);
 });
 
+test('some pods are listed as all are, and the status of what was listed is the pod’s', async () => {
+  const under = bed();
+  const { provider, runtime } = under;
+  await under.sync(podOf({ containers: [container('main'), container('side')] }));
+  exit(under, 'side', 3);
+  const filters: unknown[] = [];
+  const list = runtime.listContainers.bind(runtime);
+  Object.assign(runtime, {
+    listContainers: (request: { filter?: object }) => {
+      filters.push(request.filter);
+      return list(request);
+    },
+  });
+  const [listed, ...others] = await provider.listPods();
+  expect(others).toEqual([]);
+  expect(await provider.listSome(['u', 'none'])).toEqual([listed]);
+  expect(await provider.listSome(['u', 'none', 'nor-this'])).toEqual([listed]);
+  const one = (uid: string): object => ({ labelSelector: { 'io.kubernetes.pod.uid': uid } });
+  expect(filters).toEqual([undefined, one('u'), one('none'), undefined]);
+  const status = await provider.getPodStatus(ref);
+  expect(status.containerStatuses).toHaveLength(2);
+  filters.length = 0;
+  expect(listed && (await provider.getListedPodStatus(listed))).toEqual(status);
+  expect(filters).toEqual([]);
+  const [gone = ''] = runtime.containers.keys();
+  runtime.containers.delete(gone);
+  const left = listed && (await provider.getListedPodStatus(listed));
+  expect(left?.containerStatuses).toHaveLength(1);
+});
+
 test('a pod without instances has empty lists', async () => {
   const status = await bed().provider.getPodStatus(ref);
   expect(status).toMatchObject({ containerStatuses: [], sandboxStatuses: [], ips: [] });

@@ -59,6 +59,35 @@ test('a request is served before the period is over (R234)', async () => {
   await run;
 });
 
+test('a provider that can is asked for the pod alone, and for the status of what that showed', async () => {
+  const { cache, clock } = setUp();
+  const asked: unknown[] = [];
+  const shown = podOf('a', 'running');
+  const provider = {
+    listPods: () => Promise.reject(new Error('all were listed')),
+    listSome: async (uids: readonly string[]) => {
+      asked.push(uids);
+      clock.set(2000); // the listing takes a second; what begins meanwhile may be missing
+      return [podOf('other', 'running'), shown];
+    },
+    getPodStatus: () => Promise.reject(new Error('it was listed again')),
+    getListedPodStatus: async (listed: RuntimePod) => {
+      asked.push(listed);
+      return emptyStatus(listed.uid);
+    },
+  };
+  const pleg = new GenericPleg({ clock, cache, provider, logger: silentLogger });
+  await pleg.relistPod('a');
+  expect(asked).toEqual([['a'], shown]);
+  expect(pleg.tracked).toEqual(['a']);
+  expect(pleg.channel.drain()).toEqual([{ uid: 'a', type: 'ContainerStarted', containerId: 'c-a' }]);
+  let fresh = false;
+  void cache.getNewerThan('a', 1500).then(() => (fresh = true));
+  await settle();
+  expect(fresh).toBe(false);
+  await cache.getNewerThan('a', 999);
+});
+
 test('too many requests are refused, the same pod twice is one (R234)', () => {
   const { pleg } = setUp({ onDemandCapacity: 1 });
   expect([pleg.requestRelist('a'), pleg.requestRelist('a'), pleg.requestRelist('b')]).toEqual([

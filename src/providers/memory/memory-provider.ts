@@ -140,10 +140,12 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     return [...this.#pods.values()].flatMap((record) => toUsage(record, this.#behaviour, at) ?? []);
   }
 
-  async listPod(uid: string): Promise<RuntimePod | undefined> {
+  async listSome(uids: readonly string[]): Promise<readonly RuntimePod[]> {
     this.#failIfTold('listPods');
-    const record = this.#pods.get(uid);
-    return record && (record.listed ??= toRuntimePod(record));
+    return uids.flatMap((uid) => {
+      const record = this.#pods.get(uid);
+      return record ? (record.listed ??= toRuntimePod(record)) : [];
+    });
   }
 
   async getPodStatus(ref: {

@@ -246,6 +246,7 @@ export interface ServeOptions
       | 'anonymousAuth'
       | 'debugging'
       | 'splitStreams'
+      | 'checkpoints'
       | 'openMetrics'
       | 'limits'
       | 'streams'

@@ -7,6 +7,7 @@ import type { UpkeepSettings } from '../agent/upkeep.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { durationMs } from '../kube/duration.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
+import { isGateOn } from '../options/feature-gates.ts';
 import { type EffectiveOptions, loadOptions, originOf } from '../options/load.ts';
 import type { UpOptions } from './running.ts';
 import { tlsSettings } from './tls-settings.ts';
@@ -126,6 +127,8 @@ export function kubeletApiOptions(
     anonymousAuth: authentication.anonymous.enabled,
     reviewTokens: authentication.webhook.enabled,
     debugging: kubelet.enableDebuggingHandlers,
+    splitStreams: isGateOn('PodLogsQuerySplitStreams', kubelet.featureGates),
+    checkpoints: isGateOn('ContainerCheckpoint', kubelet.featureGates),
     configz: () => kubelet,
     streams: { idleMs: durationMs(kubelet.streamingConnectionIdleTimeout) },
     webhookTimes: {

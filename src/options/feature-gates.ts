@@ -9,6 +9,7 @@ interface Gate {
 const known: Readonly<Record<string, Gate>> = {
   ClusterTrustBundle: { on: false, stage: 'Beta' },
   ClusterTrustBundleProjection: { on: false, stage: 'Beta' },
+  ContainerCheckpoint: { on: true, stage: 'Beta' },
   CustomCPUCFSQuotaPeriod: { on: true },
   GracefulNodeShutdown: { on: true, stage: 'Beta' },
   GracefulNodeShutdownBasedOnPodPriority: { on: true, stage: 'Beta' },
@@ -18,6 +19,7 @@ const known: Readonly<Record<string, Gate>> = {
   MemoryQoS: { on: false, stage: 'Alpha' },
   NodeLogQuery: { on: true, locked: true },
   NodeSwap: { on: true, locked: true },
+  PodLogsQuerySplitStreams: { on: false, stage: 'Alpha' },
   ReduceDefaultCrashLoopBackOffDecay: { on: false, stage: 'Alpha' },
   RotateKubeletServerCertificate: { on: true, stage: 'Beta' },
   UserNamespacesSupport: { on: true, locked: true },

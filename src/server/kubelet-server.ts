@@ -44,7 +44,10 @@ export interface KubeletServerOptions {
   readonly anonymousAuth?: boolean;
   /** Logs, exec, attach, port-forward (`enableDebuggingHandlers`); default: yes. */
   readonly debugging?: boolean;
+  /** Logs of one stream (`?stream=Stderr`; feature gate PodLogsQuerySplitStreams); default: no. */
   readonly splitStreams?: boolean;
+  /** `/checkpoint` (feature gate ContainerCheckpoint); default: yes. */
+  readonly checkpoints?: boolean;
   /** Metrics in OpenMetrics for clients that would have it; the kubelet has none. Default: yes. */
   readonly openMetrics?: boolean;
   readonly limits?: Partial<ListenerLimits>;
@@ -90,12 +93,21 @@ export class KubeletServer {
       logger = silentLogger,
       debugging = true,
       splitStreams = false,
+      checkpoints = true,
       openMetrics = true,
     } = options;
     this.#metrics = new ServerMetrics(clock, 'readwrite');
     this.#traced = options.tracer && traceRequests(options.tracer);
     const serverMetrics = (): readonly MetricFamily[] => this.#metrics.collect();
-    const deps: ServicesDeps = { host, clock, debugging, splitStreams, openMetrics, serverMetrics };
+    const deps: ServicesDeps = {
+      host,
+      clock,
+      debugging,
+      splitStreams,
+      checkpoints,
+      openMetrics,
+      serverMetrics,
+    };
     const streams = { host, clock, times: { ...streamTimes, ...options.streams } };
     this.#handler = new RequestHandler({
       nodeName: host.nodeName,
@@ -184,7 +196,14 @@ export function serveReadOnly(options: OpenServerOptions): Promise<OpenServer> {
   const { host, clock = systemClock } = options;
   const metrics = new ServerMetrics(clock, 'readonly');
   const serverMetrics = (): readonly MetricFamily[] => metrics.collect();
-  const deps: ServicesDeps = { host, clock, debugging: false, splitStreams: false, serverMetrics };
+  const deps: ServicesDeps = {
+    host,
+    clock,
+    debugging: false,
+    splitStreams: false,
+    checkpoints: false,
+    serverMetrics,
+  };
   return serveOpen(options, [...openServices(deps), ...disabledServices], metrics);
 }
 

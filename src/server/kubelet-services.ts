@@ -22,6 +22,8 @@ export interface ServicesDeps {
   readonly splitStreams: boolean;
   /** `enableDebuggingHandlers`: logs, exec, attach, port-forward and what runs. */
   readonly debugging: boolean;
+  /** Feature gate ContainerCheckpoint. */
+  readonly checkpoints: boolean;
   /** Whether metrics are told in OpenMetrics to those who would have it; default: yes. */
   readonly openMetrics?: boolean;
   /** What the server counts of itself. */
@@ -54,15 +56,15 @@ export function defaultServices(deps: ServicesDeps): readonly Service[] {
   const { host } = deps;
   return [
     ...openServices(deps),
-    {
-      patterns: bothOf('/checkpoint'),
-      routes: [
-        { methods: ['POST'], parts: [3], produces: jsonType, handle: (call) => checkpoint(host, call) },
-      ],
-    },
+    ...(deps.checkpoints ? [checkpointService(host)] : []),
     ...pageServices(deps),
   ];
 }
+
+const checkpointService = (host: ServerHost): Service => ({
+  patterns: bothOf('/checkpoint'),
+  routes: [{ methods: ['POST'], parts: [3], produces: jsonType, handle: (call) => checkpoint(host, call) }],
+});
 
 /** What is on the read-only port as well (kubelet `InstallAuthNotRequiredHandlers`). */
 export function openServices(deps: ServicesDeps): readonly Service[] {

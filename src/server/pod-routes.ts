@@ -49,6 +49,7 @@ const depsOf = ({ host, clock = systemClock }: PodRoutesOptions): ServicesDeps =
   clock,
   debugging: true,
   splitStreams: false,
+  checkpoints: true,
   serverMetrics: () => [],
 });
 

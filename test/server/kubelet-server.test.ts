@@ -154,6 +154,31 @@ describe('routes', () => {
     });
   });
 
+  test('with the gate ContainerCheckpoint off there is no such path', async () => {
+    const checkpoint = (): Promise<readonly string[]> => Promise.resolve([]);
+    server = await startServer(hostWith({ checkpoint }), { checkpoints: false });
+    expect(await ask(server, '/checkpoint/ns/web/c', { method: 'POST' })).toMatchObject({
+      status: 404,
+      body: '404 page not found\n',
+    });
+  });
+
+  test.for([
+    [true, 200, 'err\n'],
+    [
+      false,
+      400,
+      'unable to return the given log stream: "Stderr". Please enable PodLogsQuerySplitStreams feature gate in kubelet',
+    ],
+  ] as const)('one stream of a log, split %s: %i', async ([splitStreams, status, body]) => {
+    const readLog: ServerHost['readLog'] = async ({ options }, sink) => {
+      await sink(Buffer.from(options.stream === 'Stderr' ? 'err\n' : 'out\nerr\n'));
+    };
+    server = await startServer(hostWith({ readLog }), { splitStreams });
+    const answer = await ask(server, '/containerLogs/ns/web/c?stream=Stderr');
+    expect([answer.status, answer.body]).toEqual([status, body]);
+  });
+
   test('an upgrade that nobody wants is answered like any request', async () => {
     server = await startServer(hostWith());
     const answer = await ask(server, '/healthz', {

@@ -341,21 +341,25 @@ export class StatusManager {
       this.#drop(uid);
     } catch (reason) {
       if (isNotFound(reason)) return;
-      const soon = isUnrelated(reason) && this.#askAgain(uid);
       const fields = { pod: `${podNamespace}/${podName}`, uid, err: messageOf(reason) };
-      if (soon) logger.debug('status could not be told yet', fields);
+      if (!isUnrelated(reason)) logger.warn('status could not be told', fields);
+      // the server says the same of a pod that is gone
+      else if (!pods.getPodByUID(uid)) logger.debug('status of a pod that is gone', fields);
+      else if (this.#askAgain(uid)) logger.debug('status could not be told yet', fields);
       else logger.warn('status could not be told', fields);
     }
   }
 
   /**
    * The kubelet would wait for the next signal or tick: up to 10 s for a pod that this agent was quicker to start than the server to
-   * know it for the node's. Of a pod that is gone the server says the same, but for good.
+   * know it for the node's.
+   *
+   * @returns whether it is asked again before the next tick
    */
   #askAgain(uid: string): boolean {
-    const { pods, clock } = this.#deps;
+    const { clock } = this.#deps;
     const refusals = this.#refusals.get(uid) ?? 0;
-    if (refusals >= mostQuickRetries || !pods.getPodByUID(uid)) return false;
+    if (refusals >= mostQuickRetries) return false;
     this.#refusals.set(uid, refusals + 1);
     this.#askAgainAt = Math.min(this.#askAgainAt, steadyNow(clock) + firstQuickRetryMs * 2 ** refusals);
     return true;

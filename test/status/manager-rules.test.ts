@@ -653,7 +653,7 @@ describe('run', () => {
     expect(asked).toEqual(known ? [0, 10, 30, 70] : [0]);
     expect(server.pod?.status?.phase).toBe(known ? 'Running' : 'Pending');
     expect(logged.map(([message]) => message)).toEqual(
-      known ? Array(3).fill('status could not be told yet') : ['status could not be told'],
+      known ? Array(3).fill('status could not be told yet') : ['status of a pod that is gone'],
     );
     abort.abort();
     await done;

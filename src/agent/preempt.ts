@@ -1,3 +1,4 @@
+import { messageOf } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { terminatedByKubelet } from '../kube/disruption.ts';
@@ -37,6 +38,6 @@ export async function preemptPod(
     await killPodNow(deps, victim, { evict: true, statusFn });
     deps.preempted?.();
   } catch (err) {
-    deps.logger.error('preempted pod has not stopped', { pod: keyOf(victim), err });
+    deps.logger.error('preempted pod has not stopped', { pod: keyOf(victim), err: messageOf(err) });
   }
 }

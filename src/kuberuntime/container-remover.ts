@@ -1,6 +1,7 @@
+import { basename, dirname, join } from 'node:path';
+import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ContainerRuntime } from '../provider/container-runtime.ts';
-import { basename, dirname, join } from 'node:path';
 import { podFromLabels } from './labels.ts';
 import type { RuntimeFiles } from './files.ts';
 import { legacyLogName } from './log-paths.ts';
@@ -49,7 +50,7 @@ export class ContainerRemover {
     await files
       .remove(join(containerLogsRoot, legacyLogName(id, containerName, pod)))
       .catch((err: unknown) => {
-        logger.warn('link to a container log could not be removed', { container: id, err });
+        logger.warn('link to a container log could not be removed', { container: id, err: messageOf(err) });
       });
   }
 }

@@ -152,7 +152,10 @@ export class ContainerStarter {
     try {
       return restartCountFromLogs(await files.filesIn(containerLogsDirectory(podLogsRoot, pod, name)));
     } catch (err) {
-      logger.warn('restart count could not be read from the log folder', { container: name, err });
+      logger.warn('restart count could not be read from the log folder', {
+        container: name,
+        err: messageOf(err),
+      });
       return 0;
     }
   }
@@ -223,7 +226,9 @@ export class ContainerStarter {
       await saving;
     } catch (reason) {
       await remover.remove(id, signal).catch((err: unknown) => {
-        logger.error('container whose resources could not be recorded was not removed', { err });
+        logger.error('container whose resources could not be recorded was not removed', {
+          err: messageOf(err),
+        });
       });
       throw reason;
     }
@@ -258,7 +263,7 @@ export class ContainerStarter {
     try {
       if ((await files.filesIn(dirname(target))).length > 0) await files.link(target, link);
     } catch (err) {
-      logger.warn('link to the container log could not be made', { link, err });
+      logger.warn('link to the container log could not be made', { link, err: messageOf(err) });
     }
   }
 
@@ -278,7 +283,9 @@ export class ContainerStarter {
       await this.#deps.killer
         .killContainer(pod, { id: target.id, name: container.name, message, reason: message })
         .catch((err: unknown) => {
-          this.#deps.logger.error('container could not be killed after its postStart hook failed', { err });
+          this.#deps.logger.error('container could not be killed after its postStart hook failed', {
+            err: messageOf(err),
+          });
         });
       throw new StartError('PostStartHookError', messageOf(cause), { cause });
     }

@@ -154,7 +154,7 @@ export class ImageGc {
       this.#deps.removed?.(why);
       return undefined;
     } catch (reason) {
-      this.#deps.logger.warn('image could not be removed', { image: id, err: reason });
+      this.#deps.logger.warn('image could not be removed', { image: id, err: messageOf(reason) });
       return messageOf(reason);
     }
   }

@@ -100,7 +100,7 @@ export class ContainerKiller {
         await this.#deps.runtime.stopPodSandbox({ podSandboxId: runtimeId(id) }, signal && { signal });
       } catch (reason) {
         if (isNotFound(reason)) continue;
-        this.#deps.logger.error('sandbox could not be stopped', { sandbox: id, err: reason });
+        this.#deps.logger.error('sandbox could not be stopped', { sandbox: id, err: messageOf(reason) });
         result = { ...result, reason: 'KillPodSandboxError', message: messageOf(reason) };
       }
     return result;
@@ -117,7 +117,11 @@ export class ContainerKiller {
     const [stopTimer, stopSleep] = [new AbortController(), new AbortController()];
     const failed = (err: unknown): void => {
       if (stopSleep.signal.aborted) return;
-      logger.warn('preStop hook failed', { pod: podText(target.pod), container: target.container.name, err });
+      logger.warn('preStop hook failed', {
+        pod: podText(target.pod),
+        container: target.container.name,
+        err: messageOf(err),
+      });
       // the text may hold what the hook printed, so users are not shown it
       containerEvents(recorder, target.pod, target.container)(
         'Warning',

@@ -154,7 +154,10 @@ export class PodSync {
       );
       for (const { id } of instances.slice(keep))
         await this.#deps.remover.remove(runtimeId(id), this.#signal).catch((err: unknown) => {
-          this.#deps.logger.error('init container could not be removed', { container: id, err });
+          this.#deps.logger.error('init container could not be removed', {
+            container: id,
+            err: messageOf(err),
+          });
         });
     }
   }

@@ -13,7 +13,9 @@ if (major < 22 || (major === 22 && minor < 19)) {
 // from 16 KiB up are mappings of their own that go back when freed. All can only be set as a process starts, so this one becomes another
 // program image under the same pid.
 const malloc = { MALLOC_MMAP_THRESHOLD_: '16384', MALLOC_TRIM_THRESHOLD_: '65536' };
-const heap = ['--max-semi-space-size=4', '--v8-pool-size=1', '--expose-gc'];
+// simulated pods may be thousands, of containers a node has some hundred
+const semiSpaceMiB = process.argv.some((word) => /^(--provider=)?memory$/.test(word)) ? 4 : 2;
+const heap = [`--max-semi-space-size=${semiSpaceMiB}`, '--v8-pool-size=1', '--expose-gc'];
 const own = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((flag) => flag.includes('semi-space'));
 if (major >= 24 && process.execve && !process.connected && !own && ['run', 'up'].includes(process.argv[2])) {
   const [node, ...rest] = process.argv;

@@ -106,11 +106,7 @@ export class GenericPleg {
       this.#relistedAt = startedAt;
       for (const record of this.#records.values()) record.current = undefined;
       for (const pod of pods) this.#setCurrent(pod.uid, pod);
-      await this.#each([...this.#records], async ([uid, record]) => {
-        const events = podEvents(uid, record.old, record.current);
-        if (events.length > 0 || this.#toReinspect.has(uid))
-          await this.#observe(uid, record, { events, listedAt: startedAt }, signal);
-      });
+      await this.#each([...this.#records], ([uid, record]) => this.#observe(uid, record, startedAt, signal));
       this.#deps.cache.updateTime(startedAt); // R232: only after all pods
       this.#deps.observeRelist?.(steadyNow(this.#deps.clock) - startedAt);
     });
@@ -129,9 +125,7 @@ export class GenericPleg {
       if (!find) return;
       await this.#each(uids, async (uid) => {
         const record = this.#setCurrent(uid, find(uid) ?? { ...nowhere, uid });
-        const events = podEvents(uid, record.old, record.current);
-        if (events.length > 0 || this.#toReinspect.has(uid))
-          await this.#observe(uid, record, { events, listedAt: startedAt }, signal);
+        await this.#observe(uid, record, startedAt, signal);
         if (!this.#toReinspect.has(uid)) this.#deps.cache.setObservedTime(uid, startedAt);
       });
       this.#deps.observePodRelist?.(steadyNow(this.#deps.clock) - startedAt);
@@ -222,13 +216,10 @@ export class GenericPleg {
   }
 
   /** R230: inspects a pod that changed or that is to be inspected, then tells its events; withholds them if that fails. */
-  async #observe(
-    uid: string,
-    record: PodRecord,
-    { events, listedAt }: { readonly events: readonly PodLifecycleEvent[]; readonly listedAt: number },
-    signal?: AbortSignal,
-  ): Promise<void> {
+  async #observe(uid: string, record: PodRecord, listedAt: number, signal?: AbortSignal): Promise<void> {
     const { current } = record;
+    const events = podEvents(uid, record.old, current);
+    if (events.length === 0 && !this.#toReinspect.has(uid)) return;
     try {
       await this.#inspect(uid, current, listedAt, signal);
     } catch (reason) {

@@ -195,16 +195,8 @@ export const serveHealthz = (options: OpenServerOptions): Promise<OpenServer> =>
 export function serveReadOnly(options: OpenServerOptions): Promise<OpenServer> {
   const { host, clock = systemClock } = options;
   const metrics = new ServerMetrics(clock, 'readonly');
-  const serverMetrics = (): readonly MetricFamily[] => metrics.collect();
-  const deps: ServicesDeps = {
-    host,
-    clock,
-    debugging: false,
-    splitStreams: false,
-    checkpoints: false,
-    serverMetrics,
-  };
-  return serveOpen(options, [...openServices(deps), ...disabledServices], metrics);
+  const open = openServices({ host, serverMetrics: () => metrics.collect() });
+  return serveOpen(options, [...open, ...disabledServices], metrics);
 }
 
 async function serveOpen(

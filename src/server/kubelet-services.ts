@@ -30,6 +30,8 @@ export interface ServicesDeps {
   readonly serverMetrics: () => readonly MetricFamily[];
 }
 
+type OpenDeps = Pick<ServicesDeps, 'host' | 'serverMetrics' | 'openMetrics'>;
+
 const jsonType = 'application/json';
 
 /** Patterns of a service that answers with and without a slash at the end. */
@@ -67,7 +69,7 @@ const checkpointService = (host: ServerHost): Service => ({
 });
 
 /** What is on the read-only port as well (kubelet `InstallAuthNotRequiredHandlers`). */
-export function openServices(deps: ServicesDeps): readonly Service[] {
+export function openServices(deps: OpenDeps): readonly Service[] {
   const { host } = deps;
   return [
     ...healthServices(healthChecks(host)),
@@ -119,7 +121,7 @@ async function checkpoint(host: ServerHost, { request, parts, query }: Call): Pr
 }
 
 /** `/metrics` and what hangs below it. */
-function metricServices({ host, serverMetrics, openMetrics = true }: ServicesDeps): readonly Service[] {
+function metricServices({ host, serverMetrics, openMetrics = true }: OpenDeps): readonly Service[] {
   const { metrics, probeMetrics } = host;
   const checks = healthChecks(host);
   const at = (

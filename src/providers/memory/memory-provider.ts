@@ -131,7 +131,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
   async listPods(): Promise<readonly RuntimePod[]> {
     this.#failIfTold('listPods');
-    this.#list ??= Array.from(this.#pods.values(), (record) => (record.listed ??= toRuntimePod(record)));
+    this.#list ??= Array.from(this.#pods.values(), listedOf);
     return this.#list;
   }
 
@@ -144,7 +144,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     this.#failIfTold('listPods');
     return uids.flatMap((uid) => {
       const record = this.#pods.get(uid);
-      return record ? (record.listed ??= toRuntimePod(record)) : [];
+      return record ? listedOf(record) : [];
     });
   }
 
@@ -417,6 +417,9 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 }
 
 const isResize = (action: SyncResult['action']): boolean => action === 'ResizePodInPlace';
+
+/** Made anew after each change only. */
+const listedOf = (record: MemoryPod): RuntimePod => (record.listed ??= toRuntimePod(record));
 
 const idPrefix = 'memory://';
 

@@ -67,8 +67,8 @@ export interface AgentOptions extends ServedPorts {
   readonly shutdown?: ShutdownOptions;
   readonly node?: NodeSettings & Partial<NodeControllerConfig>;
   readonly periods?: Partial<PodsControllerPeriods>;
-  /** Awaited before a changed status is told: for providers whose pods start at once (`StatusManagerDeps.settle`). */
-  readonly statusSettle?: PodsControllerOptions['statusSettle'];
+  /** Where telling statuses shall differ from the kubelet's: for providers whose pods start at once. */
+  readonly statuses?: PodsControllerOptions['statuses'];
   /** Sysctls beyond the safe ones that pods may set. */
   readonly allowedUnsafeSysctls?: readonly string[];
   readonly clusterDomain?: string;

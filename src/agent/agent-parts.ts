@@ -218,7 +218,7 @@ function makeController({
   pods,
   ...rest
 }: ControllerParts): PodsController {
-  const { client, periods, statusSettle, tracer, appArmorFault, allowedUnsafeSysctls = [] } = options;
+  const { client, periods, statuses, tracer, appArmorFault, allowedUnsafeSysctls = [] } = options;
   return new PodsController({
     ...common,
     ...rest,
@@ -231,7 +231,7 @@ function makeController({
     ...(client && { kubeClient: client }),
     ...(pods && { knownPods: pods.known }),
     ...(periods && { periods }),
-    ...(statusSettle && { statusSettle }),
+    ...(statuses && { statuses }),
     ...(tracer && { tracer }),
   });
 }

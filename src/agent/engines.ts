@@ -22,7 +22,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import { needsReadinessReconcile } from '../status/conditions.ts';
 import { ReasonCache } from '../status/reason-cache.ts';
 import { type StatusClient, statusClient } from '../status/status-client.ts';
-import { StatusManager, type StatusManagerDeps } from '../status/status-manager.ts';
+import { StatusManager, type StatusTelling } from '../status/status-manager.ts';
 import { ActiveDeadline } from './active-deadline.ts';
 import { makeAllocationManager } from './allocation.ts';
 import type { HousekeepingDeps } from './housekeeping.ts';
@@ -53,7 +53,7 @@ export interface EnginesOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly periods: { readonly resyncMs: number; readonly relistMs: number };
-  readonly statusSettle?: StatusManagerDeps['settle'];
+  readonly statuses?: StatusTelling;
   readonly host: Partial<PodHost>;
   readonly provider: PodProvider;
   readonly tracer?: Tracer;
@@ -222,18 +222,20 @@ function coreParts(options: EnginesOptions): Parts {
 }
 
 function makeStatusManager(
-  { clock, logger, kubeClient, knownPods, statusSettle }: EnginesOptions,
+  { clock, logger, kubeClient, knownPods, statuses: { settle, fromWatch } = {} }: EnginesOptions,
   { podManager, metrics }: Pick<Parts, 'podManager' | 'metrics'>,
   couldRun: (pod: Pod) => boolean,
 ): StatusManager {
   return new StatusManager({
     clock,
     logger,
-    client: kubeClient ? statusClient(kubeClient, knownPods) : nowhere,
+    client: kubeClient
+      ? statusClient(kubeClient, { ...(knownPods && { known: knownPods }), ...(fromWatch && { fromWatch }) })
+      : nowhere,
     pods: podManager,
     deletionSafety: { podCouldHaveRunningContainers: couldRun },
     parallel: statusesAtOnce,
-    ...(statusSettle && { settle: statusSettle }),
+    ...(settle && { settle }),
     listener: {
       newsTold: metrics.pods.newsTold,
       containerEnded: metrics.pods.containerEnded,

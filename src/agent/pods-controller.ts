@@ -14,7 +14,7 @@ import type { Node, Pod } from '../kube/types.ts';
 import type { PodLifecycleEvent } from '../pleg/diff.ts';
 import type { PodWorkers } from '../podworkers/pod-workers.ts';
 import type { PodProvider } from '../provider/provider.ts';
-import type { StatusManager, StatusManagerDeps } from '../status/status-manager.ts';
+import type { StatusManager, StatusTelling } from '../status/status-manager.ts';
 import { buildEngines, type Engines } from './engines.ts';
 import { handlePodCleanups } from './housekeeping.ts';
 import type { PodHost } from './pod-host.ts';
@@ -64,8 +64,8 @@ export interface PodsControllerOptions {
   readonly random?: Random;
   readonly logger?: Logger;
   readonly periods?: Partial<PodsControllerPeriods>;
-  /** Awaited before a changed status is told (`StatusManagerDeps.settle`). */
-  readonly statusSettle?: StatusManagerDeps['settle'];
+  /** Where telling statuses shall differ from the kubelet's. */
+  readonly statuses?: StatusTelling;
   /** Traces the steps of pods and what they ask of the provider. */
   readonly tracer?: Tracer;
 }

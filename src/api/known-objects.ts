@@ -20,6 +20,8 @@ export interface KnownObjects<T extends KubeObject = KubeObject> {
   take(version: ObjectVersion): T | undefined;
   /** An answer that a watch will repeat. */
   note(object: T): void;
+  /** The newest version that this client has seen of an object, unless it may have seen one that is not at hand. */
+  newest(key: string): T | undefined;
 }
 
 /** Answers whose event never comes, say of objects that the watch does not select, shall not pile up. */
@@ -28,6 +30,7 @@ const mostAnswers = 128;
 /** The versions in a cache, and those of answers that the cache has not seen yet. */
 export function knownObjects<T extends KubeObject>(cached: (key: string) => T | undefined): KnownObjects<T> {
   const answers = new Map<string, T>();
+  let newestForgotten = 0;
   return {
     find: (version) => {
       const object = cached(version.key);
@@ -44,11 +47,23 @@ export function knownObjects<T extends KubeObject>(cached: (key: string) => T | 
       answers.delete(uid);
       answers.set(uid, object);
       if (answers.size <= mostAnswers) return;
-      const [oldest = ''] = answers.keys();
-      answers.delete(oldest);
+      for (const [oldest, answer] of answers) {
+        newestForgotten = Math.max(newestForgotten, versionOf(answer));
+        answers.delete(oldest);
+        break;
+      }
+    },
+    newest: (key) => {
+      const shown = cached(key);
+      const answer = shown && answers.get(shown.metadata?.uid ?? '');
+      const newest = answer && versionOf(answer) > versionOf(shown) ? answer : shown;
+      return newest && versionOf(newest) >= newestForgotten ? newest : undefined;
     },
   };
 }
+
+/** Versions of one kind are numbers that grow; `NaN`, which is neither less nor more than another, where a server has it otherwise. */
+const versionOf = ({ metadata }: KubeObject): number => Number(metadata?.resourceVersion ?? NaN);
 
 const isOf = (object: KubeObject | undefined, { uid, resourceVersion }: ObjectVersion): boolean =>
   object?.metadata?.uid === uid && object.metadata.resourceVersion === resourceVersion;

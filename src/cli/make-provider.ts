@@ -14,7 +14,7 @@ import { crashBackOffOf } from './crash-back-off.ts';
 import type { UpOptions } from './running.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
-  Pick<AgentOptions, 'eviction' | 'upkeep' | 'statusSettle'>;
+  Pick<AgentOptions, 'eviction' | 'upkeep' | 'statuses'>;
 
 /** How each provider that the command knows is made; its code is loaded only when it is asked for. */
 export function makeProviderOf(
@@ -35,7 +35,7 @@ export function makeProviderOf(
         },
         node: { runtimeVersion: () => 'memory://1.0.0' },
         // all that a pod's start or end brings about at once happens within this turn of the event loop
-        statusSettle: () => nextTurn(),
+        statuses: { settle: () => nextTurn(), fromWatch: true },
       };
   }
 }

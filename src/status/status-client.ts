@@ -1,4 +1,4 @@
-import type { ApiClient } from '../api/client.ts';
+import { type ApiClient, isNotFound } from '../api/client.ts';
 import type { KnownObjects } from '../api/known-objects.ts';
 import { podResource } from '../api/resources.ts';
 import type { Pod } from '../kube/types.ts';
@@ -12,12 +12,52 @@ export interface StatusClient {
   deletePod(namespace: string, name: string, uid: string): Promise<void>;
 }
 
-/**
- * The status manager's slice of an API client.
- *
- * @param known of the informer of pods, if there is one: most answers hold what it shows, and need no parsing
- */
-export const statusClient = (api: ApiClient, known?: KnownObjects<Pod>): StatusClient => ({
+/** How the status manager's requests are made. */
+export interface StatusClientOptions {
+  /** Of the informer of pods, if there is one: most answers hold what it shows, and need no parsing. */
+  readonly known?: KnownObjects<Pod>;
+  /**
+   * A pod is as the informer shows it, or as the last patch was answered, and is asked for only where neither may be the newest, or a
+   * patch was refused. Default false: each patch follows a GET, as the kubelet's (R191).
+   */
+  readonly fromWatch?: boolean;
+}
+
+/** The status manager's slice of an API client. */
+export function statusClient(
+  api: ApiClient,
+  { known, fromWatch = false }: StatusClientOptions = {},
+): StatusClient {
+  const requests = statusRequests(api, known);
+  return fromWatch && known ? readingFromWatch(requests, known) : requests;
+}
+
+function readingFromWatch(requests: StatusClient, known: KnownObjects<Pod>): StatusClient {
+  /** Patches of these pods were refused: what is known of them may be wrong. */
+  const doubted = new Set<string>();
+  return {
+    ...requests,
+    getPod: async (namespace, name) => {
+      const key = `${namespace}/${name}`;
+      const pod = doubted.delete(key) ? undefined : known.newest(key);
+      return pod ?? requests.getPod(namespace, name);
+    },
+    patchStatus: async (namespace, name, body) => {
+      const key = `${namespace}/${name}`;
+      try {
+        const told = await requests.patchStatus(namespace, name, body);
+        const { uid = '', resourceVersion = '' } = told.metadata ?? {};
+        if (!known.find({ key, uid, resourceVersion })) known.note(told);
+        return told;
+      } catch (reason) {
+        if (!isNotFound(reason)) doubted.add(key);
+        throw reason;
+      }
+    },
+  };
+}
+
+const statusRequests = (api: ApiClient, known?: KnownObjects<Pod>): StatusClient => ({
   getPod: (namespace, name) => api.get<Pod>(podResource, { namespace, name }, { ...(known && { known }) }),
   patchStatus: (namespace, name, body) =>
     api.patch<Pod>(

@@ -52,8 +52,19 @@ export interface StatusListener {
   podDeleted?(uid: string): void;
 }
 
+/** Where telling statuses may differ from the kubelet's, for pods that start at once. */
+export interface StatusTelling {
+  /**
+   * Awaited before news is told, for there may be more of it; must not reject. Default: nothing, as the kubelet. Where pods start at
+   * once, the status before would cost as many requests again and be over when it arrives.
+   */
+  readonly settle?: (signal: AbortSignal) => Promise<unknown>;
+  /** Patches are made against the pod as it is watched, without the GET before each (`StatusClientOptions.fromWatch`). */
+  readonly fromWatch?: boolean;
+}
+
 /** What the status manager needs. */
-export interface StatusManagerDeps {
+export interface StatusManagerDeps extends Pick<StatusTelling, 'settle'> {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pods: PodLookup;
@@ -62,11 +73,6 @@ export interface StatusManagerDeps {
   readonly listener?: StatusListener;
   /** How many pods are told of at once; default 1, as the kubelet. One pod's requests never overlap. */
   readonly parallel?: number;
-  /**
-   * Awaited before news is told, for there may be more of it; must not reject. Default: nothing, as the kubelet. Where pods start at
-   * once, the status before would cost as many requests again and be over when it arrives.
-   */
-  readonly settle?: (signal: AbortSignal) => Promise<unknown>;
 }
 
 /** One pod's status as it is kept until it is told. */

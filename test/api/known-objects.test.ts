@@ -42,3 +42,29 @@ test('an answer is taken once, and only as the version that it is; those that no
   for (let i = 0; i < 1000; i++) known.note(pod(`other-${i}`, '8'));
   expect(known.take(version)).toBeUndefined();
 });
+
+const podAt = (resourceVersion: string, uid = 'u'): KubeObject => ({ metadata: { uid, resourceVersion } });
+
+test.each([
+  ['nothing is cached', undefined, [], undefined],
+  ['the cache alone', podAt('7'), [], '7'],
+  ['an answer is newer', podAt('7'), [podAt('9')], '9'],
+  ['numbers, not texts', podAt('9'), [podAt('10')], '10'],
+  ['the cache is newer', podAt('8'), [podAt('7')], '8'],
+  ['an answer of another object', podAt('7'), [podAt('9', 'v')], '7'],
+  ['versions that are no numbers', podAt('a'), [podAt('b')], undefined],
+])('the newest version that is known: %s', (_what, cached, answers, expected) => {
+  const known = knownObjects(() => cached);
+  for (const answer of answers) known.note(answer);
+  expect(known.newest('default/a')?.metadata?.resourceVersion).toBe(expected);
+});
+
+test('after answers were let go, what is older than they may not be the newest', () => {
+  let cached = podAt('7');
+  const known = knownObjects(() => cached);
+  known.note(podAt('9'));
+  for (let i = 0; i < 128; i++) known.note(podAt('8', `other-${i}`));
+  expect(known.newest('default/a')).toBeUndefined();
+  cached = podAt('9');
+  expect(known.newest('default/a')).toBe(cached);
+});

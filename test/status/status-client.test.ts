@@ -27,7 +27,7 @@ test('a status is patched, and the pod is deleted at once, but never another pod
 });
 
 /** A pod in an API server, what a watch that is moved by hand has shown of it, and the requests that are made. */
-async function watched() {
+function watched() {
   const api = new LocalApi(new FakeClock(Date.UTC(2026, 0, 1)), systemRandom);
   const requests: string[] = [];
   const client = intercept(api.client(), {
@@ -43,7 +43,7 @@ async function watched() {
       podResource,
       { metadata: { name: 'a' }, spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] } },
       'default',
-    ) as Pod;
+    );
   const pod = make();
   return {
     api,
@@ -58,7 +58,7 @@ async function watched() {
 const running = (uid = ''): string => JSON.stringify({ metadata: { uid }, status: { phase: 'Running' } });
 
 test('told from the watch, a pod is asked for only until it is seen', async () => {
-  const { statuses, requests, pod, see } = await watched();
+  const { statuses, requests, pod, see } = watched();
   expect(await statuses.getPod('default', 'a')).toMatchObject({ metadata: { uid: pod.metadata?.uid } });
   see(pod);
   expect(await statuses.getPod('default', 'a')).toBe(pod);
@@ -66,7 +66,7 @@ test('told from the watch, a pod is asked for only until it is seen', async () =
 });
 
 test('told from the watch, what a patch was answered counts until the watch shows more', async () => {
-  const { statuses, requests, pod, see, api } = await watched();
+  const { statuses, requests, pod, see, api } = watched();
   see(pod);
   const told = await statuses.patchStatus('default', 'a', running(pod.metadata?.uid));
   expect(await statuses.getPod('default', 'a')).toBe(told);
@@ -80,7 +80,7 @@ test('told from the watch, what a patch was answered counts until the watch show
 });
 
 test('told from the watch, a pod whose patch was refused is asked for, and one that has another UID never patched', async () => {
-  const { statuses, requests, pod, see, api, make } = await watched();
+  const { statuses, requests, pod, see, api, make } = watched();
   see(pod);
   await statuses.deletePod('default', 'a', pod.metadata?.uid ?? '');
   await expect(statuses.patchStatus('default', 'a', running(pod.metadata?.uid))).rejects.toMatchObject({

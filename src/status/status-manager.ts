@@ -59,7 +59,10 @@ export interface StatusTelling {
    * once, the status before would cost as many requests again and be over when it arrives.
    */
   readonly settle?: (signal: AbortSignal) => Promise<unknown>;
-  /** Patches are made against the pod as it is watched, without the GET before each (`StatusClientOptions.fromWatch`). */
+  /**
+   * Patches are made against the pod as it is watched, without the GET before each (`StatusClientOptions.fromWatch`). Needs the
+   * informer's `knownPods`; without them, and by default, each pod is read first, as the kubelet does.
+   */
   readonly fromWatch?: boolean;
 }
 

@@ -17,7 +17,7 @@ import {
   type WriteOptions,
 } from './client.ts';
 import type { ApiConnection } from './connection.ts';
-import { type KnownObjects, versionAt, versionInEvent } from './known-objects.ts';
+import { type KnownObjects, versionAt, versionInEvent, withoutManagedFields } from './known-objects.ts';
 import { splitLines } from './lines.ts';
 import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
 import { type Priority, RateLimiter } from './rate-limiter.ts';
@@ -151,7 +151,7 @@ class Client implements HttpApiClient {
     for await (const lines of splitLines(stream.body)) {
       for (const line of lines) {
         if (line !== '' && line !== '\r')
-          yield (takenFrom(known, line) ?? parse(line, 'a watch event')) as WatchEvent<T>;
+          yield (takenFrom(known, line) ?? parse(textFor(known, line), 'a watch event')) as WatchEvent<T>;
       }
     }
   }
@@ -332,10 +332,14 @@ function read(answer: HttpAnswer, { known, discardAnswer }: RawRequest): unknown
   const version = versionAt(answer.text);
   const found = version && known.find(version);
   if (found) return found;
-  const object = parseAnswer(answer);
+  const object = parseAnswer({ ...answer, text: textFor(known, answer.text) });
   if (version) known.note(object as KubeObject);
   return object;
 }
+
+/** As much of an object's text as those who keep it want. */
+const textFor = (known: KnownObjects | undefined, text: string): string =>
+  known?.unmanaged ? withoutManagedFields(text) : text;
 
 /** The event of an object that an answer has brought already. */
 function takenFrom(known: KnownObjects | undefined, line: string): WatchEvent | undefined {

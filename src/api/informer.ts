@@ -60,7 +60,9 @@ export class Informer<T extends KubeObject> {
     const { indexers, freeze = false, transform = dropManagedFields, ...rest } = options;
     this.#store = new Store<T>(indexers);
     this.#logger = (deps.logger ?? silentLogger).with({ resource: resource.resource });
-    this.known = knownObjects<T>((key) => this.#store.get(key));
+    // the kinds of the core group have no other member of that name
+    const unmanaged = transform === dropManagedFields && resource.group === '';
+    this.known = knownObjects<T>((key) => this.#store.get(key), { unmanaged });
     this.#reflector = new Reflector<T>(deps, resource, {
       ...rest,
       known: this.known,

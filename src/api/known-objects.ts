@@ -14,6 +14,8 @@ export interface ObjectVersion {
  * resourceVersion is one state.
  */
 export interface KnownObjects<T extends KubeObject = KubeObject> {
+  /** They are kept without `managedFields`, half of a pod's text, so what comes need not be parsed with them. */
+  readonly unmanaged: boolean;
   /** This version, as it is kept; nobody may write to it. */
   find(version: ObjectVersion): T | undefined;
   /** This version as an answer had it, once: whoever takes it has it alone. */
@@ -28,10 +30,14 @@ export interface KnownObjects<T extends KubeObject = KubeObject> {
 const mostAnswers = 128;
 
 /** The versions in a cache, and those of answers that the cache has not seen yet. */
-export function knownObjects<T extends KubeObject>(cached: (key: string) => T | undefined): KnownObjects<T> {
+export function knownObjects<T extends KubeObject>(
+  cached: (key: string) => T | undefined,
+  { unmanaged = false }: { readonly unmanaged?: boolean } = {},
+): KnownObjects<T> {
   const answers = new Map<string, T>();
   let newestForgotten = 0;
   return {
+    unmanaged,
     find: (version) => {
       const object = cached(version.key);
       return isOf(object, version) ? object : undefined;
@@ -91,3 +97,23 @@ export function versionInEvent(
   const version = found && versionAt(line, found[0].length);
   return version ? { type: found[1] as 'ADDED' | 'MODIFIED', version } : undefined;
 }
+
+const anyEvent = /^\{"type":"[A-Z]+","object":/;
+
+/**
+ * The JSON of one object, or of a watch event about one, without its `metadata.managedFields`; the same text where it does not begin as API
+ * servers write it. Only for kinds that have no other member of that name.
+ *
+ * A quotation mark before a letter opens a name or a text, for inside of one it is escaped: so what is found is never part of a text.
+ */
+export function withoutManagedFields(text: string): string {
+  if (!versionAt(text, anyEvent.exec(text)?.[0].length ?? 0)) return text;
+  const from = text.indexOf(',"managedFields":[{');
+  if (from < 0) return text;
+  // there is no other list among managed fields: the first one that ends is theirs, and with it the metadata
+  for (let end = text.indexOf(listEnd, from); end >= 0; end = text.indexOf(listEnd, end + 1))
+    if (/[a-z]/i.test(text.charAt(end + listEnd.length))) return text.slice(0, from) + text.slice(end + 2);
+  return text;
+}
+
+const listEnd = '}]},"';

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { knownObjects, versionAt, versionInEvent } from '../../src/api/known-objects.ts';
+import {
+  knownObjects,
+  versionAt,
+  versionInEvent,
+  withoutManagedFields,
+} from '../../src/api/known-objects.ts';
+import { dropManagedFields } from '../../src/api/reflector.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 
 const head = '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"';
@@ -67,4 +73,46 @@ test('after answers were let go, what is older than they may not be the newest',
   expect(known.newest('default/a')).toBeUndefined();
   cached = podAt('9');
   expect(known.newest('default/a')).toBe(cached);
+});
+
+const managed = (...managers: readonly string[]) =>
+  managers.map((manager) => ({
+    manager,
+    operation: 'Update',
+    fieldsV1: {
+      'f:status': { 'f:podIPs': { 'k:{"ip":"10.0.0.1"}': { '.': {} }, 'v:[{"a":[{}]},"b"]': {} } },
+    },
+    subresource: 'status',
+  }));
+
+test.each([
+  ['of one manager', { managedFields: managed('a') }],
+  ['of several', { managedFields: managed('a', 'b') }],
+  ['of one whose name looks like the end', { managedFields: managed('x}]},', '}]},"spec":{') }],
+  ['of none', {}],
+  ['an empty list', { managedFields: [] }],
+  ['told of in an annotation', { annotations: { a: ',"managedFields":[{}]},"spec":{' } }],
+  ['beside owners', { ownerReferences: [{ name: 'x' }], finalizers: ['a'], managedFields: managed('a') }],
+])('an object is read without managed fields: %s', (_what, metadata) => {
+  const spec = { containers: [{ name: 'c', env: [{ name: 'A' }] }] };
+  const identity = { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '7' };
+  const object = {
+    kind: 'Pod',
+    apiVersion: 'v1',
+    metadata: { ...identity, ...metadata },
+    spec,
+  } as KubeObject;
+  const text = withoutManagedFields(JSON.stringify(object));
+  expect(text).not.toContain('"manager"');
+  expect(dropManagedFields(JSON.parse(text) as KubeObject)).toEqual(dropManagedFields(object));
+  const event = JSON.stringify({ type: 'DELETED', object });
+  expect(withoutManagedFields(event)).toBe(`{"type":"DELETED","object":${text}}`);
+});
+
+test.each([
+  ['another order', `{"metadata":{"name":"a","managedFields":[{}]},"kind":"Pod"}`],
+  ['metadata at the end', `${head},"uid":"u","resourceVersion":"7","managedFields":[{}]}}`],
+  ['cut off', `${head},"uid":"u","resourceVersion":"7","managedFields":[{"manager"`],
+])('a text that is not as API servers write it stays: %s', (_what, text) => {
+  expect(withoutManagedFields(text)).toBe(text);
 });

@@ -62,7 +62,8 @@ interface Run {
 
 function startAgent({ configs, dir, pods }: Omit<Run, 'agent'>): ChildProcess {
   const settings = [
-    `--port=${30_000 + (process.pid % 20_000)}`,
+    // below the ports that the system gives to connections
+    `--port=${10_000 + (process.pid % 20_000)}`,
     `--max-pods=${pods + 1000}`,
     '--kube-api-qps=100000',
     '--kube-api-burst=100000',

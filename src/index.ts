@@ -73,4 +73,4 @@ export type {
 } from './provider/provider.ts';
 export { createProvider, registerProvider, type ProviderFactory } from './provider/registry.ts';
 export type * from './provider/runtime-pod.ts';
-export { StatusManager } from './status/status-manager.ts';
+export { StatusManager, type StatusTelling } from './status/status-manager.ts';

@@ -222,7 +222,7 @@ function coreParts(options: EnginesOptions): Parts {
 }
 
 function makeStatusManager(
-  { clock, logger, kubeClient, knownPods, statuses: { settle, fromWatch } = {} }: EnginesOptions,
+  { clock, logger, kubeClient, knownPods, statuses: { settle, fromWatch = false } = {} }: EnginesOptions,
   { podManager, metrics }: Pick<Parts, 'podManager' | 'metrics'>,
   couldRun: (pod: Pod) => boolean,
 ): StatusManager {
@@ -230,7 +230,7 @@ function makeStatusManager(
     clock,
     logger,
     client: kubeClient
-      ? statusClient(kubeClient, { ...(knownPods && { known: knownPods }), ...(fromWatch && { fromWatch }) })
+      ? statusClient(kubeClient, { fromWatch, ...(knownPods && { known: knownPods }) })
       : nowhere,
     pods: podManager,
     deletionSafety: { podCouldHaveRunningContainers: couldRun },

@@ -328,11 +328,11 @@ function parse(text: string, what: string): unknown {
 
 function read(answer: HttpAnswer, { known, discardAnswer }: RawRequest): unknown {
   if (discardAnswer === true) return {};
-  if (!known) return parseAnswer(answer);
+  if (!known) return parseAnswer(answer, answer.text);
   const version = versionAt(answer.text);
   const found = version && known.find(version);
   if (found) return found;
-  const object = parseAnswer({ ...answer, text: textFor(known, answer.text) });
+  const object = parseAnswer(answer, textFor(known, answer.text));
   if (version) known.note(object as KubeObject);
   return object;
 }
@@ -348,9 +348,9 @@ function takenFrom(known: KnownObjects | undefined, line: string): WatchEvent | 
   return object && { type: seen.type, object };
 }
 
-function parseAnswer(answer: HttpAnswer): unknown {
-  const type = answer.headers['content-type'];
-  return typeof type === 'string' && !type.includes('json') ? answer.text : parse(answer.text, 'an answer');
+function parseAnswer({ headers }: HttpAnswer, text: string): unknown {
+  const type = headers['content-type'];
+  return typeof type === 'string' && !type.includes('json') ? text : parse(text, 'an answer');
 }
 
 function errorOf(answer: HttpAnswer, method: string, path: string, clock: Clock): ApiError {

@@ -52,12 +52,10 @@ export function knownObjects<T extends KubeObject>(
       const uid = object.metadata?.uid ?? '';
       answers.delete(uid);
       answers.set(uid, object);
-      if (answers.size <= mostAnswers) return;
-      for (const [oldest, answer] of answers) {
-        newestForgotten = Math.max(newestForgotten, versionOf(answer));
-        answers.delete(oldest);
-        break;
-      }
+      const [oldest] = answers;
+      if (answers.size <= mostAnswers || !oldest) return;
+      newestForgotten = Math.max(newestForgotten, versionOf(oldest[1]));
+      answers.delete(oldest[0]);
     },
     newest: (key) => {
       const shown = cached(key);
@@ -98,7 +96,9 @@ export function versionInEvent(
   return version ? { type: found[1] as 'ADDED' | 'MODIFIED', version } : undefined;
 }
 
-const anyEvent = /^\{"type":"[A-Z]+","object":/;
+/** The metadata come first, so nothing of the object's own stands before them. */
+const metadataFirst =
+  /^(?:\{"type":"[A-Z]+","object":)?\{"kind":"\w+","apiVersion":"[\w./-]+","metadata":\{"name":/;
 
 /**
  * The JSON of one object, or of a watch event about one, without its `metadata.managedFields`; the same text where it does not begin as API
@@ -107,7 +107,7 @@ const anyEvent = /^\{"type":"[A-Z]+","object":/;
  * A quotation mark before a letter opens a name or a text, for inside of one it is escaped: so what is found is never part of a text.
  */
 export function withoutManagedFields(text: string): string {
-  if (!versionAt(text, anyEvent.exec(text)?.[0].length ?? 0)) return text;
+  if (!metadataFirst.test(text)) return text;
   const from = text.indexOf(',"managedFields":[{');
   if (from < 0) return text;
   // there is no other list among managed fields: the first one that ends is theirs, and with it the metadata

@@ -46,8 +46,7 @@ function readingFromWatch(requests: StatusClient, known: KnownObjects<Pod>): Sta
       const key = `${namespace}/${name}`;
       try {
         const told = await requests.patchStatus(namespace, name, body);
-        const { uid = '', resourceVersion = '' } = told.metadata ?? {};
-        if (!known.find({ key, uid, resourceVersion })) known.note(told);
+        if (known.newest(key) !== told) known.note(told); // the client has not noted it itself
         return told;
       } catch (reason) {
         if (!isNotFound(reason)) doubted.add(key);

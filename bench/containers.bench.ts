@@ -1,6 +1,6 @@
 /**
- * Guards the price of a real pod: `podtender run --provider cri` over a containerd of its own, against the same CRI calls made bare in another one,
- * with as many at one time and no agent. Both take turns, so that whatever else the machine does hits both alike. Aims: one pod and many pods
+ * Guards the price of a real pod: `podtender run --provider cri` over a containerd of its own, against the same CRI calls, with the same configuration,
+ * made bare in another one, with as many at one time and no agent. Both take turns, so that whatever else the machine does hits both alike. Aims: one pod and many pods
  * Ready and gone at most 10 % later than the bare calls at p50; no more memory than the Go kubelet (86, 101, 116 MB with 10, 50, 100 pods).
  *
  * Needs root and containerd. Arguments: how many pods, once for each run; default 10 50 100. `--rounds=N`: turns of each, default 3; `--lone=N`: pods one
@@ -9,7 +9,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,6 @@ import { createApiClient } from '../src/api/http-client.ts';
 import { connectionFromKubeconfig } from '../src/api/kube-client.ts';
 import { systemClock as clock } from '../src/base/clock.ts';
 import type { Pod } from '../src/kube/types.ts';
-import { NamespaceMode } from '../src/provider/cri-messages.ts';
 import { connectCri, type CriRuntime } from '../src/providers/cri/index.ts';
 import {
   type Containerd,
@@ -27,6 +26,7 @@ import {
   whyNoContainerd,
 } from '../test/support/containerd.ts';
 import { removeFolder } from '../test/support/mounts.ts';
+import { type Asked, askedOf, BareCalls } from './support/bare-calls.ts';
 import {
   cpuMsOf,
   inParallel,
@@ -73,69 +73,6 @@ interface Sample {
   readonly runtimeRemove: number;
 }
 
-/** The calls of pods' lives, made by hand. */
-class Bare {
-  readonly #runtime: CriRuntime;
-  readonly #logs: string;
-  readonly #live = new Map<string, { readonly sandbox: string; readonly container: string }>();
-  #serial = 0;
-
-  constructor(runtime: CriRuntime, logs: string) {
-    this.#runtime = runtime;
-    this.#logs = logs;
-  }
-
-  /** What a pod's start cannot do without, and one look at what came of it. */
-  async create(name: string): Promise<number> {
-    const startedAt = performance.now();
-    const runtime = this.#runtime;
-    const uid = `bare-${this.#serial++}`;
-    const logDirectory = join(this.#logs, `default_${name}_${uid}`);
-    mkdirSync(join(logDirectory, 'main'), { recursive: true });
-    const sandboxConfig = {
-      metadata: { name, uid, namespace: 'default', attempt: 0 },
-      hostname: name,
-      logDirectory,
-      labels: { 'io.kubernetes.pod.uid': uid },
-      linux: {
-        cgroupParent: `/${cgroup}/bare`,
-        securityContext: { namespaceOptions: { pid: NamespaceMode.CONTAINER } },
-      },
-    };
-    const { podSandboxId = '' } = await runtime.runPodSandbox({ config: sandboxConfig });
-    await runtime.podSandboxStatus({ podSandboxId });
-    const { image: found } = await runtime.imageStatus({ image: { image } });
-    const config = {
-      metadata: { name: 'main', attempt: 0 },
-      image: { image: found?.id ?? '' },
-      command,
-      logPath: 'main/0.log',
-      labels: { 'io.kubernetes.pod.uid': uid },
-      // a process ID namespace of its own, as every container of a pod has
-      linux: {
-        resources: { cpuShares: 2 },
-        securityContext: { namespaceOptions: { pid: NamespaceMode.CONTAINER } },
-      },
-    };
-    const { containerId = '' } = await runtime.createContainer({ podSandboxId, config, sandboxConfig });
-    await runtime.startContainer({ containerId });
-    await runtime.containerStatus({ containerId });
-    this.#live.set(name, { sandbox: podSandboxId, container: containerId });
-    return performance.now() - startedAt;
-  }
-
-  /** Until nothing runs, with the two seconds that the kubelet gives at least; what is dead stays, as it does until a kubelet collects it. */
-  async remove(name: string): Promise<number> {
-    const startedAt = performance.now();
-    const { sandbox = '', container = '' } = this.#live.get(name) ?? {};
-    await this.#runtime.stopContainer({ containerId: container, timeout: 2 });
-    await this.#runtime.stopPodSandbox({ podSandboxId: sandbox });
-    await this.#runtime.containerStatus({ containerId: container });
-    this.#live.delete(name);
-    return performance.now() - startedAt;
-  }
-}
-
 /** A containerd and the way to it. An agent would end sandboxes that it does not know, so the bare calls have one of their own. */
 class Machine {
   readonly containerd: Containerd;
@@ -169,7 +106,7 @@ interface Run {
   /** Where the agent runs pods. */
   readonly node: Machine;
   readonly floor: Machine;
-  readonly bare: Bare;
+  readonly bare: BareCalls;
   readonly world: World;
   readonly agent: ChildProcess;
 }
@@ -341,6 +278,15 @@ async function relist({ runtime }: Machine, pods: number): Promise<void> {
   });
 }
 
+/** Has the agent make one pod, and ends it. @returns what it asked the runtime for */
+async function firstPod(world: World, node: Machine): Promise<Asked> {
+  await done(world.create('first'));
+  const asked = await askedOf(node.runtime);
+  await done(world.remove('first'));
+  await node.sweep();
+  return asked;
+}
+
 async function measure(counts: readonly number[]): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'pt-bench-'));
   const [node, floor] = [new Machine(await startContainerd()), new Machine(await startContainerd())];
@@ -368,12 +314,17 @@ async function measure(counts: readonly number[]): Promise<void> {
     '--kube-api-burst=100000',
   ];
   const agent = podtender([...words, '--data-dir', join(dir, 'agent'), ...settings], nodeFlags);
-  const bare = new Bare(floor.runtime, join(dir, 'bare'));
-  const run: Run = { node, floor, bare, world, agent };
   try {
     await world.nodeReady();
     await sleep(2000);
-    print('idle', { 'RSS MiB': round(rssMiBOf(pidOf(run)), 0) });
+    print('idle', { 'RSS MiB': round(rssMiBOf(agent.pid ?? 0), 0) });
+    const bare = new BareCalls(
+      floor.runtime,
+      await firstPod(world, node),
+      `/${cgroup}/bare`,
+      join(dir, 'bare'),
+    );
+    const run: Run = { node, floor, bare, world, agent };
     if (lonePods > 0) await single(run, lonePods);
     for (const count of counts) {
       process.stdout.write(`\n${count} pods on one node, ${rounds} rounds\n`);

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { appArmorFault } from '../admission/apparmor.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { enforcesAppArmor } from '../agent/apparmor-host.ts';
@@ -53,7 +54,7 @@ export type CriSettings = Pick<
   DeadContainerSettings & {
     /** Where log collectors look for links to container logs; default: the kubelet's `ContainerLogsDir`. */
     readonly containerLogsDir?: string;
-  };
+  } & Partial<Pick<EffectiveOptions['agent'], 'maxParallelStarts'>>;
 
 /** The part of an agent's options that a CRI runtime brings, and its end. */
 export interface CriParts
@@ -194,9 +195,11 @@ function runtimeOptions({
   podLogsDir,
   serializeImagePulls,
   maxParallelImagePulls,
+  maxParallelStarts: calls = 0,
   featureGates,
 }: CriSettings): {
   readonly podLogsRoot: string;
+  readonly maxParallelStarts?: number;
   readonly maxParallelImagePulls?: number;
   readonly features?: Readonly<Record<string, boolean>>;
 } {
@@ -204,6 +207,7 @@ function runtimeOptions({
   return {
     podLogsRoot: podLogsDir,
     ...(parallel !== undefined && { maxParallelImagePulls: parallel }),
+    ...(calls >= 0 && { maxParallelStarts: calls || Math.max(4, 3 * availableParallelism()) }),
     ...(featureGates && { features: featureGates }),
   };
 }

@@ -26,12 +26,14 @@ import {
   restartCountFromLogs,
 } from './log-paths.ts';
 import type { ResourceSettings } from './resources.ts';
+import type { StartTurns } from './start-turns.ts';
 import type { SecuritySettings } from './security-profiles.ts';
 import { podUsersOf } from './user-namespace.ts';
 import { descriptionOf, StartError } from './runtime-errors.ts';
 
 export interface ContainerStarterDeps {
   readonly runtime: Pick<ContainerRuntime, 'createContainer' | 'startContainer'>;
+  readonly turns: StartTurns;
   readonly runtimeName: string;
   readonly images: ImageManager;
   readonly helper: RuntimeHelper;
@@ -103,7 +105,9 @@ export class ContainerStarter {
     };
     events('Normal', 'Created', 'Container created');
     await this.#step(events, 'RunContainerError', async () => {
-      await this.#deps.runtime.startContainer({ containerId: id }, signal && { signal });
+      const { runtime, turns } = this.#deps;
+      const options = signal && { signal };
+      await turns.run('startContainer', () => runtime.startContainer({ containerId: id }, options), signal);
     });
     events('Normal', 'Started', 'Container started');
     // not waited for: a container that ends at once is to be looked at while it runs
@@ -241,7 +245,12 @@ export class ContainerStarter {
     signal: AbortSignal | undefined,
   ): Promise<string> {
     const request = { podSandboxId: sandboxId, config, sandboxConfig };
-    const { containerId: id } = await this.#deps.runtime.createContainer(request, signal && { signal });
+    const { runtime, turns } = this.#deps;
+    const { containerId: id } = await turns.run(
+      'createContainer',
+      () => runtime.createContainer(request, signal && { signal }),
+      signal,
+    );
     if (id === undefined || id === '')
       throw new AgentError(
         'internal',

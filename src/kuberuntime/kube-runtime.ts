@@ -30,6 +30,7 @@ import { PodSync, type PodSyncDeps } from './pod-sync.ts';
 import type { Keyring, PullRecords } from './pull-credentials.ts';
 import { PullQueue } from './pull-queue.ts';
 import type { ResourceSettings } from './resources.ts';
+import { StartTurns } from './start-turns.ts';
 import type { SecuritySettings } from './security-profiles.ts';
 import { aggregate } from './runtime-errors.ts';
 import { isResizeInProgress } from './resize-actions.ts';
@@ -83,6 +84,8 @@ export interface KubeRuntimeOptions extends ResourceSettings, SecuritySettings {
   readonly containerLogsRoot?: string;
   /** Pulls at one time: 1 is the kubelet's `serializeImagePulls`; absent: no limit. */
   readonly maxParallelImagePulls?: number;
+  /** Calls at one time that start pods in the runtime ({@link StartTurns}); absent: no limit, as the kubelet. */
+  readonly maxParallelStarts?: number;
   /** Dead instances of each container that stay while its pod lives, 1 at least; default: 1. */
   readonly deadInstancesKept?: number;
   /** Kubernetes feature gates that differ from their default. */
@@ -163,7 +166,8 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     });
     this.imageManager = imageManagerOf(deps, options);
     const { imageManager: images, remover } = this;
-    const shared = { ...deps, runtimeName, files, actuated, images, killer: this.#killer, remover };
+    const turns = new StartTurns(deps.clock, options.maxParallelStarts);
+    const shared = { ...deps, turns, runtimeName, files, actuated, images, killer: this.#killer, remover };
     const resources: ResourceSettings = options;
     if (runtime.updateContainerResources)
       this.resizes = {

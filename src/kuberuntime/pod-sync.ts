@@ -23,10 +23,12 @@ import { attempt, type ContainerKiller } from './kill.ts';
 import { PodResize, type PodResizeDeps } from './pod-resize.ts';
 import { resizes } from './resize-plan.ts';
 import { aggregate, StartError } from './runtime-errors.ts';
+import type { StartTurns } from './start-turns.ts';
 import { type ConfigSettings, generateSandboxConfig } from './sandbox-config.ts';
 
 export interface PodSyncDeps extends PodResizeDeps {
   readonly runtime: Pick<ContainerRuntime, 'runPodSandbox' | 'podSandboxStatus'> & PodResizeDeps['runtime'];
+  readonly turns: StartTurns;
   readonly helper: RuntimeHelper;
   readonly recorder: EventRecorder;
   readonly files: RuntimeFiles;
@@ -190,7 +192,7 @@ export class PodSync {
   /** @throws {SandboxError} */
   async #createSandbox(): Promise<string> {
     const { pod } = this.#request;
-    const { helper, files, runtime } = this.#deps;
+    const { helper, files, runtime, turns } = this.#deps;
     const text = goQuote(podText(pod));
     const config = await orSandboxError(`Failed to generate sandbox config for pod ${text}`, () =>
       this.#sandboxConfig(),
@@ -200,9 +202,11 @@ export class PodSync {
     );
     return orSandboxError(`Failed to create sandbox for pod ${text}`, async () => {
       const runtimeHandler = (await helper.runtimeHandler?.(pod)) ?? '';
-      const { podSandboxId } = await runtime.runPodSandbox(
-        { config, runtimeHandler },
-        { signal: this.#signal },
+      const signal = this.#signal;
+      const { podSandboxId } = await turns.run(
+        'runPodSandbox',
+        () => runtime.runPodSandbox({ config, runtimeHandler }, { signal }),
+        signal,
       );
       if (!podSandboxId) throw new AgentError('internal', `PodSandboxId is not set for sandbox ${text}`);
       return podSandboxId;

@@ -27,6 +27,7 @@ export interface AgentOptions {
   readonly maximumDeadContainers: number;
   readonly maximumDeadContainersPerContainer: number;
   readonly minimumContainerTtlDuration: string;
+  readonly maxParallelStarts: number;
 }
 
 /** From all to little. */
@@ -175,5 +176,13 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     flag: 'minimum-container-ttl-duration',
     allowed: '0s and more',
     about: 'A dead container younger than this stays.',
+  },
+  maxParallelStarts: {
+    type: 'int32',
+    default: 0,
+    flag: 'max-parallel-starts',
+    allowed: '0: three for each processor, 4 at least; below 0: any number, as the kubelet',
+    about:
+      'Calls at one time that start pods in the container runtime, so that pods of a burst are ready one after the other.',
   },
 };

@@ -14,7 +14,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiClient } from '../src/api/http-client.ts';
 import { connectionFromKubeconfig } from '../src/api/kube-client.ts';
-import { podResource } from '../src/api/resources.ts';
 import { systemClock as clock } from '../src/base/clock.ts';
 import type { Pod } from '../src/kube/types.ts';
 import {
@@ -128,19 +127,6 @@ async function oneByOne({ world }: Run, count: number): Promise<Figures> {
   };
 }
 
-/** An API server has been running for long when a node joins: what pods of another node cost it at first is not this agent's. */
-async function warmUp({ client }: World): Promise<void> {
-  await inParallel(500, width, async (index) => {
-    const ref = { namespace: 'default', name: `elsewhere-${index}` };
-    const pod = podOf(ref.name);
-    await client.create(podResource, { ...pod, spec: { ...pod.spec, nodeName: 'elsewhere' } } as Pod);
-    await client.get(podResource, ref);
-    const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
-    await client.patch(podResource, ref, { type: 'strategic', body }, { subresource: 'status' });
-    await client.delete(podResource, ref, { gracePeriodSeconds: 0 });
-  });
-}
-
 async function steady(run: Run, ms: number): Promise<Figures> {
   await sleep(12_000); // past the next comparison of all statuses
   await run.server?.ask();
@@ -204,7 +190,7 @@ async function measure(pods: number): Promise<void> {
     nodeName,
     podOf,
   );
-  await warmUp(world);
+  await world.warmUp(width);
   const startedAt = performance.now();
   const setting = { world, server, configs, dir, pods };
   const run: Run = { ...setting, agent: startAgent(setting) };

@@ -4,6 +4,7 @@ import { Informer } from '../../src/api/informer.ts';
 import { leaseResource, nodeResource, podResource } from '../../src/api/resources.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import type { Lease, Node, Pod } from '../../src/kube/types.ts';
+import { inParallel } from './processes.ts';
 
 /** Whoever waits longer has waited in vain. */
 const limitMs = 180_000;
@@ -74,6 +75,22 @@ export class World {
     clearTimeout(timer);
     this.#waits.delete(name);
     return performance.now() - startedAt;
+  }
+
+  /**
+   * An API server has been running for long when a node joins: what pods of another node cost it at first is not this agent's.
+   * @param width requests at one time
+   */
+  async warmUp(width: number): Promise<void> {
+    await inParallel(500, width, async (index) => {
+      const ref = { namespace: 'default', name: `elsewhere-${index}` };
+      const pod = this.#podOf(ref.name);
+      await this.client.create(podResource, { ...pod, spec: { ...pod.spec, nodeName: 'elsewhere' } } as Pod);
+      await this.client.get(podResource, ref);
+      const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+      await this.client.patch(podResource, ref, { type: 'strategic', body }, { subresource: 'status' });
+      await this.client.delete(podResource, ref, { gracePeriodSeconds: 0 });
+    });
   }
 
   create(name: string): Act {

@@ -182,15 +182,15 @@ export class SyncSteps implements PodSyncer {
       result.results.some((one) => one.action === action);
     const reset = did('RemoveContainer');
     this.#tellResizeErrors(pod, result.results);
-    if (!result.error && result.changed) this.#deps.requestRelist(uid, did('ResizePodInPlace'));
+    const changed = result.error === undefined && result.changed;
     return {
       terminal: false,
       ...(result.error && { error: new SyncPodError(result.error, result.backOffUntil) }),
-      ...(reset && {
-        postSync: () => {
-          this.#deps.syncAgain(uid);
-        },
-      }),
+      // a look that began before the sync had ended would not do as news of it, and there would be another one
+      postSync: () => {
+        if (changed) this.#deps.requestRelist(uid, did('ResizePodInPlace'));
+        if (reset) this.#deps.syncAgain(uid);
+      },
     };
   }
 

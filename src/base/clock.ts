@@ -27,11 +27,11 @@ export const steadyNow = (clock: Pick<Clock, 'now' | 'steady'>): number => clock
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // whole ms, and near `now` until that is set
-  steady: () => Math.trunc(performance.timeOrigin + performance.now()),
-  sleep: (ms, signal) => delay(ms, undefined, signal && { signal }),
+  // near `now` until that is set; parts of a ms too, so that what happens in one ms has an order
+  steady: () => performance.timeOrigin + performance.now(),
+  sleep: (ms, signal) => delay(Math.ceil(ms), undefined, signal && { signal }),
   timer: (ms, fn) => {
-    const handle = setTimeout(fn, ms).unref();
+    const handle = setTimeout(fn, Math.ceil(ms)).unref();
     return () => {
       clearTimeout(handle);
     };

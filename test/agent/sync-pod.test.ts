@@ -4,6 +4,7 @@ import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { Pod, PodCondition } from '../../src/kube/types.ts';
 import type { PodProvider } from '../../src/provider/provider.ts';
+import type { SyncPodOutcome } from '../../src/podworkers/pod-syncer.ts';
 import { emptyPodStatus } from '../../src/provider/runtime-pod.ts';
 import { StatusManager } from '../../src/status/status-manager.ts';
 
@@ -18,7 +19,15 @@ const conditions: readonly PodCondition[] = [
 const nothing = (): void => undefined;
 const unasked = (): Promise<never> => Promise.reject(new Error('not asked for'));
 
-test('that a pod has its sandbox is told while its images are still pulled (R154)', async () => {
+interface Bed {
+  readonly clock: FakeClock;
+  readonly statuses: StatusManager;
+  /** Which pods are to be looked at. */
+  readonly looks: string[];
+  readonly sync: (syncPod: PodProvider['syncPod']) => Promise<SyncPodOutcome>;
+}
+
+function bed(): Bed {
   const clock = new FakeClock(Date.parse('2026-03-04T05:06:07Z'));
   const statuses = new StatusManager({
     clock,
@@ -32,45 +41,49 @@ test('that a pod has its sandbox is told while its images are still pulled (R154
     },
     deletionSafety: { podCouldHaveRunningContainers: () => true },
   });
+  const looks: string[] = [];
+  const sync = (syncPod: PodProvider['syncPod']): Promise<SyncPodOutcome> =>
+    new SyncSteps({
+      clock,
+      logger: silentLogger,
+      recorder: { event: nothing },
+      provider: { name: 'p', killPod: unasked, listPods: unasked, getPodStatus: unasked, syncPod },
+      statuses,
+      probes: { addPod: nothing, stopLivenessAndStartup: nothing, removePod: nothing },
+      volumes: { mount: async () => undefined, unmount: async () => undefined },
+      objects: { register: nothing, unregister: nothing },
+      cgroups: { exists: () => true, ensure: async () => undefined, destroy: async () => undefined },
+      releaseUsers: nothing,
+      reasons: { update: nothing },
+      resizes: statuses.resizes,
+      generateStatus: () => ({ phase: 'Pending', conditions }),
+      isTerminationRequested: () => false,
+      networkError: () => undefined,
+      pullSecrets: async () => [],
+      reconcileMirror: async () => undefined,
+      requestRelist: (uid) => void looks.push(uid),
+      syncAgain: nothing,
+    }).syncPod(
+      {
+        updateType: 'create',
+        pod,
+        mirrorPod: undefined,
+        runtimeStatus: emptyPodStatus({ uid: 'u', name: 'web', namespace: 'ns' }),
+      },
+      new AbortController().signal,
+    );
+  return { clock, statuses, looks, sync };
+}
+
+test('that a pod has its sandbox is told while its images are still pulled (R154)', async () => {
+  const { clock, statuses, sync } = bed();
   const toldAt: (readonly PodCondition[] | undefined)[] = [];
-  const provider: Pick<PodProvider, 'syncPod'> = {
-    syncPod: async ({ sandboxReady }) => {
-      await clock.advance(1000);
-      sandboxReady?.();
-      toldAt.push(statuses.getPodStatus('u')?.conditions);
-      return { results: [], changed: false };
-    },
-  };
-  const steps = new SyncSteps({
-    clock,
-    logger: silentLogger,
-    recorder: { event: nothing },
-    provider: { name: 'p', killPod: unasked, listPods: unasked, getPodStatus: unasked, ...provider },
-    statuses,
-    probes: { addPod: nothing, stopLivenessAndStartup: nothing, removePod: nothing },
-    volumes: { mount: async () => undefined, unmount: async () => undefined },
-    objects: { register: nothing, unregister: nothing },
-    cgroups: { exists: () => true, ensure: async () => undefined, destroy: async () => undefined },
-    releaseUsers: nothing,
-    reasons: { update: nothing },
-    resizes: statuses.resizes,
-    generateStatus: () => ({ phase: 'Pending', conditions }),
-    isTerminationRequested: () => false,
-    networkError: () => undefined,
-    pullSecrets: async () => [],
-    reconcileMirror: async () => undefined,
-    requestRelist: nothing,
-    syncAgain: nothing,
+  await sync(async ({ sandboxReady }) => {
+    await clock.advance(1000);
+    sandboxReady?.();
+    toldAt.push(statuses.getPodStatus('u')?.conditions);
+    return { results: [], changed: false };
   });
-  await steps.syncPod(
-    {
-      updateType: 'create',
-      pod,
-      mirrorPod: undefined,
-      runtimeStatus: emptyPodStatus({ uid: 'u', name: 'web', namespace: 'ns' }),
-    },
-    new AbortController().signal,
-  );
   expect(toldAt).toEqual([
     [
       {
@@ -82,4 +95,14 @@ test('that a pod has its sandbox is told while its images are still pulled (R154
       expect.objectContaining({ type: 'Ready', status: 'False' }),
     ],
   ]);
+});
+
+test('what a sync changed is looked at once it has ended, so that one look is enough', async () => {
+  const { looks, sync } = bed();
+  const { postSync } = await sync(async () => ({ results: [], changed: true }));
+  expect(looks).toEqual([]);
+  postSync?.();
+  expect(looks).toEqual(['u']);
+  (await sync(async () => ({ results: [], changed: false }))).postSync?.();
+  expect(looks).toEqual(['u']);
 });

@@ -35,6 +35,7 @@ import {
   podtender,
   round,
   rssMiBOf,
+  wholeCpuMsOf,
 } from './support/processes.ts';
 import { type Act, World } from './support/world.ts';
 
@@ -133,10 +134,10 @@ async function phase(
   count: number,
   act: (index: number) => Promise<number>,
 ): Promise<Phase> {
-  const cpuBefore = cpuMsOf(machine.pid);
+  const cpuBefore = wholeCpuMsOf(machine.pid);
   const startedAt = performance.now();
   const latencies = await Promise.all(Array.from({ length: count }, (_, index) => act(index)));
-  return [latencies, performance.now() - startedAt, cpuMsOf(machine.pid) - cpuBefore];
+  return [latencies, performance.now() - startedAt, wholeCpuMsOf(machine.pid) - cpuBefore];
 }
 
 async function sample(

@@ -291,7 +291,7 @@ export class PodsController {
     } catch (reason) {
       this.#logger.error('housekeeping failed', { err: messageOf(reason) });
     }
-    const tookMs = steadyNow(this.#clock) - startedAt;
+    const tookMs = Math.round(steadyNow(this.#clock) - startedAt);
     if (tookMs > 1000) this.#logger.error('housekeeping took longer than expected', { tookMs });
   }
 }

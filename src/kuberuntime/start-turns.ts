@@ -27,6 +27,7 @@ export class StartTurns {
 
   /** Makes the call when its turn has come; with a signal that is aborted before, at once: it is the call that then fails. */
   async run<T>(name: StartCall, call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#limit === Number.POSITIVE_INFINITY) return call();
     if (this.#running < this.#limit) this.#running++;
     else if (!(await this.#turn(name, signal))) return call();
     let counts = true;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FakeClock } from '../../src/base/fake-clock.ts';
+import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { StartTurns, type StartCall } from '../../src/kuberuntime/start-turns.ts';
 
 interface Bed {
@@ -32,13 +32,10 @@ function bed(limit?: number): Bed {
       ),
     end: async (pod) => {
       ends.get(pod)?.();
-      await settled();
+      await settle();
     },
   };
 }
-
-/** All that follows of itself has happened. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('so many calls run at one time as are allowed, in the order they came', async () => {
   const { ask, begun, end } = bed(2);

@@ -47,6 +47,8 @@ const nodeFlags = process.argv.filter((word) => word.startsWith('--cpu-prof'));
 const numberOf = (option: string, otherwise: number): number =>
   Number(process.argv.find((word) => word.startsWith(`${option}=`))?.slice(option.length + 1) ?? otherwise);
 const rounds = numberOf('--rounds', 3);
+/** How long the agent is watched with all pods there and nothing to do: long enough for what the burst left to be given back. */
+const restMs = 15_000;
 const lonePods = numberOf('--lone', 15);
 
 const podOf = (name: string): Pod => ({
@@ -198,6 +200,7 @@ async function many(run: Run, count: number): Promise<void> {
   let agentCpuMs = 0;
   let steadyMs = 0;
   const rss: number[] = [];
+  const rssAtRest: number[] = [];
   for (let turn = 0; turn < rounds; turn++) {
     const bareName = (index: number): string => `bare-${turn}-${index}`;
     const bare = [
@@ -216,8 +219,9 @@ async function many(run: Run, count: number): Promise<void> {
       await sample(run.node, count, acts, async () => {
         rss.push(rssMiBOf(pidOf(run)));
         const restsFrom = cpuMsOf(pidOf(run));
-        await sleep(5000);
+        await sleep(restMs);
         rest += cpuMsOf(pidOf(run)) - restsFrom;
+        rssAtRest.push(rssMiBOf(pidOf(run)));
       }),
     );
     agentCpuMs += cpuMsOf(pidOf(run)) - before - rest;
@@ -229,8 +233,9 @@ async function many(run: Run, count: number): Promise<void> {
     'over bare at p50: create': ratio(agents, bares, (one) => one.create),
     delete: ratio(agents, bares, (one) => one.remove),
     'CPU ms per pod created and deleted': round(agentCpuMs / rounds / count, 1),
-    'CPU % at rest': round(steadyMs / rounds / 50, 2),
-    'RSS MiB': rss.map((mib) => round(mib, 0)).join(' '),
+    'CPU % at rest': round((steadyMs / rounds / restMs) * 100, 2),
+    'RSS MiB at once': rss.map((mib) => round(mib, 0)).join(' '),
+    'at rest': rssAtRest.map((mib) => round(mib, 0)).join(' '),
     load: loadavg()
       .map((load) => round(load))
       .join(' '),

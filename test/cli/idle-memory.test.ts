@@ -37,7 +37,7 @@ test('what a burst left is given back once the process is idle', async () => {
 
 test('little is left alone', async () => {
   const { clock, use, collections } = bed();
-  use.heapBytes += 16 * mib;
+  use.heapBytes += 4 * mib;
   await clock.advance(600_000);
   expect(collections).toHaveLength(0);
 });

@@ -1,4 +1,4 @@
-import { goStructJson } from '../kube/go-types.ts';
+import { goStructJson } from '../kube/go-json.ts';
 import type { ResourceList } from '../kube/resources.ts';
 import type { Container, Pod, ResourceRequirements } from '../kube/types.ts';
 

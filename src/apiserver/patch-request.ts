@@ -1,6 +1,6 @@
 import { parse as parseYaml } from 'yaml';
 import { decodeAs, expectedOf } from './body.ts';
-import { goStructJson } from '../kube/go-types.ts';
+import { goStructJson } from '../kube/go-json.ts';
 import { DecodeError, decodeType, type Literals } from './codec.ts';
 import { inGoOrder } from './go-structs.ts';
 import { goValue } from './go-value.ts';

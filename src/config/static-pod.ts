@@ -1,6 +1,7 @@
 import { goQuote } from '../base/go-quote.ts';
 import { type Position, parseDocument, type TextDocument } from '../kube/document.ts';
-import { goJson, typeMetaOf } from '../kube/go-types.ts';
+import { goJson } from '../kube/go-json.ts';
+import { typeMetaOf } from '../kube/go-types.ts';
 import { configHashAnnotation, nameOf } from '../kube/names.ts';
 import { decodeStruct } from '../kube/pod-decoder.ts';
 import type { Pod, Toleration } from '../kube/types.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { goStructJson } from '../kube/go-types.ts';
+import { goStructJson } from '../kube/go-json.ts';
 import { parseSchemelessUrl, registryMatches } from '../kube/registry-url.ts';
 import type { PullCredential } from '../kuberuntime/pull-credentials.ts';
 import type { DockerConfig, DockerConfigEntry } from './docker-config.ts';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { spawnProgram } from '../base/spawn.ts';
-import { goStructJson, typeMetaOf } from '../kube/go-types.ts';
+import { goStructJson } from '../kube/go-json.ts';
+import { typeMetaOf } from '../kube/go-types.ts';
 import { parseDuration } from '../kube/duration.ts';
 
 /** What a plug-in answers. */

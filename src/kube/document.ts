@@ -10,7 +10,7 @@ import {
   type YAMLError,
 } from 'yaml';
 import { messageOf } from '../base/errors.ts';
-import { goJson } from './go-types.ts';
+import { goJson } from './go-json.ts';
 import { findJsonFault } from './json-fault.ts';
 import { collectionKey, valueOfNullKey } from './yaml-keys.ts';
 

@@ -1,6 +1,6 @@
 import { AgentError, messageOf } from '../base/errors.ts';
 import { fnv1a32 } from '../base/fnv.ts';
-import { goJson } from './go-types.ts';
+import { goJson } from './go-json.ts';
 import type { PodResourceInfo, PodResourceMap } from './pod-resources.ts';
 import type { ResourceRequirements } from './types.ts';
 

@@ -1,5 +1,5 @@
 import { fnv1a32 } from '../base/fnv.ts';
-import { goStructJson } from '../kube/go-types.ts';
+import { goStructJson } from '../kube/go-json.ts';
 import type { Container } from '../kube/types.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { goStructJson } from '../kube/go-types.ts';
+import { goStructJson } from '../kube/go-json.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import { hashContainer, hashText } from './hash.ts';

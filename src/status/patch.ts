@@ -1,5 +1,5 @@
 import type { PodStatus } from '../kube/types.ts';
-import { goJson, isJson, type Json, type Shape, statusShape, wire } from './wire-status.ts';
+import { changeJson, isJson, type Json, type Shape, statusShape, wire } from './wire-status.ts';
 
 /** A change of status as it is sent. */
 export interface StatusPatch {
@@ -17,7 +17,7 @@ export interface StatusPatch {
 export function statusPatch(uid: string, old: PodStatus, next: PodStatus): StatusPatch {
   const status = diffStatus(old, next);
   const unchanged = Object.keys(status).length === 0;
-  const body = goJson({ metadata: { uid }, ...(!unchanged && { status }) });
+  const body = changeJson({ metadata: { uid }, ...(!unchanged && { status }) });
   return { body, unchanged };
 }
 

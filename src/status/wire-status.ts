@@ -1,3 +1,5 @@
+import { goStructJson } from '../kube/go-json.ts';
+
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -112,11 +114,8 @@ function wireMember(value: unknown, key: string, shape: Shape): unknown {
   return wire(value, shape.members?.[key] ?? {});
 }
 
-/** JSON as Go writes it: keys sorted, no white space, `<`, `>`, `&` and the two line separators escaped. */
-export const goJson = (value: unknown): string =>
-  JSON.stringify(sorted(value)).replace(/[<>&\u2028\u2029]/g, escaped);
-
-const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/** A change of status as Go writes a map: `goJson` for what mostly is in order already and has no bare numbers as names. */
+export const changeJson = (value: Json): string => goStructJson(sorted(value));
 
 /** The value with the keys of its objects in order; what is in order already is not copied. */
 function sorted(value: unknown): unknown {

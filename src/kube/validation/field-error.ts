@@ -1,4 +1,5 @@
 import { goQuote } from '../../base/go-quote.ts';
+import { goStructJson } from '../go-json.ts';
 
 /** What kind of fault a field has, in the words of the message. */
 export type FieldErrorType =
@@ -109,20 +110,13 @@ export function formatFieldErrors(errors: readonly FieldError[]): string {
 
 /** What is not one of a set of texts is shown as JSON, all else as Go shows it. */
 const shownOf = ({ type, value }: FieldError): string =>
-  type === 'Unsupported value' && typeof value === 'string' ? goJson(value) : show(value);
+  type === 'Unsupported value' && typeof value === 'string' ? goStructJson(value) : show(value);
 
 function show(value: unknown): string {
   if (value === undefined || value === null) return 'null';
   if (typeof value === 'string') return goQuote(value);
-  return goJson(value);
+  return goStructJson(value);
 }
-
-/** JSON as Go writes it: `<`, `>` and `&` escaped. */
-export const goJson = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 
 /** `invalid` for each text of a rule. */
 export function* invalidEach(field: string, value: string, texts: readonly string[]): Faults {

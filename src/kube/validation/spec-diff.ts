@@ -1,5 +1,5 @@
 import type { PodSpec } from '../types.ts';
-import { goJson } from './field-error.ts';
+import { goStructJson } from '../go-json.ts';
 import { internalForm, internalPodSpec } from './internal-spec.ts';
 
 const contextLines = 3;
@@ -23,7 +23,7 @@ const lines = (value: unknown): readonly string[] => indented(value).split('\n')
 function indented(value: unknown): string {
   return JSON.stringify(value, null, 1)
     .split('\n')
-    .map((line) => (/[<>&]/.test(line) ? line.replace(/[<>&]/g, (c) => goJson(c).slice(1, -1)) : line))
+    .map((line) => (/[<>&]/.test(line) ? line.replace(/[<>&]/g, (c) => goStructJson(c).slice(1, -1)) : line))
     .join('\n');
 }
 

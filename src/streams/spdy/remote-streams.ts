@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
+import { goStructJson } from '../../kube/go-json.ts';
 import {
   ended,
   readSizes,
@@ -128,10 +129,6 @@ function resizeOf(stream: SpdyStream | undefined): SizeQueue | undefined {
 
 /** Protocol v4 tells a whole status, those before it only what went wrong. */
 export function statusText(protocol: string, status: StreamStatus): string {
-  if (protocol.startsWith('v4') || protocol.startsWith('v5')) return goJson(status);
+  if (protocol.startsWith('v4') || protocol.startsWith('v5')) return goStructJson(status);
   return status.status === 'Success' ? '' : (status.message ?? '');
 }
-
-/** JSON as Go's encoder writes it: fit to stand in HTML. */
-const goJson = (value: unknown): string =>
-  JSON.stringify(value).replace(/[<>&]/g, (mark) => `\\u00${mark.charCodeAt(0).toString(16)}`);

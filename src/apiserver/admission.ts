@@ -2,7 +2,17 @@ import { readSigningRequest } from '../base/certificates.ts';
 import { referencedConfigMaps, referencedSecrets } from '../kube/references.ts';
 import type { Pod } from '../kube/types.ts';
 import { nodeOf } from './authorizer.ts';
-import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, textOf, valueAt } from './json.ts';
+import {
+  type JsonObject,
+  nameOf,
+  namespaceOf,
+  objectAt,
+  objectsAt,
+  sameJson,
+  stringAt,
+  textOf,
+  valueAt,
+} from './json.ts';
 import type { Kind } from './kinds.ts';
 import { isMirror } from './pod-admission.ts';
 import type { ApiRequest } from './request.ts';
@@ -19,8 +29,6 @@ const hasReference: Readonly<Record<string, (pod: Pod) => boolean>> = {
   persistentvolumeclaims: (pod) =>
     (pod.spec?.volumes ?? []).some((volume) => volume.persistentVolumeClaim !== undefined),
 };
-
-const nameOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
 
 /** No new content in a namespace that is not there or is going away (admission plugin NamespaceLifecycle). */
 function checkNamespace(store: Store, namespace: string, kind: Kind, name: string): void {
@@ -160,7 +168,7 @@ class NodeRestriction {
   }
 
   #lease(node: string, lease: JsonObject): void {
-    if (stringAt(objectAt(lease, 'metadata'), 'namespace') !== 'kube-node-lease')
+    if (namespaceOf(lease) !== 'kube-node-lease')
       throw refuse(
         'leases.coordination.k8s.io',
         lease,

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Authority } from '../base/certificates.ts';
-import { type JsonObject, listAt, objectAt, sameJson, stringAt, valueAt } from './json.ts';
+import { type JsonObject, listAt, nameOf, objectAt, sameJson, valueAt } from './json.ts';
 import { builtIn, type Kind, kinds } from './kinds.ts';
 import { quotaStatus } from './quotas.ts';
 import type { ResourceApi } from './resource-api.ts';
@@ -26,8 +26,6 @@ export const systemContext = (world: World): WriteContext => ({
   dryRun: false,
   warnings: [],
 });
-
-const nameOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
 
 /** Runs `work` for each object of a storage, now and after each of its changes. */
 export function follow(store: Store, storage: string, work: (object: JsonObject) => void): () => void {

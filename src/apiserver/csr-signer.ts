@@ -1,7 +1,7 @@
 import { hour, type SigningRequest, year } from '../base/certificates.ts';
 import { type ControllerDeps, follow } from './controllers.ts';
 import { requestOf } from './csr.ts';
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, listAt, nameOf, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { seconds } from './times.ts';
 
 /** How certificates are issued. */
@@ -35,7 +35,7 @@ const storage = 'certificates.k8s.io/certificatesigningrequests';
 export function signRequests(deps: ControllerDeps, times: Partial<SigningTimes> = {}): () => void {
   const { store } = deps.world;
   return follow(store, storage, (csr) => {
-    const entry = store.get(storage, stringAt(objectAt(csr, 'metadata'), 'name'));
+    const entry = store.get(storage, nameOf(csr));
     const next = entry && step(entry.object, deps, { ...signingTimes, ...times });
     if (next) store.put(storage, next);
   });

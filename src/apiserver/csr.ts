@@ -1,6 +1,6 @@
 import { readSigningRequest, type SigningRequest } from '../base/certificates.ts';
 import { conditionFaults, conditionsOf, updateFaults } from './csr-conditions.ts';
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt } from './json.ts';
+import { type JsonObject, listAt, objectAt, objectsAt, specOf, stringAt } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { signerFaults } from './signer-name.ts';
 import { fault, type FieldFault } from './status-error.ts';
@@ -10,7 +10,6 @@ import { seconds } from './times.ts';
 
 const kind = builtIn('certificatesigningrequests', 'certificates.k8s.io');
 const common = commonStrategy(kind);
-const specOf = (object: JsonObject): JsonObject => objectAt(object, 'spec');
 
 /** The request in a CertificateSigningRequest; `undefined` when it cannot be read. */
 export function requestOf(object: JsonObject): SigningRequest | undefined {

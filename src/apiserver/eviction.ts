@@ -1,5 +1,5 @@
 import { type LabelSelector, labelSelectorMatches } from '../kube/label-selector.ts';
-import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import type { DeleteOptions } from './deletion.ts';
 import type { Registry } from './registry.ts';
 import { conflict, StatusError } from './status-error.ts';
@@ -53,7 +53,7 @@ function unreadyMayGo(pod: JsonObject, budget: JsonObject): boolean {
 /** Takes one disruption out of a budget. @throws {StatusError} 429 when there is none */
 function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void {
   const status = objectAt(budget, 'status');
-  const name = stringAt(objectAt(budget, 'metadata'), 'name');
+  const name = nameOf(budget);
   const allowed = Number(status['disruptionsAllowed'] ?? 0);
   if (Number(status['observedGeneration'] ?? 0) < Number(valueAt(budget, 'metadata', 'generation') ?? 0))
     throw tooMany(`The disruption budget ${name} is still being processed by the server.`, 10);
@@ -71,7 +71,7 @@ function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void
       `The disruption budget ${name} needs ${Number(status['desiredHealthy'] ?? 0)} healthy pods and has ${Number(status['currentHealthy'] ?? 0)} currently`,
     );
   if (context.dryRun) return;
-  const podName = stringAt(objectAt(pod, 'metadata'), 'name');
+  const podName = nameOf(pod);
   context.world.store.put(budgets, {
     ...budget,
     status: {

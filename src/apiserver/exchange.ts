@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type JsonObject, objectAt, stringAt } from './json.ts';
+import { type JsonObject, nameOf, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import type { Selection } from './list-options.ts';
 import { listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
@@ -114,7 +114,7 @@ export const deletedStatus = (kind: Kind, object: JsonObject): JsonObject => ({
   metadata: {},
   status: 'Success',
   details: {
-    name: stringAt(objectAt(object, 'metadata'), 'name'),
+    name: nameOf(object),
     ...(kind.group && { group: kind.group }),
     kind: kind.resource,
     uid: stringAt(objectAt(object, 'metadata'), 'uid'),

@@ -29,6 +29,16 @@ export const stringAt = (value: JsonObject | undefined, key: string): string => 
   return typeof inner === 'string' ? inner : '';
 };
 
+/** Parts of an API object, or empty ones. */
+export const metadataOf = (object: JsonObject | undefined): JsonObject => objectAt(object, 'metadata');
+export const specOf = (object: JsonObject | undefined): JsonObject => objectAt(object, 'spec');
+export const statusOf = (object: JsonObject | undefined): JsonObject => objectAt(object, 'status');
+
+/** What an API object is called, or `''`. */
+export const nameOf = (object: JsonObject | undefined): string => stringAt(metadataOf(object), 'name');
+export const namespaceOf = (object: JsonObject | undefined): string =>
+  stringAt(metadataOf(object), 'namespace');
+
 /** A value that should be text, as text: others as JSON writes them, nothing as `''`. */
 export const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);

@@ -1,6 +1,6 @@
 import { podLimits, podRequests, resourceListOf, type ResourceList } from '../kube/resources.ts';
 import { compareQuantities, milliValueOf, parseQuantity } from '../kube/quantity.ts';
-import { type JsonObject, objectAt, objectsAt, stringAt, withMetadata } from './json.ts';
+import { type JsonObject, nameOf, namespaceOf, objectAt, objectsAt, stringAt, withMetadata } from './json.ts';
 import { forbidden } from './status-error.ts';
 import type { WriteContext } from './strategy.ts';
 
@@ -19,7 +19,7 @@ interface Sides {
 
 /** The items of the limit ranges that hold for an object's namespace. */
 function itemsFor(object: JsonObject, { world }: WriteContext, type: string): readonly JsonObject[][] {
-  const namespace = stringAt(objectAt(object, 'metadata'), 'namespace');
+  const namespace = namespaceOf(object);
   return [...world.store.list('limitranges', `${namespace}/`)].map(({ object: range }) =>
     objectsAt(objectAt(range, 'spec'), 'limits').filter((item) => item['type'] === type),
   );
@@ -141,7 +141,7 @@ function broken(item: JsonObject, sides: Sides, checks: Readonly<Record<string, 
 function refuse(resource: string, object: JsonObject, found: readonly string[]): void {
   if (found.length === 0) return;
   const why = found.length === 1 ? (found[0] ?? '') : `[${[...new Set(found)].join(', ')}]`;
-  throw forbidden({ kind: resource, name: stringAt(objectAt(object, 'metadata'), 'name') }, why);
+  throw forbidden({ kind: resource, name: nameOf(object) }, why);
 }
 
 /** @throws {StatusError} 403 for a pod beyond the limits of its namespace */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import { formatDuration } from '../kube/duration.ts';
 import { addQuantities, formatQuantity, quantityOf, scaledQuantity } from '../kube/quantity.ts';
-import { type JsonObject, objectAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, nameOf, objectAt, valueAt } from './json.ts';
 import { groupVersionOf, type Kind, metricsKinds } from './kinds.ts';
 import { negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import { type ApiRequest, type ResourcePath, verbOf } from './request.ts';
@@ -176,7 +176,7 @@ function tableOf(
     rows: found.map(({ object, uses }, index) => {
       const { cpu, memory } = amountsOf(uses.map(([, use]) => use));
       return {
-        cells: [stringAt(objectAt(object, 'metadata'), 'name'), cpu, memory, windowOf(earliestOf(uses))],
+        cells: [nameOf(object), cpu, memory, windowOf(earliestOf(uses))],
         object: partial(items[index] ?? {}, representation),
       };
     }),

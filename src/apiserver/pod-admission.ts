@@ -1,6 +1,16 @@
 import { computeQosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
-import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, textOf, valueAt } from './json.ts';
+import {
+  type JsonObject,
+  nameOf,
+  namespaceOf,
+  objectAt,
+  objectsAt,
+  sameJson,
+  stringAt,
+  textOf,
+  valueAt,
+} from './json.ts';
 import { withDefaultLimits } from './limit-ranges.ts';
 import { forbidden, StatusError } from './status-error.ts';
 import { keyOf } from './store.ts';
@@ -78,7 +88,7 @@ function admitServiceAccount(pod: JsonObject, context: WriteContext): JsonObject
   const spec = objectAt(pod, 'spec');
   if (isMirror(pod)) return withoutAccount(pod);
   const name = stringAt(spec, 'serviceAccountName') || 'default';
-  const namespace = stringAt(objectAt(pod, 'metadata'), 'namespace');
+  const namespace = namespaceOf(pod);
   const account = context.world.store.get('serviceaccounts', keyOf(namespace, name))?.object;
   if (!account) {
     const why = noPathSegment(name) ?? `serviceaccount "${name}" not found`;
@@ -143,7 +153,7 @@ function admitPriority(pod: JsonObject, context: WriteContext): JsonObject {
   if (given && !found) throw refuse(pod, `no PriorityClass with name ${given} was found`);
   const priority = Number(found?.['value'] ?? 0);
   const policy = stringAt(found, 'preemptionPolicy') || 'PreemptLowerPriority';
-  const named = found ? { priorityClassName: stringAt(objectAt(found, 'metadata'), 'name') } : {};
+  const named = found ? { priorityClassName: nameOf(found) } : {};
   if (typeof spec['priority'] === 'number' && spec['priority'] !== priority)
     throw refuse(
       pod,
@@ -188,7 +198,7 @@ export function checkOverhead(pod: JsonObject, context: WriteContext): void {
   const found = context.world.store.get('node.k8s.io/runtimeclasses', stringAt(spec, 'runtimeClassName'));
   if (Object.keys(objectAt(objectAt(found?.object, 'overhead'), 'podFixed')).length > 0) return;
   const why = 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
-  throw forbidden({ kind: 'pods', name: stringAt(objectAt(pod, 'metadata'), 'name') }, why);
+  throw forbidden({ kind: 'pods', name: nameOf(pod) }, why);
 }
 
 /** Where a pod and its runtime class both let it run. @throws {StatusError} 403 when there is no such place */

@@ -1,13 +1,21 @@
 import { initContainersRestart, metadataAndSpec } from '../kube/validation/pod.ts';
 import { computeQosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
-import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, valueAt, without } from './json.ts';
+import {
+  type JsonObject,
+  objectAt,
+  objectsAt,
+  sameJson,
+  specOf,
+  stringAt,
+  valueAt,
+  without,
+} from './json.ts';
 import { causeOf, fault, type FieldFault } from './status-error.ts';
 
 const containerKeys = ['containers', 'initContainers'] as const;
 const sides = ['requests', 'limits'] as const;
 const sizes = ['cpu', 'memory'] as const;
-const specOf = (pod: JsonObject): JsonObject => objectAt(pod, 'spec');
 const containersOf = (pod: JsonObject, key: string): readonly JsonObject[] => objectsAt(specOf(pod), key);
 const asPod = (object: JsonObject): Pod => object;
 const qosOf = (pod: JsonObject): string => computeQosClass(asPod(pod).spec ?? { containers: [] });

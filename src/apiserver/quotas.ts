@@ -16,7 +16,17 @@ import {
   podRequests,
 } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
+import {
+  type JsonObject,
+  listAt,
+  nameOf,
+  namespaceOf,
+  objectAt,
+  objectsAt,
+  stringAt,
+  textOf,
+  valueAt,
+} from './json.ts';
 import type { Kind } from './kinds.ts';
 import { forbidden } from './status-error.ts';
 import type { Entry, Store } from './store.ts';
@@ -170,7 +180,7 @@ function charged(quota: JsonObject, kind: Kind, object: JsonObject): JsonObject 
   const usage = usageOf(kind, object);
   const names = Object.keys(hard).filter((name) => name in usage || qualified(kind) === 'pods');
   const own = names.filter((name) => name in usage);
-  const name = stringAt(objectAt(quota, 'metadata'), 'name');
+  const name = nameOf(quota);
   const metadata = objectAt(object, 'metadata');
   const refuse = (why: string): Error =>
     forbidden(
@@ -207,7 +217,7 @@ function charged(quota: JsonObject, kind: Kind, object: JsonObject): JsonObject 
  * Follows Kubernetes' admission plug-in `ResourceQuota` (v1.36). @returns the quotas that changed @throws {StatusError} 403
  */
 export function chargeQuotas(store: Store, kind: Kind, object: JsonObject): readonly JsonObject[] {
-  const namespace = stringAt(objectAt(object, 'metadata'), 'namespace');
+  const namespace = namespaceOf(object);
   if (namespace === '' || store.count('resourcequotas') === 0) return [];
   const entries: Entry[] = [...store.list('resourcequotas', `${namespace}/`)];
   return entries
@@ -220,7 +230,7 @@ export function chargeQuotas(store: Store, kind: Kind, object: JsonObject): read
 
 /** What a quota allows and what of it is used now. */
 export function quotaStatus(store: Store, kinds: readonly Kind[], quota: JsonObject): JsonObject {
-  const namespace = stringAt(objectAt(quota, 'metadata'), 'namespace');
+  const namespace = namespaceOf(quota);
   const hard = texts(objectAt(quota, 'spec'), 'hard');
   const used = new Map(Object.keys(hard).map((name) => [name, zeroQuantity]));
   for (const kind of kinds.filter((one) => one.group !== 'events.k8s.io'))

@@ -1,5 +1,15 @@
 import { decodeType } from './codec.ts';
-import { type JsonObject, listAt, objectAt, sameJson, stringAt, valueAt, withMetadata } from './json.ts';
+import {
+  type JsonObject,
+  listAt,
+  nameOf,
+  namespaceOf,
+  objectAt,
+  sameJson,
+  stringAt,
+  valueAt,
+  withMetadata,
+} from './json.ts';
 import { bump, type DeleteOptions, finalizersFor, gracefully, isFree } from './deletion.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { keepManaged, manageApply, manageUpdate, type Writer } from './managed-fields.ts';
@@ -25,9 +35,6 @@ export const subjectOf = (kind: Kind, name: string): Subject => ({
   name,
   ...(kind.group && { group: kind.group }),
 });
-
-const nameOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
-const namespaceOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'namespace');
 
 /** What a DELETE left: `deleted` is false while grace or finalizers hold the object. */
 interface Deleted {

@@ -12,7 +12,7 @@ import {
   sendObject,
   withWarnings,
 } from './exchange.ts';
-import { type JsonObject, objectAt, stringAt, withMetadata } from './json.ts';
+import { type JsonObject, nameOf, namespaceOf, objectAt, stringAt, withMetadata } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { listPage, readListOptions } from './list-options.ts';
 import type { Writer } from './managed-fields.ts';
@@ -36,7 +36,7 @@ const writerOf = (
 });
 
 function inNamespace(object: JsonObject, target: ResourcePath, kind: Kind): JsonObject {
-  const namespace = stringAt(objectAt(object, 'metadata'), 'namespace');
+  const namespace = namespaceOf(object);
   if (kind.namespaced && namespace !== '' && namespace !== target.namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   return kind.namespaced
@@ -187,7 +187,7 @@ export class ResourceWrites {
     const { request, target, kind, registry } = exchange;
     const read = applyConfig(body, kind);
     const standing = this.#standing(exchange);
-    const isUnnamed = stringAt(objectAt(read, 'metadata'), 'name') === '';
+    const isUnnamed = nameOf(read) === '';
     const config = named(
       standing && isUnnamed ? withMetadata(read, { name: target.name }) : read,
       target,

@@ -1,10 +1,8 @@
 import { messageOf } from '../base/errors.ts';
 import { type ControllerDeps, follow, systemContext } from './controllers.ts';
-import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, nameOf, namespaceOf, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { keyOf, type Store } from './store.ts';
-
-const nameOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
 
 const isReady = (node: JsonObject): boolean =>
   objectsAt(objectAt(node, 'status'), 'conditions').some(
@@ -35,7 +33,7 @@ export function minimalScheduler(
       ([key, value]) => valueAt(node, 'metadata', 'labels', key) === value,
     );
   const place = (pod: JsonObject): void => {
-    const key = keyOf(stringAt(objectAt(pod, 'metadata'), 'namespace'), nameOf(pod));
+    const key = keyOf(namespaceOf(pod), nameOf(pod));
     const nodes = [...store.list('nodes')]
       .map((entry) => entry.object)
       .filter((node) => isReady(node) && fits(pod, node));
@@ -50,7 +48,7 @@ export function minimalScheduler(
     told.delete(key);
     counts.set(nameOf(best), (counts.get(nameOf(best)) ?? 0) + 1);
     const message = `Successfully assigned ${key} to ${nameOf(best)}`;
-    bind(stringAt(objectAt(pod, 'metadata'), 'namespace'), nameOf(pod), nameOf(best));
+    bind(namespaceOf(pod), nameOf(pod), nameOf(best));
     tell(deps, pod, { type: 'Normal', reason: 'Scheduled', message });
   };
   const retry = (): void => {
@@ -64,7 +62,7 @@ export function minimalScheduler(
     }
   };
   const stopPods = follow(store, 'pods', (pod) => {
-    const current = store.get('pods', keyOf(stringAt(objectAt(pod, 'metadata'), 'namespace'), nameOf(pod)));
+    const current = store.get('pods', keyOf(namespaceOf(pod), nameOf(pod)));
     if (current && isWaiting(current.object)) place(current.object);
   });
   const stopNodes = follow(store, 'nodes', (node) => {
@@ -117,7 +115,7 @@ function tell(deps: ControllerDeps, pod: JsonObject, said: Said): void {
   try {
     deps.resources
       .registry(builtIn('events'))
-      .create(stringAt(objectAt(pod, 'metadata'), 'namespace'), event, writer, systemContext(deps.world));
+      .create(namespaceOf(pod), event, writer, systemContext(deps.world));
   } catch (reason) {
     deps.logger.warn('an event of the scheduler could not be written', { err: messageOf(reason) });
   }

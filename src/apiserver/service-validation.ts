@@ -6,12 +6,11 @@ import {
   qualifiedNameRule,
 } from '../kube/validation/name-rules.ts';
 import { cidrFaults, ipFaults, ipWarnings, nonSpecialFaults } from './address-rules.ts';
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
+import { type JsonObject, listAt, objectAt, objectsAt, specOf, stringAt, textOf, valueAt } from './json.ts';
 import { fault, type FieldFault } from './status-error.ts';
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
 const serviceTypes = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
-const specOf = (service: JsonObject): JsonObject => objectAt(service, 'spec');
 const addressesOf = (spec: JsonObject): readonly string[] => listAt(spec, 'clusterIPs').map(textOf);
 const portRule = 'must be between 1 and 65535, inclusive';
 const isPort = (port: unknown): boolean => Number(port) >= 1 && Number(port) <= 65_535;

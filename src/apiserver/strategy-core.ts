@@ -7,6 +7,8 @@ import {
   isObject,
   type JsonObject,
   listAt,
+  metadataOf,
+  nameOf,
   objectAt,
   objectsAt,
   sameJson,
@@ -25,13 +27,11 @@ import { seconds } from './times.ts';
 
 const lasting = new Set(['default', 'kube-system', 'kube-public']);
 const nameLabel = 'kubernetes.io/metadata.name';
-const metaOf = (object: JsonObject): JsonObject => objectAt(object, 'metadata');
-const nameOf = (object: JsonObject): string => stringAt(metaOf(object), 'name');
 
 const named = (namespace: JsonObject): JsonObject => {
   const name = nameOf(namespace);
   return name
-    ? withMetadata(namespace, { labels: { ...objectAt(metaOf(namespace), 'labels'), [nameLabel]: name } })
+    ? withMetadata(namespace, { labels: { ...objectAt(metadataOf(namespace), 'labels'), [nameLabel]: name } })
     : namespace;
 };
 
@@ -55,7 +55,7 @@ const finalizerFaults = (names: readonly string[], fieldOf: (i: number) => strin
 
 /** A namespace is active until it is deleted. */
 function phaseFaults(namespace: JsonObject): FieldFault[] {
-  const gone = metaOf(namespace)['deletionTimestamp'] !== undefined;
+  const gone = metadataOf(namespace)['deletionTimestamp'] !== undefined;
   const [right, when] = gone ? ['Terminating', 'not empty'] : ['Active', 'empty'];
   const phase = stringAt(objectAt(namespace, 'status'), 'phase');
   return phase === right
@@ -99,10 +99,10 @@ export const namespaceStrategy: Strategy = {
   beginDelete(namespace, context) {
     if (
       listAt(objectAt(namespace, 'spec'), 'finalizers').length === 0 &&
-      listAt(metaOf(namespace), 'finalizers').length === 0
+      listAt(metadataOf(namespace), 'finalizers').length === 0
     )
       return namespace;
-    if (metaOf(namespace)['deletionTimestamp'] !== undefined) return { ...namespace };
+    if (metadataOf(namespace)['deletionTimestamp'] !== undefined) return { ...namespace };
     return withMetadata(
       { ...namespace, status: { ...objectAt(namespace, 'status'), phase: 'Terminating' } },
       { deletionTimestamp: seconds(context.now) },

@@ -1,4 +1,4 @@
-import { type Draft, type JsonObject, objectAt, sameJson, stringAt, without } from './json.ts';
+import { type Draft, type JsonObject, namespaceOf, objectAt, sameJson, stringAt, without } from './json.ts';
 import { qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { builtIn } from './kinds.ts';
 import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
@@ -90,7 +90,7 @@ function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
 
 /** An event names an object of its own namespace; one without a time of its own in any, one with such a time in none. */
 function namespaceFault(event: JsonObject, timed: boolean): FieldFault[] {
-  const namespace = stringAt(objectAt(event, 'metadata'), 'namespace');
+  const namespace = namespaceOf(event);
   const involved = stringAt(objectAt(event, 'involvedObject'), 'namespace');
   const free = timed ? ['default', 'kube-system'] : ['', 'default'];
   const fits = involved === '' ? free.includes(namespace) : timed || involved === namespace;

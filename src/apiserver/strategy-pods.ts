@@ -4,9 +4,11 @@ import { dropDisabledFields } from '../kube/validation/disabled-fields.ts';
 import { defaultPod } from '../kube/validation/defaults.ts';
 import {
   type JsonObject,
+  nameOf,
   objectAt,
   objectsAt,
   sameJson,
+  specOf,
   stringAt,
   valueAt,
   withMetadata,
@@ -61,8 +63,6 @@ function firstStatus(pod: JsonObject, now: string): JsonObject {
     qosClass: valueAt(pod, 'status', 'qosClass') ?? computeQosClass(asPod(pod).spec ?? { containers: [] }),
   };
 }
-
-const specOf = (object: JsonObject): JsonObject => objectAt(object, 'spec');
 
 const withGeneration = (next: JsonObject, old: JsonObject): JsonObject =>
   withMetadata(
@@ -155,7 +155,7 @@ const resize: UpdateRules = {
     const node = stringAt(specOf(old), 'nodeName');
     if (!node || sameJson(specOf(object), specOf(old))) return [];
     const host = context.world.store.get('nodes', node);
-    const name = stringAt(objectAt(old, 'metadata'), 'name');
+    const name = nameOf(old);
     if (!host) throw forbidden({ kind: 'pods', name }, `node "${node}" not found`);
     const beyond = resizeBeyondNode(asPod(object), host.object);
     if (beyond) throw beyond;

@@ -1,4 +1,4 @@
-import { type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt } from './json.ts';
+import { type JsonObject, listAt, nameOf, objectAt, objectsAt, sameJson, specOf, stringAt } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { addressFaults, serviceFaults, serviceUpdateFaults, serviceWarnings } from './service-validation.ts';
 import { fault, type FieldFault, invalid } from './status-error.ts';
@@ -46,9 +46,6 @@ function serviceDefaults(service: JsonObject): JsonObject {
   const missing = Object.entries(defaults).filter(([key]) => given[key] === undefined || given[key] === '');
   return { ...service, spec: { ...spec, ...Object.fromEntries(missing) } };
 }
-
-const specOf = (service: JsonObject): JsonObject => objectAt(service, 'spec');
-const nameOf = (service: JsonObject): string => stringAt(objectAt(service, 'metadata'), 'name');
 
 const withSpec = (service: JsonObject, members: JsonObject): JsonObject => ({
   ...service,

@@ -7,6 +7,7 @@ import {
   listAt,
   objectAt,
   sameJson,
+  specOf,
   stringAt,
   textOf,
   valueAt,
@@ -21,7 +22,6 @@ import { commonStrategy, mainRules } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
 import { seconds } from './times.ts';
 
-const specOf = (object: JsonObject): JsonObject => objectAt(object, 'spec');
 const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const policies = ['Delete', 'Recycle', 'Retain'];
 const volumeModes = ['Block', 'Filesystem'];

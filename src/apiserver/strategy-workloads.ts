@@ -1,6 +1,6 @@
 import { labelSelector, type Selector } from '../kube/validation/shared.ts';
 import { endpointsDefaults, endpointsFaults } from './endpoints-validation.ts';
-import { type JsonObject, objectAt, objectsAt, stringAt, textOf } from './json.ts';
+import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, textOf } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { limitRangeFaults } from './limit-range-validation.ts';
 import { quotaFaults, quotaStatusFaults, quotaUpdateFaults } from './quota-validation.ts';
@@ -19,7 +19,7 @@ export const priorityStrategy: Strategy = {
     preemptionPolicy: stringAt(one, 'preemptionPolicy') || 'PreemptLowerPriority',
   }),
   validateCreate(one) {
-    const name = stringAt(objectAt(one, 'metadata'), 'name');
+    const name = nameOf(one);
     if (systemPriorities.has(name)) return [];
     if (name.startsWith('system-'))
       return [
@@ -46,7 +46,7 @@ export const priorityStrategy: Strategy = {
     },
   },
   checkDelete(one) {
-    const name = stringAt(objectAt(one, 'metadata'), 'name');
+    const name = nameOf(one);
     if (systemPriorities.has(name))
       throw forbidden(
         { group: 'scheduling.k8s.io', kind: 'priorityclasses', name },
@@ -58,9 +58,9 @@ export const priorityStrategy: Strategy = {
 /** One class at most is that of pods that name none (admission plug-in `Priority`). @throws {StatusError} */
 function onlyDefault(one: JsonObject, { world }: WriteContext): JsonObject {
   if (one['globalDefault'] !== true) return one;
-  const name = stringAt(objectAt(one, 'metadata'), 'name');
+  const name = nameOf(one);
   for (const { object } of world.store.list('scheduling.k8s.io/priorityclasses')) {
-    const other = stringAt(objectAt(object, 'metadata'), 'name');
+    const other = nameOf(object);
     if (object['globalDefault'] === true && other !== name)
       throw forbidden(
         { group: 'scheduling.k8s.io', kind: 'priorityclasses', name },

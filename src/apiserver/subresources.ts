@@ -5,7 +5,7 @@ import { admitEviction } from './admission.ts';
 import { bodyFormat, type Expected, judged, readBody, readObject } from './body.ts';
 import { evict } from './eviction.ts';
 import { withWarnings } from './exchange.ts';
-import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { builtIn, type Kind } from './kinds.ts';
 import type { KubeletProxy } from './kubelet-proxy.ts';
 import { manageUpdate } from './managed-fields.ts';
@@ -78,7 +78,7 @@ const success = (code: number): JsonObject => ({
 /** @throws {StatusError} 400, 500 for a binding that names no node */
 function checkBinding(name: string, binding: JsonObject): void {
   const target = objectAt(binding, 'target');
-  const given = stringAt(objectAt(binding, 'metadata'), 'name');
+  const given = nameOf(binding);
   if (given !== '' && given !== name) throw badRequest(`name in URL does not match name in Binding object`);
   const faults = [];
   if (!['', 'Node'].includes(stringAt(target, 'kind')))
@@ -174,7 +174,7 @@ export class Subresources {
   /** `bindings` and `pods/NAME/binding` (A13). */
   #bind(call: Call, name: string): Promise<void> {
     return this.#create(call, bindingBody, ({ object, dryRun }) => {
-      const pod = name || stringAt(objectAt(object, 'metadata'), 'name');
+      const pod = name || nameOf(object);
       this.bind(call.target.namespace, pod, object, dryRun);
       return success(201);
     });
@@ -203,7 +203,7 @@ export class Subresources {
   }
 
   #evicted(call: Call, { object, dryRun }: Given): JsonObject {
-    if (stringAt(objectAt(object, 'metadata'), 'name') !== call.target.name)
+    if (nameOf(object) !== call.target.name)
       throw badRequest('name in URL does not match name in Eviction object');
     const registry = this.#deps.resources.registry(builtIn('pods'));
     admitEviction(call.request.user, call.target.name, () =>

@@ -1,16 +1,24 @@
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
+import {
+  type JsonObject,
+  listAt,
+  nameOf,
+  objectAt,
+  objectsAt,
+  specOf,
+  statusOf,
+  stringAt,
+  textOf,
+  valueAt,
+} from './json.ts';
 import { column } from './table-format.ts';
 import {
   cols,
   countAt,
   createdAgo,
-  nameOf,
   printer,
   type Printer,
   type Printers,
   selectorText,
-  specOf,
-  statusOf,
 } from './table-printer.ts';
 
 /** What a quota counts of, without limits or of limits alone. */

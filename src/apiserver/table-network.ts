@@ -1,15 +1,23 @@
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
+import {
+  type JsonObject,
+  listAt,
+  nameOf,
+  objectAt,
+  objectsAt,
+  specOf,
+  statusOf,
+  stringAt,
+  textOf,
+  valueAt,
+} from './json.ts';
 import {
   cols,
   createdAgo,
   labelsText,
-  nameOf,
   printer,
   type Printers,
   selectorText,
   someOf,
-  specOf,
-  statusOf,
 } from './table-printer.ts';
 
 function servicePorts(service: JsonObject): string {

@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
+import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
 import { ageOf, type Column, column } from './table-format.ts';
 
 export const podColumns: readonly Column[] = [
@@ -157,7 +157,7 @@ export function podCells(pod: JsonObject, now: number): readonly unknown[] {
       ? `${summary.restarts} (${ageOf(new Date(summary.restartedAt).toISOString(), now)} ago)`
       : String(summary.restarts);
   return [
-    stringAt(objectAt(pod, 'metadata'), 'name'),
+    nameOf(pod),
     `${summary.ready}/${total}`,
     finalReason(pod, summary),
     restarts,

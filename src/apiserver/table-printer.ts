@@ -1,4 +1,4 @@
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
+import { type JsonObject, listAt, objectAt, objectsAt, specOf, stringAt, textOf, valueAt } from './json.ts';
 import { ageOf, type Column, column } from './table-format.ts';
 
 /** The columns of a kind and how its objects fill them. */
@@ -19,14 +19,11 @@ export const cols = (...names: readonly string[]): Column[] =>
 
 export const printer = (columns: readonly Column[], cells: Printer['cells']): Printer => ({ columns, cells });
 
-export const nameOf = (object: JsonObject): string => stringAt(objectAt(object, 'metadata'), 'name');
 export const createdAgo = (object: JsonObject, now: number): string =>
   ageOf(valueAt(object, 'metadata', 'creationTimestamp'), now);
 
 export const countAt = (object: JsonObject, ...path: readonly string[]): number =>
   Number(valueAt(object, ...path) ?? 0);
-export const specOf = (object: JsonObject): JsonObject => objectAt(object, 'spec');
-export const statusOf = (object: JsonObject): JsonObject => objectAt(object, 'status');
 
 /** Follows apimachinery `labels.FormatLabels`. */
 export const labelsText = (labels: JsonObject): string =>

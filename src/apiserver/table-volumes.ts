@@ -1,4 +1,4 @@
-import { type JsonObject, listAt, objectAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, listAt, nameOf, objectAt, stringAt, valueAt } from './json.ts';
 import { type Column, column } from './table-format.ts';
 
 const shortModes: Readonly<Record<string, string>> = {
@@ -46,7 +46,7 @@ export function volumeCells(volume: JsonObject, age: string): readonly unknown[]
   const claim = objectAt(spec, 'claimRef');
   const claimName = stringAt(claim, 'name');
   return [
-    stringAt(objectAt(volume, 'metadata'), 'name'),
+    nameOf(volume),
     storageOf(objectAt(spec, 'capacity')),
     modesOf(listAt(spec, 'accessModes')),
     stringAt(spec, 'persistentVolumeReclaimPolicy'),
@@ -72,7 +72,7 @@ export function claimCells(claim: JsonObject, age: string): readonly unknown[] {
   const [spec, status] = [objectAt(claim, 'spec'), objectAt(claim, 'status')];
   const volume = stringAt(spec, 'volumeName');
   return [
-    stringAt(objectAt(claim, 'metadata'), 'name'),
+    nameOf(claim),
     phaseOf(claim),
     volume,
     volume && storageOf(objectAt(status, 'capacity')),

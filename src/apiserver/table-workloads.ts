@@ -1,4 +1,14 @@
-import { type JsonObject, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
+import {
+  type JsonObject,
+  nameOf,
+  objectAt,
+  objectsAt,
+  specOf,
+  statusOf,
+  stringAt,
+  textOf,
+  valueAt,
+} from './json.ts';
 import { age, ageOf } from './table-format.ts';
 import {
   cols,
@@ -6,12 +16,9 @@ import {
   countAt,
   createdAgo,
   labelsText,
-  nameOf,
   printer,
   type Printers,
   selectorText,
-  specOf,
-  statusOf,
 } from './table-printer.ts';
 
 const templateOf = (object: JsonObject): JsonObject => objectAt(specOf(object), 'template');

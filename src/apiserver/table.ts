@@ -1,10 +1,10 @@
-import { type JsonObject, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
+import { type JsonObject, nameOf as name, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { clusterPrinters } from './table-cluster.ts';
 import { age, ageOf, type Column, column } from './table-format.ts';
 import { networkPrinters } from './table-network.ts';
 import { podCells, podColumns, podConditions } from './table-pods.ts';
-import { cols, createdAgo as created, nameOf as name, printer, type Printers } from './table-printer.ts';
+import { cols, createdAgo as created, printer, type Printers } from './table-printer.ts';
 import { claimCells, claimColumns, volumeCells, volumeColumns } from './table-volumes.ts';
 import { workloadPrinters } from './table-workloads.ts';
 

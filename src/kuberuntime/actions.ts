@@ -12,7 +12,7 @@ import {
   podLevelResized,
 } from './resize-actions.ts';
 import { restartsOnFailure, shouldStart } from './restart.ts';
-import { podSandboxChanged } from './sandbox-changed.ts';
+import { podSandboxChanged } from '../provider/sandbox-changed.ts';
 
 /** What the last probe of a container said; absent: no result yet. */
 export type ProbeResult = 'Success' | 'Failure' | 'Unknown';

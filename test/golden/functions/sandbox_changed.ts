@@ -1,4 +1,4 @@
-import { podSandboxChanged } from '../../../src/kuberuntime/sandbox-changed.ts';
+import { podSandboxChanged } from '../../../src/provider/sandbox-changed.ts';
 import { check, type Replay } from '../harness.ts';
 import { podStatusFrom } from '../support/runtime-status.ts';
 

@@ -31,7 +31,7 @@ export interface HousekeepingDeps {
   readonly probes: { cleanupPods(possiblyRunning: ReadonlySet<string>): void };
   readonly statuses: { removeOrphanedStatuses(keep: ReadonlySet<string>): void };
   readonly allocations: { removeOrphanedPods(remaining: ReadonlySet<string>): void };
-  readonly observations: { removeOrphans(keep: ReadonlySet<string>): void };
+  readonly observations: { removeOrphans(keep: (uid: string) => boolean): void };
   /** R70: the runtime's own listing, not the cache's. Stopped pods count only where `running` says so. */
   listRunningPods(): Promise<readonly RuntimePod[]>;
   isActive(pod: Pod): boolean;
@@ -52,21 +52,21 @@ export async function handlePodCleanups(deps: HousekeepingDeps): Promise<void> {
   const { pods, mirrors, orphanedMirrorFullNames } = deps.pods.getPodsAndMirrorPods();
   const known = deps.workers.syncKnownPods(pods);
   const running = await deps.listRunningPods(); // R70: without it the pass ends here
-  const possiblyRunning = new Set(
-    [...known].filter(([, { state }]) => state !== 'terminated').map(([uid]) => uid),
-  );
+  const inRuntime = new Set(running.map(({ uid }) => uid));
+  const possiblyRunning = new Set<string>();
+  for (const [uid, { state }] of known) if (state !== 'terminated') possiblyRunning.add(uid);
 
   deps.probes.cleanupPods(possiblyRunning);
   const desired = new Set(pods.map(uidOf));
-  deps.statuses.removeOrphanedStatuses(new Set([...desired, ...mirrors.map(uidOf)]));
-  deps.allocations.removeOrphanedPods(desired);
-  deps.observations.removeOrphans(new Set([...desired, ...known.keys()]));
-  await attempt(deps.logger, 'orphaned pod directories', () =>
-    deps.cleanupOrphans(desired, new Set(running.map(({ uid }) => uid))),
+  deps.statuses.removeOrphanedStatuses(
+    mirrors.length === 0 ? desired : new Set([...desired, ...mirrors.map(uidOf)]),
   );
+  deps.allocations.removeOrphanedPods(desired);
+  deps.observations.removeOrphans((uid) => desired.has(uid) || known.has(uid));
+  await attempt(deps.logger, 'orphaned pod directories', () => deps.cleanupOrphans(desired, inRuntime));
   await deleteOrphanedMirrors(deps, orphanedMirrorFullNames);
   const restarted = restartMissingWorkers(deps, pods, known);
-  finishRejected(deps, pods, known, running);
+  finishRejected(deps, pods, known, inRuntime);
   // R77: what runs without a worker has no one who wants it, a refused pod's containers too
   for (const pod of running)
     if (!known.has(pod.uid) && !restarted.has(pod.uid)) {
@@ -103,9 +103,8 @@ function finishRejected(
   deps: HousekeepingDeps,
   pods: readonly Pod[],
   known: ReadonlyMap<string, KnownWorker>,
-  running: readonly RuntimePod[],
+  inRuntime: ReadonlySet<string>,
 ): void {
-  const inRuntime = new Set(running.map(({ uid }) => uid));
   for (const pod of pods) {
     const uid = uidOf(pod);
     const ended = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';

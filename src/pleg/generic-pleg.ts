@@ -170,9 +170,9 @@ export class GenericPleg {
   }
 
   /** Forgets pods that neither the runtime shows nor anybody wants: a look at one that was gone already leaves an empty record. */
-  removeOrphans(keep: ReadonlySet<string>): void {
+  removeOrphans(keep: (uid: string) => boolean): void {
     for (const [uid, { old, current }] of this.#records) {
-      if (current || keep.has(uid) || this.#toReinspect.has(uid)) continue;
+      if (current || keep(uid) || this.#toReinspect.has(uid)) continue;
       if (old && (old.containers.length > 0 || old.sandboxes.length > 0)) continue;
       this.#records.delete(uid);
       this.#deps.cache.delete(uid);

@@ -211,12 +211,12 @@ test('a pod that was gone when it was looked at is forgotten once nobody wants i
   await pleg.relist();
   const cached = (): boolean[] => ['gone', 'wanted', 'here'].map((uid) => cache.peek(uid) !== undefined);
   expect(cached()).toEqual([true, true, true]);
-  pleg.removeOrphans(new Set(['wanted']));
+  pleg.removeOrphans((uid) => uid === 'wanted');
   expect(cached()).toEqual([false, true, true]);
   pleg.channel.drain();
   world.pods = [];
   await pleg.relist();
-  pleg.removeOrphans(new Set());
+  pleg.removeOrphans(() => false);
   expect(cached()).toEqual([false, false, false]);
   expect(pleg.channel.drain()).toEqual([{ uid: 'here', type: 'ContainerRemoved', containerId: 'c-here' }]);
 });

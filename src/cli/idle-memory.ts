@@ -22,7 +22,9 @@ const periodMs = 5000;
 /** Busier than this share of one processor, a process gets no more work. */
 const idleShare = 0.1;
 /** Less than this is not worth a pause, bytes. Fifty containers' starts leave about twice as much. */
-const worthBytes = 4 * 1024 * 1024;
+const leastWorthBytes = 4 * 1024 * 1024;
+/** The pause grows with what is kept, so what it gives shall, too. */
+const worthShare = 0.25;
 /** Shortest time between two collections, ms: the first may have come in the middle of a burst. */
 const restMs = 30_000;
 
@@ -41,7 +43,11 @@ export function trimIdleMemory({ clock, sample, collect }: IdleMemoryDeps): Stop
     const now = sample();
     const idle = now.cpuMs - last.cpuMs < periodMs * idleShare;
     last = now;
-    if (idle && now.heapBytes > floor + worthBytes && steadyNow(clock) >= restUntil) {
+    if (
+      idle &&
+      now.heapBytes - floor > Math.max(leastWorthBytes, floor * worthShare) &&
+      steadyNow(clock) >= restUntil
+    ) {
       collect();
       last = sample();
       floor = last.heapBytes;

@@ -4,14 +4,14 @@ import { trimIdleMemory } from '../../src/cli/idle-memory.ts';
 
 const mib = 1024 * 1024;
 
-function bed(): {
+function bed(heapBytes = 30 * mib): {
   readonly clock: FakeClock;
   readonly use: { cpuMs: number; heapBytes: number };
   readonly collections: number[];
   readonly stop: () => void;
 } {
   const clock = new FakeClock();
-  const use = { cpuMs: 0, heapBytes: 30 * mib };
+  const use = { cpuMs: 0, heapBytes };
   const collections: number[] = [];
   const collect = (): void => {
     collections.push(clock.now());
@@ -35,11 +35,17 @@ test('what a burst left is given back once the process is idle', async () => {
   expect(collections).toHaveLength(1);
 });
 
-test('little is left alone', async () => {
-  const { clock, use, collections } = bed();
-  use.heapBytes += 4 * mib;
+test.each([
+  { kept: 30 * mib, left: 7.5 * mib },
+  { kept: 8 * mib, left: 4 * mib },
+])('of $kept bytes $left more are left alone, as little', async ({ kept, left }) => {
+  const { clock, use, collections } = bed(kept);
+  use.heapBytes += left;
   await clock.advance(600_000);
   expect(collections).toHaveLength(0);
+  use.heapBytes += 1;
+  await clock.advance(5000);
+  expect(collections).toHaveLength(1);
 });
 
 test('half a minute lies between two collections', async () => {

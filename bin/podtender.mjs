@@ -10,8 +10,8 @@ if (major < 22 || (major === 22 && minor < 19)) {
 }
 // An agent lives long and shares its machine. V8's defaults let garbage pile up: with these a node of 1,000 pods takes 50 MiB less, for the
 // same CPU; and with the collector at hand it gives back what a burst left, once it is idle. glibc's allocator keeps holes: with these, blocks
-// from 8 KiB up, V8's compilers' among them, are mappings of their own that go back when freed. All can only be set as a process starts, so this one becomes another
-// program image under the same pid.
+// from 8 KiB up, V8's compilers' among them, are mappings of their own that go back when freed. All can only be set as a process starts, so
+// this one becomes another program image under the same pid.
 const malloc = { MALLOC_MMAP_THRESHOLD_: '8192', MALLOC_TRIM_THRESHOLD_: '65536' };
 // simulated pods may be thousands, of containers a node has some hundred
 const semiSpaceMiB = process.argv.some((word) => /^(--provider=)?memory$/.test(word)) ? 4 : 2;

@@ -1,6 +1,6 @@
 import { claimNameOf } from '../kube/references.ts';
 import type { Volume } from '../kube/types.ts';
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { type JsonObject, listAt, nameOf, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { fieldTerms } from './selectors.ts';
 import { keyOf, type Store } from './store.ts';
 import type { User } from './users.ts';
@@ -201,8 +201,6 @@ const podVolumes: Readonly<Record<string, (volume: JsonObject, podName: string) 
   persistentvolumeclaims: (volume, podName) => [claimNameOf(podName, volume as unknown as Volume) ?? ''],
 };
 
-const podNameOf = (pod: JsonObject): string => stringAt(objectAt(pod, 'metadata'), 'name');
-
 function containersOf(pod: JsonObject): readonly JsonObject[] {
   const spec = objectAt(pod, 'spec');
   return ['initContainers', 'containers', 'ephemeralContainers'].flatMap((key) => objectsAt(spec, key));
@@ -227,7 +225,7 @@ export function podRefersTo(pod: JsonObject, resource: string, name: string): bo
       ...objectsAt(objectAt(pod, 'status'), 'resourceClaimStatuses'),
     ].some((claim) => claim['resourceClaimName'] === name);
   const inVolumes = podVolumes[resource];
-  const podName = podNameOf(pod);
+  const podName = nameOf(pod);
   if (inVolumes && objectsAt(spec, 'volumes').some((volume) => inVolumes(volume, podName).includes(name)))
     return true;
   if (resource === 'persistentvolumeclaims') return false;
@@ -353,7 +351,7 @@ export class NodeAuthorizer {
   #mountsVolume(pod: JsonObject, volume: string): boolean {
     const namespace = stringAt(objectAt(pod, 'metadata'), 'namespace');
     return objectsAt(objectAt(pod, 'spec'), 'volumes').some((entry) => {
-      const claim = claimNameOf(podNameOf(pod), entry as unknown as Volume);
+      const claim = claimNameOf(nameOf(pod), entry as unknown as Volume);
       const found = claim && this.#store.get('persistentvolumeclaims', keyOf(namespace, claim));
       return found && valueAt(found.object, 'spec', 'volumeName') === volume;
     });

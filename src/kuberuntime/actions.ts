@@ -1,6 +1,7 @@
 import { asksForRestartOfAll } from '../kube/restart-policy.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { podSandboxChanged } from '../provider/sandbox-changed.ts';
 import { newestStatus } from './find.ts';
 import { hashContainer } from './hash.ts';
 import { computeInitContainerActions } from './init-actions.ts';
@@ -12,7 +13,6 @@ import {
   podLevelResized,
 } from './resize-actions.ts';
 import { restartsOnFailure, shouldStart } from './restart.ts';
-import { podSandboxChanged } from '../provider/sandbox-changed.ts';
 
 /** What the last probe of a container said; absent: no result yet. */
 export type ProbeResult = 'Success' | 'Failure' | 'Unknown';

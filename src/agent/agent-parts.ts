@@ -112,7 +112,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const sourcesReady = new SourcesReady(config);
   const late: { controller?: PodsController } = {};
   const engines = (): PodsController['engines'] | undefined => late.controller?.engines;
-  const cgroups = await podCgroups({ options, common, machine, engines });
+  const cgroups = await podCgroups({ options, common, machine, engines, volumes: host.podVolumes });
   const users = await perPodParts(options, common, host);
   const { kernelVersion } = machine.system;
   const podHost = { ...host, ...cgroups, ...users.host, ...endings.host, kernelVersion };

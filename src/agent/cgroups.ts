@@ -190,12 +190,12 @@ export class NodeCgroups implements PodCgroups {
   /**
    * Removes what is left of pods that cannot run any more (R79); a failure is logged and tried again next time.
    *
-   * @param hasVolumes whether something of the pod is still mounted: then its cgroup stays, at the least weight
+   * @param hasVolumes whether any volume of the pod is still there: then its cgroup stays, at the least weight, and what runs in it may end
    */
   async destroyOrphans(
     snapshot: PodCgroupSnapshot,
     possiblyRunning: ReadonlySet<string>,
-    hasVolumes: (uid: string) => boolean = () => false,
+    hasVolumes: (uid: string) => boolean,
   ): Promise<void> {
     for (const [uid, names] of snapshot) {
       if (possiblyRunning.has(uid)) continue;

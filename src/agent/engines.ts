@@ -253,7 +253,7 @@ function makeSteps(
   workers: () => PodWorkers,
 ): PodSyncer {
   const { clock, logger, recorder, provider, tracer } = options;
-  const { podManager, statusManager, probeManager, pleg, runtimeState, host } = parts;
+  const { podManager, statusManager, probeManager, pleg, runtimeState, host, workQueue } = parts;
   const reasons = new ReasonCache();
   const steps = new SyncSteps({
     clock,
@@ -277,6 +277,9 @@ function makeSteps(
     syncAgain: (uid) => {
       const pod = podManager.getPodByUID(uid);
       if (pod) workers().updatePod({ type: 'sync', pod });
+    },
+    syncSoon: (uid) => {
+      workQueue.enqueue(uid, 0);
     },
   });
   const measured = parts.metrics.syncer(steps, (uid) => statusManager.getPodStatus(uid));

@@ -5,6 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import { cgroupFromPath } from '../kube/cgroup.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Pod } from '../kube/types.ts';
+import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { PodCgroupAccess } from '../kuberuntime/helper.ts';
 import type { MeasuredMachine } from '../node/measure.ts';
 import { hostPrograms } from '../node/programs.ts';
@@ -39,6 +40,7 @@ interface PodCgroupsInput {
   /** Absent: they are not made yet. */
   readonly engines: () =>
     { readonly allocationManager: Pick<AllocationManager, 'allocatedPods'> } | undefined;
+  readonly volumes: Pick<PodVolumes, 'hasVolumes'>;
 }
 
 /** What pods' cgroups are to the parts of an agent. */
@@ -116,6 +118,7 @@ export async function podCgroups({
   common,
   machine,
   engines,
+  volumes,
 }: PodCgroupsInput): Promise<NodePodCgroups> {
   const { nodeName } = options;
   const { clock, logger, recorder } = common;
@@ -142,7 +145,8 @@ export async function podCgroups({
     podCgroupConfig: (pod) => node.config(pod),
     cleanupNode: () => {
       const found = node.snapshot();
-      return (possiblyRunning) => node.destroyOrphans(found, possiblyRunning);
+      return (possiblyRunning) =>
+        node.destroyOrphans(found, possiblyRunning, (uid) => volumes.hasVolumes(uid));
     },
   };
 }

@@ -216,7 +216,7 @@ export class PodSyncHandler {
       this.#deps.pods.removePod(pod);
       allocation.removePod(uidOf(pod));
       if (isMirrorPod(pod)) {
-        this.#forwardStatic(pod, startTime); // so that the mirror is made again
+        this.#forwardStatic(pod, startTime);
       } else if (this.#deps.allSourcesReady()) {
         this.#order('kill', pod, undefined, undefined);
       } else {
@@ -285,9 +285,8 @@ export class PodSyncHandler {
 
   /** R50: a mirror's change concerns the static pod's worker. */
   #forwardStatic(mirror: Pod, startTime: number): void {
-    const { pod } = this.#deps.pods.getPodAndMirrorPod(mirror);
-    // with the mirror that there is now, not with the one that went
-    if (pod) this.#order('update', pod, this.#deps.pods.getPodAndMirrorPod(pod).mirror, startTime);
+    const { pod, mirror: present } = this.#deps.pods.getPodAndMirrorPod(mirror);
+    if (pod) this.#order('update', pod, present, startTime);
     else
       this.#deps.logger.debug('mirror pod without its static pod', {
         pod: keyOf(mirror),

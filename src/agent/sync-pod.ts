@@ -86,6 +86,8 @@ export interface SyncStepsDeps {
   readonly requestRelist: (uid: string, inspect: boolean) => void;
   /** The worker is to sync the pod again at once (R152). */
   readonly syncAgain: (uid: string) => void;
+  /** The next tick is to sync the pod, if it is wanted then. */
+  readonly syncSoon: (uid: string) => void;
 }
 
 /** An error that knows when it makes sense to try again. */
@@ -267,24 +269,18 @@ export class SyncSteps implements PodSyncer {
 
   /** R159. */
   async syncTerminatingRuntimePod(running: RuntimePod): Promise<void> {
-    await this.#kill(undefined, running, 1);
+    await this.#kill(podOfRunning(running), running, 1);
+    // of a refused pod: what showed its containers' end came while this worker, which tells nothing, had the pod
+    this.#deps.syncSoon(running.uid);
   }
 
-  async #kill(
-    pod: Pod | undefined,
-    running: RuntimePod,
-    gracePeriodSeconds: number | undefined,
-  ): Promise<void> {
+  async #kill(pod: Pod, running: RuntimePod, gracePeriodSeconds: number | undefined): Promise<void> {
     try {
       // R157: a shortened grace applies to the next attempt
       await this.#deps.provider.killPod(pod, running, gracePeriodSeconds, new AbortController().signal);
     } catch (reason) {
-      this.#deps.recorder.event(
-        pod ?? skeleton(running),
-        'Warning',
-        'FailedKillPod',
-        `error killing pod: ${messageOf(reason)}`,
-      );
+      const message = `error killing pod: ${messageOf(reason)}`;
+      this.#deps.recorder.event(pod, 'Warning', 'FailedKillPod', message);
       throw reason;
     }
   }
@@ -314,11 +310,12 @@ const refOf = (pod: Pod): { uid: string; name: string; namespace: string } => ({
   namespace: pod.metadata?.namespace ?? '',
 });
 
-/** A pod of which only the runtime knows, as far as events need it. */
-export const skeleton = (running: RuntimePod): Pod => ({
+/** A pod of which only the runtime knows: its containers have no hooks any more (kubelet `ToAPIPod`). */
+const podOfRunning = ({ uid, name, namespace, containers }: RuntimePod): Pod => ({
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: { uid: running.uid, name: running.name, namespace: running.namespace },
+  metadata: { uid, name, namespace },
+  spec: { containers: containers.map(({ name: container, image = '' }) => ({ name: container, image })) },
 });
 
 /** The running pod inside a status: running containers and all sandboxes (kubelet `ConvertPodStatusToRunningPod`). */

@@ -60,7 +60,7 @@ export interface PodProvider extends ProviderPowers {
   /**
    * Stops every container and sandbox and resolves once none runs. Resolving early loses exit codes.
    *
-   * @param pod absent when only the runtime knows it
+   * @param pod of what only the runtime knows: the names of its containers alone, or absent
    * @param gracePeriodSeconds overrides the pod's own; a later call may shorten it (R101…R103)
    * @throws {AgentError} never `not_found`: a pod that is not there has stopped
    */

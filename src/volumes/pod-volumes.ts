@@ -281,9 +281,14 @@ export class PodVolumes {
     for (const volume of pod.spec?.volumes ?? []) this.#emptyDirs.forget(this.#dirOf(pod, volume));
   }
 
-  /** Whether anything of the pod is still mounted. */
-  hasMounts(uid: string): boolean {
-    return this.#deps.mounter.mountsUnder(layout.podDir(this.#deps.rootDir, uid)).length > 0;
+  /** Whether any volume of the pod is still there, mounted or not. Follows kubelet `podVolumesExist`. */
+  hasVolumes(uid: string): boolean {
+    const { rootDir, mounter } = this.#deps;
+    const dir = layout.volumesDir(rootDir, uid);
+    return (
+      entriesOf(dir).some((plugin) => entriesOf(join(dir, plugin)).length > 0) ||
+      mounter.mountsUnder(layout.podDir(rootDir, uid)).length > 0
+    );
   }
 
   /** Of how many pods directories were found that nobody wants when they were last looked for, and how many could not be removed. */
@@ -331,6 +336,15 @@ export class PodVolumes {
 }
 
 type HostPath = NonNullable<Volume['hostPath']>;
+
+/** What a directory holds; one that is not there, or is none, holds nothing. */
+function entriesOf(dir: string): readonly string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}
 
 /** Removes a directory that is empty, which takes no look at the mounts; true also when there is none. */
 function isGone(dir: string): boolean {

@@ -247,7 +247,7 @@ test('with the systemd driver cgroups are slices that carry the names of those a
   );
   expect(node.cgroupParent(burstable)).toBe('kubepods-burstable-podb_1.slice');
   expect([...node.snapshot().keys()]).toEqual(['b-1']);
-  await node.destroyOrphans(node.snapshot(), new Set());
+  await node.destroyOrphans(node.snapshot(), new Set(), () => false);
   expect(node.snapshot().size).toBe(0);
 });
 

@@ -5,7 +5,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import type { Pod, PodCondition } from '../../src/kube/types.ts';
 import type { PodProvider } from '../../src/provider/provider.ts';
 import type { SyncPodOutcome } from '../../src/podworkers/pod-syncer.ts';
-import { emptyPodStatus } from '../../src/provider/runtime-pod.ts';
+import { emptyPodStatus, type RuntimeContainer } from '../../src/provider/runtime-pod.ts';
 import { StatusManager } from '../../src/status/status-manager.ts';
 
 const pod: Pod = {
@@ -24,6 +24,9 @@ interface Bed {
   readonly statuses: StatusManager;
   /** Which pods are to be looked at. */
   readonly looks: string[];
+  /** Which are to be synced with the next tick. */
+  readonly soon: string[];
+  readonly steps: (provider: Partial<PodProvider>) => SyncSteps;
   readonly sync: (syncPod: PodProvider['syncPod']) => Promise<SyncPodOutcome>;
 }
 
@@ -42,12 +45,16 @@ function bed(): Bed {
     deletionSafety: { podCouldHaveRunningContainers: () => true },
   });
   const looks: string[] = [];
-  const sync = (syncPod: PodProvider['syncPod']): Promise<SyncPodOutcome> =>
+  const soon: string[] = [];
+  const steps = (provider: Partial<PodProvider>): SyncSteps =>
     new SyncSteps({
       clock,
       logger: silentLogger,
       recorder: { event: nothing },
-      provider: { name: 'p', killPod: unasked, listPods: unasked, getPodStatus: unasked, syncPod },
+      provider: {
+        ...{ name: 'p', killPod: unasked, listPods: unasked, getPodStatus: unasked, syncPod: unasked },
+        ...provider,
+      },
       statuses,
       probes: { addPod: nothing, stopLivenessAndStartup: nothing, removePod: nothing },
       volumes: { mount: async () => undefined, unmount: async () => undefined },
@@ -63,7 +70,10 @@ function bed(): Bed {
       reconcileMirror: async () => undefined,
       requestRelist: (uid) => void looks.push(uid),
       syncAgain: nothing,
-    }).syncPod(
+      syncSoon: (uid) => void soon.push(uid),
+    });
+  const sync = (syncPod: PodProvider['syncPod']): Promise<SyncPodOutcome> =>
+    steps({ syncPod }).syncPod(
       {
         updateType: 'create',
         pod,
@@ -72,7 +82,7 @@ function bed(): Bed {
       },
       new AbortController().signal,
     );
-  return { clock, statuses, looks, sync };
+  return { clock, statuses, looks, soon, steps, sync };
 }
 
 test('that a pod has its sandbox is told while its images are still pulled (R154)', async () => {
@@ -105,4 +115,19 @@ test('what a sync changed is looked at once it has ended, so that one look is en
   expect(looks).toEqual(['u']);
   (await sync(async () => ({ results: [], changed: false }))).postSync?.();
   expect(looks).toEqual(['u']);
+});
+
+test('what only the runtime knows is ended without its hooks in a second; a refused pod is looked at after that (R159)', async () => {
+  const { soon, steps } = bed();
+  const container: RuntimeContainer = { id: 'r://1', name: 'c', state: 'running', image: 'i' };
+  const running = { uid: 'u', name: 'web', namespace: 'ns', containers: [container], sandboxes: [] };
+  const kills: unknown[] = [];
+  const killPod: PodProvider['killPod'] = async (pod, { uid }, graceSeconds) =>
+    void kills.push({ containers: pod?.spec?.containers, uid, graceSeconds });
+  await steps({ killPod }).syncTerminatingRuntimePod(running);
+  expect(kills).toEqual([{ containers: [{ name: 'c', image: 'i' }], uid: 'u', graceSeconds: 1 }]);
+  expect(soon).toEqual(['u']);
+  const failing = steps({ killPod: () => Promise.reject(new Error('no')) });
+  await expect(failing.syncTerminatingRuntimePod(running)).rejects.toThrow('no');
+  expect(soon).toEqual(['u']);
 });

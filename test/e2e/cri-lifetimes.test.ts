@@ -28,7 +28,10 @@ describe.skipIf(noCriNode !== undefined)('lifetimes of pods', { timeout: 100_000
   let pods: PodWatch;
 
   beforeAll(async () => {
-    node = await CriNode.start({ images: [busyboxImage(other, { Cmd: ['/bin/sh'], Env: ['OTHER=1'] })] });
+    node = await CriNode.start({
+      images: [busyboxImage(other, { Cmd: ['/bin/sh'], Env: ['OTHER=1'] })],
+      config: { syncFrequency: '10s' },
+    });
     pods = node.agent.watchPods();
   }, 60_000);
 
@@ -53,10 +56,17 @@ describe.skipIf(noCriNode !== undefined)('lifetimes of pods', { timeout: 100_000
       return until(`${name}-e2e`, isReady);
     };
 
-    test('its mirror is made anew at once when it is deleted, and the containers run on', async () => {
-      const first = await started('kept');
-      await node.agent.ok(['delete', 'pod', 'kept-e2e', '--force', '--grace-period=0']);
-      const second = await until('kept-e2e', (pod) => uid(pod) !== uid(first) && isReady(pod));
+    test.each([
+      { how: 'it is deleted', name: 'kept', flags: [] },
+      {
+        how: 'it is deleted at once, by the next resync',
+        name: 'shed',
+        flags: ['--force', '--grace-period=0'],
+      },
+    ])('its mirror is made anew when $how, and the containers run on', async ({ name, flags }) => {
+      const first = await started(name);
+      await node.agent.ok(['delete', 'pod', `${name}-e2e`, ...flags]);
+      const second = await until(`${name}-e2e`, (pod) => uid(pod) !== uid(first) && isReady(pod));
       expect(statusesOf(second)).toEqual(statusesOf(first));
     });
 

@@ -129,6 +129,30 @@ describe.skipIf(skipWithoutContainerd())('eviction of real containers', () => {
       );
     },
   );
+  test(
+    'an agent that starts on a full node refuses what runs there, gives it time to end, and tells how it ended',
+    { timeout: 120_000 },
+    async () => {
+      const node = await start({});
+      const { admin } = node;
+      const inTime = shell('trap "sleep 0.5; exit 0" TERM; while :; do sleep 0.1; done', {
+        volumeMounts: [{ name: 'd', mountPath: '/d' }],
+      });
+      // the processes of a pod without volumes are ended with its cgroup, as by the kubelet
+      await admin.create(podResource, podOf('p', inTime, { volumes: [{ name: 'd', emptyDir: {} }] }));
+      await seen<Pod>(node, podResource, ({ status }) => status?.phase === 'Running');
+      await node.restart({ evictionHard: { 'nodefs.available': '99%' } });
+      const { status } = await seen<Pod>(node, podResource, ({ status }) => status?.phase === 'Succeeded');
+      expect(status?.containerStatuses?.[0]?.state?.terminated).toMatchObject({
+        exitCode: 0,
+        reason: 'Completed',
+      });
+      expect((await eventsOf(admin, 'p')).slice(-2)).toEqual([
+        'Warning Evicted The node had condition: [DiskPressure]. ',
+        'Normal Killing Stopping container c',
+      ]);
+    },
+  );
 });
 
 /** Waits until an object as the API server tells it is what is looked for. */

@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from '../../src/agent/agent.ts';
@@ -17,10 +17,21 @@ import { removeFolder } from './mounts.ts';
 /** A node `node-a` with a containerd of its own, that has joined an API server of its own. */
 export interface CriAgent {
   readonly admin: HttpApiClient;
+  /** The one that runs now. */
   readonly agent: Agent;
   readonly containerd: Containerd;
   readonly logFile: string;
+  /** Where it looks for the manifests of static pods. */
+  readonly manifests: string;
+  /** Ends the agent, not its containers, and starts one in its place. @param kubelet what is otherwise from now on */
+  restart(kubelet?: Partial<CriSettings>): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** One agent from its start to its end. */
+interface Running {
+  readonly agent: Agent;
+  end(): Promise<void>;
 }
 
 export interface CriAgentOptions extends ContainerdOptions {
@@ -43,37 +54,58 @@ export async function startCriAgent(options: CriAgentOptions): Promise<CriAgent>
     createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, qps: 0 });
   const admin = connect(server.admin);
   const nodeClient = connect(server.clientCertificate('system:node:node-a', ['system:nodes']));
-  const cri = criParts({
-    ...loadOptions({ hostname: 'node-a' }).kubelet,
-    cgroupRoot: options.cgroupRoot,
-    cgroupDriver,
-    containerRuntimeEndpoint: (await options.runtime?.(containerd.socket, dir)) ?? containerd.socket,
-    podLogsDir: join(dir, 'pods'),
-    containerLogsDir: join(dir, 'containers'),
-    ...options.kubelet,
-  });
-  const { close, ...parts } = cri;
   const logFile = join(dir, 'agent.log');
-  const agent = await Agent.create({
-    nodeName: 'node-a',
-    rootDir: join(dir, 'kubelet'),
-    client: options.client?.(nodeClient) ?? nodeClient,
-    clusterDns: ['10.97.0.10'],
-    logger: pinoLogger('debug', logFile),
-    ...parts,
-  });
-  const stopping = new AbortController();
-  const running = agent.run(stopping.signal);
-  await nodeIsReady(admin);
+  const manifests = join(dir, 'manifests');
+  mkdirSync(manifests);
+  const socket = (await options.runtime?.(containerd.socket, dir)) ?? containerd.socket;
+  const start = async (kubelet: Partial<CriSettings> = {}): Promise<Running> => {
+    const { close, ...parts } = criParts({
+      ...loadOptions({ hostname: 'node-a' }).kubelet,
+      cgroupRoot: options.cgroupRoot,
+      cgroupDriver,
+      containerRuntimeEndpoint: socket,
+      podLogsDir: join(dir, 'pods'),
+      containerLogsDir: join(dir, 'containers'),
+      ...options.kubelet,
+      ...kubelet,
+    });
+    const agent = await Agent.create({
+      nodeName: 'node-a',
+      rootDir: join(dir, 'kubelet'),
+      client: options.client?.(nodeClient) ?? nodeClient,
+      clusterDns: ['10.97.0.10'],
+      logger: pinoLogger('debug', logFile),
+      manifests,
+      ...parts,
+    });
+    const stopping = new AbortController();
+    const running = agent.run(stopping.signal);
+    await nodeIsReady(admin);
+    return {
+      agent,
+      end: async () => {
+        stopping.abort();
+        await running.catch(() => undefined);
+        await close();
+      },
+    };
+  };
+  let running = await start();
   return {
     admin,
-    agent,
+    get agent() {
+      return running.agent;
+    },
     containerd,
     logFile,
+    manifests,
+    restart: async (kubelet) => {
+      await running.end();
+      running = await start(kubelet);
+    },
     stop: async () => {
-      stopping.abort();
-      await running.catch(() => undefined);
-      await Promise.all([close(), nodeClient.close(), admin.close()]);
+      await running.end();
+      await Promise.all([nodeClient.close(), admin.close()]);
       await server.stop();
       await containerd.stop();
       if (process.env['KEEP'] === undefined) removeFolder(dir);

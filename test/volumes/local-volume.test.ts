@@ -208,3 +208,15 @@ test('how full it is says its file system; a device has none', async () => {
   stop.abort();
   await mounted;
 });
+
+test('a pod has volumes as long as any is there, mounted or not', () => {
+  const volumes = volumesOf();
+  const has = (): boolean => volumes.hasVolumes('a');
+  expect(has()).toBe(false);
+  mkdirSync(join(dir, 'pods/a/volumes/kubernetes.io~empty-dir/v'), { recursive: true });
+  expect(has()).toBe(true);
+  rmSync(join(dir, 'pods/a/volumes/kubernetes.io~empty-dir/v'), { recursive: true });
+  expect(has()).toBe(false);
+  mounts = [join(dir, 'pods/a/volume-subpaths/v/c/0')];
+  expect(has()).toBe(true);
+});

@@ -32,6 +32,9 @@ export async function makeBed(binaries: string | undefined): Promise<Bed> {
   });
   return {
     ...node,
+    get agent() {
+      return node.agent;
+    },
     requests,
     stop: async () => {
       await node.stop();

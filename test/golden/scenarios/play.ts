@@ -4,6 +4,7 @@ import { systemClock as clock } from '../../../src/base/clock.ts';
 import type { Event, Pod } from '../../../src/kube/types.ts';
 import type { Bed } from './bed.ts';
 import { eventText, type Shown } from './compare.ts';
+import { actAtNode, isNodeAct } from './node-acts.ts';
 import { namespaceOfScenario, type Scenario, type ScenarioStep } from './recording.ts';
 import { livesOf, type PodChange, type PodLife, sameState, type State, withoutUsers } from './states.ts';
 
@@ -16,12 +17,17 @@ const unsteady = new Set(['list configmaps', 'list secrets', 'get pods', 'patch 
 /** What a recording shows. */
 export function shownBy(scenario: Scenario): Shown {
   const { steps, events = [] } = anonymous(scenario, namespaceOfScenario(scenario));
+  const changes = changesOf(steps);
+  const pods = new Set(changes.map(({ object }) => `Pod/${object.metadata?.name ?? ''}`));
   const calls = steps
     .filter(({ op }) => op === 'kubelet')
     .map(({ verb = '', resource = '', subresource }) => requestText(verb, resource, subresource));
   return {
-    lives: livesOf(changesOf(steps)),
-    events: new Set(events.filter(({ verb }) => verb === 'create').map(eventText)),
+    lives: livesOf(changes),
+    // of a pod in a namespace that there is not nobody can see any
+    events: new Set(
+      events.filter(({ verb, object = '' }) => verb === 'create' && pods.has(object)).map(eventText),
+    ),
     requests: new Set(calls.filter((call) => !unsteady.has(call))),
   };
 }
@@ -50,7 +56,7 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
   for (const [step, milestone] of milestones) {
     await reached(changes, milestone, startedAt);
     if (step.method === 'DELETE') deletedAt = Math.min(deletedAt, clock.now());
-    await send(bed, step);
+    await (isNodeAct(step) ? actAtNode(bed, scenario, step) : send(bed, step));
   }
   await reached(changes, endOf(scenario), startedAt);
   await clock.sleep(1500); // Events are written behind
@@ -105,7 +111,8 @@ function milestonesOf({ steps }: Scenario): ReadonlyMap<ScenarioStep, Milestone>
   const changes = changesOf(steps);
   const writes = writesOf(steps);
   const milestones = new Map<ScenarioStep, Milestone>();
-  for (const step of steps.filter(({ op }) => op === 'action')) {
+  const byTime = (a: ScenarioStep, b: ScenarioStep): number => (a.t ?? 0) - (b.t ?? 0);
+  for (const step of steps.filter(({ op }) => op === 'action').sort(byTime)) {
     const { t = 0 } = step;
     const before = writes.filter((write) => write !== step && (write.t ?? 0) < t);
     const lives = withoutUsers(livesOf(changes.slice(0, changesBy(before.length, changes))));
@@ -136,7 +143,9 @@ const writesOf = (steps: readonly ScenarioStep[]): readonly ScenarioStep[] =>
     .filter(({ op, code, verb, resource, status = 0, path = '' }) =>
       op === 'action'
         ? status < 400 && /\/pods(\/|$)/.test(path)
-        : op === 'kubelet' && code === 200 && resource === 'pods' && (verb === 'patch' || verb === 'delete'),
+        : op === 'kubelet' &&
+          resource === 'pods' &&
+          ((code === 200 && (verb === 'patch' || verb === 'delete')) || (code === 201 && verb === 'create')),
     )
     .sort((a, b) => (a.t ?? 0) - (b.t ?? 0));
 

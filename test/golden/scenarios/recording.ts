@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Pod } from '../../../src/kube/types.ts';
+import { withTimesOfActs } from './node-acts.ts';
 
 /** One step of a recorded scenario; FORMAT.md of the recordings says what is where. */
 export interface ScenarioStep {
@@ -19,6 +20,8 @@ export interface ScenarioStep {
   readonly subresource?: string;
   readonly code?: number;
   readonly stage?: string;
+  /** What was done at the node itself, in words. */
+  readonly note?: string;
 }
 
 export interface ScenarioEvent {
@@ -43,10 +46,13 @@ export interface ScenarioTakes {
   readonly takes: readonly Scenario[];
 }
 
-/** The scenarios in a folder's `kubelet-scenarios*.jsonl.gz`, by name. */
+/** Those of `kubelet-node` that have no pods tell of the node alone. */
+const tellsOfPods = ({ steps }: Scenario): boolean => steps.some(({ op }) => op === 'watch');
+
+/** The scenarios in a folder's `kubelet-scenarios*.jsonl.gz` and `kubelet-node*.jsonl.gz`, by name. */
 export function readScenarios(dir: string): readonly ScenarioTakes[] {
   const byName = new Map<string, Scenario[]>();
-  const files = readdirSync(dir).filter((name) => /^kubelet-scenarios.*\.jsonl\.gz$/.test(name));
+  const files = readdirSync(dir).filter((name) => /^kubelet-(scenarios|node).*\.jsonl\.gz$/.test(name));
   for (const file of files.sort()) {
     const lines = gunzipSync(readFileSync(join(dir, file)))
       .toString('utf8')
@@ -54,8 +60,9 @@ export function readScenarios(dir: string): readonly ScenarioTakes[] {
     for (const line of lines.filter((each) => each !== '')) {
       const scenario = JSON.parse(line) as Partial<Scenario>;
       if (scenario.id === undefined || scenario.steps === undefined) continue;
+      if (!tellsOfPods(scenario as Scenario)) continue;
       const name = scenario.id.slice(scenario.id.indexOf('/') + 1);
-      byName.set(name, [...(byName.get(name) ?? []), scenario as Scenario]);
+      byName.set(name, [...(byName.get(name) ?? []), withTimesOfActs(scenario as Scenario)]);
     }
   }
   return [...byName].map(([name, takes]) => ({ name, takes }));
@@ -63,7 +70,6 @@ export function readScenarios(dir: string): readonly ScenarioTakes[] {
 
 /** The namespace that a scenario makes for itself. */
 export function namespaceOfScenario({ steps }: Scenario): string {
-  const path =
-    steps.find(({ op, path = '' }) => op === 'action' && path.includes('/namespaces/'))?.path ?? '';
+  const path = steps.find(({ path = '' }) => path.includes('/namespaces/'))?.path ?? '';
   return /\/namespaces\/([^/]+)/.exec(path)?.[1] ?? '';
 }

@@ -10,7 +10,7 @@ import { messageOf } from '../../../src/base/errors.ts';
 import { whyNoContainerd } from '../../support/containerd.ts';
 import { type Bed, makeBed, pullTwin } from './bed.ts';
 import { differencesOf } from './compare.ts';
-import { restartsAgent } from './node-acts.ts';
+import { actsAtNode } from './node-acts.ts';
 import { play, shownBy } from './play.ts';
 import { readScenarios, type ScenarioTakes } from './recording.ts';
 import { tellsUsers, withoutUsers } from './states.ts';
@@ -34,7 +34,7 @@ const bed = await makeBed(binaries);
 const counts = { passed: 0, failed: 0 };
 /** Recorded on a node that had pulled, under another name, the image that all others find on the node. */
 const afterTwin = ({ name }: ScenarioTakes): boolean => name === 'image-preloaded-same-id-as-pulled';
-const alone = ({ takes }: ScenarioTakes): boolean => takes.some(restartsAgent);
+const alone = ({ takes }: ScenarioTakes): boolean => takes.some(actsAtNode);
 const waiting = scenarios.filter((each) => !afterTwin(each) && !alone(each));
 /** Differences that docs/fidelity.md tells of. */
 const documented: Readonly<Record<string, RegExp | undefined>> = {

@@ -91,9 +91,8 @@ export async function actAtNode(node: CriAgent, scenario: Scenario, { note }: Sc
   await act.act(node, scenario);
 }
 
-/** Is the agent ended and started on the way? Others must not be played meanwhile. */
-export const restartsAgent = ({ steps }: Scenario): boolean =>
-  steps.some(({ note }) => note?.startsWith('kubelet restarted') === true);
+/** Is something done at the node? What other pods tell at that time would change what it tells of static pods, and when. */
+export const actsAtNode = ({ steps }: Scenario): boolean => steps.some(isNodeAct);
 
 const kubeletSteps = ({ steps }: Scenario): readonly ScenarioStep[] =>
   steps.filter(({ op }) => op === 'kubelet').sort((a, b) => (a.t ?? 0) - (b.t ?? 0));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type AgentField, agentFields } from '../src/options/agent-options.ts';
 import type { Field, FieldType } from '../src/options/field.ts';
 import { kubeletFields } from '../src/options/kubelet-fields.ts';
+import { whyWithoutEffect } from '../src/options/without-effect.ts';
 
 interface Row {
   readonly path: string;
@@ -34,7 +35,9 @@ function defaultOf({ type, default: value, zeroIsSet }: Field): string {
 
 function table(rows: readonly Row[]): string {
   const lines = rows.map(({ path, field }) => {
-    const about = field.allowed === undefined ? field.about : `${field.about} Allowed: ${field.allowed}.`;
+    const allowed = field.allowed === undefined ? '' : ` Allowed: ${field.allowed}.`;
+    const idle = whyWithoutEffect(path);
+    const about = `${field.about}${allowed}${idle === undefined ? '' : ` **No effect:** ${idle}.`}`;
     const by = [field.flag && code(`--${field.flag}`), field.env && code(`$${field.env}`)].filter(Boolean);
     return `| ${code(path)} | ${typeName(field.type)} | ${defaultOf(field)} | ${by.join(' ') || '–'} | ${about} |`;
   });
@@ -66,8 +69,8 @@ ${table(rowsOf(agentFields))}
 ## KubeletConfiguration
 
 The file that \`--config\` names: \`apiVersion: kubelet.config.k8s.io/v1beta1\`, \`kind: KubeletConfiguration\`, as YAML or JSON. The settings,
-their defaults and their rules are those of the kubelet 1.36. Some name things that podtender does not do by itself; they are read and checked all the
-same, so that one file serves both.
+their defaults and their rules are those of the kubelet 1.36. Some have no effect here, and the table says why; they are read and checked all the same, so
+that one file serves both, and one that is set to something else than its default is named as a warning.
 
 ${table(rowsOf(kubeletFields))}
 `;

@@ -15,16 +15,20 @@ import type { PodsController } from './pods-controller.ts';
 import type { RuntimeState } from './runtime-state.ts';
 
 /** What the node is called: as told, or after the machine. */
-export const nodeIdentity = ({ nodeName, node }: AgentOptions, { system }: MeasuredMachine): NodeIdentity =>
-  node?.identity ?? {
+export const nodeIdentity = (
+  { nodeName, node = {} }: AgentOptions,
+  { system }: MeasuredMachine,
+): NodeIdentity =>
+  node.identity ?? {
     name: nodeName,
     hostname: nodeName,
     operatingSystem: system.operatingSystem,
     architecture: system.architecture,
-    ...(node?.labels && { labels: node.labels }),
-    ...(node?.taints && { taints: node.taints }),
-    ...(node?.providerId !== undefined && { providerId: node.providerId }),
-    ...(node?.externalCloudProvider !== undefined && { externalCloudProvider: node.externalCloudProvider }),
+    ...(node.labels && { labels: node.labels }),
+    ...(node.taints && { taints: node.taints }),
+    ...(node.providerId !== undefined && { providerId: node.providerId }),
+    ...(node.controllerAttachDetach === false && { controllerAttachDetach: false }),
+    ...(node.externalCloudProvider !== undefined && { externalCloudProvider: node.externalCloudProvider }),
   };
 
 interface NodeParts extends CommonParts {

@@ -71,6 +71,8 @@ export interface AgentOptions extends ServedPorts {
   readonly statuses?: PodsControllerOptions['statuses'];
   /** Sysctls beyond the safe ones that pods may set. */
   readonly allowedUnsafeSysctls?: readonly string[];
+  /** How many Events a second are written, and at once; default 50 and 100; a qps of 0: no limit (kubelet `eventRecordQPS`, `eventBurst`). */
+  readonly events?: { readonly qps?: number; readonly burst?: number };
   readonly clusterDomain?: string;
   readonly clusterDns?: readonly string[];
   /** Pods share the host's resolver: nothing is worked out for them, and nothing said about a missing cluster DNS. */

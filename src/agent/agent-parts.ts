@@ -294,13 +294,12 @@ function commonParts({
   random = systemRandom,
   logger = silentLogger,
   client,
-  nodeName,
+  nodeName: host,
+  events,
 }: AgentOptions): CommonParts {
   const base = { clock, random, logger };
-  return {
-    ...base,
-    recorder: client ? new EventBroadcaster({ client, ...base }, { host: nodeName }) : silentRecorder,
-  };
+  const recorder = client ? new EventBroadcaster({ client, ...base }, { host, ...events }) : silentRecorder;
+  return { ...base, recorder };
 }
 
 function apiView({ client, nodeName }: AgentOptions, { clock, random, logger }: CommonParts): ApiView {

@@ -45,6 +45,12 @@ export interface NodeSettings {
   /** `status.declaredFeatures`; default: what the agent sees of itself. */
   readonly features?: readonly string[];
   readonly pressure?: (kind: 'memory' | 'disk' | 'pid') => boolean;
+  /** Takes the addresses that the cluster gives this node's pods, as `10.1.0.0/24` or both families joined by a comma, when they change. */
+  readonly podCidrs?: (cidrs: string) => Promise<void>;
+  /** How many images are told; -1: all. Default 50 (kubelet `nodeStatusMaxImages`). */
+  readonly maxImages?: number;
+  /** The attach/detach controller looks after this node's volumes; default: yes (kubelet `enableControllerAttachDetach`). */
+  readonly controllerAttachDetach?: boolean;
 }
 
 export interface NodeSettersInput {
@@ -138,5 +144,7 @@ export function nodeSetters({
     ...(runtimeFeatures && { features: runtimeFeatures }),
     ...(settings.features && { declaredFeatures: settings.features }),
     ...(pressure && { pressure }),
+    ...(settings.maxImages !== undefined && { maxImages: settings.maxImages }),
+    ...(settings.podCidrs && { podCidrs: settings.podCidrs }),
   });
 }

@@ -245,6 +245,7 @@ export interface ServeOptions
       | 'clientCa'
       | 'anonymousAuth'
       | 'debugging'
+      | 'disabled'
       | 'splitStreams'
       | 'checkpoints'
       | 'openMetrics'

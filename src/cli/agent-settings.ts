@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentOptions } from '../agent/agent-options.ts';
+import { kubernetesVersion } from '../agent/node-setters.ts';
 import { selfSignedIn } from '../agent/certificate-files.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
 import type { UpkeepSettings } from '../agent/upkeep.ts';
+import type { LogLevel } from '../agent/logger.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
 import { durationMs } from '../kube/duration.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
 import { isGateOn } from '../options/feature-gates.ts';
+import { flagTargets } from '../options/flags.ts';
 import { type EffectiveOptions, loadOptions, originOf } from '../options/load.ts';
+import { formatFault } from '../options/options-error.ts';
 import type { UpOptions } from './running.ts';
 import { tlsSettings } from './tls-settings.ts';
 import { readFlagsOnly } from './settings.ts';
@@ -48,6 +53,7 @@ export function agentSettings({ kubelet, agent }: EffectiveOptions): Partial<Age
     keepLastGoodManifest: agent.keepLastGoodManifest,
     allowedUnsafeSysctls: kubelet.allowedUnsafeSysctls,
     periods: { resyncMs: durationMs(kubelet.syncFrequency) },
+    events: { qps: kubelet.eventRecordQPS, burst: kubelet.eventBurst },
     node: nodeSettings(kubelet, agent),
   } as { [K in keyof AgentOptions]: AgentOptions[K] | undefined });
 }
@@ -65,13 +71,36 @@ function nodeSettings(
     taints: kubelet.registerWithTaints,
     maxPods: kubelet.maxPods,
     podsPerCore: kubelet.podsPerCore,
-    systemReserved: kubelet.systemReserved,
-    kubeReserved: kubelet.kubeReserved,
+    ...reservedAmounts(kubelet),
     registerNode: kubelet.registerNode,
+    maxImages: kubelet.nodeStatusMaxImages,
+    controllerAttachDetach: kubelet.enableControllerAttachDetach,
     leaseDurationSeconds: kubelet.nodeLeaseDurationSeconds,
     statusUpdateIntervalMs: durationMs(kubelet.nodeStatusUpdateFrequency),
     statusReportIntervalMs: durationMs(kubelet.nodeStatusReportFrequency),
   });
+}
+
+/** What is kept from pods: whole processors that are reserved by number win over amounts (kubelet `reservedSystemCPUs`). */
+function reservedAmounts({
+  reservedSystemCPUs = '',
+  systemReserved,
+  kubeReserved,
+}: EffectiveOptions['kubelet']): Pick<NonNullable<AgentOptions['node']>, 'systemReserved' | 'kubeReserved'> {
+  const reserved = cpusIn(reservedSystemCPUs);
+  if (reserved === 0) return given({ systemReserved, kubeReserved });
+  const { cpu: _, ...rest } = kubeReserved ?? {};
+  return { systemReserved: { ...systemReserved, cpu: String(reserved) }, kubeReserved: rest };
+}
+
+/** How many processors a list such as `0-3,8` names. */
+function cpusIn(list: string): number {
+  const cpus = new Set<number>();
+  for (const part of list.split(',').filter(Boolean)) {
+    const [first = 0, last = first] = part.split('-').map(Number);
+    for (let cpu = first; cpu <= last; cpu++) cpus.add(cpu);
+  }
+  return cpus.size;
 }
 
 /** When container logs are rotated. */
@@ -114,9 +143,10 @@ export const deadContainers = ({
  * @throws {AgentError} a file that the settings name cannot be read
  */
 export function kubeletApiOptions(
-  { kubelet }: EffectiveOptions,
+  settings: EffectiveOptions,
   { certDir, nodeName, now }: { readonly certDir: string; readonly nodeName: string; readonly now: number },
 ): KubeletApiOptions | undefined {
+  const { kubelet } = settings;
   if (!kubelet.enableServer) return undefined;
   const { authentication, authorization } = kubelet;
   const caFile = authentication.x509.clientCAFile ?? '';
@@ -130,6 +160,15 @@ export function kubeletApiOptions(
     splitStreams: isGateOn('PodLogsQuerySplitStreams', kubelet.featureGates),
     checkpoints: isGateOn('ContainerCheckpoint', kubelet.featureGates),
     configz: () => kubelet,
+    flags: () => flagValues(settings),
+    program: {
+      startedAt: performance.timeOrigin,
+      runtimeVersion: process.version,
+      version: kubernetesVersion,
+    },
+    ...(kubelet.enableSystemLogHandler && { logsRoot: '/var/log' }),
+    ...(kubelet.enableProfilingHandler && { commandLine: process.argv }),
+    disabled: { logs: !kubelet.enableSystemLogHandler, profiling: !kubelet.enableProfilingHandler },
     streams: { idleMs: durationMs(kubelet.streamingConnectionIdleTimeout) },
     webhookTimes: {
       tokenMs: durationMs(authentication.webhook.cacheTTL),
@@ -145,6 +184,29 @@ export function kubeletApiOptions(
   };
 }
 
+/** Every flag with the value in force, as text. */
+function flagValues({ kubelet, agent }: EffectiveOptions): Readonly<Record<string, string>> {
+  const texts = [...flagTargets.values()].map(({ flag, path, group }) => {
+    const value = path.reduce<unknown>(
+      (inner, part) => (inner as Readonly<Record<string, unknown>> | undefined)?.[part],
+      group === 'kubelet' ? kubelet : agent,
+    );
+    // headers of the manifest URL may be credentials
+    return [flag, flag === 'manifest-url-header' ? '<masked>' : flagText(value)];
+  });
+  return Object.fromEntries(texts) as Readonly<Record<string, string>>;
+}
+
+function flagText(value: unknown): string {
+  if (value === undefined) return '';
+  if (Array.isArray(value)) return `[${value.map(flagText).join(',')}]`;
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value)
+      .map(([key, inner]) => `${key}=${flagText(inner)}`)
+      .join(',');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 /** Asked for, else from files; without either the pair is self-signed. */
 function servingPair(
   { tlsCertFile = '', tlsPrivateKeyFile = '', serverTLSBootstrap }: EffectiveOptions['kubelet'],
@@ -157,6 +219,16 @@ function servingPair(
 /** Whether a setting was made, and is not the default. */
 export const isSaid = (path: string, { origins }: EffectiveOptions): boolean =>
   originOf(path, origins).from !== 'default';
+
+/** How much is logged: what the command says, or more where the kubelet's verbosity asks for it (`--v`, `logging.verbosity`). */
+export function logLevelOf(said: LogLevel, { kubelet }: EffectiveOptions): LogLevel {
+  return kubelet.logging.verbosity >= 2 ? 'debug' : said;
+}
+
+/** Tells of settings that do not exist, or change nothing here. */
+export function tellWarnings({ warnings }: EffectiveOptions, logger: Logger): void {
+  for (const warning of warnings) logger.warn('a setting is not used', { setting: formatFault(warning) });
+}
 
 /** Where certificates are kept: as said, or beside the rest of what this agent keeps. */
 export const certDirOf = (settings: EffectiveOptions, dataDir: string): string =>

@@ -23,11 +23,14 @@ import {
   effectiveOptions,
   isSaid,
   kubeletApiOptions,
+  logLevelOf,
   openPorts,
+  tellWarnings,
 } from './agent-settings.ts';
 import { openDataDir } from './data-dir.ts';
 import type { RunOptions } from './program.ts';
 import { criParts } from './cri-provider.ts';
+import { checkMachine, thisMachine } from './machine.ts';
 import { makeProviderOf } from './make-provider.ts';
 import { reachOf } from './reach.ts';
 import type { PodChange, Running, UpOptions } from './running.ts';
@@ -41,7 +44,8 @@ export async function startUp(options: UpOptions): Promise<Running> {
   const settings = effectiveOptions(options);
   const dataDir = openDataDir(options.dataDir);
   try {
-    const logger = pinoLogger(options.logLevel, join(dataDir.path, 'podtender.log'));
+    const logger = pinoLogger(logLevelOf(options.logLevel, settings), join(dataDir.path, 'podtender.log'));
+    tellWarnings(settings, logger);
     // an agent that joins a cluster never loads it
     const { EmbeddedApiServer: ApiServer } = await import('../apiserver/index.ts');
     const server = await ApiServer.start({
@@ -265,12 +269,14 @@ export async function joinCluster(
 ): Promise<number> {
   const settings = effectiveOptions(options);
   const dataDir = openDataDir(options.dataDir);
-  const logger = pinoLogger(options.logLevel);
+  const logger = pinoLogger(logLevelOf(options.logLevel, settings));
+  tellWarnings(settings, logger);
   const stop = new AbortController();
   const off = onSignal(() => {
     stop.abort();
   });
   try {
+    if (options.provider === 'cri') checkMachine(settings, thisMachine(), logger);
     const certDir = certDirOf(settings, dataDir.path);
     const { nodeName } = options;
     const reach = await reachOf(options, settings, { certDir, dataDir: dataDir.path, logger });

@@ -11,7 +11,7 @@ import { cgroupOptions, type RuntimeConfiguration, runtimeSettings } from '../ag
 import type { Surroundings } from '../agent/surroundings.ts';
 import { runtimeUpkeep, type UpkeepSettings } from '../agent/upkeep.ts';
 import { systemClock } from '../base/clock.ts';
-import { AgentError } from '../base/errors.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { Tracer } from '../base/tracing.ts';
 import { durationMs } from '../kube/duration.ts';
 import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
@@ -31,6 +31,8 @@ import {
 export type CriSettings = Pick<
   EffectiveOptions['kubelet'],
   | 'containerRuntimeEndpoint'
+  | 'imageServiceEndpoint'
+  | 'podCIDR'
   | 'runtimeRequestTimeout'
   | 'podLogsDir'
   | 'serializeImagePulls'
@@ -91,9 +93,10 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
       handlers: () => made?.handlers ?? [],
       runtimeFeatures: () => made?.runtimeFeatures,
       images: async () => {
-        const { cri, runtime } = await connected;
-        return cri.nodeImagesOf((await runtime.listImages({})).images ?? []);
+        const { cri, images } = await connected;
+        return cri.nodeImagesOf((await images.listImages({})).images ?? []);
       },
+      podCidrs: async (podCidr) => tellPodCidr((await connected).runtime, podCidr),
     },
     makeProvider: async (surroundings) => {
       made = await makeCriProvider(surroundings, await connected, settings, { node, plugins });
@@ -113,14 +116,12 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
     eviction: evictionOptions(withDefaultThresholds(settings), settings.podLogsDir),
     upkeep: (parts) => {
       if (!made) throw new AgentError('internal', 'the provider is made before its upkeep');
-      const { provider, runtime, pulls } = made;
-      return runtimeUpkeep(
-        { ...parts, ...pulls, provider, runtime, images: runtime },
-        upkeepSettings(settings),
-      );
+      const { provider, runtime, images, pulls } = made;
+      return runtimeUpkeep({ ...parts, ...pulls, provider, runtime, images }, upkeepSettings(settings));
     },
     close: async () => {
-      await (await connected).runtime.close();
+      const { runtime, images } = await connected;
+      await Promise.all([...new Set([runtime, images])].map((each) => each.close()));
     },
   };
 }
@@ -134,18 +135,31 @@ function logFolders({ containerLogsDir = '/var/log/containers', podLogsDir }: Cr
 interface Connected {
   readonly cri: typeof import('../providers/cri/index.ts');
   readonly runtime: CriRuntime;
+  /** The same, unless images have a service of their own. */
+  readonly images: CriRuntime;
+}
+
+async function tellPodCidr(runtime: CriRuntime, podCidr: string): Promise<void> {
+  await runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } });
 }
 
 async function connect(settings: CriSettings, tracer: Tracer | undefined): Promise<Connected> {
   const cri = await import('../providers/cri/index.ts');
   const deps = { clock: systemClock, ...(tracer && { tracer }) };
   const options = { runtimeRequestTimeoutMs: durationMs(settings.runtimeRequestTimeout) };
-  return { cri, runtime: cri.connectCri(settings.containerRuntimeEndpoint, deps, options) };
+  const { containerRuntimeEndpoint, imageServiceEndpoint = '' } = settings;
+  const runtime = cri.connectCri(containerRuntimeEndpoint, deps, options);
+  const images =
+    imageServiceEndpoint === '' || imageServiceEndpoint === containerRuntimeEndpoint
+      ? runtime
+      : cri.connectCri(imageServiceEndpoint, deps, options);
+  return { cri, runtime, images };
 }
 
 interface MadeProvider {
   readonly provider: KubeRuntime;
   readonly runtime: CriRuntime;
+  readonly images: CriRuntime;
   readonly pulls: PullParts;
   /** `containerd://1.7.0` */
   readonly runtimeVersion: string;
@@ -156,7 +170,7 @@ interface MadeProvider {
 /** @throws {AgentError} the runtime does not answer, or is not one that can be used */
 async function makeCriProvider(
   surroundings: Surroundings,
-  { cri, runtime }: Connected,
+  { cri, runtime, images }: Connected,
   settings: CriSettings,
   { node, plugins }: { node: ReturnType<typeof cgroupsHere>; plugins: ReturnType<typeof credentialPlugins> },
 ): Promise<MadeProvider> {
@@ -168,10 +182,15 @@ async function makeCriProvider(
     runtimeHealth: async (signal: AbortSignal) => cri.runtimeHealthOf(await runtime.status({}, { signal })),
   };
   const containerLogsRoot = logFolders(settings);
-  const pulls = pullParts(settings, plugins, surroundings, (await runtime.listImages({})).images ?? []);
+  const { podCIDR = '' } = settings;
+  if (podCIDR !== '')
+    await tellPodCidr(runtime, podCIDR).catch((reason: unknown) => {
+      surroundings.logger.error('pod CIDR could not be told to the runtime', { err: messageOf(reason) });
+    });
+  const pulls = pullParts(settings, plugins, surroundings, (await images.listImages({})).images ?? []);
   const provider = kuberuntimeProvider(
     surroundings,
-    { runtime, images: runtime, powers, ...pulls },
+    { runtime, images, powers, ...pulls },
     {
       ...runtimeSettings(settings, { ...node, ...nodeAmounts(surroundings) }),
       runtimeName: version.runtimeName ?? '',
@@ -184,6 +203,7 @@ async function makeCriProvider(
   return {
     provider,
     runtime,
+    images,
     pulls,
     handlers: cri.handlersOf(status),
     runtimeFeatures: cri.featuresOf(status),

@@ -2,6 +2,7 @@ import { messageOf } from '../base/errors.ts';
 import { type AddressSettings, nodeAddress } from './setters/addresses.ts';
 import { pressureCondition } from './setters/conditions.ts';
 import { images, type NodeImage } from './setters/images.ts';
+import { podCidrs } from './setters/pod-cidrs.ts';
 import { machineInfo, type MachineSettings } from './setters/machine.ts';
 import {
   daemonEndpoints,
@@ -29,6 +30,8 @@ export interface NodeStatusSources {
   readonly handlers?: () => readonly HandlerFeatures[];
   readonly features?: () => RuntimeFeatures | undefined;
   readonly declaredFeatures?: readonly string[];
+  /** Is told of the node's pod addresses when they change (kubelet `updatePodCIDR`). */
+  readonly podCidrs?: (cidrs: string) => Promise<void>;
   readonly pressure?: (kind: 'memory' | 'disk' | 'pid') => boolean;
 }
 
@@ -36,6 +39,7 @@ export interface NodeStatusSources {
 export function nodeStatusSetters(sources: NodeStatusSources): readonly NodeStatusSetter[] {
   const { pressure = () => false, maxImages = 50 } = sources;
   return [
+    ...(sources.podCidrs ? [podCidrs(sources.podCidrs)] : []),
     (node) => nodeAddress(node, sources.addresses),
     (node) => machineInfo(node, sources.machine()),
     (node) => versionInfo(node, sources.versions()),

@@ -38,6 +38,8 @@ export interface NodeIdentity {
   readonly providerId?: string;
   /** A cloud controller finishes the node: it is tainted until then. */
   readonly externalCloudProvider?: boolean;
+  /** The attach/detach controller looks after its volumes; default: yes. */
+  readonly controllerAttachDetach?: boolean;
 }
 
 /** Labels that say what the machine is: every round of the status mends them (kubelet `updateNode`). */
@@ -70,7 +72,10 @@ export function initialNode(identity: NodeIdentity): Node {
         ...platformLabels(identity),
         ...identity.labels,
       },
-      annotations: { [attachDetachAnnotation]: 'true', ...identity.annotations },
+      annotations: {
+        ...(identity.controllerAttachDetach !== false && { [attachDetachAnnotation]: 'true' }),
+        ...identity.annotations,
+      },
     },
     spec: {
       ...(taints.length > 0 && { taints }),
@@ -87,7 +92,11 @@ export function initialNode(identity: NodeIdentity): Node {
 export function reconcilePatch(existing: Node, wanted: Node): object | undefined {
   const [has, shall] = [existing.metadata ?? {}, wanted.metadata ?? {}];
   const labels = differing(has.labels, shall.labels, defaultLabels);
-  const annotations = differing(has.annotations, shall.annotations, [attachDetachAnnotation]);
+  const attached = differing(has.annotations, shall.annotations, [attachDetachAnnotation]);
+  const detached =
+    has.annotations?.[attachDetachAnnotation] !== undefined &&
+    shall.annotations?.[attachDetachAnnotation] === undefined;
+  const annotations = detached ? { [attachDetachAnnotation]: null } : attached;
   return labels || annotations
     ? { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } }
     : undefined;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Position } from '../kube/document.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type FlagSetting, readAgent } from './agent-settings.ts';
@@ -9,6 +10,7 @@ import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { nearest } from './nearest.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
 import { validateKubeletConfiguration } from './validate.ts';
+import { whyWithoutEffect } from './without-effect.ts';
 
 /** Where a setting came from. */
 export type Origin =
@@ -34,7 +36,7 @@ export interface EffectiveOptions {
   readonly agent: AgentOptions;
   /** By path, e.g. `authentication.webhook.cacheTTL`; a path that is not here, and none above it, is a default. */
   readonly origins: ReadonlyMap<string, Origin>;
-  /** Settings of the file that do not exist or are given twice. */
+  /** Settings that do not exist, are given twice, or change nothing here though they are set to something else than the default. */
   readonly warnings: readonly OptionFault[];
 }
 
@@ -70,7 +72,11 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
     kubelet,
     agent: agent.options,
     origins,
-    warnings: [...files.flatMap(({ warnings }) => warnings), ...checked.unknown.map(placed)],
+    warnings: [
+      ...files.flatMap(({ warnings }) => warnings),
+      ...checked.unknown.map(placed),
+      ...idleSettings(kubelet, origins).map(placed),
+    ],
   };
 }
 
@@ -148,6 +154,19 @@ function placer(
   };
 }
 
+/** What was set to something else than the default, but changes nothing here. */
+function idleSettings(kubelet: KubeletConfiguration, origins: ReadonlyMap<string, Origin>): OptionFault[] {
+  const defaults = withDefaults({});
+  return [...origins.keys()].flatMap((path) => {
+    const why = /\.\d/.test(path) ? undefined : whyWithoutEffect(path); // of a list once is enough
+    if (why === undefined || isDeepStrictEqual(valueAt(kubelet, path), valueAt(defaults, path))) return [];
+    return [{ path, message: `it changes nothing here: ${why}` }];
+  });
+}
+
+const valueAt = (settings: object, path: string): unknown =>
+  path.split('.').reduce<unknown>((inner, part) => (inner as Settings | undefined)?.[part], settings);
+
 /** The origin of a setting: its own, or that of what it is part of. */
 export function originOf(path: string, origins: ReadonlyMap<string, Origin>): Origin {
   for (let at = path; at !== ''; at = at.slice(0, Math.max(at.lastIndexOf('.'), 0))) {
@@ -175,8 +194,7 @@ function placeOf(path: string, origins: ReadonlyMap<string, Origin>): Partial<Op
 
 /** A broken rule with the value at fault and what is allowed. */
 function described(fault: OptionFault, kubelet: KubeletConfiguration): OptionFault {
-  let value: unknown = kubelet;
-  for (const part of fault.path.split('.')) value = (value as Record<string, unknown> | undefined)?.[part];
+  const value = valueAt(kubelet, fault.path);
   const allowed = [...flagTargets.values()].find(({ path }) => path.join('.') === fault.path)?.field.allowed;
   return { ...fault, value, ...(allowed !== undefined && { allowed }) };
 }

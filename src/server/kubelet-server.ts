@@ -44,6 +44,8 @@ export interface KubeletServerOptions {
   readonly anonymousAuth?: boolean;
   /** Logs, exec, attach, port-forward (`enableDebuggingHandlers`); default: yes. */
   readonly debugging?: boolean;
+  /** What of it is turned off (`enableSystemLogHandler`, `enableProfilingHandler`); default: nothing. */
+  readonly disabled?: { readonly logs?: boolean; readonly profiling?: boolean };
   /** Logs of one stream (`?stream=Stderr`; feature gate PodLogsQuerySplitStreams); default: no. */
   readonly splitStreams?: boolean;
   /** `/checkpoint` (feature gate ContainerCheckpoint); default: yes. */
@@ -107,6 +109,7 @@ export class KubeletServer {
       checkpoints,
       openMetrics,
       serverMetrics,
+      disabled: options.disabled,
     };
     const streams = { host, clock, times: { ...streamTimes, ...options.streams } };
     this.#handler = new RequestHandler({

@@ -24,6 +24,8 @@ export interface ServicesDeps {
   readonly debugging: boolean;
   /** Feature gate ContainerCheckpoint. */
   readonly checkpoints: boolean;
+  /** Answered with 405, though debugging is on (`enableSystemLogHandler`, `enableProfilingHandler`); default: nothing. */
+  readonly disabled?: { readonly logs?: boolean; readonly profiling?: boolean } | undefined;
   /** Whether metrics are told in OpenMetrics to those who would have it; default: yes. */
   readonly openMetrics?: boolean;
   /** What the server counts of itself. */
@@ -194,9 +196,10 @@ export function debuggingServices(deps: ServicesDeps): readonly Service[] {
 }
 
 /** `/logs/` and `/debug/pprof/`. */
-function fileServices({ host: { logsRoot, commandLine } }: ServicesDeps): readonly Service[] {
+function fileServices({ host: { logsRoot, commandLine }, disabled = {} }: ServicesDeps): readonly Service[] {
   const services: Service[] = [];
-  if (logsRoot !== undefined)
+  if (disabled.logs === true) services.push(disabledService('/logs/', 'logs endpoint is disabled.\n'));
+  else if (logsRoot !== undefined)
     services.push({
       patterns: ['/logs/'],
       routes: [
@@ -208,7 +211,9 @@ function fileServices({ host: { logsRoot, commandLine } }: ServicesDeps): readon
         },
       ],
     });
-  if (commandLine)
+  if (disabled.profiling === true)
+    services.push(disabledService('/debug/pprof/', 'profiling endpoint is disabled.\n'));
+  else if (commandLine)
     services.push({
       patterns: ['/debug/pprof/'],
       routes: [
@@ -234,7 +239,10 @@ const debugPaths = [
 ];
 
 /** In the place of the debugging services where they are turned off. */
-export const disabledServices: readonly Service[] = debugPaths.map((path) => ({
-  patterns: [path],
-  routes: () => text(405, 'Debug endpoints are disabled.\n', { 'X-Content-Type-Options': 'nosniff' }),
-}));
+export const disabledServices: readonly Service[] = debugPaths.map((path) =>
+  disabledService(path, 'Debug endpoints are disabled.\n'),
+);
+
+function disabledService(path: string, why: string): Service {
+  return { patterns: [path], routes: () => text(405, why, { 'X-Content-Type-Options': 'nosniff' }) };
+}

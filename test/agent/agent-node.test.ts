@@ -3,7 +3,7 @@ import { nodeIdentity, readyFaults } from '../../src/agent/agent-node.ts';
 import { RuntimeState } from '../../src/agent/runtime-state.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import type { Node } from '../../src/kube/types.ts';
-import { initialNode } from '../../src/node/register.ts';
+import { initialNode, reconcilePatch } from '../../src/node/register.ts';
 import { readyCondition } from '../../src/node/setters/conditions.ts';
 
 const node: Node = { status: { capacity: { cpu: '1', memory: '1Gi', pods: '110' } } };
@@ -48,4 +48,22 @@ test('a node that a cloud controller finishes is tainted until then, and has the
     providerID: 'aws:///a/i-1',
     taints: [{ key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' }],
   });
+});
+
+test('a node whose volumes no controller attaches loses the mark of one that had it', () => {
+  const system = { operatingSystem: 'linux', architecture: 'amd64' };
+  const nodeOf = (controllerAttachDetach: boolean): Node =>
+    initialNode(
+      nodeIdentity({ nodeName: 'n', node: { controllerAttachDetach } } as never, { system } as never),
+    );
+  const mark = 'volumes.kubernetes.io/controller-managed-attach-detach';
+  expect(nodeOf(true).metadata?.annotations).toEqual({ [mark]: 'true' });
+  expect(nodeOf(false).metadata?.annotations).toEqual({});
+  expect(reconcilePatch(nodeOf(true), nodeOf(false))).toEqual({
+    metadata: { annotations: { [mark]: null } },
+  });
+  expect(reconcilePatch(nodeOf(false), nodeOf(true))).toEqual({
+    metadata: { annotations: { [mark]: 'true' } },
+  });
+  expect(reconcilePatch(nodeOf(false), nodeOf(false))).toBeUndefined();
 });

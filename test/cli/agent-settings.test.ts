@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { kubeletApiOptions } from '../../src/cli/agent-settings.ts';
+import { agentSettings, kubeletApiOptions, logLevelOf } from '../../src/cli/agent-settings.ts';
 import { loadOptions } from '../../src/options/load.ts';
 
 const served = (featureGates: string): ReturnType<typeof kubeletApiOptions> =>
@@ -15,4 +15,61 @@ test.for([
   ['AllAlpha=true,AllBeta=false', { checkpoints: false, splitStreams: true }],
 ] as const)('the feature gates %s decide what the kubelet API serves', ([gates, wanted]) => {
   expect(served(gates)).toMatchObject(wanted);
+});
+
+const apiOf = (flags: Record<string, string>, text = ''): ReturnType<typeof kubeletApiOptions> =>
+  kubeletApiOptions(
+    loadOptions({
+      flags,
+      configFile: '/c.yaml',
+      readText: () => `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n${text}`,
+    }),
+    { certDir: '/none', nodeName: 'n', now: 0 },
+  );
+
+test('the node’s logs, its command line and what it is are served as the settings say', () => {
+  expect(apiOf({})).toMatchObject({
+    logsRoot: '/var/log',
+    commandLine: process.argv,
+    program: { version: expect.stringMatching(/^v1\./) as string, runtimeVersion: process.version },
+    disabled: { logs: false, profiling: false },
+  });
+  const off = apiOf({}, 'enableSystemLogHandler: false\nenableProfilingHandler: false\n');
+  expect(off).toMatchObject({ disabled: { logs: true, profiling: true } });
+  expect(off).not.toHaveProperty('logsRoot');
+  expect(off).not.toHaveProperty('commandLine');
+});
+
+test('every flag is told with its value in force; headers, which may be credentials, are not', () => {
+  const header = 'staticPodURLHeader: {Authorization: [Bearer secret]}\n';
+  const flags = apiOf({ 'max-pods': '7', 'cluster-dns': '1.1.1.1,2.2.2.2' }, header)?.flags?.();
+  expect(flags).toMatchObject({
+    'max-pods': '7',
+    'cluster-dns': '[1.1.1.1,2.2.2.2]',
+    'sync-frequency': '1m0s',
+    'manifest-url-header': '<masked>',
+  });
+  expect(JSON.stringify(flags)).not.toContain('secret');
+});
+
+test('processors that are reserved by number count, whatever amounts say', () => {
+  const settings = loadOptions({
+    flags: {
+      'reserved-cpus': '0-2,5',
+      'kube-reserved': 'cpu=500m,memory=1Gi',
+      'system-reserved': 'memory=2Gi',
+    },
+  });
+  expect(agentSettings(settings).node).toMatchObject({
+    systemReserved: { cpu: '4', memory: '2Gi' },
+    kubeReserved: { memory: '1Gi' },
+  });
+});
+
+test.for([
+  [{}, 'error'],
+  [{ v: '1' }, 'error'],
+  [{ v: '4' }, 'debug'],
+] as const)('the verbosity %o logs at %s', ([flags, level]) => {
+  expect(logLevelOf('error', loadOptions({ flags }))).toBe(level);
 });

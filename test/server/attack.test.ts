@@ -95,6 +95,15 @@ describe('/logs/ has no way out', () => {
     expect(answer.status).toBe(status);
     expect(answer.body).not.toContain(secret);
   });
+  test('turned off, it says so, as profiles do', async () => {
+    const host = hostWith({ logsRoot: join(dir, 'log'), commandLine: ['podtender'] });
+    server = await startServer(host, { disabled: { logs: true, profiling: true } });
+    const [logs, profile] = await Promise.all(
+      ['/logs/pods/a.log', '/debug/pprof/cmdline'].map((path) => ask(server, path)),
+    );
+    expect([logs?.status, logs?.body]).toEqual([405, 'logs endpoint is disabled.\n']);
+    expect([profile?.status, profile?.body]).toEqual([405, 'profiling endpoint is disabled.\n']);
+  });
   process.once('exit', () => {
     rmSync(dir, { recursive: true, force: true });
   });

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { silentLogger } from '../../src/base/logger.ts';
+import { checkMachine, hasSwap } from '../../src/cli/machine.ts';
+import { loadOptions } from '../../src/options/load.ts';
+
+test('a machine has swap when /proc/swaps names any', () => {
+  const heading = 'Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n';
+  expect([hasSwap(''), hasSwap(heading), hasSwap(`${heading}/dev/sda2 partition 1048572 0 -2\n`)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+});
+
+const outcome = (flags: Record<string, string>, traits: { swapOn: boolean; cgroupV1: boolean }): unknown => {
+  const told: unknown[] = [];
+  const logger = { ...silentLogger, warn: (_: string, fields?: object) => void told.push(fields) };
+  try {
+    checkMachine(loadOptions({ flags }), traits, logger);
+    return told.map((fields) => (fields as { setting: string }).setting);
+  } catch (reason) {
+    return (reason as Error).message;
+  }
+};
+
+test('swap is told, and ends the start only where the settings say so themselves', () => {
+  const swap = { swapOn: true, cgroupV1: false };
+  expect(outcome({}, swap)).toEqual(['failSwapOn']);
+  expect(outcome({ 'fail-swap-on': 'false' }, swap)).toEqual([]);
+  expect(outcome({ 'fail-swap-on': 'true' }, swap)).toMatch(/^running with swap on is not supported/);
+  expect(outcome({ 'fail-swap-on': 'true' }, { ...swap, swapOn: false })).toEqual([]);
+  expect(outcome({}, { swapOn: false, cgroupV1: true })).toEqual(['failCgroupV1']);
+});

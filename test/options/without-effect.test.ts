@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Field } from '../../src/options/field.ts';
+import { kubeletFields } from '../../src/options/kubelet-fields.ts';
+import { loadOptions } from '../../src/options/load.ts';
+import { formatFault } from '../../src/options/options-error.ts';
+import { whyWithoutEffect, withoutEffect } from '../../src/options/without-effect.ts';
+
+const src = join(import.meta.dirname, '../../src');
+
+/** The words of all code that could read a setting, without comments. */
+function words(): ReadonlySet<string> {
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !/^(options|apiserver)\//.test(file),
+  );
+  const code = files.map((file) =>
+    readFileSync(join(src, file), 'utf8').replace(/\/\*[^]*?\*\/|\/\/.*/g, ''),
+  );
+  return new Set(code.join('\n').match(/\w+/g));
+}
+
+const pathsOf = (fields: Readonly<Record<string, Field>>, above = ''): readonly string[] =>
+  Object.entries(fields).flatMap(([name, { type }]) => [
+    `${above}${name}`,
+    ...(typeof type === 'object' && 'fields' in type ? pathsOf(type.fields, `${above}${name}.`) : []),
+  ]);
+
+test('every setting is read by something, or it is told why it changes nothing', () => {
+  const read = words();
+  const paths = pathsOf(kubeletFields);
+  expect(Object.keys(withoutEffect).filter((path) => !paths.includes(path))).toEqual([]);
+  const forgotten = paths.filter(
+    (path) => whyWithoutEffect(path) === undefined && !read.has(path.split('.').at(-1) ?? ''),
+  );
+  expect(forgotten).toEqual([]);
+});
+
+const warningsOf = (text: string, flags = {}): readonly string[] =>
+  loadOptions({ configFile: '/c.yaml', readText: () => text, flags }).warnings.map(formatFault);
+
+test('what changes nothing is named once it is set to something else than the default', () => {
+  const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+  expect(warningsOf(`${head}cpuManagerPolicy: none\nlogging:\n  flushFrequency: 5s\nmaxPods: 7\n`)).toEqual(
+    [],
+  );
+  expect(
+    warningsOf(
+      `${head}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\nlogging: {vmodule: [{filePattern: a, verbosity: 1}]}\n`,
+      {
+        'max-open-files': '1000',
+      },
+    ),
+  ).toEqual([
+    expect.stringMatching(/^\/c\.yaml:3:19 cpuManagerPolicy: it changes nothing here: containers share/),
+    expect.stringMatching(/^\/c\.yaml:5:\d+ logging\.vmodule: it changes nothing here: there is one level/),
+    expect.stringMatching(/^--max-open-files maxOpenFiles: it changes nothing here: Node\.js cannot/),
+  ]);
+});

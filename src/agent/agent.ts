@@ -86,7 +86,7 @@ export class Agent {
     });
     try {
       await Promise.all([
-        node?.run(signal),
+        this.#runNode(signal),
         leaseTried.then(() => Promise.all([controller.run(signal), upkeep(signal)])),
       ]);
     } finally {
@@ -102,6 +102,15 @@ export class Agent {
         recorder.stop();
       }
     }
+  }
+
+  /** Keeps the Node until `signal` aborts; then leaves it as the exit policy says, with its lease renewed until that is done. */
+  async #runNode(signal: AbortSignal): Promise<void> {
+    const { node } = this.#parts;
+    const leave = (): void => void node?.stop();
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+    await node?.run(new AbortController().signal);
   }
 
   /** The lease comes first: after a crash the node is taken for dead until it is renewed, and thousands of pods are work for a while. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { kubernetesVersion } from '../agent/node-setters.ts';
@@ -26,10 +27,14 @@ import { readFlagsOnly } from './settings.ts';
 export function effectiveOptions(
   options: Pick<UpOptions, 'kubeletFlags' | 'config' | 'nodeName'>,
 ): EffectiveOptions {
+  const { nodeName } = options;
   return loadOptions({
-    flags: readFlagsOnly(options.kubeletFlags),
+    flags: {
+      ...readFlagsOnly(options.kubeletFlags),
+      ...(nodeName !== undefined && { 'hostname-override': nodeName }),
+    },
     env: process.env,
-    hostname: options.nodeName,
+    hostname: hostname(),
     ...(options.config !== undefined && { configFile: options.config }),
   });
 }
@@ -62,7 +67,7 @@ const notEmpty = (text: string | undefined): string | undefined => (text === '' 
 
 function nodeSettings(
   kubelet: EffectiveOptions['kubelet'],
-  { nodeLabels: labels, cloudProvider }: EffectiveOptions['agent'],
+  { nodeLabels: labels, cloudProvider, exitPolicy, registerAgain }: EffectiveOptions['agent'],
 ): NonNullable<AgentOptions['node']> {
   return given<NonNullable<AgentOptions['node']>>({
     labels,
@@ -73,6 +78,8 @@ function nodeSettings(
     podsPerCore: kubelet.podsPerCore,
     ...reservedAmounts(kubelet),
     registerNode: kubelet.registerNode,
+    registerAgain,
+    exitPolicy,
     maxImages: kubelet.nodeStatusMaxImages,
     controllerAttachDetach: kubelet.enableControllerAttachDetach,
     leaseDurationSeconds: kubelet.nodeLeaseDurationSeconds,

@@ -88,7 +88,7 @@ interface UpParts {
 
 async function startAgent(parts: UpParts): Promise<Running> {
   const { options, settings, server, logger, dataDir } = parts;
-  const { nodeName } = options;
+  const { nodeName } = settings.agent;
   const tracing = await startTracing(settings.kubelet.tracing, { nodeName, clock, logger });
   const traced = tracing && { tracer: tracing.tracer };
   const connect = (user: { cert: string; key: string }, deps = {}): HttpApiClient =>
@@ -120,7 +120,7 @@ interface Clients {
 }
 
 function runAgent(
-  { options, server, logger, kubeconfigPath, release }: UpParts,
+  { settings, server, logger, kubeconfigPath, release }: UpParts,
   agent: Agent,
   { client, observer, disconnect, tracing }: Clients,
 ): Running {
@@ -131,7 +131,7 @@ function runAgent(
   return {
     kubeconfigPath,
     serverUrl: server.url,
-    nodeName: options.nodeName,
+    nodeName: settings.agent.nodeName,
     failed,
     watchPods: (listener) => watchPods(agent, listener),
     watchProblems: (listener) => agent.events.on('problem', listener),
@@ -206,7 +206,7 @@ function agentOptions(
   settings: EffectiveOptions,
   { dataDir, tracing, logger }: Pick<UpParts, 'dataDir' | 'logger'> & Pick<Clients, 'tracing'>,
 ): AgentOptions & Pick<Clients, 'disconnect'> {
-  const { nodeName, manifests, manifestUrl, provider } = options;
+  const { manifests, manifestUrl, provider } = options;
   const common = agentSettings(settings);
   const { close: disconnect, ...own } =
     provider === 'cri'
@@ -221,7 +221,7 @@ function agentOptions(
     disconnect,
     ...common,
     ...(shutdown && { shutdown }),
-    nodeName,
+    nodeName: settings.agent.nodeName,
     rootDir: isSaid('rootDir', settings) ? settings.agent.rootDir : join(dataDir, 'agent'),
     ...own,
     projectsTrustBundles: isGateOn('ClusterTrustBundleProjection', settings.kubelet.featureGates),
@@ -278,7 +278,7 @@ export async function joinCluster(
   try {
     if (options.provider === 'cri') checkMachine(settings, thisMachine(), logger);
     const certDir = certDirOf(settings, dataDir.path);
-    const { nodeName } = options;
+    const { nodeName } = settings.agent;
     const reach = await reachOf(options, settings, { certDir, dataDir: dataDir.path, logger });
     const keeping = reach.keep(stop.signal);
     await reach.ready?.(stop.signal);

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { explain as explainOptions } from '../options/explain.ts';
 import { loadOptions } from '../options/load.ts';
 import { nearest } from '../options/nearest.ts';
@@ -22,6 +23,7 @@ export function explain(
   const effective = loadOptions({
     flags,
     env,
+    hostname: hostname(),
     ...(options.config !== undefined && { configFile: options.config }),
   });
   const shown = explainOptions(effective).filter((each) => isBelow(each.path, path));

@@ -1,7 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { homedir, hostname } from 'node:os';
+import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
+import { agentFields } from '../options/agent-options.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { UpOptions } from './running.ts';
 
@@ -15,7 +16,7 @@ export interface Commands {
 
 /** What the command line says to `podtender run`. */
 export interface RunOptions extends Omit<UpOptions, 'port' | 'leaveRunning'> {
-  /** Absent: the in-cluster credentials. */
+  /** Absent: `$KUBECONFIG`, or the in-cluster credentials. */
   readonly kubeconfig?: string;
 }
 
@@ -91,27 +92,26 @@ export function defaultDataDir({ env, uid }: Pick<Surroundings, 'env' | 'uid'>):
 
 type Raw = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** An option with the choices and the default of its setting. */
+const ofField = (name: 'provider' | 'output' | 'logLevel', flags: string, about: string): Option =>
+  new Option(flags, about).choices(agentFields[name].values ?? []).default(agentFields[name].default);
+
 function addShared(command: Command, around: Surroundings): Command {
   return command
     .option('--data-dir <dir>', 'where state is kept', defaultDataDir(around))
     .option('--manifests <path>', 'directory or file of static pods')
     .option('--manifest-url <url>', 'URL of static pods', url)
+    .addOption(ofField('provider', '--provider <name>', 'who runs the containers'))
+    .option('--node-name <name>', "name of the node; default: $NODE_NAME, or this machine's")
     .addOption(
-      new Option('--provider <name>', 'who runs the containers').choices(['process', 'memory', 'cri']),
-    )
-    .option('--node-name <name>', 'name of the node', hostname().toLowerCase())
-    .addOption(
-      new Option('--output <form>', 'what is printed; auto: a table on a terminal, lines elsewhere')
-        .choices(['auto', 'table', 'plain', 'json'])
-        .default('auto'),
+      ofField('output', '--output <form>', 'what is printed; auto: a table on a terminal, lines elsewhere'),
     )
     .addOption(
-      new Option(
+      ofField(
+        'logLevel',
         '--log-level <level>',
         'least level of the log; it goes to stderr, that of up to podtender.log in the data directory',
-      )
-        .choices(['debug', 'info', 'warn', 'error', 'silent'])
-        .default('error'),
+      ),
     )
     .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
     .usage('[options] [kubelet flags]')
@@ -148,7 +148,10 @@ function addUp(program: Command, around: Surroundings, act: (options: UpOptions)
 function addRun(program: Command, around: Surroundings, act: (options: RunOptions) => Promise<void>): void {
   addShared(program.command('run'), around)
     .description('Join a cluster as a node. Containers run on when it ends, as the kubelet leaves them.')
-    .option('--kubeconfig <file>', 'credentials of the cluster; default: those of the pod that this runs in')
+    .option(
+      '--kubeconfig <file>',
+      'credentials of the cluster; default: $KUBECONFIG, or those of the pod that this runs in',
+    )
     .addHelpText(
       'after',
       examples([
@@ -226,15 +229,16 @@ function shared(
   const pods = path('manifests') ?? manifests;
   const config = path('config');
   const manifestUrl = text('manifestUrl');
+  const nodeName = text('nodeName');
   return {
     dataDir: path('dataDir') ?? defaultDataDir(around),
     ...(pods !== undefined && { manifests: pods }),
     ...(manifestUrl !== undefined && { manifestUrl }),
     ...(config !== undefined && { config }),
-    provider: (text('provider') ?? 'process') as UpOptions['provider'],
-    nodeName: text('nodeName') ?? 'localhost',
-    output: (text('output') ?? 'auto') as UpOptions['output'],
-    logLevel: (text('logLevel') ?? 'error') as UpOptions['logLevel'],
+    ...(nodeName !== undefined && { nodeName }),
+    provider: raw['provider'] as UpOptions['provider'],
+    output: raw['output'] as UpOptions['output'],
+    logLevel: raw['logLevel'] as UpOptions['logLevel'],
   };
 }
 

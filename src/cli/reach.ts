@@ -25,14 +25,15 @@ export interface Reach {
 
 /** The cluster's own credentials inside a pod, those of a kubeconfig, or a client certificate that is asked for and renewed. */
 export async function reachOf(
-  { kubeconfig, nodeName }: RunOptions,
-  { kubelet, agent: { bootstrapKubeconfig = '' } }: EffectiveOptions,
+  { kubeconfig: said }: Pick<RunOptions, 'kubeconfig'>,
+  { kubelet, agent: { bootstrapKubeconfig = '', nodeName, ...agent } }: EffectiveOptions,
   {
     certDir,
     dataDir,
     logger,
   }: { readonly certDir: string; readonly dataDir: string; readonly logger: Logger },
 ): Promise<Reach> {
+  const kubeconfig = said ?? agent.kubeconfig;
   const bootstraps = bootstrapKubeconfig !== '';
   const keep = (): Promise<void> => Promise.resolve();
   if (kubeconfig === undefined && !bootstraps)

@@ -1,4 +1,5 @@
 import type { Event, Pod } from '../kube/types.ts';
+import type { LogLevel, Output } from '../options/agent-options.ts';
 
 /** One pod as the agent has it, or its key (`namespace/name`) once it is gone. */
 export type PodChange =
@@ -43,7 +44,8 @@ export interface UpOptions {
   /** Of the embedded API server; 0: any free one. */
   readonly port: number;
   readonly provider: 'process' | 'memory' | 'cri';
-  readonly nodeName: string;
+  /** Absent: `--hostname-override`, `$NODE_NAME` or the machine's. */
+  readonly nodeName?: string;
   readonly logLevel: LogLevel;
   readonly output: Output;
   readonly leaveRunning: boolean;
@@ -53,6 +55,5 @@ export interface UpOptions {
   readonly kubeletFlags: readonly string[];
 }
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
-/** `auto` is the live table on a terminal and plain lines elsewhere. */
-export type Output = 'auto' | 'table' | 'plain' | 'json';
+export type { LogLevel };
+export type { Output };

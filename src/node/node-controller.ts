@@ -246,9 +246,11 @@ export class NodeController {
     return [
       ...setters,
       (node, now) => {
-        const fault = this.#fault();
-        const faults = { ...(fault !== undefined && { runtime: fault }), ...readyFaults?.() };
-        return readyCondition(node, now, faults, localStorage);
+        const { runtime = [], ...others } = readyFaults?.() ?? {};
+        const told = [runtime].flat();
+        const own = this.#fault();
+        const faults = told.length > 0 || own === undefined ? told : [own];
+        return readyCondition(node, now, { ...others, runtime: faults }, localStorage);
       },
     ];
   }

@@ -16,7 +16,7 @@ export interface AgentOptions {
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly provider: string;
   readonly logLevel: LogLevel;
-  readonly output: 'text' | 'json';
+  readonly output: Output;
   readonly leaveRunning: boolean;
   readonly keepLastGoodManifest: boolean;
   readonly shutdownByLogindOnly: boolean;
@@ -28,10 +28,15 @@ export interface AgentOptions {
   readonly maximumDeadContainersPerContainer: number;
   readonly minimumContainerTtlDuration: string;
   readonly maxParallelStarts: number;
+  readonly exitPolicy: 'keep' | 'notReady' | 'cordon' | 'delete';
+  readonly registerAgain: boolean;
 }
 
-/** From all to little. */
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+/** From all to nothing. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** `auto` is the live table on a terminal and plain lines elsewhere. */
+export type Output = 'auto' | 'table' | 'plain' | 'json';
 
 /** A setting that comes from a flag or the environment, never from the file. */
 export interface AgentField extends Field {
@@ -62,7 +67,7 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     flag: 'kubeconfig',
     env: 'KUBECONFIG',
     about:
-      'How to reach the API server; without it and without in-cluster credentials the agent is standalone.',
+      'How `podtender run` reaches the API server; without it with the credentials of the pod that it runs in.',
   },
   bootstrapKubeconfig: {
     type: 'string',
@@ -81,7 +86,12 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     flag: 'cert-dir',
     about: 'Directory of certificates; pki in rootDir when only that is set.',
   },
-  dataDir: { type: 'string', flag: 'data-dir', about: 'Directory of the embedded API server.' },
+  dataDir: {
+    type: 'string',
+    flag: 'data-dir',
+    env: 'PODTENDER_DATA_DIR',
+    about: 'Where state is kept; without it a folder of the system or the user.',
+  },
   nodeIp: {
     type: '[]string',
     default: [],
@@ -96,22 +106,29 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     allowed: 'key=value,…',
     about: 'Labels of the Node at registration.',
   },
-  provider: { type: 'string', default: 'cri', flag: 'provider', about: 'Who runs the pods.' },
+  provider: {
+    type: 'string',
+    default: 'process',
+    flag: 'provider',
+    allowed: 'process, memory, cri',
+    values: ['process', 'memory', 'cri'],
+    about: 'Who runs the pods: local processes, nobody, or a container runtime.',
+  },
   logLevel: {
     type: 'string',
-    default: 'info',
+    default: 'warn',
     flag: 'log-level',
-    allowed: 'debug, info, warn, error',
-    values: ['debug', 'info', 'warn', 'error'],
+    allowed: 'debug, info, warn, error, silent',
+    values: ['debug', 'info', 'warn', 'error', 'silent'],
     about: 'What is logged; without it --v of 2 and more means debug.',
   },
   output: {
     type: 'string',
-    default: 'text',
+    default: 'auto',
     flag: 'output',
-    allowed: 'text, json',
-    values: ['text', 'json'],
-    about: 'Form of what `podtender up` prints.',
+    allowed: 'auto, table, plain, json',
+    values: ['auto', 'table', 'plain', 'json'],
+    about: 'Form of what `podtender up` prints; auto: a table on a terminal, lines elsewhere.',
   },
   leaveRunning: {
     type: 'bool',
@@ -184,5 +201,20 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     allowed: '0: three for each processor, 4 at least; below 0: any number, as the kubelet',
     about:
       'Calls at one time that start pods in the container runtime, so that pods of a burst are ready one after the other.',
+  },
+  exitPolicy: {
+    type: 'string',
+    default: 'keep',
+    flag: 'exit-policy',
+    allowed: 'keep, notReady, cordon, delete',
+    values: ['keep', 'notReady', 'cordon', 'delete'],
+    about:
+      'What becomes of the Node when the agent is told to end: it stays as it is, is told not to be ready, takes no new pods, or is deleted, which a node’s own credentials do not allow.',
+  },
+  registerAgain: {
+    type: 'bool',
+    default: false,
+    flag: 'register-again',
+    about: 'A Node that somebody deletes is made anew. The kubelet waits for its next start.',
   },
 };

@@ -1,6 +1,18 @@
-import { expect, test } from 'vitest';
-import { agentSettings, kubeletApiOptions, logLevelOf } from '../../src/cli/agent-settings.ts';
+import { hostname } from 'node:os';
+import { afterEach, expect, test, vi } from 'vitest';
+import { silentLogger } from '../../src/base/logger.ts';
+import {
+  agentSettings,
+  effectiveOptions,
+  kubeletApiOptions,
+  logLevelOf,
+} from '../../src/cli/agent-settings.ts';
+import { reachOf } from '../../src/cli/reach.ts';
 import { loadOptions } from '../../src/options/load.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 const served = (featureGates: string): ReturnType<typeof kubeletApiOptions> =>
   kubeletApiOptions(loadOptions({ flags: { 'feature-gates': featureGates } }), {
@@ -72,4 +84,41 @@ test.for([
   [{ v: '4' }, 'debug'],
 ] as const)('the verbosity %o logs at %s', ([flags, level]) => {
   expect(logLevelOf('error', loadOptions({ flags }))).toBe(level);
+});
+
+test('the node is called as either flag says, or else as the environment, in lower case', () => {
+  const nameOf = (kubeletFlags: readonly string[], nodeName?: string): string =>
+    effectiveOptions({ kubeletFlags, ...(nodeName !== undefined && { nodeName }) }).agent.nodeName;
+  vi.stubEnv('NODE_NAME', 'From-Env');
+  expect([nameOf([]), nameOf(['--hostname-override=Worker-1']), nameOf([], 'worker-2')]).toEqual([
+    'from-env',
+    'worker-1',
+    'worker-2',
+  ]);
+  vi.stubEnv('NODE_NAME', undefined);
+  expect(nameOf([])).toBe(hostname().toLowerCase());
+});
+
+test('the cluster is reached by the flag’s kubeconfig, else by that of the environment', async () => {
+  vi.stubEnv('KUBECONFIG', '/nowhere/env');
+  const folders = { certDir: '/nowhere', dataDir: '/nowhere', logger: silentLogger };
+  const reach = (kubeconfig?: string): Promise<unknown> =>
+    reachOf(
+      { ...(kubeconfig !== undefined && { kubeconfig }) },
+      effectiveOptions({ kubeletFlags: [] }),
+      folders,
+    );
+  await expect(reach()).rejects.toThrow('/nowhere/env');
+  await expect(reach('/nowhere/flag')).rejects.toThrow('/nowhere/flag');
+});
+
+test('what becomes of the Node, and whether it is made anew, are flags', () => {
+  const nodeOf = (kubeletFlags: readonly string[]): unknown =>
+    agentSettings(effectiveOptions({ kubeletFlags })).node;
+  expect(nodeOf([])).toMatchObject({ exitPolicy: 'keep', registerAgain: false });
+  expect(nodeOf(['--exit-policy=delete', '--register-again'])).toMatchObject({
+    exitPolicy: 'delete',
+    registerAgain: true,
+  });
+  expect(() => nodeOf(['--exit-policy=stay'])).toThrow('keep, notReady, cordon, delete');
 });

@@ -52,7 +52,7 @@ describe('the command line', () => {
           provider: 'process',
           nodeName: 'n',
           output: 'auto',
-          logLevel: 'error',
+          logLevel: 'warn',
           port: 16443,
           leaveRunning: false,
           kubeletFlags: [],

@@ -453,6 +453,22 @@ test('a renewal of its own whose answer was lost is no second agent', async () =
   expect(told).toBe(0);
 });
 
+test('what the node’s own keeper finds counts where the others have nothing to say, and the other way round', async () => {
+  let errors: readonly string[] = [];
+  const made = controller({ readyFaults: () => ({ runtime: errors }) });
+  made.notifyAgentReady();
+  await clock.advance(1000);
+  expect(ready()).toBe('True');
+  pingFault = new Error('gone');
+  await clock.advance(30_000);
+  const message = (): string | undefined =>
+    server.node?.status?.conditions?.find(({ type }) => type === 'Ready')?.message;
+  expect([ready(), message()]).toEqual(['False', expect.stringContaining('gone') as string]);
+  errors = ['the runtime is away'];
+  await clock.advance(10_000);
+  expect([ready(), message()]).toEqual(['False', 'the runtime is away']);
+});
+
 test.for([
   ['keep', 'True', false, true],
   ['notReady', 'False', false, true],

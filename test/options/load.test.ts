@@ -185,7 +185,7 @@ describe('flags', () => {
       { 'sync-frequency': '5x' },
       '--sync-frequency | syncFrequency | failed to decode: time: unknown unit "x" in duration "5x" | a span, e.g. 10s or 1m30s',
     ],
-    [{ 'log-level': 'loud' }, '--log-level | logLevel | no such value | debug, info, warn, error'],
+    [{ 'log-level': 'loud' }, '--log-level | logLevel | no such value | debug, info, warn, error, silent'],
     [
       { 'hostname-override': 'a_b' },
       '--hostname-override | hostnameOverride | not a name of a Node | a DNS-1123 subdomain of at most 253 characters',
@@ -218,7 +218,7 @@ describe('the file', () => {
     ).toEqual([
       '/c.yaml | 4 | authentication.webhook.cacheTTL | failed to decode: time: invalid duration "soon" | a span, e.g. 10s or 1m30s',
       '/c.yaml | 3 | maxPods | failed to decode: json: cannot unmarshal string into Go struct field KubeletConfiguration.maxPods of type int32 | a whole number',
-      '--output | output | no such value | text, json',
+      '--output | output | no such value | auto, table, plain, json',
     ]);
     expect(faultsOf({ text: 'eventBurst: -1\nmaxPods: -1\n' })).toHaveLength(2);
   });

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { agentFields } from '../../src/options/agent-options.ts';
 import type { Field } from '../../src/options/field.ts';
 import { kubeletFields } from '../../src/options/kubelet-fields.ts';
 import { loadOptions } from '../../src/options/load.ts';
@@ -34,6 +35,9 @@ test('every setting is read by something, or it is told why it changes nothing',
     (path) => whyWithoutEffect(path) === undefined && !read.has(path.split('.').at(-1) ?? ''),
   );
   expect(forgotten).toEqual([]);
+  const loaded = ['configDir']; // by src/options itself
+  const names = Object.keys(agentFields).filter((name) => !loaded.includes(name));
+  expect(names.filter((name) => !read.has(name))).toEqual([]);
 });
 
 const warningsOf = (text: string, flags = {}): readonly string[] =>

@@ -142,6 +142,7 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
   },
   serverTLSBootstrap: {
     type: 'bool',
+    flag: 'rotate-server-certificates',
     about: 'Ask the API server for the serving certificate and rotate it.',
   },
   authentication: { type: authenticationType, about: 'Who may connect to the HTTP API.' },

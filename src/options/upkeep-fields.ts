@@ -332,6 +332,7 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
     type: 'bool',
     default: true,
     zeroIsSet: true,
+    flag: 'fail-cgroupv1',
     about: 'Do not start on a machine with cgroup v1.',
   },
   userNamespaces: { type: userNamespacesType, zeroIsSet: true, about: 'User namespaces of pods.' },

@@ -91,7 +91,7 @@ test('after a restart of the machine a container has exited and its sandbox is n
   expect(await bench.status(id)).toMatchObject({ state: ContainerState.CONTAINER_EXITED, exitCode: 255 });
   expect((await bench.runtime.listPodSandbox({})).items).toMatchObject([{ state: 1 }]);
   // a process of another boot is none of ours, whatever its pid
-  expect(readStat(identity?.pid ?? 0)?.state).toBe('S');
+  expect(['R', 'S']).toContain(readStat(identity?.pid ?? 0)?.state);
   process.kill(-(identity?.pid ?? 0), 'SIGKILL');
   await bench.end();
 });

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AgentField, agentFields } from '../src/options/agent-options.ts';
+import { gatesInForce } from '../src/options/feature-gates.ts';
 import type { Field, FieldType } from '../src/options/field.ts';
 import { kubeletFields } from '../src/options/kubelet-fields.ts';
 import { whyWithoutEffect } from '../src/options/without-effect.ts';
@@ -71,6 +72,7 @@ ${table(rowsOf(agentFields))}
 The file that \`--config\` names: \`apiVersion: kubelet.config.k8s.io/v1beta1\`, \`kind: KubeletConfiguration\`, as YAML or JSON. The settings,
 their defaults and their rules are those of the kubelet 1.36. Some have no effect here, and the table says why; they are read and checked all the same, so
 that one file serves both, and one that is set to something else than its default is named as a warning.
+Of \`featureGates\` these have an effect: ${Object.keys(gatesInForce()).map(code).join(', ')}.
 
 ${table(rowsOf(kubeletFields))}
 `;

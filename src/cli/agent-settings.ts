@@ -184,7 +184,7 @@ export function kubeletApiOptions(
     },
     ...(caFile !== '' && { clientCa: textOf('authentication.x509.clientCAFile', caFile) }),
     ...(caFile !== '' &&
-      kubelet.featureGates?.['ReloadKubeletClientCAFile'] !== false && { clientCaFile: caFile }),
+      isGateOn('ReloadKubeletClientCAFile', kubelet.featureGates) && { clientCaFile: caFile }),
     tlsSettings: tlsSettings(kubelet),
     ...servingPair(kubelet, certDir),
     tls: () => selfSignedIn(certDir, nodeName, now),

@@ -15,7 +15,7 @@ import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { keyOf } from '../kube/names.ts';
 import type { Event, Pod } from '../kube/types.ts';
-import { isGateOn } from '../options/feature-gates.ts';
+import { gatesInForce, isGateOn } from '../options/feature-gates.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import {
   agentSettings,
@@ -208,12 +208,13 @@ function agentOptions(
 ): AgentOptions & Pick<Clients, 'disconnect'> {
   const { manifests, manifestUrl, provider } = options;
   const common = agentSettings(settings);
+  const kubelet = { ...settings.kubelet, featureGates: gatesInForce(settings.kubelet.featureGates) };
   const { close: disconnect, ...own } =
     provider === 'cri'
-      ? criParts({ ...settings.kubelet, ...settings.agent }, tracing?.tracer)
+      ? criParts({ ...kubelet, ...settings.agent }, tracing?.tracer)
       : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings) };
   const shutdown = shutdownOptions(
-    settings.kubelet,
+    kubelet,
     { clock, logger },
     { byLogindOnly: settings.agent.shutdownByLogindOnly },
   );

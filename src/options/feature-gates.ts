@@ -10,9 +10,12 @@ const known: Readonly<Record<string, Gate>> = {
   ClusterTrustBundle: { on: false, stage: 'Beta' },
   ClusterTrustBundleProjection: { on: false, stage: 'Beta' },
   ContainerCheckpoint: { on: true, stage: 'Beta' },
+  ContainerStopSignals: { on: false, stage: 'Alpha' },
   CustomCPUCFSQuotaPeriod: { on: true },
   GracefulNodeShutdown: { on: true, stage: 'Beta' },
   GracefulNodeShutdownBasedOnPodPriority: { on: true, stage: 'Beta' },
+  InPlacePodLevelResourcesVerticalScaling: { on: true, stage: 'Beta' },
+  InPlacePodVerticalScalingInitContainers: { on: true, stage: 'Beta' },
   KubeletCrashLoopBackOffMax: { on: true, stage: 'Beta' },
   KubeletEnsureSecretPulledImages: { on: true, stage: 'Beta' },
   KubeletTracing: { on: true, locked: true },
@@ -21,6 +24,7 @@ const known: Readonly<Record<string, Gate>> = {
   NodeSwap: { on: true, locked: true },
   PodLogsQuerySplitStreams: { on: false, stage: 'Alpha' },
   ReduceDefaultCrashLoopBackOffDecay: { on: false, stage: 'Alpha' },
+  ReloadKubeletClientCAFile: { on: true, stage: 'Beta' },
   RotateKubeletServerCertificate: { on: true, stage: 'Beta' },
   UserNamespacesSupport: { on: true, locked: true },
 };
@@ -36,6 +40,15 @@ export function isGateOn(gate: string, set: Readonly<Record<string, boolean>> = 
   const { on = false, stage } = known[gate] ?? {};
   return set[gate] ?? (stage && set[`All${stage}`]) ?? on;
 }
+
+/** Whether setting a gate changes anything here; `AllAlpha` and `AllBeta` set those that do. */
+export const isHonoured = (gate: string): boolean => gate in known || /^All(Alpha|Beta)$/.test(gate);
+
+/** The gates that are honoured, as they are in force. */
+export const gatesInForce = (
+  set: Readonly<Record<string, boolean>> = {},
+): Readonly<Record<string, boolean>> =>
+  Object.fromEntries(Object.keys(known).map((gate) => [gate, isGateOn(gate, set)]));
 
 /** What is wrong with a set of gates: a locked one changed, or one on without the gate that it needs. */
 export function gateFaults(set: Readonly<Record<string, boolean>> = {}): { gate: string; message: string }[] {

@@ -5,6 +5,7 @@ import { type FlagSetting, readAgent } from './agent-settings.ts';
 import { settingFaults, type Settings } from './decode.ts';
 import { withDefaults } from './defaults.ts';
 import { mergedSettings, type ReadFile, readFiles, type SettingFiles } from './files.ts';
+import { isHonoured } from './feature-gates.ts';
 import { flagNamed, flagTargets, type FlagTarget, type FlagValue, parseFlag } from './flags.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { nearest } from './nearest.ts';
@@ -75,7 +76,7 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
     warnings: [
       ...files.flatMap(({ warnings }) => warnings),
       ...checked.unknown.map(placed),
-      ...idleSettings(kubelet, origins).map(placed),
+      ...[...idleSettings(kubelet, origins), ...idleGates(kubelet)].map(placed),
     ],
   };
 }
@@ -163,6 +164,14 @@ function idleSettings(kubelet: KubeletConfiguration, origins: ReadonlyMap<string
     return [{ path, message: `it changes nothing here: ${why}` }];
   });
 }
+
+const idleGates = ({ featureGates = {} }: KubeletConfiguration): OptionFault[] =>
+  Object.keys(featureGates)
+    .filter((gate) => !isHonoured(gate))
+    .map((gate) => ({
+      path: `featureGates.${gate}`,
+      message: 'it changes nothing here: docs/options.md names the gates that do',
+    }));
 
 const valueAt = (settings: object, path: string): unknown =>
   path.split('.').reduce<unknown>((inner, part) => (inner as Settings | undefined)?.[part], settings);

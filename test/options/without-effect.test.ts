@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentFields } from '../../src/options/agent-options.ts';
 import type { Field } from '../../src/options/field.ts';
+import { gatesInForce } from '../../src/options/feature-gates.ts';
 import { kubeletFields } from '../../src/options/kubelet-fields.ts';
 import { loadOptions } from '../../src/options/load.ts';
 import { formatFault } from '../../src/options/options-error.ts';
@@ -60,4 +61,18 @@ test('what changes nothing is named once it is set to something else than the de
     expect.stringMatching(/^\/c\.yaml:5:\d+ logging\.vmodule: it changes nothing here: there is one level/),
     expect.stringMatching(/^--max-open-files maxOpenFiles: it changes nothing here: Node\.js cannot/),
   ]);
+});
+
+test('a gate that nothing asks for is named; those that something asks for are in force one by one', () => {
+  const gates = 'ContainerCheckpoint=false,NoSuchGate=true,AllAlpha=true';
+  const options = loadOptions({ flags: { 'feature-gates': gates } });
+  expect(options.warnings.map(formatFault)).toEqual([
+    expect.stringMatching(/^--feature-gates featureGates\.NoSuchGate: it changes nothing here/),
+  ]);
+  expect(gatesInForce(options.kubelet.featureGates)).toMatchObject({
+    ContainerCheckpoint: false,
+    ContainerStopSignals: true,
+    GracefulNodeShutdown: true,
+  });
+  expect(gatesInForce({ AllBeta: false })).toMatchObject({ GracefulNodeShutdown: false, NodeSwap: true });
 });

@@ -240,7 +240,7 @@ function featuresOf({ kubelet }: EffectiveOptions, provider: UpOptions['provider
     containers: provider !== 'memory',
     resizes: provider === 'cri',
   };
-  return declaredFeatures(parts, kubelet.featureGates);
+  return declaredFeatures(parts, gatesInForce(kubelet.featureGates));
 }
 
 const nothing = (): Promise<void> => Promise.resolve();

@@ -1,6 +1,7 @@
 import { chmodSync, lchownSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { chmod, lchown, lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
 import type { Pod } from '../kube/types.ts';
 
 /** What a pod's group may do with its volume. */
@@ -22,19 +23,67 @@ export function setGroupOwnership(path: string, group: number, access: GroupAcce
 const groupMode = (stats: Stats, access: GroupAccess = 'write'): number =>
   (stats.mode & 0o7777) | (access === 'read' ? 0o440 : 0o660) | (stats.isDirectory() ? 0o2110 : 0);
 
-/**
- * As {@link setGroupOwnership}, for what may hold many files: others are served meanwhile.
- *
- * @param whenRootDiffers leave it all alone when the top has the group already (`fsGroupChangePolicy: OnRootMismatch`)
- */
-export async function giveToGroup(path: string, group: number, whenRootDiffers = false): Promise<void> {
+/** How {@link giveToGroup} goes about it. */
+export interface GiveOptions {
+  /** Leave it all alone when the top has the group already (`fsGroupChangePolicy: OnRootMismatch`). */
+  readonly whenRootDiffers?: boolean;
+  /** Called for each file and directory. */
+  readonly onEach?: () => void;
+}
+
+/** As {@link setGroupOwnership}, for what may hold many files: others are served meanwhile. */
+export async function giveToGroup(
+  path: string,
+  group: number,
+  { whenRootDiffers = false, onEach }: GiveOptions = {},
+): Promise<void> {
   const stats = await lstat(path);
   if (whenRootDiffers && stats.gid === group && (stats.mode & 0o2770) === 0o2770) return;
+  onEach?.();
   // children first, so that a torn walk shows at the root
   if (stats.isDirectory())
-    for await (const { name } of await opendir(path)) await giveToGroup(join(path, name), group);
+    for await (const { name } of await opendir(path))
+      await giveToGroup(join(path, name), group, onEach && { onEach });
   await lchown(path, stats.uid, group);
   if (!stats.isSymbolicLink()) await chmod(path, groupMode(stats));
+}
+
+/** A change of ownership is told of after so long, and then with how far it is every so often, ms. */
+const progress = { firstMs: 30_000, everyMs: 60_000 };
+
+/**
+ * Watches over a change of ownership that may take long. Follows kubelet `VolumeOwnership.monitorProgress`.
+ *
+ * @param name the volume, as users are told of it
+ */
+export class OwnershipProgress {
+  #files = 0;
+  #stop: () => void;
+
+  constructor(clock: Clock, name: string, tell: (message: string) => void) {
+    const next = (ms: number, message: () => string): (() => void) =>
+      clock.timer(ms, () => {
+        tell(message());
+        this.#stop = next(
+          progress.everyMs,
+          () => `Setting volume ownership for ${name}, processed ${this.#files} files.`,
+        );
+      });
+    this.#stop = next(
+      progress.firstMs,
+      () =>
+        `Setting volume ownership for ${name} is taking longer than expected, consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods`,
+    );
+  }
+
+  /** One more file or directory. */
+  readonly count = (): void => {
+    this.#files++;
+  };
+
+  end(): void {
+    this.#stop();
+  }
 }
 
 /** The group that a path belongs to. */

@@ -22,7 +22,7 @@ import { Looks } from './looks.ts';
 import { layout, localVolumePlugin, nfsPlugin, volumePlugins } from './layout.ts';
 import { type Mounter, pointsBelow } from './mounter.ts';
 import { mountNfs, nfsVolumeOf } from './nfs.ts';
-import { fsGroupOf, giveToGroup, groupOf, setGroupOwnership } from './ownership.ts';
+import { fsGroupOf, giveToGroup, groupOf, OwnershipProgress, setGroupOwnership } from './ownership.ts';
 import { readWithin } from './sub-path.ts';
 
 /** A pod's volumes must stand within this time, ms; then the sync fails and the next one tries on (kubelet `podAttachAndMountTimeout`). */
@@ -196,8 +196,16 @@ export class PodVolumes {
       const message = `The requested fsGroup is ${group}, but the volume ${name} has GID ${present}. The volume may not be shareable.`;
       if (present !== group) recorder.event(pod, 'Warning', 'AlreadyMountedVolume', message);
     } else if (volume.persistentVolumeClaim?.readOnly !== true) {
-      const policy = pod.spec?.securityContext?.fsGroupChangePolicy;
-      await giveToGroup(path, group, policy === 'OnRootMismatch');
+      const whenRootDiffers = pod.spec?.securityContext?.fsGroupChangePolicy === 'OnRootMismatch';
+      const where = `${uidOf(pod)}/volumes/${localVolumePlugin}/${name}`;
+      const progress = new OwnershipProgress(this.#deps.clock, where, (message) => {
+        recorder.event(pod, 'Warning', 'VolumePermissionChangeInProgress', message);
+      });
+      try {
+        await giveToGroup(path, group, { whenRootDiffers, onEach: progress.count });
+      } finally {
+        progress.end();
+      }
     }
   }
 

@@ -1,0 +1,45 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { FakeClock } from '../../src/base/fake-clock.ts';
+import { giveToGroup, groupOf, OwnershipProgress } from '../../src/volumes/ownership.ts';
+
+test('a change of ownership that takes long is told of after 30 s, then every minute with how far it is', async () => {
+  const clock = new FakeClock();
+  const told: string[] = [];
+  const progress = new OwnershipProgress(clock, 'u/volumes/v', (message) => told.push(message));
+  await clock.advance(29_999);
+  expect(told).toEqual([]);
+  progress.count();
+  await clock.advance(1);
+  progress.count();
+  await clock.advance(60_000);
+  await clock.advance(60_000);
+  expect(told).toEqual([
+    expect.stringMatching(
+      /^Setting volume ownership for u\/volumes\/v is taking longer than expected, consider/,
+    ),
+    'Setting volume ownership for u/volumes/v, processed 2 files.',
+    'Setting volume ownership for u/volumes/v, processed 2 files.',
+  ]);
+  progress.end();
+  expect(clock.pending).toBe(0);
+});
+
+test('every file and directory counts, those of a volume that is left alone do not', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'pt-own-'));
+  try {
+    mkdirSync(join(dir, 'a'));
+    for (const name of ['a/1', 'a/2', 'b']) writeFileSync(join(dir, name), '');
+    const group = groupOf(dir);
+    let count = 0;
+    const onEach = (): void => void count++;
+    await giveToGroup(dir, group, { onEach });
+    expect(count).toBe(5);
+    await giveToGroup(dir, group, { onEach, whenRootDiffers: true });
+    expect(count).toBe(5);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});

@@ -34,7 +34,9 @@ test('every file and directory counts, those of a volume that is left alone do n
     for (const name of ['a/1', 'a/2', 'b']) writeFileSync(join(dir, name), '');
     const group = groupOf(dir);
     let count = 0;
-    const onEach = (): void => void count++;
+    const onEach = (): void => {
+      count++;
+    };
     await giveToGroup(dir, group, { onEach });
     expect(count).toBe(5);
     await giveToGroup(dir, group, { onEach, whenRootDiffers: true });

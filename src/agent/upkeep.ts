@@ -10,8 +10,10 @@ import { ImageGc } from '../kuberuntime/image-gc.ts';
 import type { ImageGcPolicy } from '../kuberuntime/image-gc-decide.ts';
 import type { KubeRuntime } from '../kuberuntime/kube-runtime.ts';
 import { LogRotation, type LogRotationPolicy } from '../kuberuntime/log-rotation.ts';
+import { OomParser, systemOomMessage } from '../node/oom.ts';
 import { ContainerState } from '../provider/cri-messages.ts';
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
+import type { KernelLog } from './kernel-log.ts';
 import type { PodsController } from './pods-controller.ts';
 import { type RuntimeFileSystems, runtimeFileSystems } from './runtime-file-systems.ts';
 
@@ -22,6 +24,8 @@ export interface UpkeepSettings {
   readonly containers?: ContainerGcPolicy;
   /** Absent: images are the host's own files, not the agent's to remove. */
   readonly images?: ImageGcPolicy;
+  /** Opens the kernel's log, to tell when the machine runs out of memory; absent: nobody does. */
+  readonly openKernelLog?: () => KernelLog;
 }
 
 export interface UpkeepDeps {
@@ -41,7 +45,7 @@ export interface UpkeepDeps {
 }
 
 /** Kubelet's `ContainerGCPeriod` and `ImageGCPeriod`, ms. */
-const periods = { containersMs: 60_000, imagesMs: 300_000 };
+const periods = { containersMs: 60_000, imagesMs: 300_000, kernelLogMs: 10_000 };
 
 /** Kubelet's defaults: one dead container per name stays, however many there are in all. */
 const containerPolicy: ContainerGcPolicy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
@@ -65,18 +69,24 @@ export function runtimeUpkeep(deps: UpkeepDeps, settings: UpkeepSettings): Upkee
   const logs = logRotation(deps, settings.logs);
   const { containers = containerPolicy } = settings;
   const images = settings.images && imageUpkeep(deps, settings.images);
+  const collection: Chore = {
+    what: 'container collection',
+    failure: 'ContainerGCFailed',
+    periodMs: periods.containersMs,
+    act: () => collectContainers(deps, containers, false),
+  };
+  const rotation: Chore = {
+    what: 'log rotation',
+    periodMs: settings.logs.periodMs,
+    act: () => logs.rotateAll(),
+  };
   return {
     run: async (signal) => {
       await Promise.all([
-        every(
-          deps,
-          'ContainerGCFailed',
-          periods.containersMs,
-          () => collectContainers(deps, containers, false),
-          signal,
-        ),
-        every(deps, undefined, settings.logs.periodMs, () => logs.rotateAll(), signal),
+        every(deps, collection, signal),
+        every(deps, rotation, signal),
         images?.run(signal),
+        settings.openKernelLog && watchOoms(deps, settings.openKernelLog, signal),
       ]);
     },
     reclaim: { deadContainers: () => collectContainers(deps, containers, true), ...images?.reclaim },
@@ -91,30 +101,63 @@ function imageUpkeep(deps: UpkeepDeps, policy: ImageGcPolicy): Required<Upkeep> 
     await images.collect();
   };
   return {
-    run: (signal) => every(deps, 'ImageGCFailed', periods.imagesMs, collect, signal),
+    run: (signal) => {
+      const chore = { what: 'image collection', failure: 'ImageGCFailed', periodMs: periods.imagesMs };
+      return every(deps, { ...chore, act: collect }, signal);
+    },
     reclaim: { unusedImages: (signal) => images.deleteUnusedImages(signal && { signal }) },
     fileSystems: (signal) => runtimeFileSystems(deps.images, signal),
   };
 }
 
-// eslint-disable-next-line @typescript-eslint/max-params -- a loop: who, what is said of a failure, how often, what, until when
+/** Something that is done again and again. */
+interface Chore {
+  /** For the log. */
+  readonly what: string;
+  /** The reason of the Event that tells of a failure; absent: none does. */
+  readonly failure?: string;
+  readonly periodMs: number;
+  readonly act: () => Promise<void>;
+}
+
 async function every(
-  deps: UpkeepDeps,
-  failure: string | undefined,
-  periodMs: number,
-  act: () => Promise<void>,
+  { clock, logger, recorder, nodeRef }: UpkeepDeps,
+  { what, failure, periodMs, act }: Chore,
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    await deps.clock.sleep(periodMs, signal).catch(() => undefined);
+    await clock.sleep(periodMs, signal).catch(() => undefined);
     if (isAborted(signal)) return;
     try {
       await act();
     } catch (reason) {
-      deps.logger.error('upkeep failed', { what: failure ?? 'log rotation', err: messageOf(reason) });
-      if (failure !== undefined) deps.recorder.event(deps.nodeRef, 'Warning', failure, messageOf(reason));
+      logger.error('upkeep failed', { what, err: messageOf(reason) });
+      if (failure !== undefined) recorder.event(nodeRef, 'Warning', failure, messageOf(reason));
     }
   }
+}
+
+/** Tells when the machine itself runs out of memory, which no pod's limit is the reason of. Follows kubelet `oomWatcher`. */
+async function watchOoms(deps: UpkeepDeps, open: () => KernelLog, signal: AbortSignal): Promise<void> {
+  const { logger, recorder, nodeRef } = deps;
+  const parser = new OomParser();
+  let log: KernelLog;
+  try {
+    log = open();
+  } catch (reason) {
+    logger.info("the kernel's log cannot be read: nobody tells when the machine runs out of memory", {
+      err: messageOf(reason),
+    });
+    return;
+  }
+  const look = async (): Promise<void> => {
+    for (const line of await log.read()) {
+      const kill = parser.feed(line);
+      if (kill?.cgroup === '/') recorder.event(nodeRef, 'Warning', 'SystemOOM', systemOomMessage(kill));
+    }
+  };
+  await every(deps, { what: "the kernel's log", periodMs: periods.kernelLogMs, act: look }, signal);
+  log.close();
 }
 
 /** @param evictNonDeletedPods the node is short: dead containers of pods that live on go as well */

@@ -6,6 +6,7 @@ import { enforcesAppArmor } from '../agent/apparmor-host.ts';
 import { kernelCgroupFiles } from '../agent/cgroups/files.ts';
 import { detectCgroups } from '../agent/cgroups/host.ts';
 import { type EvictionConfiguration, evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
+import { openKernelLog } from '../agent/kernel-log.ts';
 import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
 import { cgroupOptions, type RuntimeConfiguration, runtimeSettings } from '../agent/runtime-settings.ts';
 import type { Surroundings } from '../agent/surroundings.ts';
@@ -235,6 +236,7 @@ function runtimeOptions({
 const upkeepSettings = (settings: CriSettings): UpkeepSettings => ({
   logs: logUpkeep(settings),
   containers: deadContainers(settings),
+  openKernelLog,
   images: {
     highThresholdPercent: settings.imageGCHighThresholdPercent,
     lowThresholdPercent: settings.imageGCLowThresholdPercent,

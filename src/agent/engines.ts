@@ -252,11 +252,10 @@ function makeSteps(
   parts: Omit<Parts, 'podWorkers' | 'allocationManager'>,
   workers: () => PodWorkers,
 ): PodSyncer {
-  const { clock, logger, recorder, provider, tracer } = options;
+  const { logger, recorder, provider, tracer } = options;
   const { podManager, statusManager, probeManager, pleg, runtimeState, host, workQueue } = parts;
   const reasons = new ReasonCache();
   const steps = new SyncSteps({
-    clock,
     logger,
     recorder,
     provider,

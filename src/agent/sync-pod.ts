@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { resizeCompletedMessage, resizeErrorMessage } from '../allocation/resize-messages.ts';
@@ -62,7 +61,6 @@ export interface ResizeProgress {
 }
 
 export interface SyncStepsDeps {
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly recorder: EventRecorder;
   readonly provider: PodProvider;

@@ -48,7 +48,6 @@ function bed(): Bed {
   const soon: string[] = [];
   const steps = (provider: Partial<PodProvider>): SyncSteps =>
     new SyncSteps({
-      clock,
       logger: silentLogger,
       recorder: { event: nothing },
       provider: {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { decodeKubeletConfiguration, type DecodedConfiguration } from '../options/decode.ts';
+import { idleSettings } from '../options/without-effect.ts';
 import { formatFault, OptionsError, type OptionFault } from '../options/options-error.ts';
 import { validateKubeletConfiguration } from '../options/validate.ts';
 import { formatProblem, validateManifests } from '../kube/validation/validate-files.ts';
@@ -18,7 +19,7 @@ export function judge(text: string): Verdict {
     const decoded = decodeKubeletConfiguration(text);
     return {
       faults: placed(decoded, validateKubeletConfiguration(decoded.config)),
-      warnings: decoded.warnings,
+      warnings: [...decoded.warnings, ...placed(decoded, idleSettings(decoded.config))],
     };
   } catch (reason) {
     if (reason instanceof OptionsError) return { faults: reason.faults, warnings: [] };

@@ -1,17 +1,15 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Position } from '../kube/document.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type FlagSetting, readAgent } from './agent-settings.ts';
 import { settingFaults, type Settings } from './decode.ts';
 import { withDefaults } from './defaults.ts';
 import { mergedSettings, type ReadFile, readFiles, type SettingFiles } from './files.ts';
-import { isHonoured } from './feature-gates.ts';
 import { flagNamed, flagTargets, type FlagTarget, type FlagValue, parseFlag } from './flags.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { nearest } from './nearest.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
 import { validateKubeletConfiguration } from './validate.ts';
-import { whyWithoutEffect } from './without-effect.ts';
+import { idleSettings, valueAt } from './without-effect.ts';
 
 /** Where a setting came from. */
 export type Origin =
@@ -76,7 +74,7 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
     warnings: [
       ...files.flatMap(({ warnings }) => warnings),
       ...checked.unknown.map(placed),
-      ...[...idleSettings(kubelet, origins), ...idleGates(kubelet)].map(placed),
+      ...idleSettings(kubelet).map(placed),
     ],
   };
 }
@@ -154,27 +152,6 @@ function placer(
     };
   };
 }
-
-/** What was set to something else than the default, but changes nothing here. */
-function idleSettings(kubelet: KubeletConfiguration, origins: ReadonlyMap<string, Origin>): OptionFault[] {
-  const defaults = withDefaults({});
-  return [...origins.keys()].flatMap((path) => {
-    const why = /\.\d/.test(path) ? undefined : whyWithoutEffect(path); // of a list once is enough
-    if (why === undefined || isDeepStrictEqual(valueAt(kubelet, path), valueAt(defaults, path))) return [];
-    return [{ path, message: `it changes nothing here: ${why}` }];
-  });
-}
-
-const idleGates = ({ featureGates = {} }: KubeletConfiguration): OptionFault[] =>
-  Object.keys(featureGates)
-    .filter((gate) => !isHonoured(gate))
-    .map((gate) => ({
-      path: `featureGates.${gate}`,
-      message: 'it changes nothing here: docs/options.md names the gates that do',
-    }));
-
-const valueAt = (settings: object, path: string): unknown =>
-  path.split('.').reduce<unknown>((inner, part) => (inner as Settings | undefined)?.[part], settings);
 
 /** The origin of a setting: its own, or that of what it is part of. */
 export function originOf(path: string, origins: ReadonlyMap<string, Origin>): Origin {

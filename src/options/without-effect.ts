@@ -1,3 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
+import { withDefaults } from './defaults.ts';
+import { isHonoured } from './feature-gates.ts';
+import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import type { OptionFault } from './options-error.ts';
+
 /**
  * Settings of the kubelet that are read and checked, so that one file serves both, but change nothing here; by path, with the reason. A
  * path stands for all below it.
@@ -38,3 +44,28 @@ export function whyWithoutEffect(path: string): string | undefined {
   const known = Object.keys(withoutEffect).find((one) => path === one || path.startsWith(`${one}.`));
   return known === undefined ? undefined : withoutEffect[known];
 }
+
+/** What is set to something else than its default, but changes nothing here; and gates that nothing asks for. */
+export function idleSettings(kubelet: KubeletConfiguration): readonly OptionFault[] {
+  const defaults = withDefaults({});
+  const settings = Object.entries(withoutEffect)
+    .filter(([path]) => !isDeepStrictEqual(valueAt(kubelet, path), valueAt(defaults, path)))
+    .map(([path, why]) => ({ path, message: `it changes nothing here: ${why}` }));
+  const gates = Object.keys(kubelet.featureGates ?? {}).filter((gate) => !isHonoured(gate));
+  return [
+    ...settings,
+    ...gates.map((gate) => ({
+      path: `featureGates.${gate}`,
+      message: 'it changes nothing here: docs/options.md names the gates that do',
+    })),
+  ];
+}
+
+/** What a setting is, e.g. that of `logging.verbosity`. */
+export const valueAt = (settings: object, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (inner, part) => (inner as Readonly<Record<string, unknown>> | undefined)?.[part],
+      settings,
+    );

@@ -169,6 +169,7 @@ test('validate names every fault with its line, and the exit code says whether a
   expect(said.at(-1)).toMatch(/maxPods/);
   expect(() => validateFiles([join(dir, 'none')], () => undefined)).toThrow(/none cannot be read: ENOENT/);
   expect(judge(`${head}healthzPort: 99999\n`).faults.length).toBeGreaterThan(0);
+  expect(judge(`${head}hairpinMode: none\n`).warnings).toMatchObject([{ path: 'hairpinMode', line: 3 }]);
 });
 
 test('explain tells each setting and where it came from', () => {

@@ -18,6 +18,9 @@ import { StatusUpdater } from './status-updater.ts';
 /** Where leases of nodes are. */
 export const nodeLeaseNamespace = 'kube-node-lease';
 
+/** How long leaving the node may take, ms. */
+const exitMs = 10_000;
+
 const agentNotReady = 'the agent has not seen all of its pod sources yet';
 /** How often and how long the start looks for the moment when the node is ready (R261). */
 const fastIntervalMs = 100;
@@ -148,9 +151,16 @@ export class NodeController {
   /** Ends {@link run}, then does what the exit policy says. The lease is renewed until then, for draining takes time (R262). */
   async stop(): Promise<void> {
     this.#leaving = true;
-    await this.#exit().catch((reason: unknown) => {
+    const { clock } = this.#config;
+    const done = new AbortController();
+    const patience = clock.sleep(exitMs, done.signal).then(() => {
+      throw new AgentError('deadline_exceeded', `the API server does not answer within ${exitMs} ms`);
+    });
+    await Promise.race([this.#exit(), patience]).catch((reason: unknown) => {
       this.#logger.warn('the node could not be left as the exit policy says', { err: messageOf(reason) });
     });
+    done.abort();
+    await patience.catch(() => undefined);
     this.#stopped.abort();
     await this.#running?.catch(() => undefined);
   }
@@ -268,7 +278,7 @@ export class NodeController {
   async #exit(): Promise<void> {
     const { exitPolicy = 'keep', identity } = this.#config;
     const { signal } = this.#stopped;
-    const options = { signal, timeoutMs: 10_000 };
+    const options = { signal, timeoutMs: exitMs };
     if (exitPolicy === 'keep' || !this.#updater.node) return;
     if (exitPolicy === 'delete') {
       await this.#nodes.delete(identity.name, options);

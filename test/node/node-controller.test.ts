@@ -488,3 +488,17 @@ test.for([
   ]);
   expect(clock.pending).toBe(0);
 });
+
+test('a server that does not answer is waited for ten seconds on stop, no longer', async () => {
+  const made = controller({ exitPolicy: 'delete' });
+  made.notifyAgentReady();
+  await clock.advance(1000);
+  server.nodes.delete = () => new Promise(() => undefined);
+  let stopped = false;
+  const stopping = made.stop().then(() => (stopped = true));
+  await clock.advance(9999);
+  expect(stopped).toBe(false);
+  await clock.advance(1);
+  await stopping;
+  expect(clock.pending).toBe(0);
+});

@@ -316,6 +316,7 @@ async function measure(counts: readonly number[]): Promise<void> {
     `--pod-logs-dir=${join(dir, 'logs')}`,
     '--port=20250',
     '--healthz-port=0',
+    '--fail-cgroupv1=false',
     '--max-pods=250',
     '--kube-api-qps=100000',
     '--kube-api-burst=100000',

@@ -6,7 +6,6 @@ import { kubernetesVersion } from '../agent/node-setters.ts';
 import { selfSignedIn } from '../agent/certificate-files.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
 import type { UpkeepSettings } from '../agent/upkeep.ts';
-import type { LogLevel } from '../agent/logger.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { durationMs } from '../kube/duration.ts';
@@ -25,13 +24,14 @@ import { readFlagsOnly } from './settings.ts';
  * @throws {OptionsError} every fault of file, flags and environment at once
  */
 export function effectiveOptions(
-  options: Pick<UpOptions, 'kubeletFlags' | 'config' | 'nodeName'>,
+  options: Pick<UpOptions, 'kubeletFlags' | 'config' | 'nodeName' | 'logLevel'>,
 ): EffectiveOptions {
-  const { nodeName } = options;
+  const { nodeName, logLevel } = options;
   return loadOptions({
     flags: {
       ...readFlagsOnly(options.kubeletFlags),
       ...(nodeName !== undefined && { 'hostname-override': nodeName }),
+      ...(logLevel !== undefined && { 'log-level': logLevel }),
     },
     env: process.env,
     hostname: hostname(),
@@ -226,11 +226,6 @@ function servingPair(
 /** Whether a setting was made, and is not the default. */
 export const isSaid = (path: string, { origins }: EffectiveOptions): boolean =>
   originOf(path, origins).from !== 'default';
-
-/** How much is logged: what the command says, or more where the kubelet's verbosity asks for it (`--v`, `logging.verbosity`). */
-export function logLevelOf(said: LogLevel, { kubelet }: EffectiveOptions): LogLevel {
-  return kubelet.logging.verbosity >= 2 ? 'debug' : said;
-}
 
 /** Tells of settings that do not exist, or change nothing here. */
 export function tellWarnings({ warnings }: EffectiveOptions, logger: Logger): void {

@@ -23,7 +23,6 @@ import {
   effectiveOptions,
   isSaid,
   kubeletApiOptions,
-  logLevelOf,
   openPorts,
   tellWarnings,
 } from './agent-settings.ts';
@@ -44,7 +43,7 @@ export async function startUp(options: UpOptions): Promise<Running> {
   const settings = effectiveOptions(options);
   const dataDir = openDataDir(options.dataDir);
   try {
-    const logger = pinoLogger(logLevelOf(options.logLevel, settings), join(dataDir.path, 'podtender.log'));
+    const logger = pinoLogger(settings.agent.logLevel, join(dataDir.path, 'podtender.log'));
     tellWarnings(settings, logger);
     // an agent that joins a cluster never loads it
     const { EmbeddedApiServer: ApiServer } = await import('../apiserver/index.ts');
@@ -270,7 +269,7 @@ export async function joinCluster(
 ): Promise<number> {
   const settings = effectiveOptions(options);
   const dataDir = openDataDir(options.dataDir);
-  const logger = pinoLogger(logLevelOf(options.logLevel, settings));
+  const logger = pinoLogger(settings.agent.logLevel);
   tellWarnings(settings, logger);
   const stop = new AbortController();
   const off = onSignal(() => {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { agentFields } from '../options/agent-options.ts';
 import { exitCodes } from './exit-codes.ts';
-import type { UpOptions } from './running.ts';
+import type { LogLevel, UpOptions } from './running.ts';
 
 /** What the subcommands do; each is loaded when it is asked for, since start-up counts. Every one returns its exit code. */
 export interface Commands {
@@ -93,7 +93,7 @@ export function defaultDataDir({ env, uid }: Pick<Surroundings, 'env' | 'uid'>):
 type Raw = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** An option with the choices and the default of its setting. */
-const ofField = (name: 'provider' | 'output' | 'logLevel', flags: string, about: string): Option =>
+const ofField = (name: 'provider' | 'output', flags: string, about: string): Option =>
   new Option(flags, about).choices(agentFields[name].values ?? []).default(agentFields[name].default);
 
 function addShared(command: Command, around: Surroundings): Command {
@@ -107,11 +107,10 @@ function addShared(command: Command, around: Surroundings): Command {
       ofField('output', '--output <form>', 'what is printed; auto: a table on a terminal, lines elsewhere'),
     )
     .addOption(
-      ofField(
-        'logLevel',
+      new Option(
         '--log-level <level>',
-        'least level of the log; it goes to stderr, that of up to podtender.log in the data directory',
-      ),
+        'least level of the log; it goes to stderr, that of up to podtender.log in the data directory (default: "warn")',
+      ).choices(agentFields.logLevel.values ?? []),
     )
     .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
     .usage('[options] [kubelet flags]')
@@ -230,6 +229,7 @@ function shared(
   const config = path('config');
   const manifestUrl = text('manifestUrl');
   const nodeName = text('nodeName');
+  const logLevel = text('logLevel');
   return {
     dataDir: path('dataDir') ?? defaultDataDir(around),
     ...(pods !== undefined && { manifests: pods }),
@@ -238,7 +238,7 @@ function shared(
     ...(nodeName !== undefined && { nodeName }),
     provider: raw['provider'] as UpOptions['provider'],
     output: raw['output'] as UpOptions['output'],
-    logLevel: raw['logLevel'] as UpOptions['logLevel'],
+    ...(logLevel !== undefined && { logLevel: logLevel as LogLevel }),
   };
 }
 

@@ -46,7 +46,8 @@ export interface UpOptions {
   readonly provider: 'process' | 'memory' | 'cri';
   /** Absent: `--hostname-override`, `$NODE_NAME` or the machine's. */
   readonly nodeName?: string;
-  readonly logLevel: LogLevel;
+  /** Absent: `warn`, or what the kubelet's verbosity means. */
+  readonly logLevel?: LogLevel;
   readonly output: Output;
   readonly leaveRunning: boolean;
   /** A KubeletConfiguration file. */

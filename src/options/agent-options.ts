@@ -120,7 +120,7 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     flag: 'log-level',
     allowed: 'debug, info, warn, error, silent',
     values: ['debug', 'info', 'warn', 'error', 'silent'],
-    about: 'What is logged; without it --v of 2 and more means debug.',
+    about: 'What is logged; --v of 2 and 3 means info at least, of 4 and more debug.',
   },
   output: {
     type: 'string',

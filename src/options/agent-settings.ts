@@ -1,5 +1,5 @@
 import { durationMs } from '../kube/duration.ts';
-import { agentFields, type AgentField, type AgentOptions } from './agent-options.ts';
+import { agentFields, type AgentField, type AgentOptions, type LogLevel } from './agent-options.ts';
 import type { FlagTarget } from './flags.ts';
 import type { OptionSources, Origin } from './load.ts';
 import type { OptionFault } from './options-error.ts';
@@ -27,7 +27,7 @@ export function readAgent(
     const value = valueOf(name, field, { settings, env, origins });
     if (value !== undefined) values.set(name, value);
   }
-  follow(values, settings, origins);
+  follow(values, origins);
   if (configFile !== undefined) values.set('config', configFile);
   const nodeName = textOf(values.get('hostnameOverride') ?? hostname)
     .trim()
@@ -59,16 +59,16 @@ function valueOf(
   return value;
 }
 
+/** A level of the log, or the one that the kubelet's verbosity means where that says more: 2 and 3 are `info`, from 4 on it is `debug`. */
+export function louder(said: LogLevel, verbosity: number): LogLevel {
+  if (verbosity < 2 || said === 'debug') return said;
+  return verbosity < 4 ? 'info' : 'debug';
+}
+
 /** Settings that follow others where they are not set themselves. */
-function follow(
-  values: Map<string, unknown>,
-  settings: readonly FlagSetting[],
-  origins: ReadonlyMap<string, Origin>,
-): void {
+function follow(values: Map<string, unknown>, origins: ReadonlyMap<string, Origin>): void {
   if (origins.has('rootDir') && !origins.has('certDir'))
     values.set('certDir', `${textOf(values.get('rootDir'))}/pki`);
-  const verbosity = settings.find(({ target }) => target.flag === 'v')?.value;
-  if (Number(verbosity ?? 0) >= 2 && !origins.has('logLevel')) values.set('logLevel', 'debug');
 }
 
 function oddValues(values: ReadonlyMap<string, unknown>): OptionFault[] {

@@ -1,6 +1,6 @@
 import type { Position } from '../kube/document.ts';
 import type { AgentOptions } from './agent-options.ts';
-import { type FlagSetting, readAgent } from './agent-settings.ts';
+import { type FlagSetting, louder, readAgent } from './agent-settings.ts';
 import { settingFaults, type Settings } from './decode.ts';
 import { withDefaults } from './defaults.ts';
 import { mergedSettings, type ReadFile, readFiles, type SettingFiles } from './files.ts';
@@ -69,7 +69,7 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
   if (faults.length > 0) throw new OptionsError(faults);
   return {
     kubelet,
-    agent: agent.options,
+    agent: withVerbosity(agent.options, kubelet, origins),
     origins,
     warnings: [
       ...files.flatMap(({ warnings }) => warnings),
@@ -152,6 +152,14 @@ function placer(
     };
   };
 }
+
+/** The level of the log, unless it is said itself, follows the kubelet's verbosity (`--v`, `logging.verbosity`). */
+const withVerbosity = (
+  agent: AgentOptions,
+  { logging: { verbosity } }: KubeletConfiguration,
+  origins: ReadonlyMap<string, Origin>,
+): AgentOptions =>
+  origins.has('logLevel') ? agent : { ...agent, logLevel: louder(agent.logLevel, verbosity) };
 
 /** The origin of a setting: its own, or that of what it is part of. */
 export function originOf(path: string, origins: ReadonlyMap<string, Origin>): Origin {

@@ -1,12 +1,7 @@
 import { hostname } from 'node:os';
 import { afterEach, expect, test, vi } from 'vitest';
 import { silentLogger } from '../../src/base/logger.ts';
-import {
-  agentSettings,
-  effectiveOptions,
-  kubeletApiOptions,
-  logLevelOf,
-} from '../../src/cli/agent-settings.ts';
+import { agentSettings, effectiveOptions, kubeletApiOptions } from '../../src/cli/agent-settings.ts';
 import { reachOf } from '../../src/cli/reach.ts';
 import { loadOptions } from '../../src/options/load.ts';
 
@@ -79,11 +74,13 @@ test('processors that are reserved by number count, whatever amounts say', () =>
 });
 
 test.for([
-  [{}, 'error'],
-  [{ v: '1' }, 'error'],
-  [{ v: '4' }, 'debug'],
-] as const)('the verbosity %o logs at %s', ([flags, level]) => {
-  expect(logLevelOf('error', loadOptions({ flags }))).toBe(level);
+  [{ kubeletFlags: [] }, 'warn'],
+  [{ kubeletFlags: ['--v=1'] }, 'warn'],
+  [{ kubeletFlags: ['--v=2'] }, 'info'],
+  [{ kubeletFlags: ['--v=4'] }, 'debug'],
+  [{ kubeletFlags: ['--v=4'], logLevel: 'error' }, 'error'],
+] as const)('with %o the log begins at %s', ([options, level]) => {
+  expect(effectiveOptions(options).agent.logLevel).toBe(level);
 });
 
 test('the node is called as either flag says, or else as the environment, in lower case', () => {

@@ -52,7 +52,6 @@ describe('the command line', () => {
           provider: 'process',
           nodeName: 'n',
           output: 'auto',
-          logLevel: 'warn',
           port: 16443,
           leaveRunning: false,
           kubeletFlags: [],

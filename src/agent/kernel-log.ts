@@ -1,10 +1,9 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { uptime } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** What the kernel has said since it was last asked. */
 export interface KernelLog {
-  /** Lines that are new, without their heads; the first call begins at the time when the log was opened. */
+  /** Lines that are new, without their heads; the first call begins where the log ended when it was opened. */
   read(): Promise<readonly string[]>;
   close(): void;
 }
@@ -15,28 +14,32 @@ const recordBytes = 8192;
 const atOnce = 256;
 
 /**
- * The kernel's log from now on. Node.js cannot go to its end, so the first reading passes over what is older.
+ * The kernel's log from now on. Node.js cannot go to its end, so what is older is read and dropped: its times are of a clock that no
+ * other keeps up with.
  *
  * @throws {Error} it cannot be read: no such device, or not allowed
  */
-export function openKernelLog(path = '/dev/kmsg', openedAt: number = uptime()): KernelLog {
+export async function openKernelLog(path = '/dev/kmsg'): Promise<KernelLog> {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const buffer = Buffer.alloc(recordBytes);
-  return {
-    read: async () => {
-      const lines: string[] = [];
-      for (let count = 1; ; count++) {
-        const record = nextRecord(fd, buffer);
-        if (record === undefined) return lines;
-        const line = lineSince(record, openedAt);
-        if (line !== undefined) lines.push(line);
-        if (count % atOnce === 0) await nextTurn();
-      }
-    },
+  const log = {
+    read: () => recordsOf(fd),
     close: () => {
       closeSync(fd);
     },
   };
+  await log.read();
+  return log;
+}
+
+async function recordsOf(fd: number): Promise<readonly string[]> {
+  const buffer = Buffer.alloc(recordBytes);
+  const lines: string[] = [];
+  for (let count = 1; ; count++) {
+    const record = nextRecord(fd, buffer);
+    if (record === undefined) return lines;
+    lines.push(lineOf(record));
+    if (count % atOnce === 0) await nextTurn();
+  }
 }
 
 /** Each read gives one record, or says that there is none yet, or that some were overwritten before they were read. */
@@ -52,8 +55,5 @@ function nextRecord(fd: number, buffer: Buffer): string | undefined {
     }
 }
 
-/** `6,1024,5140900,-;NET: Registered …` → what follows the semicolon, if the kernel said it after so many seconds of its life. */
-export function lineSince(record: string, seconds: number): string | undefined {
-  const [, micros, line] = /^\d+,\d+,(\d+),[^;]*;([^\n]*)/.exec(record) ?? [];
-  return Number(micros) >= seconds * 1e6 ? line : undefined;
-}
+/** `6,1024,5140900,-;NET: Registered …` → what follows the semicolon, without the lines that explain it. */
+export const lineOf = (record: string): string => /^[^;]*;([^\n]*)/.exec(record)?.[1] ?? '';

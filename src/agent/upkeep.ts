@@ -25,7 +25,7 @@ export interface UpkeepSettings {
   /** Absent: images are the host's own files, not the agent's to remove. */
   readonly images?: ImageGcPolicy;
   /** Opens the kernel's log, to tell when the machine runs out of memory; absent: nobody does. */
-  readonly openKernelLog?: () => KernelLog;
+  readonly openKernelLog?: () => Promise<KernelLog>;
 }
 
 export interface UpkeepDeps {
@@ -138,12 +138,16 @@ async function every(
 }
 
 /** Tells when the machine itself runs out of memory, which no pod's limit is the reason of. Follows kubelet `oomWatcher`. */
-async function watchOoms(deps: UpkeepDeps, open: () => KernelLog, signal: AbortSignal): Promise<void> {
+async function watchOoms(
+  deps: UpkeepDeps,
+  open: () => Promise<KernelLog>,
+  signal: AbortSignal,
+): Promise<void> {
   const { logger, recorder, nodeRef } = deps;
   const parser = new OomParser();
   let log: KernelLog;
   try {
-    log = open();
+    log = await open();
   } catch (reason) {
     logger.info("the kernel's log cannot be read: nobody tells when the machine runs out of memory", {
       err: messageOf(reason),

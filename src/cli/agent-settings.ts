@@ -10,6 +10,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { durationMs } from '../kube/duration.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
+import { valueAt } from '../options/decode.ts';
 import { isGateOn } from '../options/feature-gates.ts';
 import { flagTargets } from '../options/flags.ts';
 import { type EffectiveOptions, loadOptions, originOf } from '../options/load.ts';
@@ -194,10 +195,7 @@ export function kubeletApiOptions(
 /** Every flag with the value in force, as text. */
 function flagValues({ kubelet, agent }: EffectiveOptions): Readonly<Record<string, string>> {
   const texts = [...flagTargets.values()].map(({ flag, path, group }) => {
-    const value = path.reduce<unknown>(
-      (inner, part) => (inner as Readonly<Record<string, unknown>> | undefined)?.[part],
-      group === 'kubelet' ? kubelet : agent,
-    );
+    const value = valueAt(group === 'kubelet' ? kubelet : agent, path.join('.'));
     // headers of the manifest URL may be credentials
     return [flag, flag === 'manifest-url-header' ? '<masked>' : flagText(value)];
   });

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { kernelCgroupFiles } from '../agent/cgroups/files.ts';
 import { detectCgroups } from '../agent/cgroups/host.ts';
 import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { readIfThere } from '../base/read-if-there.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import { isSaid } from './agent-settings.ts';
 
@@ -14,15 +14,10 @@ export interface MachineTraits {
 
 /** @returns what this machine has; nothing where it cannot be seen */
 export function thisMachine(): MachineTraits {
-  return { swapOn: hasSwap(swaps()), cgroupV1: detectCgroups(kernelCgroupFiles)?.version === 1 };
-}
-
-function swaps(): string {
-  try {
-    return readFileSync('/proc/swaps', 'utf8');
-  } catch {
-    return '';
-  }
+  return {
+    swapOn: hasSwap(readIfThere('/proc/swaps') ?? ''),
+    cgroupV1: detectCgroups(kernelCgroupFiles)?.version === 1,
+  };
 }
 
 /** Whether `/proc/swaps` names any beyond its heading. Follows kubelet `isSwapOnAccordingToProcSwaps`. */

@@ -109,7 +109,7 @@ function addShared(command: Command, around: Surroundings): Command {
     .addOption(
       new Option(
         '--log-level <level>',
-        'least level of the log; it goes to stderr, that of up to podtender.log in the data directory (default: "warn")',
+        `least level of the log; it goes to stderr, that of up to podtender.log in the data directory (default: ${JSON.stringify(agentFields.logLevel.default)})`,
       ).choices(agentFields.logLevel.values ?? []),
     )
     .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')

@@ -51,6 +51,15 @@ export function readSettings(text: string): Omit<DecodedConfiguration, 'config'>
 /** Settings as they were written, without defaults. */
 export type Settings = Readonly<Record<string, unknown>>;
 
+/** What a setting is, e.g. that of `logging.verbosity`. */
+export const valueAt = (settings: object, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (inner, part) => (inner as Readonly<Record<string, unknown>> | undefined)?.[part],
+      settings,
+    );
+
 /** Faults of structure and of feature gates, and settings that do not exist. */
 export function settingFaults(given: Settings): {
   readonly faults: readonly OptionFault[];

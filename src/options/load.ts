@@ -1,7 +1,7 @@
 import type { Position } from '../kube/document.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type FlagSetting, louder, readAgent } from './agent-settings.ts';
-import { settingFaults, type Settings } from './decode.ts';
+import { settingFaults, type Settings, valueAt } from './decode.ts';
 import { withDefaults } from './defaults.ts';
 import { mergedSettings, type ReadFile, readFiles, type SettingFiles } from './files.ts';
 import { flagNamed, flagTargets, type FlagTarget, type FlagValue, parseFlag } from './flags.ts';
@@ -9,7 +9,7 @@ import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { nearest } from './nearest.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
 import { validateKubeletConfiguration } from './validate.ts';
-import { idleSettings, valueAt } from './without-effect.ts';
+import { idleSettings } from './without-effect.ts';
 
 /** Where a setting came from. */
 export type Origin =

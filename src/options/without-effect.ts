@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { valueAt } from './decode.ts';
 import { withDefaults } from './defaults.ts';
 import { isHonoured } from './feature-gates.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
@@ -60,12 +61,3 @@ export function idleSettings(kubelet: KubeletConfiguration): readonly OptionFaul
     })),
   ];
 }
-
-/** What a setting is, e.g. that of `logging.verbosity`. */
-export const valueAt = (settings: object, path: string): unknown =>
-  path
-    .split('.')
-    .reduce<unknown>(
-      (inner, part) => (inner as Readonly<Record<string, unknown>> | undefined)?.[part],
-      settings,
-    );

@@ -1,13 +1,14 @@
-import type { Container, Pod, PodSpec, Volume } from '../kube/types.ts';
+import { referencedConfigMaps, referencedSecrets } from '../kube/references.ts';
+import type { Pod, Volume } from '../kube/types.ts';
 
 type Projection = NonNullable<NonNullable<Volume['projected']>['sources']>[number];
 
 /** What needs the API server, in the order in which it is looked for. The text names it. */
-const references: readonly (readonly [(spec: PodSpec) => boolean, string])[] = [
-  [(spec) => Boolean(spec.serviceAccountName), 'serviceaccounts'],
-  [needsSecret, 'secrets'],
-  [needsConfigMap, 'configmaps'],
-  [(spec) => (spec.resourceClaims ?? []).length > 0, 'resourceclaims'],
+const references: readonly (readonly [(pod: Pod) => boolean, string])[] = [
+  [({ spec }) => Boolean(spec?.serviceAccountName), 'serviceaccounts'],
+  [(pod) => referencedSecrets(pod).size > 0, 'secrets'],
+  [(pod) => referencedConfigMaps(pod).size > 0, 'configmaps'],
+  [({ spec }) => (spec?.resourceClaims ?? []).length > 0, 'resourceclaims'],
 ];
 
 /** Volumes that need something else of the API server. */
@@ -32,10 +33,9 @@ const harmlessProjections: readonly (keyof Projection)[] = ['secret', 'configMap
  *
  * Follows Kubernetes `HasAPIObjectReference`.
  */
-export function apiReferenceFault({ spec }: Pod): string | undefined {
-  if (!spec) return undefined;
-  const kind = references.find(([needs]) => needs(spec))?.[1];
-  return kind === undefined ? volumeReferenceFault(spec.volumes ?? []) : refused(kind);
+export function apiReferenceFault(pod: Pod): string | undefined {
+  const kind = references.find(([needs]) => needs(pod))?.[1];
+  return kind === undefined ? volumeReferenceFault(pod.spec?.volumes ?? []) : refused(kind);
 }
 
 const refused = (kind: string): string => `static pods may not reference ${kind}`;
@@ -54,47 +54,4 @@ function volumeReferenceFault(volumes: readonly Volume[]): string | undefined {
   return undefined;
 }
 
-const containersOf = (spec: PodSpec): readonly Pick<Container, 'env' | 'envFrom'>[] => [
-  ...(spec.initContainers ?? []),
-  ...spec.containers,
-  ...(spec.ephemeralContainers ?? []),
-];
-
 const projectionsOf = (volume: Volume): readonly Projection[] => volume.projected?.sources ?? [];
-
-function needsSecret(spec: PodSpec): boolean {
-  return (
-    (spec.imagePullSecrets ?? []).some(({ name = '' }) => name !== '') ||
-    containersOf(spec).some(
-      ({ env = [], envFrom = [] }) =>
-        envFrom.some(({ secretRef }) => secretRef) || env.some(({ valueFrom }) => valueFrom?.secretKeyRef),
-    ) ||
-    (spec.volumes ?? []).some(hasSecret)
-  );
-}
-
-/** Volume sources with a reference to a secret. */
-const secretSources = ['cephfs', 'cinder', 'flexVolume', 'iscsi', 'rbd', 'scaleIO', 'storageos'] as const;
-
-function hasSecret(volume: Volume): boolean {
-  return (
-    volume.secret !== undefined ||
-    volume.azureFile !== undefined ||
-    volume.csi?.nodePublishSecretRef !== undefined ||
-    secretSources.some((source) => volume[source]?.secretRef !== undefined) ||
-    projectionsOf(volume).some(({ secret }) => secret)
-  );
-}
-
-function needsConfigMap(spec: PodSpec): boolean {
-  return (
-    containersOf(spec).some(
-      ({ env = [], envFrom = [] }) =>
-        envFrom.some(({ configMapRef }) => configMapRef) ||
-        env.some(({ valueFrom }) => valueFrom?.configMapKeyRef),
-    ) ||
-    (spec.volumes ?? []).some(
-      (volume) => volume.configMap !== undefined || projectionsOf(volume).some(({ configMap }) => configMap),
-    )
-  );
-}

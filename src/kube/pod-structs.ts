@@ -106,7 +106,7 @@ export const podStructs: Readonly<Record<string, string>> = {
   NodeAffinity:
     'preferredDuringSchedulingIgnoredDuringExecution:[]PreferredSchedulingTerm ' +
     'requiredDuringSchedulingIgnoredDuringExecution:NodeSelector',
-  NodeAllocatableResourceClaimStatus: 'containers:[]string resourceClaimName:string resources:map:string',
+  NodeAllocatableResourceClaimStatus: 'containers:[]string resourceClaimName:string resources:map:Quantity',
   NodeSelector: 'nodeSelectorTerms:[]NodeSelectorTerm',
   NodeSelectorRequirement: 'key:string operator:~NodeSelectorOperator values:[]string',
   NodeSelectorTerm: 'matchExpressions:[]NodeSelectorRequirement matchFields:[]NodeSelectorRequirement',

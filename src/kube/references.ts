@@ -49,9 +49,20 @@ function addNamesInContainer({ env, envFrom }: Container, source: Source, add: A
     add((source === 'secret' ? valueFrom?.secretKeyRef : valueFrom?.configMapKeyRef)?.name);
 }
 
-function addNamesInVolume({ secret, configMap, projected }: Volume, source: Source, add: Add): void {
-  add(source === 'secret' ? secret?.secretName : configMap?.name);
-  for (const part of projected?.sources ?? []) add(part[source]?.name);
+function addNamesInVolume(volume: Volume, source: Source, add: Add): void {
+  if (source === 'secret') addSecretOfVolume(volume, add);
+  else add(volume.configMap?.name);
+  for (const part of volume.projected?.sources ?? []) add(part[source]?.name);
+}
+
+/** Volume sources that may refer to a secret. */
+const secretSources = ['cephfs', 'cinder', 'flexVolume', 'iscsi', 'rbd', 'scaleIO', 'storageos'] as const;
+
+function addSecretOfVolume(volume: Volume, add: Add): void {
+  add(volume.secret?.secretName);
+  add(volume.azureFile?.secretName);
+  add(volume.csi?.nodePublishSecretRef?.name);
+  for (const source of secretSources) add(volume[source]?.secretRef?.name);
 }
 
 /** Names of the config maps that a pod refers to, in its own namespace. Follows `podutil.VisitPodConfigmapNames`. */

@@ -127,8 +127,8 @@ test('of several references the first kind counts, not the first place', () => {
   expect(
     faultOf({
       volumes: [
-        { name: 'v', configMap: {} },
-        { name: 'w', secret: {} },
+        { name: 'v', configMap: { name: 'm' } },
+        { name: 'w', secret: { secretName: 's' } },
       ],
     }),
   ).toContain('secrets');

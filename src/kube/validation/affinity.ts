@@ -50,7 +50,10 @@ function* nodeTerm(field: string, term: NodeSelectorTerm | undefined, checkValue
     yield* fieldRequirement(`${field}.matchFields[${i}]`, requirement);
 }
 
-function* fieldRequirement(field: string, { key, operator, values = [] }: FieldRequirement): Faults {
+function* fieldRequirement(
+  field: string,
+  { key = '', operator = '', values = [] }: Partial<FieldRequirement>,
+): Faults {
   if (operator !== 'In' && operator !== 'NotIn')
     yield invalid(`${field}.operator`, operator, 'not a valid selector operator');
   else if (values.length !== 1)

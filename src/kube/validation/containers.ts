@@ -2,6 +2,7 @@ import type { Container, EphemeralContainer } from '../types.ts';
 import {
   duplicate,
   type Faults,
+  type FieldError,
   forbidden,
   invalid,
   notFound,
@@ -22,6 +23,9 @@ const restartPolicies = ['Always', 'Never', 'OnFailure'];
 const mostRules = 20;
 const mostExitCodes = 255;
 
+/** A manifest may lack the name; containers without one have the same. */
+const nameOf = ({ name = '' }: Partial<Container | EphemeralContainer>): string => name;
+
 /** The regular containers of a pod. */
 export function* validateContainers(field: string, context: PodContext): Faults {
   const containers = context.pod.spec?.containers ?? [];
@@ -30,8 +34,9 @@ export function* validateContainers(field: string, context: PodContext): Faults 
   for (const [i, container] of containers.entries()) {
     const at = `${field}[${i}]`;
     yield* common(at, container, context);
-    if (names.has(container.name)) yield duplicate(`${at}.name`, container.name);
-    names.add(container.name);
+    const name = nameOf(container);
+    if (names.has(name)) yield duplicate(`${at}.name`, name);
+    names.add(name);
     yield* hooksAndProbes(at, container, context);
     yield* restartPolicy(at, container);
   }
@@ -40,12 +45,12 @@ export function* validateContainers(field: string, context: PodContext): Faults 
 
 /** Init containers: names apart from all others', hooks and probes for sidecars alone. */
 export function* validateInitContainers(field: string, context: PodContext): Faults {
-  const names = new Set((context.pod.spec?.containers ?? []).map(({ name }) => name));
+  const names = new Set((context.pod.spec?.containers ?? []).map(nameOf));
   for (const [i, container] of (context.pod.spec?.initContainers ?? []).entries()) {
     const at = `${field}[${i}]`;
     yield* common(at, container, context);
-    yield* restartPolicy(at, container);
-    const { name = '' } = container as Partial<Container>;
+    yield* initRestartPolicy(at, container);
+    const name = nameOf(container);
     if (names.has(name)) yield duplicate(`${at}.name`, name);
     else if (name !== '') names.add(name);
     yield* validateUniqueHostPorts(field, [container]);
@@ -81,12 +86,20 @@ function* noHooksNorProbes(field: string, container: Container): Faults {
       yield forbidden(`${field}.${key}`, 'may not be set for init containers without restartPolicy=Always');
 }
 
+/** Without a policy its rules are not looked at. */
+function* initRestartPolicy(field: string, container: Container): Faults {
+  if (container.restartPolicy !== undefined) yield* restartPolicy(field, container);
+  else if ((container.restartPolicyRules ?? []).length > 0) yield policyMissing(field);
+}
+
+const policyMissing = (field: string): FieldError =>
+  required(`${field}.restartPolicy`, 'must specify restartPolicy when restart rules are used');
+
 function* restartPolicy(field: string, container: Container): Faults {
   const { restartPolicy: policy, restartPolicyRules: rules = [] } = container;
   if (policy !== undefined) yield* oneOf(`${field}.restartPolicy`, policy, restartPolicies);
   if (rules.length === 0) return;
-  if (policy === undefined)
-    yield required(`${field}.restartPolicy`, 'must specify restartPolicy when restart rules are used');
+  if (policy === undefined) yield policyMissing(field);
   if (rules.length > mostRules) yield tooMany(`${field}.restartPolicyRules`, rules.length, mostRules);
   for (const [i, { action, exitCodes }] of rules.entries()) {
     const at = `${field}.restartPolicyRules[${i}]`;
@@ -113,20 +126,22 @@ const withoutEphemeral = [
   'lifecycle',
 ] as const;
 
-const isSet = (value: unknown): boolean =>
-  value !== undefined && !(typeof value === 'object' && Object.keys(value ?? {}).length === 0);
+/** As in Go: an empty list is there, and so is a hook without anything in it; `resources` are always, filled in or not. */
+const isSet = (value: unknown, key: string): boolean =>
+  key === 'resources' ? Object.keys(value ?? {}).length > 0 : value !== undefined;
 
 /** Ephemeral containers: a guest's rights only. */
 export function* validateEphemeralContainers(field: string, context: PodContext): Faults {
   const { containers = [], initContainers = [], ephemeralContainers = [] } = context.pod.spec ?? {};
-  const targets = new Set([...containers, ...initContainers].map(({ name }) => name));
+  const targets = new Set([...containers, ...initContainers].map(nameOf));
   const names = new Set(targets);
   for (const [i, guest] of ephemeralContainers.entries()) {
     const at = `${field}[${i}]`;
     yield* common(at, guest, context);
     yield* imageSpaces(at, guest);
-    if (names.has(guest.name)) yield duplicate(`${at}.name`, guest.name);
-    names.add(guest.name);
+    const name = nameOf(guest);
+    if (names.has(name)) yield duplicate(`${at}.name`, name);
+    names.add(name);
     const target = guest.targetContainerName ?? '';
     if (target !== '' && !targets.has(target)) yield notFound(`${at}.targetContainerName`, target);
     yield* guestRights(at, guest);
@@ -135,7 +150,7 @@ export function* validateEphemeralContainers(field: string, context: PodContext)
 
 function* guestRights(field: string, guest: EphemeralContainer): Faults {
   const detail = 'cannot be set for an Ephemeral Container';
-  for (const key of withoutEphemeral) if (isSet(guest[key])) yield forbidden(`${field}.${key}`, detail);
+  for (const key of withoutEphemeral) if (isSet(guest[key], key)) yield forbidden(`${field}.${key}`, detail);
   for (const [i, mount] of (guest.volumeMounts ?? []).entries())
     for (const key of ['subPath', 'subPathExpr'] as const)
       if ((mount[key] ?? '') !== '') yield forbidden(`${field}.volumeMounts[${i}].${key}`, detail);

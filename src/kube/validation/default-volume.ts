@@ -1,5 +1,6 @@
 import { defaultPullPolicy } from '../image-reference.ts';
 import type { Volume } from '../types.ts';
+import { textOf } from './shared.ts';
 
 const defaultMode = 0o644;
 
@@ -12,6 +13,9 @@ export function defaultVolume(volume: Volume): Volume {
 }
 
 type Source = Readonly<Record<string, unknown>>;
+
+/** A text of its own: an empty one is none, as in Go where it is no pointer. */
+const filled = (source: Source, key: string, fallback: string): string => textOf(source, key) || fallback;
 
 const withMode = (source: Source): Source => ({
   ...source,
@@ -29,17 +33,15 @@ const fillers: Readonly<Record<string, (source: Source) => Source>> = {
   hostPath: (source) => ({ ...source, type: source['type'] ?? '' }),
   image: (source) => ({
     ...source,
-    pullPolicy:
-      source['pullPolicy'] ??
-      defaultPullPolicy(typeof source['reference'] === 'string' ? source['reference'] : ''),
+    pullPolicy: filled(source, 'pullPolicy', defaultPullPolicy(textOf(source, 'reference'))),
   }),
   ephemeral: (source) => ({ ...source, ...ephemeralTemplate(source) }),
-  iscsi: (source) => ({ ...source, iscsiInterface: source['iscsiInterface'] ?? 'default' }),
+  iscsi: (source) => ({ ...source, iscsiInterface: filled(source, 'iscsiInterface', 'default') }),
   rbd: (source) => ({
     ...source,
-    pool: source['pool'] ?? 'rbd',
-    user: source['user'] ?? 'admin',
-    keyring: source['keyring'] ?? '/etc/ceph/keyring',
+    pool: filled(source, 'pool', 'rbd'),
+    user: filled(source, 'user', 'admin'),
+    keyring: filled(source, 'keyring', '/etc/ceph/keyring'),
   }),
   azureDisk: (source) => ({
     ...source,
@@ -50,8 +52,8 @@ const fillers: Readonly<Record<string, (source: Source) => Source>> = {
   }),
   scaleIO: (source) => ({
     ...source,
-    storageMode: source['storageMode'] ?? 'ThinProvisioned',
-    fsType: source['fsType'] ?? 'xfs',
+    storageMode: filled(source, 'storageMode', 'ThinProvisioned'),
+    fsType: filled(source, 'fsType', 'xfs'),
   }),
 };
 
@@ -77,7 +79,7 @@ export function withFieldVersion<T extends object>(holder: T): T {
   const { fieldRef, resourceFieldRef } = holder as Readonly<Record<string, Source | undefined>>;
   return {
     ...holder,
-    ...(fieldRef && { fieldRef: { ...fieldRef, apiVersion: fieldRef['apiVersion'] ?? 'v1' } }),
+    ...(fieldRef && { fieldRef: { ...fieldRef, apiVersion: filled(fieldRef, 'apiVersion', 'v1') } }),
     ...(resourceFieldRef && {
       resourceFieldRef: { ...resourceFieldRef, divisor: resourceFieldRef['divisor'] ?? '0' },
     }),

@@ -83,6 +83,7 @@ function defaultPodLevel(pod: Pod & { readonly spec: PodSpec }): PodSpec {
   const containers = (side: ResourceSide, counts: (name: string) => boolean): ResourceList =>
     pick(resourceListOf(aggregateContainers(spec, side)), counts);
   const limits = { ...containers('limits', (name) => name.startsWith('hugepages-')), ...resources.limits };
+  if (Object.keys(limits).length === 0) return spec;
   const requests = {
     ...pick(limits, isPodLevelResource),
     ...containers('requests', (name) => name === 'cpu' || name === 'memory'),

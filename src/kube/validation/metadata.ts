@@ -19,15 +19,56 @@ export function* validateMetadata(
   yield* names(field, meta, nameRule);
   if ((meta.generation ?? 0) < 0)
     yield invalid(`${field}.generation`, meta.generation, 'must be greater than or equal to 0');
-  yield* validateMetadataMaps(field, meta);
+  yield* maps(field, meta);
+  const { finalizers = [] } = meta;
+  yield* finalizerNames(`${field}.finalizers`, finalizers);
+  yield* managedFields(`${field}.managedFields`, meta.managedFields ?? []);
+  yield* kubeFinalizers(`${field}.finalizers`, finalizers);
 }
 
-/** What metadata holds beside names: labels, annotations, owners, finalizers. */
+/** What metadata holds beside names, as an update looks at it: finalizers by their kind alone. */
 export function* validateMetadataMaps(field: string, meta: ObjectMeta): Faults {
+  yield* maps(field, meta);
+  yield* managedFields(`${field}.managedFields`, meta.managedFields ?? []);
+  yield* kubeFinalizers(`${field}.finalizers`, meta.finalizers ?? []);
+}
+
+function* maps(field: string, meta: ObjectMeta): Faults {
   yield* labels(`${field}.labels`, meta.labels);
   yield* annotations(`${field}.annotations`, meta.annotations);
   yield* ownerReferences(`${field}.ownerReferences`, meta.ownerReferences ?? []);
-  yield* finalizers(`${field}.finalizers`, meta.finalizers ?? []);
+}
+
+const managerBytes = 128;
+const subresourceBytes = 256;
+
+function* managedFields(field: string, entries: NonNullable<ObjectMeta['managedFields']>): Faults {
+  for (const [i, entry] of entries.entries()) {
+    const at = `${field}[${i}]`;
+    const { operation = '', fieldsType = '', manager = '', subresource = '' } = entry;
+    if (operation !== 'Apply' && operation !== 'Update')
+      yield invalid(`${at}.operation`, operation, 'must be `Apply` or `Update`');
+    if (fieldsType !== '' && fieldsType !== 'FieldsV1')
+      yield invalid(`${at}.fieldsType`, fieldsType, 'must be `FieldsV1`');
+    if (Buffer.byteLength(manager) > managerBytes) yield tooLong(`${at}.manager`, managerBytes);
+    yield* printable(`${at}.manager`, manager);
+    if (Buffer.byteLength(subresource) > subresourceBytes)
+      yield tooLong(`${at}.subresource`, subresourceBytes);
+  }
+}
+
+/** What Go's `unicode.IsPrint` knows: letters, marks, numbers, punctuation, symbols and the plain space. */
+const isPrintable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
+
+function* printable(field: string, text: string): Faults {
+  let position = 0;
+  for (const character of text) {
+    if (!isPrintable.test(character)) {
+      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+      yield invalid(field, text, `invalid character U+${code} (at position ${position})`);
+    }
+    position += Buffer.byteLength(character);
+  }
 }
 
 function* names(field: string, meta: ObjectMeta, nameRule: NameRule): Faults {
@@ -101,10 +142,13 @@ function* ownerReference(field: string, reference: Partial<OwnerReference>): Fau
 
 const standardFinalizers: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
-function* finalizers(field: string, list: readonly string[]): Faults {
+function* finalizerNames(field: string, list: readonly string[]): Faults {
   for (const finalizer of list) yield* invalidEach(field, finalizer, qualifiedNameRule(finalizer));
   if (list.includes('orphan') && list.includes('foregroundDeletion'))
     yield invalid(field, list, 'finalizer orphan and foregroundDeletion cannot be both set');
+}
+
+function* kubeFinalizers(field: string, list: readonly string[]): Faults {
   for (const [i, finalizer] of list.entries())
     if (!finalizer.includes('/') && !standardFinalizers.has(finalizer))
       yield invalid(

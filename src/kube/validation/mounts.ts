@@ -9,7 +9,12 @@ type Device = NonNullable<Container['volumeDevices']>[number];
 /** Where the volumes of a container appear as folders. */
 export function* validateVolumeMounts(field: string, container: Container, context: PodContext): Faults {
   const paths = new Set<string>();
-  const devices = new Map((container.volumeDevices ?? []).map((device) => [device.name, device.devicePath]));
+  const devices = new Map(
+    (container.volumeDevices ?? []).map(({ name = '', devicePath = '' }: Partial<Device>) => [
+      name,
+      devicePath,
+    ]),
+  );
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
     const at = `${field}[${i}]`;
     const { name = '', mountPath = '' } = mount as Partial<Mount>;
@@ -59,7 +64,9 @@ export function* validateVolumeDevices(field: string, container: Container, cont
   const names = new Set<string>();
   const paths = new Set<string>();
   // of several mounts of one volume the last counts
-  const mounts = new Map((container.volumeMounts ?? []).map((mount) => [mount.name, mount.mountPath]));
+  const mounts = new Map(
+    (container.volumeMounts ?? []).map(({ name = '', mountPath = '' }: Partial<Mount>) => [name, mountPath]),
+  );
   for (const [i, device] of (container.volumeDevices ?? []).entries()) {
     const { name = '', devicePath = '' } = device as Partial<Device>;
     yield* deviceName(`${field}[${i}].name`, name, names, context);

@@ -120,7 +120,7 @@ function* httpAction(field: string, http: NonNullable<Handler['httpGet']>): Faul
   yield* portNumOrName(`${field}.port`, http.port);
   if (!['HTTP', 'HTTPS'].includes(http.scheme ?? ''))
     yield unsupported(`${field}.scheme`, http.scheme ?? '', ['HTTP', 'HTTPS']);
-  for (const { name } of http.httpHeaders ?? [])
+  for (const { name = '' } of (http.httpHeaders ?? []) as readonly { readonly name?: string }[])
     yield* invalidEach(`${field}.httpHeaders`, name, httpHeaderNameRule(name));
 }
 

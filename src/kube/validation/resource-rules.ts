@@ -1,7 +1,6 @@
 import {
   compareQuantities,
   formatQuantity,
-  milliValueOf,
   type Quantity,
   scaledValue,
   signOfQuantity,
@@ -118,7 +117,7 @@ function* requirements(
 
 function* oneAmount(field: string, name: string, amount: Quantity, nameRule: NameRule): Faults {
   yield* nameRule(field, name);
-  yield* quantityFaults(field, name, amount);
+  yield* resourceAmount(field, name, amount);
 }
 
 function* wholePages(field: string, name: string, amount: Quantity): Faults {
@@ -128,14 +127,6 @@ function* wholePages(field: string, name: string, amount: Quantity): Faults {
       formatQuantity(amount),
       `${formatQuantity(amount)} is not positive integer multiple of ${name}`,
     );
-}
-
-/** An amount not below zero, and whole for what is counted. */
-export function* quantityFaults(field: string, name: string, amount: Quantity): Faults {
-  if (signOfQuantity(amount) < 0)
-    yield invalid(field, formatQuantity(amount), 'must be greater than or equal to 0');
-  if ((whole.has(name) || isExtended(name)) && milliValueOf(amount) % 1000 !== 0)
-    yield invalid(field, formatQuantity(amount), 'must be an integer');
 }
 
 function isWholePages(name: string, amount: Quantity): boolean {

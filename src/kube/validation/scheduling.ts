@@ -72,7 +72,10 @@ export function* validateTopologySpread(field: string, constraints: readonly Con
   }
 }
 
-function* minDomains(field: string, { minDomains: least, whenUnsatisfiable }: Constraint): Faults {
+function* minDomains(
+  field: string,
+  { minDomains: least, whenUnsatisfiable = '' }: Partial<Constraint>,
+): Faults {
   if (least === undefined) return;
   if (least <= 0) yield invalid(field, least, 'must be greater than zero');
   if (whenUnsatisfiable !== 'DoNotSchedule')

@@ -51,18 +51,34 @@ function* oneVolume(
   if (known.has(name)) yield duplicate(`${field}.name`, name);
 }
 
-/** Exactly one source; the first is looked into, the others are too many. One is misspelt as kube-apiserver misspells it. */
+/** What kube-apiserver calls these where they are one too many. */
+const misspelt: Readonly<Record<string, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
+
+/** What it calls these where it looks into them. */
+const inside: Readonly<Record<string, string>> = { gcePersistentDisk: 'persistentDisk' };
+
+/** Exactly one source; the first is looked into, the others are too many. */
 function* volumeSource(field: string, volume: Source, context: PodContext): Faults {
   let seen = 0;
   for (const [kind, rule] of Object.entries(volumeSourceRules)) {
     const source = volume[kind] as Source | undefined;
     if (source === undefined) continue;
     if (seen++ > 0)
-      yield forbidden(
-        `${field}.${kind === 'downwardAPI' ? 'downwarAPI' : kind}`,
-        'may not specify more than 1 volume type',
-      );
-    else yield* rule(`${field}.${kind}`, source, { name: textOf(volume, 'name'), context });
+      yield forbidden(`${field}.${misspelt[kind] ?? kind}`, 'may not specify more than 1 volume type');
+    else yield* rule(`${field}.${inside[kind] ?? kind}`, source, { name: textOf(volume, 'name'), context });
+    if (kind === 'iscsi') yield* initiatorAddress(`${field}.name`, textOf(volume, 'name'), source);
   }
   if (seen === 0) yield required(field, 'must specify a volume type');
+}
+
+const longestInitiatorAddress = 64;
+
+function* initiatorAddress(field: string, name: string, source: Source): Faults {
+  if (source['initiatorName'] === undefined) return;
+  if (Buffer.byteLength(`${name}:${textOf(source, 'targetPortal')}`) > longestInitiatorAddress)
+    yield invalid(
+      field,
+      name,
+      'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.',
+    );
 }

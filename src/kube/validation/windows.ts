@@ -120,8 +120,12 @@ const notOnWindows: readonly (readonly [holder: 'spec' | 'security', key: string
   ['security', 'supplementalGroupsPolicy', 'securityContext.supplementalGroupsPolicy'],
   ['security', 'seLinuxChangePolicy', 'securityContext.seLinuxChangePolicy'],
 ];
-/** Plain booleans: false is as good as absent. */
-const plainBooleans: ReadonlySet<string> = new Set(['hostPID', 'hostIPC']);
+/** Where false, and an empty list, are as good as absent. */
+const notEmpty: Readonly<Record<string, (value: unknown) => boolean>> = {
+  hostPID: (value) => value === true,
+  hostIPC: (value) => value === true,
+  sysctls: (value) => Array.isArray(value) && value.length > 0,
+};
 const notInWindowsContainers = [
   'appArmorProfile',
   'seLinuxOptions',
@@ -142,7 +146,7 @@ export function* validateWindowsPod(pod: Pod): Faults {
   const holders = { spec, security };
   for (const [holder, key, field] of notOnWindows) {
     const value = holders[holder][key];
-    if (plainBooleans.has(key) ? value === true : value !== undefined)
+    if (notEmpty[key]?.(value) ?? value !== undefined)
       yield forbidden(`spec.${field}`, 'cannot be set for a windows pod');
   }
   for (const [field, { securityContext }] of containersOf(pod))

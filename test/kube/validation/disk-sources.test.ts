@@ -68,7 +68,9 @@ test.for([
   ['csi', { driver: 'x'.repeat(64) }, ['driver: Too long: may not be more than 63 bytes']],
 ] as const)('a volume of %s', ([kind, source, expected]) => {
   expect(faults(podWith({ [kind]: source }))).toEqual(
-    expected.map((text) => `spec.volumes[0].${kind}.${text}`),
+    expected.map(
+      (text) => `spec.volumes[0].${kind === 'gcePersistentDisk' ? 'persistentDisk' : kind}.${text}`,
+    ),
   );
 });
 

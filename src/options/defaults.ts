@@ -59,8 +59,10 @@ function fillStruct(field: Field, type: Exclude<FieldType, string>, value: unkno
   return value === undefined && field.zeroIsSet ? undefined : fill(type, (value ?? {}) as Draft);
 }
 
+/** In its canonical form; a count of nanoseconds stays one. */
 function fillSpan({ default: unset, zeroIsSet = false }: Field, value: unknown): unknown {
   const nanos = nanosOf(value);
+  if (typeof value === 'number' && value !== 0) return value;
   if (typeof nanos === 'bigint' && (zeroIsSet || nanos !== 0n)) return formatDuration(nanos);
   return unset ?? (zeroIsSet ? undefined : '0s');
 }

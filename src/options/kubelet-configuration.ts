@@ -60,7 +60,7 @@ export interface TracingConfiguration {
 /** Settings of `logging`; docs/options.md tells each. */
 export interface LoggingConfiguration {
   readonly format: string;
-  readonly flushFrequency: Span;
+  readonly flushFrequency: Span | number;
   readonly verbosity: number;
   readonly vmodule?: readonly VModuleItem[];
   readonly options: FormatOptions;

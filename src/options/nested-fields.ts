@@ -253,6 +253,7 @@ export const registerWithTaintsType: ListType = {
       value: { type: 'string', about: 'Value.' },
       effect: {
         type: 'string',
+        goType: 'v1.TaintEffect',
         default: '',
         zeroIsSet: true,
         allowed: 'NoSchedule, PreferNoSchedule, NoExecute',

@@ -22,8 +22,9 @@ export interface Rule {
 export const gate = (config: KubeletConfiguration, name: string): boolean =>
   isGateOn(name, config.featureGates);
 
-/** A span of settings that were decoded, ns. */
-export function nanosOf(span: string | undefined): bigint {
+/** A span of settings that were decoded, ns; a number is that already. */
+export function nanosOf(span: string | number | undefined): bigint {
+  if (typeof span === 'number') return BigInt(span);
   const nanos = parseDuration(span ?? '0s');
   return typeof nanos === 'bigint' ? nanos : 0n;
 }

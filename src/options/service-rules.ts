@@ -179,15 +179,48 @@ function idsPerPodFault(ids: number | undefined): string | undefined {
 
 const mostVerbose = 2 ** 31 - 1;
 
-function loggingFaults({ logging }: KubeletConfiguration, { logFormats }: RuleContext): string[] {
+/** Follows component-base `logs/api/v1.Validate`. */
+function loggingFaults(config: KubeletConfiguration, { logFormats }: RuleContext): string[] {
+  const { flushFrequency, format, verbosity } = config.logging;
   const faults: string[] = [];
-  if (!logFormats.includes(logging.format))
-    faults.push(`logging.format: Invalid value: ${goQuote(logging.format)}: Unsupported log format`);
-  if (logging.verbosity > mostVerbose)
-    faults.push(`logging.verbosity: Invalid value: ${logging.verbosity}: Must be <= ${mostVerbose}`);
-  if ((logging.vmodule ?? []).length > 0 && logging.format !== 'text')
-    faults.push('logging.vmodule: Forbidden: Only supported for text log format');
+  if (nanosOf(flushFrequency) <= 0n)
+    faults.push(
+      `logging.flushFrequency: Invalid value: ${JSON.stringify(flushFrequency)}: Must be greater than zero`,
+    );
+  if (!logFormats.includes(format))
+    faults.push(`logging.format: Invalid value: ${goQuote(format)}: Unsupported log format`);
+  if (verbosity > mostVerbose)
+    faults.push(`logging.verbosity: Invalid value: ${verbosity}: Must be <= ${mostVerbose}`);
+  return [...faults, ...vmoduleFaults(config.logging), ...logOptionFaults(config)];
+}
+
+function vmoduleFaults({ format, vmodule = [] }: KubeletConfiguration['logging']): string[] {
+  const faults =
+    vmodule.length > 0 && format !== 'text'
+      ? ['logging.vmodule: Forbidden: Only supported for text log format']
+      : [];
+  for (const [i, { filePattern = '', verbosity = 0 }] of vmodule.entries()) {
+    const at = `logging.vmodule[${i}]`;
+    if (filePattern === '') faults.push(`${at}: Required value: File pattern must not be empty`);
+    if (/[=,]/.test(filePattern))
+      faults.push(
+        `${at}: Invalid value: ${goQuote(filePattern)}: File pattern must not contain equal sign or comma`,
+      );
+    if (verbosity > mostVerbose) faults.push(`${at}: Invalid value: ${verbosity}: Must be <= ${mostVerbose}`);
+  }
   return faults;
+}
+
+function logOptionFaults(config: KubeletConfiguration): string[] {
+  if (gate(config, 'LoggingAlphaOptions')) return [];
+  const { options } = config.logging;
+  return (['text', 'json'] as const).flatMap((form) => {
+    const { splitStream = false, infoBufferSize } = options[form];
+    const set = { splitStream, infoBufferSize: !isZeroQuantity(parseQuantity(infoBufferSize)) };
+    return Object.entries(set)
+      .filter(([, given]) => given)
+      .map(([key]) => `logging.options.${form}.${key}: Forbidden: Feature LoggingAlphaOptions is disabled`);
+  });
 }
 
 function tracingFaults({ tracing }: KubeletConfiguration): string[] {

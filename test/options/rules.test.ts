@@ -74,6 +74,27 @@ test.for<[string, string[]]>([
   ['showHiddenMetricsForVersion: "1.35"', []],
   ['logging: {format: json}', []],
   [
+    'logging: {flushFrequency: -1s}',
+    ['logging.flushFrequency: Invalid value: "-1s": Must be greater than zero'],
+  ],
+  ['logging: {flushFrequency: -5}', ['logging.flushFrequency: Invalid value: -5: Must be greater than zero']],
+  [
+    'logging: {vmodule: [{verbosity: 2147483648}, {filePattern: "a=b"}]}',
+    [
+      'logging.vmodule[0]: Required value: File pattern must not be empty',
+      'logging.vmodule[0]: Invalid value: 2147483648: Must be <= 2147483647',
+      'logging.vmodule[1]: Invalid value: "a=b": File pattern must not contain equal sign or comma',
+    ],
+  ],
+  [
+    'logging: {options: {text: {splitStream: true}, json: {infoBufferSize: 1Ki}}}',
+    [
+      'logging.options.text.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled',
+      'logging.options.json.infoBufferSize: Forbidden: Feature LoggingAlphaOptions is disabled',
+    ],
+  ],
+  ['logging: {options: {text: {splitStream: true}}}\nfeatureGates: {LoggingAlphaOptions: true}', []],
+  [
     'logging: {format: json, vmodule: [{filePattern: x, verbosity: 1}]}',
     ['logging.vmodule: Forbidden: Only supported for text log format'],
   ],
@@ -188,7 +209,7 @@ test('what kubeadm writes is read: a flush frequency in nanoseconds, of which ze
     decodeKubeletConfiguration(`${head}logging: {flushFrequency: ${text}, verbosity: 0}\n`).config.logging
       .flushFrequency;
   expect(flush('0')).toBe('5s');
-  expect(flush('1500000000')).toBe('1.5s');
+  expect(flush('1500000000')).toBe(1_500_000_000);
 });
 
 test.for([

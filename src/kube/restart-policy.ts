@@ -52,5 +52,4 @@ export const hasRestartableInitContainer = (spec: PodSpec | undefined): boolean 
 
 /** Whether an exit with this code asks for all containers of the pod to start anew. */
 export const asksForRestartOfAll = (container: Container, exitCode: number): boolean =>
-  container.restartPolicy !== undefined &&
   matchingRestartRule(container, exitCode) === 'RestartAllContainers';

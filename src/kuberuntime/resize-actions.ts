@@ -30,14 +30,14 @@ export interface ContainerUpdate {
 
 type Level = ResourceRequirements | undefined;
 
-/** A container without a limit of its own is held by the pod's. */
+/** A container without a limit of its own, or with one of zero, is held by the pod's. */
 function numbersOf(own: Level, pod: Level): ResourceNumbers {
   const { limits, requests } = own ?? {};
   const whole = pod?.limits;
   return {
-    memoryLimit: bytes(limits?.['memory'] ?? whole?.['memory']),
+    memoryLimit: bytes(limits?.['memory']) || bytes(whole?.['memory']),
     memoryRequest: bytes(requests?.['memory']),
-    cpuLimitMilli: milli(limits?.['cpu'] ?? whole?.['cpu']),
+    cpuLimitMilli: milli(limits?.['cpu']) || milli(whole?.['cpu']),
     cpuRequestMilli: milli(requests?.['cpu']),
   };
 }
@@ -49,7 +49,7 @@ const milli = (text: string | undefined): number =>
 /** Whether the pod-level resources differ from those last applied. */
 export function podLevelResized(pod: Pod, inputs: ActionInputs): boolean {
   const { wanted, current } = podLevel(pod, inputs);
-  return wanted !== undefined && !same(numbersOf(wanted, undefined), numbersOf(current, undefined));
+  return !same(numbersOf(wanted, undefined), numbersOf(current, undefined));
 }
 
 /** Pod-level resources wanted and applied; neither while their resize is switched off. */

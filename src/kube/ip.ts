@@ -1,15 +1,21 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** The IP family of an address; `undefined` when it is none. */
+/** The IP family of an address in its shortest text; `undefined` when it is none. An address with a zone is none. */
 export function ipFamily(ip: string): 'IPv4' | 'IPv6' | undefined {
   if (isIPv4(ip)) return 'IPv4';
-  return isIPv6(ip) ? 'IPv6' : undefined;
+  return isIPv6(ip) && !ip.includes('%') ? 'IPv6' : undefined;
 }
 
 const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
-/** The shortest text of an address (`fd00:0:0::9` → `fd00::9`); what is no address comes back as it is. */
+const leadingZeros = /(^|\.)0+(?=\d)/g;
+
+/**
+ * The shortest text of an address (`fd00:0:0::9` → `fd00::9`, `::ffff:10.0.0.1` → `10.0.0.1`); what is no address comes back as it is.
+ * Numbers with zeros in front are decimal ones, as Go's `ParseIPSloppy` reads them.
+ */
 export function canonicalIp(ip: string): string {
+  if (/^\d+(\.\d+){3}$/.test(ip)) return ip.replaceAll(leadingZeros, '$1');
   if (!isIPv6(ip) || ip.includes('%')) return ip;
   const text = new URL(`http://[${ip}]/`).hostname.slice(1, -1);
   const v4 = mapped.exec(text);

@@ -34,10 +34,8 @@ const toIp = (ip: string): { readonly ip: string } => ({ ip });
 
 function onePerFamily(ips: readonly string[], primary: 'IPv4' | 'IPv6'): readonly string[] {
   const secondary = primary === 'IPv4' ? 'IPv6' : 'IPv4';
-  return [primary, secondary].flatMap((family) => {
-    const first = ips.find((ip) => ipFamily(ip) === family);
-    return first === undefined ? [] : [canonicalIp(first)];
-  });
+  const texts = ips.map(canonicalIp);
+  return [primary, secondary].flatMap((family) => texts.find((ip) => ipFamily(ip) === family) ?? []);
 }
 
 function withHostIps(

@@ -119,8 +119,8 @@ export function initializedCondition(
   );
   if (phase === 'Succeeded' && found.unknown.length === 0)
     return ownCondition(pod, type, 'True', { reason: 'PodCompleted' });
-  if (conditionOf(old.conditions, type)?.status === 'True' || hasStarted(containers, statuses ?? []))
-    return ownCondition(pod, type, 'True');
+  const wasTrue = (old.conditions ?? []).some((one) => one.type === type && one.status === 'True');
+  if (wasTrue || hasStarted(containers, statuses ?? [])) return ownCondition(pod, type, 'True');
   const message = messageFor(found, 'incomplete');
   return message === ''
     ? ownCondition(pod, type, 'True')

@@ -52,6 +52,12 @@ test.for<
     [pod4, pod6],
     [host4, host6],
   ],
+  [
+    'texts that runtimes need not write',
+    { podIps: ['fe80::1%eth0', '::ffff:10.0.0.9', '010.0.0.1', 'fd00:0::9'] },
+    ['10.0.0.9', 'fd00::9'],
+    [host4],
+  ],
 ])('addresses: %s (R227)', ([, input, pods, hosts]) => {
   const list = (ips: readonly string[] | undefined) => ips?.map((ip) => ({ ip }));
   expect(podAddresses({ ...node, ...input })).toEqual({

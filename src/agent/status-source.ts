@@ -1,6 +1,7 @@
 import { uidOf } from '../kube/names.ts';
 import type { Node, Pod, PodStatus } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { primaryFamilyOf } from '../status/addresses.ts';
 import { generateApiPodStatus } from '../status/generate.ts';
 import type { PodCgroupConfig } from '../status/pod-resources.ts';
 import type { StatusManager } from '../status/status-manager.ts';
@@ -38,7 +39,7 @@ export function statusSource(
       // only told of pods that the API server knows as running
       cgroup: pod.status?.phase === 'Running' ? deps.podCgroupConfig?.(pod) : undefined,
       hostIps: nodeIPs,
-      primaryFamily: nodeIPs[0]?.includes(':') ? 'IPv6' : 'IPv4',
+      primaryFamily: primaryFamilyOf(nodeIPs),
       supportsRecursiveReadOnly: () => deps.supportsRecursiveReadOnly?.(pod) ?? false,
       startFailureOf: (container) => reasons.get(uid, container),
       withProbeResults: (target, status) => probeManager.updatePodStatus(target, status),

@@ -32,7 +32,12 @@ export function podAddresses(input: AddressInput): StatusAddresses {
 
 const toIp = (ip: string): { readonly ip: string } => ({ ip });
 
-function onePerFamily(ips: readonly string[], primary: 'IPv4' | 'IPv6'): readonly string[] {
+/** The family of the node's main address, IPv4 when it has none. */
+export const primaryFamilyOf = (nodeIPs: readonly string[]): 'IPv4' | 'IPv6' =>
+  ipFamily(nodeIPs[0] ?? '') ?? 'IPv4';
+
+/** One address of each family in its shortest text, that of the primary family first. Follows kubelet `sortPodIPs`. */
+export function onePerFamily(ips: readonly string[], primary: 'IPv4' | 'IPv6'): readonly string[] {
   const secondary = primary === 'IPv4' ? 'IPv6' : 'IPv4';
   const texts = ips.map(canonicalIp);
   return [primary, secondary].flatMap((family) => texts.find((ip) => ipFamily(ip) === family) ?? []);

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { type AddressInput, hostIpsOf, podAddresses } from '../../src/status/addresses.ts';
+import {
+  type AddressInput,
+  hostIpsOf,
+  onePerFamily,
+  podAddresses,
+  primaryFamilyOf,
+} from '../../src/status/addresses.ts';
 
 const [host4, host6, pod4, pod6] = ['192.0.2.1', '2001:db8::1', '10.0.0.7', 'fd00::7'];
 const node: AddressInput = { podIps: [], hostIps: [host4], primaryFamily: 'IPv4', hostNetwork: false };
@@ -80,4 +86,12 @@ test.for<[string[], string[]]>([
   ],
 ])('of the node’s addresses %j pods are told %j', ([all, told]) => {
   expect(hostIpsOf(all)).toEqual(told);
+});
+
+test.for<[string[], string[], string]>([
+  [['fd00:0:0::1', '10.1.1.1', '10.1.1.2'], ['192.168.0.5', 'fd00::5'], '10.1.1.1,fd00::1'],
+  [['10.1.1.1', 'fd00:0:0::1'], ['fd00::5'], 'fd00::1,10.1.1.1'],
+  [['fd00::1'], [], 'fd00::1'],
+])('of %j a pod of the node %j has %s', ([podIps, nodeIPs, seen]) => {
+  expect(onePerFamily(podIps, primaryFamilyOf(nodeIPs)).join(',')).toBe(seen);
 });

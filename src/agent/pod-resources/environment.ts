@@ -1,13 +1,12 @@
-import { isIPv6 } from 'node:net';
 import { AgentError } from '../../base/errors.ts';
 import { expand } from '../../kube/expansion.ts';
 import { downwardField } from '../../kube/field-path.ts';
 import { fieldValue } from '../../kube/field-value.ts';
-import { canonicalIp } from '../../kube/ip.ts';
 import { goQuote } from '../../base/go-quote.ts';
 import { isStaticPod, namespaceOf } from '../../kube/names.ts';
 import { containerOfPod, resourceFieldValue } from '../../kube/resource-field.ts';
 import type { ConfigMap, Container, EphemeralContainer, Pod, Secret, Service } from '../../kube/types.ts';
+import { onePerFamily, primaryFamilyOf } from '../../status/addresses.ts';
 import { serviceEnvironment } from './service-environment.ts';
 
 type EnvVar = NonNullable<Container['env']>[number];
@@ -177,7 +176,7 @@ function podField(
 ): string {
   const field = downwardField(apiVersion, fieldPath);
   if ('error' in field) throw new AgentError('invalid_argument', field.error);
-  const ips = sortedPodIps(podIps, hostIps);
+  const ips = onePerFamily(podIps, primaryFamilyOf(hostIps));
   const runtime: Readonly<Record<string, string | undefined>> = {
     'spec.nodeName': pod.spec?.nodeName ?? '',
     'spec.serviceAccountName': pod.spec?.serviceAccountName ?? '',
@@ -187,11 +186,4 @@ function podField(
     'status.podIPs': ips.join(','),
   };
   return runtime[field.path] ?? fieldValue(pod, field.path);
-}
-
-/** One address of each family, that of the node's main address first, in their shortest text. Follows kubelet `sortPodIPs`. */
-export function sortedPodIps(podIps: readonly string[], hostIps: readonly string[]): readonly string[] {
-  const mainIsV6 = isIPv6(hostIps[0] ?? '');
-  const [main, other] = [mainIsV6, !mainIsV6].map((v6) => podIps.find((ip) => isIPv6(ip) === v6));
-  return [main, other].filter((ip) => ip !== undefined).map(canonicalIp);
 }

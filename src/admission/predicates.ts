@@ -3,8 +3,9 @@ import { isStaticPod } from '../kube/names.ts';
 import { matchesNodeAffinity } from '../kube/node-affinity.ts';
 import { milliValueOf, type Quantity, valueOf } from '../kube/quantity.ts';
 import { type Amounts, amountsOf, podRequests } from '../kube/resources.ts';
+import { isExtendedResource, isScalarResource } from '../kube/resource-names.ts';
 import { untoleratedTaint } from '../kube/taints.ts';
-import type { Node, Pod } from '../kube/types.ts';
+import type { Container, Node, Pod } from '../kube/types.ts';
 import { admitted, type AdmitResult, refused } from './admit-result.ts';
 
 /** Why a pod does not fit. Resource amounts: cpu in milli-cores, all else in units. */
@@ -27,15 +28,7 @@ export const messageOfFailure = (failure: FailureReason): string =>
 const amountIn = (name: string, amount: Quantity | undefined): number =>
   amount === undefined ? 0 : name === 'cpu' ? milliValueOf(amount) : valueOf(amount);
 
-/** R134: a resource outside Kubernetes' own domain, and its like. */
-const isExtended = (name: string): boolean =>
-  name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
-
 const countedFirst = ['cpu', 'memory', 'ephemeral-storage'] as const;
-
-/** What the scheduler counts of a resource list: the basic three, huge pages, and scalars by domain. */
-const isCounted = (name: string): boolean =>
-  name.startsWith('hugepages-') || name.includes('/') || name.startsWith('attachable-volumes-');
 
 /** Which resources of the node the pod would exhaust: the number of pods, then cpu, memory, ephemeral storage, then the others. */
 export function insufficientResources(
@@ -54,11 +47,9 @@ export function insufficientResources(
       used: otherPods.length,
       capacity: podsAllowed,
     });
-  const wanted = podRequests(pod);
+  const wanted = podRequests(withoutUnknownResources(pod, allocatable));
   const others = otherPods.map((other) => podRequests(other, { useStatusResources: true }));
-  const scalars = Object.keys(wanted).filter(
-    (name) => isCounted(name) && !(isExtended(name) && !(name in allocatable)),
-  );
+  const scalars = Object.keys(wanted).filter(isScalarResource);
   for (const name of [...countedFirst, ...scalars]) {
     const requested = amountIn(name, wanted[name]);
     const used = others.reduce((sum, requests: Amounts) => sum + amountIn(name, requests[name]), 0);
@@ -67,6 +58,32 @@ export function insufficientResources(
       found.push({ type: 'resource', resource: name, requested, used, capacity });
   }
   return found;
+}
+
+/** R134: what containers request of resources that the node does not list is not asked for. Follows kubelet `removeMissingExtendedResources`. */
+function withoutUnknownResources(pod: Pod, allocatable: Amounts): Pod {
+  const { spec } = pod;
+  const isUnknown = (name: string): boolean => isExtendedResource(name) && !(name in allocatable);
+  const asks = ({ resources }: Container): boolean => Object.keys(resources?.requests ?? {}).some(isUnknown);
+  if (!spec || ![...spec.containers, ...(spec.initContainers ?? [])].some(asks)) return pod;
+  const known = (container: Container): Container => ({
+    ...container,
+    resources: {
+      ...container.resources,
+      requests: Object.fromEntries(
+        Object.entries(container.resources?.requests ?? {}).filter(([name]) => !isUnknown(name)),
+      ),
+    },
+  });
+  const { containers, initContainers } = spec;
+  return {
+    ...pod,
+    spec: {
+      ...spec,
+      containers: containers.map(known),
+      ...(initContainers && { initContainers: initContainers.map(known) }),
+    },
+  };
 }
 
 const predicate = (name: string, description: string): FailureReason => ({
@@ -128,6 +145,13 @@ function groupsFault(pod: Pod, node: Node): AdmitResult | undefined {
   );
 }
 
+/** A node that has labels has that of its operating system, whatever somebody wrote into it. */
+function withOs(node: Node, os: string): Node {
+  const labels = node.metadata?.labels ?? {};
+  if (Object.keys(labels).length === 0 || labels['kubernetes.io/os'] === os) return node;
+  return { ...node, metadata: { ...node.metadata, labels: { ...labels, 'kubernetes.io/os': os } } };
+}
+
 export interface PredicateInput {
   readonly pod: Pod;
   /** Absent: not known yet. */
@@ -171,6 +195,6 @@ export function admitByPredicates(input: PredicateInput): {
         `Update plugin resources failed due to ${pluginError}, which is unexpected.`,
       ),
     );
-  const failures = generalFilter(pod, node, otherPods);
+  const failures = generalFilter(pod, withOs(node, os), otherPods);
   return { result: resultOf(failures), failures };
 }

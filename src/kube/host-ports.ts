@@ -1,3 +1,4 @@
+import { orElse } from './validation/default-container.ts';
 import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Pod } from './types.ts';
 
@@ -17,8 +18,8 @@ export function hostPortsOf(pod: Pod): readonly HostPort[] {
     (container.ports ?? [])
       .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
       .map(({ hostIP, protocol, hostPort }) => ({
-        ip: hostIP ?? anyAddress,
-        protocol: protocol ?? 'TCP',
+        ip: orElse(hostIP, anyAddress),
+        protocol: orElse(protocol, 'TCP'),
         port: hostPort ?? 0,
       })),
   );

@@ -1,4 +1,5 @@
 import type { Node, Pod, PodSpec } from './types.ts';
+import { labelValueRule, qualifiedNameRule } from './validation/name-rules.ts';
 
 type Affinity = NonNullable<PodSpec['affinity']>;
 type NodeAffinity = NonNullable<Affinity['nodeAffinity']>;
@@ -7,43 +8,66 @@ type Term = NonNullable<
 >['nodeSelectorTerms'][number];
 type Requirement = NonNullable<Term['matchExpressions']>[number];
 
-const integer = (text: string | undefined): bigint | undefined =>
-  text !== undefined && /^[+-]?\d+$/.test(text) ? BigInt(text) : undefined;
+/** As Go's `ParseInt` reads it, of 64 bits. */
+function integer(text: string | undefined): bigint | undefined {
+  if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text.replace(/^\+/, ''));
+  return BigInt.asIntN(64, value) === value ? value : undefined;
+}
 
 function compare(value: string | undefined, { operator, values }: Requirement): boolean {
   const [left, right] = [integer(value), integer(values?.[0])];
-  if (left === undefined || right === undefined || values?.length !== 1) return false;
+  if (left === undefined || right === undefined) return false;
   return operator === 'Gt' ? left > right : left < right;
 }
 
-/** Does a value satisfy one requirement? An absent value satisfies only `NotIn` and `DoesNotExist`; `NotIn` nothing is none. */
+/** Does a value satisfy one requirement? An absent value satisfies only `NotIn` and `DoesNotExist`. */
 function satisfies(value: string | undefined, requirement: Requirement): boolean {
   const { operator, values = [] } = requirement;
   switch (operator) {
     case 'In':
       return value !== undefined && values.includes(value);
     case 'NotIn':
-      return values.length > 0 && (value === undefined || !values.includes(value));
+      return value === undefined || !values.includes(value);
     case 'Exists':
       return value !== undefined;
     case 'DoesNotExist':
       return value === undefined;
-    case 'Gt':
-    case 'Lt':
-      return compare(value, requirement);
     default:
-      return false;
+      return compare(value, requirement);
   }
 }
 
-/** A term holds when all its requirements hold; a term without any never holds. */
+const one = (values: readonly string[]): boolean => values.length === 1;
+
+/** How many values each operator takes, and which. */
+const valuesOf: Readonly<Record<string, (values: readonly string[]) => boolean>> = {
+  In: (values) => values.length > 0,
+  NotIn: (values) => values.length > 0,
+  Exists: (values) => values.length === 0,
+  DoesNotExist: (values) => values.length === 0,
+  Gt: (values) => one(values) && integer(values[0]) !== undefined,
+  Lt: (values) => one(values) && integer(values[0]) !== undefined,
+};
+
+const isLabelRequirement = ({ key, operator, values = [] }: Requirement): boolean =>
+  (valuesOf[operator]?.(values) ?? false) &&
+  qualifiedNameRule(key).length === 0 &&
+  values.every((value) => labelValueRule(value).length === 0);
+
+const isFieldRequirement = ({ operator, values = [] }: Requirement): boolean =>
+  (operator === 'In' || operator === 'NotIn') && one(values);
+
+/** A term holds when all its requirements hold; one without any never does, nor one with a requirement that is no valid one. */
 function termMatches({ matchExpressions = [], matchFields = [] }: Term, node: Node): boolean {
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
-  const labels = node.metadata?.labels ?? {};
-  const fields: Readonly<Record<string, string | undefined>> = { 'metadata.name': node.metadata?.name };
+  if (!matchExpressions.every(isLabelRequirement) || !matchFields.every(isFieldRequirement)) return false;
+  const { labels = {}, name } = node.metadata ?? {};
   return (
     matchExpressions.every((requirement) => satisfies(labels[requirement.key], requirement)) &&
-    matchFields.every((requirement) => satisfies(fields[requirement.key], requirement))
+    matchFields.every((requirement) =>
+      satisfies(requirement.key === 'metadata.name' ? name : '', requirement),
+    )
   );
 }
 

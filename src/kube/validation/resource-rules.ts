@@ -1,3 +1,4 @@
+import { isExtendedResource, isHugePageResource, isNativeResource } from '../resource-names.ts';
 import {
   compareQuantities,
   formatQuantity,
@@ -42,11 +43,6 @@ const whole: ReadonlySet<string> = new Set([
   ...['persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'],
 ]);
 
-const isHugePage = (name: string): boolean => name.startsWith('hugepages-');
-const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
-const isExtended = (name: string): boolean =>
-  !isNative(name) && !name.startsWith('requests.') && qualifiedNameRule(`requests.${name}`).length === 0;
-
 /** The name of a resource that quotas count. Follows Kubernetes `ValidateResourceQuotaResourceName`. */
 export function* quotaResourceName(field: string, name: string): Faults {
   yield* resourceName(field, name);
@@ -59,12 +55,12 @@ export function* quotaResourceName(field: string, name: string): Faults {
 export function* resourceAmount(field: string, name: string, amount: Quantity): Faults {
   if (signOfQuantity(amount) < 0)
     yield invalid(field, formatQuantity(amount), 'must be greater than or equal to 0');
-  if ((whole.has(name) || isExtended(name)) && scaledValue(amount, -3) % 1000n !== 0n)
+  if ((whole.has(name) || isExtendedResource(name)) && scaledValue(amount, -3) % 1000n !== 0n)
     yield invalid(field, formatQuantity(amount), 'must be an integer');
 }
 
 /** Whether limits may exceed requests. */
-export const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePage(name);
+export const mayOvercommit = (name: string): boolean => isNativeResource(name) && !isHugePageResource(name);
 
 /** The resources of one container. */
 export const validateContainerResources = (
@@ -77,7 +73,7 @@ export const validateContainerResources = (
 export function* resourceName(field: string, name: string): Faults {
   const faults = qualifiedNameRule(name);
   yield* invalidEach(field, name, faults);
-  if (faults.length === 0 && !name.includes('/') && !standard.has(name) && !isHugePage(name))
+  if (faults.length === 0 && !name.includes('/') && !standard.has(name) && !isHugePageResource(name))
     yield invalid(field, name, 'must be a standard resource type or fully qualified');
 }
 
@@ -85,9 +81,9 @@ export function* resourceName(field: string, name: string): Faults {
 export function* containerResourceName(field: string, name: string): Faults {
   yield* resourceName(field, name);
   const plain = !name.includes('/');
-  if (plain && !['cpu', 'memory', 'ephemeral-storage'].includes(name) && !isHugePage(name))
+  if (plain && !['cpu', 'memory', 'ephemeral-storage'].includes(name) && !isHugePageResource(name))
     yield invalid(field, name, 'must be a standard resource for containers');
-  if (!plain && !isNative(name) && !isExtended(name))
+  if (!plain && !isNativeResource(name) && !isExtendedResource(name))
     yield invalid(field, name, "doesn't follow extended resource name standard");
 }
 
@@ -110,7 +106,7 @@ function* requirements(
     yield* wholePages(at, name, amount);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
-  if (names.some(isHugePage) && !names.includes('cpu') && !names.includes('memory'))
+  if (names.some(isHugePageResource) && !names.includes('cpu') && !names.includes('memory'))
     yield forbidden(field, 'HugePages require cpu or memory');
   yield* claims(`${field}.claims`, resources.claims ?? [], claimNames);
 }
@@ -121,7 +117,7 @@ function* oneAmount(field: string, name: string, amount: Quantity, nameRule: Nam
 }
 
 function* wholePages(field: string, name: string, amount: Quantity): Faults {
-  if (isHugePage(name) && !isWholePages(name, amount))
+  if (isHugePageResource(name) && !isWholePages(name, amount))
     yield invalid(
       field,
       formatQuantity(amount),

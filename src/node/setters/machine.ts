@@ -7,6 +7,7 @@ import {
   signOfQuantity,
   subQuantities,
 } from '../../kube/quantity.ts';
+import { isExtendedResource } from '../../kube/resource-names.ts';
 import type { Node, NodeStatus } from '../../kube/types.ts';
 import { type SetterResult, withStatus } from './setter.ts';
 
@@ -142,8 +143,3 @@ const less = (amount: string, taken: string): string =>
   notNegative(subQuantities(parseQuantity(amount), parseQuantity(taken)));
 
 const notNegative = (amount: Quantity): string => (signOfQuantity(amount) < 0 ? '0' : formatQuantity(amount));
-
-/** A resource with a domain of its own, which only those who offer it can measure. */
-function isExtendedResource(name: string): boolean {
-  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
-}

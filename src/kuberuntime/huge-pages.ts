@@ -6,8 +6,8 @@ import type { HugepageLimit } from '../provider/cri-messages.ts';
 const units = ['', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
 
 /**
- * A limit for each page size that the host offers, 0 where the container has none, so that none stays unlimited. A container without
- * huge pages of its own may use the pod's.
+ * A limit for each page size that the host offers, 0 where there is none, so that none stays unlimited. Of a size for which the container
+ * has no limit of its own it may use the pod's.
  *
  * Follows `GetHugepageLimitsFromResources` (pkg/kubelet/kuberuntime).
  *
@@ -18,8 +18,10 @@ export function hugePageLimits(
   container: Container,
   hostSizes: readonly string[],
 ): readonly HugepageLimit[] {
-  const own = bytesBySize(container.resources?.limits);
-  const limits = own.size > 0 ? own : bytesBySize(pod.spec?.resources?.limits);
+  const limits = new Map([
+    ...bytesBySize(pod.spec?.resources?.limits),
+    ...bytesBySize(container.resources?.limits),
+  ]);
   return hostSizes.map((pageSize) => ({ pageSize, limit: limits.get(pageSize) ?? 0 }));
 }
 

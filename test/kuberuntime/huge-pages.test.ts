@@ -5,7 +5,7 @@ import type { ResourceList } from '../../src/kube/resources.ts';
 const limitsOf = (pod: ResourceList | undefined, own: ResourceList): readonly number[] => {
   const container = { name: 'c', resources: { limits: own } };
   const spec = { containers: [container], ...(pod && { resources: { limits: pod } }) };
-  return hugePageLimits({ spec }, container, ['2MB', '1GB']).map(({ limit }) => limit);
+  return hugePageLimits({ spec }, container, ['2MB', '1GB']).map(({ limit }) => limit ?? 0);
 };
 
 test.for<[string, ResourceList | undefined, ResourceList, readonly number[]]>([

@@ -25,6 +25,18 @@ const handlerFields = [
   ...['tcpSocket', 'sleep', 'seconds'],
 ] as const;
 
+/** Fields that Go leaves out when they are zero or empty. */
+const optionalOfPorts: ReadonlySet<string> = new Set(['name', 'hostPort', 'protocol', 'hostIP']);
+const optionalOfHandlers: ReadonlySet<string> = new Set(['command', 'path', 'host', 'scheme', 'httpHeaders']);
+
+const isZero = (value: unknown): boolean =>
+  value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
+
+const withoutZeros = (value: object, optional: ReadonlySet<string>): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (key, inner: unknown) => (optional.has(key) && isZero(inner) ? undefined : inner)),
+  );
+
 type StringMap = Readonly<Record<string, string>>;
 
 /** Labels of a sandbox: the pod's own, then the three that name it (`newPodLabels`). */
@@ -62,8 +74,10 @@ export function newContainerAnnotations(
   const grace = pod.spec?.terminationGracePeriodSeconds;
   if (grace !== undefined) annotations[podGraceAnnotation] = String(grace);
   const preStop = container.lifecycle?.preStop;
-  if (preStop) annotations[preStopAnnotation] = goStructJson(preStop, handlerFields);
-  if (container.ports?.length) annotations[portsAnnotation] = goStructJson(container.ports, portFields);
+  if (preStop)
+    annotations[preStopAnnotation] = goStructJson(withoutZeros(preStop, optionalOfHandlers), handlerFields);
+  if (container.ports?.length)
+    annotations[portsAnnotation] = goStructJson(withoutZeros(container.ports, optionalOfPorts), portFields);
   return annotations;
 }
 

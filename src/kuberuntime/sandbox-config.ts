@@ -70,15 +70,15 @@ const protocols: Readonly<Record<string, Protocol>> = {
 /** Every port, with or without one on the host; of several that are called alike in one container, the first (`MakePortMappings`). */
 function portMappingsOf({ ports = [] }: Container): PortMapping[] {
   const byName = new Map<string, PortMapping>();
-  for (const { name = '', protocol, containerPort, hostPort, hostIP } of ports) {
-    const nameless = [protocol ?? '', hostIP, containerPort, hostPort].join(' ');
+  for (const { name = '', protocol = '', containerPort, hostPort = 0, hostIP = '' } of ports) {
+    const nameless = [protocol, hostIP, containerPort, hostPort].join(' ');
     const key = name === '' ? nameless : name;
     if (byName.has(key)) continue;
     byName.set(key, {
-      protocol: protocols[protocol ?? 'TCP'] ?? Protocol.TCP,
+      protocol: protocols[protocol] ?? Protocol.TCP,
       containerPort,
-      ...(hostPort !== undefined && { hostPort }),
-      ...(hostIP !== undefined && { hostIp: hostIP }),
+      ...(hostPort !== 0 && { hostPort }),
+      ...(hostIP !== '' && { hostIp: hostIP }),
     });
   }
   return [...byName.values()];

@@ -71,6 +71,21 @@ test('ports and handlers are written in a kubelet’s order, whatever the order 
   });
 });
 
+test('of ports and handlers what is zero is not written', () => {
+  const ports = [{ name: '', containerPort: 0, hostPort: 0, protocol: '', hostIP: '' }];
+  const httpGet = { path: '', host: '', port: 0, httpHeaders: [{ name: '', value: '' }] };
+  const annotations = newContainerAnnotations(
+    { ...container, ports, lifecycle: { preStop: { httpGet, exec: { command: [] } } } },
+    pod,
+    0,
+  );
+  expect(annotations).toMatchObject({
+    'io.kubernetes.container.ports': '[{"containerPort":0}]',
+    'io.kubernetes.container.preStopHandler':
+      '{"exec":{},"httpGet":{"port":0,"httpHeaders":[{"name":"","value":""}]}}',
+  });
+});
+
 test('what is written is read back', () => {
   expect(recordFromAnnotations(newContainerAnnotations(container, pod, 2))).toMatchObject({
     restartCount: 2,

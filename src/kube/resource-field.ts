@@ -7,7 +7,7 @@ import {
   valueOf,
   zeroQuantity,
 } from './quantity.ts';
-import type { ResourceList } from './resources.ts';
+import { amountsOf, type ResourceList } from './resources.ts';
 import type { Container, Pod } from './types.ts';
 
 /** What a `resourceFieldRef` asks for. */
@@ -54,7 +54,7 @@ export function resourceFieldValue(
     !(boundedOutside.includes(name) || name.startsWith('hugepages-'))
   )
     throw new AgentError('invalid_argument', `unsupported container resource : ${field.resource}`);
-  const amount = amountOf(container, side, name, { ...allocatable, ...pod.spec?.resources?.limits });
+  const amount = amountOf(container, side, name, standIns(pod, allocatable));
   const given = parseQuantity(field.divisor ?? '0');
   const divisor = isZeroQuantity(given) ? parseQuantity('1') : given;
   const units = name === 'cpu' ? milliValueOf : valueOf;
@@ -72,4 +72,13 @@ export function containerOfPod(pod: Pod, name: string): Container {
   );
   if (found) return found;
   throw new AgentError('not_found', `container ${name} not found`);
+}
+
+/** What stands for limits that a container does not set: the pod's CPU and memory, and else what the node has of what it knows. */
+function standIns(pod: Pod, allocatable: ResourceList): ResourceList {
+  const whole = pod.spec?.resources?.limits ?? {};
+  const given = ['cpu', 'memory'].filter(
+    (name) => name in allocatable && !isZeroQuantity(amountsOf(whole)[name] ?? zeroQuantity),
+  );
+  return { ...allocatable, ...Object.fromEntries(given.map((name) => [name, whole[name] ?? '0'])) };
 }

@@ -21,6 +21,7 @@ test('a limit that a container does not set is its pod’s, or all that the node
   expect(told({ limits: { cpu: '500m' } }, pod)).toEqual(['1', '67108864']);
   expect(told({}, pod)).toEqual(['2', '67108864']);
   expect(told({}, { limits: { cpu: '2' } })).toEqual(['2', '8589934592']);
+  expect(told({}, { limits: { cpu: '0' } })).toEqual(['4', '8589934592']);
   expect(told({}, {})).toEqual(['4', '8589934592']);
 });
 

@@ -42,7 +42,7 @@ const emptySpec: PodSpec = { containers: [] };
 export function* validatePodSpec(pod: Pod, options: PodValidationOptions): Faults {
   const spec = pod.spec ?? emptySpec;
   const claimNames = new Set(
-    (spec.resourceClaims ?? []).map(({ name }) => name).filter((name) => name !== ''),
+    (spec.resourceClaims ?? []).map(({ name = '' }: Partial<Claim>) => name).filter((name) => name !== ''),
   );
   const bare: PodContext = { options, pod, volumes: new Map(), claimNames };
   const { volumes, faults } = validateVolumes('spec.volumes', bare);

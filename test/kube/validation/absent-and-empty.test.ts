@@ -110,6 +110,15 @@ test.each<[string, Fields, Fields, string[]]>([
     { livenessProbe: { httpGet: { port: 80, httpHeaders: [{ value: 'v' }] } } },
     [expect.stringContaining('livenessProbe.httpGet.httpHeaders: Invalid value: "": a valid HTTP header')],
   ],
+  [
+    'claims of which one has no name',
+    { resourceClaims: [{ name: 'x', resourceClaimName: 'y' }, { resourceClaimName: 'z' }] },
+    { resources: { claims: [{ name: 'w' }] } },
+    [
+      'spec.resourceClaims[1].name: Required value',
+      'spec.containers[0].resources.claims[0]: Not found: "w": must be one of the names in pod.spec.resourceClaims: x',
+    ],
+  ],
   ['no sysctls on Windows', { os: { name: 'windows' }, securityContext: { sysctls: [] } }, {}, []],
   [
     'a spread without a rule for nodes',

@@ -26,13 +26,18 @@ export const hasSwap = (text: string): boolean => text.trim().split('\n').length
 /**
  * What the machine must not have if settings say so in so many words. By default it is only told: a kubelet would not start.
  *
- * @throws {AgentError} `failed_precondition` swap is on, or cgroup v1
+ * @throws {AgentError} `failed_precondition` swap is on, or cgroup v1, or what only cgroup v2 can do is asked for
  */
 export function checkMachine(
   settings: EffectiveOptions,
   { swapOn, cgroupV1 }: MachineTraits,
   logger: Logger,
 ): void {
+  if (cgroupV1 && settings.kubelet.singleProcessOOMKill === false)
+    throw new AgentError(
+      'failed_precondition',
+      'invalid configuration: singleProcessOOMKill must not be explicitly set to false when using cgroup v1',
+    );
   const faults = [
     {
       path: 'failSwapOn',

@@ -247,6 +247,7 @@ const endpointSchemes: readonly string[] = ['dns', 'unix', 'unix-abstract', 'htt
 
 function urlFault(url: string): string | undefined {
   const parsing = `parse ${goQuote(url)}: `;
+  if (/[\0-\x1f\x7f]/.test(url)) return `${parsing}net/url: invalid control character in URL`;
   const [, scheme, rest = ''] = /^([a-zA-Z][-+.a-zA-Z0-9]*):\/\/([\s\S]*)$/.exec(url) ?? [];
   if (scheme === undefined) return `${parsing}first path segment in URL cannot contain colon`;
   const host = rest.split(/[/?#]/)[0] ?? '';

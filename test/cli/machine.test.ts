@@ -31,3 +31,16 @@ test('swap is told, and ends the start only where the settings say so themselves
   expect(outcome({ 'fail-swap-on': 'true' }, { ...swap, swapOn: false })).toEqual([]);
   expect(outcome({}, { swapOn: false, cgroupV1: true })).toEqual(['failCgroupV1']);
 });
+
+test('an end of all processes together is not asked of cgroup v1', () => {
+  const text =
+    'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nsingleProcessOOMKill: false\n';
+  const settings = loadOptions({ configFile: 'k.yaml', readText: () => text });
+  const check = (cgroupV1: boolean) => (): void => {
+    checkMachine(settings, { swapOn: false, cgroupV1 }, silentLogger);
+  };
+  expect(check(false)).not.toThrow();
+  expect(check(true)).toThrow(
+    /^invalid configuration: singleProcessOOMKill must not be explicitly set to false/,
+  );
+});

@@ -116,6 +116,12 @@ test.for<[string, string[]]>([
     ],
   ],
   [
+    'tracing: {endpoint: "a\\n"}',
+    [
+      String.raw`tracing.endpoint: Invalid value: "dns://a\n": parse "dns://a\n": net/url: invalid control character in URL`,
+    ],
+  ],
+  [
     'tracing: {endpoint: "dns://a b"}',
     ['tracing.endpoint: Invalid value: "dns://a b": parse "dns://a b": invalid character " " in host name'],
   ],

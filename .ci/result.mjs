@@ -1,4 +1,5 @@
-// Prints the counts of the test runner's JSON report as the closing line; fails when nothing ran or something failed.
+// Prints the counts of the test runner's JSON report as the closing line; fails when nothing ran or something failed. Takes the exit code of
+// `npm run ok`.
 import { existsSync, readFileSync } from 'node:fs';
 
 const file = new URL('../reports/tests.json', import.meta.url);
@@ -9,16 +10,18 @@ if (!existsSync(file)) {
 const {
   numPassedTests: passed,
   numFailedTests: failed,
-  numFailedTestSuites: suites,
   numPendingTests: skipped,
   testResults,
 } = JSON.parse(readFileSync(file, 'utf8'));
+const failedTests = (suite) => suite.assertionResults.filter(({ status }) => status === 'failed');
 for (const suite of testResults)
-  for (const test of suite.assertionResults)
-    if (test.status === 'failed') console.log(`failed: ${suite.name} > ${test.fullName}`);
-// a suite that could not even be loaded has no failed tests of its own
-const broken = testResults.filter(
-  (suite) => suite.status === 'failed' && suite.assertionResults.length === 0,
-).length;
-console.log(`${passed} passed, ${failed + broken} failed, ${skipped} skipped`);
-process.exit(passed > 0 && failed + broken === 0 && suites >= 0 ? 0 : 1);
+  for (const test of failedTests(suite)) console.log(`failed: ${suite.name} > ${test.fullName}`);
+// a suite that could not be loaded, or a hook of it, has no failed tests of its own
+const broken = testResults.filter((suite) => suite.status === 'failed' && failedTests(suite).length === 0);
+for (const { name } of broken) console.log(`failed: ${name}, while it was loaded or in a hook: see above`);
+// types, lint, the build, or an error outside of all tests
+const beside = process.argv[2] === '0' || failed + broken.length > 0 ? 0 : 1;
+if (beside > 0) console.log(`failed: npm run ok ended with ${process.argv[2]}, beside the tests: see above`);
+const faults = failed + broken.length + beside;
+console.log(`${passed} passed, ${faults} failed, ${skipped} skipped`);
+process.exit(passed > 0 && faults === 0 ? 0 : 1);

@@ -30,6 +30,7 @@ import {
 import type { Kind } from './kinds.ts';
 import { forbidden } from './status-error.ts';
 import type { Entry, Store } from './store.ts';
+import { isHugePageResource } from '../kube/resource-names.ts';
 
 const one = quantityOf(1);
 const qualified = ({ resource, group }: Kind): string => (group ? `${resource}.${group}` : resource);
@@ -50,7 +51,7 @@ const sized = ['cpu', 'memory', 'ephemeral-storage'];
 function sizes(requests: Amounts, limits: Amounts): Amounts {
   const out: Record<string, Quantity> = {};
   for (const [name, amount] of Object.entries(requests)) {
-    const huge = name.startsWith('hugepages-');
+    const huge = isHugePageResource(name);
     if (sized.includes(name) || huge) out[name] = amount;
     if (sized.includes(name) || huge || name.includes('/')) out[`requests.${name}`] = amount;
   }

@@ -15,12 +15,15 @@ export function goQuote(text: string): string {
   return `"${Array.from(text, escape).join('')}"`;
 }
 
+/** What Go's `unicode.IsPrint` knows: letters, marks, numbers, punctuation, symbols and the plain space. */
+export const isPrintable = (character: string): boolean =>
+  // V8 takes megabytes for what is a letter in any script, so that is only asked where it must be
+  (character >= ' ' && character <= '~') || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character);
+
 function escape(character: string): string {
   const known = escapes[character];
   if (known !== undefined) return known;
-  // V8 takes megabytes for what is a letter in any script, so that is only asked where it must be
-  if ((character >= ' ' && character <= '~') || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character))
-    return character;
+  if (isPrintable(character)) return character;
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
   return code > 0xffff

@@ -1,4 +1,4 @@
-import { orElse } from './validation/default-container.ts';
+import { orElse } from './validation/shared.ts';
 import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Pod } from './types.ts';
 

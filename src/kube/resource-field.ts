@@ -9,6 +9,7 @@ import {
 } from './quantity.ts';
 import { amountsOf, type ResourceList } from './resources.ts';
 import type { Container, Pod } from './types.ts';
+import { isHugePageResource } from './resource-names.ts';
 
 /** What a `resourceFieldRef` asks for. */
 export interface ResourceField {
@@ -51,7 +52,7 @@ export function resourceFieldValue(
   if (
     (side !== 'limits' && side !== 'requests') ||
     name === undefined ||
-    !(boundedOutside.includes(name) || name.startsWith('hugepages-'))
+    !(boundedOutside.includes(name) || isHugePageResource(name))
   )
     throw new AgentError('invalid_argument', `unsupported container resource : ${field.resource}`);
   const amount = amountOf(container, side, name, standIns(pod, allocatable));
@@ -77,8 +78,9 @@ export function containerOfPod(pod: Pod, name: string): Container {
 /** What stands for limits that a container does not set: the pod's CPU and memory, and else what the node has of what it knows. */
 function standIns(pod: Pod, allocatable: ResourceList): ResourceList {
   const whole = pod.spec?.resources?.limits ?? {};
+  const amounts = amountsOf(whole);
   const given = ['cpu', 'memory'].filter(
-    (name) => name in allocatable && !isZeroQuantity(amountsOf(whole)[name] ?? zeroQuantity),
+    (name) => name in allocatable && !isZeroQuantity(amounts[name] ?? zeroQuantity),
   );
   return { ...allocatable, ...Object.fromEntries(given.map((name) => [name, whole[name] ?? '0'])) };
 }

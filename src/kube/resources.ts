@@ -11,6 +11,7 @@ import {
 } from './quantity.ts';
 import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Container, Pod, PodSpec } from './types.ts';
+import { isHugePageResource } from './resource-names.ts';
 
 /** Amounts by resource name, as the API writes them. */
 export type ResourceList = Readonly<Record<string, string>>;
@@ -91,7 +92,7 @@ export function aggregateContainers(
 
 /** Resources that `spec.resources` of a pod may name. */
 export const isPodLevelResource = (name: string): boolean =>
-  name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
+  name === 'cpu' || name === 'memory' || isHugePageResource(name);
 
 function withPodLevel(amounts: Amounts, pod: Pod, side: ResourceSide): Amounts {
   const podLevel = Object.entries(pod.spec?.resources?.[side] ?? {}).filter(([name]) =>
@@ -233,6 +234,6 @@ export function podRequestOf(pod: Pod, resource: string): Quantity {
 
 /** Bytes of a huge page resource's page, from its name; `undefined` when the name is none. */
 export function hugePageSizeOf(name: string): Quantity | undefined {
-  const size = name.startsWith('hugepages-') ? tryParseQuantity(name.slice('hugepages-'.length)) : '';
+  const size = isHugePageResource(name) ? tryParseQuantity(name.slice('hugepages-'.length)) : '';
   return typeof size === 'string' ? undefined : size;
 }

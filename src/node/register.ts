@@ -5,6 +5,7 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Node } from '../kube/types.ts';
 import type { NodeClient } from './clients.ts';
+import { isHugePageResource } from '../kube/resource-names.ts';
 
 /** Labels that the agent owns on a node that was there before (R254). */
 const defaultLabels = [
@@ -109,7 +110,7 @@ export function reconcilePatch(existing: Node, wanted: Node): object | undefined
 export function reconcileStatusPatch(existing: Node, wanted: Node): object | undefined {
   const offered = wanted.status?.capacity ?? {};
   const gone = Object.keys(existing.status?.capacity ?? {}).filter(
-    (name) => name.startsWith('hugepages-') && !(name in offered),
+    (name) => isHugePageResource(name) && !(name in offered),
   );
   if (gone.length === 0) return undefined;
   const removed = Object.fromEntries(gone.map((name) => [name, null]));

@@ -4,6 +4,7 @@ import { imageNameFault, isBareName } from '../kube/image-reference.ts';
 import { isZeroQuantity, parseQuantity } from '../kube/quantity.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { goFloat, gate, nanosOf, type Rule, type RuleContext, second, when } from './rule.ts';
+import { isHugePageResource } from '../kube/resource-names.ts';
 
 const pullPolicies: readonly string[] = [
   'NeverVerify',
@@ -149,7 +150,7 @@ function reservedMemoryFaults(config: KubeletConfiguration): string[] {
   return (config.reservedMemory ?? []).flatMap(({ numaNode, limits = {} }) =>
     Object.entries(limits).flatMap(([name, amount]) => {
       const faults: string[] = [];
-      if (name !== 'memory' && !name.startsWith('hugepages-'))
+      if (name !== 'memory' && !isHugePageResource(name))
         faults.push(
           `the limit type ${goQuote(name)} for NUMA node ${numaNode} is not supported, only [memory hugepages-<HugePageSize>] is accepted`,
         );

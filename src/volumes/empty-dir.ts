@@ -5,6 +5,7 @@ import { podLimits, podRequests, type ResourceList } from '../kube/resources.ts'
 import type { Pod, Volume } from '../kube/types.ts';
 import type { Mounter } from './mounter.ts';
 import { fsGroupOf, setGroupOwnership } from './ownership.ts';
+import { isHugePageResource } from '../kube/resource-names.ts';
 
 export interface EmptyDirsDeps {
   readonly mounter: Pick<Mounter, 'isMountPoint' | 'mountTmpfs' | 'mountHugePages'>;
@@ -89,9 +90,7 @@ function memoryLimitOf(pod: Pod): number | undefined {
  * @throws {AgentError} `invalid_argument` when that is not one
  */
 function hugePageBytes(pod: Pod, medium: string): number {
-  const asked = new Set(
-    Object.keys({ ...podRequests(pod), ...podLimits(pod) }).filter((name) => name.startsWith('hugepages-')),
-  );
+  const asked = new Set(Object.keys({ ...podRequests(pod), ...podLimits(pod) }).filter(isHugePageResource));
   const [name = ''] = medium === 'HugePages' ? asked : [medium.replace('HugePages-', 'hugepages-')];
   if (medium === 'HugePages' && asked.size !== 1)
     throw new AgentError(

@@ -2,6 +2,7 @@ import { defaultPullPolicy } from '../image-reference.ts';
 import { compareQuantities, formatQuantity, roundUpQuantity, tryParseQuantity } from '../quantity.ts';
 import type { Container, EphemeralContainer, Probe, ResourceRequirements } from '../types.ts';
 import { withFieldVersion } from './default-volume.ts';
+import { orElse } from './shared.ts';
 
 type Port = NonNullable<Container['ports']>[number];
 type EnvVar = NonNullable<Container['env']>[number];
@@ -39,10 +40,6 @@ export function defaultContainer<T extends Container | EphemeralContainer>(
     imagePullPolicy: orElse(container.imagePullPolicy, defaultPullPolicy(container.image ?? '')),
   };
 }
-
-/** The value unless it is absent or empty. */
-export const orElse = (value: string | undefined, fallback: string): string =>
-  value === undefined || value === '' ? fallback : value;
 
 const positive = (value: number | undefined, fallback: number): number =>
   value === undefined || value === 0 ? fallback : value;

@@ -1,6 +1,6 @@
 import { defaultPullPolicy } from '../image-reference.ts';
 import type { Volume } from '../types.ts';
-import { textOf } from './shared.ts';
+import { orElse, textOf } from './shared.ts';
 
 const defaultMode = 0o644;
 
@@ -13,9 +13,6 @@ export function defaultVolume(volume: Volume): Volume {
 }
 
 type Source = Readonly<Record<string, unknown>>;
-
-/** A text of its own: an empty one is none, as in Go where it is no pointer. */
-const filled = (source: Source, key: string, fallback: string): string => textOf(source, key) || fallback;
 
 const withMode = (source: Source): Source => ({
   ...source,
@@ -33,15 +30,15 @@ const fillers: Readonly<Record<string, (source: Source) => Source>> = {
   hostPath: (source) => ({ ...source, type: source['type'] ?? '' }),
   image: (source) => ({
     ...source,
-    pullPolicy: filled(source, 'pullPolicy', defaultPullPolicy(textOf(source, 'reference'))),
+    pullPolicy: orElse(textOf(source, 'pullPolicy'), defaultPullPolicy(textOf(source, 'reference'))),
   }),
   ephemeral: (source) => ({ ...source, ...ephemeralTemplate(source) }),
-  iscsi: (source) => ({ ...source, iscsiInterface: filled(source, 'iscsiInterface', 'default') }),
+  iscsi: (source) => ({ ...source, iscsiInterface: orElse(textOf(source, 'iscsiInterface'), 'default') }),
   rbd: (source) => ({
     ...source,
-    pool: filled(source, 'pool', 'rbd'),
-    user: filled(source, 'user', 'admin'),
-    keyring: filled(source, 'keyring', '/etc/ceph/keyring'),
+    pool: orElse(textOf(source, 'pool'), 'rbd'),
+    user: orElse(textOf(source, 'user'), 'admin'),
+    keyring: orElse(textOf(source, 'keyring'), '/etc/ceph/keyring'),
   }),
   azureDisk: (source) => ({
     ...source,
@@ -52,8 +49,8 @@ const fillers: Readonly<Record<string, (source: Source) => Source>> = {
   }),
   scaleIO: (source) => ({
     ...source,
-    storageMode: filled(source, 'storageMode', 'ThinProvisioned'),
-    fsType: filled(source, 'fsType', 'xfs'),
+    storageMode: orElse(textOf(source, 'storageMode'), 'ThinProvisioned'),
+    fsType: orElse(textOf(source, 'fsType'), 'xfs'),
   }),
 };
 
@@ -79,7 +76,7 @@ export function withFieldVersion<T extends object>(holder: T): T {
   const { fieldRef, resourceFieldRef } = holder as Readonly<Record<string, Source | undefined>>;
   return {
     ...holder,
-    ...(fieldRef && { fieldRef: { ...fieldRef, apiVersion: filled(fieldRef, 'apiVersion', 'v1') } }),
+    ...(fieldRef && { fieldRef: { ...fieldRef, apiVersion: orElse(textOf(fieldRef, 'apiVersion'), 'v1') } }),
     ...(resourceFieldRef && {
       resourceFieldRef: { ...resourceFieldRef, divisor: resourceFieldRef['divisor'] ?? '0' },
     }),

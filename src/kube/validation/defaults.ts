@@ -11,9 +11,10 @@ import {
   type ContainerContext,
   defaultContainer,
   defaultResources,
-  orElse,
 } from './default-container.ts';
 import { defaultVolume } from './default-volume.ts';
+import { orElse } from './shared.ts';
+import { isHugePageResource } from '../resource-names.ts';
 
 /**
  * A pod with the API's defaults filled in, as the API server stores it and the kubelet reads a manifest: what was absent or zero gets
@@ -82,7 +83,7 @@ function defaultPodLevel(pod: Pod & { readonly spec: PodSpec }): PodSpec {
   if (!resources || (!resources.limits && !resources.requests)) return spec;
   const containers = (side: ResourceSide, counts: (name: string) => boolean): ResourceList =>
     pick(resourceListOf(aggregateContainers(spec, side)), counts);
-  const limits = { ...containers('limits', (name) => name.startsWith('hugepages-')), ...resources.limits };
+  const limits = { ...containers('limits', isHugePageResource), ...resources.limits };
   if (Object.keys(limits).length === 0) return spec;
   const requests = {
     ...pick(limits, isPodLevelResource),

@@ -1,4 +1,4 @@
-import { goQuote } from '../../base/go-quote.ts';
+import { goQuote, isPrintable } from '../../base/go-quote.ts';
 import type { ObjectMeta, OwnerReference, Pod } from '../types.ts';
 import { type Faults, invalid, invalidEach, required, tooLong } from './field-error.ts';
 import { dns1123Label, dns1123Subdomain, type NameRule, qualifiedNameRule } from './name-rules.ts';
@@ -57,13 +57,10 @@ function* managedFields(field: string, entries: NonNullable<ObjectMeta['managedF
   }
 }
 
-/** What Go's `unicode.IsPrint` knows: letters, marks, numbers, punctuation, symbols and the plain space. */
-const isPrintable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
-
 function* printable(field: string, text: string): Faults {
   let position = 0;
   for (const character of text) {
-    if (!isPrintable.test(character)) {
+    if (!isPrintable(character)) {
       const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
       yield invalid(field, text, `invalid character U+${code} (at position ${position})`);
     }

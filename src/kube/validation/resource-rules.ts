@@ -215,7 +215,7 @@ function* hugePagesWithinPod(
 ): Faults {
   for (const [name, needed] of sorted(aggregateContainers(spec, 'limits'))) {
     const most = limits[name];
-    if (name.startsWith('hugepages-') && most && compareQuantities(needed, most) > 0)
+    if (isHugePageResource(name) && most && compareQuantities(needed, most) > 0)
       yield invalid(
         `${field}[${name}]`,
         formatQuantity(most),

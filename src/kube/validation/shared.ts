@@ -166,3 +166,7 @@ export function* selectorRequirement(
   for (const [i, value] of values.entries())
     yield* invalidEach(`${field}.values[${i}]`, value, labelValueRule(value));
 }
+
+/** The value unless it is absent or empty. */
+export const orElse = (value: string | undefined, fallback: string): string =>
+  value === undefined || value === '' ? fallback : value;

@@ -7,7 +7,7 @@ import {
   signOfQuantity,
   subQuantities,
 } from '../../kube/quantity.ts';
-import { isExtendedResource } from '../../kube/resource-names.ts';
+import { isExtendedResource, isHugePageResource } from '../../kube/resource-names.ts';
 import type { Node, NodeStatus } from '../../kube/types.ts';
 import { type SetterResult, withStatus } from './setter.ts';
 
@@ -134,7 +134,7 @@ function allocatableOf(
   }
   if (machine) Object.assign(result, devices?.allocatable);
   for (const [name, amount] of Object.entries(capacity)) {
-    if (name.startsWith('hugepages-')) result['memory'] = less(result['memory'] ?? '0', amount);
+    if (isHugePageResource(name)) result['memory'] = less(result['memory'] ?? '0', amount);
   }
   return result;
 }

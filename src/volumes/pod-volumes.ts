@@ -289,14 +289,22 @@ export class PodVolumes {
     for (const volume of pod.spec?.volumes ?? []) this.#emptyDirs.forget(this.#dirOf(pod, volume));
   }
 
-  /** Whether any volume of the pod is still there, mounted or not. Follows kubelet `podVolumesExist`. */
+  /** Whether any volume of the pod is still there, mounted or not; also if nobody can tell. Follows kubelet `podVolumesExist`. */
   hasVolumes(uid: string): boolean {
     const { rootDir, mounter } = this.#deps;
     const dir = layout.volumesDir(rootDir, uid);
-    return (
-      entriesOf(dir).some((plugin) => entriesOf(join(dir, plugin)).length > 0) ||
-      mounter.mountsUnder(layout.podDir(rootDir, uid)).length > 0
-    );
+    try {
+      return (
+        entriesOf(dir).some((plugin) => entriesOf(join(dir, plugin)).length > 0) ||
+        mounter.mountsUnder(layout.podDir(rootDir, uid)).length > 0
+      );
+    } catch (reason) {
+      this.#deps.logger.error('pod found, but its volumes cannot be looked at', {
+        uid,
+        err: messageOf(reason),
+      });
+      return true;
+    }
   }
 
   /** Of how many pods directories were found that nobody wants when they were last looked for, and how many could not be removed. */
@@ -345,12 +353,13 @@ export class PodVolumes {
 
 type HostPath = NonNullable<Volume['hostPath']>;
 
-/** What a directory holds; one that is not there, or is none, holds nothing. */
+/** What a directory holds; one that is not there holds nothing. */
 function entriesOf(dir: string): readonly string[] {
   try {
     return readdirSync(dir);
-  } catch {
-    return [];
+  } catch (reason) {
+    if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw reason;
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -219,4 +219,10 @@ test('a pod has volumes as long as any is there, mounted or not', () => {
   expect(has()).toBe(false);
   mounts = [join(dir, 'pods/a/volume-subpaths/v/c/0')];
   expect(has()).toBe(true);
+});
+
+test('a pod has volumes while nobody can tell', () => {
+  mkdirSync(join(dir, 'pods/a'), { recursive: true });
+  writeFileSync(join(dir, 'pods/a/volumes'), 'no directory');
+  expect(volumesOf().hasVolumes('a')).toBe(true);
 });

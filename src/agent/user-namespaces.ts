@@ -81,16 +81,15 @@ export class UserNamespaces {
   }
 
   #checkHandler(name: string): void {
-    const handlers = this.#deps.handlers();
-    const handler = handlers?.find((one) => one.name === name);
+    const handlers = this.#deps.handlers() ?? [];
+    const handler = handlers.find((one) => one.name === name);
     if (handler?.userNamespaces === true) return;
     const subject = name === '' ? 'runtime' : `RuntimeClass handler ${goQuote(name)}`;
-    const unknown = handlers
-      ? `: the handler ${goQuote(name)} is not known`
-      : ': runtime handlers are not set';
+    // an old runtime tells of none
+    const unknown = handler || handlers.length === 0 ? '' : `: the handler ${goQuote(name)} is not known`;
     throw new AgentError(
       'failed_precondition',
-      `can't set \`spec.hostUsers: false\`, ${subject} does not support user namespaces${handler ? '' : unknown}`,
+      `can't set \`spec.hostUsers: false\`, ${subject} does not support user namespaces${unknown}`,
     );
   }
 

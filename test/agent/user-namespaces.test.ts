@@ -88,10 +88,10 @@ describe('a pod with users of its own', () => {
   });
 
   test.for([
-    [undefined, '', 'runtime does not support user namespaces: runtime handlers are not set'],
-    [[], '', 'runtime does not support user namespaces: the handler "" is not known'],
+    [undefined, '', 'runtime does not support user namespaces'],
+    [[], '', 'runtime does not support user namespaces'],
     [
-      [],
+      [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: true }],
       'kata',
       'RuntimeClass handler "kata" does not support user namespaces: the handler "kata" is not known',
     ],

@@ -87,9 +87,8 @@ describe.skipIf(noCriNode !== undefined)('users of pods', { timeout: 90_000 }, (
     const [shared = ''] = await node.told('shared', 'FailedCreatePodSandBox');
     expect(shared).toContain('no runtime for "none" is configured');
     const [own = ''] = await node.told('own', 'FailedCreatePodSandBox');
-    expect(own).toContain(
-      'can\'t set `spec.hostUsers: false`, RuntimeClass handler "none" does not support user namespaces: the handler "none" is not known',
-    );
+    const unknown = tellsHandlers ? ': the handler "none" is not known' : '';
+    expect(own.endsWith(`RuntimeClass handler "none" does not support user namespaces${unknown}`)).toBe(true);
     await node.agent.ok(['delete', 'pod', 'shared', 'own', '--wait=true', '--timeout=60s']);
   });
 
@@ -97,9 +96,8 @@ describe.skipIf(noCriNode !== undefined)('users of pods', { timeout: 90_000 }, (
     if (able) return skip('the runtime knows user namespaces');
     await node.create(rootless('unable'));
     const [message = ''] = await node.told('unable', 'FailedCreatePodSandBox');
-    const unknown = tellsHandlers ? '' : ': the handler "" is not known';
     expect(message).toBe(
-      `Failed to create pod sandbox: can't set \`spec.hostUsers: false\`, runtime does not support user namespaces${unknown}`,
+      "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces",
     );
     await node.agent.ok(['delete', 'pod', 'unable', '--wait=true', '--timeout=60s']);
   });

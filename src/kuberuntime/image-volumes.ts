@@ -41,18 +41,22 @@ export async function pullImageVolumes(
 /**
  * The images that a container mounts. Follows `toKubeContainerImageVolumes`.
  *
+ * @param note told of each that is missing
  * @throws {StartError} why there is none, of the last one that is missing
  */
 export function mountedImages(
   volumes: ImageVolumes,
   { volumeMounts = [] }: Container,
+  note: NoteEvent,
 ): ReadonlyMap<string, ImageSpec> {
   const mounted = new Map<string, ImageSpec>();
   let missing: StartError | undefined;
   for (const { name } of volumeMounts) {
     const image = volumes.get(name);
-    if (image instanceof StartError) missing = image;
-    else if (image) mounted.set(name, image);
+    if (image instanceof StartError) {
+      note('Warning', 'Failed', `Error: ${image.reason}`);
+      missing = image;
+    } else if (image) mounted.set(name, image);
   }
   if (missing) throw missing;
   return mounted;

@@ -327,7 +327,11 @@ export class PodSync {
     try {
       this.#checkBackoff(container);
       counts?.container(type);
-      const imageVolumes = mountedImages(context.imageVolumes, container);
+      const imageVolumes = mountedImages(
+        context.imageVolumes,
+        container,
+        containerEvents(this.#deps.recorder, this.#request.pod, container),
+      );
       counted = true;
       const started = this.#deps.starter.start(context, { ...spec, imageVolumes }, this.#signal);
       await (imageVolumes.size > 0 ? this.#countImages(container, imageVolumes, started) : started);

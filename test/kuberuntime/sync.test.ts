@@ -325,7 +325,8 @@ test('a failed image volume is the failure of the container that mounts it', asy
     { target: 'other' },
   ]);
   expect(results.at(-1)?.reason).toBeUndefined();
-  expect(under.fieldPaths.filter((path) => path === 'spec.containers{main}')).toEqual([]);
+  expect(under.fieldPaths.filter((path) => path === 'spec.containers{main}')).toHaveLength(1);
+  expect(under.events).toContain('Warning Failed Error: ErrImageNeverPull');
 });
 
 test('an ephemeral container sees the processes of the container that it names', async () => {

@@ -7,6 +7,16 @@ export const allContainersOf = (pod: Pod): readonly Container[] => [
   ...((pod.spec?.ephemeralContainers ?? []) as readonly Container[]),
 ];
 
+/** The volumes that any container mounts, as a directory or a device: the others are left alone. Follows `util.GetPodVolumeNames` (pkg/volume). */
+export function usedVolumes(pod: Pod): readonly Volume[] {
+  const volumes = pod.spec?.volumes ?? [];
+  if (volumes.length === 0) return volumes;
+  const used = new Set<string>();
+  for (const { volumeMounts = [], volumeDevices = [] } of allContainersOf(pod))
+    for (const { name } of [...volumeMounts, ...volumeDevices]) used.add(name);
+  return volumes.filter(({ name }) => used.has(name));
+}
+
 /**
  * The claim behind a volume: the one that it names, or for a generic ephemeral volume the one that is made for this pod
  * (`ephemeral.VolumeClaimName`). Absent: the volume has none.

@@ -36,10 +36,10 @@ export class ClaimedVolumes {
     this.#find = find;
   }
 
-  /** Looks up every claim of the pod. @returns the volumes that have none that can be used, and why */
-  async resolve(pod: Pod): Promise<ReadonlyMap<Volume, string>> {
+  /** Looks up the claims of these volumes of the pod. @returns the volumes that have none that can be used, and why */
+  async resolve(pod: Pod, volumes: readonly Volume[]): Promise<ReadonlyMap<Volume, string>> {
     const faults = new Map<Volume, string>();
-    for (const volume of pod.spec?.volumes ?? []) {
+    for (const volume of volumes) {
       const claimName = claimNameOf(nameOf(pod), volume);
       if (claimName === undefined) continue;
       try {

@@ -8,7 +8,7 @@ import { fileFault } from '../base/file-fault.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, nameOf, namespaceOf, uidOf } from '../kube/names.ts';
-import { claimNameOf } from '../kube/references.ts';
+import { claimNameOf, usedVolumes } from '../kube/references.ts';
 import type { ResourceList } from '../kube/resources.ts';
 import { goQuote } from '../base/go-quote.ts';
 import type { Container, Pod, Volume } from '../kube/types.ts';
@@ -69,17 +69,18 @@ export class PodVolumes {
   }
 
   /**
-   * Makes everything that the pod's spec names stand; a volume that fails is reported and tried again.
+   * Makes every volume that a container of the pod mounts stand; one that fails is reported and tried again.
    *
    * @throws {AgentError} `deadline_exceeded` after 2 min 3 s, `failed_precondition` at once for claims that cannot be used; the signal's
    *   reason when it aborts first
    */
   async mount(pod: Pod, signal: AbortSignal): Promise<void> {
-    if ((pod.spec?.volumes ?? []).length === 0) return;
+    const volumes = usedVolumes(pod);
+    if (volumes.length === 0) return;
     mkdirSync(layout.volumesDir(this.#deps.rootDir, uidOf(pod)), { recursive: true, mode: 0o750 });
     const deadlineAt = steadyNow(this.#deps.clock) + mountTimeoutMs;
-    const faults = await this.#claims.resolve(pod);
-    let pending: readonly Volume[] = (pod.spec?.volumes ?? []).filter((volume) => !faults.has(volume));
+    const faults = await this.#claims.resolve(pod, volumes);
+    let pending: readonly Volume[] = volumes.filter((volume) => !faults.has(volume));
     if (faults.size > 0) throw notProcessed(await this.#mountEach(pod, pending, signal), faults);
     for (let pauseMs = retry.baseMs; ; pauseMs = Math.min(pauseMs * 2, retry.maxMs)) {
       pending = await this.#mountEach(pod, pending, signal);

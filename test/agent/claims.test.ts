@@ -64,11 +64,11 @@ test('a generic ephemeral volume is the claim that was made for its pod, and no 
     },
   });
   let server = serverWith({ persistentvolumeclaims: ownedBy('other'), persistentvolumes: volume });
-  expect([...(await claims.resolve(ephemeral)).values()]).toEqual([
+  expect([...(await claims.resolve(ephemeral, ephemeral.spec!.volumes!)).values()]).toEqual([
     'PVC n/p-v was not created for pod n/p (pod is not owner)',
   ]);
   server = serverWith({ persistentvolumeclaims: ownedBy('u'), persistentvolumes: volume });
-  expect(await claims.resolve(ephemeral)).toEqual(new Map());
+  expect(await claims.resolve(ephemeral, ephemeral.spec!.volumes!)).toEqual(new Map());
   expect(claims.pathOf(ephemeral, ephemeral.spec!.volumes![0]!)).toBe('/data');
   expect(asked).toEqual(['p-v true', 'p-v true']);
 });
@@ -77,7 +77,7 @@ const [named] = pod.spec?.volumes ?? [];
 
 test('a volume is where its claim says, until the pod is forgotten', async () => {
   const claims = new ClaimedVolumes(async () => ({ local: { path: '/' } }));
-  expect(await claims.resolve(pod)).toEqual(new Map());
+  expect(await claims.resolve(pod, [named!])).toEqual(new Map());
   await claims.check(pod, named!);
   expect(claims.pathOf(pod, named!)).toBe('/');
   claims.forget(pod);
@@ -86,10 +86,10 @@ test('a volume is where its claim says, until the pod is forgotten', async () =>
 
 test('a volume that is not there, or of a kind that cannot be used, is told', async () => {
   const missing = new ClaimedVolumes(async () => ({ local: { path: '/nowhere/at/all' } }));
-  await missing.resolve(pod);
+  await missing.resolve(pod, [named!]);
   await expect(missing.check(pod, named!)).rejects.toThrow('path "/nowhere/at/all" does not exist');
   const other = new ClaimedVolumes(async () => ({}));
-  await other.resolve(pod);
+  await other.resolve(pod, [named!]);
   await expect(other.check(pod, named!)).rejects.toThrow('not supported on this node');
 });
 

@@ -47,8 +47,14 @@ test('what a pod’s handler can do is known once the handler is', async () => {
 
 test('CSI volumes are refused by name, others are not', () => {
   const csi = (name: string) => ({ name, csi: { driver: `${name}.example` } });
-  expect(admitVolumes(podWith({ volumes: [{ name: 'v', emptyDir: {} }] })).admit).toBe(true);
-  expect(admitVolumes(podWith({ volumes: [csi('a'), csi('b')] }))).toMatchObject({
+  const mounting = (...names: readonly string[]) => [
+    { name: 'c', volumeMounts: names.map((name) => ({ name, mountPath: `/${name}` })) },
+  ];
+  const admit = (volumes: readonly object[], ...mounted: readonly string[]) =>
+    admitVolumes(podWith({ containers: mounting(...mounted), volumes }));
+  expect(admit([{ name: 'v', emptyDir: {} }], 'v').admit).toBe(true);
+  expect(admit([csi('a')]).admit).toBe(true); // no container mounts it
+  expect(admit([csi('a'), csi('b')], 'a', 'b')).toMatchObject({
     admit: false,
     reason: 'UnsupportedVolume',
     message:

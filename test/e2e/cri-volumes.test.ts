@@ -670,7 +670,11 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
 
   test('a CSI volume is refused by name', async () => {
     await node.create(
-      onePod('csi', sleeps, { volumes: [{ name: 'v', csi: { driver: 'csi.example.org' } }] }),
+      onePod(
+        'csi',
+        { ...sleeps, volumeMounts: [{ name: 'v', mountPath: '/v' }] },
+        { volumes: [{ name: 'v', csi: { driver: 'csi.example.org' } }] },
+      ),
     );
     const { status } = await node.until('csi', hasEnded);
     expect(status).toMatchObject({

@@ -41,6 +41,7 @@ async function mounted(emptyDir: object, limits: readonly object[], nodeMemory =
       containers: limits.map((limit, index) => ({
         name: `c${index}`,
         resources: { limits: limit, requests: limit },
+        volumeMounts: [{ name: 'v', mountPath: '/v' }],
       })),
       volumes: [{ name: 'v', emptyDir }],
     },

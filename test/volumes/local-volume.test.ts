@@ -52,10 +52,12 @@ const volumesOf = (gid?: string, more: object = {}): PodVolumes =>
     nodeAllocatable: () => ({}),
   });
 
+const asDirectory = { volumeMounts: [{ name: 'v', mountPath: '/v' }] };
+
 const podOf = (uid: string, securityContext: object, readOnly = false): Pod => ({
   metadata: { name: uid, namespace: 'n', uid },
   spec: {
-    containers: [],
+    containers: [{ name: 'c', ...asDirectory }],
     securityContext,
     volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c', readOnly } }],
   },
@@ -121,7 +123,6 @@ const using = (pod: Pod, use: object): Pod => ({
   ...pod,
   spec: { ...pod.spec, containers: [{ name: 'c', ...use }] },
 });
-const asDirectory = { volumeMounts: [{ name: 'v', mountPath: '/v' }] };
 const asDevice = { volumeDevices: [{ name: 'v', devicePath: '/dev/xvda' }] };
 
 test.for([
@@ -219,6 +220,15 @@ test('a pod has volumes as long as any is there, mounted or not', () => {
   expect(has()).toBe(false);
   mounts = [join(dir, 'pods/a/volume-subpaths/v/c/0')];
   expect(has()).toBe(true);
+});
+
+test('a volume that no container mounts is left alone', async () => {
+  const pod = podOf('a', {});
+  const volumes = volumesOf();
+  await mount(volumes, { ...pod, spec: { ...pod.spec, containers: [{ name: 'c' }] } });
+  expect(volumes.pathOf(pod, pod.spec!.volumes![0]!)).toBeUndefined();
+  await mount(volumes, pod);
+  expect(volumes.pathOf(pod, pod.spec!.volumes![0]!)).toBe(join(dir, 'disk'));
 });
 
 test('a pod has volumes while nobody can tell', () => {

@@ -52,7 +52,10 @@ const volumesOf = (claimed: ClaimedVolume = {}): PodVolumes =>
 
 const podOf = (volume: object): Pod => ({
   metadata: { name: 'p', namespace: 'n', uid: 'u' },
-  spec: { containers: [], volumes: [{ name: 'v', ...volume }] },
+  spec: {
+    containers: [{ name: 'c', volumeMounts: [{ name: 'v', mountPath: '/v' }] }],
+    volumes: [{ name: 'v', ...volume }],
+  },
 });
 const mount = (volumes: PodVolumes, pod: Pod): Promise<void> =>
   volumes.mount(pod, new AbortController().signal);

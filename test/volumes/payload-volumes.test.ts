@@ -45,7 +45,7 @@ const volumesOf = (secretsInMemory = true): PodVolumes =>
 const podOf = (volume: object, fsGroup?: number): Pod => ({
   metadata: { name: 'p', namespace: 'n', uid: 'u' },
   spec: {
-    containers: [],
+    containers: [{ name: 'c', volumeMounts: [{ name: 'v', mountPath: '/v' }] }],
     ...(fsGroup !== undefined && { securityContext: { fsGroup } }),
     volumes: [{ name: 'v', ...volume }],
   },

@@ -51,6 +51,8 @@ const binaryByExponent = new Map(Object.entries(binarySuffixes).map(([suffix, po
 /** The amount of nothing. */
 export const zeroQuantity: Quantity = { unscaled: 0n, exponent: 0, format: 'DecimalSI', big: false };
 
+const writtenZero: Quantity = { ...zeroQuantity, text: '0' };
+
 /** A whole number of units. */
 export const quantityOf = (value: number | bigint, format: QuantityFormat = 'DecimalSI'): Quantity =>
   scaledQuantity(value, 0, format);
@@ -79,6 +81,7 @@ export function parseQuantity(text: string): Quantity {
 
 /** As {@link parseQuantity}, but gives the reason back instead of throwing it. */
 export function tryParseQuantity(text: string): Quantity | string {
+  if (text === '0') return writtenZero;
   const parts = /^([+-]?)0*([0-9]*)(?:(\.)([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text);
   if (!parts || text === '') return quantityFormatError;
   const suffix = interpretSuffix(parts[5] ?? '');

@@ -225,7 +225,7 @@ export const hasPodLevelResources = (pod: Pod): boolean =>
  */
 export function podRequestOf(pod: Pod, resource: string): Quantity {
   const own = hasPodLevelResources(pod)
-    ? amountsOf(pod.spec?.resources?.requests)
+    ? amountsOf(isPodLevelResource(resource) ? pod.spec?.resources?.requests : undefined)
     : aggregateContainers(pod.spec ?? emptySpec, 'requests');
   const amount = own[resource] ?? zeroQuantity;
   const overhead = amountsOf(pod.spec?.overhead)[resource];

@@ -7,7 +7,8 @@ import {
   withPodResources,
 } from '../../src/kube/pod-resources.ts';
 import { decodeResourceCheckpoint, encodeResourceCheckpoint } from '../../src/kube/resource-checkpoint.ts';
-import { podRequests, resourceListOf } from '../../src/kube/resources.ts';
+import { formatQuantity } from '../../src/kube/quantity.ts';
+import { podRequestOf, podRequests, resourceListOf } from '../../src/kube/resources.ts';
 import type { Pod } from '../../src/kube/types.ts';
 
 const podWith = (cpu: string, more: object = {}): Pod => ({
@@ -122,4 +123,12 @@ test('what is written is read back', () => {
       expect(decodeResourceCheckpoint(encodeResourceCheckpoint(pods))).toEqual(pods);
     }),
   );
+});
+
+test('a pod as a whole asks for what may be asked for as a whole; of the rest it asks for nothing then', () => {
+  const requests = { memory: '1Gi', 'ephemeral-storage': '2Gi' };
+  const container = { name: 'c', resources: { requests: { 'ephemeral-storage': '1Gi' } } };
+  const pod = { spec: { containers: [container], resources: { requests } } };
+  const asked = Object.keys(requests).map((name) => formatQuantity(podRequestOf(pod, name)));
+  expect(asked).toEqual(['1Gi', '0']);
 });

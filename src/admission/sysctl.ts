@@ -6,18 +6,18 @@ import { admitted, type AdmitResult, refused } from './admit-result.ts';
 type SysctlNamespace = 'ipc' | 'net';
 
 /** Sysctls that the kernel keeps apart by namespace, by exact name (two of them only as what stands before a `*`) and by prefix. */
-const namespacedNames: Readonly<Record<string, SysctlNamespace>> = {
-  'kernel.sem': 'ipc',
-  'kernel.shm': 'ipc',
-  'kernel.shmall': 'ipc',
-  'kernel.shmmax': 'ipc',
-  'kernel.shmmni': 'ipc',
-  'kernel.shm_rmid_forced': 'ipc',
-  'kernel.msg': 'ipc',
-  'kernel.msgmax': 'ipc',
-  'kernel.msgmnb': 'ipc',
-  'kernel.msgmni': 'ipc',
-};
+const namespacedNames: ReadonlyMap<string, SysctlNamespace> = new Map([
+  ['kernel.sem', 'ipc'],
+  ['kernel.shm', 'ipc'],
+  ['kernel.shmall', 'ipc'],
+  ['kernel.shmmax', 'ipc'],
+  ['kernel.shmmni', 'ipc'],
+  ['kernel.shm_rmid_forced', 'ipc'],
+  ['kernel.msg', 'ipc'],
+  ['kernel.msgmax', 'ipc'],
+  ['kernel.msgmnb', 'ipc'],
+  ['kernel.msgmni', 'ipc'],
+]);
 const namespacedPrefixes: readonly (readonly [string, SysctlNamespace])[] = [
   ['fs.mqueue.', 'ipc'],
   ['net.', 'net'],
@@ -53,25 +53,30 @@ export function dotted(name: string): string {
   return name.replace(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
 }
 
-/** The safe sysctls of a kernel, e.g. `6.1.0`; `''`: unknown, then only those that are safe on every kernel. */
+/** The safe sysctls of a kernel, e.g. `6.1.0-18-amd64`; what is no version is unknown: then only those that are safe on every kernel. */
 export function safeSysctlsOf(kernel: string): readonly string[] {
+  const version = versionOf(kernel);
   return safeSysctls
-    .filter(([, since]) => since === '' || (kernel !== '' && atLeast(kernel, since)))
+    .filter(([, since]) => since === '' || (version && atLeast(version, versionOf(since) ?? [])))
     .map(([name]) => name);
 }
 
-function atLeast(version: string, since: string): boolean {
-  const parts = (text: string): number[] => text.split('.').map((part) => Number.parseInt(part, 10) || 0);
-  const [left, right] = [parts(version), parts(since)];
-  for (let i = 0; i < right.length; i++) {
-    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+/** The numbers at the start of a version, two at least. Follows Go `version.ParseGeneric`. */
+function versionOf(text: string): readonly number[] | undefined {
+  const numbers = /^\s*v?((?:0|[1-9]\d*)(?:\.\d+)+)/.exec(text)?.[1];
+  return numbers?.split('.').map(Number);
+}
+
+function atLeast(version: readonly number[], since: readonly number[]): boolean {
+  for (const [i, wanted] of since.entries()) {
+    const difference = (version[i] ?? 0) - wanted;
     if (difference !== 0) return difference > 0;
   }
   return true;
 }
 
 const namespaceOf = (name: string): SysctlNamespace | undefined =>
-  namespacedNames[name] ?? namespacedPrefixes.find(([prefix]) => name.startsWith(prefix))?.[1];
+  namespacedNames.get(name) ?? namespacedPrefixes.find(([prefix]) => name.startsWith(prefix))?.[1];
 
 /**
  * Which sysctls a pod may set: names, and prefixes that end in `*`.

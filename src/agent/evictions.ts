@@ -151,10 +151,9 @@ export function configuredWindows(config: ShutdownConfiguration): readonly Shutd
       priority,
       graceSeconds: shutdownGracePeriodSeconds,
     }));
-  const seconds = (span: string): number => Math.trunc(durationMs(span) / 1000);
   return shutdownWindows(
-    seconds(config.shutdownGracePeriod),
-    seconds(config.shutdownGracePeriodCriticalPods),
+    durationMs(config.shutdownGracePeriod),
+    durationMs(config.shutdownGracePeriodCriticalPods),
   );
 }
 

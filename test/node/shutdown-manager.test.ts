@@ -27,7 +27,7 @@ class Machine {
   readonly stop = new AbortController();
   readonly times: [string, number][] = [];
 
-  manager(windows: readonly ShutdownWindow[] = shutdownWindows(30, 10)): ShutdownManager {
+  manager(windows: readonly ShutdownWindow[] = shutdownWindows(30_000, 10_000)): ShutdownManager {
     return new ShutdownManager(
       {
         clock: this.clock,

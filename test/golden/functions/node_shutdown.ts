@@ -13,7 +13,7 @@ type Input =
 
 function run(input: Input): unknown {
   if (input.op === 'migrate')
-    return shutdownWindows(input.requestedSeconds, input.criticalSeconds).map(
+    return shutdownWindows(input.requestedSeconds * 1000, input.criticalSeconds * 1000).map(
       ({ priority, graceSeconds }) => ({
         Priority: priority,
         ShutdownGracePeriodSeconds: graceSeconds,

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { messageOf } from '../../base/errors.ts';
+import { canonicalIp, ipFamily } from '../../kube/ip.ts';
 import type { Node } from '../../kube/types.ts';
 import { type SetterResult, withStatus } from './setter.ts';
 
@@ -21,10 +21,11 @@ export interface AddressSettings {
   readonly resolve: (prefer: string | undefined) => string | Promise<string>;
 }
 
-const isUnspecified = (ip: string): boolean => ip === '0.0.0.0' || /^[0:]+$/.test(ip);
+const isUnspecified = (ip: string): boolean => ip === '0.0.0.0' || ip === '::';
 
-/** The node's internal addresses and its host name (kubelet `nodestatus.NodeAddress`). */
-export async function nodeAddress(node: Node, settings: AddressSettings): Promise<SetterResult> {
+/** The node's internal addresses, each in its shortest text, and its host name (kubelet `nodestatus.NodeAddress`). */
+export async function nodeAddress(node: Node, given: AddressSettings): Promise<SetterResult> {
+  const settings = { ...given, nodeIps: given.nodeIps.map(canonicalIp) };
   const { nodeIps, externalCloudProvider, hostname } = settings;
   const specified = nodeIps.slice(0, 2).map((ip) => (isUnspecified(ip) ? undefined : ip));
   const fault = faultOf(specified, settings);
@@ -60,10 +61,11 @@ function faultOf(ips: readonly (string | undefined)[], { validate }: AddressSett
 
 async function findAddress(name: string, settings: AddressSettings): Promise<string> {
   const { hostname, nodeIps, validate, lookup, resolve } = settings;
-  if (isIP(hostname) !== 0) return hostname;
-  const family = isIP(nodeIps[0] ?? '0.0.0.0');
-  const valid = (await lookup(name)).filter((ip) => validate(ip) === undefined);
-  return valid.find((ip) => isIP(ip) === family) ?? valid[0] ?? (await resolve(nodeIps[0]));
+  const own = canonicalIp(hostname);
+  if (ipFamily(own)) return own;
+  const family = ipFamily(nodeIps[0] ?? '0.0.0.0');
+  const valid = (await lookup(name)).map(canonicalIp).filter((ip) => validate(ip) === undefined);
+  return valid.find((ip) => ipFamily(ip) === family) ?? valid[0] ?? canonicalIp(await resolve(nodeIps[0]));
 }
 
 function annotate(node: Node, ips: readonly (string | undefined)[]): Node {

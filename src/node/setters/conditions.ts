@@ -39,10 +39,11 @@ export function readyCondition(
     reason: ready ? 'KubeletReady' : 'KubeletNotReady',
     message: faults.warning === undefined ? message : `${message}. WARNING: ${faults.warning}`,
   };
-  const before = node.status?.conditions?.find(({ type }) => type === 'Ready');
+  const at = (node.status?.conditions ?? []).findIndex(({ type }) => type === 'Ready');
+  const before = node.status?.conditions?.[at];
   const changed = before !== undefined && before.status !== condition.status;
   const event = conditionEvent(node, ready ? 'NodeReady' : 'NodeNotReady');
-  return { node: put(node, condition, now), ...(changed && { events: [event] }) };
+  return { node: put(node, condition, now, at), ...(changed && { events: [event] }) };
 }
 
 function missingCapacity(node: Node, localStorage: boolean): string | undefined {
@@ -95,7 +96,8 @@ export function pressureCondition(
 ): SetterResult {
   const { type, bad, good } = pressures[kind];
   const status = underPressure ? 'True' : 'False';
-  const before = node.status?.conditions?.find((condition) => condition.type === type);
+  const at = (node.status?.conditions ?? []).findLastIndex((condition) => condition.type === type);
+  const before = node.status?.conditions?.[at];
   const [reason, message, event] = underPressure ? bad : good;
   if (before?.status === status) {
     const { reason: kept, message: said } = before;
@@ -105,31 +107,31 @@ export function pressureCondition(
       ...(kept !== undefined && { reason: kept }),
       ...(said !== undefined && { message: said }),
     };
-    return { node: put(node, same, now) };
+    return { node: put(node, same, now, at) };
   }
-  return { node: put(node, { type, status, reason, message }, now), events: [conditionEvent(node, event)] };
+  return {
+    node: put(node, { type, status, reason, message }, now, at),
+    events: [conditionEvent(node, event)],
+  };
 }
 
-/** The node with `condition` in its place; the transition time is kept while the status is the same. */
+/** The node with `condition` in the place `index`, or at the end; the transition time is kept while the status is the same. */
 function put(
   node: Node,
-  condition: Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>,
+  { type, status, ...rest }: Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>,
   now: number,
+  index: number,
 ): Node {
   const conditions = node.status?.conditions ?? [];
-  const before = conditions.find(({ type }) => type === condition.type);
+  const before = conditions[index];
   const at = rfc3339(now);
-  const unchanged = before?.status === condition.status ? before.lastTransitionTime : undefined;
-  const { type, status, ...rest } = condition;
+  const since = before?.status === status ? before.lastTransitionTime : at;
   const next: NodeCondition = {
     type,
     status,
     lastHeartbeatTime: at,
-    lastTransitionTime: unchanged ?? at,
+    ...(since !== undefined && { lastTransitionTime: since }),
     ...rest,
   };
-  const placed = before
-    ? conditions.map((each) => (each.type === type ? next : each))
-    : [...conditions, next];
-  return withStatus(node, { conditions: placed });
+  return withStatus(node, { conditions: before ? conditions.with(index, next) : [...conditions, next] });
 }

@@ -50,8 +50,8 @@ export interface MachineSettings {
 export function machineInfo(node: Node, settings: MachineSettings): SetterResult {
   const { machine } = settings;
   const before = node.status?.nodeInfo;
-  const capacity = { ...capacityOf(node, settings), ...settings.configured };
-  const allocatable = allocatableOf(capacity, node.status?.allocatable ?? {}, settings);
+  const capacity = canonical({ ...capacityOf(node, settings), ...settings.configured });
+  const allocatable = canonical(allocatableOf(capacity, node.status?.allocatable ?? {}, settings));
   const nodeInfo = { ...noInfo, ...before, ...identityOf(machine, before) };
   const rebooted = machine !== undefined && isAnother(before?.bootID, machine.bootId);
   const message = `Node ${node.metadata?.name ?? ''} has been rebooted, boot id: ${machine?.bootId ?? ''}`;
@@ -93,7 +93,7 @@ function identityOf(machine: MachineInfo | undefined, before: NodeInfo | undefin
 function capacityOf(node: Node, settings: MachineSettings): ResourceList {
   const { machine, maxPods, podsPerCore, storage, devices } = settings;
   const before = node.status?.capacity ?? {};
-  if (!machine) return { ...before, cpu: '0', memory: '0', pods: String(maxPods) };
+  if (!machine) return { ...before, cpu: '0', memory: '0', pods: podsText(maxPods) };
   const pods = podsPerCore > 0 ? Math.min(machine.numCores * podsPerCore, maxPods) : maxPods;
   const ephemeral = storage['ephemeral-storage'];
   return {
@@ -101,12 +101,21 @@ function capacityOf(node: Node, settings: MachineSettings): ResourceList {
     cpu: formatQuantity(milliQuantity(machine.numCores * 1000)),
     memory: formatQuantity(quantityOf(machine.memoryCapacity, 'BinarySI')),
     ...hugePages(machine),
-    pods: String(pods),
+    pods: podsText(pods),
     ...(ephemeral !== undefined && { 'ephemeral-storage': ephemeral }),
     ...devices?.capacity,
     ...Object.fromEntries((devices?.removed ?? []).map((name) => [name, '0'])),
   };
 }
+
+/** As the API writes it: 1000 pods are `1k`. */
+const podsText = (pods: number): string => formatQuantity(quantityOf(pods));
+
+/** As the API server gives the amounts back, so that nothing differs from what the Node has. */
+const canonical = (list: ResourceList): ResourceList =>
+  Object.fromEntries(
+    Object.entries(list).map(([name, amount]) => [name, formatQuantity(parseQuantity(amount))]),
+  );
 
 function hugePages(machine: MachineInfo): ResourceList {
   const sizes = (machine.hugePages ?? []).map(({ pageSizeKib, count }) => {
@@ -126,7 +135,7 @@ function allocatableOf(
 ): ResourceList {
   const result: Record<string, string> = {};
   for (const [name, amount] of Object.entries(before)) {
-    if (name in capacity || !isExtendedResource(name)) result[name] = amount;
+    if (Object.hasOwn(capacity, name) || !isExtendedResource(name)) result[name] = amount;
   }
   for (const [name, amount] of Object.entries(capacity)) {
     const reserved = reservation[name];

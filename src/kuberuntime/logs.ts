@@ -33,7 +33,7 @@ const checkPeriodMs = 1000;
  * bytes, and on as it grows, across rotation. Lines that cannot be read are left out.
  * Follows `ReadLogs` (staging cri-client/pkg/logs).
  *
- * @param since ms since the epoch, worked out of `sinceTime` or `sinceSeconds`
+ * @param since ms since the epoch, worked out of `sinceTime` or `sinceSeconds`; a negative `tailLines` stands for all lines
  * @throws {AgentError} `internal` with the kubelet's text when the file cannot be read or its first line is of no known format
  */
 export async function readLogs(
@@ -44,12 +44,13 @@ export async function readLogs(
   sinks: LogSinks,
   following?: FollowDeps,
 ): Promise<void> {
-  const file = await LogFile.open(path, options.tailLines);
+  const { tailLines = -1, follow } = options;
+  const tail = tailLines < 0 ? undefined : tailLines;
+  const file = await LogFile.open(path, tail);
   try {
     const writer = new LogWriter(options, sinks);
-    const left =
-      options.tailLines === undefined || options.follow ? Number.POSITIVE_INFINITY : options.tailLines;
-    await new LogReader(file, writer, left).run(options.follow ? following : undefined);
+    const left = follow ? Number.POSITIVE_INFINITY : (tail ?? Number.POSITIVE_INFINITY);
+    await new LogReader(file, writer, left).run(follow ? following : undefined);
   } finally {
     await file.close();
   }

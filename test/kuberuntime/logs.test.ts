@@ -138,6 +138,11 @@ test('the last lines are found however long the lines are', async () => {
   );
 });
 
+test('a number of last lines below zero asks for all, as by the kubelet', async () => {
+  writeFileSync(path, line('a') + line('b'));
+  expect(await read({ tailLines: -1 })).toBe('a\nb\n');
+});
+
 test('no line of bytes breaks the parser', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {

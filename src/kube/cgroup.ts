@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { goQuote } from '../base/go-quote.ts';
 import { uidOf } from './names.ts';
 import { isZeroQuantity, milliValueOf, valueOf, zeroQuantity, type Quantity } from './quantity.ts';
@@ -80,7 +81,7 @@ export const podCgroup = (kubepods: CgroupName, pod: Pod): CgroupName => [
 
 /** The path below the cgroup mount that a driver uses for a name. */
 export function cgroupPath(name: CgroupName, driver: CgroupDriver): string {
-  return driver === 'cgroupfs' ? `/${name.join('/')}` : `/${systemdSlices(name).join('/')}`;
+  return driver === 'cgroupfs' ? posix.join('/', ...name) : `/${systemdSlices(name).join('/')}`;
 }
 
 /** As a CRI runtime with the systemd driver wants a pod's parent: the last slice alone. */

@@ -43,7 +43,7 @@ test.for([
   ['FD00::A', 'fd00::a'],
   ['::ffff:10.1.2.3', '10.1.2.3'],
   ['010.0.0.1', '10.0.0.1'],
-])('the address %s is told as %s', async ([written, told]) => {
+] as const)('the address %s is told as %s', async ([written, told]) => {
   expect(await addressesOf({ nodeIps: [written] })).toEqual([told, 'n1']);
   expect(await addressesOf({ hostname: written })).toEqual([told, written]);
   expect(await addressesOf({ lookup: () => [written] })).toEqual([told, 'n1']);

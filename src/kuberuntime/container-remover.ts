@@ -35,6 +35,15 @@ export class ContainerRemover {
     }
   }
 
+  /** Its logs stay until the pod's go. @param id the runtime's own id; one that is not there is gone already */
+  async removeWithoutLogs(id: string, signal?: AbortSignal): Promise<void> {
+    try {
+      await this.#deps.runtime.removeContainer({ containerId: id }, signal && { signal });
+    } catch (reason) {
+      if (!isNotFound(reason)) throw reason;
+    }
+  }
+
   /** The log and what rotation made of it: `0.log`, `0.log.20260101-000000`, `….gz`. */
   async #removeLogs(path: string): Promise<void> {
     const { files } = this.#deps;

@@ -22,6 +22,7 @@ export async function pullImageVolumes(
   signal: AbortSignal,
 ): Promise<ImageVolumes> {
   const { pod, runtimeHandler } = request;
+  const annotations = pod.metadata?.annotations;
   const volumes = new Map<string, ImageSpec | StartError>();
   for (const { name, image } of pod.spec?.volumes ?? []) {
     if (!image) continue;
@@ -29,7 +30,8 @@ export async function pullImageVolumes(
     try {
       const wanted = { ...request, image: reference, policy };
       const { imageRef } = await images.ensureImageExists(wanted, note, signal);
-      volumes.set(name, { image: imageRef, userSpecifiedImage: reference, runtimeHandler });
+      const spec = { image: imageRef, userSpecifiedImage: reference, runtimeHandler };
+      volumes.set(name, annotations ? { ...spec, annotations } : spec);
     } catch (reason) {
       if (!(reason instanceof StartError)) throw reason;
       volumes.set(name, reason);
@@ -39,7 +41,7 @@ export async function pullImageVolumes(
 }
 
 /**
- * The images that a container mounts. Follows `toKubeContainerImageVolumes`.
+ * The images that a container mounts; each one that is missing is told of. Follows `toKubeContainerImageVolumes`.
  *
  * @param note told of each that is missing
  * @throws {StartError} why there is none, of the last one that is missing

@@ -263,10 +263,15 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     return podUsage(this.#runtime, this.name);
   }
 
-  /** The ids of images that any container, dead or alive, was made from; for image collection. */
+  /** The ids of images that any container, dead or alive, was made from or mounts; for image collection. */
   async imagesInUse(): Promise<ReadonlySet<string>> {
-    const pods = await this.listPods();
-    return new Set(pods.flatMap(({ containers }) => containers.map(({ imageId = '' }) => imageId)));
+    const used = new Set<string>();
+    for (const { containers } of await this.listPods())
+      for (const { id, imageId = '' } of containers) {
+        used.add(imageId);
+        for (const image of await this.#observer.mountedImages(runtimeId(id))) used.add(image);
+      }
+    return used;
   }
 
   /** Removes dead instances after one ended (R42). @param id the runtime's own id; empty: of all containers */

@@ -127,6 +127,12 @@ export class RuntimeObserver {
     };
   }
 
+  /** The ids of images that a container mounts; none of one that is gone. @param id the runtime's own id */
+  async mountedImages(id: string, options?: CallOptions): Promise<readonly string[]> {
+    const answer = await orGone(() => this.#deps.runtime.containerStatus({ containerId: id }, options));
+    return (answer?.status?.mounts ?? []).flatMap(({ image }) => image?.image ?? []);
+  }
+
   async #sandboxes(
     listed: readonly RuntimeContainer[],
     options: CallOptions | undefined,

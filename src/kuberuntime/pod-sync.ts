@@ -91,10 +91,6 @@ export class PodSync {
     if (createSandbox && sandboxId !== '')
       this.#podEvent('Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
     if (!(await this.#stopWhatMustEnd())) return;
-    if (this.#actions.containersToReset.length > 0) {
-      await this.#resetContainers();
-      return;
-    }
     await this.#pruneInitContainers();
     const sandbox = await this.#sandbox();
     if (!sandbox || !this.#hasMoreToDo()) return;
@@ -123,24 +119,31 @@ export class PodSync {
       this.#results.push(done);
       if (done.reason !== undefined) return false;
     }
-    return true;
+    return this.#resetContainers();
   }
 
   /**
-   * All instances go without grace (KEP-5532), the one that asked for it last; the next sync begins with the init containers.
+   * All instances go without grace (KEP-5532), the one that asked for it last; the next sync begins with the init containers. Their logs
+   * stay: the next instances are numbered after them (R183).
+   *
+   * @returns false: one could not be stopped or removed
    */
-  async #resetContainers(): Promise<void> {
+  async #resetContainers(): Promise<boolean> {
     const { killer, remover } = this.#deps;
     for (const { id, name, kill } of this.#actions.containersToReset) {
+      const result: SyncResult = { action: 'RemoveContainer', target: name };
       const how = { message: 'killing', reason: '', graceSeconds: 0 } as const;
-      const act = async (): Promise<void> => {
+      const stop = async (): Promise<void> => {
         if (kill) await killer.killContainer(this.#request.pod, { id, name, ...how }, this.#signal);
-        await remover.remove(runtimeId(id), this.#signal);
       };
-      const done = await attempt({ action: 'RemoveContainer', target: name }, 'RemoveContainerError', act);
+      const stopped = await attempt(result, 'KillContainerError', stop);
+      const remove = (): Promise<void> => remover.removeWithoutLogs(runtimeId(id), this.#signal);
+      const done =
+        stopped.reason === undefined ? await attempt(result, 'RemoveContainerError', remove) : stopped;
       this.#results.push(done);
-      if (done.reason !== undefined) return;
+      if (done.reason !== undefined) return false;
     }
+    return true;
   }
 
   /** The newest dead instance of each init container stays; it tells that it has run. */
@@ -254,8 +257,12 @@ export class PodSync {
   async #context({ id, podIps }: Sandbox): Promise<SyncContext | undefined> {
     const { pod, observed, pullSecrets } = this.#request;
     try {
-      const sandboxConfig = await this.#sandboxConfig();
-      const runtimeHandler = (await this.#deps.helper.runtimeHandler?.(pod)) ?? '';
+      const sandboxConfig = await this.#sandboxConfig().catch((cause: unknown) => {
+        const text = goQuote(podText(pod));
+        const message = `GeneratePodSandboxConfig for pod ${text} failed: ${messageOf(cause)}`;
+        throw new AgentError('internal', message, { cause });
+      });
+      const runtimeHandler = await this.#imageHandler();
       const imageVolumes = await pullImageVolumes(
         this.#deps.images,
         { pod, secrets: pullSecrets, sandboxConfig, runtimeHandler },
@@ -265,15 +272,16 @@ export class PodSync {
       const shared = { pod, observed, pullSecrets, podIps, runtimeHandler, imageVolumes };
       return { ...shared, sandboxId: id, sandboxConfig };
     } catch (reason) {
-      const message = `GeneratePodSandboxConfig for pod ${goQuote(podText(pod))} failed: ${messageOf(reason)}`;
-      this.#results.push({
-        action: 'ConfigPodSandbox',
-        target: id,
-        reason: 'ConfigPodSandboxError',
-        message,
-      });
+      this.#failure = messageOf(reason);
       return undefined;
     }
+  }
+
+  /** The runtime handler that images are pulled for: with the gate alone, as the kubelet. */
+  async #imageHandler(): Promise<string> {
+    const { helper, inputs } = this.#deps;
+    if (inputs.features?.['RuntimeClassInImageCriApi'] !== true) return '';
+    return (await helper.runtimeHandler?.(this.#request.pod)) ?? '';
   }
 
   /** R171, R172, R178: ephemeral, then init containers in order, then resizes, then regular ones. */
@@ -327,11 +335,8 @@ export class PodSync {
     try {
       this.#checkBackoff(container);
       counts?.container(type);
-      const imageVolumes = mountedImages(
-        context.imageVolumes,
-        container,
-        containerEvents(this.#deps.recorder, this.#request.pod, container),
-      );
+      const note = containerEvents(this.#deps.recorder, context.pod, container);
+      const imageVolumes = mountedImages(context.imageVolumes, container, note);
       counted = true;
       const started = this.#deps.starter.start(context, { ...spec, imageVolumes }, this.#signal);
       await (imageVolumes.size > 0 ? this.#countImages(container, imageVolumes, started) : started);

@@ -6,10 +6,11 @@ import type { PodCgroupAccess } from '../../src/kuberuntime/helper.ts';
 import type { PodCgroupLimits } from '../../src/kuberuntime/resize-plan.ts';
 import type { PodResourceMap } from '../../src/kube/pod-resources.ts';
 import type { Container, Pod } from '../../src/kube/types.ts';
-import { ContainerState } from '../../src/provider/cri-messages.ts';
+import { ContainerState, PodSandboxState } from '../../src/provider/cri-messages.ts';
 import type { PodSyncResult } from '../../src/provider/provider.ts';
 import { kubeRuntimeOver, plainHelper, type RuntimeUnderTest } from '../support/kube-runtime.ts';
 import { MemoryRuntime } from '../support/memory-runtime.ts';
+import { noFiles } from '../support/no-files.ts';
 
 const signal = new AbortController().signal;
 const ref = { uid: 'u', name: 'web', namespace: 'ns' };
@@ -35,7 +36,7 @@ interface Bed extends RuntimeUnderTest {
   killed(): void;
 }
 
-function bed(overrides: Partial<KubeRuntimeDeps> = {}): Bed {
+function bed(overrides: Parameters<typeof kubeRuntimeOver>[2] = {}): Bed {
   const clock = new FakeClock(start);
   let tick = 0;
   const runtime = new MemoryRuntime(() => clock.now() * 1e6 + ++tick * 1e4);
@@ -234,6 +235,85 @@ test('a restart of all containers removes every instance at once and starts with
   expect(under.runtime.calls).toEqual(['CreateContainer setup#0', 'StartContainer setup#0']);
 });
 
+test('a restart of all containers leaves their logs, and tells which part of it failed', async () => {
+  const removed: string[] = [];
+  const files = {
+    ...noFiles,
+    filesIn: async () => ['0.log'],
+    remove: async (at: string) => void removed.push(at),
+  };
+  const under = bed({ files });
+  const pod = podOf({});
+  await under.sync(pod);
+  for (const id of under.runtime.containers.keys()) under.runtime.change(id, { logPath: '/logs/main/0.log' });
+  under.runtime.failures.set('StopContainer', 'busy');
+  expect((await under.sync(pod, true)).results).toMatchObject([{ reason: 'KillContainerError' }]);
+  under.runtime.failures.set('RemoveContainer', 'busy');
+  expect((await under.sync(pod, true)).results).toMatchObject([{ reason: 'RemoveContainerError' }]);
+  await under.sync(pod, true);
+  expect(removed).toEqual([]);
+  await under.sync(pod);
+  expect(under.runtime.calls).toEqual(['CreateContainer main#1', 'StartContainer main#1']);
+});
+
+test('a pod that restarts all its containers after its sandbox was lost gets a new one first', async () => {
+  const under = bed();
+  await under.sync(podOf({}));
+  under.runtime.setSandboxState('sandbox-1', PodSandboxState.SANDBOX_NOTREADY);
+  const { results } = await under.sync(podOf({}), true);
+  expect(results.map(({ action }) => action)).toEqual([
+    'KillContainer',
+    'KillPodSandbox',
+    'CreatePodSandbox',
+  ]);
+});
+
+test('what a started container cannot be configured with is the failure of the whole sync', async () => {
+  let isBroken = false;
+  const getPodDns: typeof plainHelper.getPodDns = () => {
+    if (isBroken) throw new Error('no resolv.conf');
+    return {};
+  };
+  const under = bed({ helper: { ...plainHelper, getPodDns } });
+  await under.sync(podOf({}));
+  exit(under, 'main', 1);
+  isBroken = true;
+  const { results, error } = await under.sync(podOf({}));
+  expect(results).toEqual([]);
+  expect(error?.message).toBe(
+    'failed to SyncPod: GeneratePodSandboxConfig for pod "web_ns(u)" failed: no resolv.conf',
+  );
+});
+
+test('images are pulled for the handler of the runtime class with the gate alone', async () => {
+  const runtimeHandler = async (): Promise<string> => 'kata';
+  const volumes = [{ name: 'data', image: { reference: 'data:1', pullPolicy: 'IfNotPresent' } }];
+  const mounting = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }] });
+  const plain = podOf({ volumes, containers: [mounting] });
+  const annotations = { a: 'b' };
+  const pod = { ...plain, metadata: { ...plain.metadata, annotations } };
+  const mounted: unknown[] = [];
+  const generateRunContainerOptions: typeof plainHelper.generateRunContainerOptions = async (...given) => {
+    mounted.push(given[3].get('data'));
+    return {};
+  };
+  const helper = { ...plainHelper, runtimeHandler, generateRunContainerOptions };
+  for (const features of [{}, { RuntimeClassInImageCriApi: true }]) await bed({ helper, features }).sync(pod);
+  const image = { image: 'data:1', userSpecifiedImage: 'data:1', annotations };
+  expect(mounted).toEqual([
+    { ...image, runtimeHandler: '' },
+    { ...image, runtimeHandler: 'kata' },
+  ]);
+});
+
+test('images that containers mount are in use', async () => {
+  const under = bed();
+  await under.sync(podOf({}));
+  for (const id of under.runtime.containers.keys())
+    under.runtime.change(id, { mounts: [{ image: { image: 'data' } }, { hostPath: '/srv' }] });
+  expect(await under.provider.imagesInUse()).toEqual(new Set(['busybox:latest', 'data']));
+});
+
 test('resources change in place where the resize policy allows it', async () => {
   const under = bed();
   const updates: unknown[] = [];
@@ -325,8 +405,8 @@ test('a failed image volume is the failure of the container that mounts it', asy
     { target: 'other' },
   ]);
   expect(results.at(-1)?.reason).toBeUndefined();
-  expect(under.fieldPaths.filter((path) => path === 'spec.containers{main}')).toHaveLength(1);
-  expect(under.events).toContain('Warning Failed Error: ErrImageNeverPull');
+  const told = under.events.filter((_, at) => under.fieldPaths[at] === 'spec.containers{main}');
+  expect(told).toEqual(['Warning Failed Error: ErrImageNeverPull']);
 });
 
 test('an ephemeral container sees the processes of the container that it names', async () => {

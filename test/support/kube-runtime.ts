@@ -36,10 +36,12 @@ export function kubeRuntimeOver(
   {
     containerLogsRoot,
     deadInstancesKept,
+    features,
     ...overrides
   }: Partial<KubeRuntimeDeps> & {
     readonly containerLogsRoot?: string;
     readonly deadInstancesKept?: number;
+    readonly features?: Readonly<Record<string, boolean>>;
   } = {},
 ): RuntimeUnderTest {
   const events: string[] = [];
@@ -70,6 +72,7 @@ export function kubeRuntimeOver(
     ...{ runtimeName: 'memory', podLogsRoot: '/var/log/pods', memoryCapacityBytes: 8e9 },
     ...(containerLogsRoot !== undefined && { containerLogsRoot }),
     ...(deadInstancesKept !== undefined && { deadInstancesKept }),
+    ...(features && { features }),
   };
   const provider = new KubeRuntime(deps, { ...options, maxParallelImagePulls: 1 });
   return { provider, events, fieldPaths, liveness, startup };

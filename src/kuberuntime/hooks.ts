@@ -51,11 +51,7 @@ export class HookRunner {
       await this.#attempt(target, `Sleep lifecycle hook (${sleep.seconds})`, () =>
         this.#sleep(sleep.seconds, signal),
       );
-    else
-      throw new AgentError(
-        'invalid_argument',
-        'Cannot run handler: invalid handler: none of exec, httpGet, sleep',
-      );
+    else throw new AgentError('invalid_argument', `Cannot run handler: invalid handler: ${printed(handler)}`);
   }
 
   async #exec(target: HookTarget, command: readonly string[], signal: AbortSignal): Promise<void> {
@@ -143,3 +139,11 @@ function inPlainText(request: HttpGetRequest): HttpGetRequest {
 }
 
 const text = (bytes: Uint8Array | undefined): string => (bytes ? Buffer.from(bytes).toString('utf8') : '');
+
+/** A handler that nobody runs, as Go prints it: `tcpSocket` or nothing at all. */
+function printed({ tcpSocket }: Handler): string {
+  const { port = 0, host = '' } = tcpSocket ?? {};
+  const value = typeof port === 'string' ? `1 0 ${port}` : `0 ${port} `;
+  const socket = tcpSocket ? `&TCPSocketAction{Port:{${value}},Host:${host},}` : 'nil';
+  return `&LifecycleHandler{Exec:nil,HTTPGet:nil,TCPSocket:${socket},Sleep:nil,}`;
+}

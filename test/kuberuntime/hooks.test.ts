@@ -31,8 +31,14 @@ test.for([
   [
     'a handler that no kubelet runs',
     { tcpSocket: { port: 80 } },
-    'Cannot run handler: invalid handler: none of exec, httpGet, sleep',
+    'Cannot run handler: invalid handler: &LifecycleHandler{Exec:nil,HTTPGet:nil,TCPSocket:&TCPSocketAction{Port:{0 80 },Host:,},Sleep:nil,}',
   ],
+  [
+    'a handler with the name of a port that no kubelet runs',
+    { tcpSocket: { port: 'web', host: 'h' } },
+    'TCPSocket:&TCPSocketAction{Port:{1 0 web},Host:h,},Sleep:nil,}',
+  ],
+  ['an empty handler', {}, '&LifecycleHandler{Exec:nil,HTTPGet:nil,TCPSocket:nil,Sleep:nil,}'],
 ] as const)('%s is a failure that says so', async ([, handler, message]) => {
   await expect(runner().run({ pod, container, id: 't://main' }, handler, signal)).rejects.toThrow(message);
 });

@@ -138,7 +138,8 @@ export class ImageGc {
       if (freed >= wanted) break;
     }
     if (failures.length === 0) return freed;
-    const all = `wanted to free ${wanted} bytes, but freed ${freed} bytes space with errors in image deletion: ${aggregate(failures)}`;
+    const bytes = wanted === Number.POSITIVE_INFINITY ? '9223372036854775807' : wanted;
+    const all = `wanted to free ${bytes} bytes, but freed ${freed} bytes space with errors in image deletion: ${aggregate(failures)}`;
     throw new AgentError('internal', all);
   }
 

@@ -33,3 +33,26 @@ test('a collection ends with the old images that could not be removed, before it
   );
   expect(asked).toEqual(['a', 'b']);
 });
+
+test('images that could not be removed at all are told of with the kubelet’s number for no end', async () => {
+  const gc = new ImageGc(
+    {
+      images: {
+        listImages: async () => ({ images: [{ id: 'a', size: 7 }, { id: 'b' }] }),
+        removeImage: async ({ image }) => {
+          if (image?.image === 'b') throw new Error('image is in use');
+          return {};
+        },
+      },
+      imagesInUse: async () => new Set<string>(),
+      imageFs: async () => ({ capacity: 1, available: 1 }),
+      warn: () => undefined,
+      clock: new FakeClock(0),
+      logger: silentLogger,
+    },
+    { minAgeMs: 0, maxAgeMs: 0, highThresholdPercent: 85, lowThresholdPercent: 80 },
+  );
+  await expect(gc.deleteUnusedImages()).rejects.toThrow(
+    'wanted to free 9223372036854775807 bytes, but freed 7 bytes space with errors in image deletion: image is in use',
+  );
+});

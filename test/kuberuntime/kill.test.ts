@@ -114,3 +114,13 @@ test('a container that is not in the spec is a failure that names it', async () 
     'failed to get containerSpec "stranger" (id="t://stranger") in pod "web_ns(u)"',
   );
 });
+
+test('of containers that end at once the last one of the list, which was made first, is told first', async () => {
+  const clock = new FakeClock(0);
+  const { killer, stops } = killerOver(clock);
+  const pod = podOf({ containers: [{ name: 'old' }, { name: 'mid' }, { name: 'new' }] });
+  const killed = killer.killPod(pod, running('new', 'mid', 'old'), 3, signal);
+  await clock.advance(0);
+  await killed;
+  expect(stops).toEqual(['0s old 3', '0s new 3', '0s mid 3']);
+});

@@ -30,12 +30,12 @@ const order = (a: number | string, b: number | string): number => (a === b ? 0 :
 export const isTooOld = ({ lastUsedAt }: UnusedImage, { maxAgeMs }: ImageGcPolicy, now: number): boolean =>
   maxAgeMs > 0 && now - lastUsedAt > maxAgeMs;
 
-/** Whether an image may go to make room. */
+/** Whether an image may go to make room: not while it was last used just now, or later by a clock that was set back. */
 export const isOldEnough = (
-  { firstSeenAt }: UnusedImage,
+  { firstSeenAt, lastUsedAt }: UnusedImage,
   { minAgeMs }: ImageGcPolicy,
   now: number,
-): boolean => now - firstSeenAt >= minAgeMs;
+): boolean => lastUsedAt < now && now - firstSeenAt >= minAgeMs;
 
 /** How full the image file system is, and how much has to go. */
 export interface DiskNeed {
@@ -50,11 +50,15 @@ export function diskNeed(
   policy: ImageGcPolicy,
 ): DiskNeed | undefined {
   const available = Math.min(availableBytes, capacity);
-  const usedPercent = 100 - Math.trunc((available * 100) / capacity);
+  const usedPercent = 100 - scaled(available, 100, capacity);
   if (usedPercent < policy.highThresholdPercent) return undefined;
-  const wanted = Math.trunc((capacity * (100 - policy.lowThresholdPercent)) / 100);
+  const wanted = scaled(capacity, 100 - policy.lowThresholdPercent, 100);
   return { usedPercent, bytesToFree: wanted - available };
 }
+
+/** Whole numbers, exact beyond 90 TB too. */
+const scaled = (bytes: number, times: number, over: number): number =>
+  Number((BigInt(Math.trunc(bytes)) * BigInt(times)) / BigInt(Math.trunc(over)));
 
 /** Images as the node's status lists them: largest first (`ByImageSize`). */
 export const sortForNodeStatus = <T extends { readonly id: string; readonly bytes: number }>(

@@ -126,9 +126,11 @@ const mountsOf = ({ mounts }: ContainerStatus): Pick<RuntimeContainerStatus, 'mo
 function toResources(linux: LinuxContainerResources | undefined): RuntimeContainerResources | undefined {
   if (!linux) return undefined;
   const { cpuPeriod = 0, cpuQuota = 0, cpuShares = 0, memoryLimitInBytes = 0 } = linux;
+  const cpuRequest = sharesToMilliCpu(cpuShares);
+  const cpuLimit = cpuPeriod > 0 ? quotaToMilliCpu(cpuQuota, cpuPeriod) : 0;
   const resources: RuntimeContainerResources = {
-    ...(cpuShares > 0 && { cpuRequest: sharesToMilliCpu(cpuShares) }),
-    ...(cpuPeriod > 0 && cpuQuota > 0 && { cpuLimit: quotaToMilliCpu(cpuQuota, cpuPeriod) }),
+    ...(cpuRequest > 0 && { cpuRequest }),
+    ...(cpuLimit > 0 && { cpuLimit }),
     ...(memoryLimitInBytes > 0 && { memoryLimit: memoryLimitInBytes }),
   };
   return Object.keys(resources).length > 0 ? resources : undefined;

@@ -127,12 +127,17 @@ export function recordFromAnnotations(annotations: StringMap | undefined): Conta
   };
 }
 
-const wholeNumber = (text: string): number | undefined =>
-  /^[+-]?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
+/** Go's numbers end at 64 bits, ours grow coarse long before. */
+function wholeNumber(text: string): number | undefined {
+  if (!/^[+-]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value ? Number(value) : undefined;
+}
 
 function hexNumber(text: string): number {
-  if (!/^[0-9a-fA-F]{1,16}$/.test(text)) return 0;
-  return Number(BigInt(`0x${text}`) & 0xffff_ffff_ffff_ffffn);
+  if (!/^[0-9a-fA-F]+$/.test(text)) return 0;
+  const value = BigInt(`0x${text}`);
+  return BigInt.asUintN(64, value) === value ? Number(value) : 0;
 }
 
 function jsonOf(text: string): object | undefined {

@@ -32,6 +32,6 @@ export function legacyLogName(containerId: string, container: string, pod: Pod):
  * @param files names in the container's log folder, folders left out
  */
 export function restartCountFromLogs(files: readonly string[]): number {
-  const counts = files.map((name) => Number(/^(\d+)\.log/.exec(name)?.[1] ?? -1) + 1);
-  return Math.max(0, ...counts.filter(Number.isSafeInteger));
+  const counts = files.map((name) => BigInt(/^(\d+)\.log/.exec(name)?.[1] ?? -1) + 1n);
+  return Math.max(0, ...counts.filter((count) => count < 2n ** 63n).map(Number));
 }

@@ -19,7 +19,8 @@ export interface SandboxChange {
 export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxChange {
   const [newest] = status.sandboxStatuses;
   if (!newest) return { changed: true, attempt: 0, sandboxId: '' };
-  const next = { changed: true, attempt: newest.attempt + 1, sandboxId: newest.id };
+  const attempt = (newest.attempt + 1) % 2 ** 32; // CRI counts in 32 bits
+  const next = { changed: true, attempt, sandboxId: newest.id };
   const ready = status.sandboxStatuses.filter(({ state }) => state === 'SANDBOX_READY').length;
   if (ready > 1 || newest.state !== 'SANDBOX_READY') return next;
   const hostNetwork = pod.spec?.hostNetwork === true;

@@ -7,6 +7,8 @@ import {
   newPodLabels,
   recordFromAnnotations,
 } from '../../src/kuberuntime/labels.ts';
+import { toContainerStatus } from '../../src/kuberuntime/convert.ts';
+import { restartCountFromLogs } from '../../src/kuberuntime/log-paths.ts';
 import { terminationMessage } from '../../src/kuberuntime/termination-message.ts';
 import { expand } from '../../src/kube/expansion.ts';
 import { noFiles } from '../support/no-files.ts';
@@ -110,6 +112,35 @@ test('foreign annotations of any text are read without a fault', () => {
       expect(Number.isFinite(recordFromAnnotations(annotations).hash)).toBe(true);
     }),
   );
+});
+
+test.for([
+  ['leading zeros', '00000000000000000000000a', 10, '007', 7],
+  ['the most that 64 bits hold', 'ffffffffffffffff', 2 ** 64, '9223372036854775807', 2 ** 63],
+  ['more than 64 bits hold', '10000000000000000', 0, '9223372036854775808', 0],
+  ['no numbers', '0x1', 0, '1_0', 0],
+] as const)('hash and restart count are read as Go does: %s', ([, hash, hashed, count, counted]) => {
+  const annotations = { 'io.kubernetes.container.hash': hash, 'io.kubernetes.container.restartCount': count };
+  expect(recordFromAnnotations(annotations)).toMatchObject({ hash: hashed, restartCount: counted });
+});
+
+test('logs tell the next start, whatever else lies beside them (R183)', () => {
+  const files = ['notes', '-7.log', '2.txt', '010.log', '9223372036854775807.log', `${'9'.repeat(30)}.log`];
+  expect(restartCountFromLogs(files)).toBe(11);
+  expect(restartCountFromLogs(['9007199254740992.log.gz'])).toBe(9_007_199_254_740_992);
+  expect(restartCountFromLogs([])).toBe(0);
+});
+
+test('CPU that comes to nothing is not told, so that what was actuated counts', () => {
+  const linux = { cpuShares: 1, cpuPeriod: 100_000, cpuQuota: 99 };
+  const actuated = { requests: { cpu: '100m', memory: '64Mi' } };
+  const { resources } = toContainerStatus({ resources: { linux } }, 'containerd', actuated);
+  expect(resources).toEqual({
+    cpuRequest: 100,
+    cpuLimit: 0,
+    memoryRequest: 67_108_864,
+    memoryLimit: 0,
+  });
 });
 
 const status = (policy: string, more = {}) => ({

@@ -326,6 +326,9 @@ test('Initialized stays once it was True (R218)', () => {
 test('PodReadyToStartContainers is True while the sandbox serves (R154)', () => {
   const [ready, none] = [runtimeOf([]), { ...runtimeOf([]), sandboxStatuses: [] }];
   expect(podSandboxChanged(setup, ready).changed).toBe(false);
+  const [sandbox] = ready.sandboxStatuses;
+  const last = sandbox && [{ ...sandbox, state: 'SANDBOX_NOTREADY' as const, attempt: 2 ** 32 - 1 }];
+  expect(podSandboxChanged(setup, { ...ready, sandboxStatuses: last ?? [] }).attempt).toBe(0);
   expect(readyToStartContainersCondition(setup, ready)).toEqual(condition('PodReadyToStartContainers'));
   expect(readyToStartContainersCondition(setup, none)).toEqual(
     condition('PodReadyToStartContainers', 'False'),

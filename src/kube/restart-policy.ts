@@ -21,16 +21,22 @@ export function matchingRestartRule(container: Container, exitCode: number): Res
   return undefined;
 }
 
+const policies: ReadonlySet<string> = new Set(['Always', 'OnFailure', 'Never']);
+
+/** False for an action of a newer API server, too. */
+const isKnown = (action: RestartRuleAction | undefined): boolean =>
+  action === 'Restart' || action === 'RestartAllContainers';
+
 /**
  * Does a container that ended with `exitCode` run again? First a rule of the container, then its own policy, then the pod's (R175).
- * Rules count only beside a policy of the container's own.
+ * Rules count only beside a policy of the container's own. What is not known counts as absent.
  *
  * Follows kubelet `podutil.ContainerShouldRestart`.
  */
 export function containerShouldRestart(container: Container, spec: PodSpec, exitCode: number): boolean {
-  if (container.restartPolicy !== undefined && matchingRestartRule(container, exitCode) !== undefined)
-    return true;
-  switch (container.restartPolicy ?? spec.restartPolicy) {
+  const { restartPolicy: own } = container;
+  if (own !== undefined && isKnown(matchingRestartRule(container, exitCode))) return true;
+  switch (own !== undefined && policies.has(own) ? own : spec.restartPolicy) {
     case 'Never':
       return false;
     case 'OnFailure':

@@ -18,7 +18,8 @@ function subscripted(object: KubeObject, fieldPath: string, path: string, key: s
   const faults = qualifiedNameRule(isAnnotation ? key.toLowerCase() : key);
   if (faults.length > 0)
     throw new AgentError('invalid_argument', `invalid key subscript in ${fieldPath}: ${faults.join(';')}`);
-  return (isAnnotation ? object.metadata?.annotations : object.metadata?.labels)?.[key] ?? '';
+  const map = (isAnnotation ? object.metadata?.annotations : object.metadata?.labels) ?? {};
+  return Object.hasOwn(map, key) ? (map[key] ?? '') : '';
 }
 
 const plainFields: Readonly<Record<string, (metadata: ObjectMeta) => string>> = {

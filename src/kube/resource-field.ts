@@ -59,7 +59,7 @@ export function resourceFieldValue(
   const given = parseQuantity(field.divisor ?? '0');
   const divisor = isZeroQuantity(given) ? parseQuantity('1') : given;
   const units = name === 'cpu' ? milliValueOf : valueOf;
-  return String(Math.ceil(units(amount) / units(divisor)));
+  return BigInt(Math.ceil(units(amount) / units(divisor))).toString();
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
+import { cleanPath } from '../base/clean-path.ts';
 import { AgentError } from '../base/errors.ts';
 import { goQuote } from '../base/go-quote.ts';
 
@@ -32,6 +33,9 @@ export type Payload = Readonly<Record<string, PayloadFile>>;
 const dataLink = '..data';
 const newDataLink = '..data_tmp';
 const longestPath = 4096;
+const longestName = 255;
+/** Of a mode nothing else counts. */
+const permissions = 0o777;
 
 /**
  * Makes a directory hold exactly a payload, so that a reader sees the old files or the new ones, never a mixture: the files lie in a
@@ -55,7 +59,7 @@ export class AtomicWriter {
    */
   write(payload: Payload, now: number, beforeSwap?: (dir: string) => void): boolean {
     for (const path of Object.keys(payload)) checkPath(path);
-    const files = new Map(Object.entries(payload).map(([path, file]) => [posix.normalize(path), file]));
+    const files = new Map(Object.entries(payload).map(([path, file]) => [cleanPath(path), file]));
     const oldTarget = this.#oldTarget();
     const stale = oldTarget === undefined ? new Set<string>() : this.#stale(files, oldTarget);
     if (oldTarget !== undefined && stale.size === 0 && this.#same(files, oldTarget)) {
@@ -106,8 +110,8 @@ export class AtomicWriter {
     for (const [path, { data, mode, uid }] of files) {
       const file = join(dir, path);
       mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
-      writeFileSync(file, data, { mode });
-      chmodSync(file, mode); // past the umask
+      writeFileSync(file, data, { mode: mode & permissions });
+      chmodSync(file, mode & permissions); // past the umask
       if (uid !== undefined) chownSync(file, uid, statSync(file).gid);
     }
     return dir;
@@ -154,10 +158,14 @@ function checkPath(path: string): void {
 function pathFault(path: string): string | undefined {
   if (path === '') return `invalid path: must not be empty: ${goQuote(path)}`;
   if (path.startsWith('/')) return `invalid path: must be relative path: ${path}`;
-  if (path.length > longestPath)
+  if (Buffer.byteLength(path) > longestPath)
     return `invalid path: must be less than or equal to ${longestPath} characters`;
   const parts = path.split('/');
-  if (parts.includes('..')) return `invalid path: must not contain '..': ${path}`;
+  for (const part of parts) {
+    if (part === '..') return `invalid path: must not contain '..': ${path}`;
+    if (Buffer.byteLength(part) > longestName)
+      return `invalid path: filenames must be less than or equal to ${longestName} characters`;
+  }
   if (parts[0]?.startsWith('..')) return `invalid path: must not start with '..': ${path}`;
   return undefined;
 }

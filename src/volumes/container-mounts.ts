@@ -1,4 +1,5 @@
 import { isAbsolute, join } from 'node:path';
+import { cleanPath } from '../base/clean-path.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { goQuote } from '../base/go-quote.ts';
 import { isRecursiveReadOnly } from '../kube/recursive-read-only.ts';
@@ -85,8 +86,8 @@ export function containerMounts(input: MountInput): readonly PlannedMount[] {
       volumePath: volume.path,
       subPath: path,
       mount: {
-        containerPath: isAbsolute(wish.mountPath) ? wish.mountPath : join('/', wish.mountPath),
-        hostPath: path === '' ? volume.path : join(volume.path, path),
+        containerPath: isAbsolute(wish.mountPath) ? wish.mountPath : cleanPath(`/${wish.mountPath}`),
+        hostPath: path === '' ? volume.path : cleanPath(join(volume.path, path)),
         readonly: wish.readOnly === true || volume.readOnly === true,
         recursiveReadOnly: recursive,
         selinuxRelabel: volume.relabel === true,

@@ -1,7 +1,8 @@
 import { AgentError } from '../base/errors.ts';
+import { goFields } from '../base/go-fields.ts';
 import type { Pod } from '../kube/types.ts';
 
-/** Limits of a resolver: name servers, search domains, all search domains in one line, one search domain. */
+/** Limits of a resolver: name servers, search domains; in bytes: all search domains in one line, one search domain. */
 export const dnsLimits = { nameservers: 3, searches: 32, searchLineChars: 2048, searchChars: 253 } as const;
 
 /** The resolver settings of a pod, as its sandbox gets them. */
@@ -46,7 +47,7 @@ export function parseResolvConf(text: string): ResolvConf {
   let searches: readonly string[] = [];
   let options: readonly string[] = [];
   for (const line of text.split('\n')) {
-    const [keyword, ...rest] = line.trim().split(/\s+/);
+    const [keyword, ...rest] = goFields(line);
     if (keyword === 'nameserver') {
       const first = rest[0];
       if (first === undefined) throw new AgentError('invalid_argument', 'nameserver list is empty ');
@@ -68,6 +69,19 @@ function mergeOptions(old: readonly string[], added: readonly string[]): readonl
   return [...byName.values()];
 }
 
+type CustomOptions = readonly { readonly name?: string; readonly value?: string }[];
+
+/** The pod's own options added to others: here a name goes to the first colon, or is the pod's whole. Follows kubelet `mergeDNSOptions`. */
+function customOptions(base: readonly string[], custom: CustomOptions): readonly string[] {
+  const byName = new Map<string, string>();
+  for (const option of base) {
+    const [name = '', ...value] = option.split(':');
+    byName.set(name, value.join(':'));
+  }
+  for (const { name = '', value = '' } of custom) byName.set(name, value);
+  return [...byName].map(([name, value]) => (value === '' ? name : `${name}:${value}`));
+}
+
 /**
  * The resolver settings of a pod by its dnsPolicy and dnsConfig, and the warnings when limits cut something.
  *
@@ -87,10 +101,7 @@ export function podDns(
     ? {
         servers: unique([...base.servers, ...(custom.nameservers ?? [])]),
         searches: unique([...base.searches, ...(custom.searches ?? [])]),
-        options: mergeOptions(
-          base.options,
-          (custom.options ?? []).map(({ name, value }) => (value ? `${name}:${value}` : (name ?? ''))),
-        ),
+        options: customOptions(base.options, custom.options ?? []),
       }
     : base;
   return { dns: withinLimits(merged, events), events };
@@ -164,8 +175,8 @@ function withinLimits(dns: DnsConfig, events: DnsEvent[]): DnsConfig {
 function cutSearches(searches: readonly string[]): readonly string[] {
   const kept = searches
     .slice(0, dnsLimits.searches)
-    .filter((domain) => domain.length <= dnsLimits.searchChars);
-  while (kept.join(' ').length > dnsLimits.searchLineChars) kept.pop();
+    .filter((domain) => Buffer.byteLength(domain) <= dnsLimits.searchChars);
+  while (Buffer.byteLength(kept.join(' ')) > dnsLimits.searchLineChars) kept.pop();
   return kept;
 }
 
@@ -190,11 +201,11 @@ export function checkResolvConf(text: string, clusterDomain: string, path: strin
   const most = clusterDomain === '' ? dnsLimits.searches : dnsLimits.searches - 3;
   if (searches.length > most)
     return warn(`Resolv.conf file '${path}' contains search line consisting of more than ${most} domains!`);
-  if (searches.some((domain) => domain.length > dnsLimits.searchChars))
+  if (searches.some((domain) => Buffer.byteLength(domain) > dnsLimits.searchChars))
     return warn(
       `Resolv.conf file "${path}" contains a search path which length is more than allowed ${dnsLimits.searchChars} chars!`,
     );
-  if (searches.join(' ').length > dnsLimits.searchLineChars)
+  if (Buffer.byteLength(searches.join(' ')) > dnsLimits.searchLineChars)
     return warn(
       `Resolv.conf file '${path}' contains search line which length is more than allowed ${dnsLimits.searchLineChars} chars!`,
     );

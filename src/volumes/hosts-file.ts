@@ -1,6 +1,6 @@
 /** Extra lines of a pod's `/etc/hosts`, as `spec.hostAliases` has them. */
 export interface HostAlias {
-  readonly ip: string;
+  readonly ip?: string;
   readonly hostnames?: readonly string[];
 }
 
@@ -36,6 +36,6 @@ export function nodeHostsFile(nodeFile: string, hostAliases: readonly HostAlias[
 
 function aliasLines(aliases: readonly HostAlias[]): string {
   if (aliases.length === 0) return '';
-  const lines = aliases.map(({ ip, hostnames }) => `${ip}\t${(hostnames ?? []).join('\t')}\n`);
+  const lines = aliases.map(({ ip = '', hostnames = [] }) => `${ip}\t${hostnames.join('\t')}\n`);
   return `\n# Entries added by HostAliases.\n${lines.join('')}`;
 }

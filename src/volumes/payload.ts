@@ -1,4 +1,4 @@
-import { posix } from 'node:path';
+import { cleanPath } from '../base/clean-path.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { fieldValue } from '../kube/field-value.ts';
 import { containerOfPod, resourceFieldValue } from '../kube/resource-field.ts';
@@ -23,19 +23,23 @@ function modeOf(defaultMode: number | null | undefined): number {
   throw new AgentError('invalid_argument', 'no defaultMode used, not even the default value for it');
 }
 
-/** @param missing the error's words before the key */
-function pick(data: ReadonlyMap<string, Uint8Array>, mapping: KeyMapping, missing: string): Payload {
+type Entries = readonly (readonly [string, Uint8Array])[];
+
+/**
+ * @param data where a key stands twice, an item takes the first, and all keys together the last
+ * @param missing the error's words before the key
+ */
+function pick(data: Entries, mapping: KeyMapping, missing: string): Payload {
   const mode = modeOf(mapping.defaultMode);
   const items = mapping.items ?? [];
-  if (items.length === 0)
-    return Object.fromEntries([...data].map(([key, bytes]) => [key, { data: bytes, mode }]));
-  const files: Record<string, PayloadFile> = {};
+  if (items.length === 0) return Object.fromEntries(data.map(([key, bytes]) => [key, { data: bytes, mode }]));
+  const files = new Map<string, PayloadFile>();
   for (const item of items) {
-    const bytes = data.get(item.key);
-    if (bytes) files[item.path] = { data: bytes, mode: item.mode ?? mode };
+    const bytes = data.find(([key]) => key === item.key)?.[1];
+    if (bytes) files.set(item.path, { data: bytes, mode: item.mode ?? mode });
     else if (!mapping.optional) throw new AgentError('not_found', `${missing}: ${item.key}`);
   }
-  return files;
+  return Object.fromEntries(files);
 }
 
 const base64 = (map: Readonly<Record<string, string>> | undefined): [string, Uint8Array][] =>
@@ -48,7 +52,7 @@ export function configMapPayload(configMap: ConfigMap, mapping: KeyMapping): Pay
     Buffer.from(value),
   ]);
   return pick(
-    new Map([...base64(configMap.binaryData), ...text]),
+    [...text, ...base64(configMap.binaryData)],
     mapping,
     'configmap references non-existent config key',
   );
@@ -56,7 +60,7 @@ export function configMapPayload(configMap: ConfigMap, mapping: KeyMapping): Pay
 
 /** The files of a secret. Follows `secret.MakePayload`. @throws {AgentError} a key that is missing */
 export const secretPayload = (secret: Secret, mapping: KeyMapping): Payload =>
-  pick(new Map(base64(secret.data)), mapping, 'references non-existent secret key');
+  pick(base64(secret.data), mapping, 'references non-existent secret key');
 
 /** What the volume's files are made from besides the API's objects. */
 export interface DownwardSource {
@@ -94,7 +98,7 @@ export function downwardPayload(
 ): Payload {
   const fallback = modeOf(defaultMode);
   const faults: unknown[] = [];
-  const files: Record<string, PayloadFile> = {};
+  const files = new Map<string, PayloadFile>();
   for (const { path, mode, fieldRef, resourceFieldRef } of items) {
     try {
       const text = fieldRef
@@ -107,12 +111,12 @@ export function downwardPayload(
               source.nodeAllocatable,
             )
           : '';
-      files[posix.normalize(path)] = { data: Buffer.from(text), mode: mode ?? fallback };
+      files.set(cleanPath(path), { data: Buffer.from(text), mode: mode ?? fallback });
     } catch (reason) {
       faults.push(reason);
     }
   }
   const fault = aggregate(faults);
   if (fault) throw fault;
-  return files;
+  return Object.fromEntries(files);
 }

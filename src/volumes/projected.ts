@@ -41,17 +41,18 @@ export async function projectedPayload(volume: Projected, sources: ProjectedSour
   if (typeof defaultMode !== 'number')
     throw new AgentError('invalid_argument', 'no defaultMode used, not even the default value for it');
   const faults: unknown[] = [];
-  const files: Record<string, Payload[string]> = {};
+  const files = new Map<string, Payload[string]>();
   for (const source of volume.sources ?? []) {
     try {
-      Object.assign(files, await sourcePayload(source, defaultMode, sources));
+      const found = await sourcePayload(source, defaultMode, sources);
+      for (const [path, file] of Object.entries(found)) files.set(path, file);
     } catch (reason) {
       faults.push(reason);
     }
   }
   const fault = aggregate(faults);
   if (fault) throw fault;
-  return files;
+  return Object.fromEntries(files);
 }
 
 async function sourcePayload(

@@ -29,3 +29,7 @@ test('a request that a container does not set is 0, whatever its pod asks for', 
   const pod = { spec: { containers: [], resources: { requests: { cpu: '1' }, limits: { cpu: '2' } } } };
   expect(resourceFieldValue(pod, { name: 'c' }, { resource: 'requests.cpu' }, nodeHas)).toBe('0');
 });
+
+test('amounts beyond what a number of JavaScript writes out are written in full', () => {
+  expect(told({ limits: { cpu: '1', memory: '2Ei' } }, {})).toEqual(['1', '2305843009213693952']);
+});

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Container } from '../../src/kube/types.ts';
-import { mountsHostsFile } from '../../src/volumes/container-mounts.ts';
+import { containerMounts, mountsHostsFile } from '../../src/volumes/container-mounts.ts';
 
 const bare: Container = { name: 'a' };
 const own: Container = { name: 'a', volumeMounts: [{ name: 'v', mountPath: '/etc/hosts' }] };
@@ -16,3 +16,20 @@ test.for<[says: string, hostNetwork: boolean, container: Container, podIps: stri
     mounted,
   );
 });
+
+test.for([
+  ['a//b/', '/vol/a/b', 'rel/../x/', '/x'],
+  ['./a', '/vol/a', '../x', '/x'],
+  ['', '/vol', '/x/../y/', '/x/../y/'],
+] as const)(
+  'the part %j is that of the cleaned path %s, and %j is mounted at %s',
+  ([subPath, hostPath, mountPath, at]) => {
+    const [planned] = containerMounts({
+      container: { name: 'a', volumeMounts: [{ name: 'v', mountPath, subPath }] },
+      volumes: new Map([['v', { path: '/vol' }]]),
+      envs: [],
+      supportsRecursiveReadOnly: false,
+    });
+    expect([planned?.mount.hostPath, planned?.mount.containerPath]).toEqual([hostPath, at]);
+  },
+);

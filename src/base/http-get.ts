@@ -16,6 +16,8 @@ export interface HttpGetRequest {
   readonly target: string;
   /** The value of the Host header, if the request sets one. */
   readonly hostHeader: string;
+  /** Name and password of the URL, with a colon between. */
+  readonly auth?: string;
   /** By canonical name. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
 }
@@ -55,7 +57,9 @@ export async function httpGet(first: HttpGetRequest, signal: AbortSignal): Promi
 export const spokePlainText = (reason: unknown): boolean => messageOf(reason).endsWith(plainAnswer);
 
 const failed = ({ url }: HttpGetRequest, why: string, cause?: unknown): Error =>
-  new Error(`Get ${goQuote(url)}: ${why}`, { cause });
+  new Error(`Get ${goQuote(url.replace(passwordOf, '$1:***@'))}: ${why}`, { cause });
+
+const passwordOf = /^([a-z]+:\/\/[^/@:]*):[^/@]*@/;
 
 function send(request: HttpGetRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const { Host: _, ...headers } = request.headers;
@@ -64,6 +68,7 @@ function send(request: HttpGetRequest, signal: AbortSignal): Promise<IncomingMes
     host: request.host,
     port: request.port,
     path: request.target,
+    ...(request.auth !== undefined && { auth: request.auth }),
     headers: { ...headers, ...host, Connection: 'close' },
     agent: false,
     insecureHTTPParser: true,
@@ -139,12 +144,15 @@ function redirectOf(request: HttpGetRequest, answer: IncomingMessage): HttpGetRe
   const url = new URL(location, request.url);
   if (url.hostname.replace(/^\[|\]$/g, '') !== request.host.toLowerCase()) return undefined;
   const scheme = url.protocol.slice(0, -1);
+  const { auth, ...rest } = request;
+  const isRelative = !URL.canParse(location);
   return {
-    ...request,
+    ...rest,
+    ...(isRelative && auth !== undefined && { auth }),
     scheme,
     port: Number(url.port) || (scheme === 'https' ? 443 : 80),
     url: url.href,
     target: `${url.pathname}${url.search}`,
-    hostHeader: URL.canParse(location) ? '' : request.hostHeader,
+    hostHeader: isRelative ? request.hostHeader : '',
   };
 }

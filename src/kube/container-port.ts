@@ -9,7 +9,8 @@ import type { Container } from './types.ts';
  * @throws {Error} in Go's words when it is none of these
  */
 export function resolvePort(port: number | string, ports: Container['ports']): number {
-  const named = typeof port === 'string' ? ports?.find(({ name }) => name === port)?.containerPort : port;
+  const named =
+    typeof port === 'string' ? ports?.find(({ name = '' }) => name === port)?.containerPort : port;
   const number = named ?? parseNumber(String(port));
   if (number > 0 && number < 65_536) return number;
   throw new Error(`invalid port number: ${number}`);

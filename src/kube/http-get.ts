@@ -37,7 +37,7 @@ export function httpGetRequest(
   const host = httpGet.host === undefined || httpGet.host === '' ? podIp : httpGet.host;
   const port = resolvePort(httpGet.port, ports);
   const target = parseTarget(httpGet.path ?? '');
-  const { opaque, path, query, fragment } = target;
+  const { opaque, path, query, fragment, user } = target;
   const address = addressOf(scheme, joinHostPort(host, port), target);
   const headers = headersOf(httpGet, userAgentOf(purpose));
   return {
@@ -48,14 +48,20 @@ export function httpGetRequest(
     target: `${path === '' ? '/' : path}${query}`,
     hostHeader: headers['Host']?.[0] ?? '',
     headers,
+    ...authOf(user),
   };
 }
 
+function authOf(user: string | undefined): Pick<HttpGetRequest, 'auth'> {
+  if (user === undefined) return {};
+  return { auth: unescapedBytes(user.includes(':') ? user : `${user}:`).toString() };
+}
+
 /** All of the URL but its fragment. */
-function addressOf(scheme: string, hostPort: string, { opaque, path, query }: Target): string {
+function addressOf(scheme: string, hostPort: string, { opaque, user, path, query }: Target): string {
   if (opaque !== undefined) return `${scheme}:${opaque}${query}`;
   const host = escapeHost(hostPort);
-  const address = `${scheme}://${host}${path}${query}`;
+  const address = `${scheme}://${user === undefined ? '' : `${user}@`}${host}${path}${query}`;
   const fault = hostFault(host);
   if (fault !== undefined) throw new AgentError('invalid_argument', `parse ${goQuote(address)}: ${fault}`);
   return address;
@@ -65,12 +71,16 @@ function headersOf(
   { httpHeaders = [] }: HttpGet,
   userAgent: string,
 ): Readonly<Record<string, readonly string[]>> {
-  const headers: Record<string, string[]> = {};
-  for (const { name, value } of httpHeaders) (headers[canonicalHeader(name)] ??= []).push(value);
-  headers['User-Agent'] ??= [userAgent];
-  headers['Accept'] ??= ['*/*'];
-  if (headers['Accept'][0] === '') delete headers['Accept'];
-  return headers;
+  const headers = new Map<string, string[]>();
+  for (const { name, value } of httpHeaders) {
+    const canonical = canonicalHeader(name);
+    headers.set(canonical, [...(headers.get(canonical) ?? []), value]);
+  }
+  if (!headers.has('User-Agent')) headers.set('User-Agent', [userAgent]);
+  const accept = headers.get('Accept') ?? ['*/*'];
+  if (accept[0] === '') headers.delete('Accept');
+  else headers.set('Accept', accept);
+  return Object.fromEntries(headers);
 }
 
 /** `x-request-id` → `X-Request-Id`; a name that is no token stays as it is. Follows Go `textproto.CanonicalMIMEHeaderKey`. */
@@ -82,6 +92,8 @@ function canonicalHeader(name: string): string {
 interface Target {
   /** What stands behind a scheme without a slash: such a URL names no host. */
   readonly opaque?: string;
+  /** Name and password, escaped: they go along, also where the host does not count. */
+  readonly user?: string;
   readonly path: string;
   /** With its `?`. */
   readonly query: string;
@@ -111,24 +123,42 @@ const brokenEscape = /%(?![0-9A-Fa-f]{2})/;
 const hasControl = (text: string): boolean => Buffer.from(text).some((byte) => byte < 0x20 || byte === 0x7f);
 
 /** A URL without query; `undefined` when Go would not read it. */
-function placeOf(text: string): Pick<Target, 'opaque' | 'path'> | undefined {
+function placeOf(text: string): Pick<Target, 'opaque' | 'user' | 'path'> | undefined {
   const [, scheme, rest = text] = /^([A-Za-z][A-Za-z0-9+.-]*):(.*)$/s.exec(text) ?? [];
   if (scheme === undefined && /^[^/]*:/.test(text)) return undefined;
   if (scheme !== undefined && /^[^/]/.test(rest)) return { opaque: rest, path: '' };
-  const path = withoutAuthority(rest, scheme !== undefined);
-  if (path === undefined || brokenEscape.test(path)) return undefined;
-  return { path: rooted(escapeText(path, validPath, plainInPath)) };
+  const hasAuthority = rest.startsWith('//') && (scheme !== undefined || !rest.startsWith('///'));
+  return hasAuthority ? behindAuthority(rest) : pathOf(rest);
 }
 
-function withoutAuthority(rest: string, behindScheme: boolean): string | undefined {
-  if (!rest.startsWith('//') || (!behindScheme && rest.startsWith('///'))) return rest;
-  const [, authority = '', path = ''] = /^\/\/([^/]*)(.*)$/s.exec(rest) ?? [];
-  return validAuthority.test(authority) ? path : undefined;
+function behindAuthority(text: string): Pick<Target, 'user' | 'path'> | undefined {
+  const [, user, host = '', path = ''] = /^\/\/(?:([^/]*)@)?([^/]*)(.*)$/s.exec(text) ?? [];
+  const place = pathOf(path);
+  if (!place || !isHost(host)) return undefined;
+  if (user === undefined) return place;
+  return validUser.test(user) ? { ...place, user: escapeUser(user) } : undefined;
 }
 
-/** User, host and port: what they say does not count, but they must be sound. */
-const validAuthority =
-  /^(?:(?:[A-Za-z0-9\-._:~!$&'()*+,;=@]|%[0-9A-Fa-f]{2})*@)?(?:\[[0-9A-Fa-f:.]*\]|(?:[A-Za-z0-9\-._~!$&'()*+,;=<>"\]]|[^\u0000-\u007f]|%25|%[89A-Fa-f][0-9A-Fa-f])*)(?::[0-9]*)?$/;
+const pathOf = (path: string): Pick<Target, 'path'> | undefined =>
+  brokenEscape.test(path) ? undefined : { path: rooted(escapeText(path, validPath, plainInPath)) };
+
+const validUser = /^(?:[A-Za-z0-9\-._:~!$&'()*+,;=@]|%[0-9A-Fa-f]{2})*$/;
+const plainInUser = /[A-Za-z0-9\-_.~$&+,;=]/;
+
+/** Only the first colon parts name and password. */
+function escapeUser(text: string): string {
+  const [, name = '', password] = /^([^:]*)(?::(.*))?$/s.exec(text) ?? [];
+  const parts = password === undefined ? [name] : [name, password];
+  return parts.map((part) => escapeBytes(unescapedBytes(part), plainInUser)).join(':');
+}
+
+const hostText = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"]|[^\u0000-\u007f]|%[0-9A-Fa-f]{2})*$/;
+
+/** Host and port: what they say does not count, but they must be sound. */
+const isHost = (text: string): boolean =>
+  hostText.test(text) &&
+  hostFault(text) === undefined &&
+  (text.startsWith('[') || /^(?:[^:]*|.*:[0-9]*)$/.test(text));
 
 const rooted = (path: string): string => (path === '' || path.startsWith('/') ? path : `/${path}`);
 

@@ -32,7 +32,7 @@ export const isTerminalPhase = (phase: string | undefined): phase is 'Succeeded'
 export function podPhase(pod: Pod, statuses: readonly ContainerStatus[], context: PhaseContext): PodPhase {
   const { spec } = pod;
   if (!spec) return 'Pending';
-  const byName = new Map(statuses.map((status) => [status.name, status]));
+  const byName = new Map(statuses.toReversed().map((status) => [status.name, status]));
   const init = countInit(spec, byName);
   if (init.failed > 0) return 'Failed';
   const all = countMain(spec, byName);

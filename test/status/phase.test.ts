@@ -285,3 +285,8 @@ test('only the active sandbox tells of a container, only the newest instance of 
   expect(hasActiveRegular(spec, both)).toBe(true);
   expect(hasActiveRegular(spec, { ...both, activeContainerStatuses: [] })).toBe(false);
 });
+
+test('of several statuses of one container the first counts', () => {
+  const statuses = [statusOf('a', ended(1)), statusOf('a', running)];
+  expect(phaseOf({ policy: 'Never', statuses })).toBe('Failed');
+});

@@ -1,5 +1,6 @@
 import { formatQuantity, quantityFormatError, tryParseQuantity } from '../kube/quantity.ts';
 import { fieldsOf, goName, type FieldType, type Scalar, type Shape } from './api-types.ts';
+import { timeFault } from '../kube/time-fault.ts';
 import { embeddedIn } from '../kube/embedded-structs.ts';
 import { isObject, type Draft, type JsonObject } from './json.ts';
 import { canonicalMicroTime, canonicalTime } from './times.ts';
@@ -72,33 +73,7 @@ function readTime(value: unknown, place: Place, micro: boolean): string {
   if (typeof value !== 'string') throw cannot(value, place, 'string');
   const text = micro ? canonicalMicroTime(value) : canonicalTime(value);
   if (text !== undefined) return text;
-  const layout = micro ? '2006-01-02T15:04:05.000000Z07:00' : '2006-01-02T15:04:05Z07:00';
-  throw new DecodeError(timeFault(value, layout));
-}
-
-/** Go's time.Parse tells the first part of the layout that it could not read. */
-function timeFault(value: string, layout: string): string {
-  const parts: readonly (readonly [RegExp, string, number])[] = [
-    [/^\d{4}/, '2006', 4],
-    [/^-/, '-', 1],
-    [/^\d{2}/, '01', 2],
-    [/^-/, '-', 1],
-    [/^\d{2}/, '02', 2],
-    [/^T/, 'T', 1],
-    [/^\d{2}/, '15', 2],
-    [/^:/, ':', 1],
-    [/^\d{2}/, '04', 2],
-    [/^:/, ':', 1],
-    [/^\d{2}/, '05', 2],
-    ...(layout.includes('.') ? ([[/^\.\d{6}/, '.000000', 7]] as const) : []),
-  ];
-  let rest = value;
-  for (const [expected, element, size] of parts) {
-    if (!expected.test(rest))
-      return `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(element)}`;
-    rest = rest.slice(size);
-  }
-  return `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(rest)} as "Z07:00"`;
+  throw new DecodeError(timeFault(value, micro) ?? `parsing time ${JSON.stringify(value)}: out of range`);
 }
 
 function readBytes(value: unknown, place: Place): string {

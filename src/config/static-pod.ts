@@ -48,6 +48,9 @@ const knownKinds: ReadonlySet<string> = new Set(
     .concat('List', 'PodStatusResult', 'RangeAllocation', 'SerializedReference', 'Status', 'WatchEvent'),
 );
 
+/** Kinds that are known in the core group, and have no form within it. */
+const optionKinds = /^(?:List|Get|Delete|Create|Update|Patch)Options$/;
+
 /** Reads one static pod (R22, R23): YAML or JSON, decoded, defaulted and validated. Follows kubelet `tryDecodeSinglePod`. */
 export function decodeSinglePod(text: string, origin: ManifestOrigin): DecodedManifest {
   const read = readObject(text, 'Pod');
@@ -95,7 +98,11 @@ function readObject(text: string, wanted: 'Pod' | 'PodList'): ReadObject {
     return { fault: { message: meta, advice: `begin the manifest with apiVersion: v1 and kind: ${wanted}` } };
   const advice = `a manifest holds apiVersion: v1 and kind: ${wanted}`;
   if (meta.apiVersion !== 'v1' || !knownKinds.has(meta.kind)) {
-    const message = `no kind ${goQuote(meta.kind)} is registered for version ${goQuote(meta.apiVersion)}`;
+    const where =
+      meta.apiVersion === 'v1' && optionKinds.test(meta.kind)
+        ? 'the internal version of group ""'
+        : `version ${goQuote(meta.apiVersion)}`;
+    const message = `no kind ${goQuote(meta.kind)} is registered for ${where}`;
     return { fault: { ...locate(['kind']), message, advice } };
   }
   // what cannot be read is told before what it is

@@ -32,11 +32,19 @@ const typeMetaStruct =
 const metaFault = (text: string): string =>
   `couldn't get version/kind; json parse error: json: cannot unmarshal ${text}`;
 
+/** A member as Go's JSON reader finds it: in any case, as it is named where that is there. */
+function inAnyCase(members: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (Object.hasOwn(members, name)) return members[name];
+  const other = Object.keys(members).find((key) => key.toLowerCase() === name.toLowerCase());
+  return other === undefined ? undefined : members[other];
+}
+
 /** Reads kind and version. @returns the fault as text when the document is no object or does not say */
 export function typeMetaOf(value: unknown, body: string): TypeMeta | string {
   if (value !== null && (typeof value !== 'object' || Array.isArray(value)))
     return metaFault(`${jsonTypeOf(value)} into Go value of type ${typeMetaStruct}`);
-  const { apiVersion, kind } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const members = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const [apiVersion, kind] = [inAnyCase(members, 'apiVersion'), inAnyCase(members, 'kind')];
   for (const [name, member] of Object.entries({ apiVersion: apiVersion ?? '', kind: kind ?? '' }))
     if (typeof member !== 'string')
       return metaFault(`${jsonTypeOf(member)} into Go struct field .${name} of type string`);

@@ -3,6 +3,7 @@ import { embeddedIn } from './embedded-structs.ts';
 import { cannotUnmarshal } from './go-types.ts';
 import { podStructs } from './pod-structs.ts';
 import { canonicalQuantity, tryParseQuantity } from './quantity.ts';
+import { instantOf, timeFault } from './time-fault.ts';
 
 /** A fault of structure: the kubelet's words, and the way to the value. */
 export interface DecodeFault {
@@ -158,11 +159,10 @@ class Reader {
     },
     Time: (value, place) => {
       if (typeof value !== 'string') throw new Stop(stopped(value, 'string', place));
-      const at = Date.parse(value);
-      if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(at))
-        return `${new Date(at).toISOString().slice(0, 19)}Z`;
-      const layout = '2006-01-02T15:04:05Z07:00';
-      const message = `parsing time ${goQuote(value)} as "${layout}": cannot parse ${goQuote(value)} as "2006"`;
+      const at = instantOf(value);
+      const message =
+        timeFault(value) ?? (Number.isNaN(at) ? `parsing time ${goQuote(value)}: out of range` : undefined);
+      if (message === undefined) return `${new Date(at).toISOString().slice(0, 19)}Z`;
       throw new Stop({ message, path: place.path });
     },
     IntOrString: (value, place) => {

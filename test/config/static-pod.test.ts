@@ -56,7 +56,12 @@ describe('what cannot be read is told with place and advice', () => {
     [
       'a tab',
       'apiVersion: v1\n\tkind: Pod',
-      { line: 2, message: 'yaml: line 2: found character that cannot start any token' },
+      { line: 2, message: 'yaml: line 2: found a tab character that violates indentation' },
+    ],
+    [
+      'a tab behind a key',
+      'apiVersion: v1\nmetadata:\n\tname: a',
+      { line: 3, message: 'yaml: line 3: found character that cannot start any token' },
     ],
     [
       'a second colon',

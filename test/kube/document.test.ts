@@ -60,3 +60,80 @@ test('the body of a YAML text has its keys in the order of their text', () => {
   const parsed = parseDocument('b: [{d: <, c: null}]\n10: x\n2: z\n');
   expect(parsed.ok && parsed.document.body).toBe('{"10":"x","2":"z","b":[{"c":null,"d":"\\u003c"}]}');
 });
+
+const bodyOf = (text: string): string => {
+  const parsed = parseDocument(text);
+  return parsed.ok ? parsed.document.body : parsed.fault.message;
+};
+
+test.for([
+  ['e1', '"e1"'],
+  ['.', '"."'],
+  ['.e1', '".e1"'],
+  ['1e400', '"1e400"'],
+  ['_1', '"_1"'],
+  ['1:30', '"1:30"'],
+  ['0o17', '15'],
+  ['0X1f', '31'],
+  ['-0B11', '-3'],
+  ['017', '15'],
+  ['09', '9'],
+  ['1_000', '1000'],
+  ['.5', '0.5'],
+  ['+1.5e3', '1500'],
+  ['!!float 1', '1'],
+] as const)('the plain text %s is %s, as to the kubelet', ([text, value]) => {
+  expect(bodyOf(`a: ${text}`)).toBe(`{"a":${value}}`);
+});
+
+test.for([
+  ['a: .inf', 'json: unsupported value: +Inf'],
+  ['b: {c: -.Inf}', 'json: unsupported value: -Inf'],
+  ['- .nan', 'json: unsupported value: NaN'],
+  ['a: "\u0007"', 'yaml: control characters are not allowed'],
+  ['a: b # \u007f', 'yaml: control characters are not allowed'],
+  ['<<: x', 'yaml: map merge requires map or sequence of maps as the value'],
+  ['a: &a [*a]', "yaml: anchor 'a' value contains itself"],
+  ['a: &', 'yaml: did not find expected alphabetic or numeric character'],
+  ['a: |b\n', 'yaml: did not find expected comment or line break'],
+  ['a: }', 'yaml: did not find expected node content'],
+  ['a: *x\n  - b', "yaml: unknown anchor 'x' referenced"],
+  ['a: 1\n"b:\n  c: d\n', 'yaml: line 4: found unexpected end of stream'],
+] as const)('%j is refused: %s', ([text, message]) => {
+  expect(faultOf(text)).toBe(message);
+});
+
+test.for([
+  ['a:\n  b:\n c: d', 'line 2: did not find expected key'],
+  ['a: 1\nb:\n  c:\n\n- d: e\n', 'line 4: did not find expected key'],
+  ['a: b\n- c', 'line 1: did not find expected key'],
+  ['- a\nb: c', "line 1: did not find expected '-' indicator"],
+  ['a:\n  - b: c\n    d: e\n  f: g\n', "line 3: did not find expected '-' indicator"],
+  ['a:\n- b\n- c: d\n  e: f\n g: h\n', 'line 4: did not find expected key'],
+] as const)(
+  'what is indented in a wrong way is told with the line before what comes: %j',
+  ([text, message]) => {
+    expect(faultOf(text)).toBe(`yaml: ${message}`);
+  },
+);
+
+test.for([
+  ['a: b\n\tc: d', 'line 2: found a tab character that violates indentation'],
+  ['- b\n\t- c', 'line 2: found a tab character that violates indentation'],
+  ['a: b\n\t# c', 'line 2: found a tab character that violates indentation'],
+  ['a:\n\tb: c', 'line 2: found character that cannot start any token'],
+  ["a: 'b'\n\tc: d", 'line 2: found character that cannot start any token'],
+  ['a: b # c\n\td: e', 'line 2: found character that cannot start any token'],
+  ['a:\n\t\n  b: c', 'line 2: found character that cannot start any token'],
+] as const)('a tab at the begin of a line: %j', ([text, message]) => {
+  expect(faultOf(text)).toBe(`yaml: ${message}`);
+});
+
+test.for([
+  ['  a: b\nc: d', '{"a":"b"}'],
+  ['[]x\n', '[]'],
+  ['a: b\n  \t\nc: d', '{"a":"b","c":"d"}'],
+  ['a: [b,\n\t\n  c]', '{"a":["b","c"]}'],
+] as const)('%j is read as %s', ([text, body]) => {
+  expect(bodyOf(text)).toBe(body);
+});

@@ -11,6 +11,7 @@ import {
   unknownAnchor,
   yamlFault,
 } from './yaml-faults.ts';
+import { lastWins } from './yaml-merge.ts';
 import { collectionKey, valueOfNullKey } from './yaml-keys.ts';
 import { numberTags, unsupportedNumber } from './yaml-scalars.ts';
 import { tabLine } from './yaml-tabs.ts';
@@ -127,6 +128,7 @@ function readComposed(composed: Composed): Parsed {
   const keyFault = doc && unusableKey(doc);
   if (keyFault) return { ok: false, fault: keyFault };
   try {
+    if (doc) lastWins(doc);
     const value: unknown = doc?.toJS({ maxAliasCount: maxAliases }) ?? null;
     const unsupported = unsupportedNumber(value);
     if (unsupported !== undefined)

@@ -218,8 +218,13 @@ function brokenKey(
   const onSeveralLines = plain.startsWith('Implicit keys need to be on a single line');
   if (!onSeveralLines && !plain.startsWith('Implicit map keys need to be followed')) return undefined;
   if (/^-\s/.test(text.slice(start))) return undefined;
-  const missing = text.slice(end).search(/\S/);
-  const behind = missing < 0 ? text.trimEnd().split('\n').length + 1 : lines.linePos(end + missing).line;
+  // of brackets the parser tells the first only, and of the whole key in a further fault
+  const key = /^[[{]/.test(text.slice(start))
+    ? doc?.errors.find(({ pos, message }) => pos[0] === start && message.startsWith('Implicit map keys'))
+    : undefined;
+  const keyEnd = key?.pos[1] ?? end;
+  const missing = text.slice(keyEnd).search(/\S/);
+  const behind = missing < 0 ? text.trimEnd().split('\n').length + 1 : lines.linePos(keyEnd + missing).line;
   const first = onSeveralLines && isFirstKey(start, doc);
   const message = first ? 'mapping values are not allowed in this context' : "could not find expected ':'";
   return {

@@ -117,6 +117,10 @@ test.for([
   },
 );
 
+test('a line of a template that nobody filled in is told with what comes behind it', () => {
+  expect(faultOf('a: b\n{{- if .x }}\nc: d\n{{- end }}\n')).toBe("yaml: line 3: could not find expected ':'");
+});
+
 test.for([
   ['a: b\n\tc: d', 'line 2: found a tab character that violates indentation'],
   ['- b\n\t- c', 'line 2: found a tab character that violates indentation'],
@@ -130,6 +134,14 @@ test.for([
 });
 
 test.for([
+  ['a: 1\n<<: {a: 2}', '{"a":2}'],
+  ['<<: {a: 2}\na: 1', '{"a":1}'],
+  ['<<: {a: 1}\n<<: {a: 2}', '{"a":2}'],
+  [
+    'x: &x {<<: {a: 2}, b: 3}\nz: {a: 1, b: 1, <<: [*x, {b: 4}], c: 1}',
+    '{"x":{"a":2,"b":3},"z":{"a":2,"b":3,"c":1}}',
+  ],
+  ['a: &a 1\nb: {"<<": {a: 2}, a: 1}', '{"a":1,"b":{"\\u003c\\u003c":{"a":2},"a":1}}'],
   ['  a: b\nc: d', '{"a":"b"}'],
   ['[]x\n', '[]'],
   ['a: b\n  \t\nc: d', '{"a":"b","c":"d"}'],

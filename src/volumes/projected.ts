@@ -114,6 +114,11 @@ async function bundlePayload(
   defaultMode: number,
   sources: ProjectedSources,
 ): Promise<Payload> {
+  if (source.name === undefined && source.signerName === undefined)
+    throw new AgentError(
+      'invalid_argument',
+      'ClusterTrustBundle projection requires either name or signerName to be set',
+    );
   return readersOwn(source.path, await sources.getTrustBundle(source), defaultMode, sources);
 }
 

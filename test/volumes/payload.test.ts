@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Pod } from '../../src/kube/types.ts';
 import { AtomicWriter, type Payload } from '../../src/volumes/atomic-writer.ts';
 import { configMapPayload, downwardPayload } from '../../src/volumes/payload.ts';
-import { projectedPayload } from '../../src/volumes/projected.ts';
+import { projectedPayload, type ProjectedSources } from '../../src/volumes/projected.ts';
 
 const shown = (payload: Payload): Record<string, string> =>
   Object.fromEntries(
@@ -16,6 +16,17 @@ const defaultMode = 0o644;
 const pod: Pod = { metadata: { name: 'web', labels: { a: '1' } }, spec: { containers: [] } };
 const nodeAllocatable = {};
 const field = (path: string, fieldPath: string) => ({ path, fieldRef: { fieldPath } });
+
+const none = (): Promise<never> => Promise.reject(new Error('none'));
+const nothing: ProjectedSources = {
+  pod,
+  nodeAllocatable,
+  getConfigMap: none,
+  getSecret: none,
+  getToken: none,
+  getTrustBundle: none,
+  isNotFound: () => false,
+};
 
 /** Does something in a directory of its own. */
 function inDirectory(act: (dir: string) => void): void {
@@ -46,15 +57,7 @@ test('files may have names that objects of JavaScript inherit', async () => {
   ).toEqual(names);
   const projected = await projectedPayload(
     { defaultMode, sources: [{ configMap: { name: 'c', items } }] },
-    {
-      pod,
-      nodeAllocatable,
-      getConfigMap: () => Promise.resolve(configMap),
-      getSecret: () => Promise.reject(new Error('none')),
-      getToken: () => Promise.reject(new Error('none')),
-      getTrustBundle: () => Promise.reject(new Error('none')),
-      isNotFound: () => false,
-    },
+    { ...nothing, getConfigMap: () => Promise.resolve(configMap) },
   );
   expect(Object.keys(projected)).toEqual(names);
 });
@@ -92,4 +95,11 @@ test('a file has the rights of its mode, nothing beyond', () => {
     const [made = ''] = readdirSync(dir).filter((name) => name.startsWith('..1970'));
     expect((lstatSync(join(dir, made, 'a')).mode & 0o7777).toString(8)).toBe('755');
   });
+});
+
+test('trust anchors of nobody in particular are not asked for', async () => {
+  const sources = [{ clusterTrustBundle: { path: 'ca.crt' } }];
+  await expect(projectedPayload({ defaultMode, sources }, nothing)).rejects.toThrow(
+    'ClusterTrustBundle projection requires either name or signerName to be set',
+  );
 });

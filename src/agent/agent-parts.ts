@@ -67,6 +67,7 @@ export interface AgentParts extends CommonParts, ApiView {
   /** Absent: standalone. */
   readonly node?: NodeController;
   readonly host: NodeHost;
+  readonly endings: Pick<Endings, 'knowsPressure'>;
   /** What runs beside the controller. */
   readonly upkeep: (signal: AbortSignal) => Promise<void>;
   /** Starts the HTTP servers; the node tells the port of the kubelet API from then on. */
@@ -134,7 +135,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
     kubeletPort = port;
   });
   const upkeep = upkeepOf({ ...given, ...node, ...counted, provider, sourcesReady, endings, cgroups });
-  return { ...common, ...view, config, controller, provider, host, serve, upkeep, ...node };
+  return { ...common, ...view, config, controller, provider, host, endings, serve, upkeep, ...node };
 }
 
 /** Who counts what the provider does. */

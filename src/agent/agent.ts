@@ -1,6 +1,7 @@
 import { first } from 'rxjs';
 import { EventBroadcaster } from '../api/event-recorder.ts';
 import type { Informer } from '../api/informer.ts';
+import { steadyNow } from '../base/clock.ts';
 import { Emitter } from '../base/emitter.ts';
 import { apiServerSource, type PodStore } from '../config/apiserver-source.ts';
 import type { Pod } from '../kube/types.ts';
@@ -123,7 +124,7 @@ export class Agent {
   }
 
   #addSources(): void {
-    const { config, pods, nodes, clock } = this.#parts;
+    const { config, pods, nodes, clock, endings } = this.#parts;
     const report = this.#reporter();
     for (const [name, source] of manifestSources(this.#options, clock, report))
       config.addSource(name, source);
@@ -136,10 +137,10 @@ export class Agent {
         subscription.unsubscribe();
       };
     };
-    config.addSource(
-      'api',
-      apiServerSource({ clock, pods: { onChange }, nodeHasSynced: () => nodes.store.list().length > 0 }),
-    );
+    const latest = steadyNow(clock) + pressurePatienceMs;
+    const nodeHasSynced = (): boolean =>
+      nodes.store.list().length > 0 && (endings.knowsPressure || steadyNow(clock) >= latest);
+    config.addSource('api', apiServerSource({ clock, pods: { onChange }, nodeHasSynced }));
   }
 
   /** Each listing finds an old problem again: it is told once while it lasts. */
@@ -156,6 +157,12 @@ export class Agent {
 
 /** How long the lease alone is asked for at the start, ms: an API server that does not answer is asked for everything then. */
 const leasePatienceMs = 1000;
+
+/**
+ * How long pods wait at the start until it is known what the node is short of, ms: on a full node what runs there is to be refused, not
+ * admitted and then evicted. The kubelet takes longer than that to ask for its pods.
+ */
+const pressurePatienceMs = 2000;
 
 /** How long the last events may take to be written, ms. */
 const flushMs = 2000;

@@ -89,6 +89,11 @@ export class Endings {
     return [this.#evicted.collect(), this.#statsAges.collect(), ...times, ...claims];
   }
 
+  /** Whether it is known what the node is short of, or nobody will tell. */
+  get knowsPressure(): boolean {
+    return this.#evictions?.hasLooked ?? true;
+  }
+
   /** What a shutdown has against the node being ready. */
   shutdownFault(): string | undefined {
     return this.#shutdown?.fault();

@@ -91,6 +91,7 @@ export class EvictionManager {
   #thresholds: readonly Threshold[];
   #layout: FileSystemLayout | undefined;
   #state: EvictionState = initialState;
+  #hasLooked = false;
 
   constructor(deps: EvictionDeps, settings: EvictionSettings) {
     this.#deps = deps;
@@ -101,6 +102,11 @@ export class EvictionManager {
   /** The pressures in force, for admission (R130). */
   conditions(): readonly PressureCondition[] {
     return this.#state.pressures;
+  }
+
+  /** Whether the first pass has seen what the node is short of, or could not tell. */
+  get hasLooked(): boolean {
+    return this.#hasLooked;
   }
 
   /** Whether the node reports that pressure, for its status (R259). */
@@ -139,6 +145,7 @@ export class EvictionManager {
     // the pass that learns the layout does not yet judge by the thresholds that this adds, as the kubelet's
     const { urgent, state } = this.#assess(this.#thresholds.slice(0, known), look);
     this.#state = state;
+    this.#hasLooked = true;
     if (localStorageCapacityIsolation) {
       const evicted = await this.#evictAll(limitEvictions(look.pods, statsByUid(look.summary), look.layout));
       if (evicted.length > 0) return evicted;
@@ -153,6 +160,8 @@ export class EvictionManager {
     } catch (reason) {
       if (!signal.aborted) this.#deps.logger.error('eviction pass failed', { err: messageOf(reason) });
       return [];
+    } finally {
+      this.#hasLooked = true;
     }
   }
 

@@ -11,7 +11,7 @@ import {
 import { Endings } from '../../src/agent/endings.ts';
 import { allPodsLimits } from '../../src/agent/node-setters.ts';
 import { PodsController } from '../../src/agent/pods-controller.ts';
-import { FakeClock } from '../../src/base/fake-clock.ts';
+import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { PodUpdate } from '../../src/config/pod-update.ts';
 import { configSourceAnnotation } from '../../src/kube/names.ts';
@@ -237,6 +237,17 @@ const using = (memory: number, disk = 0): Readonly<Record<string, string>> => ({
   'podtender.io/memory.memory-bytes': String(memory),
   'podtender.io/memory.disk-bytes': String(disk),
   'podtender.io/memory.stop-exit-code': '137',
+});
+
+test('what the node is short of is known once it was asked for, whatever the answer', async () => {
+  const measured = Promise.withResolvers<NodeUsage>();
+  rig.options.eviction.machine = () => measured.promise;
+  await rig.start();
+  expect(rig.endings.knowsPressure).toBe(false);
+  measured.reject(new Error('no /proc'));
+  await settle();
+  expect(rig.endings.knowsPressure).toBe(true);
+  expect(new Endings({}).knowsPressure).toBe(true);
 });
 
 test('under memory pressure pods go one at a time, the one that uses most beyond its requests first', async () => {

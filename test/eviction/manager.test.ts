@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FakeClock } from '../../src/base/fake-clock.ts';
+import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { FileSystemLayout } from '../../src/eviction/signals.ts';
 import { type EvictionDeps, EvictionManager, type EvictionSettings } from '../../src/eviction/manager.ts';
@@ -197,6 +197,27 @@ test('what the node can give up is freed first, and is enough when it is enough'
   expect(await manager.synchronize()).toEqual([]);
   expect(node.freed).toEqual(['containers', 'images']);
   expect(manager.conditions()).toEqual(['DiskPressure']);
+});
+
+test('what the node is short of is known before it is relieved, and given up on where nothing can be measured', async () => {
+  const node = new FakeNode();
+  node.disk = 5;
+  const known: boolean[] = [];
+  node.onFree = () => known.push(manager.hasLooked);
+  const manager = node.manager();
+  expect(manager.hasLooked).toBe(false);
+  await manager.synchronize();
+  expect(known).toEqual([true, true]);
+  const blind = node.manager(
+    {},
+    { summary: { layout: () => Promise.reject(new Error('no runtime')) } as never },
+  );
+  const stop = new AbortController();
+  const running = blind.run(stop.signal);
+  await settle();
+  expect(blind.hasLooked).toBe(true);
+  stop.abort();
+  await running;
 });
 
 test('a reclaim that fails does not keep the pods', async () => {

@@ -72,7 +72,7 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
       const silent = { hostPath: { path: hostMount, type: 'Directory' } };
       const around = { volumes: [{ name: 'v', hostPath: { path: node.dir } }] };
       await node.create(
-        onePod('silent', sleeps, { volumes: [{ name: 'v', ...silent }] }),
+        onePod('silent', { ...sleeps, volumeMounts }, { volumes: [{ name: 'v', ...silent }] }),
         onePod('in-part', { ...sleeps, volumeMounts: [{ ...volumeMounts[0], subPath: 'silent' }] }, around),
       );
       writeFileSync(join(fileMount, '../go'), '');
@@ -224,7 +224,7 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     const missing = projected({ name: 'none', path: 'p' }, { signerName: 'example.com/t', path: 'q' });
     await node.create(
       onePod('trusting', { ...sleeps, volumeMounts }, { volumes: [{ name: 'v', ...all }] }),
-      onePod('distrusting', sleeps, { volumes: [{ name: 'v', ...missing }] }),
+      onePod('distrusting', { ...sleeps, volumeMounts }, { volumes: [{ name: 'v', ...missing }] }),
     );
     await node.until('trusting', isReady);
     const text = (file: string): Promise<string> =>
@@ -263,9 +263,11 @@ describe.skipIf(noCriNode !== undefined)('volumes of a node', { timeout: 100_000
     expect(said).toBe('content/v/made/.\nfile\nfresh\nmade');
     expect(readFileSync(join(dir, 'fresh'), 'utf8')).toBe('more\n');
     await node.create(
-      onePod('wrong-type', sleeps, {
-        volumes: [{ name: 'v', hostPath: { path: join(dir, 'file'), type: 'Directory' } }],
-      }),
+      onePod(
+        'wrong-type',
+        { ...sleeps, volumeMounts: [{ name: 'v', mountPath: '/v' }] },
+        { volumes: [{ name: 'v', hostPath: { path: join(dir, 'file'), type: 'Directory' } }] },
+      ),
     );
     expect(await node.told('wrong-type', 'FailedMount')).toEqual([
       `MountVolume.SetUp failed for volume "v" : hostPath type check failed: ${join(dir, 'file')} is not a directory`,

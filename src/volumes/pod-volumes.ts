@@ -20,6 +20,7 @@ import { EmptyDirs } from './empty-dir.ts';
 import { checkHostPath } from './host-path.ts';
 import { Looks } from './looks.ts';
 import { layout, localVolumePlugin, nfsPlugin, volumePlugins } from './layout.ts';
+import { MountRecord } from './mount-record.ts';
 import { type Mounter, pointsBelow } from './mounter.ts';
 import { mountNfs, nfsVolumeOf } from './nfs.ts';
 import { fsGroupOf, giveToGroup, groupOf, OwnershipProgress, setGroupOwnership } from './ownership.ts';
@@ -27,9 +28,6 @@ import { readWithin } from './sub-path.ts';
 
 /** A pod's volumes must stand within this time, ms; then the sync fails and the next one tries on (kubelet `podAttachAndMountTimeout`). */
 const mountTimeoutMs = 123_000;
-
-/** Pause after a failed mount, ms: doubling, as kubelet's operation executor has it. */
-const retry = { baseMs: 500, maxMs: 122_000 };
 
 export interface PodVolumesDeps {
   readonly clock: Clock;
@@ -60,6 +58,7 @@ export class PodVolumes {
   readonly #claims: ClaimedVolumes;
   readonly #looks: Looks;
   readonly #emptyDirs: EmptyDirs;
+  readonly #record = new MountRecord();
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
@@ -69,7 +68,8 @@ export class PodVolumes {
   }
 
   /**
-   * Makes every volume that a container of the pod mounts stand; one that fails is reported and tried again.
+   * Makes every volume that a container of the pod mounts stand; one that fails is reported and tried again. What stands is not waited for
+   * when it cannot be written anew. Follows kubelet `WaitForAttachAndMount`.
    *
    * @throws {AgentError} `deadline_exceeded` after 2 min 3 s, `failed_precondition` at once for claims that cannot be used; the signal's
    *   reason when it aborts first
@@ -78,33 +78,41 @@ export class PodVolumes {
     const volumes = usedVolumes(pod);
     if (volumes.length === 0) return;
     mkdirSync(layout.volumesDir(this.#deps.rootDir, uidOf(pod)), { recursive: true, mode: 0o750 });
-    const deadlineAt = steadyNow(this.#deps.clock) + mountTimeoutMs;
+    const deadlineAt = this.#now() + mountTimeoutMs;
     const faults = await this.#claims.resolve(pod, volumes);
-    let pending: readonly Volume[] = volumes.filter((volume) => !faults.has(volume));
-    if (faults.size > 0) throw notProcessed(await this.#mountEach(pod, pending, signal), faults);
-    for (let pauseMs = retry.baseMs; ; pauseMs = Math.min(pauseMs * 2, retry.maxMs)) {
-      pending = await this.#mountEach(pod, pending, signal);
-      if (pending.length === 0) return;
-      if (steadyNow(this.#deps.clock) + pauseMs > deadlineAt) throw notMounted(pending);
-      await this.#deps.clock.sleep(pauseMs, signal);
+    let missing: readonly Volume[] = volumes.filter((volume) => !faults.has(volume));
+    if (faults.size > 0) throw notProcessed(await this.#mountEach(pod, missing, signal), faults);
+    for (;;) {
+      missing = await this.#mountEach(pod, missing, signal);
+      if (missing.length === 0) return;
+      const now = this.#now();
+      if (now >= deadlineAt) throw notMounted(missing);
+      const nextAt = Math.min(deadlineAt, ...missing.map((volume) => this.#record.dueAt(pod, volume)));
+      await this.#deps.clock.sleep(nextAt - now, signal);
     }
   }
 
-  /** Mounts what it can; returns what failed. */
+  #now(): number {
+    return steadyNow(this.#deps.clock);
+  }
+
+  /** Mounts what it can of what is due; returns what does not stand. */
   async #mountEach(pod: Pod, volumes: readonly Volume[], signal: AbortSignal): Promise<readonly Volume[]> {
-    const failed: Volume[] = [];
     for (const volume of volumes) {
+      const isDone = this.#record.stands(pod, volume) && !isWrittenAnew(volume);
+      if (isDone || this.#record.dueAt(pod, volume) > this.#now()) continue;
       try {
         await this.#mountOne(pod, volume, signal);
+        this.#record.mounted(pod, volume);
       } catch (reason) {
-        failed.push(volume);
+        this.#record.failed(pod, volume, this.#now());
         const err = fileFault(reason);
         const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${err}`;
         this.#deps.logger.warn('volume could not be mounted', { pod: keyOf(pod), volume: volume.name, err });
         this.#deps.recorder.event(pod, 'Warning', 'FailedMount', message);
       }
     }
-    return failed;
+    return volumes.filter((volume) => !this.#record.stands(pod, volume));
   }
 
   async #mountOne(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
@@ -284,6 +292,7 @@ export class PodVolumes {
 
   /** Takes down what {@link mount} made. Never follows a link and never deletes through a mount. */
   async unmount(pod: Pod): Promise<void> {
+    this.#record.forget(pod);
     await this.#remove(layout.subPaths(this.#deps.rootDir, uidOf(pod)));
     await this.#remove(layout.volumesDir(this.#deps.rootDir, uidOf(pod)));
     this.#claims.forget(pod);
@@ -391,6 +400,10 @@ const isReadOnly = ({
 /** What must never lie on a disk, and the fields that the kubelet treats alike. Follows its plugins' `wrappedVolumeSpec`. */
 const inMemory = ({ secret, downwardAPI, projected }: Volume): boolean =>
   (secret ?? downwardAPI ?? projected) !== undefined;
+
+/** What follows its source while the pod runs. Follows `RequiresRemount` of the kubelet's plugins. */
+const isWrittenAnew = ({ configMap, secret, downwardAPI, projected }: Volume): boolean =>
+  (configMap ?? secret ?? downwardAPI ?? projected) !== undefined;
 
 /** Whether a payload was written already: a mount would hide it from running containers. */
 const holdsFiles = (dir: string): boolean => existsSync(join(dir, '..data'));

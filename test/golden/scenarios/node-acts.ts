@@ -91,8 +91,15 @@ export async function actAtNode(node: CriAgent, scenario: Scenario, { note }: Sc
   await act.act(node, scenario);
 }
 
-/** Is something done at the node? What other pods tell at that time would change what it tells of static pods, and when. */
-export const actsAtNode = ({ steps }: Scenario): boolean => steps.some(isNodeAct);
+/**
+ * Is something done at the node, or to its object? What other pods tell at that time would change what it tells of static pods, and when; a taint
+ * would have them refused.
+ */
+export const actsAtNode = ({ steps }: Scenario): boolean =>
+  steps.some((step) => isNodeAct(step) || changesNode(step));
+
+const changesNode = ({ op, path = '' }: ScenarioStep): boolean =>
+  op === 'action' && path.startsWith('/api/v1/nodes/');
 
 const kubeletSteps = ({ steps }: Scenario): readonly ScenarioStep[] =>
   steps.filter(({ op }) => op === 'kubelet').sort((a, b) => (a.t ?? 0) - (b.t ?? 0));

@@ -108,6 +108,7 @@ export class CriNode {
     this.#pods = this.agent.watchPods();
     await this.agent.ok(['wait', '--for=create', 'node/e2e', '--timeout=30s']);
     await this.agent.ok(['wait', '--for=condition=Ready', 'node/e2e', '--timeout=30s']);
+    await this.agent.nodeAnswers();
   }
 
   /** Ends the agent as its user would and starts it again; with `--leave-running` its containers stay. @param meanwhile done in between */

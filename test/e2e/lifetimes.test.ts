@@ -69,7 +69,7 @@ describe.skipIf(noKubectl !== undefined)('an agent that ends and starts again', 
     const second = await start();
     const pods = second.watchPods();
     await pods.until('applied', (pod) => condition(pod, 'Ready') === 'True');
-    await second.ok(['wait', '--for=condition=Ready', 'node/e2e', '--timeout=20s']);
+    await second.nodeAnswers();
     expect(await pids(second, names)).toEqual(before);
     expect([...processesOf(mark).keys()].sort()).toEqual(running);
     // and they are its own again: a stop reaches them
@@ -164,6 +164,7 @@ describe.skipIf(noKubectl !== undefined)('an agent that ends and starts again', 
     expect(first.told.at(-1)).toMatchObject({ type: 'stopped', leftRunning: true });
     expect([...processesOf(mark).keys()].sort()).toEqual(running);
     const second = await start();
+    await second.nodeAnswers();
     await allReady(second, ['static-e2e']);
     expect(await pids(second, ['static-e2e'])).toEqual(before);
   });

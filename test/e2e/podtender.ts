@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Event, Pod } from '../../src/kube/types.ts';
 import { removeFolder } from '../support/mounts.ts';
 import { type Following, follow, kubectl, type KubectlProgram, Lines, type Outcome } from './kubectl.ts';
@@ -110,6 +111,24 @@ export class Podtender {
     const { code, stdout, stderr } = await this.kubectl(args, input, using);
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
     return stdout;
+  }
+
+  /**
+   * Waits until the API server reaches the kubelet API of this agent's node. After a restart the Node and its pods read Ready
+   * from the life before, and the Node names the port of then.
+   */
+  async nodeAnswers(): Promise<void> {
+    const until = Date.now() + 30_000;
+    for (;;) {
+      const { code, stdout, stderr } = await this.kubectl([
+        'get',
+        '--raw',
+        '/api/v1/nodes/e2e/proxy/healthz',
+      ]);
+      if (code === 0 && stdout === 'ok') return;
+      if (Date.now() > until) throw new Error(`the node does not answer: ${stderr}${stdout}`);
+      await sleep(50);
+    }
   }
 
   follow(args: readonly string[], using?: KubectlProgram): Following {

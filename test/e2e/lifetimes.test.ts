@@ -69,6 +69,7 @@ describe.skipIf(noKubectl !== undefined)('an agent that ends and starts again', 
     const second = await start();
     const pods = second.watchPods();
     await pods.until('applied', (pod) => condition(pod, 'Ready') === 'True');
+    await second.ok(['wait', '--for=condition=Ready', 'node/e2e', '--timeout=20s']);
     await second.nodeAnswers();
     expect(await pids(second, names)).toEqual(before);
     expect([...processesOf(mark).keys()].sort()).toEqual(running);

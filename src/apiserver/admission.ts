@@ -1,5 +1,5 @@
 import { readSigningRequest } from '../base/certificates.ts';
-import { referencedConfigMaps, referencedSecrets } from '../kube/references.ts';
+import { referencedConfigMaps } from '../kube/references.ts';
 import type { Pod } from '../kube/types.ts';
 import { nodeOf } from './authorizer.ts';
 import {
@@ -14,7 +14,7 @@ import {
   valueAt,
 } from './json.ts';
 import type { Kind } from './kinds.ts';
-import { isMirror } from './pod-admission.ts';
+import { accountOf, isMirror } from './pod-admission.ts';
 import type { ApiRequest } from './request.ts';
 import type { Admission } from './exchange.ts';
 import { badRequest, forbidden, notFound, StatusError } from './status-error.ts';
@@ -24,7 +24,6 @@ import type { User } from './users.ts';
 
 /** Does a pod refer to an object of this kind at all? */
 const hasReference: Readonly<Record<string, (pod: Pod) => boolean>> = {
-  secrets: (pod) => referencedSecrets(pod).size > 0,
   configmaps: (pod) => referencedConfigMaps(pod).size > 0,
   persistentvolumeclaims: (pod) =>
     (pod.spec?.volumes ?? []).some((volume) => volume.persistentVolumeClaim !== undefined),
@@ -68,7 +67,7 @@ class NodeRestriction {
   create(request: ApiRequest, kind: Kind, object: JsonObject): void {
     const node = nodeOf(request.user);
     if (node === undefined) return;
-    if (kind.resource === 'pods') this.#createPod(node, object);
+    if (kind.resource === 'pods') this.#createPod(node, object, request.target?.namespace ?? '');
     if (kind.resource === 'nodes') this.#node(node, object, undefined);
     if (kind.resource === 'leases') this.#lease(node, object);
     if (kind.resource === 'certificatesigningrequests') signingRequest(node, object);
@@ -93,8 +92,9 @@ class NodeRestriction {
       );
   }
 
-  #createPod(node: string, given: JsonObject): void {
+  #createPod(node: string, given: JsonObject, namespace: string): void {
     const pod = { ...given, spec: { containers: [], ...objectAt(given, 'spec') } }; // not looked at yet
+    accountOf(pod, this.#store, namespace); // admission asks for that first
     if (!isMirror(pod))
       throw refuse(
         'pods',
@@ -108,7 +108,6 @@ class NodeRestriction {
         `node ${JSON.stringify(node)} can only create pods with spec.nodeName set to itself`,
       );
     this.#ownedByNode(node, pod);
-    if (hasReference['secrets']?.(pod)) throw refuse('pods', pod, 'a mirror pod may not reference secrets');
     for (const resource of ['configmaps', 'persistentvolumeclaims']) this.#noReference(node, pod, resource);
   }
 

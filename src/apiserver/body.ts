@@ -137,6 +137,8 @@ export function readObject(
       body,
     ),
   );
+  if (told.apiVersion.split('/').length > 2)
+    throw unrecognized(expected, `unexpected GroupVersion string: ${told.apiVersion}`, body);
   const literals = format === 'json' ? numberLiterals(text) : undefined;
   return decodeAs(value, { ...expected, told }, duplicatesIn(text, format), literals);
 }
@@ -175,7 +177,7 @@ export function decodeAs(
   literals?: Literals,
 ): ReadObject {
   const { told = { apiVersion: stringAt(value, 'apiVersion'), kind: stringAt(value, 'kind') } } = expected;
-  const apiVersion = told.apiVersion || expected.apiVersion;
+  const apiVersion = told.apiVersion.replace(/^\//, '') || expected.apiVersion; // `/v1` is of the group without a name
   const kind = told.kind || expected.kind;
   const cannot = (why: string): StatusError =>
     expected.bare

@@ -30,22 +30,43 @@ const written = new WeakMap<JsonObject, FieldSet>();
 const pool = new Map<string, JsonObject>();
 const poolMost = 1000;
 
-export function parseSet(fields: unknown): FieldSet {
+/** Reads `fieldsV1`; kinds of keys that are not known are passed over. @returns `undefined` for what is no set of fields */
+export function readSet(fields: unknown): FieldSet | undefined {
   if (!isObject(fields)) return emptySet();
-  return written.get(fields) ?? parsed(fields);
+  const known = written.get(fields);
+  if (known) return known;
+  try {
+    return parsed(fields);
+  } catch (reason) {
+    if (reason instanceof SyntaxError) return undefined;
+    throw reason;
+  }
 }
+
+export const parseSet = (fields: unknown): FieldSet => readSet(fields) ?? emptySet();
 
 function parsed(fields: JsonObject): FieldSet {
   const set = emptySet();
-  for (const [key, inner] of Object.entries(fields)) {
-    if (key === '.') set.member = true;
+  for (const [name, inner] of Object.entries(fields)) {
+    if (name === '.') set.member = true;
     else {
+      const key = readKey(name);
+      if (key === undefined) continue;
       const child = isObject(inner) ? parsed(inner) : emptySet();
-      if (isEmptySet(child)) child.member = true;
-      set.children.set(key.startsWith('k:') ? `k:${canonicalJson(JSON.parse(key.slice(2)))}` : key, child);
+      if (child.children.size === 0) child.member = true;
+      set.children.set(key, child);
     }
   }
   return set;
+}
+
+/** A key as it is kept. @returns `undefined` for one of another kind @throws {SyntaxError} for one that has no kind */
+function readKey(name: string): string | undefined {
+  if (name.length < 2 || name[1] !== ':') throw new SyntaxError(`${name} names no kind of field`);
+  if (name.startsWith('f:')) return name;
+  if (name.startsWith('k:')) return `k:${canonicalJson(JSON.parse(name.slice(2)))}`;
+  if (name.startsWith('v:')) return `v:${canonicalJson(JSON.parse(name.slice(2)))}`;
+  return /^i:[+-]?\d+$/.test(name) ? name : undefined;
 }
 
 /** The set as `fieldsV1`; members in order. Equal sets give one and the same object, as long as it is in use. */
@@ -135,12 +156,13 @@ export function pathText(path: readonly string[]): string {
     .join('');
 }
 
-const defaultKeys: Readonly<Record<string, unknown>> = { protocol: 'TCP' };
+/** What stands for a key that is left out: a text is empty where it is not here. */
+const defaultKeys: Readonly<Record<string, unknown>> = { protocol: 'TCP', containerPort: 0, port: 0 };
 
 /** The key of a list item: `k:{"name":"c"}`, or `v:…` in a set of scalars. */
 export function itemKey(item: unknown, keys: readonly string[]): string {
   if (!isObject(item)) return `v:${JSON.stringify(item)}`;
-  return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, item[key] ?? defaultKeys[key]])))}`;
+  return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, item[key] ?? defaultKeys[key] ?? ''])))}`;
 }
 
 /** How the walker sees one place: a value whole, or a thing with parts. */

@@ -9,6 +9,7 @@ import {
   parseSet,
   paths,
   pathText,
+  readSet,
   removeFields,
   setOf,
   strip,
@@ -154,7 +155,9 @@ function ownersBefore(live: JsonObject | undefined, object: JsonObject, writer: 
 const isReadable = (object: JsonObject): boolean =>
   objectsAt(objectAt(object, 'metadata'), 'managedFields').every(
     (entry) =>
-      ['Apply', 'Update'].includes(stringAt(entry, 'operation')) && entry['fieldsType'] === 'FieldsV1',
+      ['Apply', 'Update'].includes(stringAt(entry, 'operation')) &&
+      entry['fieldsType'] === 'FieldsV1' &&
+      readSet(entry['fieldsV1']) !== undefined,
   );
 
 /** An empty list of owners, or one empty entry, asks to forget all. */

@@ -51,13 +51,22 @@ export function readPatch(body: Buffer, type: PatchType): PatchBody {
   } catch {
     throw decoding(jsonFault(text));
   }
-  const cannot = (into: string): StatusError =>
-    decoding(`json: cannot unmarshal ${goKind(value)} into Go value of type ${into}`);
-  if (type === 'json' && !Array.isArray(value)) throw cannot('[]handlers.jsonPatchOp');
+  if (type === 'json') checkSteps(value, decoding);
   if (type === 'merge' && value === null) throw badRequest('Invalid JSON Patch');
   if (type === 'strategic' && value === null) value = {};
-  if (type !== 'json' && !isObject(value)) throw cannot('map[string]interface {}');
+  if (type !== 'json' && !isObject(value)) throw decoding(cannotRead(value, 'map[string]interface {}'));
   return { type, value, strict: strictFaults(type, value, text), literals: numberLiterals(text) };
+}
+
+const cannotRead = (value: unknown, into: string): string =>
+  `json: cannot unmarshal ${goKind(value)} into Go value of type ${into}`;
+
+/** A JSON patch is a list of steps. @throws {StatusError} 400 */
+function checkSteps(value: unknown, refusal: (why: string) => StatusError): void {
+  if (!Array.isArray(value)) throw refusal(cannotRead(value, '[]handlers.jsonPatchOp'));
+  const steps: readonly unknown[] = value;
+  for (const step of steps)
+    if (step !== null && !isObject(step)) throw refusal(cannotRead(step, 'handlers.jsonPatchOp'));
 }
 
 const members = new Set(['op', 'path', 'from', 'value']);
@@ -76,8 +85,11 @@ function strictFaults(type: PatchType, value: unknown, text: string): readonly s
   return [...twice, ...strange].map((fault) => `json patch ${fault}`);
 }
 
-const goKind = (value: unknown): string =>
-  Array.isArray(value) ? 'array' : value === null ? 'null' : isObject(value) ? 'object' : typeof value;
+const goKind = (value: unknown): string => {
+  if (Array.isArray(value)) return 'array';
+  if (value === null) return 'null';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+};
 
 function readApply(text: string): JsonObject {
   let value: unknown;
@@ -150,7 +162,8 @@ function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
       : mergePatch(whole, patch.value);
   const given: JsonObject = isObject(result) ? asWritten(result, patch, kind) : {};
   const shown = (): string => goStructJson(given);
-  if (given['kind'] !== kind.kind || given['apiVersion'] !== groupVersionOf(kind))
+  const { kind: said = kind.kind, apiVersion = groupVersionOf(kind) } = given;
+  if (said !== kind.kind || apiVersion !== groupVersionOf(kind))
     return wrongKind(given, kind, (why) => refused(shown(), why));
   try {
     return { ...decodeType(given, kind.type, literalsOf(patch)), shown };

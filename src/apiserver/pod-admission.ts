@@ -1,3 +1,4 @@
+import { referencedSecrets } from '../kube/references.ts';
 import { computeQosClass } from '../kube/resources.ts';
 import type { Pod } from '../kube/types.ts';
 import {
@@ -13,7 +14,7 @@ import {
 } from './json.ts';
 import { withDefaultLimits } from './limit-ranges.ts';
 import { forbidden, StatusError } from './status-error.ts';
-import { keyOf } from './store.ts';
+import { keyOf, type Store } from './store.ts';
 import type { WriteContext } from './strategy.ts';
 import { admittedName, randomSuffix } from './suffix.ts';
 
@@ -69,31 +70,40 @@ const tokenSources = {
   defaultMode: 420,
 };
 
-/** A mirror pod as it is: it goes without an account. */
-function withoutAccount(pod: JsonObject): JsonObject {
+/** A mirror pod goes without an account and what comes with one. */
+function checkMirror(pod: JsonObject): void {
   const spec = objectAt(pod, 'spec');
   if (stringAt(spec, 'serviceAccountName'))
     throw refuse(pod, 'a mirror pod may not reference service accounts');
+  if (referencedSecrets({ ...pod, spec: { containers: [], ...spec } }).size > 0)
+    throw refuse(pod, 'a mirror pod may not reference secrets');
   if (
     objectsAt(spec, 'volumes').some((volume) =>
       objectsAt(objectAt(volume, 'projected'), 'sources').some((s) => 'serviceAccountToken' in s),
     )
   )
     throw refuse(pod, 'a mirror pod may not use ServiceAccountToken volume projections');
-  return pod;
 }
 
-/** The account of a pod, its token and its pull secrets. */
+/** The account that a new pod runs as; a mirror pod has none. @throws {StatusError} 403 where it is not there */
+export function accountOf(pod: JsonObject, store: Store, namespace: string): JsonObject | undefined {
+  if (isMirror(pod)) {
+    checkMirror(pod);
+    return undefined;
+  }
+  const name = stringAt(objectAt(pod, 'spec'), 'serviceAccountName') || 'default';
+  const account = store.get('serviceaccounts', keyOf(namespace, name))?.object;
+  if (account) return account;
+  const why = noPathSegment(name) ?? `serviceaccount "${name}" not found`;
+  throw refuse(pod, `error looking up service account ${namespace}/${name}: ${why}`);
+}
+
+/** The account of a pod, its token and its pull secrets (admission plugin ServiceAccount). */
 function admitServiceAccount(pod: JsonObject, context: WriteContext): JsonObject {
   const spec = objectAt(pod, 'spec');
-  if (isMirror(pod)) return withoutAccount(pod);
-  const name = stringAt(spec, 'serviceAccountName') || 'default';
-  const namespace = namespaceOf(pod);
-  const account = context.world.store.get('serviceaccounts', keyOf(namespace, name))?.object;
-  if (!account) {
-    const why = noPathSegment(name) ?? `serviceaccount "${name}" not found`;
-    throw refuse(pod, `error looking up service account ${namespace}/${name}: ${why}`);
-  }
+  const account = accountOf(pod, context.world.store, namespaceOf(pod));
+  if (!account) return pod;
+  const name = nameOf(account);
   let next = withSpec(pod, { serviceAccountName: name, serviceAccount: name });
   const automount = spec['automountServiceAccountToken'] ?? account['automountServiceAccountToken'] ?? true;
   if (automount === true) next = mountToken(next, context);
@@ -119,7 +129,7 @@ function noRuntimeClass(pod: JsonObject, name: string): Error {
 const tolerated = (pod: JsonObject, key: string): boolean =>
   objectsAt(objectAt(pod, 'spec'), 'tolerations').some(
     (toleration) =>
-      (toleration['key'] === key || (!stringAt(toleration, 'key') && toleration['operator'] === 'Exists')) &&
+      ['', key].includes(stringAt(toleration, 'key')) &&
       (!stringAt(toleration, 'effect') || toleration['effect'] === 'NoExecute'),
   );
 

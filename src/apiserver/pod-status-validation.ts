@@ -1,13 +1,9 @@
-import { isIP } from 'node:net';
+import { canonicalIp, ipFamily } from '../kube/ip.ts';
 import { containerShouldRestart, mayRestartAllContainers } from '../kube/restart-policy.ts';
 import type { Container, Pod, PodSpec } from '../kube/types.ts';
-import { qualifiedNameRule } from '../kube/validation/name-rules.ts';
+import { dns1123Label, dns1123Subdomain, qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { isObject, type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { fault, type FieldFault } from './status-error.ts';
-
-const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const subdomainRule =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 const isTerminated = (status: JsonObject | undefined): boolean =>
   objectAt(status, 'state')['terminated'] !== undefined;
@@ -63,7 +59,7 @@ function nominationFaults(name: string, before: string, pod: JsonObject): FieldF
   const bound = stringAt(objectAt(pod, 'spec'), 'nodeName') !== '';
   const field = 'status.nominatedNodeName';
   return [
-    ...(subdomain.test(name) ? [] : [fault.invalid(field, name, subdomainRule)]),
+    ...dns1123Subdomain(name).map((why) => fault.invalid(field, name, why)),
     ...(bound ? [fault.forbidden(field, 'may not be set on pods that are already bound to a node')] : []),
   ];
 }
@@ -107,8 +103,8 @@ function claimFaults(pod: JsonObject): FieldFault[] {
         ? []
         : [fault.invalid(`${at}.name`, name, 'must match the name of an entry in `spec.resourceClaims`')]),
       ...(again ? [fault.duplicate(`${at}.name`, name)] : []),
-      ...(typeof claim === 'string' && !subdomain.test(claim)
-        ? [fault.invalid(`${at}.resourceClaimName`, claim, subdomainRule)]
+      ...(typeof claim === 'string'
+        ? dns1123Subdomain(claim).map((why) => fault.invalid(`${at}.resourceClaimName`, claim, why))
         : []),
     ];
   });
@@ -136,29 +132,166 @@ function userFaults(pod: JsonObject, key: string): FieldFault[] {
   });
 }
 
-/** Addresses, and at most one of each family. */
-function familyFaults(status: JsonObject, key: 'podIPs' | 'hostIPs'): FieldFault[] {
-  const ips = objectsAt(status, key).map((item) => stringAt(item, 'ip'));
-  const wrong = ips.flatMap((ip, i) =>
-    isIP(ip) === 0
-      ? [
-          fault.invalid(
-            `status.${key}[${i}]`,
-            ip,
-            'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
-          ),
-        ]
-      : [],
+const ipRule = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
+const familyOf = (ip: string): ReturnType<typeof ipFamily> => ipFamily(canonicalIp(ip));
+
+/** Addresses, but for those that stood, and at most one of each family. */
+function addressFaults(status: JsonObject, old: JsonObject, key: 'podIPs' | 'hostIPs'): FieldFault[] {
+  const [ips = [], standing = []] = [status, old].map((one) =>
+    objectsAt(one, key).map((item) => stringAt(item, 'ip')),
   );
-  if (wrong.length > 0) return wrong;
-  const first = stringAt(status, 'hostIP');
-  if (key === 'hostIPs' && ips.length > 0 && ips[0] !== first)
-    return [fault.invalid('status.hostIPs[0].ip', ips[0], 'must be equal to `hostIP`')];
-  const sixes = ips.filter((ip) => ip.includes(':')).length;
-  if (sixes <= 1 && ips.length - sixes <= 1) return [];
-  const shown = ips.map((IP) => ({ IP }));
-  return [fault.invalid(`status.${key}`, shown, 'may specify no more than one IP for each IP family')];
+  const field = `status.${key}`;
+  const wrong = ips.flatMap((ip, i) =>
+    familyOf(ip) === undefined && !standing.includes(ip) ? [fault.invalid(`${field}[${i}]`, ip, ipRule)] : [],
+  );
+  return ips.length > 1 ? [...wrong, ...familyFaults(field, ips)] : wrong;
 }
+
+function familyFaults(field: string, ips: readonly string[]): FieldFault[] {
+  const families = ips.map(familyOf);
+  const unread = families.indexOf(undefined);
+  const why = `failed to check for dual stack with error:invalid IP[${unread}]: ${ips[unread] ?? ''}`;
+  const dual = unread < 0 && families.includes('IPv4') && families.includes('IPv6');
+  const shown = ips.map((IP) => ({ IP }));
+  return [
+    ...(unread < 0 ? [] : [fault.internal(field, why)]),
+    ...(dual && ips.length === 2
+      ? []
+      : [fault.invalid(field, shown, 'may specify no more than one IP for each IP family')]),
+  ];
+}
+
+/** The host's first address is the one that it is known by. */
+function hostFaults(status: JsonObject, old: JsonObject): FieldFault[] {
+  const [first] = objectsAt(status, 'hostIPs');
+  const ip = stringAt(first, 'ip');
+  return [
+    ...(first && ip !== stringAt(status, 'hostIP')
+      ? [fault.invalid('status.hostIPs[0].ip', ip, 'must be equal to `hostIP`')]
+      : []),
+    ...addressFaults(status, old, 'hostIPs'),
+  ];
+}
+
+/** Extended resources that a claim of the pod's own serves: of which containers, each once. */
+function extendedClaimFaults(pod: JsonObject): FieldFault[] {
+  const given = valueAt(pod, 'status', 'extendedResourceClaimStatus');
+  if (!isObject(given)) return [];
+  const at = 'status.extendedResourceClaimStatus';
+  const mappings = objectsAt(given, 'requestMappings');
+  const claim = stringAt(given, 'resourceClaimName');
+  const seen = new Set<string>();
+  return [
+    ...(mappings.length === 0
+      ? [fault.required(`${at}.requestMappings`, 'at least one request mapping is required')]
+      : []),
+    ...mappings.flatMap((mapping, i) => {
+      const place = `${at}.requestMappings[${i}]`;
+      const key = JSON.stringify(mappingKeys.map((name) => stringAt(mapping, name)));
+      const again = seen.has(key);
+      seen.add(key);
+      return [
+        ...mappedFaults(pod, mapping, place),
+        ...dns1123Label(stringAt(mapping, 'requestName')).map((why) =>
+          fault.invalid(`${at}.requestName`, stringAt(mapping, 'requestName'), why),
+        ),
+        ...(again
+          ? mappingKeys.map((name) => fault.duplicate(`${place}.${name}`, stringAt(mapping, name)))
+          : []),
+      ];
+    }),
+    ...(claim === ''
+      ? [fault.required(`${at}.resourceClaimName`)]
+      : dns1123Subdomain(claim).map((why) => fault.invalid(`${at}.resourceClaimName`, claim, why))),
+  ];
+}
+
+const mappingKeys = ['containerName', 'resourceName', 'requestName'] as const;
+
+function mappedFaults(pod: JsonObject, mapping: JsonObject, at: string): FieldFault[] {
+  const [name, resource] = [stringAt(mapping, 'containerName'), stringAt(mapping, 'resourceName')];
+  const spec = objectAt(pod, 'spec');
+  const container = ['containers', 'initContainers']
+    .flatMap((key) => objectsAt(spec, key))
+    .find((one) => one['name'] === name);
+  if (!container) {
+    const why = 'must match the name of an entry in spec.initContainers.name or spec.containers.name';
+    return [fault.invalid(`${at}.containerName`, name, why)];
+  }
+  if (resource in objectAt(objectAt(container, 'resources'), 'requests')) return [];
+  const why =
+    'must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests';
+  return [fault.invalid(`${at}.resourceName`, resource, why)];
+}
+
+const healths = ['Healthy', 'Unhealthy', 'Unknown'];
+const healthMessageMost = 1024;
+
+/** How the devices of a container fare: those that it asked for, each once. */
+function healthFaults(pod: JsonObject, key: 'containerStatuses' | 'initContainerStatuses'): FieldFault[] {
+  const containers = objectsAt(
+    objectAt(pod, 'spec'),
+    key === 'containerStatuses' ? 'containers' : 'initContainers',
+  );
+  return objectsAt(objectAt(pod, 'status'), key).flatMap((status, i) =>
+    objectsAt(status, 'allocatedResourcesStatus').flatMap((allocated, j) => {
+      const at = `status.${key}[${i}].allocatedResourcesStatus[${j}]`;
+      const container = containers.find((one) => one['name'] === status['name']);
+      return [...askedFaults(allocated, container, at), ...deviceFaults(allocated, `${at}.resources`)];
+    }),
+  );
+}
+
+function askedFaults(allocated: JsonObject, container: JsonObject | undefined, at: string): FieldFault[] {
+  if (!container) return [];
+  const name = stringAt(allocated, 'name');
+  const resources = objectAt(container, 'resources');
+  const isClaim = name.startsWith('claim:');
+  const claims = objectsAt(resources, 'claims').map((claim) =>
+    ['claim:', stringAt(claim, 'name'), stringAt(claim, 'request') && `/${stringAt(claim, 'request')}`].join(
+      '',
+    ),
+  );
+  if (isClaim ? claims.includes(name) : name in objectAt(resources, 'requests')) return [];
+  const why = isClaim
+    ? "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
+    : "must match one of the container's resource requests";
+  return [fault.invalid(`${at}.name`, name, why)];
+}
+
+function deviceFaults(allocated: JsonObject, at: string): FieldFault[] {
+  const seen = new Set<string>();
+  return objectsAt(allocated, 'resources').flatMap((device, k) => {
+    const place = `${at}[${k}]`;
+    const [id, health, message] = [
+      stringAt(device, 'resourceID'),
+      stringAt(device, 'health'),
+      device['message'],
+    ];
+    const again = seen.has(id);
+    seen.add(id);
+    return [
+      ...(healths.includes(health) ? [] : [fault.unsupported(`${place}.health`, health, healths)]),
+      ...(message === '' ? [fault.required(`${place}.message`, 'must be non-empty if specified')] : []),
+      ...(typeof message === 'string' && Buffer.byteLength(message) > healthMessageMost
+        ? [fault.tooLong(`${place}.message`, healthMessageMost)]
+        : []),
+      ...(again ? [fault.duplicate(`${place}.resourceID`, id)] : []),
+    ];
+  });
+}
+
+const noDevices = (pod: JsonObject): FieldFault[] =>
+  objectsAt(objectAt(pod, 'status'), 'ephemeralContainerStatuses').flatMap((status, i) =>
+    objectsAt(status, 'allocatedResourcesStatus').length === 0
+      ? []
+      : [
+          fault.forbidden(
+            `status.ephemeralContainerStatuses[${i}].allocatedResourcesStatus`,
+            'must not be specified in container status',
+          ),
+        ],
+  );
 
 /**
  * Faults of a status that is to replace another: the class stays, a nominated node has a node's name, what ended for good stays ended.
@@ -180,10 +313,14 @@ export function podStatusFaults(pod: JsonObject, old: JsonObject): readonly Fiel
     ...resurrected(pod, old, 'initContainer'),
     ...revived(pod, old, 'ephemeralContainerStatuses').map(({ fault }) => fault),
     ...claimFaults(pod),
-    ...familyFaults(status, 'podIPs'),
-    ...familyFaults(status, 'hostIPs'),
+    ...extendedClaimFaults(pod),
+    ...addressFaults(status, before, 'podIPs'),
+    ...hostFaults(status, before),
     ...['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'].flatMap((key) =>
       userFaults(pod, key),
     ),
+    ...healthFaults(pod, 'containerStatuses'),
+    ...healthFaults(pod, 'initContainerStatuses'),
+    ...noDevices(pod),
   ];
 }

@@ -19,6 +19,13 @@ const oldNodeLabels: Readonly<Record<string, string>> = {
   'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
 };
 
+/** Labels of nodes that are told of by other names today. */
+export const oldLabelWarnings = (field: string, labels: JsonObject): readonly string[] =>
+  Object.keys(labels).flatMap((key) => {
+    const why = oldNodeLabels[key];
+    return why === undefined ? [] : [`${field}: ${why}`];
+  });
+
 const oldAnnotations: Readonly<Record<string, string>> = {
   'scheduler.alpha.kubernetes.io/critical-pod':
     'non-functional in v1.16+; use the "priorityClassName" field instead',

@@ -80,7 +80,7 @@ function operatorFaults(term: JsonObject, field: string): FieldFault[] {
 }
 
 const mustExist =
-  "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+  "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
 
 function selectorFaults(spec: JsonObject): FieldFault[] {
   const field = 'spec.scopeSelector.matchExpressions';

@@ -13,7 +13,12 @@ import {
 import { bump, type DeleteOptions, finalizersFor, gracefully, isFree } from './deletion.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { keepManaged, manageApply, manageUpdate, type Writer } from './managed-fields.ts';
-import { pathSegment, validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
+import {
+  commonMetadata,
+  commonMetadataUpdate,
+  validateMetadata,
+  validateMetadataUpdate,
+} from './metadata-rules.ts';
 import { chargeQuotas } from './quotas.ts';
 import {
   alreadyExists,
@@ -125,8 +130,7 @@ export class Registry {
     const admitted = this.strategy.admitCreate(object, context);
     const own = this.strategy.validatesMetadata ? [] : validateMetadata(admitted, this.#kind);
     this.#refuse(admitted, [...own, ...this.strategy.validateCreate(admitted, context)]);
-    if (this.strategy.validatesMetadata)
-      this.#refuse(admitted, validateMetadata(admitted, this.#kind, pathSegment));
+    if (this.strategy.validatesMetadata) this.#refuse(admitted, commonMetadata(admitted, this.#kind));
     if (isVersioned)
       throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
     this.strategy.confirmCreate?.(admitted, context);
@@ -236,11 +240,10 @@ export class Registry {
     rules: UpdateRules,
     context: WriteContext,
   ): readonly FieldFault[] {
-    const update = validateMetadataUpdate(given, old);
-    const common = [...validateMetadata(given, this.#kind, pathSegment), ...update];
+    const common = [...commonMetadata(given, this.#kind), ...commonMetadataUpdate(given, old)];
     const { main, validatesMetadata } = this.strategy;
     const whole = rules === main && !validatesMetadata ? validateMetadata(given, this.#kind) : [];
-    const own = rules.validatesMetadata ? [] : [...update, ...whole];
+    const own = rules.validatesMetadata ? [] : [...validateMetadataUpdate(given, old, this.#kind), ...whole];
     return [...common, ...own, ...(rules.validate?.(given, old, context) ?? [])];
   }
 

@@ -12,10 +12,11 @@ import {
   sendObject,
   withWarnings,
 } from './exchange.ts';
-import { type JsonObject, nameOf, namespaceOf, objectAt, stringAt, withMetadata } from './json.ts';
+import { type JsonObject, nameOf, objectAt, stringAt, withMetadata } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { listPage, readListOptions } from './list-options.ts';
 import type { Writer } from './managed-fields.ts';
+import { checkNamespaceOf } from './metadata-rules.ts';
 import { applyConfig, type PatchBody, patched, patchTypeOf, readPatch } from './patch-request.ts';
 import { subjectOf, type Written } from './registry.ts';
 import type { ResourcePath } from './request.ts';
@@ -36,12 +37,8 @@ const writerOf = (
 });
 
 function inNamespace(object: JsonObject, target: ResourcePath, kind: Kind): JsonObject {
-  const namespace = namespaceOf(object);
-  if (kind.namespaced && namespace !== '' && namespace !== target.namespace)
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  return kind.namespaced
-    ? withMetadata(object, { namespace: target.namespace })
-    : withMetadata(object, { namespace: undefined });
+  if (kind.namespaced) checkNamespaceOf(object, target.namespace);
+  return withMetadata(object, { namespace: kind.namespaced ? target.namespace : undefined });
 }
 
 function named(object: JsonObject, target: ResourcePath, kind: Kind): JsonObject {

@@ -18,11 +18,15 @@ export function serviceAddresses(store: Store, random: Random, prefix = '10.97')
   return {
     allocate(name, wanted = '') {
       const taken = new Set(specs().map((spec) => stringAt(spec, 'clusterIP')));
-      if (wanted !== '') return givenAddress(name, wanted, { taken, prefix });
-      for (;;) {
-        const address = `${prefix}.${below(256)}.${1 + below(254)}`;
-        if (!taken.has(address) && address !== firstServiceAddress) return address;
-      }
+      const free = (): string => {
+        for (;;) {
+          const address = `${prefix}.${below(256)}.${1 + below(254)}`;
+          if (!taken.has(address) && address !== firstServiceAddress) return address;
+        }
+      };
+      const address = wanted === '' ? free() : givenAddress(name, wanted, { taken, prefix });
+      if (name === '') throw unowned(wanted, address);
+      return address;
     },
     nodePort(name, wanted, use = 'traffic') {
       const taken = new Set(
@@ -38,6 +42,13 @@ export function serviceAddresses(store: Store, random: Random, prefix = '10.97')
       }
     },
   };
+}
+
+/** An address is kept under the name of the service that has it. */
+function unowned(wanted: string, address: string): Error {
+  const what = ['failed to allocate IP', wanted].filter(Boolean).join(' ');
+  const why = `IPAddress.networking.k8s.io "${address}" is invalid: spec.parentRef.name: Required value`;
+  return refused('', 'spec.clusterIPs', [wanted], `${what}: ${why}`);
 }
 
 function givenAddress(

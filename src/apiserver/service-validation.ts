@@ -97,9 +97,10 @@ function repeatedPorts(spec: JsonObject): FieldFault[] {
   const again = (key: string): number[] =>
     ports.flatMap((port, i) => {
       const first = ports.findIndex(
-        (other) => other['protocol'] === port['protocol'] && other[key] === port[key],
+        (other) =>
+          other['protocol'] === port['protocol'] && Number(other[key] ?? 0) === Number(port[key] ?? 0),
       );
-      return Number(port[key] ?? 0) !== 0 && first < i ? [i] : [];
+      return (key === 'port' || Number(port[key] ?? 0) !== 0) && first < i ? [i] : [];
     });
   const inCluster = spec['type'] === 'ClusterIP';
   return [
@@ -114,7 +115,7 @@ function repeatedPorts(spec: JsonObject): FieldFault[] {
         Name: '',
         Protocol: stringAt(ports[i], 'protocol'),
         AppProtocol: null,
-        Port: ports[i]?.['port'],
+        Port: ports[i]?.['port'] ?? 0,
         TargetPort: 0,
         NodePort: 0,
       }),

@@ -1,4 +1,15 @@
-import { bodyOf, type FieldError, fieldErrorReasons } from '../kube/validation/field-error.ts';
+import { goQuote } from '../base/go-quote.ts';
+import {
+  bodyOf,
+  duplicate,
+  type FieldError,
+  fieldErrorReasons,
+  forbidden as forbiddenField,
+  invalid as invalidValue,
+  required,
+  tooLong,
+  unsupported,
+} from '../kube/validation/field-error.ts';
 import type { JsonObject } from './json.ts';
 
 /** One field that is wrong, as `details.causes` tells it. */
@@ -151,7 +162,7 @@ export function serverSaid(code: number, text: string, subject: Subject): Status
         (code > 500
           ? ([
               'InternalError',
-              `an error on the server (${quoted(text)}) has prevented the request from succeeding`,
+              `an error on the server (${goQuote(text)}) has prevented the request from succeeding`,
             ] as const)
           : unknown));
   return new StatusError(code, reason, `${known} ( ${subject.kind ?? ''} ${subject.name ?? ''})`, {
@@ -209,55 +220,35 @@ export const causeOf = (error: FieldError): FieldFault => ({
   message: bodyOf(error),
 });
 
-/** How Go prints a value in `Invalid value: …`. */
-export const quoted = (value: unknown): string => (value === undefined ? 'null' : JSON.stringify(value));
-
+/** The house's faults as causes. */
 export const fault = {
-  required: (field: string, why = ''): FieldFault => ({
-    reason: 'FieldValueRequired',
-    field,
-    message: why ? `Required value: ${why}` : 'Required value',
-  }),
-  invalid: (field: string, value: unknown, why: string): FieldFault => ({
-    reason: 'FieldValueInvalid',
-    field,
-    message: `Invalid value: ${quoted(value)}: ${why}`,
-  }),
-  unsupported: (field: string, value: unknown, values: readonly string[]): FieldFault => ({
-    reason: 'FieldValueNotSupported',
-    field,
-    message:
-      values.length > 0
-        ? `Unsupported value: ${quoted(value)}: supported values: ${values.map((v) => JSON.stringify(v)).join(', ')}`
-        : `Unsupported value: ${quoted(value)}`,
-  }),
-  forbidden: (field: string, why: string): FieldFault => ({
-    reason: 'FieldValueForbidden',
-    field,
-    message: `Forbidden: ${why}`,
-  }),
-  duplicate: (field: string, value: unknown): FieldFault => ({
-    reason: 'FieldValueDuplicate',
-    field,
-    message: `Duplicate value: ${quoted(value)}`,
-  }),
-  tooLong: (field: string, most: number): FieldFault => ({
-    reason: 'FieldValueTooLong',
-    field,
-    message: `Too long: may not be more than ${most} bytes`,
-  }),
+  required: (field: string, why = ''): FieldFault => causeOf(required(field, why)),
+  invalid: (field: string, value: unknown, why: string): FieldFault =>
+    causeOf(invalidValue(field, value, why)),
+  unsupported: (field: string, value: unknown, values: readonly string[]): FieldFault =>
+    causeOf(unsupported(field, value, values)),
+  forbidden: (field: string, why: string): FieldFault => causeOf(forbiddenField(field, why)),
+  duplicate: (field: string, value: unknown): FieldFault => causeOf(duplicate(field, value)),
+  tooLong: (field: string, most: number): FieldFault => causeOf(tooLong(field, most)),
+  internal: (field: string, why: string): FieldFault =>
+    causeOf({ type: 'Internal error', field, detail: why }),
 };
 
-/** 422 with every fault; `kind` is the kind's name. Equal lines are told once. */
+/** Faults as one text: one alone, more in brackets, equal lines once. */
+export function linesOf(faults: readonly FieldFault[]): string {
+  const lines = [...new Set(faults.map(({ field, message }) => `${field}: ${message}`))];
+  return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
+}
+
+/** 422 with every fault; `kind` is the kind's name. */
 export function invalid(
   kind: string,
   group: string | undefined,
   name: string,
   faults: readonly FieldFault[],
 ): StatusError {
-  const lines = [...new Set(faults.map((f) => `${f.field}: ${f.message}`))];
-  const text = lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
-  return new StatusError(422, 'Invalid', `${qualified(kind, group)} "${name}" is invalid: ${text}`, {
+  const what = `${qualified(kind, group)} ${goQuote(name)}`;
+  return new StatusError(422, 'Invalid', `${what} is invalid: ${linesOf(faults)}`, {
     details: {
       ...detailsOf({ name, ...(group && { group }), kind }),
       causes: faults.map(({ reason, message, field }) => ({ reason, message, field })),

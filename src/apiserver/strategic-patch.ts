@@ -35,7 +35,15 @@ function asDirected(patch: JsonObject): JsonObject {
   const { [directive]: how, ...rest } = patch;
   if (how === 'replace') return rest;
   if (how === 'delete') return {};
-  throw fault(`unknown patch type: ${goValue(how)} in map: ${goValue(patch)}`);
+  throw fault(`unknown patch type: ${asText(how)} in map: ${goValue(patch)}`);
+}
+
+/** A value where Go expects a text. */
+function asText(value: unknown): string {
+  if (value === null) return '%!s(<nil>)';
+  if (typeof value === 'boolean') return `%!s(bool=${value})`;
+  if (typeof value === 'number') return `%!s(${Number.isInteger(value) ? 'int64' : 'float64'}=${value})`;
+  return goValue(value);
 }
 
 /** What is left of an object when it keeps the keys that a patch names. */

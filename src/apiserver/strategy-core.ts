@@ -12,10 +12,12 @@ import {
   objectAt,
   objectsAt,
   sameJson,
+  specOf,
   stringAt,
   textOf,
   valueAt,
   withMetadata,
+  without,
 } from './json.ts';
 import { jsonFault } from './json-scan.ts';
 import { builtIn } from './kinds.ts';
@@ -182,13 +184,17 @@ function netFaults(node: JsonObject): FieldFault[] {
 }
 
 const nodeStatus = statusRules(nodes);
+const nodeMain = mainRules(nodes, true);
 
-/** The state of a configuration that kubelets once took from the API server is kept no longer. */
-const withoutConfig: typeof nodeStatus.prepare = (object, old, context) => {
-  const next = nodeStatus.prepare(object, old, context);
-  const { config: _c, ...status } = objectAt(next, 'status');
-  return { ...next, status };
-};
+// kubelets once took their configuration from the API server; where it was and how it fared is kept no longer
+const withoutSource = (node: JsonObject): JsonObject => ({
+  ...node,
+  spec: without(specOf(node), 'configSource'),
+});
+const withoutConfig = (node: JsonObject): JsonObject => ({
+  ...node,
+  status: without(objectAt(node, 'status'), 'config'),
+});
 
 const nodeStatusFaults = (node: JsonObject): FieldFault[] => [...amountFaults(node), ...addressFaults(node)];
 
@@ -221,10 +227,7 @@ const externalIdChange = (node: JsonObject, old: JsonObject): FieldFault[] =>
 export const nodeStrategy: Strategy = {
   ...commonStrategy(nodes),
   defaults: oneCidr,
-  prepareCreate(node) {
-    const { configSource: _c, ...spec } = objectAt(node, 'spec');
-    return { ...node, spec };
-  },
+  prepareCreate: (node) => withoutConfig(withoutSource(node)),
   admitCreate(node) {
     const spec = objectAt(node, 'spec');
     const taints = objectsAt(spec, 'taints');
@@ -239,10 +242,15 @@ export const nodeStrategy: Strategy = {
   },
   createReset: [['f:status']],
   subresources: {
-    status: { ...nodeStatus, prepare: withoutConfig, validate: nodeStatusFaults },
+    status: {
+      ...nodeStatus,
+      prepare: (object, old, context) => withoutConfig(nodeStatus.prepare(object, old, context)),
+      validate: nodeStatusFaults,
+    },
   },
   main: {
-    ...mainRules(nodes, true),
+    ...nodeMain,
+    prepare: (node, old, context) => withoutSource(nodeMain.prepare(node, old, context)),
     validate(node, old, { warnings }) {
       const taints = taintFaults(node);
       const before = [...taints, ...netFaults(node)];
@@ -420,6 +428,6 @@ export const leaseStrategy: Strategy = {
     ...mainRules(leases, false),
     prepare: plainLease,
     validatesMetadata: true,
-    validate: (lease, old) => [...validateMetadataUpdate(lease, old), ...leaseFaults(lease)],
+    validate: (lease, old) => [...validateMetadataUpdate(lease, old, leases), ...leaseFaults(lease)],
   },
 };

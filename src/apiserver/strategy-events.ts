@@ -80,7 +80,7 @@ function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
   const fields = [...kept.map((key) => [key, key] as const), ...reporters];
   return [
     ...commonFaults(now, 'reportingController'),
-    ...validateMetadataUpdate(now, before),
+    ...validateMetadataUpdate(now, before, modern),
     ...(sameJson(now['series'], before['series']) ? [] : seriesFaults(now)),
     ...fields
       .filter(([key]) => !sameJson(now[key], before[key]))

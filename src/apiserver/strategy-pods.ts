@@ -41,7 +41,17 @@ function bothAccountNames(pod: JsonObject): JsonObject {
   return name ? { ...pod, spec: { ...spec, serviceAccountName: name, serviceAccount: name } } : pod;
 }
 
-const defaults = (pod: JsonObject): JsonObject => bothAccountNames(asObject(defaultPod(asPod(pod))));
+/** The first of the addresses stands alone, too; where the two differ, or there is no list, the one alone counts. */
+function bothAddresses(pod: JsonObject): JsonObject {
+  const status = objectAt(pod, 'status');
+  const [alone, [first]] = [stringAt(status, 'podIP'), objectsAt(status, 'podIPs')];
+  if (alone === stringAt(first, 'ip')) return pod;
+  const given = alone ? { podIPs: [{ ip: alone }] } : { podIP: stringAt(first, 'ip') };
+  return { ...pod, status: { ...status, ...given } };
+}
+
+const defaults = (pod: JsonObject): JsonObject =>
+  bothAddresses(bothAccountNames(asObject(defaultPod(asPod(pod)))));
 
 /** The phase and conditions of a pod that nobody has looked at. */
 function firstStatus(pod: JsonObject, now: string): JsonObject {

@@ -129,16 +129,11 @@ function beyondCluster(service: JsonObject): FieldFault[] {
   ];
 }
 
-/** Gives a service the addresses and ports that it asks for, or any that are free. @throws {StatusError} 422 for what cannot be had */
+/** Gives a service the addresses and ports that it asks for, or any that are free, before anybody looks at the rest of it. @throws {StatusError} 422 for what cannot be had */
 function allocated(service: JsonObject, { world }: WriteContext): JsonObject {
   if (specOf(service)['type'] === 'ExternalName') return service;
   const next = withFamilies(service);
   const spec = specOf(next);
-  if (
-    serviceFaults(withSpec(next, { healthCheckNodePort: spec['healthCheckNodePort'] ?? healthPort(spec) }))
-      .length > 0
-  )
-    return next;
   const name = nameOf(service);
   const wanted = stringAt(spec, 'clusterIP');
   const address = wanted === 'None' ? 'None' : world.services.allocate(name, wanted);

@@ -178,7 +178,7 @@ function claimUpdateFaults(claim: JsonObject, old: JsonObject): FieldFault[] {
   const [before, now] = lasting(claim, old);
   const [mode, oldMode] = [now['volumeMode'], before['volumeMode']];
   return [
-    ...validateMetadataUpdate(claim, old),
+    ...validateMetadataUpdate(claim, old, claims),
     ...validateMetadata(claim, claims),
     ...claimFaults(claim),
     ...(sameJson(now, before)

@@ -1,8 +1,10 @@
+import { dns1123Label } from '../kube/validation/name-rules.ts';
 import { labelSelector, type Selector } from '../kube/validation/shared.ts';
 import { endpointsDefaults, endpointsFaults } from './endpoints-validation.ts';
 import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, textOf } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { limitRangeFaults } from './limit-range-validation.ts';
+import { oldLabelWarnings } from './pod-warnings.ts';
 import { quotaFaults, quotaStatusFaults, quotaUpdateFaults } from './quota-validation.ts';
 import { causeOf, fault, type FieldFault, forbidden } from './status-error.ts';
 import { commonStrategy, mainRules, statusRules } from './strategies.ts';
@@ -109,24 +111,27 @@ function limitDefaults(item: JsonObject): JsonObject {
   };
 }
 
-const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const labelRule =
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const runtimeClassWarnings = (one: JsonObject): readonly string[] =>
+  oldLabelWarnings('scheduling.nodeSelector', objectAt(objectAt(one, 'scheduling'), 'nodeSelector'));
 
 const runtimeClasses = builtIn('runtimeclasses', 'node.k8s.io');
 export const runtimeClassStrategy: Strategy = {
   ...commonStrategy(runtimeClasses),
-  validateCreate(one) {
+  validateCreate(one, { warnings }) {
     const handler = stringAt(one, 'handler');
     if (handler === '') return [fault.required('handler')];
-    return label.test(handler) ? [] : [fault.invalid('handler', handler, labelRule)];
+    const faults = dns1123Label(handler).map((why) => fault.invalid('handler', handler, why));
+    if (faults.length === 0) warnings.push(...runtimeClassWarnings(one));
+    return faults;
   },
   main: {
     ...mainRules(runtimeClasses, false),
-    validate: (one, old) =>
-      one['handler'] === old['handler']
-        ? []
-        : [fault.invalid('handler', one['handler'], 'field is immutable')],
+    validate(one, old, { warnings }) {
+      if (one['handler'] !== old['handler'])
+        return [fault.invalid('handler', one['handler'], 'field is immutable')];
+      warnings.push(...runtimeClassWarnings(one));
+      return [];
+    },
   },
 };
 

@@ -9,13 +9,14 @@ import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, valueAt } from 
 import { builtIn, type Kind } from './kinds.ts';
 import type { KubeletProxy } from './kubelet-proxy.ts';
 import { manageUpdate } from './managed-fields.ts';
+import { checkNamespaceOf } from './metadata-rules.ts';
 import { keyOf } from './store.ts';
 import { negotiate, wantsPretty } from './negotiate.ts';
 
 import type { ApiRequest, ResourcePath } from './request.ts';
 import type { ResourceApi } from './resource-api.ts';
 import { sendBody } from './respond.ts';
-import { badRequest, conflict, fault, methodNotAllowed, StatusError } from './status-error.ts';
+import { badRequest, conflict, fault, linesOf, methodNotAllowed, StatusError } from './status-error.ts';
 
 import { bound } from './strategy-pods.ts';
 import type { World, WriteContext } from './strategy.ts';
@@ -84,8 +85,7 @@ function checkBinding(name: string, binding: JsonObject): void {
   if (!['', 'Node'].includes(stringAt(target, 'kind')))
     faults.push(fault.unsupported('target.kind', stringAt(target, 'kind'), ['Node', '<empty>']));
   if (stringAt(target, 'name') === '') faults.push(fault.required('target.name'));
-  if (faults.length > 0)
-    throw new StatusError(500, '', faults.map((f) => `${f.field}: ${f.message}`).join(', '));
+  if (faults.length > 0) throw new StatusError(500, '', linesOf(faults));
 }
 
 /** Why a pod cannot be bound (A13). */
@@ -145,6 +145,7 @@ export class Subresources {
   async #create(call: Call, expected: Expected, act: (given: Given) => JsonObject): Promise<void> {
     const { warnings, ...given } = await this.#read(call, expected);
     try {
+      checkNamespaceOf(given.object, call.target.namespace);
       const body = act(given);
       await this.#deps.world.store.settled();
       await this.#send(call, 201, body, warnings);

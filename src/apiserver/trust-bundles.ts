@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { type JsonObject, objectAt, stringAt } from './json.ts';
 import { trustBundleKinds } from './kinds.ts';
-import { nameCheckOf, type NameCheck, validateMetadata } from './metadata-rules.ts';
+import type { NameCheck } from '../kube/validation/metadata.ts';
+import { nameCheckOf, validateMetadata } from './metadata-rules.ts';
 import { signerFaults } from './signer-name.ts';
 import { fault, type FieldFault } from './status-error.ts';
 import { commonStrategy } from './strategies.ts';

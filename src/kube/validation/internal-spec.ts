@@ -3,7 +3,8 @@ import type { PodSpec } from '../types.ts';
 /**
  * Kubernetes' internal form of a pod spec, as its update errors show it: every field, in order, under its Go name, `null` where unset.
  * A row lists the fields of one struct. A field is its name and how its zero looks: nothing for text, `?` for a pointer, list or map, `!`
- * for false, `#` for 0, `=T` for a struct T that is always there, `?T` and `[T` for a pointer to or a list of T.
+ * for false, `#` for 0, `=T` for a struct T that is always there, `?T` and `[T` for a pointer to or a list of T. `Go:json` where the name of
+ * the API is not the Go name with a small head.
  */
 const structs: Readonly<Record<string, string>> = {
   PodSpec:
@@ -12,12 +13,41 @@ const structs: Readonly<Record<string, string>> = {
     'NodeName SecurityContext?PodSecurity ImagePullSecrets[LocalRef Hostname Subdomain SetHostnameAsFQDN? Affinity?Affinity SchedulerName ' +
     'Tolerations[Toleration HostAliases[HostAlias PriorityClassName Priority? PreemptionPolicy? DNSConfig?DNSConfig ' +
     'ReadinessGates[Gate RuntimeClassName? Overhead? EnableServiceLinks? TopologySpreadConstraints[Spread OS?LocalRef ' +
-    'SchedulingGates[LocalRef ResourceClaims[PodClaim Resources?Resources HostnameOverride?',
+    'SchedulingGates[LocalRef ResourceClaims[PodClaim Resources?Resources HostnameOverride? ' +
+    'SchedulingGroup?SchedulingGroup',
+  SchedulingGroup: 'PodGroupName?',
   Volume:
-    'Name HostPath?HostPath EmptyDir?EmptyDir GCEPersistentDisk? AWSElasticBlockStore? GitRepo?GitRepo Secret?SecretVolume NFS?NFS ISCSI? ' +
-    'Glusterfs? PersistentVolumeClaim?Claim RBD? Quobyte? FlexVolume? Cinder? CephFS? Flocker? DownwardAPI?DownwardVolume FC? AzureFile? ' +
-    'ConfigMap?ConfigMapVolume VsphereVolume? AzureDisk? PhotonPersistentDisk? Projected?Projected PortworxVolume? ScaleIO? StorageOS? ' +
-    'CSI?CSI Ephemeral? Image?ImageVolume',
+    'Name HostPath?HostPath EmptyDir?EmptyDir GCEPersistentDisk?GCEDisk AWSElasticBlockStore?AWSDisk GitRepo?GitRepo Secret?SecretVolume ' +
+    'NFS?NFS ISCSI?ISCSI Glusterfs?Glusterfs PersistentVolumeClaim?Claim RBD?RBD Quobyte?Quobyte FlexVolume?Flex Cinder?Cinder ' +
+    'CephFS:cephfs?CephFS Flocker?Flocker DownwardAPI?DownwardVolume FC?FC AzureFile?AzureFile ConfigMap?ConfigMapVolume ' +
+    'VsphereVolume?Vsphere AzureDisk?AzureDisk PhotonPersistentDisk?Photon Projected?Projected PortworxVolume?Portworx ScaleIO?ScaleIO ' +
+    'StorageOS:storageos?StorageOS CSI?CSI Ephemeral?EphemeralVolume Image?ImageVolume',
+  GCEDisk: 'PDName FSType Partition# ReadOnly!',
+  AWSDisk: 'VolumeID FSType Partition# ReadOnly!',
+  ISCSI:
+    'TargetPortal IQN Lun# ISCSIInterface FSType ReadOnly! Portals? DiscoveryCHAPAuth:chapAuthDiscovery! SessionCHAPAuth:chapAuthSession! ' +
+    'SecretRef?LocalRef InitiatorName?',
+  Glusterfs: 'EndpointsName:endpoints Path ReadOnly!',
+  RBD:
+    'CephMonitors:monitors? RBDImage:image FSType RBDPool:pool RadosUser:user Keyring SecretRef?LocalRef ' +
+    'ReadOnly!',
+  Quobyte: 'Registry Volume ReadOnly! User Group Tenant',
+  Flex: 'Driver FSType SecretRef?LocalRef ReadOnly! Options?',
+  Cinder: 'VolumeID FSType ReadOnly! SecretRef?LocalRef',
+  CephFS: 'Monitors? Path User SecretFile SecretRef?LocalRef ReadOnly!',
+  Flocker: 'DatasetName DatasetUUID',
+  FC: 'TargetWWNs? Lun? FSType ReadOnly! WWIDs:wwids?',
+  AzureFile: 'SecretName ShareName ReadOnly!',
+  Vsphere: 'VolumePath FSType StoragePolicyName StoragePolicyID',
+  AzureDisk: 'DiskName DataDiskURI:diskURI CachingMode? FSType? ReadOnly? Kind?',
+  Photon: 'PdID FSType',
+  Portworx: 'VolumeID FSType ReadOnly!',
+  ScaleIO:
+    'Gateway System SecretRef?LocalRef SSLEnabled! ProtectionDomain StoragePool StorageMode VolumeName FSType ' +
+    'ReadOnly!',
+  StorageOS: 'VolumeName VolumeNamespace FSType ReadOnly! SecretRef?LocalRef',
+  EphemeralVolume: 'VolumeClaimTemplate?ClaimTemplate',
+  ClaimTemplate: 'Spec=ClaimSpec',
   HostPath: 'Path Type?',
   EmptyDir: 'Medium SizeLimit?',
   GitRepo: 'Repository Revision Directory',
@@ -103,9 +133,9 @@ const structs: Readonly<Record<string, string>> = {
   Spread:
     'MaxSkew# TopologyKey WhenUnsatisfiable LabelSelector? MinDomains? NodeAffinityPolicy? NodeTaintsPolicy? MatchLabelKeys?',
   PersistentVolumeSource:
-    'GCEPersistentDisk? AWSElasticBlockStore? HostPath?HostPath Glusterfs? NFS?NFS RBD? Quobyte? ISCSI? FlexVolume? Cinder? CephFS? FC? ' +
-    'Flocker? AzureFile? VsphereVolume? AzureDisk? PhotonPersistentDisk? PortworxVolume? ScaleIO? Local?LocalSource StorageOS? ' +
-    'CSI?PersistentCSI',
+    'GCEPersistentDisk?GCEDisk AWSElasticBlockStore?AWSDisk HostPath?HostPath Glusterfs? NFS?NFS RBD? Quobyte?Quobyte ISCSI? FlexVolume? ' +
+    'Cinder? CephFS:cephfs? FC?FC Flocker?Flocker AzureFile? VsphereVolume?Vsphere AzureDisk?AzureDisk PhotonPersistentDisk?Photon ' +
+    'PortworxVolume?Portworx ScaleIO? Local?LocalSource StorageOS:storageos? CSI?PersistentCSI',
   LocalSource: 'Path FSType?',
   PersistentCSI:
     'Driver VolumeHandle ReadOnly! FSType VolumeAttributes? ControllerPublishSecretRef?SecretRef NodeStageSecretRef?SecretRef ' +
@@ -133,8 +163,9 @@ const parsed: ReadonlyMap<string, readonly Field[]> = new Map(
   Object.entries(structs).map(([name, row]) => [
     name,
     row.split(' ').map((field): Field => {
-      const [, go = '', kind = '', struct = ''] = /^(\w+)([?!#=[]?)(\w*)$/.exec(field) ?? [];
-      return { go, json: jsonName(go), kind, struct };
+      const [, go = '', json = jsonName(go), kind = '', struct = ''] =
+        /^(\w+)(?::(\w+))?([?!#=[]?)(\w*)$/.exec(field) ?? [];
+      return { go, json, kind, struct };
     }),
   ]),
 );

@@ -18,13 +18,18 @@ export const immutableMetadata = [
  *
  * Follows apimachinery `ValidateObjectMetaUpdate`.
  */
-export function* validateMetadataUpdate(field: string, meta: ObjectMeta, old: ObjectMeta): Faults {
+export function* validateMetadataUpdate(
+  field: string,
+  meta: ObjectMeta,
+  old: ObjectMeta,
+  knownFinalizers = true,
+): Faults {
   if (old.deletionTimestamp !== undefined)
     yield* noNewFinalizers(`${field}.finalizers`, meta.finalizers ?? [], old.finalizers ?? []);
   yield* revisions(field, meta, old);
   for (const key of immutableMetadata)
     if (meta[key] !== old[key]) yield invalid(`${field}.${key}`, meta[key] ?? null, 'field is immutable');
-  yield* validateMetadataMaps(field, meta);
+  yield* validateMetadataMaps(field, meta, knownFinalizers);
 }
 
 function* noNewFinalizers(field: string, after: readonly string[], before: readonly string[]): Faults {

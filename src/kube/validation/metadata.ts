@@ -6,31 +6,55 @@ import { descendingPath, labels, sorted } from './shared.ts';
 
 const annotationBytes = 256 * 1024;
 
+/** What is wrong with a name, or with what a name is to be generated from. */
+export type NameCheck = (name: string, prefix: boolean) => readonly string[];
+
+/** What the metadata of a kind is held against. */
+export interface MetadataRules {
+  readonly names: NameCheck;
+  readonly namespaced: boolean;
+  /** Finalizers have a domain, or are Kubernetes' own: so most kinds' own validation, not what is common to all. */
+  readonly knownFinalizers: boolean;
+}
+
+/** Names that a rule lets pass. A generated name may be cut behind a dash: what follows is not known yet. */
+export const namesBy =
+  (rule: NameRule): NameCheck =>
+  (name, prefix) =>
+    rule(prefix && name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name);
+
+const podMetadata: MetadataRules = {
+  names: namesBy(dns1123Subdomain),
+  namespaced: true,
+  knownFinalizers: true,
+};
+
 /**
- * The metadata of a namespaced object.
+ * The metadata of an object; without `rules`, that of a pod.
  *
  * Follows Kubernetes `ValidateObjectMeta`.
  */
 export function* validateMetadata(
   field: string,
   meta: ObjectMeta,
-  nameRule: NameRule = dns1123Subdomain,
+  rules: MetadataRules = podMetadata,
 ): Faults {
-  yield* names(field, meta, nameRule);
+  yield* names(field, meta, rules.names);
+  if (rules.namespaced) yield* namespaceName(`${field}.namespace`, meta.namespace ?? '');
   if ((meta.generation ?? 0) < 0)
     yield invalid(`${field}.generation`, meta.generation, 'must be greater than or equal to 0');
   yield* maps(field, meta);
   const { finalizers = [] } = meta;
   yield* finalizerNames(`${field}.finalizers`, finalizers);
   yield* managedFields(`${field}.managedFields`, meta.managedFields ?? []);
-  yield* kubeFinalizers(`${field}.finalizers`, finalizers);
+  if (rules.knownFinalizers) yield* kubeFinalizers(`${field}.finalizers`, finalizers);
 }
 
 /** What metadata holds beside names, as an update looks at it: finalizers by their kind alone. */
-export function* validateMetadataMaps(field: string, meta: ObjectMeta): Faults {
+export function* validateMetadataMaps(field: string, meta: ObjectMeta, knownFinalizers: boolean): Faults {
   yield* maps(field, meta);
   yield* managedFields(`${field}.managedFields`, meta.managedFields ?? []);
-  yield* kubeFinalizers(`${field}.finalizers`, meta.finalizers ?? []);
+  if (knownFinalizers) yield* kubeFinalizers(`${field}.finalizers`, meta.finalizers ?? []);
 }
 
 function* maps(field: string, meta: ObjectMeta): Faults {
@@ -68,19 +92,17 @@ function* printable(field: string, text: string): Faults {
   }
 }
 
-function* names(field: string, meta: ObjectMeta, nameRule: NameRule): Faults {
-  const { name = '', generateName = '', namespace = '' } = meta;
+function* names(field: string, { name = '', generateName = '' }: ObjectMeta, check: NameCheck): Faults {
   if (generateName !== '')
-    yield* invalidEach(`${field}.generateName`, generateName, nameRule(withoutTrailingDash(generateName)));
+    yield* invalidEach(`${field}.generateName`, generateName, check(generateName, true));
   if (name === '') yield required(`${field}.name`, 'name or generateName is required');
-  else yield* invalidEach(`${field}.name`, name, nameRule(name));
-  if (namespace === '') yield required(`${field}.namespace`);
-  else yield* invalidEach(`${field}.namespace`, namespace, dns1123Label(namespace));
+  else yield* invalidEach(`${field}.name`, name, check(name, false));
 }
 
-/** A generated name may be cut behind a dash: what follows is not known yet. */
-const withoutTrailingDash = (name: string): string =>
-  name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
+function* namespaceName(field: string, namespace: string): Faults {
+  if (namespace === '') yield required(field);
+  else yield* invalidEach(field, namespace, dns1123Label(namespace));
+}
 
 /** Annotations: keys as labels' in any case, and a bound on all together. */
 export function* annotations(field: string, map: Readonly<Record<string, string>> | undefined): Faults {

@@ -6,6 +6,7 @@ import { validateMetadataUpdate } from './metadata-update.ts';
 import type { PodValidationOptions } from './options.ts';
 import { initContainersRestart, metadataAndSpec } from './pod.ts';
 import { validateNodeAffinityMutation, validateNodeSelectorMutation } from './gated-pod.ts';
+import { validateTolerations } from './scheduling.ts';
 import { specDiff } from './spec-diff.ts';
 
 const emptySpec: PodSpec = { containers: [] };
@@ -32,10 +33,10 @@ function* update(pod: Pod, old: Pod, options: PodValidationOptions): Faults {
   yield* validateMetadataUpdate('metadata', pod.metadata ?? {}, old.metadata ?? {});
   yield* metadataAndSpec(pod, { ...options, restartingInitContainers: initContainersRestart(old) });
   yield* annotationUpdate('metadata.annotations', pod.metadata ?? {}, old.metadata ?? {});
-  yield* specUpdate(pod.spec ?? emptySpec, old.spec ?? emptySpec);
+  yield* specUpdate(pod.spec ?? emptySpec, old.spec ?? emptySpec, options);
 }
 
-function* specUpdate(after: PodSpec, before: PodSpec): Faults {
+function* specUpdate(after: PodSpec, before: PodSpec, options: PodValidationOptions): Faults {
   for (const key of ['containers', 'initContainers'] as const) {
     const [next, previous] = [after[key] ?? [], before[key] ?? []];
     if (next.length !== previous.length)
@@ -45,7 +46,7 @@ function* specUpdate(after: PodSpec, before: PodSpec): Faults {
   const deadline = [...deadlineUpdate('spec.activeDeadlineSeconds', after, before)];
   yield* deadline;
   if (deadline.length > 0 && after.activeDeadlineSeconds !== undefined) return;
-  yield* onlyAddedTolerations('spec.tolerations', after.tolerations ?? [], before.tolerations ?? []);
+  yield* onlyAddedTolerations(after, before, options);
   yield* onlyDeletedGates('spec.schedulingGates', after, before);
   yield* immutableRest(after, before);
 }
@@ -69,17 +70,15 @@ function* deadlineUpdate(field: string, { activeDeadlineSeconds: after }: PodSpe
 
 const withoutSeconds = ({ tolerationSeconds: _seconds, ...rest }: Toleration): unknown => rest;
 
-function* onlyAddedTolerations(
-  field: string,
-  after: readonly Toleration[],
-  before: readonly Toleration[],
-): Faults {
-  for (const old of before) {
-    if (after.some((toleration) => isDeepStrictEqual(withoutSeconds(toleration), withoutSeconds(old))))
-      continue;
-    yield forbidden(field, 'existing toleration can not be modified except its tolerationSeconds');
-    return;
-  }
+/** What stood must still stand; then all are looked at, once more than those of any pod: the causes name such faults twice. */
+function* onlyAddedTolerations(after: PodSpec, before: PodSpec, options: PodValidationOptions): Faults {
+  const field = 'spec.tolerations';
+  const wanted = (after.tolerations ?? []).map(withoutSeconds);
+  const lost = (before.tolerations ?? []).some(
+    (old) => !wanted.some((toleration) => isDeepStrictEqual(toleration, withoutSeconds(old))),
+  );
+  if (lost) yield forbidden(field, 'existing toleration can not be modified except its tolerationSeconds');
+  else yield* validateTolerations(field, after.tolerations ?? [], options);
 }
 
 function* onlyDeletedGates(field: string, after: PodSpec, before: PodSpec): Faults {
@@ -120,7 +119,7 @@ function* immutableRest(after: PodSpec, before: PodSpec): Faults {
     const [wanted, had] = [munged.affinity?.nodeAffinity, before.affinity?.nodeAffinity];
     if (!equal(wanted, had)) {
       yield* validateNodeAffinityMutation('spec.affinity.nodeAffinity', wanted, had);
-      munged = take(munged, before, 'affinity');
+      munged = withNodeAffinity(munged, before);
     }
   }
   if (equal(munged, before)) return;
@@ -135,6 +134,15 @@ function take(spec: PodSpec, from: PodSpec, key: keyof PodSpec): PodSpec {
   const { [key]: _own, ...rest } = spec;
   const value = from[key];
   return { ...rest, ...(value !== undefined && { [key]: value }) } as PodSpec;
+}
+
+/** The one with the node affinity of the other; what it says of pods stays. */
+function withNodeAffinity(spec: PodSpec, from: PodSpec): PodSpec {
+  const { affinity: _affinity, ...rest } = spec;
+  const { nodeAffinity: _own, ...pods } = spec.affinity ?? {};
+  const nodeAffinity = from.affinity?.nodeAffinity;
+  if (!from.affinity && Object.keys(pods).length === 0) return rest;
+  return { ...rest, affinity: { ...pods, ...(nodeAffinity && { nodeAffinity }) } };
 }
 
 function withUpdatable(after: PodSpec, before: PodSpec): PodSpec {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { parseDocument } from '../kube/document.ts';
-import { DecodeError, decodeType, type Literals } from './codec.ts';
+import { DecodeError, decodeType, type Empties, type Literals } from './codec.ts';
 import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
 import { isObject, type JsonObject, stringAt } from './json.ts';
 import { findByKind, groupVersionOf } from './kinds.ts';
@@ -60,6 +60,7 @@ export interface ReadObject {
   readonly object: JsonObject;
   /** What strict decoding holds against it. */
   readonly strict: readonly string[];
+  readonly empties: Empties;
 }
 
 const unrecognized = ({ kind, bare }: Expected, why: string, body: Buffer): StatusError =>
@@ -187,9 +188,9 @@ export function decodeAs(
         );
   try {
     refuseOthers(value, { apiVersion, kind }, expected, cannot);
-    const { object, strict } = decodeType(value, expected.type, literals);
+    const { object, strict, empties } = decodeType(value, expected.type, literals);
     const { apiVersion: _a, kind: _k, ...rest } = object;
-    return { object: rest, strict: [...duplicates, ...strict] };
+    return { object: rest, strict: [...duplicates, ...strict], empties };
   } catch (reason) {
     if (reason instanceof DecodeError) throw cannot(reason.message);
     throw reason;
@@ -224,8 +225,7 @@ function refuseOthers(
     throw cannot(
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
     );
-  const other = findByKind(apiVersion, kind);
-  if (other) decodeType(value, other.type);
+  decodeOther(value, apiVersion, kind);
   if (kind !== expected.kind && (meta || apiVersion === expected.apiVersion))
     throw cannot(
       `converting (${shortVersion(apiVersion)}.${kind}) to (${expected.internal}): unknown conversion`,
@@ -233,6 +233,18 @@ function refuseOthers(
   throw badRequest(
     `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
   );
+}
+
+/** What is of another kind is read as such before anybody finds that it is the wrong one. @throws {DecodeError} */
+function decodeOther(value: JsonObject, apiVersion: string, kind: string): void {
+  const other = findByKind(apiVersion, kind);
+  if (other) decodeType(value, other.type);
+  const element = kind.endsWith('List') ? findByKind(apiVersion, kind.slice(0, -'List'.length)) : undefined;
+  const { items } = value;
+  if (element && items !== undefined && items !== null && !Array.isArray(items))
+    throw new DecodeError(
+      `json: cannot unmarshal ${goKind(items)} into Go struct field ${kind}.items of type []${shortVersion(apiVersion)}.${element.kind}`,
+    );
 }
 
 const shortVersion = (apiVersion: string): string => apiVersion.split('/').at(-1) ?? apiVersion;

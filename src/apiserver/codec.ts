@@ -15,7 +15,12 @@ export interface Decoded {
   readonly object: JsonObject;
   /** `unknown field "spec.foo"`, in the order of the document. */
   readonly strict: readonly string[];
+  /** Lists and maps that stood there empty and were left out, by path. */
+  readonly empties: Empties;
 }
+
+/** Empty lists and maps by their paths: `spec.containers[0].env`. */
+export type Empties = ReadonlyMap<string, unknown>;
 
 /** Numbers as they are written, by path, where JavaScript writes them otherwise: `30.0`. */
 export type Literals = ReadonlyMap<string, string>;
@@ -24,6 +29,7 @@ const asTheyAre: Literals = new Map();
 
 interface Reading {
   readonly strict: string[];
+  readonly empties: Map<string, unknown>;
   /** The first value of a wrong type: Go reads on, and a type that reads itself may still find another fault. */
   fault?: DecodeError;
 }
@@ -76,7 +82,16 @@ function readTime(value: unknown, place: Place, micro: boolean): string {
   throw new DecodeError(timeFault(value, micro) ?? `parsing time ${JSON.stringify(value)}: out of range`);
 }
 
+const isByte = (item: unknown): boolean =>
+  item === null || (Number.isInteger(item) && (item as number) >= 0 && (item as number) < 256);
+
+/** Text in base64, or a list of numbers. */
 function readBytes(value: unknown, place: Place): string {
+  if (Array.isArray(value)) {
+    const wrong = value.find((item) => !isByte(item)) as unknown;
+    if (wrong !== undefined) throw cannot(wrong, place, 'uint8');
+    return Buffer.from(value.map(Number)).toString('base64');
+  }
   if (typeof value !== 'string') throw cannot(value, place, '[]uint8');
   const bad = /[^A-Za-z0-9+/=\r\n]/.exec(value);
   const clean = value.replace(/[\r\n]/g, '');
@@ -277,6 +292,7 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
       ? inner
       : readShape(inner, field.shape, { ...place, path, goPath, struct: goName(type) }, reading);
     if (!leftOut(field, read)) out[name] = read;
+    else if (typeof read === 'object' && read !== null) reading.empties.set(path, read);
   }
   addAbsent(out, fields.values());
   return out;
@@ -298,8 +314,8 @@ function addAbsent(out: Draft, fields: Iterable<FieldType>): void {
  * @throws {DecodeError} with Go's words
  */
 export function decodeType(value: JsonObject, type: string, literals: Literals = asTheyAre): Decoded {
-  const reading: Reading = { strict: [] };
+  const reading: Reading = { strict: [], empties: new Map() };
   const object = readStruct(value, type, { path: '', goPath: '', struct: goName(type), literals }, reading);
   if (reading.fault) throw reading.fault;
-  return { object, strict: reading.strict };
+  return { object, strict: reading.strict, empties: reading.empties };
 }

@@ -119,11 +119,13 @@ export function manageUpdate(
     readonly writer: Writer;
     readonly now: number;
     readonly reset: ResetFields;
+    /** The list of owners was sent empty. */
+    readonly forget?: boolean;
     /** What is taken for nothing, where that is more than an empty struct of the type. */
     readonly zero?: JsonObject;
   },
 ): JsonObject {
-  const managed = ownersBefore(live, object, at.writer);
+  const managed = ownersBefore(live, object, at);
   if (live && managed.length === 0) return bare(object);
   const shape: Shape = { is: 'struct', type, atomic: false };
   const compared = compare(bare(live ?? at.zero ?? emptyStruct(type)), bare(object), shape);
@@ -143,9 +145,13 @@ export function manageUpdate(
  * Whom an update finds as owners: those that it brings along itself, unless it goes to a subresource, else those that stand. An object of
  * which nobody owns a field is not watched any longer. Follows `decodeLiveOrNew` and `skipNonAppliedManager` (apimachinery).
  */
-function ownersBefore(live: JsonObject | undefined, object: JsonObject, writer: Writer): readonly Managed[] {
+function ownersBefore(
+  live: JsonObject | undefined,
+  object: JsonObject,
+  { writer, forget = false }: { readonly writer: Writer; readonly forget?: boolean },
+): readonly Managed[] {
   if (writer.subresource === undefined) {
-    if (clearsOwners(object)) return [];
+    if (forget || clearsOwners(object)) return [];
     const brought = isReadable(object) ? read(object) : [];
     if (brought.length > 0) return brought;
   }

@@ -23,6 +23,7 @@ const checks: Readonly<Record<string, NameCheck>> = {
   ClusterRole: pathSegment,
   ClusterRoleBinding: pathSegment,
   CertificateSigningRequest: () => [],
+  PodDisruptionBudget: pathSegment,
 };
 
 /** How names of the kind are checked. */

@@ -1,7 +1,7 @@
 import { parse as parseYaml } from 'yaml';
 import { decodeAs, expectedOf } from './body.ts';
 import { goStructJson } from '../kube/go-json.ts';
-import { DecodeError, decodeType, type Literals } from './codec.ts';
+import { type Decoded, DecodeError, decodeType, type Empties, type Literals } from './codec.ts';
 import { inGoOrder } from './go-structs.ts';
 import { goValue } from './go-value.ts';
 import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
@@ -111,6 +111,7 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 export interface Patched {
   readonly object: JsonObject;
   readonly warnings: readonly string[];
+  readonly empties: Empties;
 }
 
 /** The object that a patch makes of the standing one. @throws {StatusError} 400, 422, 500 */
@@ -120,18 +121,16 @@ export function patched(
   kind: Kind,
   validation: FieldValidation,
 ): Patched {
-  const { object, strict, shown } =
+  const { object, strict, empties, shown } =
     patch.type === 'strategic' ? strategically(standing, patch, kind) : byJson(standing, patch, kind);
   const found = validation === 'Ignore' ? [] : [...patch.strict, ...strict];
   if (validation === 'Strict' && found.length > 0)
     throw refused(shown(), `strict decoding error: ${found.join(', ')}`);
   const { apiVersion: _a, kind: _k, ...rest } = object;
-  return { object: rest, warnings: found };
+  return { object: rest, warnings: found, empties };
 }
 
-interface Outcome {
-  readonly object: JsonObject;
-  readonly strict: readonly string[];
+interface Outcome extends Decoded {
   /** What refusals show of it. */
   readonly shown: () => string;
 }
@@ -151,7 +150,7 @@ function strategically(standing: JsonObject, { value }: PatchBody, kind: Kind): 
   const { fault: why, unknown } = conversionOf(result, kind.type);
   const shown = (): string => goValue(patch);
   if (why !== undefined) throw refused(shown(), why);
-  return { object: decodeType(result, kind.type).object, strict: unknown, shown };
+  return { ...decodeType(result, kind.type), strict: unknown, shown };
 }
 
 function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {

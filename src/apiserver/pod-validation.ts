@@ -2,16 +2,17 @@ import { initContainersRestart, metadataAndSpec, validatePod } from '../kube/val
 import { validatePodUpdate } from '../kube/validation/pod-update.ts';
 import type { Pod } from '../kube/types.ts';
 import { formDiff } from '../kube/validation/spec-diff.ts';
-import { type JsonObject, objectAt, objectsAt, sameJson, valueAt } from './json.ts';
+import type { Empties } from './codec.ts';
+import { type Draft, type JsonObject, objectAt, objectsAt, sameJson, valueAt } from './json.ts';
 import { resizeFaults } from './pod-resize-validation.ts';
 import { podStatusFaults } from './pod-status-validation.ts';
 import { causeOf, fault, type FieldFault } from './status-error.ts';
 
 /** The checks of a pod at each door. Metadata that stays the same is checked by the registry. */
 export interface PodValidation {
-  create(pod: JsonObject): readonly FieldFault[];
+  create(pod: JsonObject, empties?: Empties): readonly FieldFault[];
   /** Names a fault of the metadata too. */
-  update(pod: JsonObject, old: JsonObject): readonly FieldFault[];
+  update(pod: JsonObject, old: JsonObject, empties?: Empties): readonly FieldFault[];
   status(pod: JsonObject, old: JsonObject): readonly FieldFault[];
   ephemeral(pod: JsonObject, old: JsonObject): readonly FieldFault[];
   resize(pod: JsonObject, old: JsonObject): readonly FieldFault[];
@@ -20,12 +21,27 @@ export interface PodValidation {
 const asPod = (object: JsonObject): Pod => object;
 
 export const podValidation: PodValidation = {
-  create: (pod) => validatePod(asPod(pod)).map(causeOf),
-  update: (pod, old) => validatePodUpdate(asPod(pod), asPod(old)).map(causeOf),
+  create: (pod, empties) => validatePod(asPod(withEmpties(pod, empties))).map(causeOf),
+  update: (pod, old, empties) => validatePodUpdate(asPod(withEmpties(pod, empties)), asPod(old)).map(causeOf),
   status: podStatusFaults,
   ephemeral: ephemeralFaults,
   resize: resizeFaults,
 };
+
+/** A pod with the lists and maps of its spec that were sent empty, where nothing has filled them since. */
+function withEmpties(pod: JsonObject, empties: Empties = new Map()): JsonObject {
+  const found = [...empties].filter(([path]) => path.startsWith('spec.'));
+  if (found.length === 0) return pod;
+  const copy = structuredClone(pod);
+  for (const [path, empty] of found) {
+    const keys = path.split(/[.[\]]+/);
+    const last = keys.pop() ?? '';
+    const holder = keys.reduce<unknown>((at, key) => (at as Draft | undefined)?.[key], copy) as
+      Draft | undefined;
+    if (holder) holder[last] ??= empty;
+  }
+  return copy;
+}
 
 const noGuests = 'static pods do not support ephemeral containers';
 

@@ -178,6 +178,7 @@ export class Registry {
       writer,
       now: context.now,
       reset: rules.reset,
+      forget: context.empties?.has('metadata.managedFields') ?? false,
     });
     const next = rules.prepare(managed, old, context);
     return { object: this.#replace({ entry, old, next, rules }, context), created: false };

@@ -142,9 +142,9 @@ export class ResourceWrites {
     const representation = representationOf(exchange);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options, apply: false });
     const format = bodyFormat(request.raw);
-    const { object, strict } = readObject(await readBody(request.raw), format, expectedOf(kind));
+    const { object, strict, empties } = readObject(await readBody(request.raw), format, expectedOf(kind));
     const warnings = [...judged(strict, query.fieldValidation, expectedOf(kind))];
-    const context = contextOf(this.#deps.world, request, query.dryRun);
+    const context = { ...contextOf(this.#deps.world, request, query.dryRun), empties };
     try {
       const { object: body, created } = act(object, { query, context, warnings });
       await this.#deps.world.store.settled();
@@ -201,6 +201,7 @@ export class ResourceWrites {
     const change = (old: JsonObject): JsonObject => {
       const next = patched(old, body, kind, query.fieldValidation);
       warnings.push(...next.warnings);
+      context.empties = next.empties;
       const whole = named(next.object, target, kind);
       this.#deps.admission.update(request, kind, whole, old);
       return whole;

@@ -299,7 +299,7 @@ function control(
   if (options.minimalScheduler ?? true)
     ends.push(
       minimalScheduler(deps, (namespace, name, node) => {
-        subresources.bind(namespace, name, { target: { kind: 'Node', name: node } });
+        subresources.bind(namespace, name, { metadata: { name }, target: { kind: 'Node', name: node } });
       }),
     );
   return ends;

@@ -90,7 +90,7 @@ const main: UpdateRules = {
     withGeneration({ ...enabled(object, context), status: old['status'] }, old),
   admit: (object, old) => withGeneration(keepPriority(addTolerations(object), old), old),
   validatesMetadata: true,
-  validate: (object, old) => podValidation.update(object, old),
+  validate: (object, old, { empties }) => podValidation.update(object, old, empties),
 };
 
 const base = statusRules(kind);
@@ -196,8 +196,8 @@ export const podStrategy: Strategy = {
     ),
   admitCreate: admitPod,
   validatesMetadata: true,
-  validateCreate(pod, { warnings }) {
-    const faults = podValidation.create(pod);
+  validateCreate(pod, { warnings, empties }) {
+    const faults = podValidation.create(pod, empties);
     if (faults.length === 0) warnings.push(...podWarnings(pod));
     return faults;
   },

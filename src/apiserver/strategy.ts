@@ -1,3 +1,4 @@
+import type { Empties } from './codec.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { PodFeatures } from '../kube/validation/disabled-fields.ts';
@@ -33,6 +34,8 @@ export interface WriteContext {
   readonly dryRun: boolean;
   /** Told to the client in `Warning` headers. */
   readonly warnings: string[];
+  /** Lists and maps that were sent empty: Go tells them from absent ones in a few places. */
+  empties?: Empties;
 }
 
 /** What one door to a kind (the main resource or a subresource) may change and must check. */

@@ -79,8 +79,7 @@ const success = (code: number): JsonObject => ({
 /** @throws {StatusError} 400, 500 for a binding that names no node */
 function checkBinding(name: string, binding: JsonObject): void {
   const target = objectAt(binding, 'target');
-  const given = nameOf(binding);
-  if (given !== '' && given !== name) throw badRequest(`name in URL does not match name in Binding object`);
+  if (nameOf(binding) !== name) throw badRequest(`name in URL does not match name in Binding object`);
   const faults = [];
   if (!['', 'Node'].includes(stringAt(target, 'kind')))
     faults.push(fault.unsupported('target.kind', stringAt(target, 'kind'), ['Node', '<empty>']));

@@ -72,3 +72,36 @@ test('what a door cannot change it takes from nobody', async () => {
   expect(changed.body).toMatchObject({ spec: { nodeName: 'n1' }, status: { reason: 'R' } });
   expect(ownersOf(changed)?.[0]).toEqual(ownersOf(made)?.[0]);
 });
+
+const merge = 'application/merge-patch+json';
+
+test('who sends an empty list of owners has them forgotten', async () => {
+  server = await EmbeddedApiServer.start();
+  await call(server, 'POST', configMaps, { metadata: { name: 'x' }, data: { a: '1' } });
+  const patch = { metadata: { managedFields: [] } };
+  expect(ownersOf(await call(server, 'PATCH', `${configMaps}/x`, patch, merge))).toBeUndefined();
+});
+
+test('fields of another kind are passed over; a list that cannot be read counts as not sent', async () => {
+  server = await EmbeddedApiServer.start();
+  const entry = { manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1' };
+  const sent = (name: string, fieldsV1: object): ReturnType<typeof call> =>
+    call(server, 'POST', configMaps, {
+      metadata: { name, managedFields: [{ ...entry, fieldsV1 }] },
+      data: { a: '1' },
+    });
+  const own = { 'f:data': { '.': {}, 'f:a': {} } };
+  expect(ownersOf(await sent('x', { 'f:immutable': { 'z:later': {} } }))).toEqual([
+    { 'f:immutable': {} },
+    own,
+  ]);
+  expect(ownersOf(await sent('y', { 'f:immutable': { later: {} } }))).toEqual([own]);
+});
+
+test('an item without its key has an empty one', async () => {
+  server = await EmbeddedApiServer.start();
+  const made = await call(server, 'POST', podsPath, pod('keyless', { imagePullSecrets: [{}] }));
+  expect(ownersOf(made)).toMatchObject([
+    { 'f:spec': { 'f:imagePullSecrets': { '.': {}, 'k:{"name":""}': {} } } },
+  ]);
+});

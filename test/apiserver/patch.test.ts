@@ -188,3 +188,26 @@ test('what is joined to a set of fields and taken away again leaves at most what
     }),
   );
 });
+
+test('a patch that takes the kind away changes nothing about it', () => {
+  const kind = builtIn('configmaps');
+  const body = readPatch(Buffer.from('{"kind":null,"data":{"a":"1"}}'), 'merge');
+  expect(patched({ metadata: { name: 'x' } }, body, kind, 'Ignore').object).toMatchObject({
+    data: { a: '1' },
+  });
+});
+
+test('the steps of a JSON patch are objects', () => {
+  expect(() => readPatch(Buffer.from('["x"]'), 'json')).toThrow(
+    'error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp',
+  );
+});
+
+test.for([
+  [null, '%!s(<nil>)'],
+  [true, '%!s(bool=true)'],
+  [1, '%!s(int64=1)'],
+  ['x', 'x'],
+] as const)('a directive %s is refused as Go shows it', ([how, shown]) => {
+  expect(() => strategicPatch({}, { $patch: how }, 'Pod')).toThrow(`unknown patch type: ${shown} in map: `);
+});

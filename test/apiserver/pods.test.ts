@@ -113,6 +113,50 @@ test.for([
     { containerStatuses: [{ name: 'c', user: { linux: { uid: -1 } } }] },
     'status.containerStatuses[0].user.linux.uid',
   ],
+  ['an address that is none', {}, { podIPs: [{ ip: 'x' }] }, 'status.podIPs[0]'],
+  ['two addresses of a family', {}, { podIPs: [{ ip: '10.0.0.1' }, { ip: '010.0.0.2' }] }, 'status.podIPs'],
+  [
+    'another host than its first address',
+    {},
+    { hostIP: '10.0.0.1', hostIPs: [{ ip: '10.0.0.2' }] },
+    'status.hostIPs[0].ip',
+  ],
+  [
+    'a claim for a container that is not there',
+    {},
+    {
+      extendedResourceClaimStatus: {
+        resourceClaimName: 'x',
+        requestMappings: [{ containerName: 'd', resourceName: 'x', requestName: 'r' }],
+      },
+    },
+    'status.extendedResourceClaimStatus.requestMappings[0].containerName',
+  ],
+  [
+    'a device that the container did not ask for',
+    {},
+    { containerStatuses: [{ name: 'c', allocatedResourcesStatus: [{ name: 'x.y/z' }] }] },
+    'status.containerStatuses[0].allocatedResourcesStatus[0].name',
+  ],
+  [
+    'a device that fares in no known way',
+    {},
+    {
+      initContainerStatuses: [
+        {
+          name: 'gone',
+          allocatedResourcesStatus: [{ name: 'x', resources: [{ resourceID: 'a', health: 'x' }] }],
+        },
+      ],
+    },
+    'status.initContainerStatuses[0].allocatedResourcesStatus[0].resources[0].health',
+  ],
+  [
+    'devices of a guest',
+    {},
+    { ephemeralContainerStatuses: [{ name: 'e', allocatedResourcesStatus: [{ name: 'x' }] }] },
+    'status.ephemeralContainerStatuses[0].allocatedResourcesStatus',
+  ],
   [
     'a guest that rises again',
     {
@@ -162,4 +206,71 @@ test('a label that is none is told as often as the API server looks at it', asyn
   const refused = await call(server, 'PATCH', `${podsPath}/labelled`, labels, 'application/merge-patch+json');
   const cause = { reason: 'FieldValueInvalid', field: 'metadata.labels' };
   expect(refused).toMatchObject({ body: { details: { causes: [cause, cause, cause, cause] } } });
+});
+
+const json = 'application/merge-patch+json';
+
+test('the first address of a pod stands alone, too; where the two differ that one counts', async () => {
+  await call(server, 'POST', podsPath, pod('two'));
+  const status = `${podsPath}/two/status`;
+  const alone = await call(server, 'PATCH', status, { status: { podIP: '10.0.0.1' } }, json);
+  expect(alone.body).toMatchObject({ status: { podIPs: [{ ip: '10.0.0.1' }] } });
+  const other = await call(server, 'PATCH', status, { status: { podIPs: [{ ip: 'fd00::1' }] } }, json);
+  expect(other.body).toMatchObject({ status: { podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }] } });
+});
+
+test('an address that was let pass once may stay', () => {
+  const status = { podIPs: [{ ip: 'odd' }] };
+  expect(podStatusFaults({ status }, { status })).toEqual([]);
+});
+
+test.for([
+  [{ serviceAccountName: 'x' }, 'service accounts'],
+  [{ imagePullSecrets: [{ name: 'x' }] }, 'secrets'],
+] as const)('a mirror pod is refused with %o', async ([more, what]) => {
+  const annotations = { 'kubernetes.io/config.mirror': 'h' };
+  const mirror = { ...pod('mirror', { nodeName: 'n', ...more }), metadata: { name: 'mirror', annotations } };
+  const { status, body } = await call(server, 'POST', podsPath, mirror);
+  expect([status, body['message']]).toEqual([
+    403,
+    `pods "mirror" is forbidden: a mirror pod may not reference ${what}`,
+  ]);
+});
+
+test('who bears any taint is given no more to bear', async () => {
+  const tolerations = [{ operator: 'Exists' }];
+  const { body } = await call(server, 'POST', podsPath, pod('bears', { tolerations }));
+  expect(body).toMatchObject({ spec: { tolerations } });
+});
+
+test('a list that was sent empty is told apart from one that is absent', async () => {
+  await call(server, 'POST', podsPath, pod('empty'));
+  const change = { spec: { hostNetwork: true, imagePullSecrets: [] } };
+  const { body } = await call(server, 'PATCH', `${podsPath}/empty`, change, json);
+  expect(body['message']).toContain('- "ImagePullSecrets": null,\n+ "ImagePullSecrets": [],\n');
+  expect(body['message']).not.toContain('"NodeSelector": {}');
+});
+
+test('what binds a pod names it', async () => {
+  await call(server, 'POST', podsPath, pod('free'));
+  const nameless = { target: { kind: 'Node', name: 'n' } };
+  expect(await call(server, 'POST', `${podsPath}/free/binding`, nameless)).toMatchObject({
+    status: 400,
+    body: { message: 'name in URL does not match name in Binding object' },
+  });
+  const wrong = { metadata: { name: 'free' }, target: { kind: 'x' } };
+  expect(await call(server, 'POST', `${podsPath}/free/binding`, wrong)).toMatchObject({
+    status: 500,
+    body: {
+      message:
+        '[target.kind: Unsupported value: "x": supported values: "Node", "<empty>", target.name: Required value]',
+    },
+  });
+  const elsewhere = { metadata: { name: 'free', namespace: 'x' } };
+  expect(await call(server, 'POST', `${podsPath}/free/eviction`, elsewhere)).toMatchObject({
+    status: 400,
+    body: {
+      message: 'the namespace of the provided object does not match the namespace sent on the request',
+    },
+  });
 });

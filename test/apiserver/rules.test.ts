@@ -250,3 +250,76 @@ test('an apply without a name is for what is there alone', async () => {
   expect(await apply({ name: 'applied' })).toMatchObject({ status: 201 });
   expect(await apply({})).toMatchObject({ status: 200 });
 });
+
+const configMaps = '/api/v1/namespaces/default/configmaps';
+const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+
+test('a finalizer has a domain or is Kubernetes’ own; a lease’s need not', async () => {
+  const metadata = { name: 'f', finalizers: ['mine'] };
+  expect(await call(server, 'POST', configMaps, { metadata })).toMatchObject({
+    status: 422,
+    body: {
+      message:
+        'ConfigMap "f" is invalid: metadata.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified',
+    },
+  });
+  expect(await call(server, 'POST', leases, { metadata })).toMatchObject({ status: 201 });
+});
+
+test('a name is shown as Go quotes it', async () => {
+  const { body } = await call(server, 'POST', configMaps, { metadata: { name: '\u0007' } });
+  expect(body['message']).toMatch(/^ConfigMap "\\a" is invalid: metadata\.name: Invalid value: "\\a": /);
+});
+
+test.for([
+  ['/apis/policy/v1/namespaces/default/poddisruptionbudgets', { spec: { minAvailable: 1 } }, 201],
+  [configMaps, {}, 422],
+] as const)('%s takes * for a name: %s', async ([path, more, status]) => {
+  expect((await call(server, 'POST', path, { metadata: { name: '*' }, ...more })).status).toBe(status);
+});
+
+test.for([
+  [{ apiVersion: '/v1', kind: 'ConfigMap', metadata: { name: 'slash' } }, 201, undefined],
+  [
+    { apiVersion: 'a/b/c', kind: 'ConfigMap' },
+    400,
+    'the object provided is unrecognized (must be of type ConfigMap): unexpected GroupVersion string: a/b/c ({"apiVersion":"a/b/c","kind":" ...)',
+  ],
+  [
+    { apiVersion: 'v1', kind: 'PodList', items: 'x' },
+    400,
+    'PodList in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal string into Go struct field PodList.items of type []v1.Pod',
+  ],
+] as const)('%o is read as what it says it is', async ([object, status, message]) => {
+  const answer = await call(server, 'POST', configMaps, object);
+  expect([answer.status, answer.body['message']]).toEqual([status, message]);
+});
+
+test('bytes may be a list of numbers', async () => {
+  const secrets = '/api/v1/namespaces/default/secrets';
+  const sent = (a: unknown[]): ReturnType<typeof call> =>
+    call(server, 'POST', secrets, { metadata: { name: 'bytes' }, data: { a } });
+  expect((await sent([256])).status).toBe(400);
+  expect((await sent([104, 105, null])).body).toMatchObject({ data: { a: 'aGkA' } });
+});
+
+test('a runtime class is warned of nodes’ old labels', async () => {
+  const scheduling = { nodeSelector: { 'beta.kubernetes.io/os': 'linux' } };
+  const { headers } = await call(server, 'POST', classes, {
+    metadata: { name: 'old' },
+    handler: 'h',
+    scheduling,
+  });
+  expect(headers.warning).toContain('scheduling.nodeSelector: deprecated since v1.14');
+});
+
+test('where a kubelet once took its configuration from is not kept', async () => {
+  const spec = { configSource: { configMap: { name: 'x' } } };
+  const node = { metadata: { name: 'configured' }, spec, status: { config: {} } };
+  const { body } = await call(server, 'POST', '/api/v1/nodes', node);
+  expect(body['spec']).not.toHaveProperty('configSource');
+  expect(body['status']).not.toHaveProperty('config');
+  const type = 'application/merge-patch+json';
+  const changed = await call(server, 'PATCH', '/api/v1/nodes/configured', { spec }, type);
+  expect(changed.body['spec']).not.toHaveProperty('configSource');
+});

@@ -90,3 +90,28 @@ test('who moves the one address moves the list of them, and neither moves', asyn
   const elsewhere = await patch('still', { type: 'ExternalName', externalName: 'x.y' });
   expect(elsewhere.body['spec']).not.toHaveProperty('internalTrafficPolicy');
 });
+
+test('an address is kept under a name', async () => {
+  const { status, body } = await call(server, 'POST', path, { spec: { ports } });
+  expect(status).toBe(422);
+  expect(body['message']).toMatch(
+    /^Service "" is invalid: spec\.clusterIPs: Invalid value: \[""\]: failed to allocate IP: IPAddress\.networking\.k8s\.io "10\.97\.\d+\.\d+" is invalid: spec\.parentRef\.name: Required value$/,
+  );
+});
+
+test('ports are given out before the rest is looked at', async () => {
+  const spec = {
+    type: 'NodePort',
+    ports: [{ port: 80, nodePort: 80 }],
+    sessionAffinityConfig: { clientIP: { timeoutSeconds: 5 } },
+  };
+  const { body } = await create('early', spec);
+  expect(body['message']).toMatch(/^Service "early" is invalid: spec\.ports\[0\]\.nodePort: [^[]+$/);
+});
+
+test('ports that are none are the same, too', async () => {
+  const { body } = await create('zero', { ports: [{ name: 'a' }, { name: 'b' }] });
+  expect(body['message']).toContain(
+    'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":0,"TargetPort":0,"NodePort":0}',
+  );
+});

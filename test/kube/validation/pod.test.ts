@@ -89,6 +89,52 @@ test('an update that changes more shows what', () => {
   expect(text).toContain('-   "Command": null,\n+   "Command": [\n+    "x"\n+   ],\n');
 });
 
+const updated = (after: object, before: object = {}): string => {
+  const [next, old] = [after, before].map((more) =>
+    defaultPod({ ...pod, spec: { ...pod.spec, ...more } } as Pod),
+  );
+  return validatePodUpdate(next as Pod, old as Pod)
+    .map(formatFieldError)
+    .join(', ');
+};
+
+test('tolerations may be added to; what is added is looked at', () => {
+  const stood = { tolerations: [{ key: 'a', operator: 'Exists' }] };
+  expect(updated({ tolerations: [...stood.tolerations, { key: 'b', operator: 'Exists' }] }, stood)).toBe('');
+  expect(updated({ tolerations: [] }, stood)).toBe(
+    'spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds',
+  );
+  const next = { ...pod, spec: { ...pod.spec, tolerations: [{ key: 'b', operator: 'x' }] } } as Pod;
+  const faults = validatePodUpdate(defaultPod(next), defaultPod(pod));
+  expect(faults.map(({ field }) => field)).toEqual([
+    'spec.tolerations[0].operator',
+    'spec.tolerations[0].operator',
+  ]);
+});
+
+test('a gated pod may be told its nodes, and no more of its neighbours', () => {
+  const gated = { schedulingGates: [{ name: 'g' }] };
+  const terms = [{ matchExpressions: [{ key: 'a', operator: 'Exists' }] }];
+  const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } };
+  expect(updated({ ...gated, affinity: { nodeAffinity } }, gated)).toBe('');
+  const podAffinity = {
+    requiredDuringSchedulingIgnoredDuringExecution: [
+      { topologyKey: 'k', labelSelector: { matchLabels: { a: 'b' } } },
+    ],
+  };
+  const text = updated({ ...gated, affinity: { nodeAffinity, podAffinity } }, gated);
+  expect(text).toContain('+  "NodeAffinity": null,\n+  "PodAffinity": {\n');
+});
+
+test('what an update shows of a volume has every field of its source', () => {
+  const cephfs = { monitors: ['m'], secretRef: { name: 's' } };
+  const text = updated({ hostnameOverride: 'h', volumes: [{ name: 'v', cephfs }] });
+  expect(text).toContain(
+    '+   "CephFS": {\n+    "Monitors": [\n+     "m"\n+    ],\n+    "Path": "",\n+    "User": "",\n',
+  );
+  expect(text).toContain('+ "HostnameOverride": "h",\n  "SchedulingGroup": null\n }\n');
+});
+
 const words = fc.constantFrom(
   '',
   'Always',

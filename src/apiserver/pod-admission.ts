@@ -204,7 +204,7 @@ function admitRuntimeClass(pod: JsonObject, context: WriteContext): JsonObject {
 /** What a valid pod has on top of its containers comes of its runtime class. @throws {StatusError} 403 */
 export function checkOverhead(pod: JsonObject, context: WriteContext): void {
   const spec = objectAt(pod, 'spec');
-  if (Object.keys(objectAt(spec, 'overhead')).length === 0) return;
+  if (Object.keys(objectAt(spec, 'overhead')).length === 0 && !context.empties?.has('spec.overhead')) return;
   const found = context.world.store.get('node.k8s.io/runtimeclasses', stringAt(spec, 'runtimeClassName'));
   if (Object.keys(objectAt(objectAt(found?.object, 'overhead'), 'podFixed')).length > 0) return;
   const why = 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';

@@ -223,10 +223,17 @@ const externalIdChange = (node: JsonObject, old: JsonObject): FieldFault[] =>
     ? []
     : [fault.forbidden('spec.externalID', 'may not be updated')];
 
+/** Where a node does not say how much of it pods may have, they may have all. */
+function wholeCapacity(node: JsonObject): JsonObject {
+  const status = objectAt(node, 'status');
+  const { allocatable = status['capacity'] } = status;
+  return allocatable === status['allocatable'] ? node : { ...node, status: { ...status, allocatable } };
+}
+
 /** Nodes: kept with the status that they are created with, tainted until somebody finds them ready. */
 export const nodeStrategy: Strategy = {
   ...commonStrategy(nodes),
-  defaults: oneCidr,
+  defaults: (node) => wholeCapacity(oneCidr(node)),
   prepareCreate: (node) => withoutConfig(withoutSource(node)),
   admitCreate(node) {
     const spec = objectAt(node, 'spec');

@@ -26,11 +26,9 @@ export function dropDisabledFields(pod: Pod, features: PodFeatures = {}, keeps: 
   const unsignalled = signals ? grouped : withoutStopSignals(grouped);
   const { volumes } = unsignalled;
   if ((certificates && bundles) || !volumes) return { ...pod, spec: unsignalled };
-  const kept = bundles ? volumes : volumes.map(withoutBundles);
-  return {
-    ...pod,
-    spec: { ...unsignalled, volumes: certificates ? kept : kept.map(withoutCertificates) },
-  };
+  const kept = bundles ? volumes : volumes.map((volume) => withoutSource(volume, 'clusterTrustBundle'));
+  const certified = certificates ? kept : kept.map((volume) => withoutSource(volume, 'podCertificate'));
+  return { ...pod, spec: { ...unsignalled, volumes: certified } };
 }
 
 function withoutStopSignals(spec: PodSpec): PodSpec {
@@ -51,17 +49,10 @@ function withoutStopSignal<T extends Container | EphemeralContainer>(container: 
   return rest as T;
 }
 
-/** Here the whole source goes, not its field alone. */
-function withoutBundles(volume: Volume): Volume {
+/** A volume whose sources lack one kind; the source stays, if empty. */
+function withoutSource(volume: Volume, kind: 'clusterTrustBundle' | 'podCertificate'): Volume {
   const sources = volume.projected?.sources;
   if (!sources) return volume;
-  const kept = sources.filter(({ clusterTrustBundle }) => clusterTrustBundle === undefined);
-  return { ...volume, projected: { ...volume.projected, sources: kept } };
-}
-
-function withoutCertificates(volume: Volume): Volume {
-  const sources = volume.projected?.sources;
-  if (!sources) return volume;
-  const kept = sources.map(({ podCertificate: _certificate, ...source }) => source);
+  const kept = sources.map(({ [kind]: _dropped, ...source }) => source);
   return { ...volume, projected: { ...volume.projected, sources: kept } };
 }

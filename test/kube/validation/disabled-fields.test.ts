@@ -22,7 +22,7 @@ const pod: Pod = {
 test('fields of features that are off are dropped', () => {
   expect(dropDisabledFields(pod).spec).toEqual({
     containers: [{ name: 'c' }],
-    volumes: [{ name: 'v', projected: { sources: [{}] } }],
+    volumes: [{ name: 'v', projected: { sources: [{}, {}] } }],
   });
 });
 

@@ -93,7 +93,7 @@ const updated = (after: object, before: object = {}): string => {
   const [next, old] = [after, before].map((more) =>
     defaultPod({ ...pod, spec: { ...pod.spec, ...more } } as Pod),
   );
-  return validatePodUpdate(next as Pod, old as Pod)
+  return validatePodUpdate(next!, old!)
     .map(formatFieldError)
     .join(', ');
 };

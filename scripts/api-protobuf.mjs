@@ -38,8 +38,11 @@ for (const [type, declared] of Object.entries(types)) {
   const fields = messages.get(type);
   if (!fields) continue;
   const numbers = {};
+  // what Go calls UID is uID here and uid in JSON
+  const named = new Map(Object.keys(declared).map((name) => [name.toLowerCase(), name]));
   for (const [field, [number, of]] of Object.entries(fields)) {
-    if (field in declared) numbers[number] = field;
+    const name = named.get(field.toLowerCase());
+    if (name !== undefined) numbers[number] = name;
     else if (messages.has(of)) {
       // a struct that JSON writes into its holder
       const inner = {};

@@ -1,5 +1,7 @@
 import { request } from 'node:https';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import numbers from '../../src/apiserver/api-protobuf.json' with { type: 'json' };
+import types from '../../src/apiserver/api-types.json' with { type: 'json' };
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { call, podsPath } from './support.ts';
 
@@ -166,4 +168,17 @@ test('a watch sends messages, each with its length in front', async () => {
     at += 4 + length;
   }
   expect(events).toEqual(['ADDED', 'BOOKMARK']);
+});
+
+test('every field of a kind that has a message has its number', () => {
+  const named = (row: object): string[] =>
+    Object.values(row).flatMap((field: object | string) =>
+      typeof field === 'string' ? [field] : named(field),
+    );
+  const without = Object.entries(numbers).flatMap(([type, row]) => {
+    const known = new Set([...named(row), 'apiVersion', 'kind']);
+    const fields = (types as Readonly<Record<string, object>>)[type] ?? {};
+    return Object.keys(fields).filter((field) => !known.has(field));
+  });
+  expect(without).toEqual([]);
 });

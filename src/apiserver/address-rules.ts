@@ -1,4 +1,6 @@
-import { BlockList, isIPv6, SocketAddress } from 'node:net';
+import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
+import { goQuote } from '../base/go-quote.ts';
+import { canonicalIp } from '../kube/ip.ts';
 import { cidrBlock, ipAddress } from '../kube/validation/shared.ts';
 import { causeOf, fault, type FieldFault } from './status-error.ts';
 
@@ -42,11 +44,14 @@ export function nonSpecialFaults(field: string, ip: string): FieldFault[] {
 
 /** What is told of an address that has a shorter spelling. Follows apimachinery `GetWarningsForIP`. */
 export function ipWarnings(field: string, ip: string): string[] {
+  const plain = canonicalIp(ip);
+  const odd = isIPv6(ip) ? isIPv4(plain) : ip !== plain;
+  if (odd) return [`${field}: non-standard IP address ${goQuote(ip)} is invalid: use ${goQuote(plain)}`];
   if (!isIPv6(ip)) return [];
   const { address } = new SocketAddress({ address: ip, family: 'ipv6' });
   return address === ip
     ? []
     : [
-        `${field}: IPv6 address ${JSON.stringify(ip)} should be in RFC 5952 canonical format (${JSON.stringify(address)})`,
+        `${field}: IPv6 address ${goQuote(ip)} should be in RFC 5952 canonical format (${JSON.stringify(address)})`,
       ];
 }

@@ -1,6 +1,7 @@
 import { labelValueRule } from '../kube/validation/name-rules.ts';
 import { milliValueOf, tryParseQuantity } from '../kube/quantity.ts';
-import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { ipWarnings } from './address-rules.ts';
+import { type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf, valueAt } from './json.ts';
 import { pathWarnings } from './path-warnings.ts';
 import { type Placed, portWarnings } from './port-warnings.ts';
 
@@ -70,7 +71,7 @@ function annotations(pod: JsonObject, containers: readonly Placed[]): string[] {
   ];
 }
 
-function termLabels(term: JsonObject, at: string, checkValues: boolean): string[] {
+export function termLabels(term: JsonObject, at: string, checkValues: boolean): string[] {
   return objectsAt(term, 'matchExpressions').flatMap((expression, i) => {
     const key = stringAt(expression, 'key');
     const old = oldNodeLabels[key];
@@ -140,20 +141,22 @@ const affinities = (spec: JsonObject): string[] =>
 function volumes(spec: JsonObject): string[] {
   return objectsAt(spec, 'volumes').flatMap((volume, i) => {
     const at = `spec.volumes[${i}]`;
-    const claim = valueAt(volume, 'ephemeral', 'volumeClaimTemplate', 'spec');
-    const sizes = ['requests', 'limits'].flatMap((side) =>
-      fractional(
-        valueAt(claim, 'resources', side),
-        ['storage'],
-        `${at}.ephemeral.volumeClaimTemplate.spec.resources.${side}`,
-      ),
-    );
-    const old = Object.entries(oldVolumes)
-      .filter(([kind]) => kind in volume)
-      .map(([kind, why]) => `${at}.${shownVolumes[kind] ?? kind}: ${why}`);
-    return [...old, ...sizes];
+    const claim = objectAt(objectAt(volume, 'ephemeral'), 'volumeClaimTemplate');
+    const sizes = sizeWarnings(objectAt(claim, 'spec'), `${at}.ephemeral.volumeClaimTemplate.spec`);
+    const old = Object.keys(oldVolumes).filter((kind) => kind in volume);
+    return [...old.map((kind) => oldVolumeWarning(at, kind)), ...sizes];
   });
 }
+
+/** What is told of a kind of volume that is old. */
+export const oldVolumeWarning = (at: string, kind: string): string =>
+  `${at}.${shownVolumes[kind] ?? kind}: ${oldVolumes[kind] ?? ''}`;
+
+/** Sizes of a claim that are no whole bytes. */
+export const sizeWarnings = (claim: JsonObject, at: string): readonly string[] =>
+  ['requests', 'limits'].flatMap((side) =>
+    fractional(valueAt(claim, 'resources', side), ['storage'], `${at}.resources.${side}`),
+  );
 
 /** Amounts of bytes that are not whole. */
 function fractional(amounts: unknown, names: readonly string[], at: string): string[] {
@@ -230,5 +233,11 @@ export function podWarnings(pod: JsonObject): readonly string[] {
         ]
       : []),
     ...affinities(spec),
+    ...listAt(objectAt(spec, 'dnsConfig'), 'nameservers').flatMap((ip, i) =>
+      ipWarnings(`spec.dnsConfig.nameservers[${i}]`, textOf(ip)),
+    ),
+    ...objectsAt(spec, 'hostAliases').flatMap((alias, i) =>
+      ipWarnings(`spec.hostAliases[${i}].ip`, stringAt(alias, 'ip')),
+    ),
   ];
 }

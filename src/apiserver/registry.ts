@@ -131,6 +131,7 @@ export class Registry {
     const own = this.strategy.validatesMetadata ? [] : validateMetadata(admitted, this.#kind);
     this.#refuse(admitted, [...own, ...this.strategy.validateCreate(admitted, context)]);
     if (this.strategy.validatesMetadata) this.#refuse(admitted, commonMetadata(admitted, this.#kind));
+    context.warnings.push(...(this.strategy.warnings?.(admitted) ?? []));
     if (isVersioned)
       throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
     this.strategy.confirmCreate?.(admitted, context);
@@ -225,6 +226,7 @@ export class Registry {
     const admitted = rules.admit?.(next, old, context) ?? next;
     const given = withMetadata(admitted, { resourceVersion: valueAt(old, 'metadata', 'resourceVersion') });
     this.#refuse(admitted, this.#updateFaults(given, old, rules, context));
+    context.warnings.push(...(rules.warnings?.(given, old) ?? []));
     if (sameJson(given, old) || onlyTimesDiffer(given, old)) return old;
     if (context.dryRun) return given;
     if (!isFree(given)) return this.served(this.#store.put(this.#kind.storage, this.#stored(given)));

@@ -3,15 +3,12 @@ import { labelValueRule, qualifiedNameRule } from '../kube/validation/name-rules
 import { resourceAmount } from '../kube/validation/resource-rules.ts';
 import { cidrFaults } from './address-rules.ts';
 import {
-  type Draft,
-  isObject,
   type JsonObject,
   listAt,
   metadataOf,
   nameOf,
   objectAt,
   objectsAt,
-  sameJson,
   specOf,
   stringAt,
   textOf,
@@ -19,7 +16,6 @@ import {
   withMetadata,
   without,
 } from './json.ts';
-import { jsonFault } from './json-scan.ts';
 import { builtIn } from './kinds.ts';
 import { validateMetadataUpdate } from './metadata-rules.ts';
 import { causeOf, fault, type FieldFault, forbidden } from './status-error.ts';
@@ -242,11 +238,8 @@ export const nodeStrategy: Strategy = {
       return node;
     return { ...node, spec: { ...spec, taints: [...taints, notReady] } };
   },
-  validateCreate(node, { warnings }) {
-    const faults = [...taintFaults(node), ...amountFaults(node), ...netFaults(node)];
-    if (faults.length === 0) warnings.push(...nodeWarnings(node));
-    return faults;
-  },
+  validateCreate: (node) => [...taintFaults(node), ...amountFaults(node), ...netFaults(node)],
+  warnings: nodeWarnings,
   createReset: [['f:status']],
   subresources: {
     status: {
@@ -258,152 +251,17 @@ export const nodeStrategy: Strategy = {
   main: {
     ...nodeMain,
     prepare: (node, old, context) => withoutSource(nodeMain.prepare(node, old, context)),
-    validate(node, old, { warnings }) {
+    validate(node, old) {
       const taints = taintFaults(node);
-      const before = [...taints, ...netFaults(node)];
-      const faults = [...before, ...netChanges(node, old), ...taints, ...externalIdChange(node, old)];
-      if (faults.length === 0) warnings.push(...nodeWarnings(node));
-      return faults;
-    },
-  },
-};
-
-const keyPattern = /^[-._a-zA-Z0-9]+$/;
-const keyRule =
-  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-
-/** Why a key cannot name a file of a config map or secret. */
-export function configKeyFaults(key: string): readonly string[] {
-  const faults: string[] = [];
-  if (key.length > 253) faults.push('must be no more than 253 characters');
-  if (!keyPattern.test(key)) faults.push(keyRule);
-  if (key === '.') faults.push("must not be '.'");
-  else if (key === '..') faults.push("must not be '..'");
-  else if (key.startsWith('..')) faults.push("must not start with '..'");
-  return faults;
-}
-
-const sizeMost = 1024 * 1024;
-const configMaps = builtIn('configmaps');
-
-function configMapFaults(map: JsonObject): FieldFault[] {
-  const faults: FieldFault[] = [];
-  const [data, binary] = [objectAt(map, 'data'), objectAt(map, 'binaryData')];
-  let size = 0;
-  for (const [key, value] of Object.entries(data)) {
-    faults.push(...configKeyFaults(key).map((why) => fault.invalid(`data[${key}]`, key, why)));
-    if (key in binary)
-      faults.push(fault.invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
-    size += Buffer.byteLength(String(value));
-  }
-  for (const [key, value] of Object.entries(binary)) {
-    faults.push(...configKeyFaults(key).map((why) => fault.invalid(`binaryData[${key}]`, key, why)));
-    size += Buffer.from(textOf(value), 'base64').length;
-  }
-  if (size > sizeMost) faults.push(fault.tooLong('[]', sizeMost));
-  return faults;
-}
-
-function immutableFaults(object: JsonObject, old: JsonObject, keys: readonly string[]): FieldFault[] {
-  if (old['immutable'] !== true) return [];
-  const faults: FieldFault[] = [];
-  if (object['immutable'] !== true)
-    faults.push(fault.forbidden('immutable', 'field is immutable when `immutable` is set'));
-  for (const key of keys)
-    if (!sameJson(object[key], old[key]))
-      faults.push(fault.forbidden(key, 'field is immutable when `immutable` is set'));
-  return faults;
-}
-
-export const configMapStrategy: Strategy = {
-  ...commonStrategy(configMaps),
-  validateCreate: configMapFaults,
-  main: {
-    ...mainRules(configMaps, false),
-    validate: (map, old) => [...immutableFaults(map, old, ['data', 'binaryData']), ...configMapFaults(map)],
-  },
-};
-
-const secrets = builtIn('secrets');
-
-function secretTypeFaults(secret: JsonObject): FieldFault[] {
-  const data = objectAt(secret, 'data');
-  const required = (key: string): FieldFault[] => (key in data ? [] : [fault.required(`data[${key}]`)]);
-  const docker = (key: string): FieldFault[] => {
-    if (!(key in data)) return [fault.required(`data[${key}]`)];
-    try {
-      JSON.parse(Buffer.from(textOf(data[key]), 'base64').toString());
-      return [];
-    } catch {
       return [
-        fault.invalid(
-          `data[${key}]`,
-          '<secret contents redacted>',
-          jsonFault(Buffer.from(textOf(data[key]), 'base64').toString()),
-        ),
+        ...taints,
+        ...netFaults(node),
+        ...netChanges(node, old),
+        ...taints,
+        ...externalIdChange(node, old),
       ];
-    }
-  };
-  switch (secret['type']) {
-    case 'kubernetes.io/service-account-token': {
-      const account = valueAt(secret, 'metadata', 'annotations', 'kubernetes.io/service-account.name');
-      return account ? [] : [fault.required('metadata.annotations[kubernetes.io/service-account.name]')];
-    }
-    case 'kubernetes.io/dockercfg':
-      return docker('.dockercfg');
-    case 'kubernetes.io/dockerconfigjson':
-      return docker('.dockerconfigjson');
-    case 'kubernetes.io/basic-auth':
-      return 'username' in data || 'password' in data
-        ? []
-        : [fault.required('data[username]'), fault.required('data[password]')];
-    case 'kubernetes.io/ssh-auth':
-      return required('ssh-privatekey');
-    case 'kubernetes.io/tls':
-      return [...required('tls.crt'), ...required('tls.key')];
-    default:
-      return [];
-  }
-}
-
-function secretFaults(secret: JsonObject): FieldFault[] {
-  const faults: FieldFault[] = [];
-  let size = 0;
-  for (const [key, value] of Object.entries(objectAt(secret, 'data'))) {
-    faults.push(...configKeyFaults(key).map((why) => fault.invalid(`data[${key}]`, key, why)));
-    size += Buffer.from(textOf(value), 'base64').length;
-  }
-  if (size > sizeMost) faults.push(fault.tooLong('data', sizeMost));
-  return [...faults, ...secretTypeFaults(secret)];
-}
-
-/** `stringData` is a way to write `data`; the type is Opaque unless said. */
-function secretDefaults(secret: JsonObject): JsonObject {
-  const { stringData, ...rest } = secret;
-  const data: Draft = { ...objectAt(secret, 'data') };
-  for (const [key, value] of Object.entries(isObject(stringData) ? stringData : {}))
-    data[key] = Buffer.from(textOf(value)).toString('base64');
-  return {
-    ...rest,
-    ...(Object.keys(data).length > 0 && { data }),
-    type: stringAt(secret, 'type') || 'Opaque',
-  };
-}
-
-export const secretStrategy: Strategy = {
-  ...commonStrategy(secrets),
-  defaults: secretDefaults,
-  validateCreate: secretFaults,
-  main: {
-    ...mainRules(secrets, false),
-    prepare: (secret) => secret,
-    validate: (secret, old) => [
-      ...(secret['type'] === old['type']
-        ? []
-        : [fault.invalid('type', secret['type'], 'field is immutable')]),
-      ...immutableFaults(secret, old, ['data']),
-      ...secretFaults(secret),
-    ],
+    },
+    warnings: nodeWarnings,
   },
 };
 

@@ -2,6 +2,8 @@ import type { Pod } from '../kube/types.ts';
 import { computeQosClass } from '../kube/resources.ts';
 import { dropDisabledFields } from '../kube/validation/disabled-fields.ts';
 import { defaultPod } from '../kube/validation/defaults.ts';
+import { dns1123Label } from '../kube/validation/name-rules.ts';
+import { ipWarnings } from './address-rules.ts';
 import {
   type JsonObject,
   nameOf,
@@ -93,6 +95,13 @@ const main: UpdateRules = {
   validate: (object, old, { empties }) => podValidation.update(object, old, empties),
 };
 
+/** A pod is known by its name inside, too. */
+function nameWarnings(name: string): readonly string[] {
+  const faults = dns1123Label(name);
+  const why = `this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${faults.join(' ')}]`;
+  return faults.length === 0 ? [] : [`metadata.name: ${why}`];
+}
+
 const base = statusRules(kind);
 
 const status: UpdateRules = {
@@ -106,6 +115,12 @@ const status: UpdateRules = {
     };
   },
   validate: (object, old) => podValidation.status(object, old),
+  warnings: (object) =>
+    ['podIPs', 'hostIPs'].flatMap((key) =>
+      objectsAt(objectAt(object, 'status'), key).flatMap((one, i) =>
+        ipWarnings(`status.${key}[${i}].ip`, stringAt(one, 'ip')),
+      ),
+    ),
 };
 
 /** The metadata that stood, with the owners as they were settled for this write. */
@@ -196,11 +211,8 @@ export const podStrategy: Strategy = {
     ),
   admitCreate: admitPod,
   validatesMetadata: true,
-  validateCreate(pod, { warnings, empties }) {
-    const faults = podValidation.create(pod, empties);
-    if (faults.length === 0) warnings.push(...podWarnings(pod));
-    return faults;
-  },
+  validateCreate: (pod, { empties }) => podValidation.create(pod, empties),
+  warnings: (pod) => [...nameWarnings(nameOf(pod)), ...podWarnings(pod)],
   confirmCreate(pod, context) {
     checkPodLimits(pod, context);
     checkOverhead(pod, context);

@@ -213,9 +213,7 @@ export const serviceStrategy: Strategy = {
   defaults: serviceDefaults,
   validateCreate: serviceFaults,
   admitCreate: (service, context) => allocated(withBothAddresses(service), context),
-  confirmCreate: (service, { warnings }) => {
-    warnings.push(...serviceWarnings(service));
-  },
+  warnings: serviceWarnings,
   main: {
     ...mainRules(services, true),
     prepare: (service, old) => ({ ...kept(service, old), status: old['status'] }),
@@ -224,11 +222,8 @@ export const serviceStrategy: Strategy = {
       refuse(even, addressFaults(even));
       return reallocated(even, old, context);
     },
-    validate: (service, old, { warnings }) => {
-      const faults = serviceUpdateFaults(service, old);
-      if (faults.length === 0) warnings.push(...serviceWarnings(service));
-      return faults;
-    },
+    validate: (service, old) => serviceUpdateFaults(service, old),
+    warnings: serviceWarnings,
   },
 };
 

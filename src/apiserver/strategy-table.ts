@@ -1,13 +1,8 @@
 import { csrStrategy } from './csr.ts';
 import { keptKinds, type Kind } from './kinds.ts';
 import { commonStrategy } from './strategies.ts';
-import {
-  configMapStrategy,
-  leaseStrategy,
-  namespaceStrategy,
-  nodeStrategy,
-  secretStrategy,
-} from './strategy-core.ts';
+import { accountStrategy, configMapStrategy, secretStrategy } from './strategy-config.ts';
+import { leaseStrategy, namespaceStrategy, nodeStrategy } from './strategy-core.ts';
 import { coreEventStrategy, modernEventStrategy } from './strategy-events.ts';
 import { podStrategy } from './strategy-pods.ts';
 import { serviceStrategy } from './strategy-services.ts';
@@ -29,6 +24,7 @@ const own: readonly Strategy[] = [
   nodeStrategy,
   configMapStrategy,
   secretStrategy,
+  accountStrategy,
   leaseStrategy,
   coreEventStrategy,
   modernEventStrategy,

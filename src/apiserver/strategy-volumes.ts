@@ -6,6 +6,7 @@ import {
   type JsonObject,
   listAt,
   objectAt,
+  objectsAt,
   sameJson,
   specOf,
   stringAt,
@@ -20,6 +21,7 @@ import { validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
 import { fault, type FieldFault } from './status-error.ts';
 import { commonStrategy, mainRules } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
+import { oldVolumeWarning, sizeWarnings, termLabels } from './pod-warnings.ts';
 import { seconds } from './times.ts';
 
 const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
@@ -101,6 +103,44 @@ function volumeUpdateFaults(volume: JsonObject, old: JsonObject): FieldFault[] {
   ];
 }
 
+const oldClass = 'volume.beta.kubernetes.io/storage-class';
+const oldAnnotations: Readonly<Record<string, string>> = {
+  [oldClass]: 'deprecated since v1.8; use "storageClassName" attribute instead',
+  'volume.beta.kubernetes.io/mount-options': 'deprecated since v1.31; use "mountOptions" attribute instead',
+};
+const oldSources = ['cephfs', 'photonPersistentDisk', 'scaleIO', 'storageos', 'glusterfs', 'rbd'];
+
+const oldAnnotationWarnings = (object: JsonObject, keys: readonly string[]): readonly string[] => {
+  const given = objectAt(objectAt(object, 'metadata'), 'annotations');
+  return keys
+    .filter((key) => key in given)
+    .map((key) => `metadata.annotations[${key}]: ${oldAnnotations[key] ?? ''}`);
+};
+
+/** Follows Kubernetes `GetWarningsForPersistentVolume`. */
+function volumeWarnings(volume: JsonObject): readonly string[] {
+  const spec = specOf(volume);
+  const terms = objectsAt(objectAt(objectAt(spec, 'nodeAffinity'), 'required'), 'nodeSelectorTerms');
+  return [
+    ...oldAnnotationWarnings(volume, Object.keys(oldAnnotations)),
+    ...(spec['persistentVolumeReclaimPolicy'] === 'Recycle'
+      ? [
+          'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
+        ]
+      : []),
+    ...terms.flatMap((term, i) =>
+      termLabels(term, `spec.nodeAffinity.required.nodeSelectorTerms[${i}]`, false),
+    ),
+    ...oldSources.flatMap((kind) => (kind in spec ? [oldVolumeWarning('spec', kind)] : [])),
+  ];
+}
+
+/** Follows Kubernetes `GetWarningsForPersistentVolumeClaim`. */
+const claimWarnings = (claim: JsonObject): readonly string[] => [
+  ...oldAnnotationWarnings(claim, [oldClass]),
+  ...sizeWarnings(specOf(claim), 'spec'),
+];
+
 /** Persistent volumes: in use until their protection is taken off. */
 export const volumeStrategy: Strategy = {
   ...commonStrategy(volumes),
@@ -121,8 +161,14 @@ export const volumeStrategy: Strategy = {
     status: { phase: 'Pending', lastPhaseTransitionTime: seconds(now) },
   }),
   validateCreate: volumeFaults,
+  warnings: volumeWarnings,
   admitCreate: (volume) => protectedBy(volume, 'kubernetes.io/pv-protection'),
-  main: { ...mainRules(volumes, true), validatesMetadata: true, validate: volumeUpdateFaults },
+  main: {
+    ...mainRules(volumes, true),
+    validatesMetadata: true,
+    validate: volumeUpdateFaults,
+    warnings: volumeWarnings,
+  },
 };
 
 const claims = builtIn('persistentvolumeclaims');
@@ -198,9 +244,15 @@ export const claimStrategy: Strategy = {
   }),
   prepareCreate: (claim) => ({ ...claim, status: { phase: 'Pending' } }),
   validateCreate: claimFaults,
+  warnings: claimWarnings,
   admitCreate: (claim) => protectedBy(claim, 'kubernetes.io/pvc-protection'),
   confirmCreate: checkClaimLimits,
-  main: { ...mainRules(claims, true), validatesMetadata: true, validate: claimUpdateFaults },
+  main: {
+    ...mainRules(claims, true),
+    validatesMetadata: true,
+    validate: claimUpdateFaults,
+    warnings: claimWarnings,
+  },
 };
 
 /** Kept until nobody uses it any longer (admission plug-in `StorageObjectInUseProtection`). */

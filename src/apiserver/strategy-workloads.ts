@@ -1,5 +1,7 @@
+import { compareQuantities, formatQuantity, tryParseQuantity } from '../kube/quantity.ts';
 import { dns1123Label } from '../kube/validation/name-rules.ts';
 import { labelSelector, type Selector } from '../kube/validation/shared.ts';
+import { ipWarnings } from './address-rules.ts';
 import { endpointsDefaults, endpointsFaults } from './endpoints-validation.ts';
 import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, textOf } from './json.ts';
 import { builtIn } from './kinds.ts';
@@ -87,16 +89,46 @@ const quotas = builtIn('resourcequotas');
 export const quotaStrategy: Strategy = {
   ...commonStrategy(quotas),
   validateCreate: quotaFaults,
+  warnings: quotaWarnings,
   main: { ...mainRules(quotas, true), validate: quotaUpdateFaults },
   subresources: { status: { ...statusRules(quotas), validate: quotaStatusFaults } },
 };
+
+const limited = ['cpu', 'memory', 'storage', 'ephemeral-storage'];
+
+/** Who may ask for more than there may be at most has likely mixed them up. */
+function quotaWarnings(quota: JsonObject): readonly string[] {
+  const hard = objectAt(objectAt(quota, 'spec'), 'hard');
+  return limited.flatMap((name) => {
+    const bare = ['cpu', 'memory'].includes(name) ? [name] : [];
+    const asked = [`requests.${name}`, ...bare].find((key) => key in hard);
+    const most = `limits.${name}`;
+    const [request, limit] = [asked ?? '', most].map((key) => tryParseQuantity(stringAt(hard, key)));
+    if (typeof request !== 'object' || typeof limit !== 'object') return [];
+    return compareQuantities(request, limit) > 0
+      ? [
+          `ResourceQuota ${asked ?? ''} (${formatQuantity(request)}) should be less than ${most} (${formatQuantity(limit)})`,
+        ]
+      : [];
+  });
+}
+
+const endpointsWarnings = (one: JsonObject): readonly string[] =>
+  objectsAt(one, 'subsets').flatMap((subset, i) =>
+    ['addresses', 'notReadyAddresses'].flatMap((key) =>
+      objectsAt(subset, key).flatMap((address, j) =>
+        ipWarnings(`subsets[${i}].${key}[${j}].ip`, stringAt(address, 'ip')),
+      ),
+    ),
+  );
 
 const endpoints = builtIn('endpoints');
 export const endpointsStrategy: Strategy = {
   ...commonStrategy(endpoints),
   defaults: endpointsDefaults,
   validateCreate: endpointsFaults,
-  main: { ...mainRules(endpoints, false), validate: endpointsFaults },
+  warnings: endpointsWarnings,
+  main: { ...mainRules(endpoints, false), validate: endpointsFaults, warnings: endpointsWarnings },
 };
 
 /** What a container gets is at most what it may have, and what it asks for by default what it gets, else the least. */
@@ -117,21 +149,19 @@ const runtimeClassWarnings = (one: JsonObject): readonly string[] =>
 const runtimeClasses = builtIn('runtimeclasses', 'node.k8s.io');
 export const runtimeClassStrategy: Strategy = {
   ...commonStrategy(runtimeClasses),
-  validateCreate(one, { warnings }) {
+  validateCreate(one) {
     const handler = stringAt(one, 'handler');
     if (handler === '') return [fault.required('handler')];
-    const faults = dns1123Label(handler).map((why) => fault.invalid('handler', handler, why));
-    if (faults.length === 0) warnings.push(...runtimeClassWarnings(one));
-    return faults;
+    return dns1123Label(handler).map((why) => fault.invalid('handler', handler, why));
   },
+  warnings: runtimeClassWarnings,
   main: {
     ...mainRules(runtimeClasses, false),
-    validate(one, old, { warnings }) {
-      if (one['handler'] !== old['handler'])
-        return [fault.invalid('handler', one['handler'], 'field is immutable')];
-      warnings.push(...runtimeClassWarnings(one));
-      return [];
-    },
+    validate: (one, old) =>
+      one['handler'] === old['handler']
+        ? []
+        : [fault.invalid('handler', one['handler'], 'field is immutable')],
+    warnings: runtimeClassWarnings,
   },
 };
 

@@ -45,6 +45,8 @@ export interface UpdateRules {
   validate?(object: JsonObject, old: JsonObject, context: WriteContext): readonly FieldFault[];
   /** `validate` checks the metadata's update itself; for others the registry names its faults a second time. */
   readonly validatesMetadata?: boolean;
+  /** What is told to the client of a change that is right. */
+  warnings?(object: JsonObject, old: JsonObject): readonly string[];
   /** Changes by admission, after owners were settled. */
   admit?(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
   readonly reset: ResetFields;
@@ -59,6 +61,8 @@ export interface Strategy {
   /** Changes by admission, after owners were settled. @throws {StatusError} when the object is refused */
   admitCreate(object: JsonObject, context: WriteContext): JsonObject;
   validateCreate(object: JsonObject, context: WriteContext): readonly FieldFault[];
+  /** What is told to the client of a new object that is right. */
+  warnings?(object: JsonObject): readonly string[];
   /** Last refusals by admission, of an object that is right in itself. @throws {StatusError} */
   confirmCreate?(object: JsonObject, context: WriteContext): void;
   /** The group that validation errors name, where that is not the kind's own. */

@@ -161,7 +161,6 @@ const pointers = words(
    EndpointConditions.terminating DiscoveryV1EndpointPort.name DiscoveryV1EndpointPort.port DiscoveryV1EndpointPort.protocol
    NodeRuntimeHandlerFeatures.recursiveReadOnlyMounts NodeRuntimeHandlerFeatures.userNamespaces NodeFeatures.supplementalGroupsPolicy
    VolumeError.errorCode ContainerExtendedResourceRequest.requestName ResourceFieldSelector.divisor CSINodeDriver.count VolumeNodeResources.count
-   NodeRuntimeHandler.name
    WindowsSecurityContextOptions.gmsaCredentialSpecName WindowsSecurityContextOptions.gmsaCredentialSpec
    WindowsSecurityContextOptions.runAsUserName WindowsSecurityContextOptions.hostProcess TopologySpreadConstraint.minDomains
    TopologySpreadConstraint.nodeAffinityPolicy TopologySpreadConstraint.nodeTaintsPolicy ISCSIVolumeSource.initiatorName
@@ -239,6 +238,7 @@ const quantities = words(
    PersistentVolumeSpec.capacity PersistentVolumeClaimStatus.capacity PersistentVolumeClaimStatus.allocatedResources
    ResourceQuotaSpec.hard ResourceQuotaStatus.hard ResourceQuotaStatus.used LimitRangeItem.default LimitRangeItem.defaultRequest
    LimitRangeItem.max LimitRangeItem.min LimitRangeItem.maxLimitRequestRatio ContainerStatus.allocatedResources PodStatus.allocatedResources
+   NodeAllocatableResourceClaimStatus.resources
    CSIStorageCapacity.capacity CSIStorageCapacity.maximumVolumeSize`,
 );
 

@@ -1,5 +1,6 @@
 import { formatQuantity, quantityFormatError, tryParseQuantity } from '../kube/quantity.ts';
 import { fieldsOf, goName, type FieldType, type Scalar, type Shape } from './api-types.ts';
+import { canonicalResources } from '../kube/validation/default-container.ts';
 import { timeFault } from '../kube/time-fault.ts';
 import { embeddedIn } from '../kube/embedded-structs.ts';
 import { isObject, type Draft, type JsonObject } from './json.ts';
@@ -193,10 +194,13 @@ function readShape(value: unknown, shape: Shape, place: Place, reading: Reading)
       const out: Draft = {};
       for (const key of Object.keys(value).sort())
         out[key] = readItem(value[key], shape.of, { ...place, path: `${place.path}.${key}` }, reading);
-      return out;
+      return amounts(shape) ? canonicalResources(out as Readonly<Record<string, string>>) : out;
     }
   }
 }
+
+/** Lists of amounts, which are rounded up to a thousandth. */
+const amounts = ({ of }: Shape & { is: 'map' }): boolean => of.is === 'scalar' && of.scalar === 'quantity';
 
 const readItem = (item: unknown, of: Shape, place: Place, reading: Reading): unknown =>
   item === null ? zeroOf(of) : readShape(item, of, place, reading);

@@ -1,6 +1,8 @@
 import { type LabelSelector, labelSelectorMatches } from '../kube/label-selector.ts';
 import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import type { DeleteOptions } from './deletion.ts';
+import { builtIn } from './kinds.ts';
+import { manageUpdate } from './managed-fields.ts';
 import type { Registry } from './registry.ts';
 import { conflict, StatusError } from './status-error.ts';
 import type { Store } from './store.ts';
@@ -8,6 +10,13 @@ import type { WriteContext } from './strategy.ts';
 import { seconds } from './times.ts';
 
 const budgets = 'policy/poddisruptionbudgets';
+/** The API server itself writes what is left of a budget. */
+const own = {
+  manager: 'kube-apiserver',
+  operation: 'Update',
+  apiVersion: 'policy/v1',
+  subresource: 'status',
+} as const;
 
 const tooMany = (cause: string, retryAfterSeconds?: number): StatusError =>
   new StatusError(
@@ -72,14 +81,19 @@ function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void
     );
   if (context.dryRun) return;
   const podName = nameOf(pod);
-  context.world.store.put(budgets, {
+  const spent = {
     ...budget,
     status: {
       ...status,
       disruptionsAllowed: allowed - 1,
       disruptedPods: { ...objectAt(status, 'disruptedPods'), [podName]: seconds(context.now) },
     },
-  });
+  };
+  const { type } = builtIn('poddisruptionbudgets', 'policy');
+  context.world.store.put(
+    budgets,
+    manageUpdate(budget, spent, type, { writer: own, now: context.now, reset: [['f:spec'], ['f:metadata']] }),
+  );
 }
 
 function budgetsOf(store: Store, pod: JsonObject): JsonObject[] {

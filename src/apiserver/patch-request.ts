@@ -5,13 +5,13 @@ import { type Decoded, DecodeError, decodeType, type Empties, type Literals } fr
 import { inGoOrder } from './go-structs.ts';
 import { goValue } from './go-value.ts';
 import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
-import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
+import { isObject, type JsonObject, listAt, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
 import { badRequest, fault, invalid, StatusError, unsupportedBody } from './status-error.ts';
 import { strategicPatch } from './strategic-patch.ts';
 import { typedFaults } from './typed-value.ts';
-import { conversionOf } from './unstructured.ts';
+import { conversionOf, squeezed } from './unstructured.ts';
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
@@ -150,7 +150,7 @@ function strategically(standing: JsonObject, { value }: PatchBody, kind: Kind): 
   const { fault: why, unknown } = conversionOf(result, kind.type);
   const shown = (): string => goValue(patch);
   if (why !== undefined) throw refused(shown(), why);
-  return { ...decodeType(result, kind.type), strict: unknown, shown };
+  return { ...decodeType(squeezed(result, kind.type), kind.type), strict: unknown, shown };
 }
 
 function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
@@ -233,8 +233,7 @@ export function applyConfig(patch: PatchBody, kind: Kind): JsonObject {
   if (value['apiVersion'] !== groupVersionOf(kind) || value['kind'] !== kind.kind)
     throw badRequest(`invalid object type: ${kindText(value)}`);
   const metadata = objectAt(value, 'metadata');
-  if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
-    throw badRequest('metadata.managedFields must be nil');
+  if (listAt(metadata, 'managedFields').length > 0) throw badRequest('metadata.managedFields must be nil');
   const version = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
   const shown = `(${stringAt(metadata, 'namespace')}/${stringAt(metadata, 'name')}; ${version})`;
   const wrong = typedFaults(value, kind.type);

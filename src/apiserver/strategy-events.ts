@@ -75,6 +75,12 @@ const reporters: readonly (readonly [key: string, field: string])[] = [
   ['reportingInstance', 'reportingInstance'],
 ];
 
+/** What stands for a text or a number that is left out. */
+const zeros: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ...['reason', 'message', 'type', 'action'].map((key) => [key, ''] as const),
+  ['count', 0],
+]);
+
 function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
   const [now, before] = [toCoreEvent(event), toCoreEvent(old)];
   const fields = [...kept.map((key) => [key, key] as const), ...reporters];
@@ -84,7 +90,7 @@ function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
     ...(sameJson(now['series'], before['series']) ? [] : seriesFaults(now)),
     ...fields
       .filter(([key]) => !sameJson(now[key], before[key]))
-      .map(([key, field]) => fault.invalid(field, now[key] ?? null, 'field is immutable')),
+      .map(([key, field]) => fault.invalid(field, now[key] ?? zeros.get(key) ?? null, 'field is immutable')),
   ];
 }
 

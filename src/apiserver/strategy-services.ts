@@ -137,11 +137,11 @@ function allocated(service: JsonObject, { world }: WriteContext): JsonObject {
   const name = nameOf(service);
   const wanted = stringAt(spec, 'clusterIP');
   const address = wanted === 'None' ? 'None' : world.services.allocate(name, wanted);
+  const balanced = spec['type'] === 'LoadBalancer';
   const byNodes =
-    spec['type'] === 'NodePort' ||
-    (spec['type'] === 'LoadBalancer' && spec['allocateLoadBalancerNodePorts'] !== false);
+    spec['type'] === 'NodePort' || (balanced && spec['allocateLoadBalancerNodePorts'] !== false);
   const ports = objectsAt(spec, 'ports').map((port) =>
-    byNodes || Number(port['nodePort'] ?? 0) !== 0
+    byNodes || (balanced && Number(port['nodePort'] ?? 0) !== 0)
       ? { ...port, nodePort: world.services.nodePort(name, port['nodePort'] as number | undefined) }
       : port,
   );

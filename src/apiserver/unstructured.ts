@@ -25,6 +25,21 @@ export function conversionOf(value: JsonObject, type: string): Conversion {
   }
 }
 
+/** The map with whole numbers beyond 32 bits as Go's converter squeezes them into a field that has no more. */
+export const squeezed = (value: JsonObject, type: string): JsonObject =>
+  squeeze(value, { is: 'struct', type, atomic: false }) as JsonObject;
+
+function squeeze(value: unknown, shape: Shape | undefined): unknown {
+  if (shape?.is === 'scalar')
+    return shape.scalar === 'int32' && typeof value === 'number' ? Math.trunc(value) | 0 : value;
+  if (Array.isArray(value))
+    return shape?.is === 'list' ? value.map((item: unknown) => squeeze(item, shape.of)) : value;
+  if (!isObject(value) || !shape || shape.is === 'list') return value;
+  const fields = shape.is === 'struct' ? fieldsOf(shape.type) : undefined;
+  const of = (name: string): Shape | undefined => (shape.is === 'map' ? shape.of : fields?.get(name)?.shape);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, squeeze(inner, of(name))]));
+}
+
 const kindOf = (value: unknown): string => {
   if (Array.isArray(value)) return 'slice';
   if (isObject(value)) return 'map';

@@ -66,9 +66,12 @@ export async function tailLog(path: string): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The instant from which on lines are wanted, ms since the epoch. */
-export const sinceOf = ({ sinceTime, sinceSeconds }: LogOptions, now: number): number | undefined =>
-  sinceSeconds === undefined ? sinceTime : now - sinceSeconds * 1000;
+/** The instant from which on lines are wanted, ms since the epoch. A while that Go's 64 bits of nanoseconds cannot hold wraps around there. */
+export function sinceOf({ sinceTime, sinceSeconds }: LogOptions, now: number): number | undefined {
+  if (sinceSeconds === undefined) return sinceTime;
+  const nanoseconds = BigInt.asIntN(64, BigInt(sinceSeconds) * 1_000_000_000n);
+  return now - Number(nanoseconds) / 1e6;
+}
 
 class LogReader {
   readonly #file: LogFile;
@@ -96,9 +99,9 @@ class LogReader {
         await this.#file.reopen();
         continue;
       }
-      await waitForChange(this.#file.path, following);
-      if (following.signal.aborted) return;
       running = await following.isRunning();
+      if (running) await waitForChange(this.#file.path, following);
+      if (following.signal.aborted) return;
     }
   }
 

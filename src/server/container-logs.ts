@@ -131,15 +131,15 @@ export function containerLogs(
     return text(400, '{"message": "Unable to decode query."}');
   }
   if (!logOptionsHold(options)) return text(422, '{"message": "Invalid request."}');
+  const pod = deps.host.podByName(at.namespace, at.name);
+  if (!pod) return text(404, `pod ${goQuote(at.name)} does not exist`);
+  if (!hasContainer(pod, at.container))
+    return text(404, `container ${goQuote(at.container)} not found in pod ${goQuote(at.name)}`);
   const { stream = 'All' } = options;
   if (stream !== 'All' && !deps.splitStreams) {
     const gate = 'Please enable PodLogsQuerySplitStreams feature gate in kubelet';
     return text(400, `unable to return the given log stream: ${goQuote(stream)}. ${gate}`);
   }
-  const pod = deps.host.podByName(at.namespace, at.name);
-  if (!pod) return text(404, `pod ${goQuote(at.name)} does not exist`);
-  if (!hasContainer(pod, at.container))
-    return text(404, `container ${goQuote(at.container)} not found in pod ${goQuote(at.name)}`);
   const status = deps.host.podStatus(uidOf(pod)) ?? pod.status;
   const instance = logContainerId(nameOf(pod), status, at.container, options.previous ?? false);
   if ('reason' in instance) return refused(instance.reason);

@@ -47,6 +47,11 @@ export function healthzOf(checks: readonly HealthCheck[], name: string): Reply {
 
 const counts = new WeakMap<HealthCheck, Record<'success' | 'error', number>>();
 
+/** Counts anew. */
+export function resetHealthMetrics(checks: readonly HealthCheck[]): void {
+  for (const one of checks) counts.delete(one);
+}
+
 /** `/metrics/slis`: each check now, and how it has come out at each scrape. */
 export function healthMetrics(checks: readonly HealthCheck[]): readonly MetricFamily[] {
   const results = checks.map((one) => {

@@ -1,13 +1,21 @@
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { containerLogs, hasContainer, refOf } from './container-logs.ts';
-import { type HealthCheck, healthMetrics, healthz, healthzOf, log, ping } from './health.ts';
+import {
+  type HealthCheck,
+  healthMetrics,
+  healthz,
+  healthzOf,
+  log,
+  ping,
+  resetHealthMetrics,
+} from './health.ts';
 import type { ServerHost } from './host.ts';
 import { podList, runningOnly, runningPodList } from './pod-lists.ts';
 import { type MetricFamily, metricsReply } from './metrics.ts';
 import { splitTarget } from './mux.ts';
 import { nodeLogs } from './node-logs.ts';
-import { json, type Reply, text } from './reply.ts';
+import { httpError, json, type Reply, text } from './reply.ts';
 import type { Call, Service } from './services.ts';
 import { statsSummary } from './stats-summary.ts';
 import { cadvisorMetrics, resourceMetrics } from './usage-metrics.ts';
@@ -66,7 +74,7 @@ export function defaultServices(deps: ServicesDeps): readonly Service[] {
 }
 
 const checkpointService = (host: ServerHost): Service => ({
-  patterns: bothOf('/checkpoint'),
+  patterns: ['/checkpoint/'],
   routes: [{ methods: ['POST'], parts: [3], produces: jsonType, handle: (call) => checkpoint(host, call) }],
 });
 
@@ -83,7 +91,7 @@ export function openServices(deps: OpenDeps): readonly Service[] {
       patterns: ['/stats/'],
       routes: [
         {
-          methods: ['GET'],
+          methods: ['GET', 'POST'],
           parts: 'summary',
           produces: jsonType,
           handle: ({ query }) => summary(host, query),
@@ -96,10 +104,10 @@ export function openServices(deps: OpenDeps): readonly Service[] {
 
 async function summary(host: ServerHost, query: URLSearchParams): Promise<Reply> {
   if (!host.usage) return text(501, 'this provider keeps no statistics');
-  const only = query.get('only_cpu_and_memory');
+  const only = query.getAll('only_cpu_and_memory');
   const usage = await host.usage();
   const details = await usage.details?.();
-  return json(statsSummary(host.nodeName, usage, only === 'true' || only === '1', details));
+  return json(statsSummary(host.nodeName, usage, only.length === 1 && only[0] === 'true', details));
 }
 
 /** Kubelet `Server.checkpoint`: the last `timeout` counts, in seconds. */
@@ -143,7 +151,14 @@ function metricServices({ host, serverMetrics, openMetrics = true }: OpenDeps): 
       return used ? cadvisorMetrics(used, await used.cgroups?.()) : [];
     }),
     at('/metrics/probes', () => probeMetrics?.() ?? []),
-    at('/metrics/slis', () => healthMetrics(checks)),
+    {
+      patterns: ['/metrics/slis'],
+      routes: ({ request }) => {
+        if (request.method !== 'DELETE') return metricsReply(healthMetrics(checks), request, openMetrics);
+        resetHealthMetrics(checks);
+        return text(200, 'metrics reset\n');
+      },
+    },
   ];
 }
 
@@ -219,8 +234,11 @@ function fileServices({ host: { logsRoot, commandLine }, disabled = {} }: Servic
       routes: [
         {
           methods: ['GET'],
-          parts: 'cmdline',
-          handle: () => text(200, commandLine.join('\0'), noSniff),
+          parts: 'some',
+          handle: ({ parts }) =>
+            parts.join('/') === 'cmdline'
+              ? text(200, commandLine.join('\0'), noSniff)
+              : httpError(404, 'Unknown profile'),
         },
       ],
     });

@@ -27,15 +27,24 @@ export function cleanPath(path: string): string {
  * the slash of its pattern, is redirected. Follows Go's `ServeMux`, which the kubelet's routes hang on (K1).
  */
 export function route(patterns: ReadonlySet<string>, target: string): MuxResult {
-  const { path, search } = splitTarget(target);
-  if (!path.startsWith('/')) return { kind: 'none' };
-  const clean = cleanPath(path);
-  if (clean !== path) return { kind: 'redirect', location: `${clean}${search}` };
+  const { path: sent, search: given } = splitTarget(target);
+  const search = given === '?' ? '' : given;
+  if (!sent.startsWith('/')) return { kind: 'none' };
+  const path = cleanPath(sent);
+  if (!patterns.has(path) && patterns.has(`${path}/`))
+    return { kind: 'redirect', location: `${path}/${search}` };
+  if (path !== sent) return { kind: 'redirect', location: `${escapedPath(path)}${search}` };
   if (patterns.has(path)) return { kind: 'found', pattern: path, path };
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
     const pattern = path.slice(0, at + 1);
     if (patterns.has(pattern)) return { kind: 'found', pattern, path };
   }
-  if (patterns.has(`${path}/`)) return { kind: 'redirect', location: `${path}/${search}` };
   return { kind: 'none' };
 }
+
+/** A path as Go's `url.URL` writes it; what was escaped already is so once more, as Go's `ServeMux` does it. */
+const escapedPath = (path: string): string =>
+  path.replace(
+    /[^A-Za-z0-9\-_.~$&+,/:;=@]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );

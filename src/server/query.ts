@@ -11,7 +11,7 @@ const integerPattern = /^[+-]?\d+$/;
 /** An integer; absent: not given. @throws {RangeError} for what is none */
 export function integer(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
-  if (value === null || value === '') return undefined;
+  if (value === null) return undefined;
   const number = Number(value);
   if (!integerPattern.test(value) || !Number.isSafeInteger(number))
     throw new RangeError(`${name} is no integer: ${value}`);

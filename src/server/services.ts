@@ -13,10 +13,10 @@ export type Handler = (call: Call) => Promise<Reply> | Reply;
 /** One route of a service. */
 export interface Route {
   readonly methods: readonly string[];
-  /** How many parts the path has below the service, `any`: however many; or the one part that it has, by name. */
+  /** How many parts the path has below the service, `any`: however many, `some`: one and more; or the one part that it has, by name. */
   readonly parts: readonly number[] | string;
   readonly handle: Handler;
-  /** Media type of the answer; a client that takes no such is told so. */
+  /** Media type of the answer; a client that takes no such is told so. Without one, only clients that take anything are served. */
   readonly produces?: string;
 }
 
@@ -36,33 +36,31 @@ export function serve(routes: readonly Route[], call: Call): Promise<Reply> | Re
   if (fitting.length === 0) return serviceNotFound;
   const found = fitting.find(({ methods }) => methods.includes(call.request.method));
   if (!found) return methodNotAllowed(fitting.flatMap(({ methods }) => methods));
-  const { produces } = found;
-  if (produces !== undefined && !accepts(call.request.headers.accept, produces))
+  const { produces = '' } = found;
+  if (!accepts(call.request.headers.accept, produces))
     return text(406, `406: Not Acceptable\n\nAvailable representations: ${produces}`);
   return found.handle(call);
 }
 
 function fits(wanted: Route['parts'], parts: readonly string[]): boolean {
+  if (wanted === 'some') return parts.length > 0;
   if (typeof wanted === 'string') return wanted === 'any' || (parts.length === 1 && parts[0] === wanted);
   return wanted.includes(parts.length);
 }
 
-/** Whether an `Accept` header takes a media type. */
+/** Whether an `Accept` header takes a media type: itself or anything, for go-restful knows no families. */
 export function accepts(header: string | undefined, mediaType: string): boolean {
-  if (header === undefined || header.trim() === '') return true;
-  const [family] = mediaType.split('/');
+  if (header === undefined || header === '') return true;
   return header.split(',').some((part) => {
-    const wanted = part.split(';')[0]?.trim().toLowerCase();
-    return wanted === '*/*' || wanted === mediaType || wanted === `${family ?? ''}/*`;
+    const wanted = part.split(';')[0]?.trim();
+    return wanted === '*/*' || (wanted !== '' && wanted === mediaType);
   });
 }
 
-/** The decoded parts of `path` below `pattern`; parts that a decoded slash makes count as well. */
+/** The decoded parts of `path` below `pattern`; parts that a decoded slash makes count as well, empty ones between others, too. */
 export function partsBelow(pattern: string, path: string): readonly string[] {
-  const rest = path.slice(pattern.length);
-  return decoded(rest)
-    .split('/')
-    .filter((part) => part !== '');
+  const rest = decoded(path.slice(pattern.length)).replace(/^\/+|\/+$/g, '');
+  return rest === '' ? [] : rest.split('/');
 }
 
 function decoded(path: string): string {

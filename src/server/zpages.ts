@@ -36,7 +36,8 @@ const wantedOf = (header: string): readonly Wanted[] =>
 
 /** Answers a page in the form that the client takes. Any method will do. */
 export function zpage({ kind, text: shown, body }: ZPage, { headers }: ServerRequest): Reply {
-  const wanted = wantedOf(headers.accept ?? '*/*');
+  const { accept = '' } = headers;
+  const wanted = wantedOf(accept === '' ? '*/*' : accept);
   for (const { type, parameters } of wanted) {
     if (type === '*/*' || type === 'text/*' || type === 'text/plain') return text(200, shown);
     const version = versions.find((one) => one === parameters.get('v'));
@@ -58,12 +59,13 @@ export function zpage({ kind, text: shown, body }: ZPage, { headers }: ServerReq
       }),
     };
   }
-  return notAcceptable(wanted.some(({ type }) => type === 'application/yaml'));
+  return notAcceptable(new Set(wanted.map(({ type }) => type)));
 }
 
-function notAcceptable(yaml: boolean): Reply {
+/** Said in the form that the client takes; to one that takes none, in JSON that reads well. */
+function notAcceptable(taken: ReadonlySet<string>): Reply {
   const types = 'application/json, application/yaml, text/plain';
-  if (yaml)
+  if (taken.has('application/yaml'))
     return {
       status: 406,
       headers: { 'Content-Type': 'application/yaml' },
@@ -78,7 +80,10 @@ function notAcceptable(yaml: boolean): Reply {
     reason: 'NotAcceptable',
     code: 406,
   };
-  return { status: 406, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(status) };
+  const body = taken.has('application/json')
+    ? `${JSON.stringify(status)}\n`
+    : JSON.stringify(status, undefined, 2);
+  return { status: 406, headers: { 'Content-Type': 'application/json' }, body };
 }
 
 /** `/flagz`: settings by name. */

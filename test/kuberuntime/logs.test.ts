@@ -100,6 +100,18 @@ describe('following', () => {
     ).toBe('one\ntwo\n');
   });
 
+  test('the log of a container that does not run is read to its end, and nothing is waited for', async () => {
+    writeFileSync(path, `${line('one')}`);
+    const clock = new FakeClock();
+    const following = { clock, isRunning: async () => false, signal: new AbortController().signal };
+    const lines: string[] = [];
+    const take = (bytes: Buffer): void => {
+      lines.push(bytes.toString());
+    };
+    await readLogs(path, { follow: true }, { stdout: take }, following);
+    expect([lines, clock.now() - new FakeClock().now()]).toEqual([['one\n'], 0]);
+  });
+
   test('a reader who leaves ends it', async () => {
     writeFileSync(path, line('one'));
     const gone = new AbortController();
@@ -177,6 +189,7 @@ test.for([
 test('sinceSeconds counts from now and wins over sinceTime', () => {
   expect(sinceOf({ sinceSeconds: 5, sinceTime: 1 }, 10_000)).toBe(5000);
   expect(sinceOf({ sinceTime: 1 }, 10_000)).toBe(1);
+  expect(sinceOf({ sinceSeconds: 9_999_999_999 }, 10_000)).toBeGreaterThan(10_000); // Go's time wraps around
 });
 
 describe('Docker JSON is read as Go decodes it', () => {

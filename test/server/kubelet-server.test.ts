@@ -105,6 +105,20 @@ describe('routes', () => {
       'previous terminated container "c" in pod "web" not found',
     ],
     ['GET', '/containerLogs/ns/web/c?follow=true', 200, 'line 1\nline 2\n'],
+    ['GET', '/containerLogs/ns/web/c?tailLines=', 400, '{"message": "Unable to decode query."}'],
+    ['GET', '/containerLogs/ns/web/d?stream=Stdout', 404, 'container "d" not found in pod "web"'],
+    ['GET', '/containerLogs/ns/web%2F/c', 404, '404: Page Not Found'],
+    [
+      'GET',
+      '/containerLogs//web/c%20',
+      307,
+      '<a href="/containerLogs/web/c%2520">Temporary Redirect</a>.\n\n',
+    ],
+    ['GET', '/stats/summary/..', 307, '<a href="/stats/">Temporary Redirect</a>.\n\n'],
+    ['GET', '/runningpods?', 307, '<a href="/runningpods/">Temporary Redirect</a>.\n\n'],
+    ['DELETE', '/metrics/slis', 200, 'metrics reset\n'],
+    ['POST', '/stats/summary', 501, 'this provider keeps no statistics'],
+    ['DELETE', '/stats/summary', 405, '405: Method Not Allowed'],
   ];
   test.for(rows)('%s %s answers %i', async ([method, path, status, body]) => {
     const readLog = async (_log: unknown, sink: (bytes: Buffer) => unknown): Promise<void> => {
@@ -114,6 +128,29 @@ describe('routes', () => {
     server = await startServer(hostWith({ readLog }));
     const answer = await ask(server, path, { method });
     expect([answer.status, answer.body]).toEqual([status, body]);
+  });
+
+  const takers: readonly (readonly [string, string, number, string])[] = [
+    ['/containerLogs/ns/web/c', 'text/plain', 406, '406: Not Acceptable\n\nAvailable representations: '],
+    ['/containerLogs/ns/web/c', 'application/json, */*', 200, ''],
+    ['/containerLogs/ns/web/c', '', 200, ''],
+    ['/exec/ns/web/c', 'text/html', 406, '406: Not Acceptable\n\nAvailable representations: '],
+    ['/pods', 'application/*', 406, '406: Not Acceptable\n\nAvailable representations: application/json'],
+  ];
+  test.for(takers)('%s for one who takes %j answers %i', async ([path, accept, status, body]) => {
+    server = await startServer(hostWith({ readLog: () => Promise.resolve() }));
+    const answer = await ask(server, path, { headers: { accept } });
+    expect([answer.status, answer.body]).toEqual([status, body]);
+  });
+
+  test('a page that cannot be told as it was asked for says so in JSON', async () => {
+    const flags = (): Readonly<Record<string, string>> => ({ a: 'b' });
+    server = await startServer(hostWith({ flags }));
+    const told = (accept: string): Promise<string> =>
+      ask(server, '/flagz', { headers: { accept } }).then(({ body }) => body);
+    expect(await told('')).toContain('\na:b\n');
+    expect(await told('text/html')).toMatch(/^\{\n  "kind": "Status",\n/);
+    expect(await told('application/json')).toMatch(/^\{"kind":"Status",.*\}\n$/);
   });
 
   test('a log that cannot be read is a plain 400', async () => {

@@ -20,10 +20,14 @@ export function integer(query: URLSearchParams, name: string): number | undefine
 
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** An instant as RFC 3339, ms since the epoch; absent: not given. @throws {RangeError} for what is none */
+/** Go's zero time, ms since the epoch. */
+const zeroTime = Date.parse('0001-01-01T00:00:00Z');
+
+/** An instant as RFC 3339, ms since the epoch; absent: not given; an empty text or `null` is Go's zero time. @throws {RangeError} for what is none */
 export function instant(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
-  if (value === null || value === '' || value === 'null') return undefined;
+  if (value === null) return undefined;
+  if (value === '' || value === 'null') return zeroTime;
   const ms = rfc3339.test(value) ? Date.parse(value.replace(',', '.')) : Number.NaN;
   if (Number.isNaN(ms)) throw new RangeError(`${name} is no time: ${value}`);
   return ms;

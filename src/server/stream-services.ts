@@ -82,20 +82,12 @@ function targetOf({ host }: StreamDeps, parts: readonly string[]): Target | unde
   return pod && { pod, container: parts.at(-1) ?? '' };
 }
 
-/** The running instance of a container, or nothing. A UID in the path must be the pod's. */
-async function running(
-  { host }: StreamDeps,
-  { pod, container }: Target,
-  uid?: string,
-): Promise<ContainerRef | undefined> {
-  if (uid !== undefined && uid !== uidOf(pod)) return undefined;
+/** The running instance of a container, or nothing. A UID in the path is not looked at: the kubelet finds pods by their names. */
+async function running({ host }: StreamDeps, { pod, container }: Target): Promise<ContainerRef | undefined> {
   const pods = runningOnly(await host.runningPods());
   const found = pods.find((one) => one.uid === uidOf(pod))?.containers.find(({ name }) => name === container);
   return found && refOf(pod, container, found.id);
 }
-
-const uidOfPath = (parts: readonly string[], depth: number): string | undefined =>
-  parts.length === depth ? parts[2] : undefined;
 
 const fullName = ({ metadata }: Pod): string => `${metadata?.name ?? ''}_${metadata?.namespace ?? ''}`;
 
@@ -104,7 +96,7 @@ async function exec(deps: StreamDeps, call: Call): Promise<Reply> {
   if (!options) return text(400, noStreamsText);
   const target = targetOf(deps, call.parts);
   if (!target) return podMissing;
-  const container = await running(deps, target, uidOfPath(call.parts, 4));
+  const container = await running(deps, target);
   if (!container) return text(500, `container not found (${goQuote(target.container)})`);
   const command = call.query.getAll('command');
   const { streamUrls, exec: execIn } = deps.host;
@@ -126,7 +118,7 @@ async function attach(deps: StreamDeps, call: Call): Promise<Reply> {
   if (!options) return text(400, noStreamsText);
   const target = targetOf(deps, call.parts);
   if (!target) return podMissing;
-  const container = await running(deps, target, uidOfPath(call.parts, 4));
+  const container = await running(deps, target);
   if (!container) return text(500, `container ${target.container} not found in pod ${fullName(target.pod)}`);
   const { streamUrls, attach: attachTo } = deps.host;
   if (streamUrls)
@@ -191,10 +183,9 @@ async function portForward(deps: StreamDeps, call: Call): Promise<Reply> {
   } catch (reason) {
     return text(400, messageOf(reason));
   }
-  const [namespace = '', name = ''] = parts;
+  const [namespace = '', name = '', uid] = parts;
   const pod = deps.host.podByName(namespace, name);
   if (!pod) return podMissing;
-  const uid = uidOfPath(parts, 3);
   if (uid !== undefined && uid !== uidOf(pod)) return text(404, 'pod not found');
   const runs = runningOnly(await deps.host.runningPods()).some((one) => one.uid === uidOf(pod));
   if (!runs) return text(500, `pod not found (${goQuote(fullName(pod))})`);
@@ -251,7 +242,7 @@ function forwarded(
 async function run(deps: StreamDeps, { request, query, parts }: Call): Promise<Reply> {
   const target = targetOf(deps, parts);
   if (!target) return podMissing;
-  const container = await running(deps, target, uidOfPath(parts, 4));
+  const container = await running(deps, target);
   if (!container) return text(500, `container not found (${goQuote(target.container)})`);
   const { run: runIn } = deps.host;
   if (!runIn) return unable('run commands in containers');

@@ -101,7 +101,7 @@ describe('following', () => {
   });
 
   test('the log of a container that does not run is read to its end, and nothing is waited for', async () => {
-    writeFileSync(path, `${line('one')}`);
+    writeFileSync(path, line('one'));
     const clock = new FakeClock();
     const following = { clock, isRunning: async () => false, signal: new AbortController().signal };
     const lines: string[] = [];

@@ -36,7 +36,7 @@ export interface KubeletApiOptions
 
 type ServedSettings = Pick<
   ServerHostOptions,
-  'configz' | 'flags' | 'program' | 'commandLine' | 'logsRoot' | 'statsRoot'
+  'configz' | 'flags' | 'program' | 'commandLine' | 'logsRoot' | 'statsRoot' | 'setVerbosity'
 >;
 
 /** Where a server without TLS and without questions listens. */

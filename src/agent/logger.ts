@@ -16,19 +16,33 @@ const redacted = [
   '*.clientKeyData',
 ];
 
+/** A logger whose level can be set while it is used; loggers made of it by `with` follow. */
+export interface LeveledLogger extends Logger {
+  level: LogLevel;
+}
+
+/** Levels from the loudest to the quietest, as numbers that compare. */
+const ranks: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
+
 /** Log lines as JSON, one a line. `destination` is a path or a stream; default: stderr. */
 export function pinoLogger(
   level: LogLevel,
   destination: string | DestinationStream = standardError(),
-): Logger {
+): LeveledLogger {
   const options: LoggerOptions = {
-    level,
+    level: 'debug',
     base: null,
     redact: redacted,
     timestamp: pino.stdTimeFunctions.isoTime,
   };
   const stream = typeof destination === 'string' ? logFile(destination) : destination;
-  return adapt(pino(options, stream));
+  const gate = { level };
+  return Object.defineProperty(adapt(pino(options, stream), gate), 'level', {
+    get: () => gate.level,
+    set: (next: LogLevel) => {
+      gate.level = next;
+    },
+  }) as LeveledLogger;
 }
 
 /** Lines wait, up to so many bytes, while the file cannot be written. */
@@ -55,17 +69,17 @@ function standardError(): DestinationStream {
   return stream;
 }
 
-function adapt(log: Pino): Logger {
+function adapt(log: Pino, gate: { readonly level: LogLevel }): Logger {
   const write =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, fields?: LogFields): void => {
-      log[level](fields ?? {}, message);
+      if (ranks[level] >= ranks[gate.level]) log[level](fields ?? {}, message);
     };
   return {
     debug: write('debug'),
     info: write('info'),
     warn: write('warn'),
     error: write('error'),
-    with: (fields) => adapt(log.child(fields)),
+    with: (fields) => adapt(log.child(fields), gate),
   };
 }

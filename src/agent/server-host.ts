@@ -71,6 +71,8 @@ export interface ServerHostOptions {
   readonly configz?: () => unknown;
   /** For `/flagz`. */
   readonly flags?: () => Readonly<Record<string, string>>;
+  /** For `/debug/flags/v`. */
+  readonly setVerbosity?: (verbosity: number) => void;
 }
 
 /** How long a command of `/run` may take, ms. */
@@ -78,7 +80,7 @@ const runTimeoutMs = 600_000;
 
 /** What the kubelet API serves of an agent. */
 export function serverHost(options: ServerHostOptions): ServerHost {
-  const { engines, nodeName, clock = systemClock, configz, flags } = options;
+  const { engines, nodeName, clock = systemClock } = options;
   const { provider, podManager, statusManager } = engines;
   const { streamUrls } = provider;
   const { rootDir } = options;
@@ -103,14 +105,18 @@ export function serverHost(options: ServerHostOptions): ServerHost {
       ...(options.moreMetrics?.() ?? []),
     ],
     probeMetrics: () => engines.metrics?.collectProbes() ?? [],
-    ...(options.logsRoot !== undefined && { logsRoot: options.logsRoot }),
-    ...(options.program && { program: options.program }),
-    ...(options.commandLine && { commandLine: options.commandLine }),
     ...(checkpoint && { checkpoint }),
-    ...(configz && { configz }),
-    ...(flags && { flags }),
+    ...told(options),
   };
 }
+
+const toldKeys = ['logsRoot', 'program', 'commandLine', 'configz', 'flags', 'setVerbosity'] as const;
+
+/** What of the agent itself the API shows, as far as it was given. */
+const told = (options: ServerHostOptions): Pick<ServerHost, (typeof toldKeys)[number]> =>
+  Object.fromEntries(
+    toldKeys.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]] as const])),
+  );
 
 /** Reads node and pods; rates come from one reading to the next. */
 function usageOf(

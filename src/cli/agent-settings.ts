@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { kubernetesVersion } from '../agent/node-setters.ts';
 import { selfSignedIn } from '../agent/certificate-files.ts';
+import type { LeveledLogger, LogLevel } from '../agent/logger.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
 import type { UpkeepSettings } from '../agent/upkeep.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -12,6 +13,8 @@ import { durationMs } from '../kube/duration.ts';
 import { parseQuantity, valueOf } from '../kube/quantity.ts';
 import { valueAt } from '../options/decode.ts';
 import { isGateOn } from '../options/feature-gates.ts';
+import { agentFields } from '../options/agent-options.ts';
+import { louder } from '../options/agent-settings.ts';
 import { flagTargets } from '../options/flags.ts';
 import { type EffectiveOptions, loadOptions, originOf } from '../options/load.ts';
 import { formatFault } from '../options/options-error.ts';
@@ -144,15 +147,27 @@ export const deadContainers = ({
   maxContainers: maximumDeadContainers,
 });
 
+/** The level of the log but for the verbosity that it began with. */
+const saidLevel = ({ agent, origins }: EffectiveOptions): LogLevel =>
+  origins.has('logLevel') ? agent.logLevel : (agentFields.logLevel.default as LogLevel);
+
+/** Where and when a kubelet API is set up, and what logs. */
+export interface KubeletApiPlace {
+  /** Where certificates are kept. */
+  readonly certDir: string;
+  readonly nodeName: string;
+  readonly now: number;
+  readonly logger: LeveledLogger;
+}
+
 /**
  * How the kubelet API is served by the settings; nothing when it is not (`enableServer: false`).
  *
- * @param certDir where certificates are kept
  * @throws {AgentError} a file that the settings name cannot be read
  */
 export function kubeletApiOptions(
   settings: EffectiveOptions,
-  { certDir, nodeName, now }: { readonly certDir: string; readonly nodeName: string; readonly now: number },
+  { certDir, nodeName, now, logger }: KubeletApiPlace,
 ): KubeletApiOptions | undefined {
   const { kubelet } = settings;
   if (!kubelet.enableServer) return undefined;
@@ -176,7 +191,14 @@ export function kubeletApiOptions(
     },
     ...(kubelet.enableSystemLogHandler && { logsRoot: '/var/log' }),
     ...(kubelet.enableProfilingHandler && { commandLine: process.argv }),
-    disabled: { logs: !kubelet.enableSystemLogHandler, profiling: !kubelet.enableProfilingHandler },
+    disabled: {
+      logs: !kubelet.enableSystemLogHandler,
+      profiling: !kubelet.enableProfilingHandler,
+      debugFlags: !kubelet.enableDebugFlagsHandler,
+    },
+    setVerbosity: (verbosity) => {
+      logger.level = louder(saidLevel(settings), verbosity);
+    },
     streams: { idleMs: durationMs(kubelet.streamingConnectionIdleTimeout) },
     webhookTimes: {
       tokenMs: durationMs(authentication.webhook.cacheTTL),

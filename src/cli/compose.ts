@@ -5,14 +5,13 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import { shutdownOptions } from '../agent/evictions.ts';
 import { declaredFeatures } from '../agent/declared-features.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
-import { pinoLogger } from '../agent/logger.ts';
+import { type LeveledLogger, pinoLogger } from '../agent/logger.ts';
 import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
 import { Informer } from '../api/informer.ts';
 import { eventResource } from '../api/resources.ts';
 import type { EmbeddedApiServer } from '../apiserver/index.ts';
 import { systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
-import type { Logger } from '../base/logger.ts';
 import { keyOf } from '../kube/names.ts';
 import type { Event, Pod } from '../kube/types.ts';
 import { gatesInForce, isGateOn } from '../options/feature-gates.ts';
@@ -23,6 +22,7 @@ import {
   effectiveOptions,
   isSaid,
   kubeletApiOptions,
+  type KubeletApiPlace,
   openPorts,
   tellWarnings,
 } from './agent-settings.ts';
@@ -79,7 +79,7 @@ interface UpParts {
   readonly options: UpOptions;
   readonly settings: EffectiveOptions;
   readonly server: EmbeddedApiServer;
-  readonly logger: Logger;
+  readonly logger: LeveledLogger;
   readonly kubeconfigPath: string;
   readonly dataDir: string;
   readonly release: () => void;
@@ -94,7 +94,7 @@ async function startAgent(parts: UpParts): Promise<Running> {
     createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, logger, qps: 0, ...deps });
   const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']), traced);
   const certDir = certDirOf(settings, dataDir);
-  const kubeletApi = embeddedKubeletApi(settings, server, { certDir, nodeName });
+  const kubeletApi = embeddedKubeletApi(settings, server, { certDir, nodeName, logger });
   const { readOnly, healthz } = openPorts(settings);
   const { disconnect, ...own } = agentOptions(options, settings, { dataDir, tracing, logger });
   const agent = await Agent.create({
@@ -186,9 +186,9 @@ function watchEvents(events: Informer<Event>, listener: (event: Event) => void):
 function embeddedKubeletApi(
   settings: EffectiveOptions,
   server: EmbeddedApiServer,
-  certificates: { readonly certDir: string; readonly nodeName: string },
+  place: Omit<KubeletApiPlace, 'now'>,
 ): KubeletApiOptions | undefined {
-  const said = kubeletApiOptions(settings, { ...certificates, now: clock.now() });
+  const said = kubeletApiOptions(settings, { ...place, now: clock.now() });
   return (
     said && {
       clientCa: server.ca,
@@ -287,7 +287,7 @@ export async function joinCluster(
     const tracing = await startTracing(settings.kubelet.tracing, { nodeName, clock, logger });
     const traced = tracing && { tracer: tracing.tracer };
     const client = createApiClient(connection, { clock, logger, qps, burst, ...traced });
-    const kubeletApi = kubeletApiOptions(settings, { certDir, nodeName, now: clock.now() });
+    const kubeletApi = kubeletApiOptions(settings, { certDir, nodeName, now: clock.now(), logger });
     const { disconnect, ...own } = agentOptions(options, settings, {
       dataDir: dataDir.path,
       tracing,

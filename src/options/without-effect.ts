@@ -16,7 +16,6 @@ export const withoutEffect: Readonly<Record<string, string>> = {
   cpuManagerPolicyOptions: 'containers share the processors, as with none',
   cpuManagerReconcilePeriod: 'containers share the processors, as with none',
   enableContentionProfiling: 'profiles are of Go programs',
-  enableDebugFlagsHandler: '/debug/flags/v is not served',
   enableSystemLogQuery: '/logs/ serves files, no queries',
   hairpinMode: 'the CNI plugins decide, as with any CRI runtime',
   iptablesDropBit: 'no iptables rules are made',

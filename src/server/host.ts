@@ -65,6 +65,8 @@ export interface ServerHost {
   readonly metrics?: () => readonly MetricFamily[];
   /** Metrics of probes, for `/metrics/probes`. */
   readonly probeMetrics?: () => readonly MetricFamily[];
+  /** Makes the log as wordy as the kubelet's `--v` of this number would, for `/debug/flags/v`. */
+  readonly setVerbosity?: (verbosity: number) => void;
   /** Folder that `/logs/` shows; absent: none. */
   readonly logsRoot?: string;
   /** For `/statusz`. */

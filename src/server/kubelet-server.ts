@@ -44,8 +44,12 @@ export interface KubeletServerOptions {
   readonly anonymousAuth?: boolean;
   /** Logs, exec, attach, port-forward (`enableDebuggingHandlers`); default: yes. */
   readonly debugging?: boolean;
-  /** What of it is turned off (`enableSystemLogHandler`, `enableProfilingHandler`); default: nothing. */
-  readonly disabled?: { readonly logs?: boolean; readonly profiling?: boolean };
+  /** What of it is turned off (`enableSystemLogHandler`, `enableProfilingHandler`, `enableDebugFlagsHandler`); default: nothing. */
+  readonly disabled?: {
+    readonly logs?: boolean;
+    readonly profiling?: boolean;
+    readonly debugFlags?: boolean;
+  };
   /** Logs of one stream (`?stream=Stderr`; feature gate PodLogsQuerySplitStreams); default: no. */
   readonly splitStreams?: boolean;
   /** `/checkpoint` (feature gate ContainerCheckpoint); default: yes. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { goQuote } from '../base/go-quote.ts';
 import { containerLogs, hasContainer, refOf } from './container-logs.ts';
 import {
   type HealthCheck,
@@ -32,8 +33,9 @@ export interface ServicesDeps {
   readonly debugging: boolean;
   /** Feature gate ContainerCheckpoint. */
   readonly checkpoints: boolean;
-  /** Answered with 405, though debugging is on (`enableSystemLogHandler`, `enableProfilingHandler`); default: nothing. */
-  readonly disabled?: { readonly logs?: boolean; readonly profiling?: boolean } | undefined;
+  /** Answered with 405, though debugging is on (`enableSystemLogHandler`, `enableProfilingHandler`, `enableDebugFlagsHandler`); default: nothing. */
+  readonly disabled?:
+    { readonly logs?: boolean; readonly profiling?: boolean; readonly debugFlags?: boolean } | undefined;
   /** Whether metrics are told in OpenMetrics to those who would have it; default: yes. */
   readonly openMetrics?: boolean;
   /** What the server counts of itself. */
@@ -207,7 +209,39 @@ export function debuggingServices(deps: ServicesDeps): readonly Service[] {
       ],
     },
     ...fileServices(deps),
+    ...flagServices(deps),
   ];
+}
+
+const verbosityPath = '/debug/flags/v';
+
+/** `/debug/flags/v`: a PUT says how wordy the log is. */
+function flagServices({ host: { setVerbosity }, disabled = {} }: ServicesDeps): readonly Service[] {
+  if (disabled.debugFlags === true) return [disabledService(verbosityPath, 'flags endpoint is disabled.\n')];
+  if (!setVerbosity) return [];
+  const told = (status: number, body: string): Reply => ({
+    status,
+    headers: { 'Content-Type': 'text/plain', ...noSniff },
+    body: `${body}\n`,
+  });
+  return [
+    {
+      patterns: [verbosityPath],
+      routes: async ({ request }) => {
+        if (request.method !== 'PUT') return told(406, 'unsupported http method');
+        const given = (await request.body?.())?.toString() ?? '';
+        const fault = verbosityFault(given);
+        if (fault !== undefined) return told(400, `strconv.ParseUint: parsing ${goQuote(given)}: ${fault}`);
+        setVerbosity(Number(given));
+        return told(200, `successfully set klog.logging.verbosity to ${given}`);
+      },
+    },
+  ];
+}
+
+function verbosityFault(given: string): string | undefined {
+  if (!/^\d+$/.test(given)) return 'invalid syntax';
+  return Number(given) > 0xffff_ffff ? 'value out of range' : undefined;
 }
 
 /** `/logs/` and `/debug/pprof/`. */

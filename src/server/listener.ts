@@ -333,7 +333,22 @@ function requestOf(message: IncomingMessage, signal: AbortSignal): ServerRequest
     headers: message.headers,
     signal,
     ...(peer && { peer }),
+    body: () => startOf(message),
   };
+}
+
+const bodyMost = 64 * 1024;
+
+/** The first bytes of a body; what comes after them is not read. */
+async function startOf(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= bodyMost) break;
+  }
+  return Buffer.concat(chunks).subarray(0, bodyMost);
 }
 
 /** Whom the client's certificate names, if it has shown one that the client CA signed for clients and that is in force; else that it has shown one. */

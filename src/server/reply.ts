@@ -17,6 +17,8 @@ export interface ServerRequest {
   readonly peer?: PeerCertificate | 'unverified';
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal;
+  /** The first bytes of the body, at most 64 KiB; absent: it has none. */
+  readonly body?: () => Promise<Buffer>;
 }
 
 /** Where a streamed body goes. */

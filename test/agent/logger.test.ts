@@ -43,6 +43,18 @@ test('standard error on a full disk ends nobody', () => {
   expect([status, stdout]).toEqual([0, 'lives\n']);
 });
 
+test('the level can be set later, for all that was made of the logger', () => {
+  const path = join(dir, 'level');
+  const logger = pinoLogger('info', path);
+  const child = logger.with({ pod: 'ns/p' });
+  child.debug('unheard');
+  logger.level = 'debug';
+  child.debug('heard');
+  logger.level = 'silent';
+  child.error('unheard');
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ msg: 'heard', pod: 'ns/p' });
+});
+
 test('secrets are not written', () => {
   const path = join(dir, 'folder/log');
   pinoLogger('info', path)

@@ -1,5 +1,7 @@
 import { hostname } from 'node:os';
+import { Writable } from 'node:stream';
 import { afterEach, expect, test, vi } from 'vitest';
+import { pinoLogger } from '../../src/agent/logger.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { agentSettings, effectiveOptions, kubeletApiOptions } from '../../src/cli/agent-settings.ts';
 import { reachOf } from '../../src/cli/reach.ts';
@@ -9,11 +11,19 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
+const logger = pinoLogger(
+  'info',
+  new Writable({
+    write: (_line, _as, done) => {
+      done();
+    },
+  }),
+);
+const place = { certDir: '/none', nodeName: 'n', now: 0, logger };
+
 const served = (featureGates: string): ReturnType<typeof kubeletApiOptions> =>
   kubeletApiOptions(loadOptions({ flags: { 'feature-gates': featureGates } }), {
-    certDir: '/none',
-    nodeName: 'n',
-    now: 0,
+    ...place,
   });
 
 test.for([
@@ -31,7 +41,7 @@ const apiOf = (flags: Record<string, string>, text = ''): ReturnType<typeof kube
       configFile: '/c.yaml',
       readText: () => `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n${text}`,
     }),
-    { certDir: '/none', nodeName: 'n', now: 0 },
+    place,
   );
 
 test('the node’s logs, its command line and what it is are served as the settings say', () => {
@@ -39,12 +49,24 @@ test('the node’s logs, its command line and what it is are served as the setti
     logsRoot: '/var/log',
     commandLine: process.argv,
     program: { version: expect.stringMatching(/^v1\./) as string, runtimeVersion: process.version },
-    disabled: { logs: false, profiling: false },
+    disabled: { logs: false, profiling: false, debugFlags: false },
   });
   const off = apiOf({}, 'enableSystemLogHandler: false\nenableProfilingHandler: false\n');
   expect(off).toMatchObject({ disabled: { logs: true, profiling: true } });
   expect(off).not.toHaveProperty('logsRoot');
   expect(off).not.toHaveProperty('commandLine');
+});
+
+test('the log becomes as wordy as is asked for, and never quieter than was set', () => {
+  const api = apiOf({});
+  const levels = [0, 3, 4, 0].map((verbosity) => {
+    api?.setVerbosity?.(verbosity);
+    return logger.level;
+  });
+  expect(levels).toEqual(['warn', 'info', 'debug', 'warn']);
+  apiOf({ 'log-level': 'info', v: '4' })?.setVerbosity?.(0);
+  expect(logger.level).toBe('info');
+  expect(apiOf({}, 'enableDebugFlagsHandler: false\n')).toMatchObject({ disabled: { debugFlags: true } });
 });
 
 test('every flag is told with its value in force; headers, which may be credentials, are not', () => {

@@ -153,6 +153,31 @@ describe('routes', () => {
     expect(await told('application/json')).toMatch(/^\{"kind":"Status",.*\}\n$/);
   });
 
+  const verbosities: readonly (readonly [string, string, number, string])[] = [
+    ['PUT', '4', 200, 'successfully set klog.logging.verbosity to 4\n'],
+    ['PUT', '', 400, 'strconv.ParseUint: parsing "": invalid syntax\n'],
+    ['PUT', '4294967296', 400, 'strconv.ParseUint: parsing "4294967296": value out of range\n'],
+    ['GET', '', 406, 'unsupported http method\n'],
+  ];
+  test.for(verbosities)('%s of %j to the verbosity answers %i', async ([method, sent, status, body]) => {
+    const set: number[] = [];
+    const setVerbosity = (verbosity: number): void => void set.push(verbosity);
+    server = await startServer(hostWith({ setVerbosity }));
+    const answer = await ask(server, '/debug/flags/v', { method, body: sent });
+    expect([answer.status, answer.body, set]).toEqual([status, body, status === 200 ? [4] : []]);
+  });
+
+  test('the verbosity is left alone where that is turned off', async () => {
+    const setVerbosity = (): never => {
+      throw new Error('asked for');
+    };
+    server = await startServer(hostWith({ setVerbosity }), { disabled: { debugFlags: true } });
+    expect(await ask(server, '/debug/flags/v', { method: 'PUT', body: '4' })).toMatchObject({
+      status: 405,
+      body: 'flags endpoint is disabled.\n',
+    });
+  });
+
   test('a log that cannot be read is a plain 400', async () => {
     server = await startServer(hostWith({ readLog: () => Promise.reject(new Error('no such file')) }));
     expect(await ask(server, '/containerLogs/ns/web/c')).toMatchObject({ status: 400, body: 'no such file' });

@@ -84,7 +84,11 @@ export interface Answer {
 export const admin: KeyPair = clientPair('admin', ['system:masters']);
 
 /** One request over a real socket. */
-export function ask(server: KubeletServer, path: string, options: RequestOptions = {}): Promise<Answer> {
+export function ask(
+  server: KubeletServer,
+  path: string,
+  { body, ...options }: RequestOptions & { readonly body?: string } = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpsRequest(
       {
@@ -110,6 +114,6 @@ export function ask(server: KubeletServer, path: string, options: RequestOptions
       },
     );
     request.on('error', reject);
-    request.end();
+    request.end(body);
   });
 }

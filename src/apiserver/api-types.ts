@@ -140,6 +140,7 @@ const pointers = words(
    SecretVolumeSource.defaultMode DownwardAPIVolumeSource.defaultMode ProjectedVolumeSource.defaultMode KeyToPath.mode
    DownwardAPIVolumeFile.mode ServiceAccountTokenProjection.expirationSeconds HostPathVolumeSource.type ClusterTrustBundleProjection.name
    ClusterTrustBundleProjection.signerName ClusterTrustBundleProjection.optional CSIVolumeSource.readOnly CSIVolumeSource.fsType
+   ResourceHealth.message TypedObjectReference.namespace AzureDiskVolumeSource.kind
    VolumeMount.mountPropagation VolumeMount.recursiveReadOnly VolumeMountStatus.recursiveReadOnly PodDNSConfigOption.value
    Toleration.tolerationSeconds ContainerStatus.started OwnerReference.controller OwnerReference.blockOwnerDeletion
    ObjectMeta.deletionGracePeriodSeconds SeccompProfile.localhostProfile AppArmorProfile.localhostProfile Lifecycle.stopSignal
@@ -160,7 +161,7 @@ const pointers = words(
    StorageClass.allowVolumeExpansion StorageClass.volumeBindingMode EndpointConditions.ready EndpointConditions.serving
    EndpointConditions.terminating DiscoveryV1EndpointPort.name DiscoveryV1EndpointPort.port DiscoveryV1EndpointPort.protocol
    NodeRuntimeHandlerFeatures.recursiveReadOnlyMounts NodeRuntimeHandlerFeatures.userNamespaces NodeFeatures.supplementalGroupsPolicy
-   VolumeError.errorCode ContainerExtendedResourceRequest.requestName ResourceFieldSelector.divisor CSINodeDriver.count VolumeNodeResources.count
+   VolumeError.errorCode ResourceFieldSelector.divisor CSINodeDriver.count VolumeNodeResources.count
    WindowsSecurityContextOptions.gmsaCredentialSpecName WindowsSecurityContextOptions.gmsaCredentialSpec
    WindowsSecurityContextOptions.runAsUserName WindowsSecurityContextOptions.hostProcess TopologySpreadConstraint.minDomains
    TopologySpreadConstraint.nodeAffinityPolicy TopologySpreadConstraint.nodeTaintsPolicy ISCSIVolumeSource.initiatorName
@@ -217,6 +218,12 @@ const always = words(
    JobSpec.template CronJob.spec CronJob.status PodDisruptionBudget.spec PodDisruptionBudget.status PodTemplate.template PodTemplateSpec.spec
    LimitRange.spec ResourceQuota.spec ResourceQuota.status TokenReview.status TokenRequest.status SubjectAccessReview.status
    ReplicationController.spec ReplicationController.status NetworkPolicy.spec Ingress.spec Ingress.status IngressStatus.loadBalancer
+   ContainerImage.names ProjectedVolumeSource.sources TypedLocalObjectReference.apiGroup TypedObjectReference.apiGroup
+   AzureFilePersistentVolumeSource.secretNamespace EndpointSlice.endpoints EndpointSlice.ports Endpoint.conditions
+   StatefulSetSpec.serviceName StatefulSetStatus.availableReplicas StatefulSetOrdinals.start ReplicaSetSpec.template JobTemplateSpec.spec
+   PodFailurePolicyOnPodConditionsPattern.status NetworkPolicySpec.podSelector IngressClass.spec IngressServiceBackend.port
+   IngressClassParametersReference.scope ClusterRole.rules Role.rules PriorityClass.value CSINodeDriver.topologyKeys
+   VolumeAttachment.status ServiceCIDR.spec ServiceCIDR.status
    PodCondition.lastProbeTime PodCondition.lastTransitionTime ContainerStateTerminated.startedAt ContainerStateTerminated.finishedAt
    ContainerStateRunning.startedAt NodeCondition.lastHeartbeatTime NodeCondition.lastTransitionTime DeploymentCondition.lastUpdateTime
    DeploymentCondition.lastTransitionTime NamespaceCondition.lastTransitionTime PersistentVolumeClaimCondition.lastProbeTime

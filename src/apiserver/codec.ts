@@ -191,9 +191,12 @@ function readShape(value: unknown, shape: Shape, place: Place, reading: Reading)
         : mismatch();
     case 'map': {
       if (!isObject(value)) return mismatch();
-      const out: Draft = {};
-      for (const key of Object.keys(value).sort())
-        out[key] = readItem(value[key], shape.of, { ...place, path: `${place.path}.${key}` }, reading);
+      // the first fault of the document is told, but keys are written in order
+      const read = Object.entries(value).map(
+        ([key, item]) =>
+          [key, readItem(item, shape.of, { ...place, path: `${place.path}.${key}` }, reading)] as const,
+      );
+      const out = Object.fromEntries(read.sort(([a], [b]) => (a < b ? -1 : 1)));
       return amounts(shape) ? canonicalResources(out as Readonly<Record<string, string>>) : out;
     }
   }

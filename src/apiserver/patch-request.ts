@@ -161,9 +161,10 @@ function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
       : mergePatch(whole, patch.value);
   const given: JsonObject = isObject(result) ? asWritten(result, patch, kind) : {};
   const shown = (): string => goStructJson(given);
-  const { kind: said = kind.kind, apiVersion = groupVersionOf(kind) } = given;
-  if (said !== kind.kind || apiVersion !== groupVersionOf(kind))
-    return wrongKind(given, kind, (why) => refused(shown(), why));
+  const said = { kind: kind.kind, apiVersion: groupVersionOf(kind) };
+  const differs = (key: 'kind' | 'apiVersion'): boolean =>
+    ![undefined, '', said[key]].includes(given[key] as string);
+  if (differs('kind') || differs('apiVersion')) return wrongKind(given, kind, (why) => refused(shown(), why));
   try {
     return { ...decodeType(given, kind.type, literalsOf(patch)), shown };
   } catch (reason) {

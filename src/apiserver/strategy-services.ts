@@ -1,4 +1,15 @@
-import { type JsonObject, listAt, nameOf, objectAt, objectsAt, sameJson, specOf, stringAt } from './json.ts';
+import {
+  type JsonObject,
+  listAt,
+  nameOf,
+  objectAt,
+  objectsAt,
+  sameJson,
+  specOf,
+  stringAt,
+  valueAt,
+  without,
+} from './json.ts';
 import { builtIn } from './kinds.ts';
 import { addressFaults, serviceFaults, serviceUpdateFaults, serviceWarnings } from './service-validation.ts';
 import { fault, type FieldFault, invalid } from './status-error.ts';
@@ -39,12 +50,18 @@ function serviceDefaults(service: JsonObject): JsonObject {
     ...(spec.type === 'ClusterIP' &&
       listAt(given, 'externalIPs').length > 0 && { externalTrafficPolicy: 'Cluster' }),
     sessionAffinity: 'None',
-    ...(given['sessionAffinity'] === 'ClientIP' && {
-      sessionAffinityConfig: { clientIP: { timeoutSeconds: 10_800 } },
-    }),
   };
   const missing = Object.entries(defaults).filter(([key]) => given[key] === undefined || given[key] === '');
-  return { ...service, spec: { ...spec, ...Object.fromEntries(missing) } };
+  return { ...service, spec: withAffinity({ ...spec, ...Object.fromEntries(missing) }) };
+}
+
+/** Clients are kept together for three hours where nobody says how long; where they are not, how long says nothing. */
+function withAffinity(spec: JsonObject): JsonObject {
+  const said = valueAt(spec, 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds') !== undefined;
+  if (spec['sessionAffinity'] === 'None') return without(spec, 'sessionAffinityConfig');
+  return said || spec['sessionAffinity'] !== 'ClientIP'
+    ? spec
+    : { ...spec, sessionAffinityConfig: { clientIP: { timeoutSeconds: 10_800 } } };
 }
 
 const withSpec = (service: JsonObject, members: JsonObject): JsonObject => ({

@@ -161,8 +161,8 @@ const first = (value: string | string[] | undefined): string =>
 
 /** The token of a request: the header, or the WebSocket subprotocol that browsers use in its place. */
 function bearerOf(headers: IncomingHttpHeaders): string | undefined {
-  const match = /^bearer +(\S.*)$/i.exec((headers.authorization ?? '').trim());
-  if (match) return match[1]?.trim();
+  const [scheme = '', token = ''] = (headers.authorization ?? '').trim().split(' ');
+  if (scheme.toLowerCase() === 'bearer' && token !== '') return token;
   const prefix = 'base64url.bearer.authorization.k8s.io.';
   const protocol = (headers['sec-websocket-protocol'] ?? '')
     .split(',')

@@ -4,7 +4,8 @@ import { DecodeError, decodeType, type Literals } from './codec.ts';
 import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
 import { isObject, type JsonObject, stringAt } from './json.ts';
 import { findByKind, groupVersionOf } from './kinds.ts';
-import { mediaTypes } from './negotiate.ts';
+import { mediaTypeOf } from './media-type.ts';
+import { formats, mediaTypes, type Representation } from './negotiate.ts';
 import { ProtobufError, readProtobuf } from './protobuf-body.ts';
 import { badRequest, StatusError, unsupportedMediaType } from './status-error.ts';
 import type { FieldValidation } from './write-options.ts';
@@ -31,14 +32,12 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 }
 
-/** The media type of a body: `application/json` when none is named. @throws {StatusError} 415 */
-export function bodyFormat(request: IncomingMessage): 'json' | 'yaml' | 'protobuf' {
-  const given = request.headers['content-type'];
-  const type = (given ?? 'application/json').split(';')[0]?.trim().toLowerCase() ?? '';
-  if (type === '' || type === 'application/json') return 'json';
-  if (type === 'application/yaml') return 'yaml';
-  if (type === 'application/vnd.kubernetes.protobuf') return 'protobuf';
-  throw unsupportedMediaType(mediaTypes);
+/** The format of a body: JSON when none is named. @throws {StatusError} 415 */
+export function bodyFormat(request: IncomingMessage): Representation['format'] {
+  const given = request.headers['content-type'] ?? '';
+  const format = formats[mediaTypeOf(given === '' ? 'application/json' : given) ?? ''];
+  if (!format) throw unsupportedMediaType(mediaTypes);
+  return format;
 }
 
 /** What is expected of a body. */

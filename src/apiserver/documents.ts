@@ -11,7 +11,7 @@ import {
 } from './discovery.ts';
 import type { JsonObject } from './json.ts';
 import type { Kind } from './kinds.ts';
-import { mediaTypes, negotiate, noRepresentation, wantsPretty } from './negotiate.ts';
+import { checkOffered, mediaTypes, negotiate, wantsPretty } from './negotiate.ts';
 import { swaggerProtobuf } from './openapi-protobuf.ts';
 import { type Document, openApi, openApiIndex, swagger } from './openapi.ts';
 import { writeProtobuf } from './protobuf-writer.ts';
@@ -42,11 +42,8 @@ export async function sendDocument(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   readOnly(request);
-  const accept = (request.raw.headers.accept ?? '*/*').replace(/;[^,]*/g, '');
-  if (!/application\/json|application\/\*|\*\/\*/.test(accept)) throw noRepresentation(['application/json']);
-  const representation = negotiate('application/json', {
-    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
-  });
+  checkOffered(request.raw.headers.accept, ['application/json']);
+  const representation = { format: 'json', pretty: true } as const;
   await sendBody(request.raw, response, { status: 200, body, representation, extras: { headers } });
 }
 

@@ -27,31 +27,31 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   return Number(text);
 }
 
-/** Reads and checks the options of a list or watch. @throws {StatusError} 400, 422 */
+/** Reads the options of a list or watch. @throws {StatusError} 400 */
 export function readListOptions(query: URLSearchParams): ListOptions {
   const sie = query.get('sendInitialEvents');
-  const options: ListOptions = {
+  const timeoutSeconds = integer(query, 'timeoutSeconds');
+  return {
     resourceVersion: query.get('resourceVersion') ?? '',
     match: query.get('resourceVersionMatch') ?? '',
     limit: integer(query, 'limit') ?? 0,
     continue: query.get('continue') ?? '',
     sendInitialEvents: sie === null ? undefined : isTrue(sie),
-    bookmarks: query.has('allowWatchBookmarks') && isTrue(query.get('allowWatchBookmarks')),
-    watch: query.has('watch') && isTrue(query.get('watch')),
-    timeoutSeconds: integer(query, 'timeoutSeconds'),
+    bookmarks: isTrue(query.get('allowWatchBookmarks')),
+    watch: isTrue(query.get('watch')),
+    timeoutSeconds,
   };
-  check(options);
-  return options;
 }
 
-function check(options: ListOptions): void {
+/** @throws {StatusError} 422 for options that do not go together */
+export function checkListOptions(options: ListOptions): void {
   const faults: FieldFault[] = [];
   const { match, resourceVersion, watch, sendInitialEvents } = options;
   if (watch) faults.push(...watchFaults(options));
   else {
+    faults.push(...matchFaults(match, resourceVersion, options.continue));
     if (sendInitialEvents !== undefined)
       faults.push(fault.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
-    faults.push(...matchFaults(match, resourceVersion, options.continue));
   }
   if (faults.length > 0) throw listInvalid(faults);
 }

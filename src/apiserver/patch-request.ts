@@ -8,7 +8,14 @@ import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
-import { badRequest, fault, invalid, StatusError, unsupportedBody } from './status-error.ts';
+import {
+  badRequest,
+  fault,
+  invalid,
+  StatusError,
+  unsupportedBody,
+  unsupportedMediaType,
+} from './status-error.ts';
 import { strategicPatch } from './strategic-patch.ts';
 import { typedFaults } from './typed-value.ts';
 import { conversionOf } from './unstructured.ts';
@@ -22,10 +29,12 @@ const types: Readonly<Record<string, PatchType>> = {
   'application/apply-patch+yaml': 'apply',
 };
 
-/** @throws {StatusError} 415 */
-export function patchTypeOf(contentType: string | undefined): PatchType {
-  const type = types[(contentType ?? '').split(';')[0]?.trim() ?? ''];
-  if (!type) throw unsupportedBody();
+/** One type of patch among others gets a request to the right place; that place wants one alone. @throws {StatusError} 415 */
+export function patchTypeOf(contentType = ''): PatchType {
+  const named = contentType.split(',').map((part) => (part.split(';')[0] ?? '').trim());
+  if (!named.some((one) => one in types)) throw unsupportedBody();
+  const type = types[/^.+?(?=;)|^.*/.exec(contentType)?.[0] ?? ''];
+  if (!type) throw unsupportedMediaType(Object.keys(types));
   return type;
 }
 

@@ -27,6 +27,18 @@ export interface ApiRequest {
   readonly target: ResourcePath | undefined;
 }
 
+/** What a URL asks besides its path. Pairs with a semicolon or a broken escape are as if they were not there, as with Go. */
+export function queryOf(url: string): URLSearchParams {
+  const search = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+  const broken = /;|%(?![0-9a-fA-F]{2})/;
+  return new URLSearchParams(
+    search
+      .split('&')
+      .filter((pair) => !broken.test(pair))
+      .join('&'),
+  );
+}
+
 const namespaced = new Set(['status', 'finalize']);
 const watchPath = /^(\/+api\/+[^/]+\/+|\/+apis\/+[^/]+\/+[^/]+\/+)watch\/+(?=[^/])/;
 
@@ -106,8 +118,9 @@ const methodVerbs: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
+/** How a query says yes: with anything but two words for no. */
 export const isTrue = (value: string | null): boolean =>
-  value !== null && !['false', '0', 'f', 'F', 'FALSE', 'False'].includes(value);
+  value !== null && value !== '0' && value.toLowerCase() !== 'false';
 
 /** The verb that authorization sees. */
 export function verbOf(method: string, target: ResourcePath | undefined, query: URLSearchParams): string {

@@ -5,16 +5,16 @@ import {
   deletedStatus,
   type Exchange,
   keyIn,
+  listingOf,
   type ResourceApiDeps,
   representationOf,
-  selectionOf,
   send,
   sendObject,
   withWarnings,
 } from './exchange.ts';
 import { type JsonObject, nameOf, namespaceOf, objectAt, stringAt, withMetadata } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
-import { listPage, readListOptions } from './list-options.ts';
+import { listPage } from './list-options.ts';
 import type { Writer } from './managed-fields.ts';
 import { applyConfig, type PatchBody, patched, patchTypeOf, readPatch } from './patch-request.ts';
 import { subjectOf, type Written } from './registry.ts';
@@ -143,6 +143,8 @@ export class ResourceWrites {
   ): Promise<void> {
     const { request, kind } = exchange;
     const representation = representationOf(exchange);
+    // a creation looks at the type of its body before its options, an update the other way round
+    if (options === 'CreateOptions') bodyFormat(request.raw);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options, apply: false });
     const format = bodyFormat(request.raw);
     const { object, strict } = readObject(await readBody(request.raw), format, expectedOf(kind));
@@ -229,9 +231,8 @@ export class ResourceWrites {
   async deleteCollection(exchange: Exchange): Promise<void> {
     const { request, kind, strategy, registry } = exchange;
     const representation = representationOf(exchange, true);
+    const { options: listOptions, selection } = listingOf(exchange);
     const options = readDeleteOptions(await readDeleteBody(request.raw), request.query);
-    const listOptions = readListOptions(request.query);
-    const selection = selectionOf(exchange);
     const context = contextOf(this.#deps.world, request, options.dryRun);
     const { entries, metadata } = listPage(this.#deps.world.store, selection, listOptions);
     const gone = entries.map((entry) => {

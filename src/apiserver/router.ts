@@ -12,11 +12,12 @@ import { groupVersionOf, type Kind, kinds, metricsKinds, trustBundleKinds } from
 import { type KubeletStreams, refuseUpgrade } from './kubelet-streams.ts';
 import { manageUpdate } from './managed-fields.ts';
 import type { MetricsApi } from './metrics-api.ts';
-import { negotiate, wantsPretty } from './negotiate.ts';
+import { checkOffered, negotiate, representationOfError, wantsPretty } from './negotiate.ts';
 import {
   type ApiRequest,
   checkRoute,
   parseResourcePath,
+  queryOf,
   type ResourcePath,
   subresourceOf,
   verbOf,
@@ -86,15 +87,8 @@ export class Router {
   async #fail(raw: IncomingMessage, response: ServerResponse, reason: unknown): Promise<void> {
     const error = this.#asStatus(reason);
     const warnings = warningsOf.get(error);
-    let representation = negotiate(undefined);
-    try {
-      const search = (raw.url ?? '').split('?')[1] ?? '';
-      representation = negotiate(raw.headers.accept, {
-        pretty: wantsPretty(new URLSearchParams(search), raw.headers['user-agent']),
-      });
-    } catch {
-      representation = { format: 'json', pretty: false };
-    }
+    const pretty = wantsPretty(queryOf(raw.url ?? ''), raw.headers['user-agent']);
+    const representation = representationOfError(raw.headers.accept, pretty);
     await sendError(raw, response, error, { representation, ...(warnings && { extras: { warnings } }) });
     if (!raw.readableEnded) raw.resume();
   }
@@ -108,7 +102,7 @@ export class Router {
   #read(raw: IncomingMessage): ApiRequest {
     const url = raw.url ?? '/';
     const cut = url.indexOf('?');
-    const query = new URLSearchParams(cut < 0 ? '' : url.slice(cut + 1));
+    const query = queryOf(url);
     const path = withoutWatchPath(cut < 0 ? url : url.slice(0, cut), query);
     checkTimeout(query);
     const own = this.#deps.authenticator.authenticate(raw);
@@ -187,11 +181,11 @@ export class Router {
     const representation = negotiate(request.raw.headers.accept, {
       pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
     });
+    const format = bodyFormat(request.raw);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
       options: 'CreateOptions',
       apply: false,
     });
-    const format = bodyFormat(request.raw);
     const { object, strict } = readObject(await readBody(request.raw), format, expectedOf(kind));
     const warnings = judged(strict, query.fieldValidation, expectedOf(kind));
     const now = this.#deps.clock.now();
@@ -252,19 +246,18 @@ export class Router {
         type: 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores',
         text: '',
       });
-    if (path === '/') return sendDocument(request, response, { paths: rootPaths });
+    if (['/', '/index.html'].includes(path))
+      return sendText(request.raw, response, {
+        status: 200,
+        type: 'application/json',
+        text: JSON.stringify({ paths: rootPaths }, null, 2),
+      });
     return notFoundText(request, response);
   }
 
   async #keySet(request: ApiRequest, response: ServerResponse): Promise<void> {
     readOnly(request);
-    if ((request.raw.headers.accept ?? '').includes('application/json'))
-      throw new StatusError(
-        406,
-        'NotAcceptable',
-        '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json',
-        { details: {} },
-      );
+    checkOffered(request.raw.headers.accept, ['application/jwk-set+json']);
     await sendText(request.raw, response, {
       status: 200,
       type: 'application/jwk-set+json',

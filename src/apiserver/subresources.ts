@@ -156,11 +156,11 @@ export class Subresources {
   async #read(call: Call, expected: Expected): Promise<Given & { readonly warnings: readonly string[] }> {
     if (call.request.method !== 'POST') throw methodNotAllowed();
     this.#representation(call);
+    const format = bodyFormat(call.request.raw);
     const query = readWriteQuery(call.request.query, call.request.raw.headers['user-agent'], {
       options: 'CreateOptions',
       apply: false,
     });
-    const format = bodyFormat(call.request.raw);
     const { object, strict } = readObject(await readBody(call.request.raw), format, expected);
     const warnings = judged(strict, query.fieldValidation, expected);
     return { object, dryRun: query.dryRun, manager: query.manager, warnings };

@@ -66,7 +66,7 @@ export function tableOf(
   const { strategy, representation, include } = view;
   const kind = strategy.kind;
   const shown = (object: JsonObject): unknown => {
-    if (include === 'None') return undefined;
+    if (include === 'None') return null;
     const served = strategy.fromStorage?.(object) ?? object;
     return include === 'Object' ? withKind(served, kind) : partial(served, representation);
   };

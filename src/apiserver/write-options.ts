@@ -1,6 +1,7 @@
 import type { JsonObject } from './json.ts';
 import { listAt, objectAt, textOf } from './json.ts';
 import type { DeleteOptions } from './deletion.ts';
+import { isTrue } from './request.ts';
 import { badRequest, fault, type FieldFault, invalid } from './status-error.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -12,8 +13,6 @@ export interface WriteQuery {
   readonly fieldValidation: FieldValidation;
   readonly force: boolean;
 }
-
-const printable = (text: string): boolean => /^[^\p{Cc}\p{Cn}]*$/u.test(text);
 
 /** Faults of `dryRun`, which is a list of what is left out. */
 const dryRunFaults = (values: readonly string[]): FieldFault[] =>
@@ -49,7 +48,7 @@ export function readWriteQuery(query: URLSearchParams, agent: string | undefined
     dryRun: dryRun.length > 0,
     manager: given || managerOf(agent),
     fieldValidation: (validation || 'Warn') as FieldValidation,
-    force: ['true', '1', ''].includes(query.get('force') ?? 'false'),
+    force: isTrue(query.get('force')),
   };
 }
 
@@ -63,11 +62,28 @@ function applyFaults(query: URLSearchParams, { options, apply }: WriteKind): Fie
 
 function managerFaults(manager: string): FieldFault[] {
   const faults: FieldFault[] = [];
-  if (manager.length > 128) faults.push(fault.tooLong('fieldManager', 128));
-  if (!printable(manager))
-    faults.push(fault.invalid('fieldManager', manager, 'should only contain printable characters'));
+  if (Buffer.byteLength(manager) > 128) faults.push(fault.tooLong('fieldManager', 128));
+  let position = 0;
+  for (const character of manager) {
+    if (unprintable.test(character))
+      faults.push(
+        fault.invalid(
+          'fieldManager',
+          manager,
+          `invalid character ${shown(character)} (at position ${position})`,
+        ),
+      );
+    position += Buffer.byteLength(character);
+  }
   return faults;
 }
+
+/** What Go does not print: of spaces, it prints one. */
+const unprintable = /^[^\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
+
+/** A character as Go's `%#U` shows it. */
+const shown = (character: string): string =>
+  `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
 const policies = ['Foreground', 'Background', 'Orphan'];
 
@@ -86,7 +102,7 @@ function fromQuery(query: URLSearchParams): JsonObject {
     out['gracePeriodSeconds'] = Number(grace);
   }
   const orphan = query.get('orphanDependents');
-  if (orphan !== null) out['orphanDependents'] = orphan.toLowerCase() !== 'false';
+  if (orphan !== null) out['orphanDependents'] = isTrue(orphan);
   if (query.has('propagationPolicy')) out['propagationPolicy'] = query.get('propagationPolicy');
   if (query.has('dryRun')) out['dryRun'] = query.getAll('dryRun');
   const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];

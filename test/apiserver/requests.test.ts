@@ -1,0 +1,168 @@
+import { request } from 'node:https';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
+import { mediaTypeOf } from '../../src/apiserver/media-type.ts';
+import { negotiate } from '../../src/apiserver/negotiate.ts';
+import { call, pod, podsPath } from './support.ts';
+
+let server: EmbeddedApiServer;
+beforeAll(async () => {
+  server = await EmbeddedApiServer.start({ minimalScheduler: false });
+  await call(server, 'POST', '/api/v1/namespaces/default/serviceaccounts', named('default'));
+  await call(server, 'POST', podsPath, pod('p'));
+});
+afterAll(() => server.stop());
+
+const named = (name: string): object => ({ metadata: { name } });
+const maps = '/api/v1/namespaces/default/configmaps';
+const saying = (text: string): object => ({ message: expect.stringContaining(text) as string });
+
+/** An answer as text. */
+function textOf(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ status: number; text: string; type: string }> {
+  const { port, ca, admin } = server;
+  return new Promise((resolve, reject) => {
+    const to = { host: '127.0.0.1', port, ca, cert: admin.cert, key: admin.key, agent: false };
+    const outgoing = request({ ...to, method, path, headers }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      answer.on('end', () => {
+        resolve({ status: answer.statusCode ?? 0, text, type: answer.headers['content-type'] ?? '' });
+      });
+    });
+    outgoing.on('error', reject);
+    outgoing.end();
+  });
+}
+
+const json = { format: 'json', pretty: false };
+const yaml = { format: 'yaml', pretty: false };
+const meta = 'g=meta.k8s.io;v=v1';
+test.for([
+  [undefined, json],
+  ['', json],
+  ['*', json],
+  ['application/*', json],
+  ['application/json;q=0.1, application/yaml;q=0.2', yaml],
+  ['application/json;q=x, application/yaml;q=0', json],
+  ['*/*, application/yaml', yaml],
+  ['json, application/yaml', yaml],
+  ['application/json;as=;g=;v=', json],
+  ['application/json;stream=watch', json],
+  ['application/*;stream=watch', json],
+  [`application/json;as=Table;${meta}`, { ...json, as: 'Table', version: 'v1' }],
+  [`*/*;as=Table;${meta}`, { ...json, as: 'Table', version: 'v1' }],
+  ['application/json;sv=v1', json],
+  ['application/json;pretty=1', { ...json, pretty: true }],
+] as const)('Accept: %s is met', ([accept, answer]) => {
+  expect(negotiate(accept, { produces: false, views: ['Table'] })).toEqual(answer);
+});
+
+test.for([
+  ';',
+  ',',
+  'json',
+  'text/*',
+  'application/json;stream=x',
+  'application/yaml;stream=watch',
+  'application/json ; as = Table',
+  'application/json;v=v1',
+  'application/json;sv=1',
+  `application/vnd.kubernetes.protobuf;as=Table;${meta}`,
+])('Accept: %s is not met', (accept) => {
+  expect(() => negotiate(accept, { produces: false, views: ['Table'] })).toThrow(
+    'only the following media types are accepted',
+  );
+});
+
+test.for([
+  ['application/json', 'application/json'],
+  ['Application/JSON; charset="a;b"', 'application/json'],
+  ['application/json;', 'application/json'],
+  ['application/json;x', undefined],
+  ['application/json;a=b;A=c', undefined],
+  ['application/json, application/yaml', undefined],
+  [';', undefined],
+] as const)('Content-Type: %s is %s', ([text, type]) => {
+  expect(mediaTypeOf(text)).toBe(type);
+});
+
+test('an error that cannot be written as is asked is JSON to be read', async () => {
+  const Accept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+  const { status, text } = await textOf('GET', `${maps}/none`, { Accept });
+  expect(status).toBe(404);
+  expect(text).toMatch(/^\{\n {2}"kind": "Status",\n[^]*\n\}$/);
+  expect((await textOf('GET', `${maps}/none`)).text).toMatch(/^\{"kind":"Status",.*\}\n$/);
+});
+
+test.for([
+  ['pretty=t', true],
+  ['pretty=x', false],
+  ['pretty=', true],
+  ['pretty=0', false],
+] as const)('to curl, %s is indented: %s', async ([query, pretty]) => {
+  const { text } = await textOf('GET', `${maps}?${query}`, { 'User-Agent': 'curl/8' });
+  expect(text.includes('\n  "')).toBe(pretty);
+});
+
+test('paths of the root are there for every method, documents only for those who take them', async () => {
+  expect(await textOf('POST', '/index.html', { Accept: 'text/plain' })).toMatchObject({ status: 200 });
+  for (const [path, Accept] of [
+    ['/version', 'application/*'],
+    ['/openid/v1/jwks', 'application/json'],
+  ] as const)
+    expect(await textOf('GET', path, { Accept })).toMatchObject({ status: 406 });
+  expect(await textOf('GET', '/version', { Accept: '' })).toMatchObject({ status: 200 });
+});
+
+test('a patch of several types comes through, and is none', async () => {
+  const several = 'application/merge-patch+json, application/json';
+  expect(await call(server, 'PATCH', `${maps}/x`, {}, several)).toMatchObject({
+    status: 415,
+    body: saying('accepted media types include: application/json-patch+json, application/merge-patch+json'),
+  });
+});
+
+test.for([
+  ['POST', '', 415],
+  ['PUT', '/x', 422],
+] as const)('%s with a strange type of body and a strange option is %i', async ([method, name, status]) => {
+  const path = `${maps}${name}?fieldValidation=strict`;
+  expect(await call(server, method, path, named('x'), 'application/xml')).toMatchObject({ status });
+});
+
+test('what a manager of fields may be called', async () => {
+  const long = await call(server, 'POST', `${maps}?fieldManager=${'%C3%A4'.repeat(65)}`, named('x'));
+  expect(long).toMatchObject({ status: 422, body: saying('Too long: may not be more than 128 bytes') });
+  const odd = await call(server, 'POST', `${maps}?fieldManager=%C3%A4%0A`, named('x'));
+  expect(odd).toMatchObject({ status: 422, body: saying('invalid character U+000A (at position 2)') });
+});
+
+test.for([
+  ['labelSelector=-a&resourceVersionMatch=x', 400, 'unable to parse requirement'],
+  ['labelSelector=-a&limit=x', 400, 'strconv.ParseInt'],
+  ['fieldSelector=a&resourceVersionMatch=x', 400, "invalid selector: 'a'"],
+  ['fieldSelector=a%3Db&resourceVersionMatch=x', 422, 'resourceVersionMatch'],
+  [
+    'resourceVersion=0&resourceVersionMatch=Exact&sendInitialEvents=1',
+    422,
+    '"0", sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list]',
+  ],
+  ['watch=FALSE&sendInitialEvents=1', 422, 'is forbidden for list'],
+  ['watch=true;limit=1&resourceVersionMatch=%zz', 200, ''],
+] as const)('a list with %s is %i', async ([query, status, why]) => {
+  for (const method of status === 200 ? ['GET'] : ['GET', 'DELETE']) {
+    const answer = await call(server, method, `${maps}?${query}`, method === 'GET' ? undefined : []);
+    expect(answer.status).toBe(status);
+    if (why !== '') expect(answer.body).toMatchObject(saying(why));
+  }
+});
+
+test('a row without its object says so', async () => {
+  const Accept = `application/json;as=Table;${meta}`;
+  const table = await call(server, 'GET', `${podsPath}?includeObject=None`, undefined, '', { Accept });
+  expect(table).toMatchObject({ body: { rows: [{ object: null }] } });
+});

@@ -192,7 +192,7 @@ export function impersonated(
     throw new StatusError(
       400,
       'BadRequest',
-      `requested &user.DefaultInfo{Name:"", UID:${JSON.stringify(uid)}, Groups:[]string{${groups.map((g) => JSON.stringify(g)).join(', ')}}, Extra:map[string][]string(nil)} without impersonating a user name`,
+      `requested &user.DefaultInfo{Name:"", UID:${JSON.stringify(uid)}, Groups:${goStrings(groups)}, Extra:${goExtra(extra)}} without impersonating a user name`,
       { headers: { 'X-Content-Type-Options': 'nosniff' } },
     );
   const ask = (resource: string, object: string): void => {
@@ -216,6 +216,18 @@ export function impersonated(
     ...(uid && { uid }),
     extra,
   };
+}
+
+/** Texts as Go's `%#v` shows them. */
+const goStrings = (texts: readonly string[]): string =>
+  texts.length > 0 ? `[]string{${texts.map((text) => JSON.stringify(text)).join(', ')}}` : '[]string(nil)';
+
+function goExtra(extra: Readonly<Record<string, readonly string[]>>): string {
+  const pairs = Object.entries(extra).sort(([a], [b]) => (a < b ? -1 : 1));
+  const type = 'map[string][]string';
+  return pairs.length > 0
+    ? `${type}{${pairs.map(([key, texts]) => `${JSON.stringify(key)}:${goStrings(texts)}`).join(', ')}}`
+    : `${type}(nil)`;
 }
 
 function refusal(user: User, url: string): StatusError {

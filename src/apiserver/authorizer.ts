@@ -358,12 +358,12 @@ export class NodeAuthorizer {
   }
 
   #account(node: string, at: Attributes): Decision {
-    if (at.subresource === 'token')
-      return at.verb === 'create'
-        ? this.#reaches(node, at)
-        : no('only create is allowed on this subresource');
-    if (at.subresource) return no('only create of tokens is allowed');
-    return at.verb === 'get' ? this.#reaches(node, at) : no();
+    if (at.verb === 'get' && at.subresource === '') return this.#reaches(node, at);
+    if (at.verb !== 'create' || at.name === '')
+      return no('can only create tokens for individual service accounts');
+    return at.subresource === 'token'
+      ? this.#reaches(node, at)
+      : no('can only create token subresource of serviceaccount');
   }
 
   #own(node: string, at: Attributes, fits: boolean, why: string): Decision {

@@ -4,7 +4,7 @@ import { groupVersionOf, type Kind } from './kinds.ts';
 import { checkListOptions, type ListOptions, readListOptions, type Selection } from './list-options.ts';
 import { listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import { isWritable } from './protobuf-writer.ts';
-import type { Registry } from './registry.ts';
+import { checkKey, type Registry } from './registry.ts';
 import type { ApiRequest, ResourcePath } from './request.ts';
 import { sendBody } from './respond.ts';
 import { fieldMatcher, fieldTerms, labelMatcher } from './selectors.ts';
@@ -98,6 +98,7 @@ export function listingOf({ request, target, kind }: Exchange): {
   const terms = fieldTerms(request.query.get('fieldSelector') ?? '');
   checkListOptions(options);
   const byField = terms.length === 0 ? undefined : fieldMatcher(terms, kind);
+  checkKey(kind, target.namespace);
   const selection = {
     storage: kind.storage,
     prefix: kind.namespaced && target.namespace !== '' ? `${target.namespace}/` : '',

@@ -40,7 +40,7 @@ export function patchTypeOf(contentType = ''): PatchType {
 
 /** A patch as it was read. */
 export interface PatchBody {
-  readonly type: PatchType;
+  readonly type: Exclude<PatchType, 'apply'>;
   readonly value: unknown;
   /** What strict decoding holds against the patch itself. */
   readonly strict: readonly string[];
@@ -48,27 +48,55 @@ export interface PatchBody {
   readonly literals: Literals;
 }
 
+/** How the faults of a patch that cannot be read begin, and what Go reads it into. */
+const readers: Readonly<Record<Exclude<PatchType, 'apply'>, readonly [head: string, into: string]>> = {
+  json: ['error decoding patch: ', '[]handlers.jsonPatchOp'],
+  merge: ['error decoding patch: ', 'map[string]interface {}'],
+  strategic: ['', 'map[string]interface {}'],
+};
+
 /** @throws {StatusError} 400 */
-export function readPatch(body: Buffer, type: PatchType): PatchBody {
+export function readPatch(
+  body: Buffer,
+  type: Exclude<PatchType, 'apply'>,
+  validation: FieldValidation = 'Warn',
+): PatchBody {
   const text = body.toString();
-  if (type === 'apply') return { type, value: readApply(text), strict: [], literals: new Map() };
-  const decoding = (why: string): StatusError =>
-    badRequest(type === 'strategic' ? why : `error decoding patch: ${why}`);
+  // only who validates fields reads a JSON patch by its own type
+  const loose = type === 'json' && validation === 'Ignore';
+  const [head, into] = loose ? ['', 'jsonpatch.Patch'] : readers[type];
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw decoding(jsonFault(text));
+    throw badRequest(head + jsonFault(text));
   }
-  const cannot = (into: string): StatusError =>
-    decoding(`json: cannot unmarshal ${goKind(value)} into Go value of type ${into}`);
-  if (type === 'json' && !Array.isArray(value)) throw cannot('[]handlers.jsonPatchOp');
   if (type === 'merge' && value === null) throw badRequest('Invalid JSON Patch');
-  if (type === 'strategic' && value === null) value = {};
-  if (type !== 'json' && !isObject(value)) throw cannot('map[string]interface {}');
+  if (value === null) value = type === 'json' ? [] : {};
+  const why = (type === 'json' ? Array.isArray(value) : isObject(value))
+    ? stepFault(type, value, loose)
+    : `${goKind(value)} into Go value of type ${into}`;
+  if (why !== undefined) throw badRequest(`${head}json: cannot unmarshal ${why}`);
   return { type, value, strict: strictFaults(type, value, text), literals: numberLiterals(text) };
 }
 
+/** What of a step of a JSON patch is of another type than it should be. */
+function stepFault(type: PatchType, value: unknown, loose: boolean): string | undefined {
+  if (type !== 'json') return undefined;
+  for (const step of value as readonly unknown[]) {
+    if (step === null) continue;
+    if (!isObject(step))
+      return `${goKind(step)} into Go value of type ${loose ? 'jsonpatch.Operation' : 'handlers.jsonPatchOp'}`;
+    const wrong = Object.entries(step).find(
+      ([key, found]) => texts.has(key) && found !== null && typeof found !== 'string',
+    );
+    if (wrong && !loose)
+      return `${goKind(wrong[1])} into Go struct field jsonPatchOp.${wrong[0]} of type string`;
+  }
+  return undefined;
+}
+
+const texts = new Set(['op', 'path', 'from']);
 const members = new Set(['op', 'path', 'from', 'value']);
 
 /** What is named twice, or is no part of a JSON patch. */
@@ -86,18 +114,23 @@ function strictFaults(type: PatchType, value: unknown, text: string): readonly s
 }
 
 const goKind = (value: unknown): string =>
-  Array.isArray(value) ? 'array' : value === null ? 'null' : isObject(value) ? 'object' : typeof value;
+  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
-function readApply(text: string): JsonObject {
+/** The object that an apply patch is. @throws {StatusError} 400 */
+export function readApply(body: Buffer): JsonObject {
   let value: unknown;
   try {
-    value = parseYaml(text);
+    value = parseYaml(body.toString());
   } catch (reason) {
     throw badRequest(
       `error decoding YAML: yaml: ${reason instanceof Error ? (reason.message.split('\n')[0] ?? '') : ''}`,
     );
   }
-  if (!isObject(value)) throw badRequest('invalid object type: /, Kind=');
+  if (value === null || value === undefined) return {};
+  if (!isObject(value))
+    throw badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${goKind(value)} into Go value of type map[string]interface {}`,
+    );
   return value;
 }
 
@@ -225,8 +258,7 @@ function wrongKind(given: JsonObject, kind: Kind, refuse: (why: string) => Statu
 }
 
 /** The object of an apply patch, checked: no field that the schema does not have. @throws {StatusError} 400, 500 */
-export function applyConfig(patch: PatchBody, kind: Kind): JsonObject {
-  const value = patch.value as JsonObject;
+export function applyConfig(value: JsonObject, kind: Kind): JsonObject {
   if (value['apiVersion'] !== groupVersionOf(kind) || value['kind'] !== kind.kind)
     throw badRequest(`invalid object type: ${kindText(value)}`);
   const metadata = objectAt(value, 'metadata');

@@ -17,6 +17,7 @@ import { pathSegment, validateMetadata, validateMetadataUpdate } from './metadat
 import { chargeQuotas } from './quotas.ts';
 import {
   alreadyExists,
+  badRequest,
   conflict,
   type FieldFault,
   invalid,
@@ -40,6 +41,18 @@ export const subjectOf = (kind: Kind, name: string): Subject => ({
 interface Deleted {
   readonly object: JsonObject;
   readonly deleted: boolean;
+}
+
+/** Whether there can be such an object, or such a place for objects when no name is given. @throws {StatusError} 400, 500 */
+export function checkKey(kind: Kind, namespace: string, name?: string): void {
+  if (name !== undefined && kind.namespaced && namespace === '')
+    throw badRequest('Namespace parameter required.');
+  const faults = pathSegment(name ?? '', false);
+  if (faults.length > 0)
+    throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${faults.join(';')}`);
+  if (!kind.namespaced || !/^\.\.?$/.test(namespace)) return;
+  const key = [kind.resource, namespace, ...(name === undefined ? [] : [name])].join('/');
+  throw new StatusError(500, '', `invalid key: "/${key}"`);
 }
 
 /** An update on its way. */
@@ -75,6 +88,7 @@ export class Registry {
 
   /** The stored entry. @throws {StatusError} 404 */
   entry(namespace: string, name: string): Entry {
+    checkKey(this.#kind, namespace, name);
     const entry = this.#store.get(this.#kind.storage, this.#key(namespace, name));
     if (!entry) throw notFound(subjectOf(this.#kind, name));
     return entry;

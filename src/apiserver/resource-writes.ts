@@ -16,10 +16,10 @@ import { type JsonObject, nameOf, namespaceOf, objectAt, stringAt, withMetadata 
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { listPage } from './list-options.ts';
 import type { Writer } from './managed-fields.ts';
-import { applyConfig, type PatchBody, patched, patchTypeOf, readPatch } from './patch-request.ts';
-import { subjectOf, type Written } from './registry.ts';
+import { applyConfig, type PatchBody, patched, patchTypeOf, readApply, readPatch } from './patch-request.ts';
+import { checkKey, type Written } from './registry.ts';
 import type { ResourcePath } from './request.ts';
-import { badRequest, notFound, StatusError } from './status-error.ts';
+import { badRequest, StatusError } from './status-error.ts';
 import type { WriteContext } from './strategy.ts';
 import { listBody, viewFor } from './views.ts';
 import { readDeleteOptions, readWriteQuery, type WriteQuery } from './write-options.ts';
@@ -132,6 +132,7 @@ export class ResourceWrites {
 
   /** The object as it stands. */
   #standing({ registry, kind, target }: Exchange): JsonObject | undefined {
+    checkKey(kind, target.namespace, target.name);
     const entry = this.#deps.world.store.get(kind.storage, keyIn(target));
     return entry && registry.served(entry);
   }
@@ -169,13 +170,15 @@ export class ResourceWrites {
       options: 'PatchOptions',
       apply: type === 'apply',
     });
-    const body = readPatch(await readBody(request.raw), type);
+    const body = await readBody(request.raw);
     const context = contextOf(this.#deps.world, request, query.dryRun);
     const warnings: string[] = [];
     try {
       const reading = { query, context, warnings };
       const written =
-        type === 'apply' ? this.#apply(exchange, body, reading) : this.#change(exchange, body, reading);
+        type === 'apply'
+          ? this.#apply(exchange, readApply(body), reading)
+          : this.#change(exchange, () => readPatch(body, type, query.fieldValidation), reading);
       await this.#deps.world.store.settled();
       const status = written.created ? 201 : 200;
       warnings.push(...context.warnings);
@@ -185,7 +188,7 @@ export class ResourceWrites {
     }
   }
 
-  #apply(exchange: Exchange, body: PatchBody, { query, context }: Reading): Written {
+  #apply(exchange: Exchange, body: JsonObject, { query, context }: Reading): Written {
     const { request, target, kind, registry } = exchange;
     const read = applyConfig(body, kind);
     const standing = this.#standing(exchange);
@@ -201,10 +204,11 @@ export class ResourceWrites {
     return registry.apply({ ...target, force: query.force }, config, writer, context);
   }
 
-  #change(exchange: Exchange, body: PatchBody, { query, context, warnings }: Reading): Written {
+  /** A patch is read when there is something to patch. */
+  #change(exchange: Exchange, read: () => PatchBody, { query, context, warnings }: Reading): Written {
     const { request, target, kind, registry } = exchange;
     const change = (old: JsonObject): JsonObject => {
-      const next = patched(old, body, kind, query.fieldValidation);
+      const next = patched(old, read(), kind, query.fieldValidation);
       warnings.push(...next.warnings);
       const whole = named(next.object, target, kind);
       this.#deps.admission.update(request, kind, whole, old);
@@ -218,8 +222,7 @@ export class ResourceWrites {
     const representation = representationOf(exchange);
     const options = readDeleteOptions(await readDeleteBody(request.raw), request.query);
     const context = contextOf(this.#deps.world, request, options.dryRun);
-    const entry = this.#deps.world.store.get(kind.storage, keyIn(target));
-    if (!entry) throw notFound(subjectOf(kind, target.name));
+    const entry = registry.entry(target.namespace, target.name);
     this.#deps.admission.delete(request, kind, entry.object);
     const { object, deleted } = registry.delete(target.namespace, target.name, options, context);
     await this.#deps.world.store.settled();

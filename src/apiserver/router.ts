@@ -16,11 +16,14 @@ import { checkOffered, negotiate, representationOfError, wantsPretty } from './n
 import {
   type ApiRequest,
   checkRoute,
+  decodedPath,
+  isAstray,
   parseResourcePath,
   queryOf,
   type ResourcePath,
   subresourceOf,
   verbOf,
+  verbOfMethod,
   isWatchPath,
   withoutWatchPath,
 } from './request.ts';
@@ -114,7 +117,16 @@ export class Router {
   #attributes({ user, method, path, query, target }: ApiRequest): Attributes {
     const verb = verbOf(method, target, query);
     if (!target)
-      return { user, verb, path, group: '', resource: '', subresource: '', namespace: '', name: '' };
+      return {
+        user,
+        verb,
+        path: decodedPath(path),
+        group: '',
+        resource: '',
+        subresource: '',
+        namespace: '',
+        name: '',
+      };
     const { group, resource, subresource, namespace } = target;
     const fieldSelector = query.get('fieldSelector') ?? '';
     const name = target.name || (collectionVerbs.has(verb) ? selectedName(fieldSelector) : '');
@@ -132,24 +144,28 @@ export class Router {
   async #route(request: ApiRequest, response: ServerResponse): Promise<void> {
     const { target } = request;
     if (target) return this.#resource(request, response, target);
-    return this.#other(request, response);
+    return isAstray(request.path) ? notFoundText(request, response) : this.#other(request, response);
   }
 
   async #resource(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
     const { kind } = target;
-    if (!kind || !this.#kinds.includes(kind)) {
-      const { metrics } = this.#deps;
-      if (metrics && target.group === metricsKinds[0]?.group)
-        return (await metrics()).handle(request, response, target);
-      if (target.group !== '' && !isGroup(this.#kinds, target.group)) return notFoundText(request, response);
-      throw noSuchResource();
-    }
-    warnOf(request.raw, deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
+    if (!kind || !this.#kinds.includes(kind)) return this.#unserved(request, response, target);
     checkRoute(request.method, target, kind);
+    warnOfKind(request, target, kind);
     if (request.method === 'HEAD' && target.subresource !== 'proxy') throw methodNotAllowed();
     if (target.subresource !== '') return this.#subresource(request, response, target, kind);
     if (kind.storageHash === undefined) return this.#transient(request, response, target, kind);
     await this.#deps.resources.handle(request, response, target, kind);
+  }
+
+  /** Kinds that this server does not keep: those of others, and those that nobody knows. */
+  async #unserved(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
+    const { metrics } = this.#deps;
+    if (metrics && target.group === metricsKinds[0]?.group)
+      return (await metrics()).handle(request, response, target);
+    const isKnown = target.isRouted && (target.group === '' || isGroup(this.#kinds, target.group));
+    if (!isKnown) return notFoundText(request, response);
+    throw noSuchResource();
   }
 
   async #subresource(
@@ -160,10 +176,11 @@ export class Router {
   ): Promise<void> {
     const sub = subresourceOf(target);
     if (!sub) throw noSuchResource();
+    if (target.name === '' && sub.verbs.includes(verbOfMethod(request.method)))
+      throw badRequest('name must be provided');
     const handler = this.#deps.subresources.handler(kind.resource, sub.name);
     if (handler) return handler({ request, response, target, kind });
-    const verb = verbOf(request.method, target, request.query);
-    if (!sub.verbs.includes(verb)) throw methodNotAllowed();
+    if (!sub.verbs.includes(verbOfMethod(request.method))) throw methodNotAllowed();
     await this.#deps.resources.handle(request, response, target, kind);
   }
 
@@ -302,6 +319,13 @@ function checkTimeout(query: URLSearchParams): void {
   if (timeout === '' || ['1', 'true'].includes(query.get('watch') ?? '')) return;
   const read = parseDuration(timeout);
   if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - ${read}`);
+}
+
+/** What is there for a method warns of its kind. */
+function warnOfKind({ method, raw }: ApiRequest, target: ResourcePath, kind: Kind): void {
+  const verbs = subresourceOf(target)?.verbs ?? kind.verbs;
+  if (verbs.includes(verbOf(method, target, new URLSearchParams())))
+    warnOf(raw, deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
 }
 
 /** Kinds that nobody should use any longer. */

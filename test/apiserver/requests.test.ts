@@ -166,3 +166,93 @@ test('a row without its object says so', async () => {
   const table = await call(server, 'GET', `${podsPath}?includeObject=None`, undefined, '', { Accept });
   expect(table).toMatchObject({ body: { rows: [{ object: null }] } });
 });
+
+test.for([
+  ['GET', '/api/v1/namespaces/default/configmaps/..', 400, `Name parameter invalid: "..": may not be '..'`],
+  [
+    'DELETE',
+    '/api/v1/namespaces/default/pods/a%25b',
+    400,
+    `Name parameter invalid: "a%b": may not contain '%'`,
+  ],
+  ['GET', '/api/v1/namespaces/default/pods/../log', 400, 'Name parameter invalid'],
+  ['PUT', '/api/v1/namespaces//configmaps/x', 400, 'Namespace parameter required.'],
+  ['GET', '/api/v1/namespaces/default/pods//status', 400, 'name must be provided'],
+  ['DELETE', '/api/v1/namespaces/default/pods//status', 405, 'does not allow this method'],
+  ['GET', '/api/v1/namespaces/../configmaps', 500, 'invalid key: "/configmaps/.."'],
+  ['GET', '/api/v1/namespaces/../configmaps/x', 500, 'invalid key: "/configmaps/../x"'],
+  ['GET', '/api/v1/namespaces/default/configmaps/a%2Fb', 404, 'could not find the requested resource'],
+  ['GET', '/api/v1/namespaces/default/namespaces', 404, 'could not find the requested resource'],
+  ['OPTIONS', '/api/v1/namespaces/default/namespaces/x', 404, 'could not find the requested resource'],
+  ['GET', '/api/v1//nodes', 404, 'could not find the requested resource'],
+  ['GET', '/api//v1/nodes', 404, 'could not find the requested resource'],
+] as const)('%s %s is %i', async ([method, path, status, why]) => {
+  const answer = await call(server, method, path, method === 'PUT' ? named('x') : undefined);
+  expect(answer).toMatchObject({ status, body: saying(why) });
+});
+
+test('an empty segment leads to nowhere, one at the end to the same', async () => {
+  for (const path of ['//api/v1/nodes', '/apis//v1/nodes', '/apis//', '//version'])
+    expect(await textOf('GET', path)).toMatchObject({ status: 404, text: '404 page not found\n' });
+  for (const path of ['/api/v1/nodes//', '/api/v1/namespaces//configmaps', `${podsPath}/p/`])
+    expect(await textOf('GET', path)).toMatchObject({ status: 200 });
+});
+
+test('a kind warns of itself where there is something to do with it', async () => {
+  const path = '/api/v1/componentstatuses';
+  expect((await call(server, 'POST', path, {})).headers.warning).toBeUndefined();
+  expect((await call(server, 'GET', path)).headers.warning).toContain('v1 ComponentStatus is deprecated');
+});
+
+test('a pod without a node has no log yet', async () => {
+  const { status, type } = await textOf('GET', `${podsPath}/p/log`);
+  expect([status, type]).toEqual([204, '']);
+});
+
+const patchTypes = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+};
+test.for([
+  [
+    'json',
+    '',
+    {},
+    'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+  ],
+  [
+    'json',
+    '',
+    ['x'],
+    'error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp',
+  ],
+  ['json', '', [{ op: true }], 'cannot unmarshal bool into Go struct field jsonPatchOp.op of type string'],
+  [
+    'json',
+    'fieldValidation=Ignore',
+    {},
+    'json: cannot unmarshal object into Go value of type jsonpatch.Patch',
+  ],
+  ['merge', '', true, 'cannot unmarshal bool into Go value of type map[string]interface {}'],
+  [
+    'apply',
+    'fieldManager=m',
+    [],
+    'while decoding JSON: json: cannot unmarshal array into Go value of type map',
+  ],
+  ['apply', 'fieldManager=m', null, 'invalid object type: /, Kind='],
+] as const)('a %s patch (%s) of %j is none', async ([type, query, body, why]) => {
+  const patch = (name: string) => call(server, 'PATCH', `${maps}/${name}?${query}`, body, patchTypes[type]);
+  await call(server, 'POST', maps, named('patched'));
+  expect(await patch('patched')).toMatchObject({ status: 400, body: saying(why) });
+  expect(await patch('none')).toMatchObject({ status: type === 'apply' ? 400 : 404 });
+});
+
+test('who asks to be someone else without a name is shown what was asked', async () => {
+  const headers = { 'Impersonate-Extra-A': 'b', 'Impersonate-Group': 'g' };
+  expect(await call(server, 'GET', maps, undefined, '', headers)).toMatchObject({
+    status: 400,
+    body: saying('Groups:[]string{"g"}, Extra:map[string][]string{"a":[]string{"b"}}} without'),
+  });
+});

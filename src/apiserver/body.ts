@@ -186,11 +186,22 @@ export function decodeAs(
     refuseOthers(value, { apiVersion, kind }, expected, cannot);
     const { object, strict } = decodeType(value, expected.type, literals);
     const { apiVersion: _a, kind: _k, ...rest } = object;
-    return { object: rest, strict: [...duplicates, ...strict] };
+    return { object: rest, strict: [...withoutUnknown(duplicates, strict), ...strict] };
   } catch (reason) {
     if (reason instanceof DecodeError) throw cannot(reason.message);
     throw reason;
   }
+}
+
+/** Keys that stand twice; nobody looks into fields that are not known. */
+function withoutUnknown(duplicates: readonly string[], strict: readonly string[]): readonly string[] {
+  const named = (text: string, what: string): string =>
+    text.startsWith(`${what} "`) ? text.slice(what.length + 2, -1) : '';
+  const unknown = strict.map((text) => named(text, 'unknown field')).filter((path) => path !== '');
+  return duplicates.filter((text) => {
+    const path = named(text, 'duplicate field');
+    return !unknown.some((one) => path === one || path.startsWith(`${one}.`) || path.startsWith(`${one}[`));
+  });
 }
 
 /** What strict decoding found, as warnings, as an error or not at all (A5). @throws {StatusError} 400 */

@@ -1,4 +1,4 @@
-import { notAcceptable, StatusError } from './status-error.ts';
+import { notAcceptable, StatusError, unsupportedBody } from './status-error.ts';
 
 /** How an answer is to be written. */
 export interface Representation {
@@ -155,10 +155,20 @@ export const watchTypes: readonly string[] = [
 /** What a list or watch can be written as. */
 export const listTypes: readonly string[] = [...mediaTypes, ...watchTypes];
 
+/** The media types that a header names, without their parameters. */
+const named = (header: string): readonly string[] =>
+  header.split(',').map((part) => trimmed(part.split(';')[0] ?? ''));
+
+/** What may be said of the body of a GET. @throws {StatusError} 415 */
+export function checkConsumed(contentType = '', consumes: readonly string[]): void {
+  if (contentType !== '' && !named(contentType).some((type) => consumes.includes(type)))
+    throw unsupportedBody();
+}
+
 /** What the layer that looks only at media types lets through: of those only whole types, and any. @throws {StatusError} 406 */
 export function checkOffered(accept = '', produces: readonly string[]): void {
-  const named = (accept === '' ? '*/*' : accept).split(',').map((part) => trimmed(part.split(';')[0] ?? ''));
-  if (!named.some((type) => type === '*/*' || produces.includes(type))) throw noRepresentation(produces);
+  if (!named(accept === '' ? '*/*' : accept).some((type) => type === '*/*' || produces.includes(type)))
+    throw noRepresentation(produces);
 }
 
 /** 406 of the layer that looks only at media types. */

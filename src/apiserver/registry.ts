@@ -338,10 +338,10 @@ export class Registry {
   /** Deletes by the kind's rules; `deleted` is false while grace or finalizers hold the object. */
   delete(namespace: string, name: string, options: DeleteOptions, context: WriteContext): Deleted {
     const entry = this.entry(namespace, name);
-    this.#deletePrecondition(entry, name, options);
+    this.checkPreconditions(entry, options);
     this.strategy.checkDelete?.(entry.object, context);
     if (this.strategy.beginDelete) {
-      const begun = this.strategy.beginDelete(entry.object, context);
+      const begun = this.strategy.beginDelete(entry.object, options, context);
       if (begun !== entry.object) return this.#hold(entry, begun, context, false);
     }
     if (this.strategy.grace) return this.#deleteGracefully(entry, options, context);
@@ -366,7 +366,9 @@ export class Registry {
     return this.#remove(entry, entry.object, context);
   }
 
-  #deletePrecondition(entry: Entry, name: string, options: DeleteOptions): void {
+  /** @throws {StatusError} 409 when another life or version of the object is to be deleted */
+  checkPreconditions(entry: Entry, options: DeleteOptions): void {
+    const name = nameOf(entry.object);
     const uid = valueAt(entry.object, 'metadata', 'uid');
     const refuse = (what: string, wanted: string, found: string): never => {
       if (this.#kind.kind === 'Namespace')

@@ -223,11 +223,13 @@ export class ResourceWrites {
     const options = readDeleteOptions(await readDeleteBody(request.raw), request.query);
     const context = contextOf(this.#deps.world, request, options.dryRun);
     const entry = registry.entry(target.namespace, target.name);
+    registry.checkPreconditions(entry, options);
     this.#deps.admission.delete(request, kind, entry.object);
     const { object, deleted } = registry.delete(target.namespace, target.name, options, context);
     await this.#deps.world.store.settled();
+    const status = !deleted && options.withDependents ? 202 : 200;
     if (!deleted || strategy.deleteReturnsObject)
-      return sendObject(exchange, context.now, { status: 200, body: object, representation });
+      return sendObject(exchange, context.now, { status, body: object, representation });
     return send(exchange, { status: 200, body: deletedStatus(kind, object), representation });
   }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { impersonated, type Authenticator } from './authenticator.ts';
 import type { Attributes, Authorizer } from './authorizer.ts';
-import { bodyFormat, expectedOf, judged, readBody, readObject } from './body.ts';
+import { bodyFormat, expectedOf, internalName, judged, readBody, readObject } from './body.ts';
 import { isGroup } from './discovery.ts';
 import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
 import { health } from './health.ts';
@@ -35,6 +35,7 @@ import { badRequest, methodNotAllowed, noSuchResource, StatusError } from './sta
 import type { Subresources } from './subresources.ts';
 import { versionInfo } from './version.ts';
 import { selectedName } from './selectors.ts';
+import { bareViews, viewBare } from './views.ts';
 import { readWriteQuery } from './write-options.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -196,6 +197,7 @@ export class Router {
     if (kind.kind === 'Binding')
       return this.#deps.subresources.createBinding({ request, response, target, kind });
     const representation = negotiate(request.raw.headers.accept, {
+      views: bareViews,
       pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
     });
     const format = bodyFormat(request.raw);
@@ -219,7 +221,11 @@ export class Router {
     );
     await sendBody(request.raw, response, {
       status: 201,
-      body: { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer },
+      body: viewBare(
+        { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer },
+        representation,
+        internalName(kind),
+      ),
       representation,
       extras: { warnings },
     });
@@ -249,14 +255,7 @@ export class Router {
       const described = { kinds: this.#apiKinds, since: this.#since };
       return openapi(request, response, parts, described);
     }
-    if (path === '/version' || path === '/version/') return sendDocument(request, response, versionInfo);
-    if (path === '/.well-known/openid-configuration') {
-      const host = request.raw.headers.host ?? 'localhost';
-      return sendDocument(request, response, openIdConfiguration(host), {
-        'Cache-Control': 'public, max-age=3600',
-      });
-    }
-    if (path === '/openid/v1/jwks') return this.#keySet(request, response);
+    if (documents.test(path)) return this.#document(request, response);
     if (path === '/metrics')
       return sendText(request.raw, response, {
         status: 200,
@@ -270,6 +269,21 @@ export class Router {
         text: JSON.stringify({ paths: rootPaths }, null, 2),
       });
     return notFoundText(request, response);
+  }
+
+  /** Documents of their own: whatever else stands below their paths is not there. */
+  async #document(request: ApiRequest, response: ServerResponse): Promise<void> {
+    const path = request.path.replace(/\/+$/, '');
+    if (path === '/version') {
+      readOnly(request, ['application/json']);
+      return sendDocument(request, response, versionInfo);
+    }
+    if (path === '/openid/v1/jwks') return this.#keySet(request, response);
+    if (path !== '/.well-known/openid-configuration') throw noSuchResource();
+    const host = request.raw.headers.host ?? 'localhost';
+    return sendDocument(request, response, openIdConfiguration(host), {
+      'Cache-Control': 'public, max-age=3600',
+    });
   }
 
   async #keySet(request: ApiRequest, response: ServerResponse): Promise<void> {
@@ -320,6 +334,8 @@ function checkTimeout(query: URLSearchParams): void {
   const read = parseDuration(timeout);
   if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - ${read}`);
 }
+
+const documents = /^\/(version|\.well-known\/openid-configuration|openid\/v1\/jwks)(\/|$)/;
 
 /** What is there for a method warns of its kind. */
 function warnOfKind({ method, raw }: ApiRequest, target: ResourcePath, kind: Kind): void {

@@ -1,6 +1,7 @@
 import type { JsonObject } from './json.ts';
 import { listAt, objectAt, textOf } from './json.ts';
 import type { DeleteOptions } from './deletion.ts';
+import { goQuote, isPrintable } from '../base/go-quote.ts';
 import { isTrue } from './request.ts';
 import { badRequest, fault, type FieldFault, invalid } from './status-error.ts';
 
@@ -65,21 +66,16 @@ function managerFaults(manager: string): FieldFault[] {
   if (Buffer.byteLength(manager) > 128) faults.push(fault.tooLong('fieldManager', 128));
   let position = 0;
   for (const character of manager) {
-    if (unprintable.test(character))
-      faults.push(
-        fault.invalid(
-          'fieldManager',
-          manager,
-          `invalid character ${shown(character)} (at position ${position})`,
-        ),
-      );
+    if (!isPrintable(character))
+      faults.push({
+        reason: 'FieldValueInvalid',
+        field: 'fieldManager',
+        message: `Invalid value: ${goQuote(manager)}: invalid character ${shown(character)} (at position ${position})`,
+      });
     position += Buffer.byteLength(character);
   }
   return faults;
 }
-
-/** What Go does not print: of spaces, it prints one. */
-const unprintable = /^[^\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
 /** A character as Go's `%#U` shows it. */
 const shown = (character: string): string =>
@@ -89,6 +85,8 @@ const policies = ['Foreground', 'Background', 'Orphan'];
 
 interface ReadDelete extends DeleteOptions {
   readonly dryRun: boolean;
+  /** Dependents are to go as well, in so many words. */
+  readonly withDependents: boolean;
 }
 
 function fromQuery(query: URLSearchParams): JsonObject {
@@ -134,6 +132,7 @@ export function readDeleteOptions(body: JsonObject | undefined, query: URLSearch
     typeof orphanDependents === 'boolean' ? (orphanDependents ? 'Orphan' : 'Background') : propagationPolicy;
   return {
     dryRun: dryRun.length > 0,
+    withDependents: orphanDependents === false,
     ...(typeof gracePeriodSeconds === 'number' && { gracePeriodSeconds }),
     ...(typeof uid === 'string' && { uid }),
     ...(typeof resourceVersion === 'string' && { resourceVersion }),

@@ -38,6 +38,21 @@ function textOf(
   });
 }
 
+/** The warning of an answer to a body as it is written. */
+function raw(path: string, body: string): Promise<string | undefined> {
+  const { port, ca, admin } = server;
+  return new Promise((resolve, reject) => {
+    const to = { host: '127.0.0.1', port, ca, cert: admin.cert, key: admin.key, agent: false };
+    request({ ...to, method: 'POST', path, headers: { 'Content-Type': 'application/json' } }, (answer) => {
+      answer.resume().on('end', () => {
+        resolve(answer.headers.warning);
+      });
+    })
+      .on('error', reject)
+      .end(body);
+  });
+}
+
 const json = { format: 'json', pretty: false };
 const yaml = { format: 'yaml', pretty: false };
 const meta = 'g=meta.k8s.io;v=v1';
@@ -255,4 +270,52 @@ test('who asks to be someone else without a name is shown what was asked', async
     status: 400,
     body: saying('Groups:[]string{"g"}, Extra:map[string][]string{"a":[]string{"b"}}} without'),
   });
+});
+
+test('a document says what may be said of a body, and has nothing below', async () => {
+  const plain = { 'Content-Type': 'text/plain' };
+  for (const path of ['/version', '/api', '/api/v1'])
+    expect(await textOf('GET', path, plain)).toMatchObject({ status: 415 });
+  expect(await textOf('GET', '/apis', plain)).toMatchObject({ status: 200 });
+  expect(await call(server, 'GET', '/version/x')).toMatchObject({ status: 404, body: { kind: 'Status' } });
+  expect((await textOf('GET', '/readyz/ping/x')).status).toBe(404);
+});
+
+test('what is no object of the store can be asked for as metadata alone', async () => {
+  const review = '/apis/authentication.k8s.io/v1/tokenreviews';
+  const post = (path: string, body: object, as: string) =>
+    call(server, 'POST', path, body, 'application/json', { Accept: `application/json;as=${as};${meta}` });
+  expect(await post(review, { spec: { token: 'x' } }, 'PartialObjectMetadata')).toMatchObject({
+    status: 201,
+    body: { kind: 'PartialObjectMetadata' },
+  });
+  expect(await post(review, { spec: { token: 'x' } }, 'PartialObjectMetadataList')).toMatchObject({
+    status: 406,
+    body: saying('the requested object is not a list (*authentication.TokenReview)'),
+  });
+  expect(await post(review, {}, 'Table')).toMatchObject({ status: 406, body: saying('only the following') });
+  const eviction = `${podsPath}/p/eviction?dryRun=All`;
+  expect(await post(eviction, named('p'), 'PartialObjectMetadataList')).toMatchObject({
+    status: 201,
+    body: { kind: 'Status', status: 'Success' },
+  });
+});
+
+test('a namespace keeps what becomes of its dependents, a deletion in so many words is accepted', async () => {
+  await call(server, 'POST', '/api/v1/namespaces', named('gone'));
+  const path = '/api/v1/namespaces/gone';
+  expect(await call(server, 'DELETE', path, { dryRun: ['All'], orphanDependents: false })).toMatchObject({
+    status: 202,
+  });
+  expect(await call(server, 'DELETE', path, { propagationPolicy: 'Orphan' })).toMatchObject({
+    status: 200,
+    body: { metadata: { finalizers: ['orphan'] } },
+  });
+});
+
+test('a key that nobody knows is not told to stand twice', async () => {
+  const { headers } = await call(server, 'POST', `${maps}?dryRun=All`, named('warned'));
+  expect(headers.warning).toBeUndefined();
+  const twice = await raw(`${maps}?dryRun=All`, '{"metadata":{"name":"w"},"a":{"b":1,"b":2},"a":1}');
+  expect(twice).toBe('299 - "unknown field \\"a\\""');
 });

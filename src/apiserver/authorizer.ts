@@ -280,9 +280,15 @@ export class NodeAuthorizer {
     '/serviceaccounts': (node, at) => this.#account(node, at),
     'coordination.k8s.io/leases': (node, at) => {
       const why = 'can only access leases in the "kube-node-lease" system namespace';
-      return this.#own(node, at, at.namespace === 'kube-node-lease', why);
+      return this.#own(node, at, 'node lease', at.namespace === 'kube-node-lease' ? undefined : why);
     },
-    'storage.k8s.io/csinodes': (node, at) => this.#own(node, at, true, ''),
+    'storage.k8s.io/csinodes': (node, at) =>
+      this.#own(
+        node,
+        at,
+        'CSINode',
+        at.subresource === '' ? undefined : 'cannot authorize CSINode subresources',
+      ),
     'resource.k8s.io/resourceslices': (node, at) => this.#slice(node, at),
     'resource.k8s.io/resourceclaims': (node, at) => this.#readable(node, at, at.verb === 'get'),
     '/nodes': (node, at) => this.#node(node, at),
@@ -366,19 +372,13 @@ export class NodeAuthorizer {
       : no('can only create token subresource of serviceaccount');
   }
 
-  #own(node: string, at: Attributes, fits: boolean, why: string): Decision {
-    if (at.subresource) return no();
-    if (!fits) return no(why);
+  /** What a node does with an object of its own name; `why` there is none in such a place. */
+  #own(node: string, at: Attributes, what: string, why?: string): Decision {
     if (!['get', 'create', 'update', 'patch', 'delete'].includes(at.verb))
-      return no(
-        `can only get, create, update, patch, or delete a node ${at.resource === 'leases' ? 'lease' : 'CSINode'}`,
-      );
+      return no(`can only get, create, update, patch, or delete a ${what}`);
+    if (why !== undefined) return no(why);
     if (at.verb !== 'create' && at.name !== node)
-      return no(
-        at.resource === 'leases'
-          ? 'can only access node lease with the same name as the requesting node'
-          : 'can only access CSINode with the same name as the requesting node',
-      );
+      return no(`can only access ${what} with the same name as the requesting node`);
     return { allowed: true, reason: '' };
   }
 

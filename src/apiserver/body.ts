@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { parseDocument } from '../kube/document.ts';
+import { parseDocument, type TextDocument } from '../kube/document.ts';
 import { DecodeError, decodeType, type Literals } from './codec.ts';
-import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
+import { duplicateFields, goKind, jsonFault, numberLiterals } from './json-scan.ts';
 import { isObject, type JsonObject, stringAt } from './json.ts';
 import { findByKind, groupVersionOf } from './kinds.ts';
 import { mediaTypeOf } from './media-type.ts';
@@ -76,9 +76,6 @@ function shown(body: Buffer): string {
     ? `${body.subarray(0, shownMost).toString(format)} ...`
     : body.toString(format);
 }
-
-const goKind = (value: unknown): string =>
-  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
 const goStruct =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
@@ -159,12 +156,14 @@ function toldOf(
 function duplicatesIn(text: string, format: 'json' | 'yaml' | 'protobuf'): readonly string[] {
   if (format === 'json') return duplicateFields(text);
   const parsed = format === 'yaml' ? parseDocument(text) : undefined;
-  return parsed?.ok
-    ? parsed.document.duplicates.map(
-        ({ line, key }) => `line ${line}: key ${JSON.stringify(key.split('.').at(-1))} already set in map`,
-      )
-    : [];
+  return parsed?.ok ? duplicateKeys(parsed.document.duplicates) : [];
 }
+
+/** Keys of a YAML document that stand twice, in the words of its reader. */
+export const duplicateKeys = (duplicates: TextDocument['duplicates']): readonly string[] =>
+  duplicates.map(
+    ({ line, key }) => `line ${line}: key ${JSON.stringify(key.split('.').at(-1))} already set in map`,
+  );
 
 /** Reads an object that is already parsed. @throws {StatusError} 400 */
 export function decodeAs(

@@ -1,10 +1,10 @@
-import { parse as parseYaml } from 'yaml';
-import { decodeAs, expectedOf } from './body.ts';
+import { parseYaml } from '../kube/document.ts';
+import { decodeAs, duplicateKeys, expectedOf } from './body.ts';
 import { goStructJson } from '../kube/go-json.ts';
 import { DecodeError, decodeType, type Literals } from './codec.ts';
 import { inGoOrder } from './go-structs.ts';
 import { goValue } from './go-value.ts';
-import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
+import { duplicateFields, goKind, jsonFault, numberLiterals } from './json-scan.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
@@ -113,25 +113,34 @@ function strictFaults(type: PatchType, value: unknown, text: string): readonly s
   return [...twice, ...strange].map((fault) => `json patch ${fault}`);
 }
 
-const goKind = (value: unknown): string =>
-  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+/** An apply patch, read. */
+export interface Applied {
+  readonly value: JsonObject;
+  /** Keys that stand twice. */
+  readonly duplicates: readonly string[];
+}
+
+const undecodable = (why: string): StatusError => badRequest(`error decoding YAML: ${why}`);
 
 /** The object that an apply patch is. @throws {StatusError} 400 */
-export function readApply(body: Buffer): JsonObject {
-  let value: unknown;
-  try {
-    value = parseYaml(body.toString());
-  } catch (reason) {
-    throw badRequest(
-      `error decoding YAML: yaml: ${reason instanceof Error ? (reason.message.split('\n')[0] ?? '') : ''}`,
+export function readApply(body: Buffer): Applied {
+  const parsed = parseYaml(body.toString());
+  if (!parsed.ok) throw undecodable(`error converting YAML to JSON: ${parsed.fault.message}`);
+  const { value = {}, duplicates } = parsed.document;
+  if (!isObject(value ?? {}))
+    throw undecodable(
+      `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${goKind(value)} into Go value of type map[string]interface {}`,
     );
-  }
-  if (value === null || value === undefined) return {};
-  if (!isObject(value))
+  return { value: (value ?? {}) as JsonObject, duplicates: duplicateKeys(duplicates) };
+}
+
+/** What an apply patch is warned of, or refused for where fields are validated strictly. @throws {StatusError} 400 */
+export function judgedApply({ duplicates }: Applied, validation: FieldValidation): readonly string[] {
+  if (validation === 'Strict' && duplicates.length > 0)
     throw badRequest(
-      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${goKind(value)} into Go value of type map[string]interface {}`,
+      `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${duplicates.map((one) => `  ${one}`).join('\n')}`,
     );
-  return value;
+  return validation === 'Warn' ? duplicates : [];
 }
 
 /** How strictly what was sent is read. */

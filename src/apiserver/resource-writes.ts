@@ -16,7 +16,16 @@ import { type JsonObject, nameOf, namespaceOf, objectAt, stringAt, withMetadata 
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { listPage } from './list-options.ts';
 import type { Writer } from './managed-fields.ts';
-import { applyConfig, type PatchBody, patched, patchTypeOf, readApply, readPatch } from './patch-request.ts';
+import {
+  type Applied,
+  applyConfig,
+  judgedApply,
+  type PatchBody,
+  patched,
+  patchTypeOf,
+  readApply,
+  readPatch,
+} from './patch-request.ts';
 import { checkKey, type Written } from './registry.ts';
 import type { ResourcePath } from './request.ts';
 import { badRequest, StatusError } from './status-error.ts';
@@ -188,9 +197,10 @@ export class ResourceWrites {
     }
   }
 
-  #apply(exchange: Exchange, body: JsonObject, { query, context }: Reading): Written {
+  #apply(exchange: Exchange, body: Applied, { query, context, warnings }: Reading): Written {
     const { request, target, kind, registry } = exchange;
-    const read = applyConfig(body, kind);
+    const read = applyConfig(body.value, kind);
+    warnings.push(...judgedApply(body, query.fieldValidation));
     const standing = this.#standing(exchange);
     const isUnnamed = nameOf(read) === '';
     const config = named(

@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { impersonated, type Authenticator } from './authenticator.ts';
+import type { Authenticator } from './authenticator.ts';
 import type { Attributes, Authorizer } from './authorizer.ts';
 import { bodyFormat, expectedOf, internalName, judged, readBody, readObject } from './body.ts';
+import { denied } from './denial.ts';
 import { isGroup } from './discovery.ts';
 import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
 import { health } from './health.ts';
+import { impersonated } from './impersonation.ts';
 import { parseDuration } from '../kube/duration.ts';
 import { type JsonObject, objectAt } from './json.ts';
 import { groupVersionOf, type Kind, kinds, metricsKinds, trustBundleKinds } from './kinds.ts';
@@ -108,11 +110,11 @@ export class Router {
     const cut = url.indexOf('?');
     const query = queryOf(url);
     const path = withoutWatchPath(cut < 0 ? url : url.slice(0, cut), query);
-    checkTimeout(query);
-    const own = this.#deps.authenticator.authenticate(raw);
-    const user =
-      impersonated(raw, own, (attributes) => this.#deps.authorizer.decide(attributes).allowed) ?? own;
-    return { raw, method: raw.method ?? 'GET', path, query, user, target: parseResourcePath(path) };
+    const asked = { raw, method: raw.method ?? 'GET', path, query, target: parseResourcePath(path) };
+    checkTimeout(asked);
+    const own = { ...asked, user: this.#deps.authenticator.authenticate(raw) };
+    const user = impersonated(raw, this.#attributes(own), (at) => this.#deps.authorizer.decide(at));
+    return user ? { ...asked, user } : own;
   }
 
   #attributes({ user, method, path, query, target }: ApiRequest): Attributes {
@@ -327,10 +329,14 @@ export class Router {
   }
 }
 
+/** Subresources whose requests last. */
+const lasting: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
+
 /** How long the client would wait is read, and no more: nothing here takes that long. @throws {StatusError} 400 */
-function checkTimeout(query: URLSearchParams): void {
+function checkTimeout({ method, target, query }: Omit<ApiRequest, 'user'>): void {
   const timeout = query.get('timeout') ?? '';
-  if (timeout === '' || ['1', 'true'].includes(query.get('watch') ?? '')) return;
+  const lasts = lasting.has(target?.subresource ?? '') || verbOf(method, target, query) === 'watch';
+  if (timeout === '' || lasts) return;
   const read = parseDuration(timeout);
   if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - ${read}`);
 }
@@ -371,24 +377,3 @@ const openIdConfiguration = (host: string): JsonObject => ({
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: ['RS256'],
 });
-
-/** 403 in the API server's words. */
-export function denied(attributes: Attributes, reason: string): StatusError {
-  const { user, verb, group, resource, subresource, namespace, name, path } = attributes;
-  const who = JSON.stringify(user.name);
-  if (path !== undefined)
-    return new StatusError(
-      403,
-      'Forbidden',
-      `forbidden: User ${who} cannot ${verb} path ${JSON.stringify(path)}`,
-      { details: {}, headers: noSniff },
-    );
-  const what = subresource ? `${resource}/${subresource}` : resource;
-  const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : 'at the cluster scope';
-  const head = `${group ? `${resource}.${group}` : resource}${name ? ` ${JSON.stringify(name)}` : ''}`;
-  const message = `${head} is forbidden: User ${who} cannot ${verb} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}${reason ? `: ${reason}` : ''}`;
-  return new StatusError(403, 'Forbidden', message, {
-    details: { ...(name && { name }), ...(group && { group }), kind: resource },
-    headers: noSniff,
-  });
-}

@@ -27,9 +27,17 @@ const dryRunFaults = (values: readonly string[]): FieldFault[] =>
         },
       ];
 
-/** The default manager: the first part of the user agent. */
-const managerOf = (agent: string | undefined): string =>
-  (agent ?? 'unknown').split('/')[0]?.slice(0, 128) ?? 'unknown';
+/** The default manager: what can be printed of the first part of the user agent, as far as there is room. */
+function managerOf(agent = ''): string {
+  let name = '';
+  for (const character of (agent.split('/')[0] ?? '').split('').filter(isPrintable)) {
+    if (Buffer.byteLength(name + character) > managerMost) break;
+    name += character;
+  }
+  return name === '' ? 'unknown' : name;
+}
+
+const managerMost = 128;
 
 interface WriteKind {
   readonly options: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
@@ -63,7 +71,7 @@ function applyFaults(query: URLSearchParams, { options, apply }: WriteKind): Fie
 
 function managerFaults(manager: string): FieldFault[] {
   const faults: FieldFault[] = [];
-  if (Buffer.byteLength(manager) > 128) faults.push(fault.tooLong('fieldManager', 128));
+  if (Buffer.byteLength(manager) > managerMost) faults.push(fault.tooLong('fieldManager', managerMost));
   let position = 0;
   for (const character of manager) {
     if (!isPrintable(character))

@@ -38,14 +38,21 @@ function textOf(
   });
 }
 
-/** The warning of an answer to a body as it is written. */
-function raw(path: string, body: string): Promise<string | undefined> {
+/** What comes back for a body as it is written. */
+function sent(
+  method: string,
+  path: string,
+  body: string,
+  type: string,
+): Promise<{ status: number; text: string; warning: string | undefined }> {
   const { port, ca, admin } = server;
   return new Promise((resolve, reject) => {
     const to = { host: '127.0.0.1', port, ca, cert: admin.cert, key: admin.key, agent: false };
-    request({ ...to, method: 'POST', path, headers: { 'Content-Type': 'application/json' } }, (answer) => {
-      answer.resume().on('end', () => {
-        resolve(answer.headers.warning);
+    request({ ...to, method, path, headers: { 'Content-Type': type } }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      answer.on('end', () => {
+        resolve({ status: answer.statusCode ?? 0, text, warning: answer.headers.warning });
       });
     })
       .on('error', reject)
@@ -314,8 +321,107 @@ test('a namespace keeps what becomes of its dependents, a deletion in so many wo
 });
 
 test('a key that nobody knows is not told to stand twice', async () => {
-  const { headers } = await call(server, 'POST', `${maps}?dryRun=All`, named('warned'));
-  expect(headers.warning).toBeUndefined();
-  const twice = await raw(`${maps}?dryRun=All`, '{"metadata":{"name":"w"},"a":{"b":1,"b":2},"a":1}');
-  expect(twice).toBe('299 - "unknown field \\"a\\""');
+  const body = '{"metadata":{"name":"w"},"a":{"b":1,"b":2},"a":1}';
+  const { warning } = await sent('POST', `${maps}?dryRun=All`, body, 'application/json');
+  expect(warning).toBe('299 - "unknown field \\"a\\""');
+});
+
+test.for([
+  ['e30', 'server does not recognize this encoded version '],
+  ['W10', 'json: cannot unmarshal array into Go value of type storage.continueToken'],
+  [{ v: 1 }, 'json: cannot unmarshal number into Go struct field continueToken.v of type string'],
+  [{ v: 'meta.k8s.io/v1', start: 'a' }, 'incorrect encoded start resourceVersion (version meta.k8s.io/v1)'],
+  [{ v: 'meta.k8s.io/v1', rv: -1 }, 'encoded start key empty (version meta.k8s.io/v1)'],
+  [{ v: 'meta.k8s.io/v1', rv: -1, start: 'a/../b' }, 'a/../b'],
+  ['%25', 'illegal base64 data at input byte 0'],
+  ['YQ', "invalid character 'a' looking for beginning of value"],
+] as const)('a list does not go on from %j', async ([token, why]) => {
+  const text = typeof token === 'string' ? token : Buffer.from(JSON.stringify(token)).toString('base64url');
+  expect(await call(server, 'GET', `${maps}?continue=${text}`)).toMatchObject({
+    status: 400,
+    body: { message: `invalid continue token: continue key is not valid: ${why}` },
+  });
+});
+
+test.for([
+  ['alice', {}, 'cannot impersonate-on:user-info:list resource "pods"'],
+  ['system:node:n', {}, 'cannot impersonate-on:arbitrary-node:list resource "pods"'],
+  ['system:serviceaccount:a:b', {}, 'cannot impersonate-on:serviceaccount:list resource "pods"'],
+  [
+    'system:serviceaccount:a:b',
+    { 'Impersonate-Group': 'g' },
+    'cannot impersonate resource "serviceaccounts" in API group "" in the namespace "a"',
+  ],
+] as const)('who may not be %s (%j) is told so', async ([name, more, why]) => {
+  const { cert, key } = server.clientCertificate('mallory');
+  const as = { port: server.port, ca: server.ca, admin: { cert, key } } as EmbeddedApiServer;
+  const answer = await call(as, 'GET', podsPath, undefined, '', { 'Impersonate-User': name, ...more });
+  expect(answer).toMatchObject({ status: 403, body: saying(why) });
+});
+
+test('a service account that is asked for is in its groups', async () => {
+  const who = async (headers: Record<string, string>): Promise<unknown> =>
+    (
+      await call(
+        server,
+        'POST',
+        '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+        {},
+        'application/json',
+        headers,
+      )
+    ).body['status'];
+  expect(await who({ 'Impersonate-User': 'system:serviceaccount:a:b' })).toMatchObject({
+    userInfo: {
+      groups: ['system:serviceaccounts', 'system:serviceaccounts:a', 'system:authenticated'],
+    },
+  });
+  expect(await who({ 'Impersonate-User': 'x', 'Impersonate-Group': 'system:authenticated' })).toMatchObject({
+    userInfo: { groups: ['system:authenticated'] },
+  });
+});
+
+test('only a request that lasts may say anything of its time', async () => {
+  const at = `${podsPath}/p?watch=true&timeout=1`;
+  expect(await call(server, 'GET', at)).toMatchObject({ status: 400, body: saying('missing unit') });
+  expect((await textOf('GET', `${podsPath}/p/log?timeout=x`)).status).toBe(204);
+});
+
+test('an apply patch that is no YAML', async () => {
+  const { status, text } = await sent('PATCH', `${maps}/x?fieldManager=m`, 'a: [', patchTypes.apply);
+  expect(status).toBe(400);
+  expect(text).toContain(
+    'error decoding YAML: error converting YAML to JSON: yaml: line 1: did not find expected node content',
+  );
+});
+
+test('an apply patch in which a key stands twice', async () => {
+  const body = (value: string) =>
+    `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"twice"},"data":{"a":"b"},"data":{"a":"${value}"}}`;
+  const apply = (query: string): ReturnType<typeof sent> =>
+    sent('PATCH', `${maps}/twice?fieldManager=m${query}`, body('c'), patchTypes.apply);
+  expect(await apply('')).toMatchObject({
+    status: 201,
+    warning: '299 - "line 1: key \\"data\\" already set in map"',
+  });
+  expect(await apply('&fieldValidation=Strict')).toMatchObject({
+    status: 400,
+    text: expect.stringContaining(
+      'error strict decoding YAML: error converting YAML to JSON: yaml: unm',
+    ) as string,
+  });
+});
+
+test('who writes without a name that can be printed is unknown', async () => {
+  const headers = { 'User-Agent': '/x' };
+  const made = await call(
+    server,
+    'POST',
+    `${maps}?dryRun=All`,
+    { ...named('nobody'), data: { a: 'b' } },
+    'application/json',
+    headers,
+  );
+  expect(made).toMatchObject({ status: 201 });
+  expect(JSON.stringify(made.body)).toContain('"manager":"unknown"');
 });

@@ -35,17 +35,16 @@ export const notFoundText = (request: ApiRequest, response: ServerResponse): Pro
     extras: { headers: noSniff },
   });
 
-/** Sends a JSON document that is not an API object. @throws {StatusError} 405, 406 */
+/** Sends a JSON document that is not an API object, as it is written. @throws {StatusError} 405, 406 */
 export async function sendDocument(
   request: ApiRequest,
   response: ServerResponse,
-  body: unknown,
+  text: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   readOnly(request);
   checkOffered(request.raw.headers.accept, ['application/json']);
-  const representation = { format: 'json', pretty: true } as const;
-  await sendBody(request.raw, response, { status: 200, body, representation, extras: { headers } });
+  await sendText(request.raw, response, { status: 200, type: 'application/json', text, extras: { headers } });
 }
 
 /** `/api`, `/apis` and what lies right below. @param kinds what is told of @throws {StatusError} */

@@ -19,6 +19,7 @@ import {
   alreadyExists,
   badRequest,
   conflict,
+  fault,
   type FieldFault,
   invalid,
   modified,
@@ -138,7 +139,9 @@ export class Registry {
   #insert(object: JsonObject, context: WriteContext, isVersioned = false): JsonObject {
     const admitted = this.strategy.admitCreate(object, context);
     const own = this.strategy.validatesMetadata ? [] : validateMetadata(admitted, this.#kind);
-    this.#refuse(admitted, [...own, ...this.strategy.validateCreate(admitted, context)]);
+    const astray = this.#kind.namespaced && namespaceOf(admitted) === '';
+    const place = astray ? [fault.required('metadata.namespace')] : [];
+    this.#refuse(admitted, [...own, ...place, ...this.strategy.validateCreate(admitted, context)]);
     if (this.strategy.validatesMetadata)
       this.#refuse(admitted, validateMetadata(admitted, this.#kind, pathSegment));
     if (isVersioned)

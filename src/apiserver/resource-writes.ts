@@ -46,7 +46,7 @@ const writerOf = (
 
 function inNamespace(object: JsonObject, target: ResourcePath, kind: Kind): JsonObject {
   const namespace = namespaceOf(object);
-  if (kind.namespaced && namespace !== '' && namespace !== target.namespace)
+  if (kind.namespaced && ![namespace, target.namespace].includes('') && namespace !== target.namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   return kind.namespaced
     ? withMetadata(object, { namespace: target.namespace })

@@ -278,12 +278,12 @@ export class Router {
     const path = request.path.replace(/\/+$/, '');
     if (path === '/version') {
       readOnly(request, ['application/json']);
-      return sendDocument(request, response, versionInfo);
+      return sendDocument(request, response, JSON.stringify(versionInfo, null, 2));
     }
     if (path === '/openid/v1/jwks') return this.#keySet(request, response);
     if (path !== '/.well-known/openid-configuration') throw noSuchResource();
     const host = request.raw.headers.host ?? 'localhost';
-    return sendDocument(request, response, openIdConfiguration(host), {
+    return sendDocument(request, response, JSON.stringify(openIdConfiguration(host)), {
       'Cache-Control': 'public, max-age=3600',
     });
   }

@@ -198,9 +198,11 @@ test.for([
     `Name parameter invalid: "a%b": may not contain '%'`,
   ],
   ['GET', '/api/v1/namespaces/default/pods/../log', 400, 'Name parameter invalid'],
+  ['POST', '/api/v1/namespaces//configmaps', 422, 'metadata.namespace: Required value'],
   ['PUT', '/api/v1/namespaces//configmaps/x', 400, 'Namespace parameter required.'],
   ['GET', '/api/v1/namespaces/default/pods//status', 400, 'name must be provided'],
   ['DELETE', '/api/v1/namespaces/default/pods//status', 405, 'does not allow this method'],
+  ['POST', '/api/v1/namespaces/../configmaps', 500, `invalid resource name "..": [may not be '..']`],
   ['GET', '/api/v1/namespaces/../configmaps', 500, 'invalid key: "/configmaps/.."'],
   ['GET', '/api/v1/namespaces/../configmaps/x', 500, 'invalid key: "/configmaps/../x"'],
   ['GET', '/api/v1/namespaces/default/configmaps/a%2Fb', 404, 'could not find the requested resource'],
@@ -209,7 +211,7 @@ test.for([
   ['GET', '/api/v1//nodes', 404, 'could not find the requested resource'],
   ['GET', '/api//v1/nodes', 404, 'could not find the requested resource'],
 ] as const)('%s %s is %i', async ([method, path, status, why]) => {
-  const answer = await call(server, method, path, method === 'PUT' ? named('x') : undefined);
+  const answer = await call(server, method, path, method.startsWith('P') ? named('x') : undefined);
   expect(answer).toMatchObject({ status, body: saying(why) });
 });
 

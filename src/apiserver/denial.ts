@@ -17,9 +17,9 @@ export function denied(attributes: Attributes, reason: string): StatusError {
   const what = subresource ? `${resource}/${subresource}` : resource;
   const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : 'at the cluster scope';
   const head = `${group ? `${resource}.${group}` : resource}${name ? ` ${JSON.stringify(name)}` : ''}`;
-  const message = `${head} is forbidden: User ${who} cannot ${verb} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}${why}`;
+  const message = `${resource === '' ? '' : `${head} is `}forbidden: User ${who} cannot ${verb} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}${why}`;
   return new StatusError(403, 'Forbidden', message, {
-    details: { ...(name && { name }), ...(group && { group }), kind: resource },
+    details: { ...(name && { name }), ...(group && { group }), ...(resource && { kind: resource }) },
     headers: noSniff,
   });
 }

@@ -83,7 +83,10 @@ export class Router {
     try {
       const request = this.#read(raw);
       this.#authorize(request);
-      if (request.method !== 'GET' && isWatchPath(raw.url ?? '')) throw methodNotAllowed();
+      if (request.method !== 'GET' && isWatchPath(raw.url ?? ''))
+        throw request.target?.kind && request.target.subresource === ''
+          ? methodNotAllowed()
+          : noSuchResource();
       await this.#route(request, response);
     } catch (reason) {
       await this.#fail(raw, response, reason);

@@ -209,6 +209,8 @@ test.for([
   ['GET', '/api/v1/namespaces/default/namespaces', 404, 'could not find the requested resource'],
   ['OPTIONS', '/api/v1/namespaces/default/namespaces/x', 404, 'could not find the requested resource'],
   ['GET', '/api/v1//nodes', 404, 'could not find the requested resource'],
+  ['POST', '/api/v1/watch/nodes', 405, 'does not allow this method'],
+  ['POST', '/api/v1/watch/nodes/x/status', 404, 'could not find the requested resource'],
   ['GET', '/api//v1/nodes', 404, 'could not find the requested resource'],
 ] as const)('%s %s is %i', async ([method, path, status, why]) => {
   const answer = await call(server, method, path, method.startsWith('P') ? named('x') : undefined);
@@ -359,6 +361,15 @@ test.for([
   const as = { port: server.port, ca: server.ca, admin: { cert, key } } as EmbeddedApiServer;
   const answer = await call(as, 'GET', podsPath, undefined, '', { 'Impersonate-User': name, ...more });
   expect(answer).toMatchObject({ status: 403, body: saying(why) });
+});
+
+test('who asks for a resource without a name is refused without one', async () => {
+  const { cert, key } = server.clientCertificate('mallory');
+  const as = { port: server.port, ca: server.ca, admin: { cert, key } } as EmbeddedApiServer;
+  expect(await call(as, 'GET', '/api/v1//default')).toMatchObject({
+    status: 403,
+    body: saying('forbidden: User "mallory" cannot get resource ""'),
+  });
 });
 
 test('a service account that is asked for is in its groups', async () => {

@@ -14,10 +14,11 @@ import {
   valueAt,
 } from './json.ts';
 import type { Kind } from './kinds.ts';
+import { pathSegment } from './metadata-rules.ts';
 import { accountOf, isMirror } from './pod-admission.ts';
 import type { ApiRequest } from './request.ts';
 import type { Admission } from './exchange.ts';
-import { badRequest, forbidden, notFound, StatusError } from './status-error.ts';
+import { forbidden, internalError, notFound, StatusError } from './status-error.ts';
 import { admittedName } from './suffix.ts';
 import type { Store } from './store.ts';
 import type { User } from './users.ts';
@@ -32,6 +33,9 @@ const hasReference: Readonly<Record<string, (pod: Pod) => boolean>> = {
 /** No new content in a namespace that is not there or is going away (admission plugin NamespaceLifecycle). */
 function checkNamespace(store: Store, namespace: string, kind: Kind, name: string): void {
   const found = store.get('namespaces', namespace);
+  const faults = pathSegment(namespace, false);
+  if (faults.length > 0)
+    throw internalError(`invalid resource name ${JSON.stringify(namespace)}: [${faults.join(' ')}]`);
   if (!found) throw notFound({ kind: 'namespaces', name: namespace });
   if (valueAt(found.object, 'metadata', 'deletionTimestamp') === undefined) return;
   const where = kind.group ? `${kind.resource}.${kind.group}` : kind.resource;
@@ -275,8 +279,8 @@ export function createAdmission(store: Store): Admission {
     create(request, kind, object) {
       const namespace = request.target?.namespace ?? '';
       if (kind.namespaced) {
-        if (namespace === '') throw badRequest('an empty namespace may not be set during creation');
-        checkNamespace(store, namespace, kind, admittedName(objectAt(object, 'metadata')));
+        if (namespace !== '')
+          checkNamespace(store, namespace, kind, admittedName(objectAt(object, 'metadata')));
       }
       restriction.create(request, kind, object);
       return object;

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import { isObject, type JsonObject, listAt, objectAt, stringAt, textOf, valueAt } from './json.ts';
-import { StatusError, unauthorized } from './status-error.ts';
+import { unauthorized } from './status-error.ts';
 import { keyOf, type Store } from './store.ts';
 import {
   anonymous,
@@ -13,7 +13,6 @@ import {
   type TokenUser,
   type User,
 } from './users.ts';
-import type { Attributes } from './authorizer.ts';
 
 /** The audience of the API server itself, and the issuer of its tokens. */
 export const issuer = 'https://kubernetes.default.svc.cluster.local';
@@ -161,72 +160,12 @@ const first = (value: string | string[] | undefined): string =>
 
 /** The token of a request: the header, or the WebSocket subprotocol that browsers use in its place. */
 function bearerOf(headers: IncomingHttpHeaders): string | undefined {
-  const match = /^bearer +(\S.*)$/i.exec((headers.authorization ?? '').trim());
-  if (match) return match[1]?.trim();
+  const [scheme = '', token = ''] = (headers.authorization ?? '').trim().split(' ');
+  if (scheme.toLowerCase() === 'bearer' && token !== '') return token;
   const prefix = 'base64url.bearer.authorization.k8s.io.';
   const protocol = (headers['sec-websocket-protocol'] ?? '')
     .split(',')
     .map((one) => one.trim())
     .find((one) => one.startsWith(prefix));
   return protocol && Buffer.from(protocol.slice(prefix.length), 'base64url').toString();
-}
-
-const listOf = (value: string | readonly string[] | undefined): string[] =>
-  value === undefined ? [] : [value].flat();
-
-/** The user that a request asks to be taken for; `undefined` when it asks for none. @throws {StatusError} 400, 403 */
-export function impersonated(
-  request: IncomingMessage,
-  user: User,
-  may: (attributes: Attributes) => boolean,
-): User | undefined {
-  const headers = request.headers;
-  const name = first(headers['impersonate-user']);
-  const groups = listOf(request.headersDistinct['impersonate-group']);
-  const uid = first(headers['impersonate-uid']);
-  const extra: Record<string, string[]> = {};
-  for (const [key, value] of Object.entries(request.headersDistinct))
-    if (key.startsWith('impersonate-extra-')) extra[decodeURIComponent(key.slice(18))] = value ?? [];
-  if (name === '' && groups.length === 0 && uid === '' && Object.keys(extra).length === 0) return undefined;
-  if (name === '')
-    throw new StatusError(
-      400,
-      'BadRequest',
-      `requested &user.DefaultInfo{Name:"", UID:${JSON.stringify(uid)}, Groups:[]string{${groups.map((g) => JSON.stringify(g)).join(', ')}}, Extra:map[string][]string(nil)} without impersonating a user name`,
-      { headers: { 'X-Content-Type-Options': 'nosniff' } },
-    );
-  const ask = (resource: string, object: string): void => {
-    const attributes = {
-      user,
-      verb: 'impersonate',
-      group: '',
-      resource,
-      subresource: '',
-      namespace: '',
-      name: object,
-    };
-    if (!may(attributes)) throw refusal(user, request.url ?? '');
-  };
-  ask('users', name);
-  for (const group of groups) ask('groups', group);
-  const system = name === 'system:anonymous' ? [] : ['system:authenticated'];
-  return {
-    name,
-    groups: [...groups, ...system.filter((one) => !groups.includes(one))],
-    ...(uid && { uid }),
-    extra,
-  };
-}
-
-function refusal(user: User, url: string): StatusError {
-  const path = url.split('?')[0] ?? '';
-  return new StatusError(
-    403,
-    'Forbidden',
-    `forbidden: User ${JSON.stringify(user.name)} cannot impersonate-on:user-info:get path ${JSON.stringify(path)}`,
-    {
-      details: {},
-      headers: { 'X-Content-Type-Options': 'nosniff' },
-    },
-  );
 }

@@ -280,9 +280,15 @@ export class NodeAuthorizer {
     '/serviceaccounts': (node, at) => this.#account(node, at),
     'coordination.k8s.io/leases': (node, at) => {
       const why = 'can only access leases in the "kube-node-lease" system namespace';
-      return this.#own(node, at, at.namespace === 'kube-node-lease', why);
+      return this.#own(node, at, 'node lease', at.namespace === 'kube-node-lease' ? undefined : why);
     },
-    'storage.k8s.io/csinodes': (node, at) => this.#own(node, at, true, ''),
+    'storage.k8s.io/csinodes': (node, at) =>
+      this.#own(
+        node,
+        at,
+        'CSINode',
+        at.subresource === '' ? undefined : 'cannot authorize CSINode subresources',
+      ),
     'resource.k8s.io/resourceslices': (node, at) => this.#slice(node, at),
     'resource.k8s.io/resourceclaims': (node, at) => this.#readable(node, at, at.verb === 'get'),
     '/nodes': (node, at) => this.#node(node, at),
@@ -358,27 +364,21 @@ export class NodeAuthorizer {
   }
 
   #account(node: string, at: Attributes): Decision {
-    if (at.subresource === 'token')
-      return at.verb === 'create'
-        ? this.#reaches(node, at)
-        : no('only create is allowed on this subresource');
-    if (at.subresource) return no('only create of tokens is allowed');
-    return at.verb === 'get' ? this.#reaches(node, at) : no();
+    if (at.verb === 'get' && at.subresource === '') return this.#reaches(node, at);
+    if (at.verb !== 'create' || at.name === '')
+      return no('can only create tokens for individual service accounts');
+    return at.subresource === 'token'
+      ? this.#reaches(node, at)
+      : no('can only create token subresource of serviceaccount');
   }
 
-  #own(node: string, at: Attributes, fits: boolean, why: string): Decision {
-    if (at.subresource) return no();
-    if (!fits) return no(why);
+  /** What a node does with an object of its own name; `why` there is none in such a place. */
+  #own(node: string, at: Attributes, what: string, why?: string): Decision {
     if (!['get', 'create', 'update', 'patch', 'delete'].includes(at.verb))
-      return no(
-        `can only get, create, update, patch, or delete a node ${at.resource === 'leases' ? 'lease' : 'CSINode'}`,
-      );
+      return no(`can only get, create, update, patch, or delete a ${what}`);
+    if (why !== undefined) return no(why);
     if (at.verb !== 'create' && at.name !== node)
-      return no(
-        at.resource === 'leases'
-          ? 'can only access node lease with the same name as the requesting node'
-          : 'can only access CSINode with the same name as the requesting node',
-      );
+      return no(`can only access ${what} with the same name as the requesting node`);
     return { allowed: true, reason: '' };
   }
 

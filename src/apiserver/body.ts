@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { parseDocument } from '../kube/document.ts';
+import { parseDocument, type TextDocument } from '../kube/document.ts';
 import { DecodeError, decodeType, type Empties, type Literals } from './codec.ts';
-import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
+import { duplicateFields, goKind, jsonFault, numberLiterals } from './json-scan.ts';
 import { isObject, type JsonObject, stringAt } from './json.ts';
 import { findByKind, groupVersionOf } from './kinds.ts';
-import { mediaTypes } from './negotiate.ts';
+import { mediaTypeOf } from './media-type.ts';
+import { formats, mediaTypes, type Representation } from './negotiate.ts';
 import { ProtobufError, readProtobuf } from './protobuf-body.ts';
 import { badRequest, StatusError, unsupportedMediaType } from './status-error.ts';
 import type { FieldValidation } from './write-options.ts';
@@ -31,14 +32,12 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 }
 
-/** The media type of a body: `application/json` when none is named. @throws {StatusError} 415 */
-export function bodyFormat(request: IncomingMessage): 'json' | 'yaml' | 'protobuf' {
-  const given = request.headers['content-type'];
-  const type = (given ?? 'application/json').split(';')[0]?.trim().toLowerCase() ?? '';
-  if (type === '' || type === 'application/json') return 'json';
-  if (type === 'application/yaml') return 'yaml';
-  if (type === 'application/vnd.kubernetes.protobuf') return 'protobuf';
-  throw unsupportedMediaType(mediaTypes);
+/** The format of a body: JSON when none is named. @throws {StatusError} 415 */
+export function bodyFormat(request: IncomingMessage): Representation['format'] {
+  const given = request.headers['content-type'] ?? '';
+  const format = formats[mediaTypeOf(given === '' ? 'application/json' : given) ?? ''];
+  if (!format) throw unsupportedMediaType(mediaTypes);
+  return format;
 }
 
 /** What is expected of a body. */
@@ -78,9 +77,6 @@ function shown(body: Buffer): string {
     ? `${body.subarray(0, shownMost).toString(format)} ...`
     : body.toString(format);
 }
-
-const goKind = (value: unknown): string =>
-  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
 const goStruct =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
@@ -163,12 +159,14 @@ function toldOf(
 function duplicatesIn(text: string, format: 'json' | 'yaml' | 'protobuf'): readonly string[] {
   if (format === 'json') return duplicateFields(text);
   const parsed = format === 'yaml' ? parseDocument(text) : undefined;
-  return parsed?.ok
-    ? parsed.document.duplicates.map(
-        ({ line, key }) => `line ${line}: key ${JSON.stringify(key.split('.').at(-1))} already set in map`,
-      )
-    : [];
+  return parsed?.ok ? duplicateKeys(parsed.document.duplicates) : [];
 }
+
+/** Keys of a YAML document that stand twice, in the words of its reader. */
+export const duplicateKeys = (duplicates: TextDocument['duplicates']): readonly string[] =>
+  duplicates.map(
+    ({ line, key }) => `line ${line}: key ${JSON.stringify(key.split('.').at(-1))} already set in map`,
+  );
 
 /** Reads an object that is already parsed. @throws {StatusError} 400 */
 export function decodeAs(
@@ -190,11 +188,22 @@ export function decodeAs(
     refuseOthers(value, { apiVersion, kind }, expected, cannot);
     const { object, strict, empties } = decodeType(value, expected.type, literals);
     const { apiVersion: _a, kind: _k, ...rest } = object;
-    return { object: rest, strict: [...duplicates, ...strict], empties };
+    return { object: rest, strict: [...withoutUnknown(duplicates, strict), ...strict], empties };
   } catch (reason) {
     if (reason instanceof DecodeError) throw cannot(reason.message);
     throw reason;
   }
+}
+
+/** Keys that stand twice; nobody looks into fields that are not known. */
+function withoutUnknown(duplicates: readonly string[], strict: readonly string[]): readonly string[] {
+  const named = (text: string, what: string): string =>
+    text.startsWith(`${what} "`) ? text.slice(what.length + 2, -1) : '';
+  const unknown = strict.map((text) => named(text, 'unknown field')).filter((path) => path !== '');
+  return duplicates.filter((text) => {
+    const path = named(text, 'duplicate field');
+    return !unknown.some((one) => path === one || path.startsWith(`${one}.`) || path.startsWith(`${one}[`));
+  });
 }
 
 /** What strict decoding found, as warnings, as an error or not at all (A5). @throws {StatusError} 400 */

@@ -11,7 +11,7 @@ import {
 } from './discovery.ts';
 import type { JsonObject } from './json.ts';
 import type { Kind } from './kinds.ts';
-import { mediaTypes, negotiate, noRepresentation, wantsPretty } from './negotiate.ts';
+import { checkConsumed, checkOffered, mediaTypes, negotiate, wantsPretty } from './negotiate.ts';
 import { swaggerProtobuf } from './openapi-protobuf.ts';
 import { type Document, openApi, openApiIndex, swagger } from './openapi.ts';
 import { writeProtobuf } from './protobuf-writer.ts';
@@ -21,9 +21,10 @@ import { methodNotAllowed, noSuchResource } from './status-error.ts';
 
 export const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
-/** @throws {StatusError} 405 */
-export function readOnly(request: ApiRequest): void {
+/** @param consumes what may be said of the body that is not there; absent: anything @throws {StatusError} 405, 415 */
+export function readOnly(request: ApiRequest, consumes?: readonly string[]): void {
   if (request.method !== 'GET') throw methodNotAllowed();
+  if (consumes) checkConsumed(request.raw.headers['content-type'], consumes);
 }
 
 export const notFoundText = (request: ApiRequest, response: ServerResponse): Promise<void> =>
@@ -34,20 +35,16 @@ export const notFoundText = (request: ApiRequest, response: ServerResponse): Pro
     extras: { headers: noSniff },
   });
 
-/** Sends a JSON document that is not an API object. @throws {StatusError} 405, 406 */
+/** Sends a JSON document that is not an API object, as it is written. @throws {StatusError} 405, 406 */
 export async function sendDocument(
   request: ApiRequest,
   response: ServerResponse,
-  body: unknown,
+  text: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   readOnly(request);
-  const accept = (request.raw.headers.accept ?? '*/*').replace(/;[^,]*/g, '');
-  if (!/application\/json|application\/\*|\*\/\*/.test(accept)) throw noRepresentation(['application/json']);
-  const representation = negotiate('application/json', {
-    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
-  });
-  await sendBody(request.raw, response, { status: 200, body, representation, extras: { headers } });
+  checkOffered(request.raw.headers.accept, ['application/json']);
+  await sendText(request.raw, response, { status: 200, type: 'application/json', text, extras: { headers } });
 }
 
 /** `/api`, `/apis` and what lies right below. @param kinds what is told of @throws {StatusError} */
@@ -62,7 +59,7 @@ export async function discovery(
   const [group, version] = core ? ['', first] : [first, second];
   if (!core && !isGroup(kinds, group)) return notFoundText(request, response);
   if (version !== undefined && !isServed(kinds, group, version)) throw noSuchResource();
-  if (version !== undefined && request.method !== 'GET') throw methodNotAllowed();
+  if (version !== undefined) readOnly(request, mediaTypes);
   const body = version === undefined ? oneGroup(kinds, group) : resourceList(kinds, group, version);
   const representation = negotiate(request.raw.headers.accept, {
     views: [],
@@ -77,7 +74,7 @@ async function discoveryRoot(
   core: boolean,
   kinds: readonly Kind[],
 ): Promise<void> {
-  if (core) readOnly(request);
+  if (core) readOnly(request, mediaTypes);
   const representation = rootRepresentation(request, core);
   if (representation.as)
     return aggregated(

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { type JsonObject, nameOf, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
-import type { Selection } from './list-options.ts';
+import { checkListOptions, type ListOptions, readListOptions, type Selection } from './list-options.ts';
 import { listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import { isWritable } from './protobuf-writer.ts';
-import type { Registry } from './registry.ts';
+import { checkKey, type Registry } from './registry.ts';
 import type { ApiRequest, ResourcePath } from './request.ts';
 import { sendBody } from './respond.ts';
-import { fieldMatcher, labelMatcher } from './selectors.ts';
+import { fieldMatcher, fieldTerms, labelMatcher } from './selectors.ts';
 import { StatusError } from './status-error.ts';
 import type { Strategy, World, WriteContext } from './strategy.ts';
 import { viewFor, viewOne } from './views.ts';
@@ -82,18 +82,30 @@ export function sendObject(
   return send(exchange, { ...answer, body: special ?? typed(kind, answer.body) });
 }
 
-/** What a list, a watch or a collection's deletion is about. @throws {StatusError} 400 */
-export function selectionOf({ request, target, kind }: Exchange): Selection {
+/**
+ * What a list, a watch or a collection's deletion is about. That the selectors can be read comes before what the options say together,
+ * and whether fields can be selected on after it.
+ *
+ * @throws {StatusError} 400, 422
+ */
+export function listingOf({ request, target, kind }: Exchange): {
+  readonly options: ListOptions;
+  readonly selection: Selection;
+} {
+  const options = readListOptions(request.query);
   const labels = request.query.get('labelSelector') ?? '';
-  const fields = request.query.get('fieldSelector') ?? '';
   const byLabel = labels === '' ? undefined : labelMatcher(labels);
-  const byField = fields === '' ? undefined : fieldMatcher(fields, kind);
-  return {
+  const terms = fieldTerms(request.query.get('fieldSelector') ?? '');
+  checkListOptions(options);
+  const byField = terms.length === 0 ? undefined : fieldMatcher(terms, kind);
+  checkKey(kind, target.namespace);
+  const selection = {
     storage: kind.storage,
     prefix: kind.namespaced && target.namespace !== '' ? `${target.namespace}/` : '',
-    matches: (object) => (byLabel?.(object) ?? true) && (byField?.(object) ?? true),
+    matches: (object: JsonObject) => (byLabel?.(object) ?? true) && (byField?.(object) ?? true),
     selective: byLabel !== undefined || byField !== undefined,
   };
+  return { options, selection };
 }
 
 export const contextOf = (world: World, request: ApiRequest, dryRun: boolean): WriteContext => ({

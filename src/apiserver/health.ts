@@ -8,9 +8,9 @@ export interface TextAnswer {
 
 /** `/healthz`, `/livez`, `/readyz` and one check below them; `undefined` for a check that is not there. */
 export function health(path: string, query: URLSearchParams): TextAnswer | undefined {
-  const [, root = '', check] = path.split('/');
-  if (check !== undefined && check !== '')
-    return checks.includes(check) ? { status: 200, text: 'ok' } : undefined;
+  const [, root = '', check = '', ...below] = path.split('/');
+  if (check !== '' || below.length > 0)
+    return checks.includes(check) && below.length === 0 ? { status: 200, text: 'ok' } : undefined;
   if (!query.has('verbose')) return { status: 200, text: 'ok' };
   const excluded = new Set(query.getAll('exclude'));
   const lines = checks.map((name) => (excluded.has(name) ? `[+]${name} excluded: ok` : `[+]${name} ok`));

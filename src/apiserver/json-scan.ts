@@ -4,6 +4,10 @@ export function jsonFault(text: string): string {
   return scanner.fault() ?? 'unexpected end of JSON input';
 }
 
+/** What Go calls a JSON value that it cannot read into something. */
+export const goKind = (value: unknown): string =>
+  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+
 /** `duplicate field "spec.restartPolicy"` for each member that an object names twice. */
 export function duplicateFields(text: string): string[] {
   const found: string[] = [];

@@ -3,6 +3,8 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { KeyPair } from '../base/certificates.ts';
 import { dialError, joinHostPort } from '../base/dial-error.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
+import { builtIn } from './kinds.ts';
+import { checkKey } from './registry.ts';
 import { isTrue } from './request.ts';
 import {
   badRequest,
@@ -143,6 +145,7 @@ export class KubeletProxy {
   }
 
   #pod(namespace: string, name: string): JsonObject {
+    checkKey(builtIn('pods'), namespace, name);
     const entry = this.#deps.store.get('pods', keyOf(namespace, name));
     if (!entry) throw podNotFound(name);
     return entry.object;
@@ -197,7 +200,7 @@ export class KubeletProxy {
     const container = containerOf(pod, at.query.get('container') ?? '', at.name);
     const node = stringAt(objectAt(pod, 'spec'), 'nodeName');
     if (node === '') {
-      response.writeHead(200, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-cache, private' });
+      response.writeHead(204, { 'Cache-Control': 'no-cache, private' });
       response.end();
       return;
     }

@@ -1,4 +1,6 @@
 import { fault, type FieldFault, badRequest, expired, invalid, tooLargeVersion } from './status-error.ts';
+import { goKind, jsonFault } from './json-scan.ts';
+import { isObject, stringAt } from './json.ts';
 import { isTrue } from './request.ts';
 import type { Entry, Store } from './store.ts';
 import type { Matcher } from './selectors.ts';
@@ -27,31 +29,31 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   return Number(text);
 }
 
-/** Reads and checks the options of a list or watch. @throws {StatusError} 400, 422 */
+/** Reads the options of a list or watch. @throws {StatusError} 400 */
 export function readListOptions(query: URLSearchParams): ListOptions {
   const sie = query.get('sendInitialEvents');
-  const options: ListOptions = {
+  const timeoutSeconds = integer(query, 'timeoutSeconds');
+  return {
     resourceVersion: query.get('resourceVersion') ?? '',
     match: query.get('resourceVersionMatch') ?? '',
     limit: integer(query, 'limit') ?? 0,
     continue: query.get('continue') ?? '',
     sendInitialEvents: sie === null ? undefined : isTrue(sie),
-    bookmarks: query.has('allowWatchBookmarks') && isTrue(query.get('allowWatchBookmarks')),
-    watch: query.has('watch') && isTrue(query.get('watch')),
-    timeoutSeconds: integer(query, 'timeoutSeconds'),
+    bookmarks: isTrue(query.get('allowWatchBookmarks')),
+    watch: isTrue(query.get('watch')),
+    timeoutSeconds,
   };
-  check(options);
-  return options;
 }
 
-function check(options: ListOptions): void {
+/** @throws {StatusError} 422 for options that do not go together */
+export function checkListOptions(options: ListOptions): void {
   const faults: FieldFault[] = [];
   const { match, resourceVersion, watch, sendInitialEvents } = options;
   if (watch) faults.push(...watchFaults(options));
   else {
+    faults.push(...matchFaults(match, resourceVersion, options.continue));
     if (sendInitialEvents !== undefined)
       faults.push(fault.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
-    faults.push(...matchFaults(match, resourceVersion, options.continue));
   }
   if (faults.length > 0) throw listInvalid(faults);
 }
@@ -99,25 +101,46 @@ interface Token {
   readonly after: string;
 }
 
-const syntax = (text: string): Error => badRequest(`invalid continue token: ${text}`);
+const unreadable = (why: string): Error =>
+  badRequest(`invalid continue token: continue key is not valid: ${why}`);
+
+/** @throws {StatusError} 400 for what is no JSON in the base64 of URLs */
+function tokenJson(text: string): unknown {
+  const wrong = text.search(/[^A-Za-z0-9_-]/);
+  if (wrong >= 0 || text.length % 4 === 1)
+    throw unreadable(`illegal base64 data at input byte ${wrong >= 0 ? wrong : text.length - 1}`);
+  const json = Buffer.from(text, 'base64url').toString();
+  try {
+    return JSON.parse(json) ?? {};
+  } catch {
+    throw unreadable(jsonFault(json));
+  }
+}
+
+const members: Readonly<Record<string, 'string' | 'int64'>> = { v: 'string', rv: 'int64', start: 'string' };
+
+/** What a continue token says, each member of its type. @throws {StatusError} 400 */
+function tokenBody(text: string): { readonly v: string; readonly rv: number; readonly start: string } {
+  const body = tokenJson(text);
+  const cannot = (value: unknown, into: string): Error =>
+    unreadable(`json: cannot unmarshal ${goKind(value)} into Go ${into}`);
+  if (!isObject(body)) throw cannot(body, 'value of type storage.continueToken');
+  for (const [key, type] of Object.entries(members)) {
+    const value = body[key] ?? undefined;
+    const fits = type === 'int64' ? Number.isInteger(value) : typeof value === 'string';
+    if (value !== undefined && !fits)
+      throw cannot(value, `struct field continueToken.${key} of type ${type}`);
+  }
+  return { v: stringAt(body, 'v'), rv: Number(body['rv'] ?? 0), start: stringAt(body, 'start') };
+}
 
 function readToken(text: string): Token {
-  const bytes = Buffer.from(text, 'base64url');
-  let body: unknown;
-  try {
-    body = JSON.parse(bytes.toString());
-  } catch {
-    const first = bytes.toString()[0] ?? '';
-    throw syntax(
-      /^[A-Za-z0-9_-]*$/.test(text) && first
-        ? `continue key is not valid: invalid character '${first}' looking for beginning of value`
-        : `continue key is not valid: illegal base64 data at input byte ${Math.max(0, text.search(/[^A-Za-z0-9_-]/))}`,
-    );
-  }
-  const { v, rv, start } = body as { v?: string; rv?: number; start?: string };
-  if (v !== 'meta.k8s.io/v1' || typeof start !== 'string')
-    throw syntax('continue key is not valid: incorrect encoded start resourceVersion');
-  return { version: rv ?? 0, after: start };
+  const { v, rv, start } = tokenBody(text);
+  if (v !== 'meta.k8s.io/v1') throw unreadable(`server does not recognize this encoded version ${v}`);
+  if (rv === 0) throw unreadable('incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
+  if (start === '') throw unreadable('encoded start key empty (version meta.k8s.io/v1)');
+  if (/\/\.{0,2}(\/|$)/.test(start.startsWith('/') ? start : `/${start}`)) throw unreadable(start);
+  return { version: rv, after: start };
 }
 
 /** A token as kube-apiserver writes it: the last key as it stands below what is listed. */

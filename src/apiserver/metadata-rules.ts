@@ -32,7 +32,7 @@ export const nameCheckOf = (kind: Kind): NameCheck => checks[kind.kind] ?? subdo
 /** What is sent to a namespace says so or says nothing. @throws {StatusError} 400 */
 export function checkNamespaceOf(object: JsonObject, namespace: string): void {
   const given = namespaceOf(object);
-  if (given !== '' && given !== namespace)
+  if (![given, namespace].includes('') && given !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 

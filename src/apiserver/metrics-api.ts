@@ -8,7 +8,7 @@ import { negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import { type ApiRequest, type ResourcePath, verbOf } from './request.ts';
 import { type Pair, type Use, useOf } from './resource-usage.ts';
 import { sendBody } from './respond.ts';
-import { fieldMatcher, labelMatcher } from './selectors.ts';
+import { fieldMatcher, fieldTerms, labelMatcher } from './selectors.ts';
 import { methodNotAllowed, noSuchResource, notFound } from './status-error.ts';
 import { keyOf, type Store } from './store.ts';
 import { column } from './table-format.ts';
@@ -61,7 +61,7 @@ export class MetricsApi {
     representation: Representation,
   ): Promise<JsonObject> {
     const byLabel = labelMatcher(query.get('labelSelector') ?? '');
-    const byField = fieldMatcher(query.get('fieldSelector') ?? '', kind);
+    const byField = fieldMatcher(fieldTerms(query.get('fieldSelector') ?? ''), kind);
     const usage = await this.#deps.usage.usage();
     const entries = [...this.#deps.store.list(kind.resource, namespace === '' ? '' : `${namespace}/`)];
     const found = entries.flatMap(({ key, object }) => {

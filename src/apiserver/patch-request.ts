@@ -1,14 +1,21 @@
-import { parse as parseYaml } from 'yaml';
-import { decodeAs, expectedOf } from './body.ts';
+import { parseYaml } from '../kube/document.ts';
+import { decodeAs, duplicateKeys, expectedOf } from './body.ts';
 import { goStructJson } from '../kube/go-json.ts';
 import { type Decoded, DecodeError, decodeType, type Empties, type Literals } from './codec.ts';
 import { inGoOrder } from './go-structs.ts';
 import { goValue } from './go-value.ts';
-import { duplicateFields, jsonFault, numberLiterals } from './json-scan.ts';
+import { duplicateFields, goKind, jsonFault, numberLiterals } from './json-scan.ts';
 import { isObject, type JsonObject, listAt, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
-import { badRequest, fault, invalid, StatusError, unsupportedBody } from './status-error.ts';
+import {
+  badRequest,
+  fault,
+  invalid,
+  StatusError,
+  unsupportedBody,
+  unsupportedMediaType,
+} from './status-error.ts';
 import { strategicPatch } from './strategic-patch.ts';
 import { typedFaults } from './typed-value.ts';
 import { conversionOf, squeezed } from './unstructured.ts';
@@ -22,16 +29,18 @@ const types: Readonly<Record<string, PatchType>> = {
   'application/apply-patch+yaml': 'apply',
 };
 
-/** @throws {StatusError} 415 */
-export function patchTypeOf(contentType: string | undefined): PatchType {
-  const type = types[(contentType ?? '').split(';')[0]?.trim() ?? ''];
-  if (!type) throw unsupportedBody();
+/** One type of patch among others gets a request to the right place; that place wants one alone. @throws {StatusError} 415 */
+export function patchTypeOf(contentType = ''): PatchType {
+  const named = contentType.split(',').map((part) => (part.split(';')[0] ?? '').trim());
+  if (!named.some((one) => one in types)) throw unsupportedBody();
+  const type = types[/^.+?(?=;)|^.*/.exec(contentType)?.[0] ?? ''];
+  if (!type) throw unsupportedMediaType(Object.keys(types));
   return type;
 }
 
 /** A patch as it was read. */
 export interface PatchBody {
-  readonly type: PatchType;
+  readonly type: Exclude<PatchType, 'apply'>;
   readonly value: unknown;
   /** What strict decoding holds against the patch itself. */
   readonly strict: readonly string[];
@@ -39,36 +48,55 @@ export interface PatchBody {
   readonly literals: Literals;
 }
 
+/** How the faults of a patch that cannot be read begin, and what Go reads it into. */
+const readers: Readonly<Record<Exclude<PatchType, 'apply'>, readonly [head: string, into: string]>> = {
+  json: ['error decoding patch: ', '[]handlers.jsonPatchOp'],
+  merge: ['error decoding patch: ', 'map[string]interface {}'],
+  strategic: ['', 'map[string]interface {}'],
+};
+
 /** @throws {StatusError} 400 */
-export function readPatch(body: Buffer, type: PatchType): PatchBody {
+export function readPatch(
+  body: Buffer,
+  type: Exclude<PatchType, 'apply'>,
+  validation: FieldValidation = 'Warn',
+): PatchBody {
   const text = body.toString();
-  if (type === 'apply') return { type, value: readApply(text), strict: [], literals: new Map() };
-  const decoding = (why: string): StatusError =>
-    badRequest(type === 'strategic' ? why : `error decoding patch: ${why}`);
+  // only who validates fields reads a JSON patch by its own type
+  const loose = type === 'json' && validation === 'Ignore';
+  const [head, into] = loose ? ['', 'jsonpatch.Patch'] : readers[type];
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw decoding(jsonFault(text));
+    throw badRequest(head + jsonFault(text));
   }
-  if (type === 'json') checkSteps(value, decoding);
   if (type === 'merge' && value === null) throw badRequest('Invalid JSON Patch');
-  if (type === 'strategic' && value === null) value = {};
-  if (type !== 'json' && !isObject(value)) throw decoding(cannotRead(value, 'map[string]interface {}'));
+  if (value === null) value = type === 'json' ? [] : {};
+  const why = (type === 'json' ? Array.isArray(value) : isObject(value))
+    ? stepFault(type, value, loose)
+    : `${goKind(value)} into Go value of type ${into}`;
+  if (why !== undefined) throw badRequest(`${head}json: cannot unmarshal ${why}`);
   return { type, value, strict: strictFaults(type, value, text), literals: numberLiterals(text) };
 }
 
-const cannotRead = (value: unknown, into: string): string =>
-  `json: cannot unmarshal ${goKind(value)} into Go value of type ${into}`;
-
-/** A JSON patch is a list of steps. @throws {StatusError} 400 */
-function checkSteps(value: unknown, refusal: (why: string) => StatusError): void {
-  if (!Array.isArray(value)) throw refusal(cannotRead(value, '[]handlers.jsonPatchOp'));
-  const steps: readonly unknown[] = value;
-  for (const step of steps)
-    if (step !== null && !isObject(step)) throw refusal(cannotRead(step, 'handlers.jsonPatchOp'));
+/** What of a step of a JSON patch is of another type than it should be. */
+function stepFault(type: PatchType, value: unknown, loose: boolean): string | undefined {
+  if (type !== 'json') return undefined;
+  for (const step of value as readonly unknown[]) {
+    if (step === null) continue;
+    if (!isObject(step))
+      return `${goKind(step)} into Go value of type ${loose ? 'jsonpatch.Operation' : 'handlers.jsonPatchOp'}`;
+    const wrong = Object.entries(step).find(
+      ([key, found]) => texts.has(key) && found !== null && typeof found !== 'string',
+    );
+    if (wrong && !loose)
+      return `${goKind(wrong[1])} into Go struct field jsonPatchOp.${wrong[0]} of type string`;
+  }
+  return undefined;
 }
 
+const texts = new Set(['op', 'path', 'from']);
 const members = new Set(['op', 'path', 'from', 'value']);
 
 /** What is named twice, or is no part of a JSON patch. */
@@ -85,23 +113,34 @@ function strictFaults(type: PatchType, value: unknown, text: string): readonly s
   return [...twice, ...strange].map((fault) => `json patch ${fault}`);
 }
 
-const goKind = (value: unknown): string => {
-  if (Array.isArray(value)) return 'array';
-  if (value === null) return 'null';
-  return typeof value === 'boolean' ? 'bool' : typeof value;
-};
+/** An apply patch, read. */
+export interface Applied {
+  readonly value: JsonObject;
+  /** Keys that stand twice. */
+  readonly duplicates: readonly string[];
+}
 
-function readApply(text: string): JsonObject {
-  let value: unknown;
-  try {
-    value = parseYaml(text);
-  } catch (reason) {
-    throw badRequest(
-      `error decoding YAML: yaml: ${reason instanceof Error ? (reason.message.split('\n')[0] ?? '') : ''}`,
+const undecodable = (why: string): StatusError => badRequest(`error decoding YAML: ${why}`);
+
+/** The object that an apply patch is. @throws {StatusError} 400 */
+export function readApply(body: Buffer): Applied {
+  const parsed = parseYaml(body.toString());
+  if (!parsed.ok) throw undecodable(`error converting YAML to JSON: ${parsed.fault.message}`);
+  const { value = {}, duplicates } = parsed.document;
+  if (!isObject(value ?? {}))
+    throw undecodable(
+      `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${goKind(value)} into Go value of type map[string]interface {}`,
     );
-  }
-  if (!isObject(value)) throw badRequest('invalid object type: /, Kind=');
-  return value;
+  return { value: (value ?? {}) as JsonObject, duplicates: duplicateKeys(duplicates) };
+}
+
+/** What an apply patch is warned of, or refused for where fields are validated strictly. @throws {StatusError} 400 */
+export function judgedApply({ duplicates }: Applied, validation: FieldValidation): readonly string[] {
+  if (validation === 'Strict' && duplicates.length > 0)
+    throw badRequest(
+      `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${duplicates.map((one) => `  ${one}`).join('\n')}`,
+    );
+  return validation === 'Warn' ? duplicates : [];
 }
 
 /** How strictly what was sent is read. */
@@ -229,8 +268,7 @@ function wrongKind(given: JsonObject, kind: Kind, refuse: (why: string) => Statu
 }
 
 /** The object of an apply patch, checked: no field that the schema does not have. @throws {StatusError} 400, 500 */
-export function applyConfig(patch: PatchBody, kind: Kind): JsonObject {
-  const value = patch.value as JsonObject;
+export function applyConfig(value: JsonObject, kind: Kind): JsonObject {
   if (value['apiVersion'] !== groupVersionOf(kind) || value['kind'] !== kind.kind)
     throw badRequest(`invalid object type: ${kindText(value)}`);
   const metadata = objectAt(value, 'metadata');

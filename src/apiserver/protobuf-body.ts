@@ -143,6 +143,7 @@ export function readProtobuf(
   body: Buffer,
   typeOf: (apiVersion: string, kind: string) => string | undefined,
 ): JsonObject {
+  if (body.length === 0) throw new ProtobufError('empty data');
   if (!body.subarray(0, 4).equals(magic))
     throw new ProtobufError(
       'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',

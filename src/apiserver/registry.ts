@@ -16,12 +16,14 @@ import { keepManaged, manageApply, manageUpdate, type Writer } from './managed-f
 import {
   commonMetadata,
   commonMetadataUpdate,
+  pathSegment,
   validateMetadata,
   validateMetadataUpdate,
 } from './metadata-rules.ts';
 import { chargeQuotas } from './quotas.ts';
 import {
   alreadyExists,
+  badRequest,
   conflict,
   type FieldFault,
   invalid,
@@ -45,6 +47,18 @@ export const subjectOf = (kind: Kind, name: string): Subject => ({
 interface Deleted {
   readonly object: JsonObject;
   readonly deleted: boolean;
+}
+
+/** Whether there can be such an object, or such a place for objects when no name is given. @throws {StatusError} 400, 500 */
+export function checkKey(kind: Kind, namespace: string, name?: string): void {
+  if (name !== undefined && kind.namespaced && namespace === '')
+    throw badRequest('Namespace parameter required.');
+  const faults = pathSegment(name ?? '', false);
+  if (faults.length > 0)
+    throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${faults.join(';')}`);
+  if (!kind.namespaced || !/^\.\.?$/.test(namespace)) return;
+  const key = [kind.resource, namespace, ...(name === undefined ? [] : [name])].join('/');
+  throw new StatusError(500, '', `invalid key: "/${key}"`);
 }
 
 /** An update on its way. */
@@ -80,6 +94,7 @@ export class Registry {
 
   /** The stored entry. @throws {StatusError} 404 */
   entry(namespace: string, name: string): Entry {
+    checkKey(this.#kind, namespace, name);
     const entry = this.#store.get(this.#kind.storage, this.#key(namespace, name));
     if (!entry) throw notFound(subjectOf(this.#kind, name));
     return entry;
@@ -330,10 +345,10 @@ export class Registry {
   /** Deletes by the kind's rules; `deleted` is false while grace or finalizers hold the object. */
   delete(namespace: string, name: string, options: DeleteOptions, context: WriteContext): Deleted {
     const entry = this.entry(namespace, name);
-    this.#deletePrecondition(entry, name, options);
+    this.checkPreconditions(entry, options);
     this.strategy.checkDelete?.(entry.object, context);
     if (this.strategy.beginDelete) {
-      const begun = this.strategy.beginDelete(entry.object, context);
+      const begun = this.strategy.beginDelete(entry.object, options, context);
       if (begun !== entry.object) return this.#hold(entry, begun, context, false);
     }
     if (this.strategy.grace) return this.#deleteGracefully(entry, options, context);
@@ -358,7 +373,9 @@ export class Registry {
     return this.#remove(entry, entry.object, context);
   }
 
-  #deletePrecondition(entry: Entry, name: string, options: DeleteOptions): void {
+  /** @throws {StatusError} 409 when another life or version of the object is to be deleted */
+  checkPreconditions(entry: Entry, options: DeleteOptions): void {
+    const name = nameOf(entry.object);
     const uid = valueAt(entry.object, 'metadata', 'uid');
     const refuse = (what: string, wanted: string, found: string): never => {
       if (this.#kind.kind === 'Namespace')

@@ -14,6 +14,10 @@ export interface ResourcePath {
   readonly subresource: string;
   /** What follows a proxied subresource. */
   readonly rest: string;
+  /** Whether the resource stands below a namespace, be it one without a name. */
+  readonly nested: boolean;
+  /** Whether the path is one of the API at all; if not, the page is unknown as any other. */
+  readonly isRouted: boolean;
   readonly kind: Kind | undefined;
 }
 
@@ -25,6 +29,18 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   readonly user: User;
   readonly target: ResourcePath | undefined;
+}
+
+/** What a URL asks besides its path. Pairs with a semicolon or a broken escape are as if they were not there, as with Go. */
+export function queryOf(url: string): URLSearchParams {
+  const search = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+  const broken = /;|%(?![0-9a-fA-F]{2})/;
+  return new URLSearchParams(
+    search
+      .split('&')
+      .filter((pair) => !broken.test(pair))
+      .join('&'),
+  );
 }
 
 const namespaced = new Set(['status', 'finalize']);
@@ -56,45 +72,58 @@ function watchOfOne(plain: string, { resource, name }: ResourcePath, query: URLS
 
 /** Refuses paths that have no route, and methods that a route does not have. @throws {StatusError} 404, 405 */
 export function checkRoute(method: string, target: ResourcePath, kind: Kind): void {
-  const below = target.subresource !== 'proxy' && target.rest !== '';
-  const strange = target.namespace !== '' && !kind.namespaced && kind.kind !== 'Namespace';
-  if (below || strange) throw noSuchResource();
-  if (!kind.namespaced || target.namespace !== '') return;
+  if (target.subresource !== 'proxy' && target.rest !== '') throw noSuchResource();
+  if (!kind.namespaced || target.nested) return;
   if (target.name !== '' || !kind.verbs.includes('list')) throw noSuchResource();
   if (method !== 'GET') throw methodNotAllowed();
 }
 
+/** A path as Go's `URL.Path` has it: decoded as a whole, so that an escaped slash parts as any other. */
+export function decodedPath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The group and version at the head of a path, and what follows; `undefined` for a path that is not of a resource. */
+function versionIn(
+  parts: readonly string[],
+): { readonly group: string; readonly version: string; readonly rest: readonly string[] } | undefined {
+  const [root, ...after] = parts;
+  const [group, version, ...rest] = root === 'api' ? ['', ...after] : after;
+  const isResource = (root === 'api' || root === 'apis') && rest.length > 0;
+  return isResource && group !== undefined && version !== undefined ? { group, version, rest } : undefined;
+}
+
 /** Reads `/api/v1/…` and `/apis/group/version/…`; `undefined` for every other path, and for those of discovery. */
 export function parseResourcePath(path: string): ResourcePath | undefined {
-  const parts = path
-    .split('/')
-    .filter((part) => part !== '')
-    .map(decode);
-  const [root, ...after] = parts;
-  if (root !== 'api' && root !== 'apis') return undefined;
-  const [group, version, rest] =
-    root === 'api' ? ['', after[0], after.slice(1)] : [after[0] ?? '', after[1], after.slice(2)];
-  if (version === undefined || rest.length === 0) return undefined;
-  const [namespace, inner] = inNamespace(rest);
+  const decoded = decodedPath(path);
+  const head = versionIn(decoded.replace(/^\/+|\/+$/g, '').split('/'));
+  if (!head) return undefined;
+  const { group, version } = head;
+  const { namespace, inner, nested } = inNamespace(head.rest);
   const [resource = '', name = '', subresource = '', ...below] = inner;
-  const kind = findKind(group, version, resource);
-  const trailing = path.endsWith('/') && below.length + 1 > 1 ? '/' : '';
-  return { group, version, namespace, resource, name, subresource, rest: below.join('/') + trailing, kind };
+  const isRouted = !isAstray(decoded);
+  const found = isRouted ? findKind(group, version, resource) : undefined;
+  const kind = found?.namespaced === false && nested ? undefined : found;
+  const rest = below.join('/') + (path.endsWith('/') && below.length > 0 ? '/' : '');
+  return { group, version, namespace, resource, name, subresource, rest, nested, isRouted, kind };
 }
 
-function inNamespace(parts: readonly string[]): readonly [namespace: string, rest: readonly string[]] {
-  if (parts[0] !== 'namespaces' || parts.length < 2) return ['', parts];
-  if (parts.length === 2 || (parts.length === 3 && namespaced.has(parts[2] ?? '')))
-    return [parts[1] ?? '', parts];
-  return [parts[1] ?? '', parts.slice(2)];
-}
+/** Whether an empty segment leads a path away from everything that is there. */
+export const isAstray = (path: string): boolean => /^\/\/|^\/apis\/\//.test(path);
 
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
+function inNamespace(parts: readonly string[]): {
+  readonly namespace: string;
+  readonly inner: readonly string[];
+  readonly nested: boolean;
+} {
+  const [first, namespace = '', next] = parts;
+  if (first !== 'namespaces') return { namespace: '', inner: parts, nested: false };
+  const nested = next !== undefined && !namespaced.has(next);
+  return { namespace, inner: nested ? parts.slice(2) : parts, nested };
 }
 
 const methodVerbs: Readonly<Record<string, string>> = {
@@ -106,14 +135,18 @@ const methodVerbs: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
+/** How a query says yes: with anything but two words for no. */
 export const isTrue = (value: string | null): boolean =>
-  value !== null && !['false', '0', 'f', 'F', 'FALSE', 'False'].includes(value);
+  value !== null && value !== '0' && value.toLowerCase() !== 'false';
+
+/** The verb of a method on one object; `''` for a method that has none. */
+export const verbOfMethod = (method: string): string => methodVerbs[method] ?? '';
 
 /** The verb that authorization sees. */
 export function verbOf(method: string, target: ResourcePath | undefined, query: URLSearchParams): string {
-  const verb = methodVerbs[method] ?? '';
+  const verb = verbOfMethod(method);
   if (!target) return method.toLowerCase();
-  if (target.name !== '' || target.subresource !== '') return verb;
+  if (target.name !== '') return verb;
   if (verb === 'get') return isTrue(query.get('watch')) ? 'watch' : 'list';
   return verb === 'delete' ? 'deletecollection' : verb;
 }

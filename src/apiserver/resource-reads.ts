@@ -1,12 +1,5 @@
-import {
-  type Exchange,
-  type ResourceApiDeps,
-  representationOf,
-  selectionOf,
-  send,
-  typed,
-} from './exchange.ts';
-import { listPage, readListOptions, type ListOptions, type Selection } from './list-options.ts';
+import { type Exchange, listingOf, type ResourceApiDeps, representationOf, send, typed } from './exchange.ts';
+import { listPage, type ListOptions, type Selection } from './list-options.ts';
 import { watchTypes } from './negotiate.ts';
 import { sendText } from './respond.ts';
 import { notAcceptable, StatusError, tooLargeVersion } from './status-error.ts';
@@ -57,8 +50,7 @@ export class ResourceReads {
     const { request, response, strategy } = exchange;
     const { store, clock } = this.#deps.world;
     const representation = representationOf(exchange, true);
-    const options = readListOptions(request.query);
-    const selection = selectionOf(exchange);
+    const { options, selection } = listingOf(exchange);
     const view = viewFor(strategy, representation, request.query);
     if (store.busy) await store.settled();
     if (options.watch) {

@@ -5,22 +5,31 @@ import {
   deletedStatus,
   type Exchange,
   keyIn,
+  listingOf,
   type ResourceApiDeps,
   representationOf,
-  selectionOf,
   send,
   sendObject,
   withWarnings,
 } from './exchange.ts';
 import { type JsonObject, nameOf, objectAt, stringAt, withMetadata } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
-import { listPage, readListOptions } from './list-options.ts';
+import { listPage } from './list-options.ts';
 import type { Writer } from './managed-fields.ts';
 import { checkNamespaceOf } from './metadata-rules.ts';
-import { applyConfig, type PatchBody, patched, patchTypeOf, readPatch } from './patch-request.ts';
-import { subjectOf, type Written } from './registry.ts';
+import {
+  type Applied,
+  applyConfig,
+  judgedApply,
+  type PatchBody,
+  patched,
+  patchTypeOf,
+  readApply,
+  readPatch,
+} from './patch-request.ts';
+import { checkKey, type Written } from './registry.ts';
 import type { ResourcePath } from './request.ts';
-import { badRequest, notFound, StatusError } from './status-error.ts';
+import { badRequest, StatusError } from './status-error.ts';
 import type { WriteContext } from './strategy.ts';
 import { listBody, viewFor } from './views.ts';
 import { readDeleteOptions, readWriteQuery, type WriteQuery } from './write-options.ts';
@@ -129,6 +138,7 @@ export class ResourceWrites {
 
   /** The object as it stands. */
   #standing({ registry, kind, target }: Exchange): JsonObject | undefined {
+    checkKey(kind, target.namespace, target.name);
     const entry = this.#deps.world.store.get(kind.storage, keyIn(target));
     return entry && registry.served(entry);
   }
@@ -140,6 +150,8 @@ export class ResourceWrites {
   ): Promise<void> {
     const { request, kind } = exchange;
     const representation = representationOf(exchange);
+    // a creation looks at the type of its body before its options, an update the other way round
+    if (options === 'CreateOptions') bodyFormat(request.raw);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options, apply: false });
     const format = bodyFormat(request.raw);
     const { object, strict, empties } = readObject(await readBody(request.raw), format, expectedOf(kind));
@@ -164,13 +176,15 @@ export class ResourceWrites {
       options: 'PatchOptions',
       apply: type === 'apply',
     });
-    const body = readPatch(await readBody(request.raw), type);
+    const body = await readBody(request.raw);
     const context = contextOf(this.#deps.world, request, query.dryRun);
     const warnings: string[] = [];
     try {
       const reading = { query, context, warnings };
       const written =
-        type === 'apply' ? this.#apply(exchange, body, reading) : this.#change(exchange, body, reading);
+        type === 'apply'
+          ? this.#apply(exchange, readApply(body), reading)
+          : this.#change(exchange, () => readPatch(body, type, query.fieldValidation), reading);
       await this.#deps.world.store.settled();
       const status = written.created ? 201 : 200;
       warnings.push(...context.warnings);
@@ -180,9 +194,10 @@ export class ResourceWrites {
     }
   }
 
-  #apply(exchange: Exchange, body: PatchBody, { query, context }: Reading): Written {
+  #apply(exchange: Exchange, body: Applied, { query, context, warnings }: Reading): Written {
     const { request, target, kind, registry } = exchange;
-    const read = applyConfig(body, kind);
+    const read = applyConfig(body.value, kind);
+    warnings.push(...judgedApply(body, query.fieldValidation));
     const standing = this.#standing(exchange);
     const isUnnamed = nameOf(read) === '';
     const config = named(
@@ -196,10 +211,11 @@ export class ResourceWrites {
     return registry.apply({ ...target, force: query.force }, config, writer, context);
   }
 
-  #change(exchange: Exchange, body: PatchBody, { query, context, warnings }: Reading): Written {
+  /** A patch is read when there is something to patch. */
+  #change(exchange: Exchange, read: () => PatchBody, { query, context, warnings }: Reading): Written {
     const { request, target, kind, registry } = exchange;
     const change = (old: JsonObject): JsonObject => {
-      const next = patched(old, body, kind, query.fieldValidation);
+      const next = patched(old, read(), kind, query.fieldValidation);
       warnings.push(...next.warnings);
       context.empties = next.empties;
       const whole = named(next.object, target, kind);
@@ -214,22 +230,22 @@ export class ResourceWrites {
     const representation = representationOf(exchange);
     const options = readDeleteOptions(await readDeleteBody(request.raw), request.query);
     const context = contextOf(this.#deps.world, request, options.dryRun);
-    const entry = this.#deps.world.store.get(kind.storage, keyIn(target));
-    if (!entry) throw notFound(subjectOf(kind, target.name));
+    const entry = registry.entry(target.namespace, target.name);
+    registry.checkPreconditions(entry, options);
     this.#deps.admission.delete(request, kind, entry.object);
     const { object, deleted } = registry.delete(target.namespace, target.name, options, context);
     await this.#deps.world.store.settled();
+    const status = !deleted && options.withDependents ? 202 : 200;
     if (!deleted || strategy.deleteReturnsObject)
-      return sendObject(exchange, context.now, { status: 200, body: object, representation });
+      return sendObject(exchange, context.now, { status, body: object, representation });
     return send(exchange, { status: 200, body: deletedStatus(kind, object), representation });
   }
 
   async deleteCollection(exchange: Exchange): Promise<void> {
     const { request, kind, strategy, registry } = exchange;
     const representation = representationOf(exchange, true);
+    const { options: listOptions, selection } = listingOf(exchange);
     const options = readDeleteOptions(await readDeleteBody(request.raw), request.query);
-    const listOptions = readListOptions(request.query);
-    const selection = selectionOf(exchange);
     const context = contextOf(this.#deps.world, request, options.dryRun);
     const { entries, metadata } = listPage(this.#deps.world.store, selection, listOptions);
     const gone = entries.map((entry) => {

@@ -13,7 +13,7 @@ const gzipLeast = 128 * 1024;
 /** A body as text; what has no text of its own is told as JSON. */
 export function encode(body: unknown, representation: Representation): string {
   if (representation.format === 'yaml') return toYaml(body);
-  return representation.pretty ? `${JSON.stringify(body, null, 2)}\n` : `${JSON.stringify(body)}\n`;
+  return representation.pretty ? JSON.stringify(body, null, 2) : `${JSON.stringify(body)}\n`;
 }
 
 /** Everything an answer may carry besides its body. */

@@ -1,25 +1,31 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { impersonated, type Authenticator } from './authenticator.ts';
+import type { Authenticator } from './authenticator.ts';
 import type { Attributes, Authorizer } from './authorizer.ts';
-import { bodyFormat, expectedOf, judged, readBody, readObject } from './body.ts';
+import { bodyFormat, expectedOf, internalName, judged, readBody, readObject } from './body.ts';
+import { denied } from './denial.ts';
 import { isGroup } from './discovery.ts';
 import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
 import { health } from './health.ts';
+import { impersonated } from './impersonation.ts';
 import { parseDuration } from '../kube/duration.ts';
 import { type JsonObject, objectAt } from './json.ts';
 import { groupVersionOf, type Kind, kinds, metricsKinds, trustBundleKinds } from './kinds.ts';
 import { type KubeletStreams, refuseUpgrade } from './kubelet-streams.ts';
 import { manageUpdate } from './managed-fields.ts';
 import type { MetricsApi } from './metrics-api.ts';
-import { negotiate, wantsPretty } from './negotiate.ts';
+import { checkOffered, negotiate, representationOfError, wantsPretty } from './negotiate.ts';
 import {
   type ApiRequest,
   checkRoute,
+  decodedPath,
+  isAstray,
   parseResourcePath,
+  queryOf,
   type ResourcePath,
   subresourceOf,
   verbOf,
+  verbOfMethod,
   isWatchPath,
   withoutWatchPath,
 } from './request.ts';
@@ -31,6 +37,7 @@ import { badRequest, methodNotAllowed, noSuchResource, StatusError } from './sta
 import type { Subresources } from './subresources.ts';
 import { versionInfo } from './version.ts';
 import { selectedName } from './selectors.ts';
+import { bareViews, viewBare } from './views.ts';
 import { readWriteQuery } from './write-options.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -76,7 +83,10 @@ export class Router {
     try {
       const request = this.#read(raw);
       this.#authorize(request);
-      if (request.method !== 'GET' && isWatchPath(raw.url ?? '')) throw methodNotAllowed();
+      if (request.method !== 'GET' && isWatchPath(raw.url ?? ''))
+        throw request.target?.kind && request.target.subresource === ''
+          ? methodNotAllowed()
+          : noSuchResource();
       await this.#route(request, response);
     } catch (reason) {
       await this.#fail(raw, response, reason);
@@ -86,15 +96,8 @@ export class Router {
   async #fail(raw: IncomingMessage, response: ServerResponse, reason: unknown): Promise<void> {
     const error = this.#asStatus(reason);
     const warnings = warningsOf.get(error);
-    let representation = negotiate(undefined);
-    try {
-      const search = (raw.url ?? '').split('?')[1] ?? '';
-      representation = negotiate(raw.headers.accept, {
-        pretty: wantsPretty(new URLSearchParams(search), raw.headers['user-agent']),
-      });
-    } catch {
-      representation = { format: 'json', pretty: false };
-    }
+    const pretty = wantsPretty(queryOf(raw.url ?? ''), raw.headers['user-agent']);
+    const representation = representationOfError(raw.headers.accept, pretty);
     await sendError(raw, response, error, { representation, ...(warnings && { extras: { warnings } }) });
     if (!raw.readableEnded) raw.resume();
   }
@@ -108,19 +111,28 @@ export class Router {
   #read(raw: IncomingMessage): ApiRequest {
     const url = raw.url ?? '/';
     const cut = url.indexOf('?');
-    const query = new URLSearchParams(cut < 0 ? '' : url.slice(cut + 1));
+    const query = queryOf(url);
     const path = withoutWatchPath(cut < 0 ? url : url.slice(0, cut), query);
-    checkTimeout(query);
-    const own = this.#deps.authenticator.authenticate(raw);
-    const user =
-      impersonated(raw, own, (attributes) => this.#deps.authorizer.decide(attributes).allowed) ?? own;
-    return { raw, method: raw.method ?? 'GET', path, query, user, target: parseResourcePath(path) };
+    const asked = { raw, method: raw.method ?? 'GET', path, query, target: parseResourcePath(path) };
+    checkTimeout(asked);
+    const own = { ...asked, user: this.#deps.authenticator.authenticate(raw) };
+    const user = impersonated(raw, this.#attributes(own), (at) => this.#deps.authorizer.decide(at));
+    return user ? { ...asked, user } : own;
   }
 
   #attributes({ user, method, path, query, target }: ApiRequest): Attributes {
     const verb = verbOf(method, target, query);
     if (!target)
-      return { user, verb, path, group: '', resource: '', subresource: '', namespace: '', name: '' };
+      return {
+        user,
+        verb,
+        path: decodedPath(path),
+        group: '',
+        resource: '',
+        subresource: '',
+        namespace: '',
+        name: '',
+      };
     const { group, resource, subresource, namespace } = target;
     const fieldSelector = query.get('fieldSelector') ?? '';
     const name = target.name || (collectionVerbs.has(verb) ? selectedName(fieldSelector) : '');
@@ -138,24 +150,28 @@ export class Router {
   async #route(request: ApiRequest, response: ServerResponse): Promise<void> {
     const { target } = request;
     if (target) return this.#resource(request, response, target);
-    return this.#other(request, response);
+    return isAstray(request.path) ? notFoundText(request, response) : this.#other(request, response);
   }
 
   async #resource(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
     const { kind } = target;
-    if (!kind || !this.#kinds.includes(kind)) {
-      const { metrics } = this.#deps;
-      if (metrics && target.group === metricsKinds[0]?.group)
-        return (await metrics()).handle(request, response, target);
-      if (target.group !== '' && !isGroup(this.#kinds, target.group)) return notFoundText(request, response);
-      throw noSuchResource();
-    }
-    warnOf(request.raw, deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
+    if (!kind || !this.#kinds.includes(kind)) return this.#unserved(request, response, target);
     checkRoute(request.method, target, kind);
+    warnOfKind(request, target, kind);
     if (request.method === 'HEAD' && target.subresource !== 'proxy') throw methodNotAllowed();
     if (target.subresource !== '') return this.#subresource(request, response, target, kind);
     if (kind.storageHash === undefined) return this.#transient(request, response, target, kind);
     await this.#deps.resources.handle(request, response, target, kind);
+  }
+
+  /** Kinds that this server does not keep: those of others, and those that nobody knows. */
+  async #unserved(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
+    const { metrics } = this.#deps;
+    if (metrics && target.group === metricsKinds[0]?.group)
+      return (await metrics()).handle(request, response, target);
+    const isKnown = target.isRouted && (target.group === '' || isGroup(this.#kinds, target.group));
+    if (!isKnown) return notFoundText(request, response);
+    throw noSuchResource();
   }
 
   async #subresource(
@@ -166,10 +182,11 @@ export class Router {
   ): Promise<void> {
     const sub = subresourceOf(target);
     if (!sub) throw noSuchResource();
+    if (target.name === '' && sub.verbs.includes(verbOfMethod(request.method)))
+      throw badRequest('name must be provided');
     const handler = this.#deps.subresources.handler(kind.resource, sub.name);
     if (handler) return handler({ request, response, target, kind });
-    const verb = verbOf(request.method, target, request.query);
-    if (!sub.verbs.includes(verb)) throw methodNotAllowed();
+    if (!sub.verbs.includes(verbOfMethod(request.method))) throw methodNotAllowed();
     await this.#deps.resources.handle(request, response, target, kind);
   }
 
@@ -185,13 +202,14 @@ export class Router {
     if (kind.kind === 'Binding')
       return this.#deps.subresources.createBinding({ request, response, target, kind });
     const representation = negotiate(request.raw.headers.accept, {
+      views: bareViews,
       pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
     });
+    const format = bodyFormat(request.raw);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
       options: 'CreateOptions',
       apply: false,
     });
-    const format = bodyFormat(request.raw);
     const { object, strict } = readObject(await readBody(request.raw), format, expectedOf(kind));
     const warnings = judged(strict, query.fieldValidation, expectedOf(kind));
     const now = this.#deps.clock.now();
@@ -208,7 +226,11 @@ export class Router {
     );
     await sendBody(request.raw, response, {
       status: 201,
-      body: { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer },
+      body: viewBare(
+        { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer },
+        representation,
+        internalName(kind),
+      ),
       representation,
       extras: { warnings },
     });
@@ -238,33 +260,40 @@ export class Router {
       const described = { kinds: this.#apiKinds, since: this.#since };
       return openapi(request, response, parts, described);
     }
-    if (path === '/version' || path === '/version/') return sendDocument(request, response, versionInfo);
-    if (path === '/.well-known/openid-configuration') {
-      const host = request.raw.headers.host ?? 'localhost';
-      return sendDocument(request, response, openIdConfiguration(host), {
-        'Cache-Control': 'public, max-age=3600',
-      });
-    }
-    if (path === '/openid/v1/jwks') return this.#keySet(request, response);
+    if (documents.test(path)) return this.#document(request, response);
     if (path === '/metrics')
       return sendText(request.raw, response, {
         status: 200,
         type: 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores',
         text: '',
       });
-    if (path === '/') return sendDocument(request, response, { paths: rootPaths });
+    if (['/', '/index.html'].includes(path))
+      return sendText(request.raw, response, {
+        status: 200,
+        type: 'application/json',
+        text: JSON.stringify({ paths: rootPaths }, null, 2),
+      });
     return notFoundText(request, response);
+  }
+
+  /** Documents of their own: whatever else stands below their paths is not there. */
+  async #document(request: ApiRequest, response: ServerResponse): Promise<void> {
+    const path = request.path.replace(/\/+$/, '');
+    if (path === '/version') {
+      readOnly(request, ['application/json']);
+      return sendDocument(request, response, JSON.stringify(versionInfo, null, 2));
+    }
+    if (path === '/openid/v1/jwks') return this.#keySet(request, response);
+    if (path !== '/.well-known/openid-configuration') throw noSuchResource();
+    const host = request.raw.headers.host ?? 'localhost';
+    return sendDocument(request, response, JSON.stringify(openIdConfiguration(host)), {
+      'Cache-Control': 'public, max-age=3600',
+    });
   }
 
   async #keySet(request: ApiRequest, response: ServerResponse): Promise<void> {
     readOnly(request);
-    if ((request.raw.headers.accept ?? '').includes('application/json'))
-      throw new StatusError(
-        406,
-        'NotAcceptable',
-        '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json',
-        { details: {} },
-      );
+    checkOffered(request.raw.headers.accept, ['application/jwk-set+json']);
     await sendText(request.raw, response, {
       status: 200,
       type: 'application/jwk-set+json',
@@ -303,12 +332,25 @@ export class Router {
   }
 }
 
+/** Subresources whose requests last. */
+const lasting: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
+
 /** How long the client would wait is read, and no more: nothing here takes that long. @throws {StatusError} 400 */
-function checkTimeout(query: URLSearchParams): void {
+function checkTimeout({ method, target, query }: Omit<ApiRequest, 'user'>): void {
   const timeout = query.get('timeout') ?? '';
-  if (timeout === '' || ['1', 'true'].includes(query.get('watch') ?? '')) return;
+  const lasts = lasting.has(target?.subresource ?? '') || verbOf(method, target, query) === 'watch';
+  if (timeout === '' || lasts) return;
   const read = parseDuration(timeout);
   if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - ${read}`);
+}
+
+const documents = /^\/(version|\.well-known\/openid-configuration|openid\/v1\/jwks)(\/|$)/;
+
+/** What is there for a method warns of its kind. */
+function warnOfKind({ method, raw }: ApiRequest, target: ResourcePath, kind: Kind): void {
+  const verbs = subresourceOf(target)?.verbs ?? kind.verbs;
+  if (verbs.includes(verbOf(method, target, new URLSearchParams())))
+    warnOf(raw, deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
 }
 
 /** Kinds that nobody should use any longer. */
@@ -338,24 +380,3 @@ const openIdConfiguration = (host: string): JsonObject => ({
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: ['RS256'],
 });
-
-/** 403 in the API server's words. */
-export function denied(attributes: Attributes, reason: string): StatusError {
-  const { user, verb, group, resource, subresource, namespace, name, path } = attributes;
-  const who = JSON.stringify(user.name);
-  if (path !== undefined)
-    return new StatusError(
-      403,
-      'Forbidden',
-      `forbidden: User ${who} cannot ${verb} path ${JSON.stringify(path)}`,
-      { details: {}, headers: noSniff },
-    );
-  const what = subresource ? `${resource}/${subresource}` : resource;
-  const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : 'at the cluster scope';
-  const head = `${group ? `${resource}.${group}` : resource}${name ? ` ${JSON.stringify(name)}` : ''}`;
-  const message = `${head} is forbidden: User ${who} cannot ${verb} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}${reason ? `: ${reason}` : ''}`;
-  return new StatusError(403, 'Forbidden', message, {
-    details: { ...(name && { name }), ...(group && { group }), kind: resource },
-    headers: noSniff,
-  });
-}

@@ -299,12 +299,12 @@ function unselectable(field: string, kind: Kind): string {
     : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
 }
 
-/** A field selector as text on objects of the kind (in their stored form). @throws {StatusError} 400 for a field that cannot be selected on */
-export function fieldMatcher(text: string, kind: Kind): Matcher {
-  const terms = fieldTerms(text).map((term): Matcher => {
+/** A field selector on objects of the kind (in their stored form). @throws {StatusError} 400 for a field that cannot be selected on */
+export function fieldMatcher(terms: readonly FieldTerm[], kind: Kind): Matcher {
+  const matchers = terms.map((term): Matcher => {
     const get = fieldOf(term.field, kind);
     if (!get) throw badRequest(unselectable(term.field, kind));
     return (object) => (get(object) === term.value) === term.equal;
   });
-  return (object) => terms.every((matches) => matches(object));
+  return (object) => matchers.every((matches) => matches(object));
 }

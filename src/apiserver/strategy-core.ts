@@ -1,3 +1,4 @@
+import { finalizersFor } from './deletion.ts';
 import { parseQuantity } from '../kube/quantity.ts';
 import { labelValueRule, qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { resourceAmount } from '../kube/validation/resource-rules.ts';
@@ -94,16 +95,20 @@ export const namespaceStrategy: Strategy = {
     if (lasting.has(nameOf(namespace)))
       throw forbidden({ kind: 'namespaces', name: nameOf(namespace) }, 'this namespace may not be deleted');
   },
-  beginDelete(namespace, context) {
+  beginDelete(namespace, options, context) {
     if (
       listAt(objectAt(namespace, 'spec'), 'finalizers').length === 0 &&
       listAt(metadataOf(namespace), 'finalizers').length === 0
     )
       return namespace;
     if (metadataOf(namespace)['deletionTimestamp'] !== undefined) return { ...namespace };
+    const finalizers = finalizersFor(namespace, options);
     return withMetadata(
       { ...namespace, status: { ...objectAt(namespace, 'status'), phase: 'Terminating' } },
-      { deletionTimestamp: seconds(context.now) },
+      {
+        deletionTimestamp: seconds(context.now),
+        finalizers: finalizers.length > 0 ? finalizers : undefined,
+      },
     );
   },
   deleteReturnsObject: true,

@@ -1,4 +1,5 @@
 import type { Empties } from './codec.ts';
+import type { DeleteOptions } from './deletion.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { PodFeatures } from '../kube/validation/disabled-fields.ts';
@@ -83,7 +84,7 @@ export interface Strategy {
   /** Refuses a deletion by throwing. */
   checkDelete?(object: JsonObject, context: WriteContext): void;
   /** What a deletion does besides; for namespaces that is all. */
-  beginDelete?(object: JsonObject, context: WriteContext): JsonObject;
+  beginDelete?(object: JsonObject, options: DeleteOptions, context: WriteContext): JsonObject;
   afterDelete?(object: JsonObject, context: WriteContext): void;
   /** Form that is stored, where it differs from the one that is served. */
   toStorage?(object: JsonObject): JsonObject;

@@ -22,6 +22,7 @@ import { bound } from './strategy-pods.ts';
 import type { World, WriteContext } from './strategy.ts';
 import { seconds } from './times.ts';
 import { defaultLifetime, issueToken } from './token-request.ts';
+import { bareViews, viewBare } from './views.ts';
 import { readDeleteOptions, readWriteQuery } from './write-options.ts';
 
 export interface SubresourceDeps {
@@ -127,16 +128,8 @@ export class Subresources {
 
   #representation({ request }: Call): ReturnType<typeof negotiate> {
     return negotiate(request.raw.headers.accept, {
+      views: bareViews,
       pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
-    });
-  }
-
-  #send(call: Call, status: number, body: JsonObject, warnings: readonly string[]): Promise<void> {
-    return sendBody(call.request.raw, call.response, {
-      status,
-      body,
-      representation: this.#representation(call),
-      extras: { warnings },
     });
   }
 
@@ -147,7 +140,13 @@ export class Subresources {
       checkNamespaceOf(given.object, call.target.namespace);
       const body = act(given);
       await this.#deps.world.store.settled();
-      await this.#send(call, 201, body, warnings);
+      const representation = this.#representation(call);
+      await sendBody(call.request.raw, call.response, {
+        status: 201,
+        body: viewBare(body, representation, expected.internal),
+        representation,
+        extras: { warnings },
+      });
     } catch (reason) {
       throw withWarnings(reason, warnings);
     }
@@ -156,11 +155,11 @@ export class Subresources {
   async #read(call: Call, expected: Expected): Promise<Given & { readonly warnings: readonly string[] }> {
     if (call.request.method !== 'POST') throw methodNotAllowed();
     this.#representation(call);
+    const format = bodyFormat(call.request.raw);
     const query = readWriteQuery(call.request.query, call.request.raw.headers['user-agent'], {
       options: 'CreateOptions',
       apply: false,
     });
-    const format = bodyFormat(call.request.raw);
     const { object, strict } = readObject(await readBody(call.request.raw), format, expected);
     const warnings = judged(strict, query.fieldValidation, expected);
     return { object, dryRun: query.dryRun, manager: query.manager, warnings };

@@ -199,12 +199,12 @@ export function rowOf(
 ): {
   readonly cells: readonly unknown[];
   readonly conditions?: readonly unknown[];
-  readonly object?: unknown;
+  readonly object: unknown;
 } {
   const conditions = kind.storage === 'pods' ? podConditions(object) : undefined;
   return {
     cells: (printers[kind.storage] ?? fallback).cells(object, now),
     ...(conditions && { conditions }),
-    ...(shown !== undefined && { object: shown }),
+    object: shown,
   };
 }

@@ -1,6 +1,6 @@
 import { type JsonObject, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
-import type { Representation } from './negotiate.ts';
+import type { Representation, Views } from './negotiate.ts';
 import { internalName } from './body.ts';
 import { badRequest, StatusError } from './status-error.ts';
 import type { Entry } from './store.ts';
@@ -66,7 +66,7 @@ export function tableOf(
   const { strategy, representation, include } = view;
   const kind = strategy.kind;
   const shown = (object: JsonObject): unknown => {
-    if (include === 'None') return undefined;
+    if (include === 'None') return null;
     const served = strategy.fromStorage?.(object) ?? object;
     return include === 'Object' ? withKind(served, kind) : partial(served, representation);
   };
@@ -90,16 +90,27 @@ export function viewOne(object: JsonObject, view: View, now: number, columns = t
     });
   if (representation.as === 'PartialObjectMetadata')
     return partial(strategy.fromStorage?.(object) ?? object, representation);
-  if (representation.as === 'PartialObjectMetadataList') throw notThatMany(representation.as, strategy.kind);
+  if (representation.as === 'PartialObjectMetadataList')
+    throw notThatMany(representation.as, internalName(strategy.kind));
   return undefined;
 }
 
+/** What can be seen of an answer that is no object of the store: it has no columns. */
+export const bareViews: Views = ['PartialObjectMetadata', 'PartialObjectMetadataList'];
+
+/** Such an answer in the view that was asked for; a Status is always itself. @throws {StatusError} 406 */
+export function viewBare(body: JsonObject, { as, version }: Representation, internal: string): JsonObject {
+  if (as === undefined || body['kind'] === 'Status') return body;
+  if (as === 'PartialObjectMetadataList') throw notThatMany(as, internal);
+  return partial(body, { format: 'json', pretty: false, ...(version !== undefined && { version }) });
+}
+
 /** 406 of one object that is asked for as a list, and of a list that is asked for as one. */
-const notThatMany = (as: 'PartialObjectMetadata' | 'PartialObjectMetadataList', kind: Kind): StatusError => {
-  const is =
-    as === 'PartialObjectMetadata'
-      ? `a list (*${internalName(kind)}List)`
-      : `not a list (*${internalName(kind)})`;
+const notThatMany = (
+  as: 'PartialObjectMetadata' | 'PartialObjectMetadataList',
+  internal: string,
+): StatusError => {
+  const is = as === 'PartialObjectMetadata' ? `a list (*${internal}List)` : `not a list (*${internal})`;
   return new StatusError(406, 'NotAcceptable', `you requested ${as}, but the requested object is ${is}`);
 };
 
@@ -111,7 +122,8 @@ export function listBody(
   now: number,
 ): string | JsonObject {
   const { representation, strategy } = view;
-  if (representation.as === 'PartialObjectMetadata') throw notThatMany(representation.as, strategy.kind);
+  if (representation.as === 'PartialObjectMetadata')
+    throw notThatMany(representation.as, internalName(strategy.kind));
   if (representation.as === 'Table')
     return tableOf(
       entries.map((entry) => entry.object),

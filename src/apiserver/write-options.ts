@@ -1,6 +1,8 @@
 import type { JsonObject } from './json.ts';
 import { listAt, objectAt, textOf } from './json.ts';
 import type { DeleteOptions } from './deletion.ts';
+import { goQuote, isPrintable } from '../base/go-quote.ts';
+import { isTrue } from './request.ts';
 import { badRequest, fault, type FieldFault, invalid } from './status-error.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -12,8 +14,6 @@ export interface WriteQuery {
   readonly fieldValidation: FieldValidation;
   readonly force: boolean;
 }
-
-const printable = (text: string): boolean => /^[^\p{Cc}\p{Cn}]*$/u.test(text);
 
 /** Faults of `dryRun`, which is a list of what is left out. */
 const dryRunFaults = (values: readonly string[]): FieldFault[] =>
@@ -27,9 +27,17 @@ const dryRunFaults = (values: readonly string[]): FieldFault[] =>
         },
       ];
 
-/** The default manager: the first part of the user agent. */
-const managerOf = (agent: string | undefined): string =>
-  (agent ?? 'unknown').split('/')[0]?.slice(0, 128) ?? 'unknown';
+/** The default manager: what can be printed of the first part of the user agent, as far as there is room. */
+function managerOf(agent = ''): string {
+  let name = '';
+  for (const character of (agent.split('/')[0] ?? '').split('').filter(isPrintable)) {
+    if (Buffer.byteLength(name + character) > managerMost) break;
+    name += character;
+  }
+  return name === '' ? 'unknown' : name;
+}
+
+const managerMost = 128;
 
 interface WriteKind {
   readonly options: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
@@ -49,7 +57,7 @@ export function readWriteQuery(query: URLSearchParams, agent: string | undefined
     dryRun: dryRun.length > 0,
     manager: given || managerOf(agent),
     fieldValidation: (validation || 'Warn') as FieldValidation,
-    force: ['true', '1', ''].includes(query.get('force') ?? 'false'),
+    force: isTrue(query.get('force')),
   };
 }
 
@@ -63,16 +71,30 @@ function applyFaults(query: URLSearchParams, { options, apply }: WriteKind): Fie
 
 function managerFaults(manager: string): FieldFault[] {
   const faults: FieldFault[] = [];
-  if (manager.length > 128) faults.push(fault.tooLong('fieldManager', 128));
-  if (!printable(manager))
-    faults.push(fault.invalid('fieldManager', manager, 'should only contain printable characters'));
+  if (Buffer.byteLength(manager) > managerMost) faults.push(fault.tooLong('fieldManager', managerMost));
+  let position = 0;
+  for (const character of manager) {
+    if (!isPrintable(character))
+      faults.push({
+        reason: 'FieldValueInvalid',
+        field: 'fieldManager',
+        message: `Invalid value: ${goQuote(manager)}: invalid character ${shown(character)} (at position ${position})`,
+      });
+    position += Buffer.byteLength(character);
+  }
   return faults;
 }
+
+/** A character as Go's `%#U` shows it. */
+const shown = (character: string): string =>
+  `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
 const policies = ['Foreground', 'Background', 'Orphan'];
 
 interface ReadDelete extends DeleteOptions {
   readonly dryRun: boolean;
+  /** Dependents are to go as well, in so many words. */
+  readonly withDependents: boolean;
 }
 
 function fromQuery(query: URLSearchParams): JsonObject {
@@ -86,7 +108,7 @@ function fromQuery(query: URLSearchParams): JsonObject {
     out['gracePeriodSeconds'] = Number(grace);
   }
   const orphan = query.get('orphanDependents');
-  if (orphan !== null) out['orphanDependents'] = orphan.toLowerCase() !== 'false';
+  if (orphan !== null) out['orphanDependents'] = isTrue(orphan);
   if (query.has('propagationPolicy')) out['propagationPolicy'] = query.get('propagationPolicy');
   if (query.has('dryRun')) out['dryRun'] = query.getAll('dryRun');
   const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
@@ -118,6 +140,7 @@ export function readDeleteOptions(body: JsonObject | undefined, query: URLSearch
     typeof orphanDependents === 'boolean' ? (orphanDependents ? 'Orphan' : 'Background') : propagationPolicy;
   return {
     dryRun: dryRun.length > 0,
+    withDependents: orphanDependents === false,
     ...(typeof gracePeriodSeconds === 'number' && { gracePeriodSeconds }),
     ...(typeof uid === 'string' && { uid }),
     ...(typeof resourceVersion === 'string' && { resourceVersion }),

@@ -99,7 +99,7 @@ function composeFirst(text: string): Composed {
 /** What YAML may hold. */
 const isNoText = /[^\t\n\r -~\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
-function parseYaml(text: string): Parsed {
+export function parseYaml(text: string): Parsed {
   const fault = isNoText.test(text) ? controlFault : undefined;
   if (fault) return { ok: false, fault };
   const composed = composeFirst(text);

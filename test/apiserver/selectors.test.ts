@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { builtIn } from '../../src/apiserver/kinds.ts';
 import { readListOptions } from '../../src/apiserver/list-options.ts';
-import { fieldMatcher, labelMatcher } from '../../src/apiserver/selectors.ts';
+import { fieldMatcher, fieldTerms, labelMatcher } from '../../src/apiserver/selectors.ts';
 
 const label63 = 'must be no more than 63 bytes';
 const unable = 'unable to parse requirement: ';
@@ -46,7 +46,7 @@ test.for([
   ],
   ['jobs', 'batch', 'x=1', 'field label "x" not supported for Job'],
 ] as const)('%s.%s with the field selector %s', ([resource, group, text, why]) => {
-  expect(() => fieldMatcher(text, builtIn(resource, group))).toThrow(
+  expect(() => fieldMatcher(fieldTerms(text), builtIn(resource, group))).toThrow(
     expect.objectContaining({ message: why }),
   );
 });

@@ -111,10 +111,9 @@ export class LocalApi {
   patch(at: At, patch: Patch): JsonObject {
     const { kind } = this.#registry(at.resource.resource, at.resource.group).strategy;
     const text = typeof patch.body === 'string' ? patch.body : JSON.stringify(patch.body);
-    return this.change(
-      at,
-      (old) => patched(old, readPatch(Buffer.from(text), patch.type), kind, 'Ignore').object,
-    );
+    const { type } = patch;
+    if (type === 'apply') throw new Error('there is no apply here');
+    return this.change(at, (old) => patched(old, readPatch(Buffer.from(text), type), kind, 'Ignore').object);
   }
 
   delete(resource: Resource, { namespace = '', name }: ObjectRef, options: DeleteOptions): JsonObject {

@@ -28,6 +28,7 @@ import {
   readPatch,
 } from './patch-request.ts';
 import { checkKey, type Written } from './registry.ts';
+import { withoutRepeatedOwners } from './repeated-owners.ts';
 import type { ResourcePath } from './request.ts';
 import { badRequest, StatusError } from './status-error.ts';
 import type { WriteContext } from './strategy.ts';
@@ -106,7 +107,10 @@ export class ResourceWrites {
 
   async create(exchange: Exchange): Promise<void> {
     await this.#write(exchange, 'CreateOptions', (object, { query, context }) => {
-      const given = inNamespace(object, exchange.target, exchange.kind);
+      const given = withoutRepeatedOwners(
+        inNamespace(object, exchange.target, exchange.kind),
+        context.warnings,
+      );
       return { object: this.#insert(exchange, given, query.manager, context), created: true };
     });
   }
@@ -121,7 +125,7 @@ export class ResourceWrites {
   async update(exchange: Exchange): Promise<void> {
     const { request, target, kind, strategy, registry } = exchange;
     await this.#write(exchange, 'UpdateOptions', (object, { query, context }) => {
-      const given = named(object, target, kind);
+      const given = withoutRepeatedOwners(named(object, target, kind), context.warnings);
       if (!target.subresource && strategy.createOnUpdate && !this.#standing(exchange)) {
         checkUid(given, {}, target, kind);
         const fresh = withMetadata(given, { resourceVersion: undefined });
@@ -218,7 +222,7 @@ export class ResourceWrites {
       const next = patched(old, read(), kind, query.fieldValidation);
       warnings.push(...next.warnings);
       context.empties = next.empties;
-      const whole = named(next.object, target, kind);
+      const whole = withoutRepeatedOwners(named(next.object, target, kind), context.warnings, true);
       this.#deps.admission.update(request, kind, whole, old);
       return whole;
     };

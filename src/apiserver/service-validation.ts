@@ -265,17 +265,22 @@ export function serviceWarnings(service: JsonObject): string[] {
 function balancerFaults(spec: JsonObject): FieldFault[] {
   const balanced = spec['type'] === 'LoadBalancer';
   const allocates = spec['allocateLoadBalancerNodePorts'];
-  const name = spec['loadBalancerClass'];
-  const only = (field: string, given: boolean): FieldFault[] =>
-    given && !balanced ? [fault.forbidden(`spec.${field}`, onlyBalanced)] : [];
   return [
-    ...only('allocateLoadBalancerNodePorts', allocates !== undefined),
-    ...(balanced && allocates === undefined ? [fault.required('allocateLoadBalancerNodePorts')] : []),
-    ...only('loadBalancerClass', name !== undefined),
-    ...(balanced && typeof name === 'string'
-      ? qualifiedNameRule(name).map((why) => fault.invalid('spec.loadBalancerClass', name, why))
+    ...(allocates !== undefined && !balanced
+      ? [fault.forbidden('spec.allocateLoadBalancerNodePorts', onlyBalanced)]
       : []),
+    ...(balanced && allocates === undefined ? [fault.required('allocateLoadBalancerNodePorts')] : []),
+    ...classFaults(spec),
   ];
+}
+
+/** Who balances the load, where somebody does. */
+function classFaults(spec: JsonObject): FieldFault[] {
+  const name = spec['loadBalancerClass'];
+  const field = 'spec.loadBalancerClass';
+  if (typeof name !== 'string') return [];
+  if (spec['type'] !== 'LoadBalancer') return [fault.forbidden(field, onlyBalanced)];
+  return qualifiedNameRule(name).map((why) => fault.invalid(field, name, why));
 }
 
 function trafficFaults(spec: JsonObject): FieldFault[] {
@@ -368,6 +373,7 @@ export function serviceUpdateFaults(service: JsonObject, old: JsonObject): Field
   const balanced = [spec, before].every((one) => one['type'] === 'LoadBalancer');
   if (balanced && name !== hadName)
     faults.push(fault.invalid('spec.loadBalancerClass', name ?? null, 'may not change once set'));
+  faults.push(...classFaults(spec)); // an update looks at it twice
   const checked = needsHealthPort(spec) && needsHealthPort(before);
   if (checked && spec['healthCheckNodePort'] !== before['healthCheckNodePort'])
     faults.push(fault.forbidden('spec.healthCheckNodePort', 'field is immutable'));

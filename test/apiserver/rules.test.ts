@@ -323,3 +323,25 @@ test('where a kubelet once took its configuration from is not kept', async () =>
   const changed = await call(server, 'PATCH', '/api/v1/nodes/configured', { spec }, type);
   expect(changed.body['spec']).not.toHaveProperty('configSource');
 });
+
+test('an owner that is there again is left out, and told of', async () => {
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' };
+  const other = { ...owner, controller: true };
+  const metadata = { name: 'owned', ownerReferences: [owner, owner, other] };
+  const made = await call(server, 'POST', configMaps, { metadata });
+  expect(made.headers.warning).toContain('duplicate entries; API server dedups');
+  expect(made.headers.warning).toContain('observed: u"');
+  expect(made.body.metadata).toMatchObject({ ownerReferences: [owner, other] });
+  const type = 'application/merge-patch+json';
+  const again = await call(
+    server,
+    'PATCH',
+    `${configMaps}/owned`,
+    { metadata: { ownerReferences: [owner, owner] } },
+    type,
+  );
+  expect(again.headers.warning).toContain(
+    'duplicate entries after mutating admission happens; API server dedups',
+  );
+  expect(again.body.metadata).toMatchObject({ ownerReferences: [owner] });
+});

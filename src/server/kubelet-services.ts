@@ -17,7 +17,7 @@ import { type MetricFamily, metricsReply } from './metrics.ts';
 import { splitTarget } from './mux.ts';
 import { nodeLogs } from './node-logs.ts';
 import { httpError, json, type Reply, text } from './reply.ts';
-import type { Call, Service } from './services.ts';
+import { type Call, decoded, type Service } from './services.ts';
 import { statsSummary } from './stats-summary.ts';
 import { cadvisorMetrics, resourceMetrics } from './usage-metrics.ts';
 import type { Usage } from './usage.ts';
@@ -256,7 +256,7 @@ function fileServices({ host: { logsRoot, commandLine }, disabled = {} }: Servic
           methods: ['GET'],
           parts: 'any',
           handle: ({ request, parts }) =>
-            nodeLogs(logsRoot, parts, splitTarget(request.target).path.endsWith('/')),
+            nodeLogs(logsRoot, parts, decoded(splitTarget(request.target).path).endsWith('/')),
         },
       ],
     });

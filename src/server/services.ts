@@ -63,7 +63,8 @@ export function partsBelow(pattern: string, path: string): readonly string[] {
   return rest === '' ? [] : rest.split('/');
 }
 
-function decoded(path: string): string {
+/** A path with its escapes read; one that is no good as it is. */
+export function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {

@@ -115,6 +115,7 @@ async function makeKubeletBed(): Promise<KubeletBed> {
       flags: () => ({ address: '0.0.0.0' }),
       program: { startedAt: clock.now(), runtimeVersion: 'go1', version: '1.36.2' },
       commandLine: process.argv,
+      setVerbosity: () => undefined,
       logsRoot: '/var/log',
       openMetrics: false, // the kubelet has none
     },

@@ -93,9 +93,7 @@ const updated = (after: object, before: object = {}): string => {
   const [next, old] = [after, before].map((more) =>
     defaultPod({ ...pod, spec: { ...pod.spec, ...more } } as Pod),
   );
-  return validatePodUpdate(next!, old!)
-    .map(formatFieldError)
-    .join(', ');
+  return validatePodUpdate(next!, old!).map(formatFieldError).join(', ');
 };
 
 test('tolerations may be added to; what is added is looked at', () => {

@@ -6,12 +6,14 @@ import {
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP } from 'node:net';
-import { dialError } from '../base/dial-error.ts';
+import { normalize } from 'node:path/posix';
+import { dialError, joinHostPort } from '../base/dial-error.ts';
+import { escapedPath, unescapedPath } from '../base/url-path.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import type { KubeletProxy } from './kubelet-proxy.ts';
-import { forwardedFor } from './kubelet-streams.ts';
 import { badRequest, notFound, StatusError } from './status-error.ts';
 import { keyOf, type Store } from './store.ts';
+import { forwardedFor, passUpgrade, sentOn, type Upgrading } from './upgrade.ts';
 
 export interface AddressProxyDeps {
   readonly store: Store;
@@ -20,6 +22,8 @@ export interface AddressProxyDeps {
 
 /** What a proxied request names: `[scheme:]name[:port]` of a resource, and a path below it. */
 export interface ProxyCall {
+  /** What is proxied to. */
+  readonly resource: 'nodes' | 'pods' | 'services';
   readonly namespace: string;
   readonly name: string;
   /** The path as the client wrote it, from what follows `/proxy`; empty, or with `/` in front. */
@@ -79,7 +83,7 @@ function portOf(text: string, resource: string, id: string): number {
 const defaultPorts = { http: 80, https: 443 } as const;
 const schemeOf = (scheme: string): 'http' | 'https' => (scheme === 'https' ? 'https' : 'http');
 
-/** `nodes/proxy`, `pods/proxy` and `services/proxy`: one plain request to what a resource stands for. */
+/** `nodes/proxy`, `pods/proxy` and `services/proxy`: one plain request, or an upgrade, to what a resource stands for. */
 export class AddressProxy {
   readonly #deps: AddressProxyDeps;
 
@@ -88,38 +92,47 @@ export class AddressProxy {
   }
 
   /** @throws {StatusError} */
-  node(call: ProxyCall, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { scheme, name, port } = splitName(call.name, 'node');
-    const endpoint = this.#deps.kubelets.endpoint(name, 'nodes');
-    const own = port === '' || Number(port) === endpoint.port;
-    if (!own) checkAddress(endpoint.host);
-    const backend = own
-      ? { scheme: 'https' as const, ...endpoint, tls: this.#deps.kubelets.tls(endpoint.host) }
-      : { scheme: schemeOf(scheme), host: endpoint.host, port: portOf(port, 'node', call.name) };
-    return forward(backend, call, incoming, response);
+  serve(call: ProxyCall, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    return forward(this.#backend(call), call, incoming, response);
+  }
+
+  /** Joins an upgrade with what it is for; that sees the path alone, without a query. @throws {StatusError} */
+  join(call: ProxyCall, upgrading: Upgrading): Promise<void> {
+    const { incoming } = upgrading;
+    const path = escapedPath(cleanBelow(call.path)) || '/';
+    const method = incoming.method ?? 'GET';
+    return passUpgrade({ ...this.#backend(call), path, method, headers: sentOn(incoming) }, upgrading);
   }
 
   /** @throws {StatusError} */
-  pod(call: ProxyCall, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  #backend(call: ProxyCall): Backend {
+    if (call.resource === 'nodes') return this.#node(call);
+    return call.resource === 'pods' ? this.#pod(call) : this.#service(call);
+  }
+
+  #node(call: ProxyCall): Backend {
+    const { scheme, name, port } = splitName(call.name, 'node');
+    const endpoint = this.#deps.kubelets.endpoint(name, 'nodes');
+    const { host } = endpoint;
+    if (port === '' || Number(port) === endpoint.port)
+      return { scheme: 'https', host, port: endpoint.port, tls: this.#deps.kubelets.tls(host) };
+    checkAddress(host);
+    return { scheme: schemeOf(scheme), host, port: portOf(port, 'node', call.name) };
+  }
+
+  #pod(call: ProxyCall): Backend {
     const { scheme, name, port } = splitName(call.name, 'pod');
     const pod = this.#get('pods', call.namespace, name);
     const host = stringAt(objectAt(pod, 'status'), 'podIP');
     const declared = objectsAt(objectAt(pod, 'spec'), 'containers').flatMap((one) =>
       objectsAt(one, 'ports'),
     )[0];
-    const asked = port === '' ? '' : port;
     checkAddress(host);
-    const given = asked === '' ? Number(declared?.['containerPort'] ?? 0) : portOf(asked, 'pod', call.name);
-    return forward(
-      { scheme: schemeOf(scheme), host, port: given || defaultPorts[schemeOf(scheme)] },
-      call,
-      incoming,
-      response,
-    );
+    const given = port === '' ? Number(declared?.['containerPort'] ?? 0) : portOf(port, 'pod', call.name);
+    return { scheme: schemeOf(scheme), host, port: given || defaultPorts[schemeOf(scheme)] };
   }
 
-  /** @throws {StatusError} */
-  service(call: ProxyCall, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  #service(call: ProxyCall): Backend {
     const { scheme, name, port } = splitName(call.name, 'service');
     const service = this.#get('services', call.namespace, name);
     const ports = objectsAt(objectAt(service, 'spec'), 'ports');
@@ -140,7 +153,7 @@ export class AddressProxy {
         `no endpoints available for service ${JSON.stringify(call.name)}`,
       );
     checkAddress(backend.host);
-    return forward({ scheme: schemeOf(scheme), ...backend }, call, incoming, response);
+    return { scheme: schemeOf(scheme), ...backend };
   }
 
   #get(resource: 'pods' | 'services', namespace: string, name: string): JsonObject {
@@ -171,41 +184,43 @@ const passed = (headers: IncomingHttpHeaders): Record<string, string | string[]>
     ),
   );
 
+/** A path below the proxy as it goes on, its bytes one a character: without empty, `.` and `..` parts; a slash at the end stays. */
+const cleanBelow = (path: string): string => (path === '' ? '' : normalize(`/${unescapedPath(path)}`));
+
 function forward(
-  { scheme, host, port, tls }: Backend,
+  backend: Backend,
   { path, search }: ProxyCall,
   incoming: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { scheme, host, port, tls } = backend;
   const [uri = ''] = (incoming.url ?? '').split('?');
   if (path === '' && ['GET', 'HEAD'].includes(incoming.method ?? '')) {
     response.writeHead(301, { 'Cache-Control': 'no-cache, private', Location: `${uri}/${search}` }).end();
     return Promise.resolve();
   }
+  const below = cleanBelow(path);
+  const sent = escapedPath(below) || '/';
+  const prefix = prefixOf(unescapedPath(uri), below);
   const headers = {
     ...passed(incoming.headers),
     ...(incoming.headers['transfer-encoding'] !== undefined && { 'transfer-encoding': 'chunked' }),
     'X-Forwarded-For': forwardedFor(incoming),
-    'X-Forwarded-Uri': uri,
+    'X-Forwarded-Uri': normalize(`${prefix}/${sent}`),
   };
   const send = scheme === 'https' ? httpsRequest : httpRequest;
-  const options = {
-    host,
-    port,
-    path: `${path || '/'}${search}`,
-    method: incoming.method,
-    headers,
-    agent: false,
-  };
+  const options = { host, port, path: `${sent}${search}`, method: incoming.method, headers, agent: false };
   return new Promise((resolve, reject) => {
     const outgoing = send(
       { ...options, ...(scheme === 'https' && { rejectUnauthorized: false, ...tls }) },
       (answer) => {
-        const { 'cache-control': cache = 'no-cache, private', ...rest } = passed(answer.headers);
+        const { 'cache-control': cache = 'no-cache, private', location, ...rest } = passed(answer.headers);
         response.writeHead(answer.statusCode ?? 502, {
           'Cache-Control': cache,
           ...rest,
-          ...located(answer, uri, path),
+          ...(typeof location === 'string' && {
+            location: located(location, prefix, [joinHostPort(host, port), incoming.headers.host ?? '']),
+          }),
         });
         answer.pipe(response);
         answer.on('close', resolve);
@@ -221,9 +236,19 @@ function forward(
   });
 }
 
-/** Where a backend sends the client, as a place below the proxy. */
-function located(answer: IncomingMessage, uri: string, path: string): { readonly location?: string } {
-  const { location } = answer.headers;
-  if (!location?.startsWith('/')) return {};
-  return { location: `${uri.slice(0, uri.length - path.length)}${location}` };
+/** Where the proxy itself is: what a client asked for without the path below, if that was clean; otherwise all of it, as with kube-apiserver. */
+const prefixOf = (uri: string, below: string): string =>
+  below !== '' && uri.endsWith(below) ? uri.slice(0, -below.length) : uri;
+
+/**
+ * Where a backend sends the client, as a place below the proxy; other hosts and relative places stay. Follows apimachinery `rewriteURL`.
+ *
+ * @param own the hosts that are the backend: its own address, and the one the client asked
+ */
+function located(location: string, prefix: string, own: readonly string[]): string {
+  const [, scheme = '', host = '', path = '', rest = ''] =
+    /^([a-zA-Z][a-zA-Z0-9+.-]*:)?(?:\/\/([^/?#]*))?([^?#]*)([^]*)$/.exec(location) ?? [];
+  if ((host !== '' && !own.includes(host)) || !path.startsWith('/')) return location;
+  const base = host === own[1] && host !== '' ? `${scheme}//${host}` : '';
+  return `${base}${path.startsWith(prefix) ? path : normalize(`${prefix}/${path}`)}${rest}`;
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { KeyPair } from '../base/certificates.ts';
 import { dialError, joinHostPort } from '../base/dial-error.ts';
+import { zeroTime } from '../kube/time.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { builtIn } from './kinds.ts';
 import { checkKey } from './registry.ts';
@@ -93,9 +94,10 @@ function logQuery(query: URLSearchParams, pod: string): string {
       throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
     return text === null ? undefined : Number(text);
   };
-  const [tailLines, limitBytes, sinceSeconds] = ['tailLines', 'limitBytes', 'sinceSeconds'].map(number);
+  const sinceSeconds = number('sinceSeconds');
   const since = query.get('sinceTime');
-  const sinceTime = since ? wholeSeconds(since) : undefined;
+  const sinceTime = since === null ? undefined : wholeSeconds(since || zeroTime);
+  const [tailLines, limitBytes] = ['tailLines', 'limitBytes'].map(number);
   const faults: FieldFault[] = [];
   const least = (field: string, value: number | undefined, most: number, why: string): void => {
     if (value !== undefined && value < most) faults.push(fault.invalid(field, value, why));

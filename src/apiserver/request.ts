@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { findKind, type Kind, type Subresource } from './kinds.ts';
 import { selectedName } from './selectors.ts';
 import { badRequest, methodNotAllowed, noSuchResource } from './status-error.ts';
+import type { Upgrading } from './upgrade.ts';
 import type { User } from './users.ts';
 
 /** A path of the resource API taken apart; `kind` is absent when the server does not serve it. */
@@ -29,6 +30,8 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   readonly user: User;
   readonly target: ResourcePath | undefined;
+  /** The connection of a client that asks for an upgrade. */
+  readonly upgrading?: Upgrading;
 }
 
 /** What a URL asks besides its path. Pairs with a semicolon or a broken escape are as if they were not there, as with Go. */

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Authenticator } from './authenticator.ts';
 import type { Attributes, Authorizer } from './authorizer.ts';
 import { bodyFormat, expectedOf, internalName, judged, readBody, readObject } from './body.ts';
@@ -11,7 +10,6 @@ import { impersonated } from './impersonation.ts';
 import { parseDuration } from '../kube/duration.ts';
 import { type JsonObject, objectAt } from './json.ts';
 import { groupVersionOf, type Kind, kinds, metricsKinds, trustBundleKinds } from './kinds.ts';
-import { type KubeletStreams, refuseUpgrade } from './kubelet-streams.ts';
 import { manageUpdate } from './managed-fields.ts';
 import type { MetricsApi } from './metrics-api.ts';
 import { checkOffered, negotiate, representationOfError, wantsPretty } from './negotiate.ts';
@@ -37,6 +35,7 @@ import { badRequest, methodNotAllowed, noSuchResource, StatusError } from './sta
 import type { Subresources } from './subresources.ts';
 import { versionInfo } from './version.ts';
 import { selectedName } from './selectors.ts';
+import type { Upgrading } from './upgrade.ts';
 import { bareViews, viewBare } from './views.ts';
 import { readWriteQuery } from './write-options.ts';
 import type { Clock } from '../base/clock.ts';
@@ -51,7 +50,6 @@ export interface RouterDeps {
   readonly authorizer: Authorizer;
   readonly resources: ResourceApi;
   readonly subresources: Subresources;
-  readonly streams: KubeletStreams;
   readonly signer: TokenSigner;
   /** `metrics.k8s.io`, loaded by the first who asks it; absent: not served. */
   readonly metrics?: () => Promise<Pick<MetricsApi, 'handle'>>;
@@ -79,9 +77,10 @@ export class Router {
     this.#kinds = deps.metrics ? [...this.#apiKinds, ...metricsKinds] : this.#apiKinds;
   }
 
-  async handle(raw: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** @param head what came behind a request that asks for an upgrade, and that Node has let go of; absent with others */
+  async handle(raw: IncomingMessage, response: ServerResponse, head?: Buffer): Promise<void> {
     try {
-      const request = this.#read(raw);
+      const request = { ...this.#read(raw), ...(head && { upgrading: upgradeOf(raw, response, head) }) };
       this.#authorize(request);
       if (request.method !== 'GET' && isWatchPath(raw.url ?? ''))
         throw request.target?.kind && request.target.subresource === ''
@@ -313,24 +312,14 @@ export class Router {
       extras: { headers: single ? {} : noSniff },
     });
   }
-
-  /** An upgrade: authorized like any request, then joined with the kubelet's connection. */
-  upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer): void {
-    try {
-      const request = this.#read(raw);
-      this.#authorize(request);
-      const { target } = request;
-      if (
-        target?.kind?.resource !== 'pods' ||
-        !['exec', 'attach', 'portforward'].includes(target.subresource)
-      )
-        throw noSuchResource();
-      this.#deps.streams.join({ ...target, query: request.query }, { incoming: raw, socket, head });
-    } catch (reason) {
-      refuseUpgrade(socket, this.#asStatus(reason));
-    }
-  }
 }
+
+const upgradeOf = (incoming: IncomingMessage, response: ServerResponse, head: Buffer): Upgrading => ({
+  incoming,
+  socket: incoming.socket,
+  head,
+  response,
+});
 
 /** Subresources whose requests last. */
 const lasting: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);

@@ -9,7 +9,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
-import { Turns } from '../streams/turns.ts';
+import { lastAnswer, Turns } from '../streams/turns.ts';
 import { createAdmission } from './admission.ts';
 import { Authenticator } from './authenticator.ts';
 import { Authorizer } from './authorizer.ts';
@@ -85,6 +85,8 @@ export class EmbeddedApiServer {
   readonly store: Store;
   readonly #authority: Authority;
   readonly #server: Server;
+  /** Connections that Node has let go of, and that are joined with others. */
+  readonly #upgraded = new Set<Duplex>();
   readonly #stopping: AbortController;
   readonly #clock: Clock;
   readonly #ends: readonly (() => void)[];
@@ -99,6 +101,10 @@ export class EmbeddedApiServer {
     readonly host: string;
   }) {
     this.#server = parts.server;
+    this.#server.on('upgrade', (_request, socket) => {
+      this.#upgraded.add(socket);
+      socket.once('close', () => this.#upgraded.delete(socket));
+    });
     this.#authority = parts.authority;
     this.#stopping = parts.stopping;
     this.#clock = parts.clock;
@@ -139,7 +145,8 @@ export class EmbeddedApiServer {
     const client = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
     const proxy = new KubeletProxy({ store, client });
     const addresses = new AddressProxy({ store, kubelets: proxy });
-    const subresources = new Subresources({ world, resources, proxy, addresses, signer });
+    const streams = new KubeletStreams({ clock, proxy, client });
+    const subresources = new Subresources({ world, resources, proxy, streams, addresses, signer });
     const authenticator = new Authenticator({
       store,
       clock,
@@ -154,7 +161,6 @@ export class EmbeddedApiServer {
       authorizer: new Authorizer(store, clusterTrustBundles),
       resources,
       subresources,
-      streams: new KubeletStreams({ clock, proxy, client }),
       signer,
       clusterTrustBundles,
       ...(options.metricsApi && {
@@ -206,6 +212,7 @@ export class EmbeddedApiServer {
       });
     });
     this.#server.closeAllConnections();
+    for (const socket of this.#upgraded) socket.destroy();
     await closed;
     this.store.close();
   }
@@ -351,9 +358,9 @@ async function listen(
 /** Hands everything that comes to the router, also what Node's parser does not know. */
 function answer(server: Server, router: Router): void {
   const turns = new Turns();
-  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+  const handle = (request: IncomingMessage, response: ServerResponse, head?: Buffer): void => {
     turns.note(response);
-    router.handle(request, response).catch(() => request.socket.destroy());
+    router.handle(request, response, head).catch(() => request.socket.destroy());
   };
   const inTurn = (socket: Duplex, act: () => void): void => {
     const acted = turns.before(socket).then((open) => {
@@ -361,11 +368,13 @@ function answer(server: Server, router: Router): void {
     });
     acted.catch(() => socket.destroy());
   };
-  server.on('request', handle);
+  server.on('request', (request, response) => {
+    handle(request, response);
+  });
   server.on('upgrade', (request, socket, head: Buffer) => {
     socket.on('error', () => undefined);
     inTurn(socket, () => {
-      router.upgrade(request, socket, head);
+      handle(request, lastAnswer(request, socket as Socket), head);
     });
   });
   server.on('clientError', (error: ParserError, socket: Socket) => {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { AddressProxy } from './address-proxy.ts';
+import type { AddressProxy, ProxyCall } from './address-proxy.ts';
 import type { TokenSigner } from './users.ts';
 import { admitEviction } from './admission.ts';
 import { bodyFormat, type Expected, judged, readBody, readObject } from './body.ts';
@@ -8,10 +8,11 @@ import { withWarnings } from './exchange.ts';
 import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { builtIn, type Kind } from './kinds.ts';
 import type { KubeletProxy } from './kubelet-proxy.ts';
+import type { KubeletStreams } from './kubelet-streams.ts';
 import { manageUpdate } from './managed-fields.ts';
 import { checkNamespaceOf } from './metadata-rules.ts';
 import { keyOf } from './store.ts';
-import { negotiate, wantsPretty } from './negotiate.ts';
+import { mediaTypes, negotiate, wantsPretty } from './negotiate.ts';
 
 import type { ApiRequest, ResourcePath } from './request.ts';
 import type { ResourceApi } from './resource-api.ts';
@@ -29,6 +30,7 @@ export interface SubresourceDeps {
   readonly world: World;
   readonly resources: ResourceApi;
   readonly proxy: KubeletProxy;
+  readonly streams: KubeletStreams;
   readonly addresses: AddressProxy;
   readonly signer: TokenSigner;
 }
@@ -68,6 +70,9 @@ const evictionBody: Expected = {
   internal: 'policy.Eviction',
   fits: (apiVersion) => apiVersion === 'policy/v1' || apiVersion === 'policy/v1beta1',
 };
+
+/** What the route of logs tells to be there; a log itself is text whatever was agreed on. */
+const logTypes: readonly string[] = ['text/plain', ...mediaTypes];
 
 const success = (code: number): JsonObject => ({
   kind: 'Status',
@@ -111,13 +116,13 @@ export class Subresources {
       'pods/binding': (call) => this.#bind(call, call.target.name),
       'pods/eviction': (call) => this.#evict(call),
       'pods/log': (call) => this.#log(call),
-      'pods/exec': (call) => this.#needsUpgrade(call),
-      'pods/attach': (call) => this.#needsUpgrade(call),
-      'pods/portforward': (call) => this.#needsUpgrade(call),
+      'pods/exec': (call) => this.#stream(call),
+      'pods/attach': (call) => this.#stream(call),
+      'pods/portforward': (call) => this.#stream(call),
       'serviceaccounts/token': (call) => this.#token(call),
-      'nodes/proxy': (call) => this.#deps.addresses.node(...proxied(call)),
-      'pods/proxy': (call) => this.#deps.addresses.pod(...proxied(call)),
-      'services/proxy': (call) => this.#deps.addresses.service(...proxied(call)),
+      'nodes/proxy': (call) => this.#proxy('nodes', call),
+      'pods/proxy': (call) => this.#proxy('pods', call),
+      'services/proxy': (call) => this.#proxy('services', call),
     };
   }
 
@@ -248,15 +253,27 @@ export class Subresources {
 
   async #log(call: Call): Promise<void> {
     if (call.request.method !== 'GET') throw methodNotAllowed();
-    const accept = call.request.raw.headers.accept;
-    if (accept !== undefined && accept !== '') negotiate(accept);
+    negotiate(call.request.raw.headers.accept, { produces: logTypes });
     const { namespace, name } = call.target;
     await this.#deps.proxy.logs({ namespace, name, query: call.request.query }, call.response);
   }
 
-  #needsUpgrade(call: Call): Promise<void> {
-    this.#deps.proxy.streamPath({ ...call.target, query: call.request.query });
+  /** `exec`, `attach` and `portforward`: nothing but an upgrade, which is joined with the kubelet's connection. */
+  async #stream({ request, target }: Call): Promise<void> {
+    if (!['GET', 'POST'].includes(request.method)) throw methodNotAllowed();
+    checkConnect(request);
+    const call = { ...target, query: request.query };
+    if (request.upgrading) return this.#deps.streams.join(call, request.upgrading);
+    this.#deps.proxy.streamPath(call);
     throw badRequest('Upgrade request required');
+  }
+
+  async #proxy(resource: ProxyCall['resource'], { request, response, target }: Call): Promise<void> {
+    checkConnect(request);
+    const call = { resource, namespace: target.namespace, name: target.name, ...below(request) };
+    await (request.upgrading
+      ? this.#deps.addresses.join(call, request.upgrading)
+      : this.#deps.addresses.serve(call, request.raw, response));
   }
 
   /** Kinds that are created and never kept: `bindings`. */
@@ -271,11 +288,14 @@ const withLifetime = (request: JsonObject): JsonObject => {
   return { ...request, spec: { ...spec, expirationSeconds: spec['expirationSeconds'] ?? defaultLifetime } };
 };
 
-/** A proxied request with its path as the client wrote it. */
-function proxied({ request, response, target }: Call): Parameters<AddressProxy['node']> {
-  const { namespace, name } = target;
-  const url = request.raw.url ?? '';
+/** @throws {StatusError} 400 for a dry run: what is connected does what it does */
+function checkConnect({ query }: ApiRequest): void {
+  if (query.has('dryRun')) throw badRequest('dryRun is not supported');
+}
+
+/** What follows `/proxy`, as the client wrote it. */
+function below({ raw, path }: ApiRequest): Pick<ProxyCall, 'path' | 'search'> {
+  const url = raw.url ?? '';
   const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
-  const path = request.path.replace(/^\/api\/v1\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy/, '');
-  return [{ namespace, name, path, search }, request.raw, response];
+  return { path: path.replace(/^\/api\/v1\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy/, ''), search };
 }

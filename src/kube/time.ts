@@ -15,11 +15,13 @@ const mostTexts = 256;
 
 /** `YYYY-MM-DDTHH:MM:SSZ`: the only form of 20 characters that ends so. */
 const isCanonical = (text: string): boolean => text.length === 20 && text.endsWith('Z') && text[10] === 'T';
-const zero = '0001-01-01T00:00:00Z';
+
+/** What Go makes of a time that is not given. */
+export const zeroTime = '0001-01-01T00:00:00Z';
 
 /** R198: a timestamp in UTC with whole seconds; `undefined` for none and for Go's zero time. A text that is no time stays as it is. */
 export function wholeSeconds(text: string | null | undefined): string | undefined {
-  if (text == null || text === '' || text === zero) return undefined;
+  if (text == null || text === '' || text === zeroTime) return undefined;
   if (isCanonical(text)) return text;
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? text : rfc3339(Math.floor(ms / 1000) * 1000);

@@ -1,3 +1,5 @@
+import { escapedPath } from '../base/url-path.ts';
+
 /** Where a path leads before anybody is asked who they are. */
 export type MuxResult =
   | { readonly kind: 'found'; readonly pattern: string; readonly path: string }
@@ -33,6 +35,7 @@ export function route(patterns: ReadonlySet<string>, target: string): MuxResult 
   const path = cleanPath(sent);
   if (!patterns.has(path) && patterns.has(`${path}/`))
     return { kind: 'redirect', location: `${path}/${search}` };
+  // What was escaped already is so once more, as Go's `ServeMux` does it.
   if (path !== sent) return { kind: 'redirect', location: `${escapedPath(path)}${search}` };
   if (patterns.has(path)) return { kind: 'found', pattern: path, path };
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
@@ -41,10 +44,3 @@ export function route(patterns: ReadonlySet<string>, target: string): MuxResult 
   }
   return { kind: 'none' };
 }
-
-/** A path as Go's `url.URL` writes it; what was escaped already is so once more, as Go's `ServeMux` does it. */
-const escapedPath = (path: string): string =>
-  path.replace(
-    /[^A-Za-z0-9\-_.~$&+,/:;=@]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
-  );

@@ -1,3 +1,5 @@
+import { zeroTime as zeroTimeText } from '../kube/time.ts';
+
 /** Values of a query parameter turned into what Kubernetes' option types want. */
 
 /** A flag: absent, `false` and `0` are false, all else is true, the empty text too (K3). */
@@ -21,7 +23,7 @@ export function integer(query: URLSearchParams, name: string): number | undefine
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** Go's zero time, ms since the epoch. */
-const zeroTime = Date.parse('0001-01-01T00:00:00Z');
+const zeroTime = Date.parse(zeroTimeText);
 
 /** An instant as RFC 3339, ms since the epoch; absent: not given; an empty text or `null` is Go's zero time. @throws {RangeError} for what is none */
 export function instant(query: URLSearchParams, name: string): number | undefined {

@@ -7,6 +7,7 @@ export function lastAnswer(request: IncomingMessage, socket: Socket): ServerResp
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
+  socket.on('drain', () => response.emit('drain'));
   response.once('finish', () => {
     response.detachSocket(socket);
     socket.end();

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { normalize } from 'node:path/posix';
 import { connect } from 'node:tls';
 import { request } from 'node:https';
 import { afterEach, expect, test } from 'vitest';
@@ -176,6 +178,124 @@ test('a pod is reached at its address, by port and scheme, and is told who asked
   expect(await call(server, 'GET', `${podsPath}/p/proxy`)).toMatchObject({ status: 301 });
 });
 
+/** What comes back for a request written by hand, until the connection ends; `then` is said once the head of an answer has come. */
+async function spoken(server: EmbeddedApiServer, head: string, then = ''): Promise<string> {
+  const { port, ca, admin } = server;
+  const socket = connect({ host: '127.0.0.1', port, ca, cert: admin.cert, key: admin.key });
+  socket.write(`${head.split('\n').join('\r\n')}\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: own\r\n\r\n`);
+  let came = '';
+  for await (const chunk of socket) {
+    came += String(chunk);
+    if (then !== '' && came.endsWith('\r\n\r\n')) socket.write(then);
+  }
+  return came;
+}
+
+/** A pod that answers upgrades, and where. */
+async function upgradable(
+  server: EmbeddedApiServer,
+  answer: string,
+): Promise<{ at: string; seen: string[] }> {
+  const seen: string[] = [];
+  const backend = createHttpServer().on('upgrade', (incoming, socket) => {
+    seen.push(`${incoming.method ?? ''} ${incoming.url ?? ''}`, incoming.headers.authorization ?? 'nobody');
+    socket.write(answer);
+    socket.on('data', (chunk: Buffer) => socket.end(`echo ${chunk.toString()}`));
+  });
+  const host = ownAddress();
+  await new Promise<void>((resolve) => backend.listen(0, host, resolve));
+  ends.push(() => void backend.close());
+  await setAddress(server, host);
+  return { at: `${podsPath}/p:${(backend.address() as AddressInfo).port}/proxy`, seen };
+}
+
+test('an upgrade through the proxy is joined with the pod, which sees the path alone', async () => {
+  const server = await both(() => undefined);
+  const { at, seen } = await upgradable(
+    server,
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: own\r\nConnection: Upgrade\r\n\r\n',
+  );
+  const text = await spoken(server, `GET ${at}/a//b%20c/?d=e HTTP/1.1\nAuthorization: Bearer admin`, 'hello');
+  expect(text).toMatch(/^HTTP\/1\.1 101 [^]*echo hello$/);
+  expect(seen).toEqual(['GET /a/b%20c/', 'nobody']);
+});
+
+test('a server that stops ends the connections that it joined', async () => {
+  const server = await both(() => undefined);
+  const { at } = await upgradable(
+    server,
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: own\r\nConnection: Upgrade\r\n\r\n',
+  );
+  const { port, ca, admin } = server;
+  const socket = connect({ host: '127.0.0.1', port, ca, cert: admin.cert, key: admin.key });
+  socket.write(`GET ${at}/ HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: own\r\n\r\n`);
+  const [came] = (await once(socket, 'data')) as [Buffer];
+  expect(came.toString()).toContain('101');
+  const gone = once(socket, 'close');
+  await server.stop();
+  await gone;
+});
+
+test.for([
+  ['HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno', 'GET', '/x', /^HTTP\/1\.1 403 [^]*\r\n\r\nno$/],
+  [
+    'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi',
+    'GET',
+    '/x',
+    /^HTTP\/1\.1 500 [^]*invalid upgrade response: status code 200/,
+  ],
+  ['', 'GET', '/x?dryRun=All', /^HTTP\/1\.1 400 [^]*dryRun is not supported/],
+  ['', 'HEAD', '/x?dryRun=All', /^HTTP\/1\.1 400 [^]*\r\n\r\n$/],
+] as const)(
+  'an upgrade that a pod answers with %j is refused, asked by %s %s',
+  async ([said, method, path, want]) => {
+    const server = await both(() => undefined);
+    const { at } = await upgradable(server, said);
+    expect(await spoken(server, `${method} ${at}${path} HTTP/1.1`)).toMatch(want);
+  },
+);
+
+test('an upgrade to a pod that does not listen says so, in the form that the client accepts', async () => {
+  const server = await both(() => undefined);
+  const host = ownAddress();
+  await setAddress(server, host);
+  const text = await spoken(server, `GET ${podsPath}/p:1/proxy/ HTTP/1.1\nAccept: application/yaml`);
+  expect(text).toContain('Content-Type: application/yaml');
+  expect(text.replace(/\s+/g, ' ')).toContain(
+    `error dialing backend: dial tcp ${host}:1: connect: connection refused`,
+  );
+});
+
+test('who offers an upgrade where there is none is answered as any other, however long that is', async () => {
+  const line = `${'x'.repeat(1023)}\n`;
+  const server = await both((kubelet) => {
+    kubelet.on('request', (_incoming, response) => response.end(line.repeat(4096)));
+  });
+  const pods = await spoken(server, `GET ${podsPath} HTTP/1.1`);
+  expect(pods).toMatch(/^HTTP\/1\.1 200 [^]*"PodList"/);
+  const log = await spoken(server, `GET ${podsPath}/p/log HTTP/1.1`);
+  expect(log).toMatch(/^HTTP\/1\.1 200 /);
+  expect(log.length).toBeGreaterThan(4096 * 1024);
+  expect(await spoken(server, `PUT ${podsPath}/p/exec HTTP/1.1`)).toMatch(/^HTTP\/1\.1 405 /);
+});
+
+test.for([
+  ['a//b/../c', '/a/c', 'proxy/a//b/../c/a/c'],
+  ['a%2Fb/', '/a/b/', 'proxy/a/b/'],
+] as const)('the path %s of a proxied request is %s below it', async ([path, url, uri]) => {
+  const server = await both(() => undefined);
+  const backend = createHttpServer((incoming, response) => {
+    response.end(JSON.stringify({ url: incoming.url, uri: incoming.headers['x-forwarded-uri'] }));
+  });
+  const host = ownAddress();
+  await new Promise<void>((resolve) => backend.listen(0, host, resolve));
+  ends.push(() => void backend.close());
+  await setAddress(server, host);
+  const at = `${podsPath}/p:${(backend.address() as AddressInfo).port}`;
+  const { body } = await call(server, 'GET', `${at}/proxy/${path}`);
+  expect(body).toEqual({ url, uri: normalize(`${at}/${uri}`) });
+});
+
 test.for(['127.0.0.1', '169.254.169.254', '::1', 'fe80::1', '0.0.0.0', ''])(
   'a pod that says its address is "%s" is not proxied to',
   async (podIP) => {
@@ -197,6 +317,7 @@ test.for([
   ['limitBytes=0', 422, 'PodLogOptions "p" is invalid: limitBytes: Invalid value: 0: must be greater than 0'],
   ['stream=Stdout', 422, 'PodLogOptions "p" is invalid: stream: Forbidden: may not be specified'],
   ['tailLines=x', 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
+  ['tailLines=x&sinceSeconds=y', 400, 'strconv.ParseInt: parsing "y": invalid syntax'],
   ['container=zz', 400, 'container zz is not valid for pod p'],
 ] as const)('logs with %s are refused', async ([query, status, message]) => {
   const server = await both(() => undefined);

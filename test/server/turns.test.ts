@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Listener } from '../../src/server/listener.ts';
-import type { Reply } from '../../src/server/reply.ts';
+import type { Reply, ReplySink } from '../../src/server/reply.ts';
 
 const text = (body: string): Reply => ({ status: 200, headers: {}, body });
 const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
@@ -60,6 +60,17 @@ test('an upgrade behind two requests that is answered like any other comes third
   await answer(2, text('third'));
   await once(socket, 'close');
   expect(read).toMatch(/first[^]*second[^]*third$/);
+});
+
+test('a long answer to who offers an upgrade comes whole', async () => {
+  const piece = Buffer.alloc(64 * 1024, 'x');
+  await send(get('/long', upgrading));
+  const stream = async (sink: ReplySink): Promise<void> => {
+    for (let i = 0; i < 64; i++) await sink.write(piece);
+  };
+  await answer(0, { status: 200, headers: {}, body: { stream, otherwise: () => text('failed') } });
+  await once(socket, 'close');
+  expect(read.split('x').length - 1).toBeGreaterThanOrEqual(64 * piece.length);
 });
 
 test('an upgrade behind a request that ends the connection is not looked at', async () => {

@@ -5,6 +5,7 @@ import { sendText } from './respond.ts';
 import { notAcceptable, StatusError, tooLargeVersion } from './status-error.ts';
 import { entryText, listBody, type View, viewFor, viewOne } from './views.ts';
 import { Watch } from './watch.ts';
+import { bodyOutlet, wantsWebSocket, webSocketOutlet } from './watch-outlet.ts';
 
 /** @throws {StatusError} 500 for a resourceVersion that is no number */
 function checkNumber(text: string): void {
@@ -53,10 +54,7 @@ export class ResourceReads {
     const { options, selection } = listingOf(exchange);
     const view = viewFor(strategy, representation, request.query);
     if (store.busy) await store.settled();
-    if (options.watch) {
-      this.#watch(exchange, view, options, selection);
-      return;
-    }
+    if (options.watch) return this.#watch(exchange, view, options, selection);
     const { entries, metadata } = listPage(store, selection, options);
     const body = listBody(entries, view, metadata, clock.now());
     if (typeof body === 'string' && representation.format === 'json' && !representation.pretty)
@@ -68,7 +66,7 @@ export class ResourceReads {
     });
   }
 
-  #watch(exchange: Exchange, view: View, options: ListOptions, selection: Selection): void {
+  async #watch(exchange: Exchange, view: View, options: ListOptions, selection: Selection): Promise<void> {
     const { representation } = view;
     if (representation.format === 'yaml') throw notAcceptable(watchTypes);
     checkNumber(options.resourceVersion);
@@ -76,9 +74,16 @@ export class ResourceReads {
     const { as, ...plain } = representation;
     const one = as === 'PartialObjectMetadataList' ? plain : representation;
     const { stopping } = this.#deps;
+    const { raw, upgrading } = exchange.request;
+    const isText = one.format !== 'protobuf';
+    const type = isText ? 'application/json' : 'application/vnd.kubernetes.protobuf;stream=watch';
+    const outlet =
+      upgrading && wantsWebSocket(upgrading)
+        ? await webSocketOutlet(upgrading, isText)
+        : bodyOutlet(raw, exchange.response, type);
     new Watch(
       { selection, options, view: { ...view, representation: one }, store, clock, random, stopping },
-      exchange.response,
-    ).run(exchange.request.raw);
+      outlet,
+    ).run();
   }
 }

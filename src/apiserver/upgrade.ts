@@ -132,8 +132,8 @@ export function forwardedFor({ headers, socket }: IncomingMessage): string {
   return [...(before === undefined ? [] : [before].flat()), from].join(', ');
 }
 
-/** A token that came as a WebSocket subprotocol stays here. */
-const withoutBearer = (name: string, value: string): string =>
+/** A header's value without a token that came as a WebSocket subprotocol: that stays here. */
+export const withoutBearer = (name: string, value: string): string =>
   name.toLowerCase() === 'sec-websocket-protocol'
     ? value
         .split(',')

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import { emptyStruct } from './codec.ts';
 import type { JsonObject } from './json.ts';
@@ -9,6 +8,7 @@ import { encode } from './respond.ts';
 import { StatusError, expired, tooLargeVersion } from './status-error.ts';
 import type { Change, Entry, Store } from './store.ts';
 import { entryText, type View, viewOne } from './views.ts';
+import type { WatchOutlet } from './watch-outlet.ts';
 
 /** Everything a watch needs to know. */
 export interface WatchRequest {
@@ -28,12 +28,6 @@ const bookmarkEveryMs = 60_000;
 const lastBookmarkSeconds = 2;
 /** A reader that lets this much wait is cut off. */
 const backlogMost = 64 * 1024 * 1024;
-
-const streamTypes: Readonly<Record<View['representation']['format'], string>> = {
-  json: 'application/json',
-  yaml: 'application/yaml',
-  protobuf: 'application/vnd.kubernetes.protobuf;stream=watch',
-};
 
 /** Bytes of changes that several watches send alike. */
 const shared = new WeakMap<Change, Map<string, Buffer>>();
@@ -56,7 +50,7 @@ function sharedBytes(change: Change, key: string, make: () => string | Buffer): 
 /** One watch connection: initial state, the past since a version, then every change as it is committed. */
 export class Watch {
   readonly #request: WatchRequest;
-  readonly #response: ServerResponse;
+  readonly #outlet: WatchOutlet;
   readonly #ends: (() => void)[] = [];
   #columnsSent = false;
   #lastVersion = 0;
@@ -64,24 +58,14 @@ export class Watch {
   #firstVersion = 0;
   #closed = false;
 
-  constructor(request: WatchRequest, response: ServerResponse) {
+  constructor(request: WatchRequest, outlet: WatchOutlet) {
     this.#request = request;
-    this.#response = response;
+    this.#outlet = outlet;
   }
 
-  /** Answers and stays until the client leaves, the time is up or the server stops. */
-  run(incoming: IncomingMessage): void {
-    const { representation } = this.#request.view;
-    this.#response.writeHead(200, {
-      'Cache-Control': 'no-cache, private',
-      'Content-Type': streamTypes[representation.format],
-      'Transfer-Encoding': 'chunked',
-    });
-    this.#response.flushHeaders();
-    incoming.on('close', () => {
-      this.#end();
-    });
-    this.#response.on('close', () => {
+  /** Tells of changes until the client leaves, the time is up or the server stops. */
+  run(): void {
+    this.#outlet.onClose(() => {
       this.#end();
     });
     const stop = (): void => {
@@ -197,11 +181,6 @@ export class Watch {
       this.#event(type, special);
       return;
     }
-    if (view.representation.format === 'yaml') {
-      const object = { kind: kind.kind, apiVersion: groupVersionOf(kind), ...entry.object };
-      this.#write(`---\n${encode({ type, object }, view.representation)}`);
-      return;
-    }
     if (view.representation.format === 'protobuf') {
       const served = view.strategy.fromStorage?.(entry.object) ?? entry.object;
       const object = { kind: kind.kind, apiVersion: groupVersionOf(kind), ...served };
@@ -238,17 +217,17 @@ export class Watch {
 
   #write(text: string | Buffer): void {
     if (this.#closed) return;
-    this.#response.write(text);
-    if (this.#response.writableLength > backlogMost) {
+    this.#outlet.write(text);
+    if (this.#outlet.waiting > backlogMost) {
       this.#end();
-      this.#response.destroy();
+      this.#outlet.destroy();
     }
   }
 
   #close(): void {
     if (this.#closed) return;
     this.#end();
-    this.#response.end();
+    this.#outlet.end();
   }
 
   #end(): void {

@@ -46,7 +46,7 @@ export function acceptWebSocket(
     maxPayload: longestMessage,
   });
   server.on('headers', (headers: string[]) => {
-    headers.push(`Sec-WebSocket-Protocol: ${protocol}`);
+    if (protocol !== '') headers.push(`Sec-WebSocket-Protocol: ${protocol}`);
   });
   const { 'sec-websocket-protocol': _offered, ...headers } = request.headers;
   const handshake = { method: request.method, url: request.target, headers, socket };

@@ -1,3 +1,4 @@
+import { dropDisabledFields, type PodFeatures } from '../kube/validation/disabled-fields.ts';
 import { initContainersRestart, metadataAndSpec, validatePod } from '../kube/validation/pod.ts';
 import { validatePodUpdate } from '../kube/validation/pod-update.ts';
 import type { Pod } from '../kube/types.ts';
@@ -21,17 +22,17 @@ export interface PodValidation {
 const asPod = (object: JsonObject): Pod => object;
 
 export const podValidation: PodValidation = {
-  create: (pod, empties) => validatePod(asPod(withEmpties(pod, empties))).map(causeOf),
-  update: (pod, old, empties) => validatePodUpdate(asPod(withEmpties(pod, empties)), asPod(old)).map(causeOf),
+  create: (pod, empties) => validatePod(withEmpties(pod, empties)).map(causeOf),
+  update: (pod, old, empties) => validatePodUpdate(withEmpties(pod, empties), asPod(old)).map(causeOf),
   status: podStatusFaults,
   ephemeral: ephemeralFaults,
   resize: resizeFaults,
 };
 
-/** A pod with the lists and maps of its spec that were sent empty, where nothing has filled them since. */
-function withEmpties(pod: JsonObject, empties: Empties = new Map()): JsonObject {
+/** A pod with the lists and maps of its spec that were sent empty, where nothing has filled them since; what no feature is for stays away. */
+function withEmpties(pod: JsonObject, empties: Empties = new Map()): Pod {
   const found = [...empties].filter(([path]) => path.startsWith('spec.'));
-  if (found.length === 0) return pod;
+  if (found.length === 0) return asPod(pod);
   const copy = structuredClone(pod);
   for (const [path, empty] of found) {
     const keys = path.split(/[.[\]]+/);
@@ -40,8 +41,11 @@ function withEmpties(pod: JsonObject, empties: Empties = new Map()): JsonObject 
       Draft | undefined;
     if (holder) holder[last] ??= empty;
   }
-  return copy;
+  return dropDisabledFields(asPod(copy), everyFeature);
 }
+
+/** Those that are off were settled when the pod was prepared. */
+const everyFeature: PodFeatures = { containerStopSignals: true, podCertificates: true, trustBundles: true };
 
 const noGuests = 'static pods do not support ephemeral containers';
 

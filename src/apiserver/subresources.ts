@@ -4,6 +4,7 @@ import type { TokenSigner } from './users.ts';
 import { admitEviction } from './admission.ts';
 import { bodyFormat, type Expected, judged, readBody, readObject } from './body.ts';
 import { evict } from './eviction.ts';
+import type { Empties } from './codec.ts';
 import { withWarnings } from './exchange.ts';
 import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { builtIn, type Kind } from './kinds.ts';
@@ -47,6 +48,7 @@ type Handler = (call: Call) => Promise<void>;
 /** What a client POSTs to a subresource that does something. */
 interface Given {
   readonly object: JsonObject;
+  readonly empties: Empties;
   readonly dryRun: boolean;
   readonly manager: string;
 }
@@ -165,9 +167,9 @@ export class Subresources {
       options: 'CreateOptions',
       apply: false,
     });
-    const { object, strict } = readObject(await readBody(call.request.raw), format, expected);
+    const { object, strict, empties } = readObject(await readBody(call.request.raw), format, expected);
     const warnings = judged(strict, query.fieldValidation, expected);
-    return { object, dryRun: query.dryRun, manager: query.manager, warnings };
+    return { object, empties, dryRun: query.dryRun, manager: query.manager, warnings };
   }
 
   #context(call: Call, dryRun: boolean): WriteContext {
@@ -227,13 +229,13 @@ export class Subresources {
     return this.#create(call, tokenBody, (given) => this.#issued(call, given));
   }
 
-  #issued(call: Call, { object, dryRun, manager }: Given): JsonObject {
+  #issued(call: Call, { object, empties, dryRun, manager }: Given): JsonObject {
     const { namespace, name } = call.target;
     const made = issueToken({ namespace, name }, object, this.#context(call, dryRun), this.#deps.signer);
     const now = this.#deps.world.clock.now();
     const account = this.#deps.world.store.get('serviceaccounts', keyOf(namespace, name));
     const { managedFields } = objectAt(
-      manageUpdate(undefined, withLifetime(object), tokenBody.type, {
+      manageUpdate(undefined, asSent(object, empties), tokenBody.type, {
         zero: { spec: { audiences: null, expirationSeconds: null, boundObjectRef: null } },
         writer: { manager, operation: 'Update', apiVersion: tokenBody.apiVersion, subresource: 'token' },
         now,
@@ -282,10 +284,12 @@ export class Subresources {
   }
 }
 
-/** A token request with the lifetime that it has by default. */
-const withLifetime = (request: JsonObject): JsonObject => {
+/** A token request as its writer owns it: with the lifetime that it has by default, and an empty list of audiences if there was one. */
+const asSent = (request: JsonObject, empties: Empties): JsonObject => {
   const spec = objectAt(request, 'spec');
-  return { ...request, spec: { ...spec, expirationSeconds: spec['expirationSeconds'] ?? defaultLifetime } };
+  const audiences = empties.get('spec.audiences') ?? spec['audiences'];
+  const expirationSeconds = spec['expirationSeconds'] ?? defaultLifetime;
+  return { ...request, spec: { ...spec, audiences, expirationSeconds } };
 };
 
 /** @throws {StatusError} 400 for a dry run: what is connected does what it does */

@@ -51,7 +51,7 @@ export async function webSocketOutlet(upgrading: Upgrading, isText: boolean): Pr
   const { incoming, head } = upgrading;
   const { headers } = incoming;
   const offered = withoutBearer('sec-websocket-protocol', headers['sec-websocket-protocol'] ?? '');
-  const [protocol = '', ...more] = offeredProtocols({ headers: { 'sec-websocket-protocol': offered } });
+  const [protocol, ...more] = offeredProtocols({ headers: { 'sec-websocket-protocol': offered } });
   if (headers.origin === undefined)
     throw new StatusError(403, 'Forbidden', 'a watch over a WebSocket must name its Origin');
   if (more.length > 0) throw badRequest('a watch over a WebSocket may offer one protocol only');

@@ -29,7 +29,7 @@ export function chooseProtocol(request: UpgradeRequest, supported: readonly stri
 }
 
 /**
- * Makes a WebSocket of an upgrade. The protocol is told by hand, as the library takes no name with a slash.
+ * Makes a WebSocket of an upgrade. The protocol is told by hand, as the library takes no name with a slash, and the unnamed one has none.
  *
  * @throws {AgentError} `invalid_argument` when the handshake is none
  */
@@ -37,7 +37,7 @@ export function acceptWebSocket(
   request: UpgradeRequest,
   socket: Duplex,
   head: Buffer,
-  protocol: string,
+  protocol: string | undefined,
 ): Promise<WebSocket> {
   const server = new WebSocketServer({
     noServer: true,
@@ -46,7 +46,7 @@ export function acceptWebSocket(
     maxPayload: longestMessage,
   });
   server.on('headers', (headers: string[]) => {
-    if (protocol !== '') headers.push(`Sec-WebSocket-Protocol: ${protocol}`);
+    if (protocol !== undefined) headers.push(`Sec-WebSocket-Protocol: ${protocol}`);
   });
   const { 'sec-websocket-protocol': _offered, ...headers } = request.headers;
   const handshake = { method: request.method, url: request.target, headers, socket };

@@ -202,6 +202,7 @@ function forward(
   const below = cleanBelow(path);
   const sent = escapedPath(below) || '/';
   const prefix = prefixOf(unescapedPath(uri), below);
+  if (controls.test(prefix)) throw unreached('net/http: invalid header field value for "X-Forwarded-Uri"');
   const headers = {
     ...passed(incoming.headers),
     ...(incoming.headers['transfer-encoding'] !== undefined && { 'transfer-encoding': 'chunked' }),
@@ -228,13 +229,18 @@ function forward(
     );
     outgoing.on('error', (reason) => {
       if (response.headersSent) response.destroy();
-      const text = `error trying to reach service: ${dialError(reason, { host, port })}`;
-      reject(new StatusError(503, 'ServiceUnavailable', text));
+      reject(unreached(dialError(reason, { host, port })));
     });
     response.on('close', () => outgoing.destroy());
     incoming.pipe(outgoing);
   });
 }
+
+/** What no header may have. */
+const controls = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+const unreached = (why: string): StatusError =>
+  new StatusError(503, 'ServiceUnavailable', `error trying to reach service: ${why}`);
 
 /** Where the proxy itself is: what a client asked for without the path below, if that was clean; otherwise all of it, as with kube-apiserver. */
 const prefixOf = (uri: string, below: string): string =>

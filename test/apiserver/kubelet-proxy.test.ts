@@ -279,6 +279,17 @@ test('who offers an upgrade where there is none is answered as any other, howeve
   expect(await spoken(server, `PUT ${podsPath}/p/exec HTTP/1.1`)).toMatch(/^HTTP\/1\.1 405 /);
 });
 
+test('a path that no header can tell of is refused', async () => {
+  const server = await both(() => undefined);
+  await setAddress(server, ownAddress());
+  expect(await call(server, 'GET', `${podsPath}/p:1/proxy/a//%0d%0aX:y`)).toMatchObject({
+    status: 503,
+    body: {
+      message: 'error trying to reach service: net/http: invalid header field value for "X-Forwarded-Uri"',
+    },
+  });
+});
+
 test.for([
   ['a//b/../c', '/a/c', 'proxy/a//b/../c/a/c'],
   ['a%2Fb/', '/a/b/', 'proxy/a/b/'],

@@ -188,12 +188,11 @@ const passed = (headers: IncomingHttpHeaders): Record<string, string | string[]>
 const cleanBelow = (path: string): string => (path === '' ? '' : normalize(`/${unescapedPath(path)}`));
 
 function forward(
-  backend: Backend,
+  { scheme, host, port, tls }: Backend,
   { path, search }: ProxyCall,
   incoming: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { scheme, host, port, tls } = backend;
   const [uri = ''] = (incoming.url ?? '').split('?');
   if (path === '' && ['GET', 'HEAD'].includes(incoming.method ?? '')) {
     response.writeHead(301, { 'Cache-Control': 'no-cache, private', Location: `${uri}/${search}` }).end();

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
+import { offeredProtocols } from '../streams/websocket.ts';
 import { isObject, type JsonObject, listAt, objectAt, stringAt, textOf, valueAt } from './json.ts';
 import { unauthorized } from './status-error.ts';
 import { keyOf, type Store } from './store.ts';
@@ -158,14 +159,15 @@ function readCertificate(socket: TLSSocket): User | undefined {
 const first = (value: string | string[] | undefined): string =>
   Array.isArray(value) ? (value[0] ?? '') : (value ?? '');
 
+const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
+
+/** Whether a WebSocket subprotocol is a token: such a one stays with this server. */
+export const isBearer = (protocol: string): boolean => protocol.startsWith(bearerProtocol);
+
 /** The token of a request: the header, or the WebSocket subprotocol that browsers use in its place. */
 function bearerOf(headers: IncomingHttpHeaders): string | undefined {
   const [scheme = '', token = ''] = (headers.authorization ?? '').trim().split(' ');
   if (scheme.toLowerCase() === 'bearer' && token !== '') return token;
-  const prefix = 'base64url.bearer.authorization.k8s.io.';
-  const protocol = (headers['sec-websocket-protocol'] ?? '')
-    .split(',')
-    .map((one) => one.trim())
-    .find((one) => one.startsWith(prefix));
-  return protocol && Buffer.from(protocol.slice(prefix.length), 'base64url').toString();
+  const protocol = offeredProtocols({ headers }).find(isBearer);
+  return protocol && Buffer.from(protocol.slice(bearerProtocol.length), 'base64url').toString();
 }

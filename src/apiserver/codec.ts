@@ -300,14 +300,13 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
       : readShape(inner, field.shape, { ...place, path, goPath, struct: goName(type) }, reading);
     const kept = keptOf(field, read);
     if (kept !== undefined) out[name] = kept;
-    if (isObjectOrList(read) && isEmptyOne(read)) reading.empties.set(path, read);
+    if (kept !== read && isObjectOrList(read)) reading.empties.set(path, read);
   }
   addAbsent(out, fields.values());
   return out;
 }
 
 const isObjectOrList = (value: unknown): value is object => typeof value === 'object' && value !== null;
-const isEmptyOne = (value: object): boolean => Object.keys(value).length === 0;
 
 /** What is written of a field that was read: nothing of what is left out, `null` for a list that is always there and has nothing in it. */
 function keptOf(field: FieldType, read: unknown): unknown {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { decodedPath } from '../base/url-path.ts';
 import type { Attributes, Decision } from './authorizer.ts';
 import { denied } from './denial.ts';
 import { noSniff } from './documents.ts';
@@ -18,7 +19,7 @@ const extraHead = 'impersonate-extra-';
 function wantedOf({ headersDistinct }: IncomingMessage): Wanted {
   const first = (name: string): string => headersDistinct[name]?.[0] ?? '';
   const extra = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
-    name.startsWith(extraHead) ? [[unescaped(name.slice(extraHead.length)), values] as const] : [],
+    name.startsWith(extraHead) ? [[decodedPath(name.slice(extraHead.length)), values] as const] : [],
   );
   return {
     name: first('impersonate-user'),
@@ -26,14 +27,6 @@ function wantedOf({ headersDistinct }: IncomingMessage): Wanted {
     uid: first('impersonate-uid'),
     extra: Object.fromEntries(extra),
   };
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 const isNothing = ({ name, groups, uid, extra }: Wanted): boolean =>

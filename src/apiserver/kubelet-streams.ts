@@ -5,11 +5,11 @@ import { joinHostPort } from '../base/dial-error.ts';
 import { serveCommand } from '../streams/remote-command.ts';
 import { remoteCommand } from '../streams/remote-command-client.ts';
 import { streamTimes } from '../streams/times.ts';
-import { acceptWebSocket, offeredProtocols } from '../streams/websocket.ts';
+import { offeredProtocols } from '../streams/websocket.ts';
 import { webSocketStreams } from '../streams/websocket-streams.ts';
 import type { KubeletEndpoint, KubeletProxy } from './kubelet-proxy.ts';
 import { isTrue } from './request.ts';
-import { passUpgrade, sentOn, takeOver, type Upgrading } from './upgrade.ts';
+import { passUpgrade, sentOn, takeWebSocket, type Upgrading, wantsWebSocket } from './upgrade.ts';
 
 export interface KubeletStreamsDeps {
   readonly clock: Clock;
@@ -56,7 +56,7 @@ export class KubeletStreams {
     const { endpoint, path } = this.#deps.proxy.streamPath(call);
     const { incoming } = upgrading;
     const offered =
-      incoming.headers.upgrade?.toLowerCase() === 'websocket' && !this.#deps.proxy.takesWebSockets(endpoint)
+      wantsWebSocket(upgrading) && !this.#deps.proxy.takesWebSockets(endpoint)
         ? offeredProtocols(incoming)
         : [];
     if (call.subresource !== 'portforward' && offered.includes(closing))
@@ -74,9 +74,7 @@ export class KubeletStreams {
   /** A WebSocket here, SPDY to the kubelet: whatever the kubelet says, the client has its 101 and is told on channel 3. */
   async #translate({ subresource, query }: StreamCall, to: Target, upgrading: Upgrading): Promise<void> {
     const { clock, client } = this.#deps;
-    const { incoming, head } = upgrading;
-    const request = { method: 'GET', target: incoming.url ?? '/', headers: incoming.headers };
-    const web = await acceptWebSocket(request, takeOver(upgrading), head, closing);
+    const web = await takeWebSocket(upgrading, closing);
     const is = (name: string): boolean => isTrue(query.get(name));
     const tty = is('tty');
     const options = { stdin: is('stdin'), stdout: is('stdout'), stderr: is('stderr') && !tty, tty };

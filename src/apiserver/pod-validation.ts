@@ -1,4 +1,3 @@
-import { dropDisabledFields, type PodFeatures } from '../kube/validation/disabled-fields.ts';
 import { initContainersRestart, metadataAndSpec, validatePod } from '../kube/validation/pod.ts';
 import { validatePodUpdate } from '../kube/validation/pod-update.ts';
 import type { Pod } from '../kube/types.ts';
@@ -29,7 +28,7 @@ export const podValidation: PodValidation = {
   resize: resizeFaults,
 };
 
-/** A pod with the lists and maps of its spec that were sent empty, where nothing has filled them since; what no feature is for stays away. */
+/** A pod with the lists and maps of its spec that were sent empty, where nothing has filled them since. */
 function withEmpties(pod: JsonObject, empties: Empties = new Map()): Pod {
   const found = [...empties].filter(([path]) => path.startsWith('spec.'));
   if (found.length === 0) return asPod(pod);
@@ -41,11 +40,8 @@ function withEmpties(pod: JsonObject, empties: Empties = new Map()): Pod {
       Draft | undefined;
     if (holder) holder[last] ??= empty;
   }
-  return dropDisabledFields(asPod(copy), everyFeature);
+  return asPod(copy);
 }
-
-/** Those that are off were settled when the pod was prepared. */
-const everyFeature: PodFeatures = { containerStopSignals: true, podCertificates: true, trustBundles: true };
 
 const noGuests = 'static pods do not support ephemeral containers';
 

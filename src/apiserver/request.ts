@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { decodedPath } from '../base/url-path.ts';
 import { findKind, type Kind, type Subresource } from './kinds.ts';
 import { selectedName } from './selectors.ts';
 import { badRequest, methodNotAllowed, noSuchResource } from './status-error.ts';
@@ -79,15 +80,6 @@ export function checkRoute(method: string, target: ResourcePath, kind: Kind): vo
   if (!kind.namespaced || target.nested) return;
   if (target.name !== '' || !kind.verbs.includes('list')) throw noSuchResource();
   if (method !== 'GET') throw methodNotAllowed();
-}
-
-/** A path as Go's `URL.Path` has it: decoded as a whole, so that an escaped slash parts as any other. */
-export function decodedPath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 /** The group and version at the head of a path, and what follows; `undefined` for a path that is not of a resource. */

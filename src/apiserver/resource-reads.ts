@@ -5,7 +5,8 @@ import { sendText } from './respond.ts';
 import { notAcceptable, StatusError, tooLargeVersion } from './status-error.ts';
 import { entryText, listBody, type View, viewFor, viewOne } from './views.ts';
 import { Watch } from './watch.ts';
-import { bodyOutlet, wantsWebSocket, webSocketOutlet } from './watch-outlet.ts';
+import { wantsWebSocket } from './upgrade.ts';
+import { bodyOutlet, webSocketOutlet } from './watch-outlet.ts';
 
 /** @throws {StatusError} 500 for a resourceVersion that is no number */
 function checkNumber(text: string): void {

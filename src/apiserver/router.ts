@@ -7,6 +7,7 @@ import { isGroup } from './discovery.ts';
 import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
 import { health } from './health.ts';
 import { impersonated } from './impersonation.ts';
+import { decodedPath } from '../base/url-path.ts';
 import { parseDuration } from '../kube/duration.ts';
 import { type JsonObject, objectAt } from './json.ts';
 import { groupVersionOf, type Kind, kinds, metricsKinds, trustBundleKinds } from './kinds.ts';
@@ -16,7 +17,6 @@ import { checkOffered, negotiate, representationOfError, wantsPretty } from './n
 import {
   type ApiRequest,
   checkRoute,
-  decodedPath,
   isAstray,
   parseResourcePath,
   queryOf,

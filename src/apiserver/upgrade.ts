@@ -3,10 +3,11 @@ import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createWebSocketStream } from 'ws';
+import { createWebSocketStream, type WebSocket } from 'ws';
 import { dialError } from '../base/dial-error.ts';
 import { joinDuplexes } from '../streams/join.ts';
 import { acceptWebSocket } from '../streams/websocket.ts';
+import { isBearer } from './authenticator.ts';
 import { StatusError } from './status-error.ts';
 
 /** A client's connection that asks for an upgrade. As long as nobody takes it over, `response` is its answer. */
@@ -33,9 +34,20 @@ export interface Passed {
 }
 
 /** The connection itself: whoever has it answers on it. */
-export function takeOver({ response, socket }: Upgrading): Socket {
+function takeOver({ response, socket }: Upgrading): Socket {
   response.detachSocket(socket);
   return socket;
+}
+
+/** Whether a client wants a WebSocket. */
+export const wantsWebSocket = ({ incoming }: Upgrading): boolean =>
+  incoming.headers.upgrade?.toLowerCase() === 'websocket';
+
+/** The connection as a WebSocket of a protocol. @throws {AgentError} `invalid_argument` when the handshake is none */
+export function takeWebSocket(upgrading: Upgrading, protocol: string | undefined): Promise<WebSocket> {
+  const { incoming, head } = upgrading;
+  const request = { method: 'GET', target: incoming.url ?? '/', headers: incoming.headers };
+  return acceptWebSocket(request, takeOver(upgrading), head, protocol);
 }
 
 /**
@@ -92,16 +104,14 @@ async function joined(
   upstream: Duplex,
   rest: Buffer,
 ): Promise<void> {
-  const { incoming, head, tunnel } = upgrading;
-  const socket = takeOver(upgrading);
+  const { socket, head, tunnel } = upgrading;
   let near: Duplex = socket;
   try {
     if (tunnel === undefined) {
-      socket.write(`HTTP/1.1 101 Switching Protocols\r\n${lines(answer.rawHeaders)}\r\n`);
+      takeOver(upgrading).write(`HTTP/1.1 101 Switching Protocols\r\n${lines(answer.rawHeaders)}\r\n`);
       if (head.length > 0) upstream.write(head);
     } else {
-      const request = { method: 'GET', target: incoming.url ?? '/', headers: incoming.headers };
-      near = createWebSocketStream(await acceptWebSocket(request, socket, head, tunnel));
+      near = createWebSocketStream(await takeWebSocket(upgrading, tunnel));
     }
     if (rest.length > 0) near.write(rest);
     await joinDuplexes(near, upstream);
@@ -115,12 +125,13 @@ async function joined(
 const own = /^(authorization|impersonate-.*|x-forwarded-for)$/i;
 
 /** A client's headers as they go on, with where they came from. */
-export function sentOn(incoming: IncomingMessage, besides: RegExp = own): string[] {
+export function sentOn(incoming: IncomingMessage, besides?: RegExp): string[] {
   const out: string[] = [];
-  const kept = without(without(incoming.rawHeaders, own), besides);
+  const foreign = without(incoming.rawHeaders, own);
+  const kept = besides ? without(foreign, besides) : foreign;
   for (let i = 0; i + 1 < kept.length; i += 2) {
     const [name = '', value = ''] = kept.slice(i, i + 2);
-    out.push(name, withoutBearer(name, value));
+    out.push(name, name.toLowerCase() === 'sec-websocket-protocol' ? withoutBearer(value) : value);
   }
   return [...out, 'X-Forwarded-For', forwardedFor(incoming)];
 }
@@ -132,15 +143,13 @@ export function forwardedFor({ headers, socket }: IncomingMessage): string {
   return [...(before === undefined ? [] : [before].flat()), from].join(', ');
 }
 
-/** A header's value without a token that came as a WebSocket subprotocol: that stays here. */
-export const withoutBearer = (name: string, value: string): string =>
-  name.toLowerCase() === 'sec-websocket-protocol'
-    ? value
-        .split(',')
-        .map((one) => one.trim())
-        .filter((one) => !one.startsWith('base64url.bearer.authorization.k8s.io.'))
-        .join(', ')
-    : value;
+/** Subprotocols without a token. */
+const withoutBearer = (protocols: string): string =>
+  protocols
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => !isBearer(one))
+    .join(', ');
 
 /** Names and values in turn, but for some names. */
 const without = (rawHeaders: readonly string[], names: RegExp): string[] =>

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { acceptWebSocket, offeredProtocols } from '../streams/websocket.ts';
+import { offeredProtocols } from '../streams/websocket.ts';
+import { isBearer } from './authenticator.ts';
 import { badRequest, StatusError } from './status-error.ts';
-import { takeOver, type Upgrading, withoutBearer } from './upgrade.ts';
+import { takeWebSocket, type Upgrading } from './upgrade.ts';
 
 /** Where the events of a watch go. */
 export interface WatchOutlet {
@@ -36,10 +37,6 @@ export function bodyOutlet(incoming: IncomingMessage, response: ServerResponse, 
   };
 }
 
-/** Whether a client wants a WebSocket. */
-export const wantsWebSocket = ({ incoming }: Upgrading): boolean =>
-  incoming.headers.upgrade?.toLowerCase() === 'websocket';
-
 /**
  * A WebSocket with a message for each event; what the client says is not listened to. A client names where it comes from, and one protocol
  * at most, which is agreed to whatever it is.
@@ -48,15 +45,12 @@ export const wantsWebSocket = ({ incoming }: Upgrading): boolean =>
  * @throws {StatusError} 403 for a client without `Origin`, 400 for one that offers several protocols
  */
 export async function webSocketOutlet(upgrading: Upgrading, isText: boolean): Promise<WatchOutlet> {
-  const { incoming, head } = upgrading;
-  const { headers } = incoming;
-  const offered = withoutBearer('sec-websocket-protocol', headers['sec-websocket-protocol'] ?? '');
-  const [protocol, ...more] = offeredProtocols({ headers: { 'sec-websocket-protocol': offered } });
-  if (headers.origin === undefined)
+  const { incoming } = upgrading;
+  const [protocol, ...more] = offeredProtocols(incoming).filter((one) => !isBearer(one));
+  if (incoming.headers.origin === undefined)
     throw new StatusError(403, 'Forbidden', 'a watch over a WebSocket must name its Origin');
   if (more.length > 0) throw badRequest('a watch over a WebSocket may offer one protocol only');
-  const request = { method: incoming.method ?? 'GET', target: incoming.url ?? '/', headers };
-  const socket = await acceptWebSocket(request, takeOver(upgrading), head, protocol);
+  const socket = await takeWebSocket(upgrading, protocol);
   return {
     get waiting() {
       return socket.bufferedAmount;

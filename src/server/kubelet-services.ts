@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { goQuote } from '../base/go-quote.ts';
+import { decodedPath } from '../base/url-path.ts';
 import { containerLogs, hasContainer, refOf } from './container-logs.ts';
 import {
   type HealthCheck,
@@ -17,7 +18,7 @@ import { type MetricFamily, metricsReply } from './metrics.ts';
 import { splitTarget } from './mux.ts';
 import { nodeLogs } from './node-logs.ts';
 import { httpError, json, type Reply, text } from './reply.ts';
-import { type Call, decoded, type Service } from './services.ts';
+import type { Call, Service } from './services.ts';
 import { statsSummary } from './stats-summary.ts';
 import { cadvisorMetrics, resourceMetrics } from './usage-metrics.ts';
 import type { Usage } from './usage.ts';
@@ -256,7 +257,7 @@ function fileServices({ host: { logsRoot, commandLine }, disabled = {} }: Servic
           methods: ['GET'],
           parts: 'any',
           handle: ({ request, parts }) =>
-            nodeLogs(logsRoot, parts, decoded(splitTarget(request.target).path).endsWith('/')),
+            nodeLogs(logsRoot, parts, decodedPath(splitTarget(request.target).path).endsWith('/')),
         },
       ],
     });

@@ -1,3 +1,4 @@
+import { decodedPath } from '../base/url-path.ts';
 import { methodNotAllowed, type Reply, type ServerRequest, serviceNotFound, text } from './reply.ts';
 
 /** A request on its way to the one who answers it. */
@@ -59,15 +60,6 @@ export function accepts(header: string | undefined, mediaType: string): boolean 
 
 /** The decoded parts of `path` below `pattern`; parts that a decoded slash makes count as well, empty ones between others, too. */
 export function partsBelow(pattern: string, path: string): readonly string[] {
-  const rest = decoded(path.slice(pattern.length)).replace(/^\/+|\/+$/g, '');
+  const rest = decodedPath(path.slice(pattern.length)).replace(/^\/+|\/+$/g, '');
   return rest === '' ? [] : rest.split('/');
-}
-
-/** A path with its escapes read; one that is no good as it is. */
-export function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }

@@ -1,5 +1,16 @@
+import { goStructJson } from '../kube/go-json.ts';
 import type { PodStatus } from '../kube/types.ts';
-import { changeJson, isJson, type Json, type Shape, statusShape, wire } from './wire-status.ts';
+import {
+  isJson,
+  type Json,
+  namesOf,
+  plain,
+  type Shape,
+  statusShape,
+  wire,
+  wireMember,
+  wireObject,
+} from './wire-status.ts';
 
 /** A change of status as it is sent. */
 export interface StatusPatch {
@@ -15,89 +26,101 @@ export interface StatusPatch {
  * Follows `statusutil.PatchPodStatus` and `strategicpatch.CreateTwoWayMergePatch`.
  */
 export function statusPatch(uid: string, old: PodStatus, next: PodStatus): StatusPatch {
-  const status = diffStatus(old, next);
-  const unchanged = Object.keys(status).length === 0;
-  const body = changeJson({ metadata: { uid }, ...(!unchanged && { status }) });
-  return { body, unchanged };
+  const status = statusChanges(old, next);
+  return {
+    body: goStructJson({ metadata: { uid }, ...(status && { status }) }),
+    unchanged: status === undefined,
+  };
 }
 
-function diffStatus(old: Json, next: Json): Json {
-  const changes: Record<string, unknown> = {};
-  for (const [name, shape] of Object.entries<Shape>(statusShape.members)) {
+type Changes = Record<string, unknown>;
+
+const statusMembers = Object.entries<Shape>(statusShape.members).sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** In order: what is said of the order of lists begins with `$`. */
+function statusChanges(old: Json, next: Json): Json | undefined {
+  const orders: Changes = {};
+  const changes: Changes = {};
+  for (const [name, shape] of statusMembers) {
+    const [was, is] = [old[name], next[name]];
     // what is written alike is not written at all
-    if (sameWire(old[name], next[name])) continue;
-    diffMember(changes, name, { old: wire(old[name], shape), next: wire(next[name], shape), shape });
+    if (sameWire(was, is)) continue;
+    if (shape.mergeKey !== undefined && isFilled(was) && isFilled(is)) {
+      const { order, elements } = listChange(was, is, { shape, key: shape.mergeKey });
+      if (order) orders[`$setElementOrder/${name}`] = order;
+      if (elements.length > 0) changes[name] = elements;
+      continue;
+    }
+    const change = changeOf(was, is, shape);
+    if (change !== undefined) changes[name] = change;
   }
-  return changes;
+  const all = { ...orders, ...changes };
+  for (const _ in all) return all;
+  return undefined;
+}
+
+const isFilled = (value: unknown): value is readonly Json[] => Array.isArray(value) && value.length > 0;
+
+/** What must be said of a value: `null` removes it, a new one and a list are written whole; nothing if it is written alike. */
+function changeOf(old: unknown, next: unknown, shape: Shape): unknown {
+  const is = wire(next, shape);
+  const was = wire(old, shape);
+  if (sameWire(was, is)) return undefined;
+  const both = isJson(was) && isJson(is) && isJson(old) && isJson(next);
+  return both ? memberChanges(old, next, shape) : (is ?? null);
+}
+
+/** What must be said of the members of an object; an element of a list is named by its `key`. */
+function memberChanges(old: Json, next: Json, shape: Shape, key?: string): Json | undefined {
+  const changes: Changes = {};
+  let changed = false;
+  for (const name of namesOf(next, shape, old)) {
+    const change = name === key ? wireMember(next, name, shape) : memberChange(old, next, { name, shape });
+    if (change === undefined) continue;
+    changes[name] = change;
+    changed ||= name !== key;
+  }
+  return changed ? changes : undefined;
 }
 
 interface Member {
-  readonly old: unknown;
-  readonly next: unknown;
+  readonly name: string;
   readonly shape: Shape;
 }
 
-/** Adds to `changes` what must be said of one member: `null` removes it, a new one is written whole. */
-function diffMember(changes: Record<string, unknown>, name: string, member: Member): void {
-  const { old, next } = member;
-  if (next === undefined) {
-    if (old !== undefined) changes[name] = null;
-  } else if (Array.isArray(next) && Array.isArray(old))
-    diffList(changes, name, { old, next, shape: member.shape });
-  else if (isJson(old) && isJson(next)) {
-    const inner = diffObject(old, next);
-    if (Object.keys(inner).length > 0) changes[name] = inner;
-  } else if (old !== next) changes[name] = next;
+function memberChange(old: Json, next: Json, { name, shape }: Member): unknown {
+  const [was, is] = [old[name], next[name]];
+  if (was === is) return undefined;
+  if (isJson(was) && isJson(is)) return changeOf(was, is, shape.members?.[name] ?? plain);
+  const written = wireMember(next, name, shape);
+  return sameWire(written, wireMember(old, name, shape)) ? undefined : (written ?? null);
 }
 
-interface ListMember {
-  readonly old: readonly unknown[];
-  readonly next: readonly unknown[];
+interface Keyed {
   readonly shape: Shape;
-}
-
-/** A list without a merge key is replaced whole. */
-function diffList(changes: Record<string, unknown>, name: string, { old, next, shape }: ListMember): void {
-  const { mergeKey: key } = shape;
-  // only objects have a key to be merged by
-  if (key !== undefined)
-    diffByKey(changes, name, { old: old as readonly Json[], next: next as readonly Json[], key });
-  else if (!sameWire(old, next)) changes[name] = next;
-}
-
-function diffObject(old: Json, next: Json): Json {
-  const changes: Record<string, unknown> = {};
-  for (const name of new Set([...Object.keys(old), ...Object.keys(next)]))
-    diffMember(changes, name, { old: old[name], next: next[name], shape: {} });
-  return changes;
-}
-
-interface KeyedLists {
-  readonly old: readonly Json[];
-  readonly next: readonly Json[];
+  /** The member that tells elements apart. */
   readonly key: string;
 }
 
 /** Elements that changed or are new, those that are gone, and the order of all of them where it cannot be told otherwise. */
-function diffByKey(changes: Record<string, unknown>, name: string, { old, next, key }: KeyedLists): void {
-  const before = byKey(old, key);
-  const after = byKey(next, key);
-  const changed = next.flatMap((element) => diffElement(before.get(element[key]), element, key));
-  const gone = [...before.keys()].filter((id) => !after.has(id)).sort();
-  const elements = [...changed, ...gone.map((id) => ({ $patch: 'delete', [key]: id }))];
+function listChange(
+  old: readonly Json[],
+  next: readonly Json[],
+  { shape, key }: Keyed,
+): { readonly order?: readonly Json[]; readonly elements: readonly Json[] } {
+  const before = new Map(old.map((element) => [element[key], element]));
+  const gone = new Set(before.keys());
+  const elements: Json[] = [];
+  for (const element of next) {
+    gone.delete(element[key]);
+    const was = before.get(element[key]);
+    const change = was ? memberChanges(was, element, shape, key) : wireObject(element, shape);
+    if (change) elements.push(change);
+  }
+  for (const id of [...gone].sort()) elements.push({ $patch: 'delete', [key]: id });
   const sameOrder = [...before.keys()].every((id, i) => next[i]?.[key] === id);
-  if (elements.length === 0 && sameOrder) return;
-  if (elements.length > 0) changes[name] = elements;
-  changes[`$setElementOrder/${name}`] = next.map((element) => ({ [key]: element[key] }));
-}
-
-const byKey = (list: readonly Json[], key: string): ReadonlyMap<unknown, Json> =>
-  new Map(list.map((element) => [element[key], element]));
-
-function diffElement(old: Json | undefined, next: Json, key: string): readonly Json[] {
-  if (!old) return [next];
-  const inner = diffObject(old, next);
-  return Object.keys(inner).length === 0 ? [] : [{ ...inner, [key]: next[key] }];
+  if (elements.length === 0 && sameOrder) return { elements };
+  return { order: next.map((element) => ({ [key]: element[key] })), elements };
 }
 
 /** Are two JSON values equal, member by member? */

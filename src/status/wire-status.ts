@@ -1,5 +1,3 @@
-import { goStructJson } from '../kube/go-json.ts';
-
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -85,70 +83,53 @@ export const statusShape: Required<Pick<Shape, 'members'>> = {
 export const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A value as Go writes it: zero values left out but where they are always written. `undefined`: not written at all. */
+/** What nothing is known of. */
+export const plain: Shape = {};
+
+/**
+ * A value as Go writes it in a map: keys in order, zero values left out but where they are always written. `undefined`: not written at
+ * all. No name in a status is a bare number, which JavaScript would put first.
+ */
 export function wire(value: unknown, shape: Shape): unknown {
   if (!value) return undefined;
-  if (Array.isArray(value))
-    return value.length === 0 ? undefined : value.map((item) => wireElement(item, shape));
+  if (Array.isArray(value)) return value.length === 0 ? undefined : wireItems(value, shape);
   if (!isJson(value)) return value;
   const written = wireObject(value, shape);
-  if (shape.keepEmpty) return written;
+  if (shape.keepEmpty === true) return written;
   for (const _ in written) return written;
   return undefined;
 }
 
 /** An element of a list has its place: it is written whatever its value. */
-const wireElement = (item: unknown, shape: Shape): unknown => wire(item, shape) ?? (isJson(item) ? {} : item);
+function wireItems(items: readonly unknown[], shape: Shape): readonly unknown[] {
+  const written: unknown[] = [];
+  for (const item of items) written.push(wire(item, shape) ?? (isJson(item) ? {} : item));
+  return written;
+}
 
-function wireObject(object: Json, shape: Shape): Json {
-  const written: Record<string, unknown> = { ...shape.always };
-  for (const key in object) {
-    const value = wireMember(object[key], key, shape);
-    if (value !== undefined) written[key] = value;
+/** As {@link wire}, and empty where nothing is written. */
+export function wireObject(object: Json, shape: Shape): Json {
+  const written: Record<string, unknown> = {};
+  for (const name of namesOf(object, shape)) {
+    const member = wireMember(object, name, shape);
+    if (member !== undefined) written[name] = member;
   }
   return written;
 }
 
-function wireMember(value: unknown, key: string, shape: Shape): unknown {
-  if (shape.pointers?.has(key)) return value ?? undefined;
-  return wire(value, shape.members?.[key] ?? {});
+/** One member of an object, as {@link wire}. */
+export function wireMember(object: Json, name: string, { pointers, members, always }: Shape): unknown {
+  const value = object[name];
+  if (pointers?.has(name) === true) return value ?? undefined;
+  return wire(value, members?.[name] ?? plain) ?? always?.[name];
 }
 
-/** A change of status as Go writes a map: `goJson` for what mostly is in order already and has no bare numbers as names. */
-export const changeJson = (value: Json): string => goStructJson(sorted(value));
-
-/** The value with the keys of its objects in order; what is in order already is not copied. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return sortedItems(value);
-  return isJson(value) ? sortedMembers(value) : value;
+/** What an object, or another one in its place, may be written with, in order. */
+export function namesOf(object: Json, { always }: Shape, other: Json = none): readonly string[] {
+  const names = Object.keys(object);
+  for (const name in other) if (!(name in object)) names.push(name);
+  for (const name in always) if (!(name in object || name in other)) names.push(name);
+  return names.sort();
 }
 
-function sortedItems(items: readonly unknown[]): readonly unknown[] {
-  let copy: unknown[] | undefined;
-  for (let i = 0; i < items.length; i++) {
-    const item = sorted(items[i]);
-    if (item !== items[i]) (copy ??= [...items])[i] = item;
-  }
-  return copy ?? items;
-}
-
-function sortedMembers(object: Json): Json {
-  let last = '';
-  for (const key in object) {
-    if (key < last) return sortedCopy(object);
-    last = key;
-  }
-  let copy: Record<string, unknown> | undefined;
-  for (const key in object) {
-    const member = sorted(object[key]);
-    if (member !== object[key]) (copy ??= { ...object })[key] = member;
-  }
-  return copy ?? object;
-}
-
-/** No name in a status is a bare number, which JavaScript would put first. */
-function sortedCopy(object: Json): Json {
-  const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(object).sort()) copy[key] = sorted(object[key]);
-  return copy;
-}
+const none: Json = {};

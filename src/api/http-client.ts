@@ -18,7 +18,7 @@ import {
 } from './client.ts';
 import type { ApiConnection } from './connection.ts';
 import { type KnownObjects, versionAt, versionInEvent, withoutManagedFields } from './known-objects.ts';
-import { splitLines } from './lines.ts';
+import { LineCutter } from './lines.ts';
 import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
 import { type Priority, RateLimiter } from './rate-limiter.ts';
 import type { Resource } from './resources.ts';
@@ -148,12 +148,14 @@ class Client implements HttpApiClient {
       for await (const chunk of stream.body) parts.push(chunk);
       throw errorOf({ ...stream, text: Buffer.concat(parts).toString() }, 'GET', path, this.#deps.clock);
     }
-    for await (const lines of splitLines(stream.body)) {
-      for (const line of lines) {
+    const cutter = new LineCutter();
+    for await (const chunk of stream.body) {
+      for (const line of cutter.cut(chunk)) {
         if (line !== '' && line !== '\r')
           yield (takenFrom(known, line) ?? parse(textFor(known, line), 'a watch event')) as WatchEvent<T>;
       }
     }
+    cutter.end();
   }
 
   create<T extends KubeObject>(
@@ -268,6 +270,7 @@ class Client implements HttpApiClient {
       headers: this.#headers(request),
       timeoutMs: request.timeoutMs ?? this.#deps.timeoutMs ?? 30_000,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(request.discardAnswer === true && { discardAnswer: true }),
       ...(signal && { signal }),
     };
   }

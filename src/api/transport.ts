@@ -21,6 +21,8 @@ export interface HttpRequest {
   readonly signal?: AbortSignal;
   /** Until the whole answer (a stream: its head) is here; absent: no deadline. */
   readonly timeoutMs?: number;
+  /** The text of an answer is wanted only if it tells of a failure. */
+  readonly discardAnswer?: boolean;
 }
 
 /** An answer, read to its end. */
@@ -179,8 +181,8 @@ class Exchange {
 
   collect(pool: Pool, credentials: Readonly<Record<string, string>>): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
-      const decoder = new StringDecoder(); // bytes are let go at once: kept, they outlive the answer by many a collection
-      let body = '';
+      const body = new AnswerText();
+      const { discardAnswer = false } = this.#request;
       let status = 0;
       let headers: HttpAnswer['headers'] = {};
       this.#guard(reject);
@@ -190,11 +192,11 @@ class Exchange {
           headers = fields;
         },
         onResponseData: (_controller, chunk) => {
-          body += decoder.write(chunk);
+          if (!discardAnswer || status >= 300) body.push(chunk);
         },
         onResponseEnd: () => {
           this.#settle();
-          resolve({ status, headers, text: body + decoder.end() });
+          resolve({ status, headers, text: body.end() });
         },
         onResponseError: (_controller, error) => {
           this.#settle();
@@ -320,54 +322,94 @@ function cancelled(signal: AbortSignal | undefined): Error {
   return signal?.reason instanceof Error ? signal.reason : new Error('cancelled', { cause: signal?.reason });
 }
 
+/** The text of an answer, most often one chunk. Bytes are let go of at once: kept, they outlive the answer by many a collection. */
+class AnswerText {
+  #only: Buffer | undefined;
+  #text = '';
+  #decoder: StringDecoder | undefined;
+
+  push(chunk: Buffer): void {
+    if (this.#decoder) this.#text += this.#decoder.write(chunk);
+    else if (this.#only) {
+      this.#decoder = new StringDecoder();
+      this.#text = this.#decoder.write(this.#only) + this.#decoder.write(chunk);
+      this.#only = undefined;
+    } else this.#only = chunk;
+  }
+
+  end(): string {
+    const only = this.#only;
+    this.#only = undefined;
+    return only ? only.toString() : this.#text + (this.#decoder?.end() ?? '');
+  }
+}
+
+interface WaitingReader {
+  readonly resolve: (result: IteratorResult<Buffer, undefined>) => void;
+  readonly reject: (reason: Error) => void;
+}
+
 /** Bytes between the socket and their one reader; pauses the socket while too many wait. */
-class BodyQueue implements AsyncIterable<Buffer> {
+class BodyQueue implements AsyncIterableIterator<Buffer, undefined> {
   controller: Dispatcher.DispatchController | undefined;
   readonly #cancel: (reason: Error) => void;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
   #ended = false;
   #failure: Error | undefined;
-  #wake: (() => void) | undefined;
+  #reader: WaitingReader | undefined;
 
   constructor(cancel: (reason: Error) => void) {
     this.#cancel = cancel;
   }
 
   push(chunk: Buffer): void {
+    const reader = this.#takeReader();
+    if (reader) {
+      reader.resolve({ done: false, value: chunk });
+      return;
+    }
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes > highWaterBytes) this.controller?.pause();
-    this.#wake?.();
   }
 
   end(): void {
     this.#ended = true;
-    this.#wake?.();
+    this.#takeReader()?.resolve({ done: true, value: undefined });
   }
 
   fail(reason: Error): void {
     this.#failure ??= reason;
-    this.#wake?.();
+    this.#takeReader()?.reject(this.#failure);
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    try {
-      for (;;) {
-        const chunk = this.#chunks.shift();
-        if (chunk) {
-          this.#bytes -= chunk.length;
-          if (this.#bytes <= highWaterBytes && this.controller?.paused) this.controller.resume();
-          yield chunk;
-          continue;
-        }
-        if (this.#failure) throw this.#failure;
-        if (this.#ended) return;
-        await new Promise<void>((resolve) => (this.#wake = resolve));
-        this.#wake = undefined;
-      }
-    } finally {
-      if (!this.#ended && !this.#failure) this.#cancel(new Error('the reader left'));
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Buffer, undefined>> {
+    const chunk = this.#chunks.shift();
+    if (chunk) {
+      this.#bytes -= chunk.length;
+      if (this.#bytes <= highWaterBytes && this.controller?.paused) this.controller.resume();
+      return Promise.resolve({ done: false, value: chunk });
     }
+    if (this.#failure) return Promise.reject(this.#failure);
+    if (this.#ended) return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject };
+    });
+  }
+
+  return(): Promise<IteratorResult<Buffer, undefined>> {
+    if (!this.#ended && !this.#failure) this.#cancel(new Error('the reader left'));
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  #takeReader(): WaitingReader | undefined {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    return reader;
   }
 }

@@ -130,8 +130,8 @@ export class Agent {
       config.addSource(name, source);
     if (!pods || !nodes) return;
     const onChange: PodStore['onChange'] = (listener) => {
-      const subscription = pods.bursts().subscribe(({ objects, changes }) => {
-        listener(objects, changes);
+      const subscription = pods.bursts().subscribe((burst) => {
+        listener(() => burst.objects, burst.changes);
       });
       return () => {
         subscription.unsubscribe();

@@ -1,8 +1,9 @@
 import type { KubeObject } from '../kube/types.ts';
 import type { ReadonlyStore } from './store.ts';
 
-/** The whole cache after a burst of changes, and what they were; the first burst is all of it. */
+/** A burst of changes; the first burst is all that is cached. */
 export interface Burst<T> {
+  /** The whole cache, listed when it is asked for: few do, and a burst is often one change of one object among thousands. */
   readonly objects: readonly T[];
   readonly changes?: { readonly set: readonly T[]; readonly gone: readonly T[] };
 }
@@ -32,12 +33,26 @@ export class BurstCollector<T extends KubeObject> {
 
   /** The burst so far; the next one begins. */
   take(): Burst<T> {
-    const changes = { set: [...this.#set.values()], gone: [...this.#gone.values()] };
-    const objects = this.#store.list();
-    const whole = this.#first;
+    const changes = this.#first
+      ? undefined
+      : { set: [...this.#set.values()], gone: [...this.#gone.values()] };
     this.#first = false;
     this.#set.clear();
     this.#gone.clear();
-    return whole ? { objects } : { objects, changes };
+    return new LazyBurst(this.#store, changes);
+  }
+}
+
+class LazyBurst<T extends KubeObject> implements Burst<T> {
+  readonly #store: ReadonlyStore<T>;
+  readonly changes?: NonNullable<Burst<T>['changes']>;
+
+  constructor(store: ReadonlyStore<T>, changes: Burst<T>['changes']) {
+    this.#store = store;
+    if (changes) this.changes = changes;
+  }
+
+  get objects(): readonly T[] {
+    return this.#store.list();
   }
 }

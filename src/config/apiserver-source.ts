@@ -4,13 +4,16 @@ import type { Pod } from '../kube/types.ts';
 import type { SnapshotChanges, SourceSnapshot } from './pod-update.ts';
 import { every } from './timing.ts';
 
+/** All pods, or what lists them: who is told the changes too needs them once. */
+export type Listed = readonly Pod[] | (() => readonly Pod[]);
+
 /** The pods of this node as a watch keeps them: field selector `spec.nodeName=<node>`, all namespaces, by namespace and name (R17, R18). */
 export interface PodStore {
   /**
    * Calls `listener` with the whole store once the first list is complete and after every event since, then with what differs. Begins to watch with the first
    * listener; the returned function ends it.
    */
-  onChange(listener: (pods: readonly Pod[], changes?: SnapshotChanges) => void): () => void;
+  onChange(listener: (pods: Listed, changes?: SnapshotChanges) => void): () => void;
 }
 
 export interface ApiServerSourceDeps {
@@ -36,7 +39,13 @@ export function apiServerSource({
   );
   const snapshots = new Observable<SourceSnapshot>((listener) =>
     pods.onChange((whole, changes) => {
-      listener.next({ source: 'api', pods: whole, ...(changes && { changes }) });
+      listener.next({
+        source: 'api',
+        get pods() {
+          return typeof whole === 'function' ? whole() : whole;
+        },
+        ...(changes && { changes }),
+      });
     }),
   );
   return nodeSynced.pipe(concatWith(snapshots));

@@ -26,7 +26,8 @@ export interface SnapshotChanges {
 /** The whole desired state of one source at one moment (R1). */
 export interface SourceSnapshot {
   readonly source: PodSource;
+  /** May be listed when it is asked for. */
   readonly pods: readonly Pod[];
-  /** What differs from the snapshot before, where the source knows it: spares comparing the rest. */
+  /** What differs from the snapshot before, where the source knows it: spares listing and comparing the rest. */
   readonly changes?: SnapshotChanges;
 }

@@ -89,8 +89,9 @@ export class SyncLoop<Input extends { readonly type: string }> {
   async #handleWaiting(signal: AbortSignal): Promise<void> {
     const batch = this.#queue;
     this.#queue = [];
-    for (const [index, input] of batch.entries()) {
-      if (signal.aborted) return;
+    for (let index = 0; index < batch.length; index++) {
+      const input = batch[index];
+      if (!input || signal.aborted) return;
       if (index > 0 && this.#deps.runtimeErrors().length > 0) {
         this.#queue = [...batch.slice(index), ...this.#queue];
         return;

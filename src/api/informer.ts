@@ -199,10 +199,12 @@ export class Informer<T extends KubeObject> {
   };
 
   #apply(deltas: readonly Delta<T>[]): void {
-    for (const delta of deltas) {
+    deltas.forEach((delta) => {
       applyDelta(this.#store, delta);
-      for (const queue of this.#handlers) queue.push(delta);
-    }
+      this.#handlers.forEach((queue) => {
+        queue.push(delta);
+      });
+    });
   }
 }
 

@@ -52,8 +52,9 @@ export function knownObjects<T extends KubeObject>(
       const uid = object.metadata?.uid ?? '';
       answers.delete(uid);
       answers.set(uid, object);
+      if (answers.size <= mostAnswers) return;
       const [oldest] = answers;
-      if (answers.size <= mostAnswers || !oldest) return;
+      if (!oldest) return;
       newestForgotten = Math.max(newestForgotten, versionOf(oldest[1]));
       answers.delete(oldest[0]);
     },

@@ -42,10 +42,11 @@ export function mergeKnownPod(known: Pod, incoming: Pod): MergedPod {
 
 /** R10: spec, labels, deletion fields and foreign annotations are the pod's meaning; nothing else is. */
 function differSemantically(known: Pod, incoming: Pod): boolean {
-  const [was, is]: ObjectMeta[] = [known.metadata ?? none, incoming.metadata ?? none];
+  const was: ObjectMeta = known.metadata ?? none;
+  const is: ObjectMeta = incoming.metadata ?? none;
   return (
-    comparedMetadata.some((key) => !deepEqual(was?.[key] ?? none, is?.[key] ?? none)) ||
-    !sameForeignAnnotations(was?.annotations ?? none, is?.annotations ?? none) ||
+    comparedMetadata.some((key) => !deepEqual(was[key] ?? none, is[key] ?? none)) ||
+    !sameForeignAnnotations(was.annotations ?? none, is.annotations ?? none) ||
     !deepEqual(known.spec ?? none, incoming.spec ?? none)
   );
 }
@@ -76,15 +77,18 @@ function replaced<T extends object>(known: T, incoming: T, keys: readonly (keyof
   // never by `delete`: V8 keeps an object that lost a member as a hash table, of four times the size and slow to read
   const out: Partial<T> = {};
   for (const key in known) if (!(keys as readonly string[]).includes(key)) out[key] = known[key];
-  for (const key of keys) if (incoming[key] !== undefined && incoming[key] !== null) out[key] = incoming[key];
+  keys.forEach((key) => {
+    if (incoming[key] !== undefined && incoming[key] !== null) out[key] = incoming[key];
+  });
   return out as T;
 }
 
 /** R13: the source's annotations, but of the local ones those that are remembered. */
 function mergeAnnotations(known: Annotations, incoming: Annotations): Annotations {
-  const kept = localAnnotations.flatMap((key) => {
+  const merged: Record<string, string> = { ...incoming };
+  localAnnotations.forEach((key) => {
     const value = known[key];
-    return value === undefined ? [] : [[key, value] as const];
+    if (value !== undefined) merged[key] = value;
   });
-  return { ...incoming, ...Object.fromEntries(kept) };
+  return merged;
 }

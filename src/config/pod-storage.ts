@@ -59,14 +59,13 @@ export function mergeSnapshot(
   const next = new Map<string, StoredPod>();
   const names = new Set<string>();
   const duplicates: Pod[] = [];
-  const firstSeen = formatFirstSeen(now);
   const latest = (uid: string): StoredPod | undefined => next.get(uid) ?? known.get(uid);
   for (const incoming of snapshot.pods) {
     const uid = uidOf(incoming);
     const stored = known.has(uid) ? latest(uid) : undefined;
     const fullName = stored?.from === incoming ? stored.fullName : fullNameOf(incoming);
     if (names.has(fullName)) duplicates.push(incoming);
-    else next.set(uid, take({ incoming, fullName }, stored, { batches, source, firstSeen }));
+    else next.set(uid, take({ incoming, fullName }, stored, { batches, source, now }));
     names.add(fullName);
   }
   for (const [uid, { pod }] of known) if (!next.has(uid)) batches.REMOVE.push(pod);
@@ -90,7 +89,6 @@ function mergeChanges(
 ): MergeResult {
   const batches: Batches = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
   const { pods } = memory;
-  const firstSeen = formatFirstSeen(now);
   for (const pod of gone) {
     const stored = pods.get(uidOf(pod));
     if (stored) batches.REMOVE.push(stored.pod);
@@ -99,7 +97,7 @@ function mergeChanges(
   for (const incoming of set) {
     const uid = uidOf(incoming);
     const fullName = fullNameOf(incoming);
-    pods.set(uid, take({ incoming, fullName }, pods.get(uid), { batches, source, firstSeen }));
+    pods.set(uid, take({ incoming, fullName }, pods.get(uid), { batches, source, now }));
   }
   return { memory: { pods }, updates: inOrder(batches, source, false), duplicates: [], accepted: set };
 }
@@ -110,10 +108,10 @@ type Batches = Record<PodOperation, Pod[]>;
 function take(
   { incoming, fullName }: { readonly incoming: Pod; readonly fullName: string },
   stored: StoredPod | undefined,
-  { batches, source, firstSeen }: { batches: Batches; source: PodSource; firstSeen: string },
+  { batches, source, now }: { batches: Batches; source: PodSource; now: number },
 ): StoredPod {
   if (!stored) {
-    const pod = introduce(incoming, source, firstSeen);
+    const pod = introduce(incoming, source, formatFirstSeen(now));
     batches.ADD.push(pod);
     return { pod, from: incoming, fullName };
   }

@@ -67,9 +67,9 @@ export function withPodResources(pod: Pod, { containers, pod: whole }: PodResour
     const own = containers[name];
     return own !== undefined && !sameRequirements(own, resources);
   };
-  const all = [...spec.containers, ...(spec.initContainers ?? [])];
   const wholeDiffers = !sameRequirements(whole, spec.resources);
-  if (!wholeDiffers && !all.some(differs)) return pod;
+  const anyDiffers = spec.containers.some(differs) || spec.initContainers?.some(differs) === true;
+  if (!wholeDiffers && !anyDiffers) return pod;
   const replaced = (container: Container): Container => {
     const own = containers[container.name];
     return own && differs(container) ? { ...container, resources: own } : container;

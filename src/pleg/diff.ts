@@ -43,16 +43,19 @@ export function podEvents(
   current: RuntimePod | undefined,
 ): readonly PodLifecycleEvent[] {
   if (isUnchanged(old, current)) return [];
-  const ids = new Set<string>();
-  for (const pod of [old, current])
-    for (const list of [pod?.containers, pod?.sandboxes]) for (const { id } of list ?? []) ids.add(id);
-  return [...ids].flatMap((id) =>
-    eventTypes(plegState(stateOf(old, id)), plegState(stateOf(current, id))).map((type) => ({
-      uid,
-      type,
-      containerId: id,
-    })),
-  );
+  const ids: string[] = [];
+  const events: PodLifecycleEvent[] = [];
+  const compare = ({ id }: RuntimeContainer): void => {
+    if (ids.includes(id)) return;
+    ids.push(id);
+    const types = eventTypes(plegState(stateOf(old, id)), plegState(stateOf(current, id)));
+    types.forEach((type) => events.push({ uid, type, containerId: id }));
+  };
+  old?.containers.forEach(compare);
+  old?.sandboxes.forEach(compare);
+  current?.containers.forEach(compare);
+  current?.sandboxes.forEach(compare);
+  return events;
 }
 
 const none: readonly RuntimeContainer[] = [];

@@ -134,6 +134,7 @@ export class GenericPleg {
 
   /** Does `work` for all, a few at one time: a pod whose inspection takes long does not hold up the others. */
   async #each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+    if (items.length === 1) return work(items[0] as T);
     let next = 0;
     const worker = async (): Promise<void> => {
       while (next < items.length) {

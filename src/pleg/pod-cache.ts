@@ -117,11 +117,11 @@ export class PodCache {
   }
 
   #wake(uid: string, observedAt: number): void {
-    for (const waiter of this.#waiters.get(uid) ?? []) {
-      if (waiter.newerThan > observedAt) continue;
+    this.#waiters.get(uid)?.forEach((waiter) => {
+      if (waiter.newerThan > observedAt) return;
       this.#forget(uid, waiter);
       waiter.settle();
-    }
+    });
   }
 
   #forget(uid: string, waiter: Waiter): void {

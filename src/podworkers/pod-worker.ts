@@ -88,9 +88,12 @@ export class PodWorker {
   }
 
   #send(event: PodEvent): void {
-    const [next, effects] = transition(this.#state, event, this.#host.clock.now());
+    const outcome = transition(this.#state, event, this.#host.clock.now());
+    const next = outcome[0];
     if (next) this.#state = next;
-    for (const effect of effects) this.#perform(effect);
+    outcome[1].forEach((effect) => {
+      this.#perform(effect);
+    });
     if (!next) this.#host.forget(this.uid);
   }
 

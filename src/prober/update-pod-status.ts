@@ -23,19 +23,27 @@ export interface ProbeView {
  * Follows kubelet `prober.UpdatePodStatus`.
  */
 export function updatePodStatus(pod: Pod, status: PodStatus, view: ProbeView): PodStatus {
+  const { initContainerStatuses: init, containerStatuses } = status;
+  return {
+    ...status,
+    ...(containerStatuses && {
+      containerStatuses: containerStatuses.map((container) => probed(pod, container, view)),
+    }),
+    ...(init && { initContainerStatuses: probedInit(pod, init, view) }),
+  };
+}
+
+function probedInit(
+  pod: Pod,
+  statuses: readonly ContainerStatus[],
+  view: ProbeView,
+): readonly ContainerStatus[] {
   const sidecars = new Map(pod.spec?.initContainers?.map((c) => [c.name, isRestartableInitContainer(c)]));
-  const initContainerStatuses = status.initContainerStatuses?.map((container) =>
+  return statuses.map((container) =>
     sidecars.get(container.name)
       ? probed(pod, container, view)
       : withInitReady(withStarted(container, isStarted(container, view)), sidecars),
   );
-  return {
-    ...status,
-    ...(status.containerStatuses && {
-      containerStatuses: status.containerStatuses.map((container) => probed(pod, container, view)),
-    }),
-    ...(initContainerStatuses && { initContainerStatuses }),
-  };
 }
 
 const withStarted = (status: ContainerStatus, started: boolean): ContainerStatus =>

@@ -17,12 +17,12 @@ export interface SandboxChange {
  * Follows kubelet `runtimeutil.PodSandboxChanged`.
  */
 export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxChange {
-  const [newest] = status.sandboxStatuses;
+  const newest = status.sandboxStatuses[0];
   if (!newest) return { changed: true, attempt: 0, sandboxId: '' };
   const attempt = (newest.attempt + 1) % 2 ** 32; // CRI counts in 32 bits
   const next = { changed: true, attempt, sandboxId: newest.id };
-  const ready = status.sandboxStatuses.filter(({ state }) => state === 'SANDBOX_READY').length;
-  if (ready > 1 || newest.state !== 'SANDBOX_READY') return next;
+  const isReady = ({ state }: typeof newest): boolean => state === 'SANDBOX_READY';
+  if (!isReady(newest) || status.sandboxStatuses.some((one) => one !== newest && isReady(one))) return next;
   const hostNetwork = pod.spec?.hostNetwork === true;
   if (newest.networkMode !== (hostNetwork ? 'NODE' : 'POD')) return { ...next, sandboxId: '' };
   if (!hostNetwork && newest.network?.ip === '') return next;

@@ -20,10 +20,11 @@ export interface AddressInput {
  * later only a missing second family is added.
  */
 export function podAddresses(input: AddressInput): StatusAddresses {
-  const [primaryHost, secondaryHost] = input.hostIps;
+  const primaryHost = input.hostIps[0];
+  const secondaryHost = input.hostIps[1];
   const own = onePerFamily(input.podIps, input.primaryFamily);
   const podIps = input.hostNetwork ? withHostIps(own, primaryHost, secondaryHost) : own;
-  const [podIp] = podIps;
+  const podIp = podIps[0];
   return {
     ...(primaryHost !== undefined && { hostIP: primaryHost, hostIPs: input.hostIps.slice(0, 2).map(toIp) }),
     ...(podIp !== undefined && { podIP: podIp, podIPs: podIps.map(toIp) }),
@@ -38,8 +39,9 @@ export const primaryFamilyOf = (nodeIPs: readonly string[]): 'IPv4' | 'IPv6' =>
 
 /** One address of each family in its shortest text, that of the primary family first. Follows kubelet `sortPodIPs`. */
 export function onePerFamily(ips: readonly string[], primary: 'IPv4' | 'IPv6'): readonly string[] {
-  const secondary = primary === 'IPv4' ? 'IPv6' : 'IPv4';
   const texts = ips.map(canonicalIp);
+  if (texts.length < 2) return texts.filter((ip) => ipFamily(ip) !== undefined);
+  const secondary = primary === 'IPv4' ? 'IPv6' : 'IPv4';
   return [primary, secondary].flatMap((family) => texts.find((ip) => ipFamily(ip) === family) ?? []);
 }
 

@@ -20,8 +20,10 @@ export function ownCondition(
   why: { readonly reason?: string; readonly message?: string } = {},
 ): PodCondition {
   const generation = pod.metadata?.generation;
-  return { type, ...(generation && { observedGeneration: generation }), status, ...why };
+  return generation ? { type, observedGeneration: generation, status, ...why } : { type, status, ...why };
 }
+
+const none: readonly never[] = [];
 
 const specOf = (pod: Pod): PodSpec => pod.spec ?? { containers: [] };
 
@@ -40,15 +42,16 @@ function sortOut(
 ): Lacking {
   const unknown: string[] = [];
   const lacking: string[] = [];
-  for (const container of containers) {
+  containers.forEach((container) => {
     const status = statuses.findLast(({ name }) => name === container.name);
     if (!status) unknown.push(container.name);
     else if (!done(container, status)) lacking.push(container.name);
-  }
+  });
   return { unknown, lacking };
 }
 
 function messageFor({ unknown, lacking }: Lacking, word: string): string {
+  if (unknown.length === 0 && lacking.length === 0) return '';
   const parts = [
     unknown.length > 0 ? `containers with unknown status: ${listed(unknown)}` : '',
     lacking.length > 0 ? `containers with ${word} status: ${listed(lacking)}` : '',
@@ -71,7 +74,10 @@ export function containersReadyCondition(
   const type = 'ContainersReady';
   if (!statuses) return ownCondition(pod, type, 'False', { reason: 'UnknownContainerStatuses' });
   const { initContainers = [], containers } = specOf(pod);
-  const counting = [...initContainers.filter(isRestartableInitContainer), ...containers];
+  const counting =
+    initContainers.length === 0
+      ? containers
+      : [...initContainers.filter(isRestartableInitContainer), ...containers];
   const found = sortOut(counting, statuses, (_, status) => status.ready);
   if (phase === 'Failed' || (phase === 'Succeeded' && found.unknown.length === 0))
     return terminalCondition(pod, type, phase);
@@ -88,9 +94,17 @@ export function readyCondition(
   statuses: ContainerStatuses,
   phase: string | undefined,
 ): PodCondition {
-  const containersReady = containersReadyCondition(pod, statuses, phase);
+  return readyAfter(containersReadyCondition(pod, statuses, phase), pod, conditions);
+}
+
+/** The same, where it is known whether the containers are ready. */
+export function readyAfter(
+  containersReady: PodCondition,
+  pod: Pod,
+  conditions: readonly PodCondition[] | undefined,
+): PodCondition {
   if (containersReady.status !== 'True') return { ...containersReady, type: 'Ready' };
-  const unready = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType }) => {
+  const unready = (pod.spec?.readinessGates ?? none).flatMap(({ conditionType }) => {
     const gate = goQuote(conditionType);
     const condition = conditionOf(conditions, conditionType);
     if (!condition) return [`corresponding condition of pod readiness gate ${gate} does not exist.`];

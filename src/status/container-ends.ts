@@ -8,20 +8,21 @@ export interface ContainerEnd {
 }
 
 const lists = [
-  ['init_container', 'initContainerStatuses'],
-  ['container', 'containerStatuses'],
-  ['ephemeral_container', 'ephemeralContainerStatuses'],
+  { type: 'init_container', list: 'initContainerStatuses' },
+  { type: 'container', list: 'containerStatuses' },
+  { type: 'ephemeral_container', list: 'ephemeralContainerStatuses' },
 ] as const;
 
 /** The containers that have ended in `next` and had not in `old`. Follows kubelet `checkAndRecordTerminations`. */
 export function newEnds(old: PodStatus, next: PodStatus): readonly ContainerEnd[] {
   const ends: ContainerEnd[] = [];
-  for (const [type, list] of lists)
-    for (const { name, state } of next[list] ?? []) {
-      if (!state?.terminated || hadEnded(old[list], name)) continue;
+  lists.forEach(({ type, list }) =>
+    next[list]?.forEach(({ name, state }) => {
+      if (!state?.terminated || hadEnded(old[list], name)) return;
       const { exitCode, reason = '' } = state.terminated;
       ends.push({ type, exitCode, reason });
-    }
+    }),
+  );
   return ends;
 }
 

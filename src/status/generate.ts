@@ -9,7 +9,7 @@ import {
   containersReadyCondition,
   initializedCondition,
   ownCondition,
-  readyCondition,
+  readyAfter,
   readyToStartContainersCondition,
   restartsAllContainers,
 } from './conditions.ts';
@@ -149,12 +149,13 @@ function conditionsOf(input: GenerateInput, old: PodStatus, status: PodStatus): 
     : [...foreign, ...resizeConditions.map((condition) => seenAt(pod, condition))];
   const first = disruption ? replaceOrAppend(before, disruption) : before;
   const all = initAndRegular(status);
+  const containersReady = containersReadyCondition(pod, all, phase);
   return [
     ...first,
     readyToStartContainersCondition(pod, runtime),
     initializedCondition(pod, old, all, phase),
-    readyCondition(pod, first, all, phase),
-    containersReadyCondition(pod, all, phase),
+    readyAfter(containersReady, pod, first),
+    containersReady,
     ownCondition(pod, 'PodScheduled', 'True'),
     ...(pod.spec && mayRestartAllContainers(pod.spec)
       ? [allContainersRestartingCondition(pod, old, runtime, phase)]

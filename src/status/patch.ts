@@ -35,25 +35,28 @@ export function statusPatch(uid: string, old: PodStatus, next: PodStatus): Statu
 
 type Changes = Record<string, unknown>;
 
-const statusMembers = Object.entries<Shape>(statusShape.members).sort(([a], [b]) => (a < b ? -1 : 1));
+const statusMembers = Object.entries<Shape>(statusShape.members)
+  .map(([name, shape]) => ({ name, shape }))
+  .sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** In order: what is said of the order of lists begins with `$`. */
 function statusChanges(old: Json, next: Json): Json | undefined {
   const orders: Changes = {};
   const changes: Changes = {};
-  for (const [name, shape] of statusMembers) {
-    const [was, is] = [old[name], next[name]];
+  statusMembers.forEach(({ name, shape }) => {
+    const was = old[name];
+    const is = next[name];
     // what is written alike is not written at all
-    if (sameWire(was, is)) continue;
+    if (sameWire(was, is)) return;
     if (shape.mergeKey !== undefined && isFilled(was) && isFilled(is)) {
       const { order, elements } = listChange(was, is, { shape, key: shape.mergeKey });
       if (order) orders[`$setElementOrder/${name}`] = order;
       if (elements.length > 0) changes[name] = elements;
-      continue;
+      return;
     }
     const change = changeOf(was, is, shape);
     if (change !== undefined) changes[name] = change;
-  }
+  });
   const all = { ...orders, ...changes };
   for (const _ in all) return all;
   return undefined;
@@ -73,14 +76,15 @@ function changeOf(old: unknown, next: unknown, shape: Shape): unknown {
 /** What must be said of the members of an object; an element of a list is named by its `key`. */
 function memberChanges(old: Json, next: Json, shape: Shape, key?: string): Json | undefined {
   const changes: Changes = {};
-  let changed = false;
-  for (const name of namesOf(next, shape, old)) {
+  let said = 0;
+  namesOf(next, shape, old).forEach((name) => {
     const change = name === key ? wireMember(next, name, shape) : memberChange(old, next, { name, shape });
-    if (change === undefined) continue;
+    if (change === undefined) return;
     changes[name] = change;
-    changed ||= name !== key;
-  }
-  return changed ? changes : undefined;
+    said++;
+  });
+  // the key alone says nothing
+  return said > (key === undefined ? 0 : 1) ? changes : undefined;
 }
 
 interface Member {
@@ -89,7 +93,8 @@ interface Member {
 }
 
 function memberChange(old: Json, next: Json, { name, shape }: Member): unknown {
-  const [was, is] = [old[name], next[name]];
+  const was = old[name];
+  const is = next[name];
   if (was === is) return undefined;
   if (isJson(was) && isJson(is)) return changeOf(was, is, shape.members?.[name] ?? plain);
   const written = wireMember(next, name, shape);
@@ -108,17 +113,18 @@ function listChange(
   next: readonly Json[],
   { shape, key }: Keyed,
 ): { readonly order?: readonly Json[]; readonly elements: readonly Json[] } {
-  const before = new Map(old.map((element) => [element[key], element]));
-  const gone = new Set(before.keys());
+  const before = new Map<unknown, Json>();
+  old.forEach((element) => before.set(element[key], element));
+  const ids = [...before.keys()];
   const elements: Json[] = [];
-  for (const element of next) {
-    gone.delete(element[key]);
+  next.forEach((element) => {
     const was = before.get(element[key]);
     const change = was ? memberChanges(was, element, shape, key) : wireObject(element, shape);
     if (change) elements.push(change);
-  }
-  for (const id of [...gone].sort()) elements.push({ $patch: 'delete', [key]: id });
-  const sameOrder = [...before.keys()].every((id, i) => next[i]?.[key] === id);
+  });
+  const gone = ids.filter((id) => !next.some((element) => element[key] === id));
+  gone.sort().forEach((id) => elements.push({ $patch: 'delete', [key]: id }));
+  const sameOrder = ids.every((id, i) => next[i]?.[key] === id);
   if (elements.length === 0 && sameOrder) return { elements };
   return { order: next.map((element) => ({ [key]: element[key] })), elements };
 }

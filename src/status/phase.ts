@@ -32,10 +32,9 @@ export const isTerminalPhase = (phase: string | undefined): phase is 'Succeeded'
 export function podPhase(pod: Pod, statuses: readonly ContainerStatus[], context: PhaseContext): PodPhase {
   const { spec } = pod;
   if (!spec) return 'Pending';
-  const byName = new Map(statuses.toReversed().map((status) => [status.name, status]));
-  const init = countInit(spec, byName);
+  const init = countInit(spec, statuses);
   if (init.failed > 0) return 'Failed';
-  const all = countMain(spec, byName);
+  const all = countMain(spec, statuses);
   const initializing = init.pending > 0 || (all.pendingSidecars > 0 && !context.podHasInitialized);
   if (initializing || all.waiting > 0) return 'Pending';
   if (all.unknown > 0) return 'Pending';
@@ -49,17 +48,22 @@ function stoppedPhase(counts: MainCounts, isTerminal: boolean): PodPhase {
   return counts.stopped === counts.succeeded ? 'Succeeded' : 'Failed';
 }
 
+type Statuses = readonly ContainerStatus[];
+
+const statusOf = (statuses: Statuses, { name }: Container): ContainerStatus | undefined =>
+  statuses.find((status) => status.name === name);
+
 interface InitCounts {
   pending: number;
   failed: number;
 }
 
 /** R208: ordinary init containers. */
-function countInit(spec: PodSpec, statuses: ReadonlyMap<string, ContainerStatus>): InitCounts {
+function countInit(spec: PodSpec, statuses: Statuses): InitCounts {
   const counts: InitCounts = { pending: 0, failed: 0 };
   for (const container of spec.initContainers ?? []) {
     if (isRestartableInitContainer(container)) continue;
-    const ended = endOf(statuses.get(container.name));
+    const ended = endOf(statusOf(statuses, container));
     if (!ended) counts.pending++;
     else if (ended.exitCode !== 0 && !restarts(container, spec, ended)) counts.failed++;
   }
@@ -80,7 +84,7 @@ interface MainCounts {
   pendingSidecars: number;
 }
 
-function countMain(spec: PodSpec, statuses: ReadonlyMap<string, ContainerStatus>): MainCounts {
+function countMain(spec: PodSpec, statuses: Statuses): MainCounts {
   const counts: MainCounts = {
     unknown: 0,
     running: 0,
@@ -90,10 +94,12 @@ function countMain(spec: PodSpec, statuses: ReadonlyMap<string, ContainerStatus>
     restartable: 0,
     pendingSidecars: 0,
   };
-  for (const container of spec.initContainers ?? [])
-    if (isRestartableInitContainer(container)) countSidecar(counts, statuses.get(container.name));
-  for (const container of spec.containers)
-    countRegular(counts, container, spec, statuses.get(container.name));
+  spec.initContainers?.forEach((container) => {
+    if (isRestartableInitContainer(container)) countSidecar(counts, statusOf(statuses, container));
+  });
+  spec.containers.forEach((container) => {
+    countRegular(counts, container, spec, statusOf(statuses, container));
+  });
   return counts;
 }
 
@@ -135,8 +141,8 @@ const restarts = (container: Container, spec: PodSpec, { reason, exitCode }: Ter
 
 /** Is there a regular container in the active sandbox, in whatever state? Follows kubelet `HasAnyActiveRegularContainerStarted`. */
 export function hasActiveRegular(spec: PodSpec | undefined, runtime: RuntimePodStatus): boolean {
-  const names = new Set(spec?.containers.map(({ name }) => name));
-  return runtime.activeContainerStatuses.some(({ name }) => names.has(name));
+  const containers = spec?.containers ?? [];
+  return runtime.activeContainerStatuses.some(({ name }) => containers.some((one) => one.name === name));
 }
 
 /**

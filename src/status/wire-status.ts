@@ -101,19 +101,16 @@ export function wire(value: unknown, shape: Shape): unknown {
 }
 
 /** An element of a list has its place: it is written whatever its value. */
-function wireItems(items: readonly unknown[], shape: Shape): readonly unknown[] {
-  const written: unknown[] = [];
-  for (const item of items) written.push(wire(item, shape) ?? (isJson(item) ? {} : item));
-  return written;
-}
+const wireItems = (items: readonly unknown[], shape: Shape): readonly unknown[] =>
+  items.map((item) => wire(item, shape) ?? (isJson(item) ? {} : item));
 
 /** As {@link wire}, and empty where nothing is written. */
 export function wireObject(object: Json, shape: Shape): Json {
   const written: Record<string, unknown> = {};
-  for (const name of namesOf(object, shape)) {
+  namesOf(object, shape).forEach((name) => {
     const member = wireMember(object, name, shape);
     if (member !== undefined) written[name] = member;
-  }
+  });
   return written;
 }
 

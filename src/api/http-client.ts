@@ -17,7 +17,13 @@ import {
   type WriteOptions,
 } from './client.ts';
 import type { ApiConnection } from './connection.ts';
-import { type KnownObjects, versionAt, versionInEvent, withoutManagedFields } from './known-objects.ts';
+import {
+  glance,
+  type KnownObjects,
+  textWithoutManagedFields,
+  versionAt,
+  versionInEvent,
+} from './known-objects.ts';
 import { LineCutter } from './lines.ts';
 import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
 import { type Priority, RateLimiter } from './rate-limiter.ts';
@@ -151,8 +157,7 @@ class Client implements HttpApiClient {
     const cutter = new LineCutter();
     for await (const chunk of stream.body) {
       for (const line of cutter.cut(chunk)) {
-        if (line !== '' && line !== '\r')
-          yield (takenFrom(known, line) ?? parse(textFor(known, line), 'a watch event')) as WatchEvent<T>;
+        if (!isBlank(line)) yield eventOf(known, line) as WatchEvent<T>;
       }
     }
     cutter.end();
@@ -271,6 +276,7 @@ class Client implements HttpApiClient {
       timeoutMs: request.timeoutMs ?? this.#deps.timeoutMs ?? 30_000,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(request.discardAnswer === true && { discardAnswer: true }),
+      ...(request.known?.unmanaged === true && { textOf: textWithoutManagedFields }),
       ...(signal && { signal }),
     };
   }
@@ -335,20 +341,22 @@ function read(answer: HttpAnswer, { known, discardAnswer }: RawRequest): unknown
   const version = versionAt(answer.text);
   const found = version && known.find(version);
   if (found) return found;
-  const object = parseAnswer(answer, textFor(known, answer.text));
+  const object = parseAnswer(answer, answer.text);
   if (version) known.note(object as KubeObject);
   return object;
 }
 
-/** As much of an object's text as those who keep it want. */
-const textFor = (known: KnownObjects | undefined, text: string): string =>
-  known?.unmanaged ? withoutManagedFields(text) : text;
+const isBlank = (line: Buffer): boolean => line.length === 0 || (line.length === 1 && line[0] === 0x0d);
 
-/** The event of an object that an answer has brought already. */
-function takenFrom(known: KnownObjects | undefined, line: string): WatchEvent | undefined {
-  const seen = known && versionInEvent(line);
+/** What a line of a watch says. Of an object that an answer has brought already no more is read than which one it is. */
+function eventOf(known: KnownObjects | undefined, line: Buffer): unknown {
+  if (!known) return parse(line.toString(), 'a watch event');
+  const beginning = glance(line);
+  const seen = versionInEvent(beginning);
   const object = seen && known.take(seen.version);
-  return object && { type: seen.type, object };
+  if (object) return { type: seen.type, object };
+  const text = known.unmanaged ? textWithoutManagedFields(line, beginning) : line.toString();
+  return parse(text, 'a watch event');
 }
 
 function parseAnswer({ headers }: HttpAnswer, text: string): unknown {

@@ -97,24 +97,35 @@ export function versionInEvent(
   return version ? { type: found[1] as 'ADDED' | 'MODIFIED', version } : undefined;
 }
 
+/** Bytes at the beginning of an answer or of a line of a watch, in which a version is if it can be told at a glance. */
+const glanceBytes = 1024;
+
+/** The beginning of JSON as text, enough for {@link versionAt} and {@link versionInEvent}: what they look for is ASCII. */
+export const glance = (json: Buffer): string => json.toString('latin1', 0, glanceBytes);
+
 /** The metadata come first, so nothing of the object's own stands before them. */
 const metadataFirst =
   /^(?:\{"type":"[A-Z]+","object":)?\{"kind":"\w+","apiVersion":"[\w./-]+","metadata":\{"name":/;
 
 /**
- * The JSON of one object, or of a watch event about one, without its `metadata.managedFields`; the same text where it does not begin as API
- * servers write it. Only for kinds that have no other member of that name.
+ * The text of one object's JSON, or of a watch event about one, without its `metadata.managedFields`; all of it where it does not begin as
+ * API servers write it. Only for kinds that have no other member of that name. What is left out is not made to text, and `json` is written to.
  *
  * A quotation mark before a letter opens a name or a text, for inside of one it is escaped: so what is found is never part of a text.
  */
-export function withoutManagedFields(text: string): string {
-  if (!metadataFirst.test(text)) return text;
-  const from = text.indexOf(',"managedFields":[{');
-  if (from < 0) return text;
+export function textWithoutManagedFields(json: Buffer, beginning: string = glance(json)): string {
+  const from = metadataFirst.test(beginning) ? json.indexOf(listBegin) : -1;
+  if (from < 0) return json.toString();
   // there is no other list among managed fields: the first one that ends is theirs, and with it the metadata
-  for (let end = text.indexOf(listEnd, from); end >= 0; end = text.indexOf(listEnd, end + 1))
-    if (/[a-z]/i.test(text.charAt(end + listEnd.length))) return text.slice(0, from) + text.slice(end + 2);
-  return text;
+  for (let end = json.indexOf(listEnd, from); end >= 0; end = json.indexOf(listEnd, end + 1)) {
+    if (!isLetter(json[end + listEnd.length])) continue;
+    json.copyWithin(from, end + 2);
+    return json.toString('utf8', 0, json.length - (end + 2 - from));
+  }
+  return json.toString();
 }
 
-const listEnd = '}]},"';
+const listBegin = Buffer.from(',"managedFields":[{');
+const listEnd = Buffer.from('}]},"');
+
+const isLetter = (byte = 0): boolean => /[a-z]/i.test(String.fromCharCode(byte));

@@ -4,19 +4,17 @@ const newline = 0x0a;
 /** Longer than any object that an API server stores; a line beyond it is not one. */
 const maxLineBytes = 64 * 1024 * 1024;
 
-/** Cuts a stream of bytes into lines of text, without ever holding more than the unfinished one. */
+/** Cuts a stream of bytes into lines, without ever holding more than the unfinished one. A line is a part of what came, or joined of parts. */
 export class LineCutter {
   #held: Buffer[] = [];
   #heldBytes = 0;
 
   /** The lines that end in `chunk`. @throws {ApiError} status 0 on an endless line */
-  cut(chunk: Buffer): readonly string[] {
-    const lines: string[] = [];
+  cut(chunk: Buffer): readonly Buffer[] {
+    const lines: Buffer[] = [];
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
-      lines.push(
-        this.#heldBytes === 0 ? chunk.toString('utf8', start, end) : this.#joined(chunk, start, end),
-      );
+      lines.push(this.#whole(chunk.subarray(start, end)));
       start = end + 1;
     }
     if (start < chunk.length) this.#hold(start === 0 ? chunk : chunk.subarray(start));
@@ -28,9 +26,10 @@ export class LineCutter {
     if (this.#heldBytes > 0) throw unreachable('the stream ended inside a watch event');
   }
 
-  #joined(chunk: Buffer, start: number, end: number): string {
-    this.#held.push(chunk.subarray(start, end));
-    const line = Buffer.concat(this.#held).toString();
+  #whole(rest: Buffer): Buffer {
+    if (this.#heldBytes === 0) return rest;
+    this.#held.push(rest);
+    const line = Buffer.concat(this.#held);
     this.#held = [];
     this.#heldBytes = 0;
     return line;

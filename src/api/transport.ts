@@ -23,6 +23,8 @@ export interface HttpRequest {
   readonly timeoutMs?: number;
   /** The text of an answer is wanted only if it tells of a failure. */
   readonly discardAnswer?: boolean;
+  /** What to make of the answer's bytes, which it may write to; for answers of one object. Default: all of them as text. */
+  readonly textOf?: (bytes: Buffer) => string;
 }
 
 /** An answer, read to its end. */
@@ -181,8 +183,8 @@ class Exchange {
 
   collect(pool: Pool, credentials: Readonly<Record<string, string>>): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
-      const body = new AnswerText();
-      const { discardAnswer = false } = this.#request;
+      const { discardAnswer = false, textOf } = this.#request;
+      const body = textOf ? new AnswerBytes(textOf) : new AnswerText();
       let status = 0;
       let headers: HttpAnswer['headers'] = {};
       this.#guard(reject);
@@ -341,6 +343,26 @@ class AnswerText {
     const only = this.#only;
     this.#only = undefined;
     return only ? only.toString() : this.#text + (this.#decoder?.end() ?? '');
+  }
+}
+
+/** The same of an answer that is looked at as a whole before. */
+class AnswerBytes {
+  readonly #textOf: (bytes: Buffer) => string;
+  #chunks: Buffer[] = [];
+
+  constructor(textOf: (bytes: Buffer) => string) {
+    this.#textOf = textOf;
+  }
+
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+  }
+
+  end(): string {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return this.#textOf(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
   }
 }
 

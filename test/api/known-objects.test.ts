@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import {
   knownObjects,
+  textWithoutManagedFields,
   versionAt,
   versionInEvent,
-  withoutManagedFields,
 } from '../../src/api/known-objects.ts';
 import { dropManagedFields } from '../../src/api/reflector.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
@@ -84,6 +84,8 @@ const managed = (...managers: readonly string[]) =>
     },
     subresource: 'status',
   }));
+
+const withoutManagedFields = (json: string): string => textWithoutManagedFields(Buffer.from(json));
 
 test.each([
   ['of one manager', { managedFields: managed('a') }],

@@ -20,9 +20,11 @@ import type { ApiConnection } from './connection.ts';
 import {
   glance,
   type KnownObjects,
-  textWithoutManagedFields,
+  likeKnown,
+  restOf,
   versionAt,
   versionInEvent,
+  withoutManagedFields,
 } from './known-objects.ts';
 import { LineCutter } from './lines.ts';
 import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
@@ -276,7 +278,7 @@ class Client implements HttpApiClient {
       timeoutMs: request.timeoutMs ?? this.#deps.timeoutMs ?? 30_000,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(request.discardAnswer === true && { discardAnswer: true }),
-      ...(request.known?.unmanaged === true && { textOf: textWithoutManagedFields }),
+      ...(request.known?.unmanaged === true && { textOf: unmanagedText }),
       ...(signal && { signal }),
     };
   }
@@ -342,7 +344,7 @@ function read(answer: HttpAnswer, { known, discardAnswer }: RawRequest): unknown
   const found = version && known.find(version);
   if (found) return found;
   const object = parseAnswer(answer, answer.text);
-  if (version) known.note(object as KubeObject);
+  if (version) known.note(object as KubeObject, known.unmanaged ? restOf(answer.text) : undefined);
   return object;
 }
 
@@ -353,11 +355,16 @@ function eventOf(known: KnownObjects | undefined, line: Buffer): unknown {
   if (!known) return parse(line.toString(), 'a watch event');
   const beginning = glance(line);
   const seen = versionInEvent(beginning);
-  const object = seen && known.take(seen.version);
-  if (object) return { type: seen.type, object };
-  const text = known.unmanaged ? textWithoutManagedFields(line, beginning) : line.toString();
-  return parse(text, 'a watch event');
+  const object = seen && seen.type !== 'DELETED' ? known.take(seen.version) : undefined;
+  if (object) return { type: seen?.type, object };
+  if (!known.unmanaged) return parse(line.toString(), 'a watch event');
+  const unmanaged = withoutManagedFields(line, beginning);
+  const like = seen && likeKnown(unmanaged, seen, known);
+  const event = parse(like?.news ?? unmanaged.toString(), 'a watch event') as WatchEvent;
+  return like ? { ...event, object: { ...like.object, ...event.object } } : event;
 }
+
+const unmanagedText = (json: Buffer): string => withoutManagedFields(json).toString();
 
 function parseAnswer({ headers }: HttpAnswer, text: string): unknown {
   const type = headers['content-type'];

@@ -20,8 +20,10 @@ export interface KnownObjects<T extends KubeObject = KubeObject> {
   find(version: ObjectVersion): T | undefined;
   /** This version as an answer had it, once: whoever takes it has it alone. */
   take(version: ObjectVersion): T | undefined;
-  /** An answer that a watch will repeat. */
-  note(object: T): void;
+  /** An answer that a watch will repeat. @param rest as of {@link restOf}: what the next events of the object most often repeat */
+  note(object: T, rest?: string): void;
+  /** An object of this UID that lately was noted with this rest. */
+  alike(uid: string, rest: Buffer): T | undefined;
   /** The newest version that this client has seen of an object, unless it may have seen one that is not at hand. */
   newest(key: string): T | undefined;
 }
@@ -35,6 +37,7 @@ export function knownObjects<T extends KubeObject>(
   { unmanaged = false }: { readonly unmanaged?: boolean } = {},
 ): KnownObjects<T> {
   const answers = new Map<string, T>();
+  const rests = new Map<string, { readonly object: T; readonly rest: Buffer }>();
   let newestForgotten = 0;
   return {
     unmanaged,
@@ -48,15 +51,21 @@ export function knownObjects<T extends KubeObject>(
       answers.delete(version.uid);
       return object;
     },
-    note: (object) => {
+    alike: (uid, rest) => {
+      const known = rests.get(uid);
+      return known?.rest.equals(rest) === true ? known.object : undefined;
+    },
+    note: (object, rest) => {
       const uid = object.metadata?.uid ?? '';
+      rests.delete(uid);
+      if (rest !== undefined) rests.set(uid, { object, rest: Buffer.from(rest) });
+      if (rests.size > mostAnswers) rests.delete(firstOf(rests) ?? '');
       answers.delete(uid);
       answers.set(uid, object);
       if (answers.size <= mostAnswers) return;
-      const [oldest] = answers;
-      if (!oldest) return;
-      newestForgotten = Math.max(newestForgotten, versionOf(oldest[1]));
-      answers.delete(oldest[0]);
+      const oldest = firstOf(answers) ?? '';
+      newestForgotten = Math.max(newestForgotten, versionOf(answers.get(oldest) ?? {}));
+      answers.delete(oldest);
     },
     newest: (key) => {
       const shown = cached(key);
@@ -66,6 +75,8 @@ export function knownObjects<T extends KubeObject>(
     },
   };
 }
+
+const firstOf = <Key>(map: ReadonlyMap<Key, unknown>): Key | undefined => map.keys().next().value;
 
 /** Versions of one kind are numbers that grow; `NaN`, which is neither less nor more than another, where a server has it otherwise. */
 const versionOf = ({ metadata }: KubeObject): number => Number(metadata?.resourceVersion ?? NaN);
@@ -86,15 +97,19 @@ export function versionAt(text: string, start = 0): ObjectVersion | undefined {
   return { key: namespace === undefined ? name : `${namespace}/${name}`, uid, resourceVersion };
 }
 
-const eventBeginning = /^\{"type":"(ADDED|MODIFIED)","object":/;
+const eventBeginning = /^\{"type":"(ADDED|MODIFIED|DELETED)","object":/;
 
-/** The same of a line of a watch that shows an object as it is now. */
-export function versionInEvent(
-  line: string,
-): { readonly type: 'ADDED' | 'MODIFIED'; readonly version: ObjectVersion } | undefined {
+/** What a line of a watch is about. */
+export interface EventVersion {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly version: ObjectVersion;
+}
+
+/** The same of a line of a watch that shows an object. */
+export function versionInEvent(line: string): EventVersion | undefined {
   const found = eventBeginning.exec(line);
   const version = found && versionAt(line, found[0].length);
-  return version ? { type: found[1] as 'ADDED' | 'MODIFIED', version } : undefined;
+  return version ? { type: found[1] as EventVersion['type'], version } : undefined;
 }
 
 /** Bytes at the beginning of an answer or of a line of a watch, in which a version is if it can be told at a glance. */
@@ -108,24 +123,50 @@ const metadataFirst =
   /^(?:\{"type":"[A-Z]+","object":)?\{"kind":"\w+","apiVersion":"[\w./-]+","metadata":\{"name":/;
 
 /**
- * The text of one object's JSON, or of a watch event about one, without its `metadata.managedFields`; all of it where it does not begin as
- * API servers write it. Only for kinds that have no other member of that name. What is left out is not made to text, and `json` is written to.
+ * One object's JSON, or that of a watch event about one, without its `metadata.managedFields`; all of it where it does not begin as API
+ * servers write it. Only for kinds that have no other member of that name. `json` is written to.
  *
  * A quotation mark before a letter opens a name or a text, for inside of one it is escaped: so what is found is never part of a text.
  */
-export function textWithoutManagedFields(json: Buffer, beginning: string = glance(json)): string {
+export function withoutManagedFields(json: Buffer, beginning: string = glance(json)): Buffer {
   const from = metadataFirst.test(beginning) ? json.indexOf(listBegin) : -1;
-  if (from < 0) return json.toString();
+  if (from < 0) return json;
   // there is no other list among managed fields: the first one that ends is theirs, and with it the metadata
   for (let end = json.indexOf(listEnd, from); end >= 0; end = json.indexOf(listEnd, end + 1)) {
     if (!isLetter(json[end + listEnd.length])) continue;
     json.copyWithin(from, end + 2);
-    return json.toString('utf8', 0, json.length - (end + 2 - from));
+    return json.subarray(0, json.length - (end + 2 - from));
   }
-  return json.toString();
+  return json;
 }
 
 const listBegin = Buffer.from(',"managedFields":[{');
 const listEnd = Buffer.from('}]},"');
 
 const isLetter = (byte = 0): boolean => /[a-z]/i.test(String.fromCharCode(byte));
+
+/** The metadata end and the rest begins; nothing in metadata, but for managed fields, is named so. */
+const specBegin = '},"spec":{';
+
+/** What an object's JSON says after the metadata, if it has a spec that comes next. */
+export function restOf(json: string): string | undefined {
+  const at = json.indexOf(specBegin);
+  return at < 0 || !metadataFirst.test(json) ? undefined : json.slice(at + 1).trimEnd();
+}
+
+/**
+ * Of an event whose object says after the metadata what one that is at hand says: that object, and the event's text without what they say
+ * alike. Of the events that follow an own write most change the metadata alone.
+ *
+ * @param line without managed fields
+ */
+export function likeKnown<T extends KubeObject>(
+  line: Buffer,
+  { version }: EventVersion,
+  known: KnownObjects<T>,
+): { readonly object: T; readonly news: string } | undefined {
+  const at = line.indexOf(specBegin);
+  // the last brace is the event's own
+  const object = at < 0 ? undefined : known.alike(version.uid, line.subarray(at + 1, -1));
+  return object && { object, news: `${line.toString('utf8', 0, at)}}}}` };
+}

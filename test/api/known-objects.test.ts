@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import {
+  likeKnown,
+  restOf,
   knownObjects,
-  textWithoutManagedFields,
+  withoutManagedFields as bytesWithout,
   versionAt,
   versionInEvent,
 } from '../../src/api/known-objects.ts';
@@ -32,7 +34,7 @@ test.each([
   expect(versionAt(text)).toEqual(expected);
   const seen = versionInEvent(`{"type":"MODIFIED","object":${text}}`);
   expect(seen).toEqual(expected && { type: 'MODIFIED', version: expected });
-  expect(versionInEvent(`{"type":"DELETED","object":${text}}`)).toBeUndefined();
+  expect(versionInEvent(`{"type":"BOOKMARK","object":${text}}`)).toBeUndefined();
 });
 
 test('an answer is taken once, and only as the version that it is; those that nobody takes go', () => {
@@ -85,7 +87,7 @@ const managed = (...managers: readonly string[]) =>
     subresource: 'status',
   }));
 
-const withoutManagedFields = (json: string): string => textWithoutManagedFields(Buffer.from(json));
+const withoutManagedFields = (json: string): string => bytesWithout(Buffer.from(json)).toString();
 
 test.each([
   ['of one manager', { managedFields: managed('a') }],
@@ -117,4 +119,56 @@ test.each([
   ['cut off', `${head},"uid":"u","resourceVersion":"7","managedFields":[{"manager"`],
 ])('a text that is not as API servers write it stays: %s', (_what, text) => {
   expect(withoutManagedFields(text)).toBe(text);
+});
+
+const identity = { name: 'a', namespace: 'default', uid: 'u' };
+const told = {
+  kind: 'Pod',
+  apiVersion: 'v1',
+  metadata: { ...identity, resourceVersion: '7' },
+  spec: { nodeName: 'ä → 😀' },
+  status: { phase: 'Running' },
+} as KubeObject;
+
+/** What is at hand of the object of an event, after an answer that told of `told`. */
+function likeTold(type: string, object: object): ReturnType<typeof likeKnown> {
+  const known = knownObjects(() => undefined, { unmanaged: true });
+  known.note(told, restOf(`${JSON.stringify(told)}\n`));
+  const line = JSON.stringify({ type, object });
+  const seen = versionInEvent(line);
+  return seen && likeKnown(Buffer.from(line), seen, known);
+}
+
+test.each(['MODIFIED', 'DELETED'])(
+  '%s: of an object that changed in its metadata alone only they are read',
+  (type) => {
+    const metadata = { ...identity, resourceVersion: '8', labels: { spec: '},"spec":{' } };
+    const { object, news = '' } = likeTold(type, { ...told, metadata }) ?? {};
+    expect(object).toBe(told);
+    const { kind, apiVersion } = told;
+    expect(JSON.parse(news)).toEqual({ type, object: { kind, apiVersion, metadata } });
+  },
+);
+
+test.each([
+  ['another status', { ...told, status: { phase: 'Failed' } }],
+  ['a member more', { ...told, more: 1 }],
+  ['another object', { ...told, metadata: { ...identity, uid: 'v', resourceVersion: '8' } }],
+  ['no spec', { ...told, spec: undefined }],
+])('an object that says something else is read as a whole: %s', (_what, object) => {
+  expect(likeTold('MODIFIED', object)).toBeUndefined();
+});
+
+test('what was noted without its rest, or long ago, is at hand no more', () => {
+  const known = knownObjects(() => undefined, { unmanaged: true });
+  const rest = restOf(JSON.stringify(told)) ?? '';
+  expect(rest).toBe(',"spec":{"nodeName":"ä → 😀"},"status":{"phase":"Running"}}');
+  expect(restOf('{"kind":"Status","spec":{}}')).toBeUndefined();
+  known.note(told, rest);
+  expect(known.alike('u', Buffer.from(rest))).toBe(told);
+  known.note(told);
+  expect(known.alike('u', Buffer.from(rest))).toBeUndefined();
+  known.note(told, rest);
+  for (let i = 0; i < 1000; i++) known.note(podAt('8', `other-${i}`), rest);
+  expect(known.alike('u', Buffer.from(rest))).toBeUndefined();
 });

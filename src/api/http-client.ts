@@ -341,10 +341,12 @@ function read(answer: HttpAnswer, { known, discardAnswer }: RawRequest): unknown
   if (discardAnswer === true) return {};
   if (!known) return parseAnswer(answer, answer.text);
   const version = versionAt(answer.text);
-  const found = version && known.find(version);
-  if (found) return found;
-  const object = parseAnswer(answer, answer.text);
-  if (version) known.note(object as KubeObject, known.unmanaged ? restOf(answer.text) : undefined);
+  if (!version) return parseAnswer(answer, answer.text);
+  const found = known.find(version);
+  const object = found ?? (parseAnswer(answer, answer.text) as KubeObject);
+  if (!found) known.note(object);
+  const rest = known.unmanaged ? restOf(answer.text) : undefined;
+  if (rest !== undefined) known.noteRest(object, rest);
   return object;
 }
 

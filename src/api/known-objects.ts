@@ -20,9 +20,11 @@ export interface KnownObjects<T extends KubeObject = KubeObject> {
   find(version: ObjectVersion): T | undefined;
   /** This version as an answer had it, once: whoever takes it has it alone. */
   take(version: ObjectVersion): T | undefined;
-  /** An answer that a watch will repeat. @param rest as of {@link restOf}: what the next events of the object most often repeat */
-  note(object: T, rest?: string): void;
-  /** An object of this UID that lately was noted with this rest. */
+  /** An answer that a watch will repeat. */
+  note(object: T): void;
+  /** What an answer said after the metadata (`restOf`): the next events of the object most often repeat it. */
+  noteRest(object: T, rest: string): void;
+  /** The object of this UID, if that rest was noted of it lately. */
   alike(uid: string, rest: Buffer): T | undefined;
   /** The newest version that this client has seen of an object, unless it may have seen one that is not at hand. */
   newest(key: string): T | undefined;
@@ -55,11 +57,14 @@ export function knownObjects<T extends KubeObject>(
       const known = rests.get(uid);
       return known?.rest.equals(rest) === true ? known.object : undefined;
     },
-    note: (object, rest) => {
+    noteRest: (object, rest) => {
       const uid = object.metadata?.uid ?? '';
       rests.delete(uid);
-      if (rest !== undefined) rests.set(uid, { object, rest: Buffer.from(rest) });
+      rests.set(uid, { object, rest: Buffer.from(rest) });
       if (rests.size > mostAnswers) rests.delete(firstOf(rests) ?? '');
+    },
+    note: (object) => {
+      const uid = object.metadata?.uid ?? '';
       answers.delete(uid);
       answers.set(uid, object);
       if (answers.size <= mostAnswers) return;

@@ -375,7 +375,9 @@ const isRunning = ({
 }: {
   containers: readonly { state: string }[];
   sandboxes: readonly { state: string }[];
-}): boolean => [...containers, ...sandboxes].some(({ state }) => state === 'running');
+}): boolean => containers.some(isRunningItem) || sandboxes.some(isRunningItem);
+
+const isRunningItem = ({ state }: { readonly state: string }): boolean => state === 'running';
 
 /** By what the runtime was seen to have last: a pod that is not known has nothing to remove. */
 function removeDead(

@@ -22,7 +22,7 @@ export interface HousekeepingDeps {
     };
   };
   readonly workers: {
-    syncKnownPods(desired: readonly Pod[]): ReadonlyMap<string, KnownWorker>;
+    syncKnownPods(desired: readonly Pod[], wanted: ReadonlySet<string>): ReadonlyMap<string, KnownWorker>;
     startPod(pod: Pod): void;
     killPod(pod: Pod): void;
     killRuntimePod(running: RuntimePod): void;
@@ -50,14 +50,16 @@ export interface HousekeepingDeps {
 export async function handlePodCleanups(deps: HousekeepingDeps): Promise<void> {
   const cleanupNode = deps.cleanupNode(); // R67: notes what there is before the pods are read
   const { pods, mirrors, orphanedMirrorFullNames } = deps.pods.getPodsAndMirrorPods();
-  const known = deps.workers.syncKnownPods(pods);
+  const desired = new Set(pods.map(uidOf));
+  const known = deps.workers.syncKnownPods(pods, desired);
   const running = await deps.listRunningPods(); // R70: without it the pass ends here
   const inRuntime = new Set(running.map(({ uid }) => uid));
   const possiblyRunning = new Set<string>();
-  for (const [uid, { state }] of known) if (state !== 'terminated') possiblyRunning.add(uid);
+  known.forEach(({ state }, uid) => {
+    if (state !== 'terminated') possiblyRunning.add(uid);
+  });
 
   deps.probes.cleanupPods(possiblyRunning);
-  const desired = new Set(pods.map(uidOf));
   deps.statuses.removeOrphanedStatuses(
     mirrors.length === 0 ? desired : new Set([...desired, ...mirrors.map(uidOf)]),
   );
@@ -106,10 +108,10 @@ function finishRejected(
   inRuntime: ReadonlySet<string>,
 ): void {
   for (const pod of pods) {
+    if (!pod.metadata?.deletionTimestamp) continue;
     const uid = uidOf(pod);
     const ended = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
-    if (pod.metadata?.deletionTimestamp && ended && !known.has(uid) && !inRuntime.has(uid))
-      deps.workers.killPod(pod);
+    if (ended && !known.has(uid) && !inRuntime.has(uid)) deps.workers.killPod(pod);
   }
 }
 

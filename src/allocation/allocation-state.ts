@@ -46,6 +46,8 @@ export class AllocationState {
 
   /** Forgets pods that nobody wants. */
   retain(wanted: ReadonlySet<string>): void {
-    for (const uid of this.#pods.keys()) if (!wanted.has(uid)) this.#pods.delete(uid);
+    this.#pods.forEach((_, uid) => {
+      if (!wanted.has(uid)) this.#pods.delete(uid);
+    });
   }
 }

@@ -60,7 +60,8 @@ export function podEvents(
 
 const none: readonly RuntimeContainer[] = [];
 
-function isUnchanged(old: RuntimePod | undefined, current: RuntimePod | undefined): boolean {
+/** Would two listings of a pod tell nothing? */
+export function isUnchanged(old: RuntimePod | undefined, current: RuntimePod | undefined): boolean {
   return (
     old === current ||
     (isSameList(old?.containers ?? none, current?.containers ?? none) &&

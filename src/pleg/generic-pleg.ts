@@ -5,7 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import { goDuration } from '../kube/duration.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import { emptyPodStatus, type RuntimePod, type RuntimePodStatus } from '../provider/runtime-pod.ts';
-import { type PodLifecycleEvent, podEvents } from './diff.ts';
+import { isUnchanged, type PodLifecycleEvent, podEvents } from './diff.ts';
 import { EventChannel } from './event-channel.ts';
 import type { PodCache } from './pod-cache.ts';
 
@@ -104,9 +104,15 @@ export class GenericPleg {
       const pods = await this.#list(signal);
       if (!pods) return;
       this.#relistedAt = startedAt;
-      for (const record of this.#records.values()) record.current = undefined;
-      for (const pod of pods) this.#setCurrent(pod.uid, pod);
-      await this.#each([...this.#records], ([uid, record]) => this.#observe(uid, record, startedAt, signal));
+      this.#records.forEach((record) => {
+        record.current = undefined;
+      });
+      pods.forEach((pod) => this.#setCurrent(pod.uid, pod));
+      const due: (readonly [uid: string, record: PodRecord])[] = [];
+      this.#records.forEach((record, uid) => {
+        if (this.#isDue(uid, record)) due.push([uid, record]);
+      });
+      await this.#each(due, ([uid, record]) => this.#observe(uid, record, startedAt, signal));
       this.#deps.cache.updateTime(startedAt); // R232: only after all pods
       this.#deps.observeRelist?.(steadyNow(this.#deps.clock) - startedAt);
     });
@@ -214,6 +220,11 @@ export class GenericPleg {
     if (record) record.current = pod;
     else this.#records.set(uid, (record = { old: undefined, current: pod }));
     return record;
+  }
+
+  /** Most pods of a listing are as they were. */
+  #isDue(uid: string, { old, current }: PodRecord): boolean {
+    return this.#toReinspect.has(uid) || !isUnchanged(old, current);
   }
 
   /** R230: inspects a pod that changed or that is to be inspected, then tells its events; withholds them if that fails. */

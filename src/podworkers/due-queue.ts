@@ -23,11 +23,11 @@ export class DueQueue {
   getWork(): string[] {
     const now = steadyNow(this.#clock);
     const work: string[] = [];
-    for (const [uid, dueAt] of this.#dueAt) {
-      if (dueAt >= now) continue;
+    this.#dueAt.forEach((dueAt, uid) => {
+      if (dueAt >= now) return;
       work.push(uid);
       this.#dueAt.delete(uid);
-    }
+    });
     return work;
   }
 

@@ -132,16 +132,20 @@ export class PodWorkers {
   /**
    * Housekeeping: forgets finished pods that nobody wants or that were created anew, and drives orphans to their end.
    * What is left is returned by UID (R123…R127).
+   *
+   * @param wanted the UIDs of `desired`, where they are at hand
    */
-  syncKnownPods(desired: readonly Pod[]): Map<string, PodWorkerSync> {
+  syncKnownPods(
+    desired: readonly Pod[],
+    wanted: ReadonlySet<string> = new Set(desired.map(uidOf)),
+  ): Map<string, PodWorkerSync> {
     this.#podsSynced = true;
-    const wanted = new Set(desired.map(uidOf));
     const known = new Map<string, PodWorkerSync>();
-    for (const [uid, worker] of this.#workers) {
+    this.#workers.forEach((worker, uid) => {
       const orphan = !wanted.has(uid);
       worker.sweep(orphan);
       if (this.#workers.has(uid)) known.set(uid, syncOf(worker.state, orphan));
-    }
+    });
     return known;
   }
 

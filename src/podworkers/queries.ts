@@ -68,10 +68,25 @@ export interface PodWorkerSync {
 /** R127: the active update counts if there is one, even one without a pod; else the pending one. */
 export function syncOf(state: PodState, orphan: boolean): PodWorkerSync {
   const { pod } = state.active ?? state.pending ?? {};
-  return {
-    state: workTypeOf(state),
-    orphan,
-    hasConfig: pod !== undefined,
-    static: pod !== undefined && isStaticPod(pod),
-  };
+  const known = knownSyncs[workTypeOf(state)][orphan ? 1 : 0];
+  if (!pod) return known.runtimeOnly;
+  return isStaticPod(pod) ? known.static : known.configured;
 }
+
+const syncsOf = (
+  state: WorkType,
+  orphan: boolean,
+): Record<'runtimeOnly' | 'configured' | 'static', PodWorkerSync> => ({
+  runtimeOnly: { state, orphan, hasConfig: false, static: false },
+  configured: { state, orphan, hasConfig: true, static: false },
+  static: { state, orphan, hasConfig: true, static: true },
+});
+
+const wantedAndOrphan = (state: WorkType) => [syncsOf(state, false), syncsOf(state, true)] as const;
+
+/** All that can be said: every sweep says it of every pod. */
+const knownSyncs = {
+  sync: wantedAndOrphan('sync'),
+  terminating: wantedAndOrphan('terminating'),
+  terminated: wantedAndOrphan('terminated'),
+} as const satisfies Record<WorkType, unknown>;

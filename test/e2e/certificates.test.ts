@@ -11,6 +11,7 @@ import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Lease, Node } from '../../src/kube/types.ts';
 import { freePort, makeDir, Podtender } from './podtender.ts';
+import { found } from '../support/found.ts';
 
 /** Lives of what is issued here, ms: renewed 6.7 to 9.1 s after it was issued. */
 const signing = { lifetimeMs: 10_000, backdateMs: 2000 };
@@ -89,14 +90,13 @@ describe('certificates by request', { timeout: 90_000 }, () => {
     return { socket, serial: socket.getPeerCertificate().serialNumber };
   }
 
-  const until = async <T>(what: string, look: () => Promise<T | undefined>): Promise<T> => {
-    for (const end = Date.now() + 40_000; Date.now() < end;) {
-      const found = await look().catch(() => undefined);
-      if (found !== undefined) return found;
-      await sleep(100);
-    }
-    throw new Error(`${what} has not come; the log says\n${agent.stderr.all.join('\n')}`);
+  const asking = {
+    withinMs: 40_000,
+    everyMs: 100,
+    otherwise: () => `The log says\n${agent.stderr.all.join('\n')}`,
   };
+  const until = <T>(what: string, look: () => Promise<T | undefined>): Promise<T> =>
+    found(what, look, asking);
 
   const stored = (name: string): X509Certificate =>
     new X509Certificate(readFileSync(join(pki, `${name}-current.pem`)));

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventResource, podResource, serviceAccountResource } from '../../src/api/resources.ts';
-import { systemClock as clock } from '../../src/base/clock.ts';
 import type { Event, Pod } from '../../src/kube/types.ts';
 import { skipWithoutContainerd } from '../support/containerd.ts';
 import { type CriAgent, startCriAgent } from '../support/cri-agent.ts';
 import { type CriCall, type CriFault, type CriMethod, CriProxy } from '../support/cri-proxy.ts';
 import { onePod } from './cri-node.ts';
 import { condition } from './podtender.ts';
+import { found } from '../support/found.ts';
 
 const fail: CriFault = { kind: 'fail' };
 const lose: CriFault = { kind: 'lose' };
@@ -192,27 +192,25 @@ describe.skipIf(skipWithoutContainerd())('a runtime that errs', { timeout: 90_00
   const restartsOf = (pod: Pod | undefined): number => pod?.status?.containerStatuses?.[0]?.restartCount ?? 0;
 
   async function until(name: string, fits: (pod: Pod | undefined) => boolean): Promise<Pod | undefined> {
-    const signal = AbortSignal.timeout(60_000);
-    for (;;) {
+    const look = async (): Promise<{ readonly pod: Pod | undefined } | undefined> => {
       const pod = await node.admin
         .get<Pod>(podResource, { namespace: 'default', name })
         .catch(() => undefined);
-      if (fits(pod)) return pod;
-      await clock.sleep(100, signal);
-    }
+      return fits(pod) ? { pod } : undefined;
+    };
+    return (await found(`pod ${name} as wanted`, look, { withinMs: 60_000, everyMs: 100 })).pod;
   }
 
   /** Reason and message of the pod's Events, once they are written. */
   async function told(name: string, wanted: string | undefined): Promise<readonly string[]> {
-    const signal = AbortSignal.timeout(10_000);
-    for (;;) {
+    const look = async (): Promise<readonly string[] | undefined> => {
       const { items } = await node.admin.list<Event>(eventResource, { namespace: 'default' });
       const texts = items
         .filter(({ involvedObject }) => involvedObject.name === name)
         .map(({ reason = '', message = '' }) => `${reason} ${message}`);
-      if (wanted === undefined || texts.some((text) => text.startsWith(wanted))) return texts;
-      await clock.sleep(100, signal);
-    }
+      return wanted === undefined || texts.some((text) => text.startsWith(wanted)) ? texts : undefined;
+    };
+    return found(`an Event ${wanted ?? ''}`, look, { withinMs: 10_000, everyMs: 100 });
   }
 
   const runningOf = (name: string): number =>

@@ -4,10 +4,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Event, Pod } from '../../src/kube/types.ts';
 import { removeFolder } from '../support/mounts.ts';
 import { type Following, follow, kubectl, type KubectlProgram, Lines, type Outcome } from './kubectl.ts';
+import { soon } from '../support/found.ts';
 
 export const program = new URL('../../bin/podtender.mjs', import.meta.url).pathname;
 
@@ -118,17 +118,17 @@ export class Podtender {
    * from the life before, and the Node names the port of then.
    */
   async nodeAnswers(): Promise<void> {
-    const until = Date.now() + 30_000;
-    for (;;) {
+    let last = '';
+    const isWell = async (): Promise<boolean> => {
       const { code, stdout, stderr } = await this.kubectl([
         'get',
         '--raw',
         '/api/v1/nodes/e2e/proxy/healthz',
       ]);
-      if (code === 0 && stdout === 'ok') return;
-      if (Date.now() > until) throw new Error(`the node does not answer: ${stderr}${stdout}`);
-      await sleep(50);
-    }
+      last = `${stderr}${stdout}`;
+      return code === 0 && stdout === 'ok';
+    };
+    await soon('the node answers', isWell, { withinMs: 30_000, otherwise: () => last });
   }
 
   follow(args: readonly string[], using?: KubectlProgram): Following {

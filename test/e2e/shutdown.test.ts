@@ -12,6 +12,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import type { Node, NodeCondition, Pod } from '../../src/kube/types.ts';
 import { MemoryProvider } from '../../src/providers/memory/index.ts';
 import { startLogind, whyNoLogind } from '../support/logind.ts';
+import { soon } from '../support/found.ts';
 
 const why = whyNoLogind();
 if (why !== undefined) console.log(`skipped: ${why}; this test runs a real systemd-logind`);
@@ -71,11 +72,7 @@ async function startNode(): Promise<HttpApiClient> {
   return admin;
 }
 
-/** Asks until it is so. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const signal = AbortSignal.timeout(20_000);
-  while (!(await isSo().catch(() => false))) await clock.sleep(50, signal);
-}
+const until = (isSo: () => Promise<boolean>): Promise<void> => soon(isSo.toString(), isSo);
 
 const readyOf = async (admin: HttpApiClient): Promise<NodeCondition | undefined> =>
   (await admin.get<Node>(nodeResource, { name: 'n' })).status?.conditions?.find(

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { soon } from './found.ts';
 
 const run = promisify(execFile);
 const logind = '/lib/systemd/systemd-logind';
@@ -47,7 +47,7 @@ export async function startLogind(): Promise<Logind> {
   const bus = spawn('dbus-daemon', [`--config-file=${join(dir, 'bus.conf')}`, '--nofork'], {
     stdio: 'ignore',
   });
-  await until(() => existsSync(path));
+  await soon('the socket of the bus', () => existsSync(path), waiting);
   const { promise: unitStarted, resolve } = Promise.withResolvers<string>();
   const systemd = await FakeSystemd.start(path, resolve);
   // what it keeps below /run/systemd is its own
@@ -58,7 +58,11 @@ export async function startLogind(): Promise<Logind> {
   });
   const call = async (...args: readonly string[]): Promise<string> =>
     (await run('busctl', ['--system', ...args], { env })).stdout;
-  await until(async () => (await call('list')).includes('org.freedesktop.login1'));
+  await soon(
+    'logind on the bus',
+    async () => (await call('list')).includes('org.freedesktop.login1'),
+    waiting,
+  );
   return {
     address,
     unitStarted,
@@ -85,10 +89,7 @@ async function ended(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const signal = AbortSignal.timeout(10_000);
-  while (!(await isSo())) await delay(20, undefined, { signal });
-}
+const waiting = { withinMs: 10_000, everyMs: 20 };
 
 const configuration = (address: string): string => `<!DOCTYPE busconfig PUBLIC
   "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">

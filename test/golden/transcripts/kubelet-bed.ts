@@ -13,6 +13,7 @@ import { serverHost } from '../../../src/agent/server-host.ts';
 import { type OpenServer, serveHealthz } from '../../../src/server/kubelet-server.ts';
 import { startContainerd } from '../../support/containerd.ts';
 import { removeFolder } from '../../support/mounts.ts';
+import { soon } from '../../support/found.ts';
 
 /** A node with the fixture's pods, whose kubelet API answers. */
 export interface KubeletBed {
@@ -205,10 +206,8 @@ function isAsRecorded({ metadata, status }: Pod): boolean {
   return ready;
 }
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const signal = AbortSignal.timeout(90_000);
-  while (!(await holds())) await clock.sleep(100, signal);
-}
+const until = (holds: () => Promise<boolean>): Promise<void> =>
+  soon(holds.toString(), holds, { withinMs: 90_000, everyMs: 100 });
 
 /** The client, with a note of every review. */
 function watched(client: HttpApiClient, reviews: { resource: string; spec: unknown }[]): HttpApiClient {

@@ -14,6 +14,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../src/prov
 import { connectCri, type CriRuntime } from '../../../src/providers/cri/index.ts';
 import { type Containerd, skipWithoutContainerd, startContainerd } from '../../support/containerd.ts';
 import { plainHelper } from '../../support/kube-runtime.ts';
+import { found } from '../../support/found.ts';
 
 type Container = NonNullable<Pod['spec']>['containers'][number];
 const signal = new AbortController().signal;
@@ -92,18 +93,16 @@ describe.skipIf(skipWithoutContainerd())('pods in containerd', () => {
   }
 
   /** The container's status once it is as wanted. */
-  async function until(
+  function until(
     pod: Pod,
     name: string,
     wanted: RuntimeContainerStatus['state'],
   ): Promise<RuntimeContainerStatus> {
-    const limit = AbortSignal.timeout(15_000);
-    for (;;) {
+    const look = async (): Promise<RuntimeContainerStatus | undefined> => {
       const { containerStatuses } = await statusOf(pod);
-      const found = containerStatuses.find((status) => status.name === name);
-      if (found?.state === wanted) return found;
-      await delay(50, undefined, { signal: limit });
-    }
+      return containerStatuses.find((status) => status.name === name && status.state === wanted);
+    };
+    return found(`container ${name} ${wanted}`, look, { withinMs: 15_000 });
   }
 
   async function kill(pod: Pod, gracePeriodSeconds?: number): Promise<void> {

@@ -1,3 +1,4 @@
+import { uidOf } from '../kube/names.ts';
 import type { KubeObject } from '../kube/types.ts';
 import type { ReadonlyStore } from './store.ts';
 
@@ -7,8 +8,6 @@ export interface Burst<T> {
   readonly objects: readonly T[];
   readonly changes?: { readonly set: readonly T[]; readonly gone: readonly T[] };
 }
-
-const uid = (object: KubeObject): string => object.metadata?.uid ?? '';
 
 /** Gathers the changes of one burst by UID: the newest state of what is there, the last of what is gone. */
 export class BurstCollector<T extends KubeObject> {
@@ -22,13 +21,13 @@ export class BurstCollector<T extends KubeObject> {
   }
 
   seen(object: T): void {
-    this.#gone.delete(uid(object));
-    this.#set.set(uid(object), object);
+    this.#gone.delete(uidOf(object));
+    this.#set.set(uidOf(object), object);
   }
 
   deleted(object: T): void {
-    this.#set.delete(uid(object));
-    this.#gone.set(uid(object), object);
+    this.#set.delete(uidOf(object));
+    this.#gone.set(uidOf(object), object);
   }
 
   /** The burst so far; the next one begins. */
@@ -39,20 +38,12 @@ export class BurstCollector<T extends KubeObject> {
     this.#first = false;
     this.#set.clear();
     this.#gone.clear();
-    return new LazyBurst(this.#store, changes);
-  }
-}
-
-class LazyBurst<T extends KubeObject> implements Burst<T> {
-  readonly #store: ReadonlyStore<T>;
-  readonly changes?: NonNullable<Burst<T>['changes']>;
-
-  constructor(store: ReadonlyStore<T>, changes: Burst<T>['changes']) {
-    this.#store = store;
-    if (changes) this.changes = changes;
-  }
-
-  get objects(): readonly T[] {
-    return this.#store.list();
+    const store = this.#store;
+    return {
+      get objects() {
+        return store.list();
+      },
+      ...(changes && { changes }),
+    };
   }
 }

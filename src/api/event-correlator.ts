@@ -1,3 +1,4 @@
+import { Recent } from '../base/recent.ts';
 import type { Event, KubeObject } from '../kube/types.ts';
 
 /** An event before it has a name and a count. */
@@ -46,30 +47,6 @@ const spamBurst = 25;
 const spamPerMs = 1 / 300_000;
 const combined = '(combined from similar events): ';
 
-/** A map that forgets what was used longest ago. */
-class Recent<Value> {
-  readonly #map = new Map<string, Value>();
-
-  get(key: string): Value | undefined {
-    const value = this.#map.get(key);
-    if (value !== undefined) {
-      this.#map.delete(key);
-      this.#map.set(key, value);
-    }
-    return value;
-  }
-
-  set(key: string, value: Value): void {
-    this.#map.delete(key);
-    this.#map.set(key, value);
-    if (this.#map.size <= maxEntries) return;
-    for (const oldest of this.#map.keys()) {
-      this.#map.delete(oldest);
-      return;
-    }
-  }
-}
-
 /**
  * Decides what becomes of each event: from the tenth different message of one kind about one object within ten minutes on, they are folded into a
  * combined event, a repeated one is counted, and one object may cause 25 and then one every five minutes.
@@ -77,9 +54,9 @@ class Recent<Value> {
  * After client-go `record.EventCorrelator` with its defaults.
  */
 export class EventCorrelator {
-  readonly #recorded = new Recent<Recorded>();
-  readonly #similar = new Recent<Similar>();
-  readonly #buckets = new Recent<Bucket>();
+  readonly #recorded = new Recent<Recorded>(maxEntries);
+  readonly #similar = new Recent<Similar>(maxEntries);
+  readonly #buckets = new Recent<Bucket>(maxEntries);
 
   judge(raw: RawEvent): Verdict {
     const folded = this.#aggregate(raw);

@@ -339,11 +339,11 @@ function parse(text: string, what: string): unknown {
 
 function read(answer: HttpAnswer, { known, discardAnswer }: RawRequest): unknown {
   if (discardAnswer === true) return {};
-  if (!known) return parseAnswer(answer, answer.text);
+  if (!known) return parseAnswer(answer);
   const version = versionAt(answer.text);
-  if (!version) return parseAnswer(answer, answer.text);
+  if (!version) return parseAnswer(answer);
   const found = known.find(version);
-  const object = found ?? (parseAnswer(answer, answer.text) as KubeObject);
+  const object = found ?? (parseAnswer(answer) as KubeObject);
   if (!found) known.note(object);
   const rest = known.unmanaged ? restOf(answer.text) : undefined;
   if (rest !== undefined) known.noteRest(object, rest);
@@ -361,14 +361,14 @@ function eventOf(known: KnownObjects | undefined, line: Buffer): unknown {
   if (object) return { type: seen?.type, object };
   if (!known.unmanaged) return parse(line.toString(), 'a watch event');
   const unmanaged = withoutManagedFields(line, beginning);
-  const like = seen && likeKnown(unmanaged, seen, known);
+  const like = seen && likeKnown(unmanaged, seen.version.uid, known);
   const event = parse(like?.news ?? unmanaged.toString(), 'a watch event') as WatchEvent;
   return like ? { ...event, object: { ...like.object, ...event.object } } : event;
 }
 
 const unmanagedText = (json: Buffer): string => withoutManagedFields(json).toString();
 
-function parseAnswer({ headers }: HttpAnswer, text: string): unknown {
+function parseAnswer({ headers, text }: HttpAnswer): unknown {
   const type = headers['content-type'];
   return typeof type === 'string' && !type.includes('json') ? text : parse(text, 'an answer');
 }

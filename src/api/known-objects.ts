@@ -1,3 +1,5 @@
+import { Recent } from '../base/recent.ts';
+import { uidOf } from '../kube/names.ts';
 import type { KubeObject } from '../kube/types.ts';
 
 /** What tells one version of an object from all others. */
@@ -38,8 +40,8 @@ export function knownObjects<T extends KubeObject>(
   cached: (key: string) => T | undefined,
   { unmanaged = false }: { readonly unmanaged?: boolean } = {},
 ): KnownObjects<T> {
-  const answers = new Map<string, T>();
-  const rests = new Map<string, { readonly object: T; readonly rest: Buffer }>();
+  const answers = new Recent<T>(mostAnswers);
+  const rests = new Recent<{ readonly object: T; readonly rest: Buffer }>(mostAnswers);
   let newestForgotten = 0;
   return {
     unmanaged,
@@ -48,40 +50,30 @@ export function knownObjects<T extends KubeObject>(
       return isOf(object, version) ? object : undefined;
     },
     take: (version) => {
-      const object = answers.get(version.uid);
+      const object = answers.peek(version.uid);
       if (!isOf(object, version)) return undefined;
       answers.delete(version.uid);
       return object;
     },
     alike: (uid, rest) => {
-      const known = rests.get(uid);
+      const known = rests.peek(uid);
       return known?.rest.equals(rest) === true ? known.object : undefined;
     },
     noteRest: (object, rest) => {
-      const uid = object.metadata?.uid ?? '';
-      rests.delete(uid);
-      rests.set(uid, { object, rest: Buffer.from(rest) });
-      if (rests.size > mostAnswers) rests.delete(firstOf(rests) ?? '');
+      rests.set(uidOf(object), { object, rest: Buffer.from(rest) });
     },
     note: (object) => {
-      const uid = object.metadata?.uid ?? '';
-      answers.delete(uid);
-      answers.set(uid, object);
-      if (answers.size <= mostAnswers) return;
-      const oldest = firstOf(answers) ?? '';
-      newestForgotten = Math.max(newestForgotten, versionOf(answers.get(oldest) ?? {}));
-      answers.delete(oldest);
+      const forgotten = answers.set(uidOf(object), object);
+      if (forgotten) newestForgotten = Math.max(newestForgotten, versionOf(forgotten));
     },
     newest: (key) => {
       const shown = cached(key);
-      const answer = shown && answers.get(shown.metadata?.uid ?? '');
+      const answer = shown && answers.peek(uidOf(shown));
       const newest = answer && versionOf(answer) > versionOf(shown) ? answer : shown;
       return newest && versionOf(newest) >= newestForgotten ? newest : undefined;
     },
   };
 }
-
-const firstOf = <Key>(map: ReadonlyMap<Key, unknown>): Key | undefined => map.keys().next().value;
 
 /** Versions of one kind are numbers that grow; `NaN`, which is neither less nor more than another, where a server has it otherwise. */
 const versionOf = ({ metadata }: KubeObject): number => Number(metadata?.resourceVersion ?? NaN);
@@ -167,11 +159,11 @@ export function restOf(json: string): string | undefined {
  */
 export function likeKnown<T extends KubeObject>(
   line: Buffer,
-  { version }: EventVersion,
+  uid: string,
   known: KnownObjects<T>,
 ): { readonly object: T; readonly news: string } | undefined {
   const at = line.indexOf(specBegin);
   // the last brace is the event's own
-  const object = at < 0 ? undefined : known.alike(version.uid, line.subarray(at + 1, -1));
+  const object = at < 0 ? undefined : known.alike(uid, line.subarray(at + 1, -1));
   return object && { object, news: `${line.toString('utf8', 0, at)}}}}` };
 }

@@ -366,11 +366,6 @@ class AnswerBytes {
   }
 }
 
-interface WaitingReader {
-  readonly resolve: (result: IteratorResult<Buffer, undefined>) => void;
-  readonly reject: (reason: Error) => void;
-}
-
 /** Bytes between the socket and their one reader; pauses the socket while too many wait. */
 class BodyQueue implements AsyncIterableIterator<Buffer, undefined> {
   controller: Dispatcher.DispatchController | undefined;
@@ -379,7 +374,7 @@ class BodyQueue implements AsyncIterableIterator<Buffer, undefined> {
   #bytes = 0;
   #ended = false;
   #failure: Error | undefined;
-  #reader: WaitingReader | undefined;
+  #reader: PromiseWithResolvers<IteratorResult<Buffer, undefined>> | undefined;
 
   constructor(cancel: (reason: Error) => void) {
     this.#cancel = cancel;
@@ -419,9 +414,8 @@ class BodyQueue implements AsyncIterableIterator<Buffer, undefined> {
     }
     if (this.#failure) return Promise.reject(this.#failure);
     if (this.#ended) return Promise.resolve({ done: true, value: undefined });
-    return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject };
-    });
+    this.#reader = Promise.withResolvers();
+    return this.#reader.promise;
   }
 
   return(): Promise<IteratorResult<Buffer, undefined>> {
@@ -429,7 +423,7 @@ class BodyQueue implements AsyncIterableIterator<Buffer, undefined> {
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  #takeReader(): WaitingReader | undefined {
+  #takeReader(): PromiseWithResolvers<IteratorResult<Buffer, undefined>> | undefined {
     const reader = this.#reader;
     this.#reader = undefined;
     return reader;

@@ -3,6 +3,7 @@ import {
   conditionOf,
   isConditionTrue,
   isOwnCondition,
+  replaceOrAppend,
   updateCondition,
   withTransitionTime,
 } from './condition-list.ts';
@@ -40,17 +41,12 @@ function mergeConditions(
   next: PodStatus,
   disruption: PodCondition | undefined,
 ): readonly PodCondition[] {
-  const merged = (old.conditions ?? []).filter(({ type }) => !isOwnCondition(type));
+  let merged = (old.conditions ?? []).filter(({ type }) => !isOwnCondition(type));
   next.conditions?.forEach((condition) => {
     if (isOwnCondition(condition.type)) merged.push(condition);
-    else if (condition.type === disruption?.type) setCondition(merged, disruption);
+    else if (condition.type === disruption?.type) merged = [...replaceOrAppend(merged, disruption)];
   });
   return merged;
-}
-
-function setCondition(conditions: PodCondition[], condition: PodCondition): void {
-  const at = conditions.findIndex(({ type }) => type === condition.type);
-  conditions[at < 0 ? conditions.length : at] = condition;
 }
 
 /** The condition is sent late, so its time is the time of sending unless the server has it already. */

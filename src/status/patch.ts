@@ -49,7 +49,7 @@ function statusChanges(old: Json, next: Json): Json | undefined {
     // what is written alike is not written at all
     if (sameWire(was, is)) return;
     if (shape.mergeKey !== undefined && isFilled(was) && isFilled(is)) {
-      const { order, elements } = listChange(was, is, { shape, key: shape.mergeKey });
+      const { order, elements } = listChange(was, is, shape, shape.mergeKey);
       if (order) orders[`$setElementOrder/${name}`] = order;
       if (elements.length > 0) changes[name] = elements;
       return;
@@ -69,8 +69,8 @@ function changeOf(old: unknown, next: unknown, shape: Shape): unknown {
   const is = wire(next, shape);
   const was = wire(old, shape);
   if (sameWire(was, is)) return undefined;
-  const both = isJson(was) && isJson(is) && isJson(old) && isJson(next);
-  return both ? memberChanges(old, next, shape) : (is ?? null);
+  if (is === undefined) return null;
+  return was !== undefined && isJson(old) && isJson(next) ? memberChanges(old, next, shape) : is;
 }
 
 /** What must be said of the members of an object; an element of a list is named by its `key`. */
@@ -78,7 +78,7 @@ function memberChanges(old: Json, next: Json, shape: Shape, key?: string): Json 
   const changes: Changes = {};
   let said = 0;
   namesOf(next, shape, old).forEach((name) => {
-    const change = name === key ? wireMember(next, name, shape) : memberChange(old, next, { name, shape });
+    const change = name === key ? wireMember(next, name, shape) : memberChange(old, next, name, shape);
     if (change === undefined) return;
     changes[name] = change;
     said++;
@@ -87,12 +87,7 @@ function memberChanges(old: Json, next: Json, shape: Shape, key?: string): Json 
   return said > (key === undefined ? 0 : 1) ? changes : undefined;
 }
 
-interface Member {
-  readonly name: string;
-  readonly shape: Shape;
-}
-
-function memberChange(old: Json, next: Json, { name, shape }: Member): unknown {
+function memberChange(old: Json, next: Json, name: string, shape: Shape): unknown {
   const was = old[name];
   const is = next[name];
   if (was === is) return undefined;
@@ -101,17 +96,16 @@ function memberChange(old: Json, next: Json, { name, shape }: Member): unknown {
   return sameWire(written, wireMember(old, name, shape)) ? undefined : (written ?? null);
 }
 
-interface Keyed {
-  readonly shape: Shape;
-  /** The member that tells elements apart. */
-  readonly key: string;
-}
-
-/** Elements that changed or are new, those that are gone, and the order of all of them where it cannot be told otherwise. */
+/**
+ * Elements that changed or are new, those that are gone, and the order of all of them where it cannot be told otherwise.
+ *
+ * @param key the member that tells elements apart
+ */
 function listChange(
   old: readonly Json[],
   next: readonly Json[],
-  { shape, key }: Keyed,
+  shape: Shape,
+  key: string,
 ): { readonly order?: readonly Json[]; readonly elements: readonly Json[] } {
   const before = new Map<unknown, Json>();
   old.forEach((element) => before.set(element[key], element));

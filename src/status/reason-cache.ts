@@ -1,3 +1,4 @@
+import { Recent } from '../base/recent.ts';
 import type { SyncResult } from '../provider/provider.ts';
 import type { StartFailure } from './container-statuses.ts';
 
@@ -10,36 +11,23 @@ export const maxReasons = 1000;
  * Follows kubelet `ReasonCache`.
  */
 export class ReasonCache {
-  /** Oldest use first. */
-  readonly #reasons = new Map<string, StartFailure>();
+  readonly #reasons = new Recent<StartFailure>(maxReasons);
 
   /** Takes what a sync tried: a start that failed is remembered, one that worked forgotten. */
   update(uid: string, results: readonly SyncResult[]): void {
     for (const { action, target, reason, message = '' } of results) {
       if (action !== 'StartContainer') continue;
       if (reason === undefined) this.remove(uid, target);
-      else this.#add(keyOf(uid, target), { reason, message });
+      else this.#reasons.set(keyOf(uid, target), { reason, message });
     }
   }
 
   get(uid: string, container: string): StartFailure | undefined {
-    const key = keyOf(uid, container);
-    const found = this.#reasons.get(key);
-    if (found) this.#add(key, found);
-    return found;
+    return this.#reasons.get(keyOf(uid, container));
   }
 
   remove(uid: string, container: string): void {
     this.#reasons.delete(keyOf(uid, container));
-  }
-
-  #add(key: string, failure: StartFailure): void {
-    this.#reasons.delete(key);
-    this.#reasons.set(key, failure);
-    for (const oldest of this.#reasons.keys()) {
-      if (this.#reasons.size <= maxReasons) return;
-      this.#reasons.delete(oldest);
-    }
   }
 }
 

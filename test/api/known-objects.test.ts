@@ -136,7 +136,7 @@ function likeTold(type: string, object: object): ReturnType<typeof likeKnown> {
   known.noteRest(told, restOf(`${JSON.stringify(told)}\n`) ?? '');
   const line = JSON.stringify({ type, object });
   const seen = versionInEvent(line);
-  return seen && likeKnown(Buffer.from(line), seen, known);
+  return seen && likeKnown(Buffer.from(line), seen.version.uid, known);
 }
 
 test.each(['MODIFIED', 'DELETED'])(

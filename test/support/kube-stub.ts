@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { KubeObject } from '../../src/kube/types.ts';
+import { soon } from './found.ts';
 
 interface LogEntry {
   readonly version: number;
@@ -235,10 +236,5 @@ export class KubeStub {
 }
 
 /** Resolves once `test` holds; for what a real socket brings. */
-export async function until(test: () => boolean, limitMs = 5000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!test()) {
-    if (Date.now() > end) throw new Error(`not within ${limitMs} ms: ${test.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
+export const until = (test: () => boolean, limitMs = 5000): Promise<void> =>
+  soon(test.toString(), test, { withinMs: limitMs, everyMs: 2 });

@@ -26,10 +26,19 @@ if (major >= 24 && process.execve && !process.connected && !own && ['run', 'up']
 // What this process starts shall not inherit them.
 for (const [name, value] of Object.entries(malloc)) if (process.env[name] === value) delete process.env[name];
 // Compiled code is kept in a folder of this user's own: who could write to it could have this program run what he likes.
-const { HOME, XDG_CACHE_HOME } = process.env;
-const cache = XDG_CACHE_HOME || (HOME && `${HOME}/.cache`);
-if (cache) process.getBuiltinModule('node:module').enableCompileCache?.(`${cache}/podtender/code`);
-const built = new URL('../dist/program/main.js', import.meta.url);
-// asked for as an object: an import would make Node load all that lies behind the module's exports
+const { HOME, NODE_DISABLE_COMPILE_CACHE, XDG_CACHE_HOME } = process.env;
+const cache = !NODE_DISABLE_COMPILE_CACHE && (XDG_CACHE_HOME || (HOME && `${HOME}/.cache`));
+const code = cache ? `${cache}/podtender/code` : undefined;
+if (code) process.getBuiltinModule('node:module').enableCompileCache?.(code); // of what is not in the bundle
+// asked for as objects: an import would make Node load all that lies behind the modules' exports
 const { existsSync } = process.getBuiltinModule('node:fs');
-await import(existsSync(built) ? built.href : new URL('../src/cli/main.ts', import.meta.url).href);
+const { fileURLToPath } = process.getBuiltinModule('node:url');
+const built = fileURLToPath(new URL('../dist/program/main.cjs', import.meta.url));
+if (existsSync(built)) {
+  const { loadProgram } = await import('../dist/cli/bundled-program.js');
+  const program = loadProgram(built, code);
+  await program.exports.start(program.code);
+} else {
+  const { start } = await import('../src/cli/main.ts');
+  await start();
+}

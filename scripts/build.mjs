@@ -32,41 +32,40 @@ const leanUndici = {
   },
 };
 
+// With tracing, credentials of gRPC are handed to the exporter, which has its own copy from outside of the bundle.
+const ownGrpc = {
+  name: 'own-grpc',
+  resolveId(source, importer) {
+    return source === '@grpc/grpc-js' && importer?.endsWith('/cli/tracing.js')
+      ? { id: source, external: true }
+      : undefined;
+  },
+};
+
 const bundle = await rolldown({
-  plugins: [leanUndici],
+  plugins: [leanUndici, ownGrpc],
   // a thread is a program of its own, found beside the one that starts it
   input: [`${root}dist/cli/main.js`, `${root}dist/config/decode-thread.js`],
   platform: 'node',
   // loaded only where they are needed, and large
-  external: [/^@kubernetes\/client-node/, /^@grpc\/grpc-js/, /^@opentelemetry\//, /^@lydell\//],
+  external: [/^@kubernetes\/client-node/, /^@grpc\/proto-loader/, /^@opentelemetry\//, /^@lydell\//],
 });
 const { output } = await bundle.write({
   dir: `${root}dist/program`,
-  format: 'esm',
-  entryFileNames: '[name].js',
-  chunkFileNames: '[name]-[hash].js',
+  // the form in which code can be kept compiled with all that has run (src/cli/bundled-program.ts)
+  format: 'cjs',
+  dynamicImportInCjs: false,
+  strict: true,
+  entryFileNames: '[name].cjs',
+  chunkFileNames: '[name]-[hash].cjs',
   comments: { legal: true, annotation: false, jsdoc: false },
 });
 await bundle.close();
 
 // V8 keeps the source of what runs; one character beyond Latin-1 in a file doubles what that takes
 const unit = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
-// An import of one of Node's own modules makes Node read all that it exports, and so load what it would else load late or never: its
-// copy of undici behind `http.WebSocket`, streams behind `fs.ReadStream`. Asked for as an object it is loaded alone.
-const builtin = /^import (?:(\w[\w$]*)(?:, | ))?(?:\{([^}]*)\} )?from "(node:[\w/]+)";$/gm;
-const asObject = (_line, whole, names, id) => {
-  const from = `process.getBuiltinModule("${id}")`;
-  return [
-    ...(whole ? [`const ${whole} = ${from};`] : []),
-    ...(names ? [`const {${names.replaceAll(' as ', ': ')}} = ${from};`] : []),
-  ].join(' ');
-};
 for (const { type, fileName, code } of output)
-  if (type === 'chunk')
-    writeFileSync(
-      `${root}dist/program/${fileName}`,
-      code.replace(builtin, asObject).replace(/[^\0-\x7f]/g, unit),
-    );
+  if (type === 'chunk') writeFileSync(`${root}dist/program/${fileName}`, code.replace(/[^\0-\x7f]/g, unit));
 
 // the bundle has other people's code in it: their licences go along
 const homes = new Set(

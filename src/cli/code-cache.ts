@@ -1,24 +1,27 @@
 import { readdir, rm, rmdir, stat } from 'node:fs/promises';
-import { flushCompileCache, getCompileCacheDir } from 'node:module';
-import { dirname, join } from 'node:path';
+import { flushCompileCache } from 'node:module';
+import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
+import type { KeptCode } from './bundled-program.ts';
 
 /** By then the first pods have been looked after, so that what they need is compiled. */
 const afterMs = 10_000;
+const dayMs = 24 * 3600 * 1000;
 /** What was written longer ago is of another version, or is made again with the next start. */
-const keptMs = 60 * 24 * 3600 * 1000;
+const keptMs = 60 * dayMs;
 
 /**
- * Has Node write down the code that this process has compiled, for the next start. By itself it does so when a process ends in order,
- * and an agent that is killed is the one whose next start is waited for. Nor does Node remove what former versions wrote, two megabytes each.
+ * Has the code that this process has compiled written down, for the next start: the bundle's, and by Node what lies outside of it. By itself
+ * Node does so when a process ends in order, and an agent that is killed is the one whose next start is waited for. Nor does it remove
+ * what former versions wrote, some megabytes each.
  */
-export function keepCompiledCode(): void {
+export function keepCompiledCode(code: KeptCode | undefined): void {
   systemClock.timer(afterMs, () => {
     flushCompileCache();
-    const folder = dirname(getCompileCacheDir() ?? '');
-    // with NODE_COMPILE_CACHE the folder is the user's, and other programs' code is in it
-    if (!folder.endsWith(join('podtender', 'code'))) return;
-    dropOldCode(folder, systemClock.now() - keptMs).catch(() => undefined); // it costs room, no more
+    if (!code) return;
+    // a start that had no pods has not compiled what they need: another one may have had some
+    code.keep(systemClock.now() - dayMs);
+    dropOldCode(code.folder, systemClock.now() - keptMs).catch(() => undefined); // it costs room, no more
   });
 }
 

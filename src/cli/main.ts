@@ -1,19 +1,35 @@
 import { readFileSync } from 'node:fs';
+import type { KeptCode } from './bundled-program.ts';
 import { keepCompiledCode } from './code-cache.ts';
 import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
 import { runProgram, type Commands, type Surroundings } from './program.ts';
 
-/** The command: parses the line, runs the one subcommand, tells a failure in clear lines, and ends with its exit code. */
-async function main(): Promise<number> {
+/**
+ * The command: parses the line, runs the one subcommand, tells a failure in clear lines, and ends the process with its exit code.
+ *
+ * @param code what is kept of the bundle's compiled code; `undefined` where there is no bundle, or nothing can be kept
+ */
+export async function start(code: KeptCode | undefined): Promise<void> {
+  // a reader that went away (`podtender up | head`) ends the command quietly; pods do not end because a file took no more of what is told of them
+  process.stdout.on('error', ({ code: what }: NodeJS.ErrnoException) => {
+    if (what === 'EPIPE' || process.argv[2] !== 'up') process.exit(exitCodes.failed);
+  });
+  process.stderr.on('error', () => undefined);
+  process.exitCode = await main(code);
+  code?.keep(0);
+  setImmediate(() => process.exit()); // that the last line could not be written is told a moment later
+}
+
+async function main(code: KeptCode | undefined): Promise<number> {
   try {
-    return await runProgram(process.argv.slice(2), commands, around());
+    return await runProgram(process.argv.slice(2), commandsOf(code), around());
   } catch (reason) {
     for (const line of failureLines(reason)) process.stderr.write(`podtender: ${line}\n`);
     return exitCodeOf(reason);
   }
 }
 
-const commands: Commands = {
+const commandsOf = (code: KeptCode | undefined): Commands => ({
   async up(options) {
     const [{ up }, { systemClock }, { startUp }, { trimOwnMemory }] = await Promise.all([
       import('./up.ts'),
@@ -22,7 +38,7 @@ const commands: Commands = {
       import('./idle-memory.ts'),
     ]);
     trimOwnMemory();
-    keepCompiledCode();
+    keepCompiledCode(code);
     return up(options, {
       start: startUp,
       stdout: process.stdout,
@@ -37,7 +53,7 @@ const commands: Commands = {
       import('./idle-memory.ts'),
     ]);
     trimOwnMemory();
-    keepCompiledCode();
+    keepCompiledCode(code);
     return joinCluster(options, onSignal);
   },
   async validate(files) {
@@ -48,7 +64,7 @@ const commands: Commands = {
     const { explain } = await import('./explain.ts');
     return explain(options, process.env, (line) => process.stdout.write(`${line}\n`));
   },
-};
+});
 
 const stopSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
@@ -67,11 +83,3 @@ function around(): Surroundings {
       : '';
   return { env: process.env, cwd: process.cwd(), uid: process.getuid?.() ?? -1, version };
 }
-
-// a reader that went away (`podtender up | head`) ends the command quietly; pods do not end because a file took no more of what is told of them
-process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  if (code === 'EPIPE' || process.argv[2] !== 'up') process.exit(exitCodes.failed);
-});
-process.stderr.on('error', () => undefined);
-process.exitCode = await main();
-setImmediate(() => process.exit()); // that the last line could not be written is told a moment later

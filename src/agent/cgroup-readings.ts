@@ -94,7 +94,7 @@ export class CgroupReadings {
     const about = { labels, at, startedAt: usage.startedAt };
     return [
       this.#cgroup(tree, name, about),
-      ...tree.folders(name).map((folder) => {
+      ...tree.folders(name, 'memory').map((folder) => {
         const one = usage.containers.find(({ id }) => isOfContainer(folder, bareId(id)));
         return one ? this.#container(name, folder, one, about) : this.#sandbox(name, folder, about);
       }),

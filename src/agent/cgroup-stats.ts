@@ -147,7 +147,7 @@ class Pass {
   pod({ pod, containerIds }: StatsTarget): PodUsage {
     const name = podCgroup(this.#deps.kubepods, pod);
     const usage = this.#usage(name);
-    const folders = this.#deps.tree.folders(name);
+    const folders = this.#deps.tree.folders(name, 'memory');
     const ids = [...containerIds.values()];
     const sandbox = ids.length > 0 && folders.find((one) => !ids.some((id) => isOfContainer(one, id)));
     const sandboxPid = sandbox && this.#firstPid(name, sandbox);

@@ -76,15 +76,16 @@ export class CgroupTree {
     for (const write of cgroupWrites(settings, host.version, hugePageSizes)) this.#write(name, write);
   }
 
-  /** What is right below a cgroup, in whichever tree, as the driver or a runtime spells it. */
-  folders(name: CgroupName): readonly string[] {
-    const paths = this.#mounts().map((mount) => this.#path(mount, name));
-    return [...new Set(paths.flatMap((path) => this.#deps.files.folders(path)))];
+  /** What is right below a cgroup in the tree of one controller, as the driver or a runtime spells it. */
+  folders(name: CgroupName, controller: string): readonly string[] {
+    const hierarchy = this.#hierarchyOf(controller);
+    return hierarchy ? this.#deps.files.folders(this.#path(hierarchy.mount, name)) : [];
   }
 
   /** Names of the cgroups right below one, in whichever tree. */
   children(name: CgroupName): readonly CgroupName[] {
-    const names = this.folders(name);
+    const paths = this.#mounts().map((mount) => this.#path(mount, name));
+    const names = [...new Set(paths.flatMap((path) => this.#deps.files.folders(path)))];
     if (this.#deps.driver === 'cgroupfs') return names.map((folder) => [...name, folder]);
     // a slice carries the names of those above it; a scope is a runtime's, not ours
     return names.filter((folder) => folder.endsWith('.slice')).map(cgroupFromSlice);

@@ -69,12 +69,6 @@ export class WireReader {
     return new Uint8Array(this.#bytes.subarray(start, end));
   }
 
-  /** The bytes of a length-delimited value where they lie; what is kept of them is to be copied. */
-  view(): Buffer {
-    const [start, end] = this.span();
-    return this.#bytes.subarray(start, end);
-  }
-
   /** Reads what lies within one span, then goes on behind it. */
   within<T>(read: (inner: WireReader) => T): T {
     const [start, end] = this.span();

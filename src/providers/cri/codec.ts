@@ -115,73 +115,20 @@ function fieldOf(number: number, name: string, kind: string): Field {
  * @throws {AgentError} `internal` on bytes that are no such message
  */
 export function decode(name: MessageName, bytes: Uint8Array): object {
-  return decodeFrom(name, readerOf(bytes));
+  return decodeFrom(name, new WireReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)));
 }
 
-const readerOf = ({ buffer, byteOffset, byteLength }: Uint8Array): WireReader =>
-  new WireReader(Buffer.from(buffer, byteOffset, byteLength));
-
-type DecodeItem = (of: MessageName, bytes: Buffer) => object;
-
-/** @param itemOf decodes the messages of the lists in it, not of those further in */
-function decodeFrom(name: MessageName, reader: WireReader, itemOf?: DecodeItem): Message {
+function decodeFrom(name: MessageName, reader: WireReader): Message {
   const { byNumber } = planOf(name);
   const out: Message = {};
   while (reader.at < reader.end) {
     const tag = reader.uint32();
     const field = byNumber[tag >>> 3];
-    if (!field) reader.skip(tag & 7);
-    else if (itemOf && (tag & 7) === 2 && field.repeated && field.shape === 'message')
-      listOf(out, field.name).push(itemOf(field.of, reader.view()));
-    else readField(out, field, tag & 7, reader);
+    if (field) readField(out, field, tag & 7, reader);
+    else reader.skip(tag & 7);
   }
   return out;
 }
-
-/** The ID that an item of a list begins with: field 1, shorter than 128 bytes. */
-function idOf(item: Buffer): string | undefined {
-  const [tag, length = 128] = item;
-  return tag === 10 && length < 128 ? item.toString('latin1', 2, 2 + length) : undefined;
-}
-
-interface KnownItem {
-  readonly bytes: Buffer;
-  readonly item: object;
-}
-
-/**
- * What lists say that are asked for each second is mostly what they said before. An item whose bytes are those of the last time is the
- * object of the last time: it is not decoded again. Nobody may write to it.
- */
-export class KnownItems {
-  #known = new Map<string, KnownItem>();
-
-  /**
-   * Decodes a list.
-   *
-   * @param isWhole whether it lists all there is: then what it does not have is forgotten
-   * @throws {AgentError} `internal` on bytes that are no such message
-   */
-  decode(name: MessageName, bytes: Uint8Array, isWhole: boolean): object {
-    const known = this.#known;
-    const seen = isWhole ? new Map<string, KnownItem>() : known;
-    const list = decodeFrom(name, readerOf(bytes), (of, item) => {
-      const id = idOf(item);
-      const before = id === undefined ? undefined : known.get(id);
-      const now = before?.bytes.equals(item) === true ? before : decoded(of, item);
-      if (id !== undefined) seen.set(id, now);
-      return now.item;
-    });
-    this.#known = seen;
-    return list;
-  }
-}
-
-/** The bytes are copied: they would hold on to the whole list. */
-const decoded = (of: MessageName, item: Buffer): KnownItem => ({
-  bytes: Buffer.from(item),
-  item: decodeFrom(of, new WireReader(item)),
-});
 
 function readField(out: Message, field: Field, wireType: number, reader: WireReader): void {
   const { name, scalar, of } = field;

@@ -1,7 +1,7 @@
 import type { CallOptions as GrpcCallOptions, Client, ClientOptions, Metadata } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
 import type { CallOptions } from '../../provider/container-runtime.ts';
-import { decode, encode, KnownItems } from './codec.ts';
+import { decode, encode } from './codec.ts';
 import { criError, type GrpcFailure } from './errors.ts';
 import type { MethodRow } from './gen/methods.ts';
 
@@ -40,11 +40,6 @@ interface Connected {
 export class CriTransport {
   readonly #socket: string;
   readonly #clock: Clock;
-  /** Of the lists of each relist, by the kind of answer. */
-  readonly #listed: ReadonlyMap<string, KnownItems> = new Map([
-    ['ListContainersResponse', new KnownItems()],
-    ['ListPodSandboxResponse', new KnownItems()],
-  ]);
   #client: Promise<Connected> | undefined;
   #isClosed = false;
 
@@ -124,13 +119,11 @@ export class CriTransport {
   ): Promise<object> {
     const { signal, headers = {} } = options;
     const { serialize, deserialize } = codecOf(row);
-    const listed = this.#listed.get(row.response);
-    const isWhole = !('filter' in request);
     return new Promise((resolve, reject) => {
       const call = client.makeUnaryRequest(
         row.path,
         serialize,
-        listed ? (bytes) => listed.decode(row.response, bytes, isWhole) : deserialize,
+        deserialize,
         request,
         metadataOf(headers),
         this.#grpcOptions(options),

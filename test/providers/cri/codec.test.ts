@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decode, encode, KnownItems } from '../../../src/providers/cri/codec.ts';
+import { decode, encode } from '../../../src/providers/cri/codec.ts';
 import { type MessageName, messages } from '../../../src/providers/cri/gen/messages.ts';
 
 const scalars: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
@@ -87,64 +87,4 @@ test('a label named __proto__ is a label', () => {
 
 test('numbers in a list are read unpacked, too', () => {
   expect(decode('PortForwardRequest', Buffer.from('100110ac02', 'hex'))).toEqual({ port: [1, 300] });
-});
-
-const response = 'ListContainersResponse';
-const containersIn = (list: object): readonly object[] =>
-  (list as { containers?: readonly object[] }).containers ?? [];
-const listOf = (...containers: readonly object[]): Buffer => encode(response, { containers });
-
-test('lists read with what the last one said are what they are without', () => {
-  const known = new KnownItems();
-  const ids = fc.record({
-    id: fc.constantFrom('a', 'b', 'c'),
-    state: fc.constantFrom(1, 2),
-    podSandboxId: fc.string(),
-  });
-  const lists = fc.array(fc.tuple(fc.array(fc.oneof(messageOf('Container'), ids)), fc.boolean()));
-  const alike = (several: readonly (readonly [readonly object[], boolean])[]): void => {
-    for (const [containers, isWhole] of several)
-      expect(known.decode(response, listOf(...containers), isWhole)).toEqual(
-        decode(response, listOf(...containers)),
-      );
-  };
-  fc.assert(fc.property(lists, alike), { numRuns: 200 });
-});
-
-test('an item that has not changed is the object of before, in whatever order; one that has changed is not', () => {
-  const known = new KnownItems();
-  const [a, b] = [
-    { id: 'a', state: 1 },
-    { id: 'b', state: 1 },
-  ];
-  const [firstA, firstB] = containersIn(known.decode(response, listOf(a, b), true));
-  const [nextB, nextA] = containersIn(known.decode(response, listOf({ ...b, state: 2 }, a), true));
-  expect(nextA).toBe(firstA);
-  expect(nextB).not.toBe(firstB);
-  expect(nextB).toEqual({ id: 'b', state: 2 });
-});
-
-test('a list of some adds to what is known, one of all forgets what is gone', () => {
-  const known = new KnownItems();
-  const [a, b] = [
-    { id: 'a', state: 1 },
-    { id: 'b', state: 1 },
-  ];
-  const [firstA] = containersIn(known.decode(response, listOf(a), true));
-  const [firstB] = containersIn(known.decode(response, listOf(b), false));
-  const [sameA, sameB] = containersIn(known.decode(response, listOf(a, b), true));
-  expect([sameA === firstA, sameB === firstB]).toEqual([true, true]);
-  known.decode(response, listOf(b), true);
-  const [newA] = containersIn(known.decode(response, listOf(a), true));
-  expect(newA).toEqual(firstA);
-  expect(newA).not.toBe(firstA);
-});
-
-test('a list that is none leaves what is known as it was', () => {
-  const known = new KnownItems();
-  const [first] = containersIn(known.decode(response, listOf({ id: 'a', state: 1 }), true));
-  expect(() => known.decode(response, listOf({ id: 'a', state: 1 }).subarray(0, -1), true)).toThrow(
-    'protobuf',
-  );
-  expect(containersIn(known.decode(response, listOf({ id: 'a', state: 1 }), true))[0]).toBe(first);
 });

@@ -161,3 +161,6 @@ export const isConflict = (reason: unknown): boolean =>
   reason instanceof ApiError && reason.status === 409 && reason.reason !== 'AlreadyExists';
 export const isAlreadyExists = (reason: unknown): boolean =>
   reason instanceof ApiError && reason.reason === 'AlreadyExists';
+/** Whether the server names this among the causes, e.g. `NamespaceTerminating`: nothing new may come into a namespace that is going. */
+export const hasCause = (reason: unknown, cause: string): boolean =>
+  reason instanceof ApiError && (reason.details?.causes ?? []).some((one) => one.reason === cause);

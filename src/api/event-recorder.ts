@@ -6,7 +6,7 @@ import type { EventDetails, EventRecorder } from '../kube/events.ts';
 import { withKind } from '../kube/names.ts';
 import { rfc3339 } from '../kube/time.ts';
 import type { Event, KubeObject } from '../kube/types.ts';
-import { type ApiClient, ApiError, isAlreadyExists, isNotFound } from './client.ts';
+import { type ApiClient, ApiError, hasCause, isAlreadyExists, isNotFound } from './client.ts';
 import { EventCorrelator, type RawEvent, type Verdict } from './event-correlator.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { eventResource, type Resource } from './resources.ts';
@@ -152,7 +152,9 @@ export class EventBroadcaster implements EventRecorder {
 
   #report(raw: RawEvent, reason: unknown): void {
     if (isAlreadyExists(reason)) return;
-    this.#logger.warn('an event could not be written', { reason: raw.reason, err: messageOf(reason) });
+    // who deletes a namespace with pods in it has the ends of all of them refused
+    const level = hasCause(reason, 'NamespaceTerminating') ? 'debug' : 'warn';
+    this.#logger[level]('an event could not be written', { reason: raw.reason, err: messageOf(reason) });
   }
 
   async #write(raw: RawEvent, verdict: Exclude<Verdict, { action: 'drop' }>): Promise<Event> {

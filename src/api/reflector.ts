@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { KubeObject } from '../kube/types.ts';
 import { type BackOffOptions, FullJitter, reflectorBackOff } from './full-jitter.ts';
-import { type ApiClient, ApiError } from './client.ts';
+import { type ApiClient, ApiError, hasCause } from './client.ts';
 import type { KnownObjects } from './known-objects.ts';
 import { listAll } from './list-pager.ts';
 import type { Resource } from './resources.ts';
@@ -245,11 +245,6 @@ export class Reflector<T extends KubeObject> {
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 /** The server is behind the version that was asked for (504 with cause ResourceVersionTooLarge). */
-function isAhead(reason: unknown): boolean {
-  if (!(reason instanceof ApiError)) return false;
-  const causes = reason.details?.causes ?? [];
-  return (
-    causes.some((cause) => cause.reason === 'ResourceVersionTooLarge') ||
-    reason.message.includes('Too large resource version')
-  );
-}
+const isAhead = (reason: unknown): boolean =>
+  hasCause(reason, 'ResourceVersionTooLarge') ||
+  (reason instanceof ApiError && reason.message.includes('Too large resource version'));

@@ -17,30 +17,40 @@ export interface ContainerRemoverDeps {
 /** Removes dead containers together with their logs (`removeContainer`, pkg/kubelet/kuberuntime). */
 export class ContainerRemover {
   readonly #deps: ContainerRemoverDeps;
+  /** Removals under way, by the runtime's own id. Several may want one at a time, and a runtime refuses the second. */
+  readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(deps: ContainerRemoverDeps) {
     this.#deps = deps;
   }
 
-  /** @param id the runtime's own id; one that is not there is gone already */
-  async remove(id: string, signal?: AbortSignal): Promise<void> {
-    const options = signal && { signal };
-    try {
+  /** @param id the runtime's own id; one that is not there is gone already, one that is being removed is waited for */
+  remove(id: string, signal?: AbortSignal): Promise<void> {
+    return this.#once(id, async () => {
+      const options = signal && { signal };
       const { status } = await this.#deps.runtime.containerStatus({ containerId: id }, options);
       if (status?.logPath) await this.#removeLogs(status.logPath);
       await this.#removeLink(id, status?.labels);
       await this.#deps.runtime.removeContainer({ containerId: id }, options);
-    } catch (reason) {
-      if (!isNotFound(reason)) throw reason;
-    }
+    });
   }
 
-  /** Its logs stay until the pod's go. @param id the runtime's own id; one that is not there is gone already */
-  async removeWithoutLogs(id: string, signal?: AbortSignal): Promise<void> {
-    try {
+  /** The same, but its logs stay until the pod's go. */
+  removeWithoutLogs(id: string, signal?: AbortSignal): Promise<void> {
+    return this.#once(id, async () => {
       await this.#deps.runtime.removeContainer({ containerId: id }, signal && { signal });
+    });
+  }
+
+  async #once(id: string, remove: () => Promise<void>): Promise<void> {
+    const removal = this.#underWay.get(id) ?? remove();
+    this.#underWay.set(id, removal);
+    try {
+      await removal;
     } catch (reason) {
       if (!isNotFound(reason)) throw reason;
+    } finally {
+      if (this.#underWay.get(id) === removal) this.#underWay.delete(id);
     }
   }
 

@@ -130,8 +130,6 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly #observer: RuntimeObserver;
   readonly #killer: ContainerKiller;
   readonly #sync: PodSyncDeps;
-  /** Dead containers that are being removed, by the runtime's own id. */
-  readonly #removing = new Set<string>();
   readonly #deadInstancesKept: number;
 
   constructor(deps: KubeRuntimeDeps, options: KubeRuntimeOptions) {
@@ -277,11 +275,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   /** Removes dead instances after one ended (R42). @param id the runtime's own id; empty: of all containers */
   async deleteContainers(id: string, observed: RuntimePodStatus, keep: number): Promise<void> {
     const dead = containersToDelete(id, observed, keep).map((one) => runtimeId(one.id));
-    for (const one of dead) {
-      if (this.#removing.has(one)) continue; // the ends of several containers may ask for the same one
-      this.#removing.add(one);
-      await this.remover.remove(one).finally(() => this.#removing.delete(one));
-    }
+    for (const one of dead) await this.remover.remove(one);
   }
 
   /**

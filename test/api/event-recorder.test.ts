@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { type ApiClient, ApiError } from '../../src/api/client.ts';
 import { EventBroadcaster, type EventBroadcasterOptions } from '../../src/api/event-recorder.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
+import { silentLogger } from '../../src/base/logger.ts';
 import type { Event, KubeObject } from '../../src/kube/types.ts';
 
 const pod: KubeObject = {
@@ -158,4 +159,18 @@ test('a stopped recorder writes nothing and leaves no timer', async () => {
   events.stop();
   await events.flush();
   expect(clock.pending).toBe(0);
+});
+
+test('that a namespace which is going takes no events is no warning; any other refusal is one', async () => {
+  const told: string[] = [];
+  const tell = (level: string) => (message: string) => void told.push(`${level}: ${message}`);
+  const logger = { ...silentLogger, debug: tell('debug'), warn: tell('warn') };
+  const events = new EventBroadcaster({ client, clock, random, logger }, { host: 'node-a' });
+  const going = { causes: [{ reason: 'NamespaceTerminating' }] };
+  for (const details of [going, {}]) {
+    away = new ApiError(403, { reason: 'Forbidden', message: 'events "p" is forbidden', details });
+    events.event(pod, 'Normal', 'Killing', 'Stopping container main');
+    await clock.advance(1000);
+  }
+  expect(told).toEqual(['debug: an event could not be written', 'warn: an event could not be written']);
 });

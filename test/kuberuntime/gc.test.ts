@@ -67,6 +67,26 @@ test('what cannot be removed is left for the next round', async () => {
   expect([runtime.containers.size, runtime.sandboxes.size]).toEqual([0, 0]);
 });
 
+test('a container that several want removed at a time is removed once, and all of them wait for it', async () => {
+  const { provider, runtime } = await withDeadPod();
+  const [id = ''] = runtime.containers.keys();
+  const both = [provider.remover.remove(id), provider.remover.removeWithoutLogs(id)];
+  await Promise.all([...both, provider.remover.remove(id)]);
+  expect(runtime.calls).toEqual(['RemoveContainer main#0']);
+  expect(runtime.containers.size).toBe(1);
+  await provider.remover.remove(id); // it is gone: nothing to do
+});
+
+test('all who want a container removed are told that it could not be, and may try again', async () => {
+  const { provider, runtime } = await withDeadPod();
+  const [id = ''] = runtime.containers.keys();
+  runtime.failures.set('RemoveContainer', 'busy');
+  const ends = await Promise.allSettled([provider.remover.remove(id), provider.remover.remove(id)]);
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  await provider.remover.remove(id);
+  expect(runtime.containers.size).toBe(1);
+});
+
 test('a container of unknown state is stopped before it is removed', async () => {
   const { provider, runtime } = await withDeadPod();
   for (const id of runtime.containers.keys()) runtime.change(id, { state: ContainerState.CONTAINER_UNKNOWN });

@@ -452,6 +452,18 @@ afterEach(() => {
 });
 
 test.skipIf(!canMake)(
+  'on this machine the folders of a cgroup are told from its files (needs root and writable cgroups)',
+  () => {
+    const top = join(realHost?.hierarchies[0]?.mount ?? '', testName);
+    kernelCgroupFiles.makeFolder(top);
+    expect(kernelCgroupFiles.folders(top)).toEqual([]);
+    kernelCgroupFiles.makeFolder(join(top, 'kubepods'));
+    expect(kernelCgroupFiles.folders(top)).toEqual(['kubepods']);
+    expect(kernelCgroupFiles.folders(join(top, 'gone'))).toEqual([]);
+  },
+);
+
+test.skipIf(!canMake)(
   'on this machine a pod is made, limited, emptied and removed (needs root and writable cgroups)',
   async () => {
     if (!realHost) return;

@@ -10,7 +10,8 @@ export class WireReader {
   readonly #bytes: Buffer;
   /** Where the next read starts. */
   at: number;
-  readonly end: number;
+  /** Where what is being read ends. */
+  end: number;
 
   constructor(bytes: Buffer, at = 0, end: number = bytes.length) {
     this.#bytes = bytes;
@@ -51,35 +52,40 @@ export class WireReader {
     return this.#bytes.readDoubleLE(this.#advance(8));
   }
 
-  /** Steps over a length-delimited value and tells where it ends; it starts at the old `at` plus the length's own bytes. */
-  span(): readonly [start: number, end: number] {
+  string(): string {
     const length = this.uint32();
     const start = this.#advance(length);
-    return [start, start + length];
-  }
-
-  string(): string {
-    const [start, end] = this.span();
-    return this.#bytes.toString('utf8', start, end);
+    return this.#bytes.toString('utf8', start, start + length);
   }
 
   /** A copy, so that a kept value does not hold on to the message that it came in. */
   bytes(): Uint8Array {
-    const [start, end] = this.span();
-    return new Uint8Array(this.#bytes.subarray(start, end));
+    const length = this.uint32();
+    const start = this.#advance(length);
+    return new Uint8Array(this.#bytes.subarray(start, start + length));
   }
 
-  /** Reads what lies within one span, then goes on behind it. */
-  within<T>(read: (inner: WireReader) => T): T {
-    const [start, end] = this.span();
-    return read(new WireReader(this.#bytes, start, end));
+  /** Goes into a length-delimited value: it is all there is until `leave`. @returns for `leave` */
+  enter(): number {
+    const outer = this.end;
+    const length = this.uint32();
+    const start = this.#advance(length);
+    this.at = start;
+    this.end = start + length;
+    return outer;
+  }
+
+  /** Goes on behind the value that was entered. */
+  leave(outer: number): void {
+    this.at = this.end;
+    this.end = outer;
   }
 
   /** Steps over a field that nobody knows. */
   skip(wireType: number): void {
     if (wireType === 0) this.uint32();
     else if (wireType === 1) this.#advance(8);
-    else if (wireType === 2) this.span();
+    else if (wireType === 2) this.#advance(this.uint32());
     else if (wireType === 5) this.#advance(4);
     else throw new AgentError('internal', `protobuf wire type ${wireType} is not known`);
   }
@@ -96,6 +102,9 @@ export class WireReader {
     return start;
   }
 }
+
+/** Bytes of a varint of up to 32 bits. */
+const sizeOf = (value: number): number => Math.max(1, Math.ceil((32 - Math.clz32(value)) / 7));
 
 /** Writes the primitives of a protobuf message into a buffer that grows. */
 export class WireWriter {
@@ -153,12 +162,14 @@ export class WireWriter {
   within(write: () => void): void {
     const start = this.#at;
     write();
-    const end = this.#at;
-    this.uint32(end - start);
-    // the length was written behind its content: put it before, now that its own size is known
-    const length = Buffer.from(this.#bytes.subarray(end, this.#at));
-    this.#bytes.copyWithin(start + length.length, start, end);
-    this.#bytes.set(length, start);
+    const length = this.#at - start;
+    // only now is it known how many bytes the length takes
+    const before = sizeOf(length);
+    this.#reserve(before);
+    this.#bytes.copyWithin(start + before, start, this.#at);
+    this.#at = start;
+    this.uint32(length);
+    this.#at += length;
   }
 
   #reserve(more: number): void {

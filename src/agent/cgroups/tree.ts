@@ -143,11 +143,11 @@ export class CgroupTree {
   /** Reads a control file of one controller; `file` may lie in a folder below. */
   read(name: CgroupName, controller: string, file: string): string | undefined {
     const hierarchy = this.#hierarchyOf(controller);
-    return hierarchy && this.#deps.files.read(join(this.#path(hierarchy.mount, name), file));
+    return hierarchy && this.#deps.files.read(`${this.#path(hierarchy.mount, name)}/${file}`);
   }
 
   #path(mount: string, name: CgroupName): string {
-    return join(mount, this.path(name));
+    return name.length === 0 ? mount : `${mount}${this.path(name)}`;
   }
 
   #mounts(): readonly string[] {

@@ -137,7 +137,7 @@ function readField(out: Message, field: Field, wireType: number, reader: WireRea
     else throw new AgentError('internal', `protobuf field ${name} has wire type ${wireType}`);
   } else if (field.shape === 'map') readEntry(out, name, reader);
   else {
-    const value = scalar ? scalar.read(reader) : reader.within((inner) => decodeFrom(of, inner));
+    const value = scalar ? scalar.read(reader) : readMessage(of, reader);
     if (field.repeated) listOf(out, name).push(value);
     else out[name] = value;
   }
@@ -148,23 +148,31 @@ function listOf(out: Message, name: string): unknown[] {
   return list as unknown[];
 }
 
+function readMessage(of: MessageName, reader: WireReader): Message {
+  const outer = reader.enter();
+  const message = decodeFrom(of, reader);
+  reader.leave(outer);
+  return message;
+}
+
 function readPacked(list: unknown[], scalar: Scalar, reader: WireReader): void {
-  reader.within((inner) => {
-    while (inner.at < inner.end) list.push(scalar.read(inner));
-  });
+  const outer = reader.enter();
+  while (reader.at < reader.end) list.push(scalar.read(reader));
+  reader.leave(outer);
 }
 
 /** A map is a list of entries with the key in field 1 and the value in field 2. */
 function readEntry(out: Message, name: string, reader: WireReader): void {
-  const entry = ['', '', ''];
-  reader.within((inner) => {
-    while (inner.at < inner.end) {
-      const tag = inner.uint32();
-      if (tag === 10 || tag === 18) entry[tag >>> 3] = inner.string();
-      else inner.skip(tag & 7);
-    }
-  });
-  const [, key = '', value = ''] = entry;
+  let key = '';
+  let value = '';
+  const outer = reader.enter();
+  while (reader.at < reader.end) {
+    const tag = reader.uint32();
+    if (tag === 10) key = reader.string();
+    else if (tag === 18) value = reader.string();
+    else reader.skip(tag & 7);
+  }
+  reader.leave(outer);
   const map = (out[name] ??= {}) as Record<string, string>;
   // a key named like Object's own accessor must become a member, too
   if (key === '__proto__')
@@ -180,13 +188,13 @@ export function encode(name: MessageName, message: object): Buffer {
 }
 
 function encodeInto(name: MessageName, message: Message, writer: WireWriter): void {
-  for (const field of planOf(name).fields) {
+  planOf(name).fields.forEach((field) => {
     const value = message[field.name];
-    if (value === undefined || value === null) continue;
+    if (value === undefined || value === null) return;
     if (field.shape === 'map') writeMap(writer, field, value as Readonly<Record<string, string>>);
     else if (field.repeated) writeList(writer, field, value as readonly unknown[]);
     else if (field.shape === 'message' || !isZero(value)) writeValue(writer, field, value);
-  }
+  });
 }
 
 const isZero = (value: unknown): boolean =>

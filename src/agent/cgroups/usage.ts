@@ -154,5 +154,10 @@ export function numberOf(text: string | undefined): number | undefined {
 }
 
 /** Lines of a name and a number. */
-export const tableOf = (text = ''): ReadonlyMap<string, number> =>
-  new Map([...text.matchAll(/^(\S+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));
+export function tableOf(text = ''): ReadonlyMap<string, number> {
+  const table = new Map<string, number>();
+  const line = /^(\S+) (\d+)$/gm;
+  for (let found = line.exec(text); found; found = line.exec(text))
+    table.set(found[1] ?? '', Number(found[2]));
+  return table;
+}

@@ -39,6 +39,13 @@ interface PodRef {
   readonly namespace: string;
 }
 
+/** What a list shows of one pod, as it is put together. */
+interface ListedPod extends PodRef {
+  readonly containers: RuntimeContainer[];
+  readonly sandboxes: RuntimeContainer[];
+  createdAt: number;
+}
+
 type Sandboxes = RuntimePodStatus['sandboxStatuses'];
 type Containers = readonly RuntimeContainerStatus[];
 interface PodFilter {
@@ -76,26 +83,32 @@ export class RuntimeObserver {
       runtime.listPodSandbox(request, options),
       runtime.listContainers(request, options),
     ]);
-    const pods = new Map<
-      string,
-      PodRef & { containers: RuntimeContainer[]; sandboxes: RuntimeContainer[] }
-    >();
-    const podOf = (ref: PodRef): { containers: RuntimeContainer[]; sandboxes: RuntimeContainer[] } => {
-      const known = pods.get(ref.uid) ?? { ...ref, containers: [], sandboxes: [] };
-      pods.set(ref.uid, known);
-      return known;
+    const pods = new Map<string, ListedPod>();
+    const add = (ref: PodRef, kind: 'containers' | 'sandboxes', one: RuntimeContainer): void => {
+      const { uid, name, namespace } = ref;
+      const pod = pods.get(uid) ?? {
+        uid,
+        name,
+        namespace,
+        containers: [],
+        sandboxes: [],
+        createdAt: Infinity,
+      };
+      pods.set(uid, pod);
+      pod[kind].push(one);
+      pod.createdAt = Math.min(pod.createdAt, one.createdAt ?? 0);
     };
-    for (const sandbox of sandboxes.items ?? []) {
-      if (!sandbox.metadata) continue; // whose it is cannot be told
+    sandboxes.items?.forEach((sandbox) => {
+      if (!sandbox.metadata) return; // whose it is cannot be told
       const { uid = '', name = '', namespace = '' } = sandbox.metadata;
-      podOf({ uid, name, namespace }).sandboxes.push(toSandboxContainer(sandbox, runtimeName));
-    }
-    for (const container of containers.containers ?? []) {
-      if (!container.metadata) continue;
+      add({ uid, name, namespace }, 'sandboxes', toSandboxContainer(sandbox, runtimeName));
+    });
+    containers.containers?.forEach((container) => {
+      if (!container.metadata) return;
       const { podUid: uid, podName: name, podNamespace: namespace } = identityFromLabels(container.labels);
-      podOf({ uid, name, namespace }).containers.push(toRuntimeContainer(container, runtimeName));
-    }
-    return [...pods.values()].map(withCreation).toSorted((a, b) => b.createdAt - a.createdAt);
+      add({ uid, name, namespace }, 'containers', toRuntimeContainer(container, runtimeName));
+    });
+    return [...pods.values()].sort((a, b) => b.createdAt - a.createdAt);
   }
 
   /** All instances of one pod; what vanishes between listing and looking is left out. */
@@ -189,11 +202,4 @@ async function orGone<T>(look: () => Promise<T | undefined>): Promise<T | undefi
     if (isNotFound(reason)) return undefined;
     throw reason;
   }
-}
-
-function withCreation<T extends { containers: RuntimeContainer[]; sandboxes: RuntimeContainer[] }>(
-  pod: T,
-): T & { createdAt: number } {
-  const times = [...pod.sandboxes, ...pod.containers].map(({ createdAt = 0 }) => createdAt);
-  return { ...pod, createdAt: Math.min(...times) };
 }

@@ -83,6 +83,8 @@ export function loadProgram(main: string, folder: string | undefined): BundledPr
     const fresh = cachedData !== undefined && script.cachedDataRejected !== true;
     if (kept !== undefined) chunks.push({ script, kept, fresh });
     (script.runInThisContext() as ModuleBody)(module.exports, need, module, file, home);
+    // exports are getters, for while a file is read they may not be there yet; by now they are, and values are read faster
+    module.exports = { ...(module.exports as object) };
     return module.exports;
   };
   const need = (id: string): unknown =>

@@ -43,14 +43,15 @@ export class ContainerRemover {
   }
 
   async #once(id: string, remove: () => Promise<void>): Promise<void> {
-    const removal = this.#underWay.get(id) ?? remove();
-    this.#underWay.set(id, removal);
+    let removal = this.#underWay.get(id);
+    if (!removal) {
+      removal = remove().finally(() => this.#underWay.delete(id));
+      this.#underWay.set(id, removal);
+    }
     try {
       await removal;
     } catch (reason) {
       if (!isNotFound(reason)) throw reason;
-    } finally {
-      if (this.#underWay.get(id) === removal) this.#underWay.delete(id);
     }
   }
 

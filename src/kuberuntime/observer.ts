@@ -85,16 +85,8 @@ export class RuntimeObserver {
     ]);
     const pods = new Map<string, ListedPod>();
     const add = (ref: PodRef, kind: 'containers' | 'sandboxes', one: RuntimeContainer): void => {
-      const { uid, name, namespace } = ref;
-      const pod = pods.get(uid) ?? {
-        uid,
-        name,
-        namespace,
-        containers: [],
-        sandboxes: [],
-        createdAt: Infinity,
-      };
-      pods.set(uid, pod);
+      const pod = pods.get(ref.uid) ?? { ...ref, containers: [], sandboxes: [], createdAt: Infinity };
+      pods.set(ref.uid, pod);
       pod[kind].push(one);
       pod.createdAt = Math.min(pod.createdAt, one.createdAt ?? 0);
     };

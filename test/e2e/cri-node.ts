@@ -120,8 +120,9 @@ export class CriNode {
 
   /** Makes objects of YAML or JSON text. */
   async create(...objects: readonly (object | string)[]): Promise<void> {
-    const text = objects.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n---\n');
-    await this.agent.ok(['create', '-f', '-'], text);
+    // what begins with a brace is a stream of JSON to kubectl, in which 1.32 knows no separators: so it begins as YAML
+    const documents = objects.map((one) => `---\n${typeof one === 'string' ? one : JSON.stringify(one)}\n`);
+    await this.agent.ok(['create', '-f', '-'], documents.join(''));
   }
 
   until(name: string, fits: (pod: Pod, type: string) => boolean, timeoutMs = 60_000): Promise<Pod> {

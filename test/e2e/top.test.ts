@@ -48,7 +48,7 @@ describe.skipIf(noKubectl !== undefined)('kubectl top', { timeout: 60_000 }, () 
       podOf('busy', { main: 'echo ready; while :; do :; done' }),
       podOf('idle', { one: obedient, two: obedient }),
     ];
-    await agent.ok(['apply', '-f', '-'], pods.map((pod) => JSON.stringify(pod)).join('\n---\n'));
+    await agent.ok(['apply', '-f', '-'], pods.map((pod) => `---\n${JSON.stringify(pod)}\n`).join(''));
     for (const name of ['busy', 'idle'])
       await watch.until(name, (pod) => condition(pod, 'Ready') === 'True', 60_000);
   }, 90_000);

@@ -41,8 +41,13 @@ export interface HttpStream {
   readonly body: AsyncIterable<Buffer>;
 }
 
-/** How many bytes of a stream may wait for their reader before the socket is told to pause. */
+/**
+ * How many bytes of a stream may wait for their reader before the parser is told to pause, and with how few it goes on. The two are far
+ * apart because undici takes some 64 KiB more from the socket whenever it goes on, and joins them with all that it holds: a parser that
+ * pauses again after each event piles up sixteen times what is read.
+ */
 const highWaterBytes = 1024 * 1024;
+const lowWaterBytes = highWaterBytes / 4;
 /** Sockets for calls; each watch has one of its own beside them. */
 const defaultConnections = 16;
 
@@ -409,7 +414,7 @@ class BodyQueue implements AsyncIterableIterator<Buffer, undefined> {
     const chunk = this.#chunks.shift();
     if (chunk) {
       this.#bytes -= chunk.length;
-      if (this.#bytes <= highWaterBytes && this.controller?.paused) this.controller.resume();
+      if (this.#bytes <= lowWaterBytes && this.controller?.paused) this.controller.resume();
       return Promise.resolve({ done: false, value: chunk });
     }
     if (this.#failure) return Promise.reject(this.#failure);

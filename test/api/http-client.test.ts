@@ -156,6 +156,30 @@ test('watches do not take the connections of calls', async () => {
   await until(() => stub.watchers === 0);
 });
 
+test('a slow reader of a watch holds back the server, and little waits in memory', async () => {
+  const event = `${JSON.stringify({ type: 'ADDED', object: { kind: 'Pod', spec: 'x'.repeat(4000) } })}\n`;
+  let sent = 0;
+  stub.intercept = (_request, response) => {
+    const write = (): void => {
+      for (let room = true; room && !response.destroyed; sent += event.length) room = response.write(event);
+      response.once('drain', write);
+    };
+    write();
+    return true;
+  };
+  let read = 0;
+  let most = 0;
+  for await (const { type } of client.watch(podResource)) {
+    expect(type).toBe('ADDED');
+    read += event.length;
+    // what is under way on a loopback socket is some 10 MB
+    most = Math.max(most, sent - read);
+    if (most > 64e6 || read > 12e6) break;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(most).toBeLessThan(64e6);
+});
+
 test('a refused credential is asked anew once', async () => {
   let token = 'old';
   const own = createApiClient(

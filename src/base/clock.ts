@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 /** Stops a timer that `Clock.timer` started; a no-op once it has fired. */
 export type StopTimer = () => void;
 
@@ -29,11 +27,45 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   // near `now` until that is set; parts of a ms too, so that what happens in one ms has an order
   steady: () => performance.timeOrigin + performance.now(),
-  sleep: (ms, signal) => delay(Math.ceil(ms), undefined, signal && { signal }),
-  timer: (ms, fn) => {
-    const handle = setTimeout(fn, Math.ceil(ms)).unref();
-    return () => {
-      clearTimeout(handle);
-    };
-  },
+  sleep: (ms, signal) => sleepBy((span, fn) => after(span, fn, true), ms, signal),
+  timer: (ms, fn) => after(ms, fn, false),
 };
+
+/** Node's timers take no longer span, some 25 days: they would fire at once. A grace period or a probe's period may be longer. */
+const longestMs = 2 ** 31 - 1;
+
+function after(ms: number, fn: () => void, keepAlive: boolean): StopTimer {
+  let handle: NodeJS.Timeout;
+  const wait = (leftMs: number): void => {
+    handle =
+      leftMs > longestMs
+        ? setTimeout(() => {
+            wait(leftMs - longestMs);
+          }, longestMs)
+        : setTimeout(fn, Math.ceil(leftMs));
+    if (!keepAlive) handle.unref();
+  };
+  wait(ms);
+  return () => {
+    clearTimeout(handle);
+  };
+}
+
+/** {@link Clock.sleep} of a clock that has such a timer. */
+export function sleepBy(timer: Clock['timer'], ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const stop = timer(ms, () => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    });
+    const abort = (): void => {
+      stop();
+      reject(signal?.reason as Error);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}

@@ -1,4 +1,4 @@
-import type { Clock, StopTimer } from './clock.ts';
+import { type Clock, sleepBy, type StopTimer } from './clock.ts';
 
 interface Due {
   readonly at: number;
@@ -36,21 +36,7 @@ export class FakeClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason as Error);
-        return;
-      }
-      const stop = this.timer(ms, () => {
-        signal?.removeEventListener('abort', abort);
-        resolve();
-      });
-      const abort = (): void => {
-        stop();
-        reject(signal?.reason as Error);
-      };
-      signal?.addEventListener('abort', abort, { once: true });
-    });
+    return sleepBy((span, fn) => this.timer(span, fn), ms, signal);
   }
 
   timer(ms: number, fn: () => void): StopTimer {

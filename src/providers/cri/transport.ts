@@ -141,9 +141,14 @@ export class CriTransport {
   }
 
   #grpcOptions({ timeoutMs }: CallOptions): GrpcCallOptions {
-    return timeoutMs === undefined ? {} : { deadline: this.#clock.now() + timeoutMs };
+    return timeoutMs === undefined || timeoutMs >= foreverMs
+      ? {}
+      : { deadline: this.#clock.now() + timeoutMs };
   }
 }
+
+/** gRPC has no way to write deadlines further off (eight digits, in hours), and a pod's grace period may be any number of seconds. */
+const foreverMs = 99_999_999 * 3_600_000;
 
 const cancelled: GrpcFailure = { code: 1, details: 'context canceled' };
 const closing: GrpcFailure = { code: 1, details: 'grpc: the client connection is closing' };

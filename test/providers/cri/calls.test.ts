@@ -169,6 +169,12 @@ describe.skipIf(skipWithoutContainerd())('every CRI call against containerd', ()
     });
   });
 
+  test('a deadline further off than gRPC can write is none', async () => {
+    const answer = { runtimeName: 'containerd' };
+    await expect(runtime.version({}, { timeoutMs: 2 ** 63 * 1000 })).resolves.toMatchObject(answer);
+    await expect(runtime.version({}, { timeoutMs: 40 * 86_400_000 })).resolves.toMatchObject(answer);
+  });
+
   test('streams are served under one-time addresses', async () => {
     const io = { stdout: true, stderr: true };
     const urls = [

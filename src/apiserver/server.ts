@@ -342,6 +342,8 @@ async function listen(
     requestCert: true,
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
+    // Go's: the address of an exec has the whole command
+    maxHeaderSize: 1024 * 1024,
   });
   server.keepAliveTimeout = 120_000;
   server.headersTimeout = 60_000;

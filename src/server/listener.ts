@@ -31,6 +31,7 @@ export interface TlsSettings {
 
 /** Bounds on what a client may ask of the listener. */
 export interface ListenerLimits {
+  /** With the request's line, which has the command of an exec. */
   readonly headerBytes: number;
   /** For TLS handshake and for all headers of a request, ms. */
   readonly headersMs: number;
@@ -41,7 +42,7 @@ export interface ListenerLimits {
 }
 
 export const listenerLimits: ListenerLimits = {
-  headerBytes: 256 * 1024,
+  headerBytes: 1024 * 1024,
   headersMs: 10_000,
   keepAliveMs: 90_000,
   connections: 4096,

@@ -95,6 +95,12 @@ describe.skipIf(noKubectl !== undefined)('clients of other makes', { timeout: 60
       }
     });
 
+    test('a command of 120 KB, all of it in the address', async () => {
+      const args = ['exec', 'server', '--', 'sh', '-c', 'printf %s "$1" | wc -c', 'sh', 'x'.repeat(120_000)];
+      const done = await agent.kubectl(args, '', program);
+      expect([done.code, done.stdout.trim(), done.stderr]).toEqual([0, '120000', '']);
+    });
+
     test('100 MB of stdin arrive whole', async () => {
       const [file, bytes] = [join(dir.path, `big-${program.label}`), randomBytes(100 * 1024 * 1024)];
       writeFileSync(file, bytes);

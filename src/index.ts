@@ -33,7 +33,7 @@ export {
 export { type ApiClientDeps, createApiClient, type HttpApiClient } from './api/http-client.ts';
 export { Informer, type InformerOptions } from './api/informer.ts';
 export { intercept } from './api/interceptor.ts';
-export { connectionFromKubeconfig } from './api/kube-client.ts';
+export { connectionFromKubeconfig, throughProxy } from './api/kube-client.ts';
 export { type InCluster, inClusterConnection } from './api/plain-kubeconfig.ts';
 export { ResourceClient } from './api/resource-client.ts';
 export * from './api/resources.ts';
@@ -42,6 +42,7 @@ export { type Clock, type StopTimer, systemClock } from './base/clock.ts';
 export { AgentError, disposition, type ErrorCode } from './base/errors.ts';
 export { FakeClock, settle } from './base/fake-clock.ts';
 export { type LogFields, type Logger, silentLogger } from './base/logger.ts';
+export type { ProxyEnvironment } from './base/proxy.ts';
 export { type Random, systemRandom } from './base/random.ts';
 export {
   type OpenSpan,
@@ -53,7 +54,7 @@ export {
 export { WorkQueue } from './base/work-queue.ts';
 export { apiServerSource } from './config/apiserver-source.ts';
 export { fileSource } from './config/file-source.ts';
-export { fetchManifest, httpSource } from './config/http-source.ts';
+export { fetchManifest, fetchManifestThrough, httpSource } from './config/http-source.ts';
 export { nodeFiles, watchFiles } from './config/node-files.ts';
 export { PodConfig, SourcesReady } from './config/pod-config.ts';
 export type { PodOperation, PodUpdate, SourceSnapshot } from './config/pod-update.ts';

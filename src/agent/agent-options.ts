@@ -1,6 +1,7 @@
 import type { ApiClient } from '../api/client.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import type { ProxyEnvironment } from '../base/proxy.ts';
 import type { Random } from '../base/random.ts';
 import type { Tracer } from '../base/tracing.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
@@ -48,6 +49,8 @@ export interface AgentOptions extends ServedPorts {
   readonly manifestUrl?: string;
   readonly manifestUrlPeriodMs?: number;
   readonly manifestHeaders?: Readonly<Record<string, readonly string[]>>;
+  /** By which proxies the manifest's server is asked; default: by none. */
+  readonly proxies?: ProxyEnvironment;
   readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;
   /** Gives pods cgroups of their own; absent: the provider keeps them apart, or nobody does. A function is asked once, at the start. */
   readonly cgroups?: NodeCgroupsOptions | (() => Promise<NodeCgroupsOptions>);

@@ -2,7 +2,7 @@ import type { Observable } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import { decodingAside } from '../config/decode-aside.ts';
 import { fileSource } from '../config/file-source.ts';
-import { fetchManifest, httpSource } from '../config/http-source.ts';
+import { fetchManifestThrough, httpSource } from '../config/http-source.ts';
 import type { ManifestProblem } from '../config/manifest-files.ts';
 import { nodeFiles, watchFiles } from '../config/node-files.ts';
 import type { SourceSnapshot } from '../config/pod-update.ts';
@@ -20,7 +20,7 @@ export function manifestSources(
   report: ReportProblem,
 ): readonly Named[] {
   const { nodeName, manifests, manifestPeriodMs, keepLastGoodManifest } = options;
-  const { manifestUrl, manifestUrlPeriodMs, manifestHeaders } = options;
+  const { manifestUrl, manifestUrlPeriodMs, manifestHeaders, proxies = {} } = options;
   const sources: Named[] = [];
   if (manifests !== undefined) {
     const onError = (problem: ManifestProblem): void => {
@@ -47,7 +47,7 @@ export function manifestSources(
     };
     sources.push([
       'http',
-      httpSource({ clock, fetch: fetchManifest, decode: decodingAside(), onError }, settings),
+      httpSource({ clock, fetch: fetchManifestThrough(proxies), decode: decodingAside(), onError }, settings),
     ]);
   }
   return sources;

@@ -32,6 +32,8 @@ export interface ApiConnection {
   readonly tlsServerName?: string;
   /** Trusts any certificate; for tests. */
   readonly skipTlsVerify?: boolean;
+  /** The proxy that the API server is reached by: `http://`, `https://` or `socks5://`, with a name and password where it wants them. */
+  readonly proxyUrl?: string;
   /** The namespace that the kubeconfig's context names. */
   readonly namespace?: string;
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { type ProxyEnvironment, proxyFor, proxyUrl } from '../base/proxy.ts';
 import type { ApiConnection, Credentials, CredentialSource } from './connection.ts';
 import { plainConnection } from './plain-kubeconfig.ts';
 
@@ -13,6 +14,7 @@ const freshMs = 60_000;
  * asked again once a minute and whenever the server refuses what they gave. `@kubernetes/client-node` is loaded only for what
  * {@link plainConnection} does not read.
  *
+ * @param proxies the environment, whose proxy is used where the kubeconfig names none (client-go); default: none
  * @param path the file; absent: `KUBECONFIG`, `~/.kube/config` or the cluster's own, as kubectl looks for them
  * @throws {AgentError} `invalid_argument` when the file or the context is not there or says too little
  */
@@ -20,11 +22,22 @@ export async function connectionFromKubeconfig(
   clock: Clock,
   path?: string,
   context?: string,
+  proxies: ProxyEnvironment = {},
 ): Promise<ApiConnection> {
   const plain = path === undefined ? undefined : await plainConnection(clock, path, context);
-  if (plain) return plain;
+  if (plain) return throughProxy(plain, proxies);
   const load = async (): Promise<KubeConfig> => loadConfig(path, context);
-  return await connectionOf(await load(), load, clock);
+  return throughProxy(await connectionOf(await load(), load, clock), proxies);
+}
+
+/** The connection with the environment's proxy, if it has none of its own. @throws {AgentError} `invalid_argument` for what is no proxy */
+export function throughProxy(connection: ApiConnection, proxies: ProxyEnvironment): ApiConnection {
+  const { server, proxyUrl: own } = connection;
+  const proxy =
+    own === undefined
+      ? URL.canParse(server) && proxyFor(new URL(server), proxies)
+      : proxyUrl(own, 'proxy-url of the kubeconfig');
+  return { ...connection, ...(typeof proxy === 'string' && { proxyUrl: proxy }) };
 }
 
 async function loadConfig(path?: string, context?: string): Promise<KubeConfig> {
@@ -35,7 +48,9 @@ async function loadConfig(path?: string, context?: string): Promise<KubeConfig> 
     else config.loadFromFile(path);
   } catch (reason) {
     const where = path ?? 'the default place';
-    throw new AgentError('invalid_argument', `kubeconfig ${where}: ${messageOf(reason)}`, { cause: reason });
+    // what follows shows lines of the file, which may hold secrets
+    const [why = ''] = messageOf(reason).split('\n');
+    throw new AgentError('invalid_argument', `kubeconfig ${where}: ${why}`);
   }
   if (context !== undefined) {
     const names = config.getContexts().map(({ name }) => name);
@@ -67,6 +82,7 @@ async function connectionOf(
     ...(ca && { ca }),
     ...(cluster.skipTLSVerify && { skipTlsVerify: true }),
     ...(cluster.tlsServerName !== undefined && { tlsServerName: cluster.tlsServerName }),
+    ...(cluster.proxyUrl !== undefined && cluster.proxyUrl !== '' && { proxyUrl: cluster.proxyUrl }),
     ...(namespace !== undefined && { namespace }),
     credentials: new KubeconfigCredentials(config, load, clock),
   };

@@ -17,6 +17,7 @@ const plainCluster = new Set([
   'certificate-authority-data',
   'insecure-skip-tls-verify',
   'tls-server-name',
+  'proxy-url',
 ]);
 const plainUser = new Set([
   'token',
@@ -149,11 +150,12 @@ function partsOf(config: Fields, context: string | undefined): Parts | undefined
 
 function settingsOf({ server, place, cluster }: Parts): ApiConnection {
   const { namespace } = place;
-  const serverName = cluster['tls-server-name'];
+  const { 'tls-server-name': serverName, 'proxy-url': proxyUrl } = cluster;
   return {
     server,
     ...(cluster['insecure-skip-tls-verify'] === true && { skipTlsVerify: true }),
     ...(typeof serverName === 'string' && { tlsServerName: serverName }),
+    ...(typeof proxyUrl === 'string' && proxyUrl !== '' && { proxyUrl }),
     ...(typeof namespace === 'string' && { namespace }),
   };
 }

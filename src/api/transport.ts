@@ -11,6 +11,7 @@ import {
   fixedCredentials,
 } from './connection.ts';
 import { ApiError } from './client.ts';
+import { tunnelConnector } from './proxy-tunnel.ts';
 
 /** One HTTP request; `path` has its query. */
 export interface HttpRequest {
@@ -119,24 +120,33 @@ export class Transport {
   }
 
   #makePools(credentials: Credentials): { calls: Pool; streams: Pool } {
-    const { skipTlsVerify, tlsServerName, server } = this.#connection;
+    const { skipTlsVerify, tlsServerName, server, proxyUrl } = this.#connection;
     const { ca = this.#connection.ca, cert, key } = credentials;
+    const connect = {
+      timeout: 10_000,
+      keepAlive: true,
+      keepAliveInitialDelay: 15_000,
+      // made once: it takes longer than the rest of a new connection
+      ...(server.startsWith('https:') && {
+        secureContext: createSecureContext({ ca, cert, key }),
+      }),
+      ...(skipTlsVerify === true && { rejectUnauthorized: false }),
+      ...(tlsServerName !== undefined && { servername: tlsServerName }),
+    };
     const options: Pool.Options = {
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: 30_000,
       allowH2: this.#http2,
-      connect: {
-        timeout: 10_000,
-        keepAlive: true,
-        keepAliveInitialDelay: 15_000,
-        // made once: it takes longer than the rest of a new connection
-        ...(server.startsWith('https:') && {
-          secureContext: createSecureContext({ ca, cert, key }),
-        }),
-        ...(skipTlsVerify === true && { rejectUnauthorized: false }),
-        ...(tlsServerName !== undefined && { servername: tlsServerName }),
-      },
+      connect:
+        proxyUrl === undefined
+          ? connect
+          : tunnelConnector({
+              proxy: new URL(proxyUrl),
+              timeout: connect.timeout,
+              connect: { ...connect, allowH2: this.#http2 },
+              ...(ca !== undefined && { proxyCa: ca }),
+            }),
     };
     const { origin } = new URL(server);
     return {

@@ -4,3 +4,10 @@ declare module 'undici/lib/dispatcher/pool.js' {
   // eslint-disable-next-line no-restricted-syntax -- CommonJS: Node gives its exports as the default
   export default Pool;
 }
+
+/** Makes sockets, with TLS or without. */
+declare module 'undici/lib/core/connect.js' {
+  import { buildConnector } from 'undici';
+  // eslint-disable-next-line no-restricted-syntax -- CommonJS: Node gives its exports as the default
+  export default buildConnector;
+}

@@ -57,9 +57,11 @@ export async function httpGet(first: HttpGetRequest, signal: AbortSignal): Promi
 export const spokePlainText = (reason: unknown): boolean => messageOf(reason).endsWith(plainAnswer);
 
 const failed = ({ url }: HttpGetRequest, why: string, cause?: unknown): Error =>
-  new Error(`Get ${goQuote(url.replace(passwordOf, '$1:***@'))}: ${why}`, { cause });
+  new Error(`Get ${goQuote(withoutPassword(url))}: ${why}`, { cause });
 
-const passwordOf = /^([a-z]+:\/\/[^/@:]*):[^/@]*@/;
+/** A URL as it may be shown, as Go's client does. */
+export const withoutPassword = (url: string): string =>
+  url.replace(/^([a-z]+:\/\/[^/@:]*):[^/@]*@/, '$1:***@');
 
 function send(request: HttpGetRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const { Host: _, ...headers } = request.headers;

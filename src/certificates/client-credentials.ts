@@ -2,10 +2,11 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ApiConnection, Credentials, CredentialSource } from '../api/connection.ts';
 import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
-import { connectionFromKubeconfig } from '../api/kube-client.ts';
+import { connectionFromKubeconfig, throughProxy } from '../api/kube-client.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import type { ProxyEnvironment } from '../base/proxy.ts';
 import type { Random } from '../base/random.ts';
 import { type Certificate, nodeSubject, readCertificate } from './certificate.ts';
 import { CertificateManager, type CertificateStats } from './certificate-manager.ts';
@@ -21,6 +22,8 @@ export interface ClientCredentialsOptions {
   readonly nodeName: string;
   /** `rotateCertificates` */
   readonly rotate: boolean;
+  /** The environment, for its proxies; default: none. */
+  readonly proxies?: ProxyEnvironment;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -55,7 +58,8 @@ export async function clientCredentials(options: ClientCredentialsOptions): Prom
   const store = new CertificateStore(certDir, 'kubelet-client');
   const own = await ownConnection(options);
   const bootstrap = await bootstrapConnection(options, own !== undefined);
-  if (bootstrap && !own?.certificate) await writeKubeconfig(options.kubeconfig, bootstrap, store.currentPath);
+  if (bootstrap && !own?.certificate)
+    await writeKubeconfig(options.kubeconfig, withOwnProxy(bootstrap, options), store.currentPath);
   const base = baseOf(own, bootstrap);
   const source = new ManagedCredentials(
     clock,
@@ -109,11 +113,12 @@ interface OwnConnection {
 async function ownConnection({
   kubeconfig,
   bootstrapKubeconfig,
+  proxies,
   clock,
   logger,
 }: ClientCredentialsOptions): Promise<OwnConnection | undefined> {
   try {
-    const connection = await connectionFromKubeconfig(clock, kubeconfig);
+    const connection = await connectionFromKubeconfig(clock, kubeconfig, undefined, proxies);
     const certificate = certificateOf((await connection.credentials?.current()) ?? {}, clock.now());
     return { connection, ...(certificate && { certificate }) };
   } catch (reason) {
@@ -135,17 +140,28 @@ function certificateOf({ cert, key }: Partial<Credentials>, now: number): Certif
 
 /** The connection of those who may bootstrap. A file that has been removed since is missed only where there is nothing else. */
 async function bootstrapConnection(
-  { clock, bootstrapKubeconfig, logger }: ClientCredentialsOptions,
+  { clock, bootstrapKubeconfig, proxies, logger }: ClientCredentialsOptions,
   hasOwn: boolean,
 ): Promise<ApiConnection | undefined> {
   if (bootstrapKubeconfig === undefined) return undefined;
   try {
-    return await connectionFromKubeconfig(clock, bootstrapKubeconfig);
+    return await connectionFromKubeconfig(clock, bootstrapKubeconfig, undefined, proxies);
   } catch (reason) {
     if (!hasOwn) throw reason;
     logger.debug('there are no bootstrap credentials', { err: messageOf(reason) });
     return undefined;
   }
+}
+
+/** Without the proxy of the environment, which is looked up at each start. */
+function withOwnProxy(
+  { proxyUrl, ...connection }: ApiConnection,
+  { proxies = {} }: ClientCredentialsOptions,
+): ApiConnection {
+  const { server } = connection;
+  return proxyUrl === undefined || proxyUrl === throughProxy({ server }, proxies).proxyUrl
+    ? connection
+    : { ...connection, proxyUrl };
 }
 
 /** Writes the kubeconfig that names the certificate to come. */
@@ -162,7 +178,7 @@ async function writeKubeconfig(
 
 /** JSON is YAML too. */
 function kubeconfigText(
-  { server, ca, skipTlsVerify, tlsServerName, namespace = 'default' }: ApiConnection,
+  { server, ca, skipTlsVerify, tlsServerName, proxyUrl, namespace = 'default' }: ApiConnection,
   certificatePath: string,
 ): string {
   const cluster = {
@@ -170,6 +186,7 @@ function kubeconfigText(
     ...(ca !== undefined && { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
     ...(skipTlsVerify === true && { 'insecure-skip-tls-verify': true }),
     ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
+    ...(proxyUrl !== undefined && { 'proxy-url': proxyUrl }),
   };
   const user = { 'client-certificate': certificatePath, 'client-key': certificatePath };
   const config = {

@@ -57,6 +57,7 @@ export function agentSettings({ kubelet, agent }: EffectiveOptions): Partial<Age
     manifests: notEmpty(kubelet.staticPodPath),
     manifestUrl: notEmpty(kubelet.staticPodURL),
     manifestHeaders: kubelet.staticPodURLHeader,
+    proxies: process.env,
     manifestPeriodMs: durationMs(kubelet.fileCheckFrequency),
     manifestUrlPeriodMs: durationMs(kubelet.httpCheckFrequency),
     keepLastGoodManifest: agent.keepLastGoodManifest,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { certificateMetrics } from '../agent/certificate-metrics.ts';
 import type { ApiConnection } from '../api/connection.ts';
-import { connectionFromKubeconfig } from '../api/kube-client.ts';
+import { connectionFromKubeconfig, throughProxy } from '../api/kube-client.ts';
 import { type InCluster, inClusterConnection } from '../api/plain-kubeconfig.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -37,16 +37,17 @@ export async function reachOf(
   const bootstraps = bootstrapKubeconfig !== '';
   const keep = (): Promise<void> => Promise.resolve();
   if (kubeconfig === undefined && !bootstraps)
-    return { connection: await inClusterConnection(clock, inPod()), keep };
+    return { connection: throughProxy(await inClusterConnection(clock, inPod()), process.env), keep };
   const rotate = kubelet.rotateCertificates ?? false;
   if (kubeconfig !== undefined && !bootstraps && !rotate)
-    return { connection: await connectionFromKubeconfig(clock, kubeconfig), keep };
+    return { connection: await connectionFromKubeconfig(clock, kubeconfig, undefined, process.env), keep };
   const credentials = await clientCredentials({
     kubeconfig: kubeconfig ?? join(dataDir, 'kubeconfig'),
     ...(bootstraps && { bootstrapKubeconfig }),
     certDir,
     nodeName,
     rotate,
+    proxies: process.env,
     clock,
     random: systemRandom,
     logger,

@@ -1,8 +1,24 @@
+import {
+  Agent as HttpAgent,
+  type AgentOptions,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { concatMap, defer, filter, map, type Observable } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import { dialError } from '../base/dial-error.ts';
 import { messageOf } from '../base/errors.ts';
-import { type FetchManifest, ManifestUrl, type ManifestUrlOptions } from './manifest-url.ts';
+import { withoutPassword } from '../base/http-get.ts';
+import { goQuote } from '../base/go-quote.ts';
+import { type ProxyEnvironment, proxyFor } from '../base/proxy.ts';
+import {
+  type FetchManifest,
+  type ManifestAnswer,
+  ManifestUrl,
+  type ManifestUrlOptions,
+} from './manifest-url.ts';
 import type { SourceSnapshot } from './pod-update.ts';
 import type { DecodeManifest, ManifestFault } from './static-pod.ts';
 import { every } from './timing.ts';
@@ -36,7 +52,7 @@ export function httpSource(deps: HttpSourceDeps, options: HttpSourceOptions): Ob
       concatMap(() => manifest.poll()),
       map(({ pods, fault }) => {
         failures = fault ? failures + 1 : 0;
-        if (fault) deps.onError({ ...fault, url: options.url, failures });
+        if (fault) deps.onError({ ...fault, url: withoutPassword(options.url), failures });
         return pods;
       }),
       filter((pods) => pods !== undefined),
@@ -47,33 +63,102 @@ export function httpSource(deps: HttpSourceDeps, options: HttpSourceOptions): Ob
 
 /** Longest wait for the manifest's server, ms. */
 const timeoutMs = 10_000;
+const maxRedirects = 10;
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Fetches over the network, within 10 s. */
-export const fetchManifest: FetchManifest = async (url, { headers, maxBytes }) => {
-  const pairs = Object.entries(headers).flatMap(([name, values]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const signal = AbortSignal.timeout(timeoutMs);
-  const answer = await fetch(url, { headers: pairs, signal }).catch((reason: unknown) => {
-    throw new Error(whyNoAnswer(reason, url), { cause: reason });
+/** Fetches over the network, within 10 s, redirects followed. Name and password of the URL are sent. */
+export const fetchManifest: FetchManifest = fetchManifestThrough({});
+
+/** The same through the proxies of an environment (Node.js 22.21 and newer). */
+export function fetchManifestThrough(proxies: ProxyEnvironment): FetchManifest {
+  return async (url, { headers, maxBytes }) => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    let at = new URL(url);
+    let sent = headers;
+    for (let followed = 0; ; followed++) {
+      const answer = await send({ url: at, headers: sent, proxy: proxyFor(at, proxies) }, signal);
+      const next = followerOf(at, answer);
+      if (!next) return await whole(answer, maxBytes, signal);
+      answer.destroy();
+      if (followed + 1 >= maxRedirects) throw new Error(`stopped after ${maxRedirects} redirects`);
+      if (next.host !== at.host) sent = withoutSecrets(sent);
+      at = next;
+    }
+  };
+}
+
+/** Agents have it from Node.js 22.21 and 24.5 on. */
+interface ProxyOptions {
+  readonly proxyEnv?: ProxyEnvironment;
+}
+
+type Headers = Readonly<Record<string, readonly string[]>>;
+
+interface Sent {
+  readonly url: URL;
+  readonly headers: Headers;
+  readonly proxy: string | undefined;
+}
+
+function send({ url, headers, proxy }: Sent, signal: AbortSignal): Promise<IncomingMessage> {
+  const isSecure = url.protocol === 'https:';
+  if (!isSecure && url.protocol !== 'http:')
+    return Promise.reject(new Error(`unsupported protocol scheme ${goQuote(url.protocol.slice(0, -1))}`));
+  const agentOptions: AgentOptions & ProxyOptions =
+    proxy === undefined ? {} : { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } };
+  const options: RequestOptions = {
+    headers: headers as Record<string, string[]>,
+    signal,
+    // its own agent: the server is asked every 20 s, and no connection is kept so long
+    agent: isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions),
+  };
+  return new Promise((resolve, reject) => {
+    (isSecure ? httpsRequest : httpRequest)(url, options, resolve)
+      .on('error', (reason) => {
+        reject(new Error(whyNoAnswer(reason, url, signal), { cause: reason }));
+      })
+      .end();
   });
+}
+
+/** Where the answer sends its reader; nothing: it is what was asked for. */
+function followerOf(from: URL, { statusCode = 0, headers: { location } }: IncomingMessage): URL | undefined {
+  return redirects.has(statusCode) && location !== undefined && URL.canParse(location, from.href)
+    ? new URL(location, from)
+    : undefined;
+}
+
+/** What another host must not be told (Go `shouldCopyHeaderOnRedirect`). */
+const withoutSecrets = (headers: Headers): Headers =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !/^(?:authorization|cookie2?)$/i.test(name)));
+
+async function whole(
+  answer: IncomingMessage,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<ManifestAnswer> {
   const decoder = new TextDecoder();
   let body = '';
   let size = 0;
-  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > maxBytes) throw new Error('the read limit is reached');
-    body += decoder.decode(chunk, { stream: true });
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes) throw new Error('the read limit is reached');
+      body += decoder.decode(chunk, { stream: true });
+    }
+  } catch (reason) {
+    throw signal.aborted ? new Error(late, { cause: reason }) : reason;
   }
-  return { status: answer.status, statusText: answer.statusText, body: body + decoder.decode() };
-};
+  const { statusCode: status = 0, statusMessage: statusText = '' } = answer;
+  return { status, statusText, body: body + decoder.decode() };
+}
 
-/** `fetch` tells why it failed in its cause alone. */
-function whyNoAnswer(reason: unknown, url: string): string {
-  const { cause = reason } = reason as Error;
-  const { syscall } = cause as NodeJS.ErrnoException;
-  if (syscall !== 'connect' && syscall !== 'getaddrinfo') return messageOf(cause);
-  const { hostname, port, protocol } = new URL(url);
+const late = `no answer within ${timeoutMs / 1000} s`;
+
+function whyNoAnswer(reason: Error, { hostname, port, protocol }: URL, signal: AbortSignal): string {
+  if (signal.aborted) return late;
+  const { syscall } = reason as NodeJS.ErrnoException;
+  if (syscall !== 'connect' && syscall !== 'getaddrinfo') return messageOf(reason);
   const host = hostname.replace(/^\[|\]$/g, '');
-  return dialError(cause, { host, port: Number(port) || (protocol === 'https:' ? 443 : 80) });
+  return dialError(reason, { host, port: Number(port) || (protocol === 'https:' ? 443 : 80) });
 }

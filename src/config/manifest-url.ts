@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { messageOf } from '../base/errors.ts';
 import { goQuote } from '../base/go-quote.ts';
+import { withoutPassword } from '../base/http-get.ts';
 import type { Pod } from '../kube/types.ts';
 import {
   type DecodedManifest,
@@ -59,7 +60,10 @@ export class ManifestUrl {
     const { url, headers = {} } = this.#options;
     const answer = await this.#fetch(url, { headers, maxBytes: maxManifestBytes }).catch(
       (reason: unknown): UrlOutcome => ({
-        fault: { message: `Get ${goQuote(url)}: ${messageOf(reason)}`, advice: 'is the server up?' },
+        fault: {
+          message: `Get ${goQuote(withoutPassword(url))}: ${messageOf(reason)}`,
+          advice: 'is the server up?',
+        },
       }),
     );
     return 'status' in answer ? this.#take(answer) : answer;
@@ -70,7 +74,7 @@ export class ManifestUrl {
     statusText = STATUS_CODES[status] ?? '',
     body,
   }: ManifestAnswer): UrlOutcome | Promise<UrlOutcome> {
-    const { url } = this.#options;
+    const url = withoutPassword(this.#options.url);
     if (status !== 200) return { fault: { message: `${url}: ${status} ${statusText}` } };
     if (body === '') return { pods: [], fault: { message: `zero-length data received from ${url}` } };
     if (body === this.#last) return {};
@@ -88,8 +92,9 @@ export class ManifestUrl {
     if (single.parsed) return outcomeOf(single);
     const list = await this.#read('PodList', body, origin);
     if (list.parsed) return outcomeOf(list);
+    const shown = withoutPassword(url);
     const [one, many] = [single, list].map((tried) => ('fault' in tried ? tried.fault.message : ''));
-    const message = `${url}: received '${body}', but couldn't parse as single (${one ?? ''}) or multiple pods (${many ?? ''})`;
+    const message = `${shown}: received '${body}', but couldn't parse as single (${one ?? ''}) or multiple pods (${many ?? ''})`;
     return { fault: { ...('fault' in single && single.fault), message } };
   }
 }

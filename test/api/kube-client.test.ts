@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApiClient } from '../../src/api/http-client.ts';
 import { connectionFromKubeconfig } from '../../src/api/kube-client.ts';
@@ -76,4 +77,15 @@ test('what is missing is named', async () => {
   );
   await expect(connectionFromKubeconfig(systemClock, path, 'nowhere')).rejects.toThrow(/names no cluster/);
   await expect(connectionFromKubeconfig(systemClock, join(dir, 'none'))).rejects.toThrow(/kubeconfig .*none/);
+});
+
+test('a file that is no YAML is told of without its lines', async () => {
+  const broken = join(dir, 'broken');
+  await writeFile(broken, 'users:\n  - name: x\n    user:\n      token: very-secret\n  - - : {\n');
+  const failure = await connectionFromKubeconfig(systemClock, broken).catch((reason: unknown) => reason);
+  expect(failure).toMatchObject({
+    code: 'invalid_argument',
+    message: expect.stringContaining(`kubeconfig ${broken}: `) as string,
+  });
+  expect(inspect(failure)).not.toContain('very-secret');
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createApiClient, type HttpApiClient } from '../../src/api/http-client.ts';
+import { connectionFromKubeconfig } from '../../src/api/kube-client.ts';
 import { nodeResource, type Resource } from '../../src/api/resources.ts';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions } from '../../src/apiserver/index.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -17,6 +18,7 @@ import {
 } from '../../src/certificates/client-credentials.ts';
 import type { KubeList, KubeObject } from '../../src/kube/types.ts';
 import { tokenKubeconfig } from '../support/token-kubeconfig.ts';
+import { TunnelProxy } from '../support/tunnel-proxy.ts';
 
 const csrResource: Resource = {
   group: 'certificates.k8s.io',
@@ -91,6 +93,35 @@ test('with bootstrap credentials the first certificate lets the node in, and a r
   const again = await begin({ bootstrapKubeconfig: join(dir, 'bootstrap') });
   expect(again.certificate()?.cert).toBe(credentials.certificate()?.cert);
   expect(await requests()).toHaveLength(1);
+});
+
+test('a node that is let in by a proxy goes on by it, and that of the environment is not written down', async () => {
+  await serve();
+  const proxy = await TunnelProxy.http();
+  const proxyUrl = `http://127.0.0.1:${proxy.port}`;
+  const bootstrapKubeconfig = await bootstrapFile();
+  const text = await readFile(bootstrapKubeconfig, 'utf8');
+  const cluster = `"cluster":${JSON.stringify({ 'proxy-url': proxyUrl }).slice(0, -1)},`;
+  await writeFile(bootstrapKubeconfig, text.replace('"cluster":{', cluster));
+  const credentials = await begin({ bootstrapKubeconfig });
+  await credentials.ready(stop.signal);
+  expect(credentials.certificate()).toBeDefined();
+  expect(proxy.asked).toContainEqual({ target: new URL(server.url).host, user: undefined });
+  const kubeconfig = join(dir, 'kubeconfig');
+  expect((await connectionFromKubeconfig(systemClock, kubeconfig)).proxyUrl).toBe(proxyUrl);
+  await proxy.close();
+
+  const away = 'https://api.example.com:6443';
+  await writeFile(bootstrapKubeconfig, text.replaceAll(server.url, away));
+  const proxies = { HTTPS_PROXY: 'http://me:secret@127.0.0.1:1' };
+  const [certDir, other] = [join(dir, 'other'), join(dir, 'other-kubeconfig')];
+  const { connection } = await clientCredentials({
+    ...{ kubeconfig: other, bootstrapKubeconfig, certDir, nodeName: 'n1', rotate: true, proxies },
+    ...{ clock: systemClock, random: systemRandom, logger: silentLogger },
+  });
+  expect(connection.proxyUrl).toBe(proxies.HTTPS_PROXY);
+  const written = await readFile(other, 'utf8');
+  expect([written.includes(away), written.includes('proxy')]).toEqual([true, false]);
 });
 
 test('a kubeconfig with a certificate in it has it exchanged at once, and kept where the next start finds it', async () => {

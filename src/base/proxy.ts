@@ -1,0 +1,80 @@
+import { BlockList, isIP } from 'node:net';
+import { AgentError } from './errors.ts';
+
+/** Variables of the environment by name; `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are looked at, in upper case first. */
+export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
+
+const kinds: ReadonlySet<string> = new Set(['http:', 'https:', 'socks5:', 'socks5h:']);
+
+/**
+ * The proxy that requests to `target` go through, as its URL; nothing: none. What is on this machine is asked without one. Follows Go
+ * `golang.org/x/net/http/httpproxy`, which the kubelet's clients go by.
+ *
+ * @throws {AgentError} `invalid_argument` when the environment's proxy is none
+ */
+export function proxyFor(target: URL, env: ProxyEnvironment): string | undefined {
+  const name = target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  const proxy = read(env, name);
+  if (proxy === '' || !usesProxy(target, read(env, 'NO_PROXY'))) return undefined;
+  return proxyUrl(proxy, name);
+}
+
+/**
+ * A proxy as somebody wrote it, with its scheme: `http`, `https` (the proxy itself speaks TLS), `socks5` or `socks5h`; without one `http`.
+ *
+ * @param where what it was written in, for the error
+ * @throws {AgentError} `invalid_argument`; the text may hold a password and is not shown
+ */
+export function proxyUrl(proxy: string, where: string): string {
+  const text = proxy.includes('://') ? proxy : `http://${proxy}`;
+  if (URL.canParse(text) && kinds.has(new URL(text).protocol)) return text;
+  throw new AgentError(
+    'invalid_argument',
+    `${where} is no URL of a proxy: it should be http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT`,
+  );
+}
+
+const read = (env: ProxyEnvironment, name: string): string =>
+  [env[name], env[name.toLowerCase()]].find((value) => value !== undefined && value !== '') ?? '';
+
+function usesProxy({ protocol, hostname, port: own }: URL, exempt: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  const port = own === '' ? (protocol === 'https:' ? '443' : '80') : own;
+  if (host === 'localhost' || inNetwork(host, '127.0.0.0/8') || inNetwork(host, '::1/128')) return false;
+  const entries = exempt.split(',').map((entry) => entry.trim().toLowerCase());
+  return !entries.some((entry) => entry !== '' && covers(entry, host, port));
+}
+
+/** Whether an entry of `NO_PROXY` is about the host: `*`, a network, an address, or a domain and what is below it, the last two also with a port. */
+function covers(entry: string, host: string, port: string): boolean {
+  if (entry === '*') return true;
+  if (isNetwork(entry)) return inNetwork(host, entry);
+  const { name, at } = splitPort(entry);
+  if (name === '' || (at !== '' && at !== port)) return false;
+  if (isIP(name) !== 0) return inNetwork(host, `${name}/${isIP(name) === 4 ? 32 : 128}`);
+  if (isIP(host) !== 0) return false;
+  const below = name.startsWith('*.') ? name.slice(1) : name;
+  return below.startsWith('.') ? host.endsWith(below) : host === below || host.endsWith(`.${below}`);
+}
+
+function splitPort(entry: string): { readonly name: string; readonly at: string } {
+  if (isIP(entry) !== 0) return { name: entry, at: '' };
+  const [, bracketed, plain = '', at = ''] = /^(?:\[(.*)\]|([^:]*))(?::(.*))?$/.exec(entry) ?? [];
+  return { name: bracketed ?? plain, at };
+}
+
+function isNetwork(text: string): boolean {
+  const [, address = '', bits = ''] = /^([^/]*)\/(\d{1,3})$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
+}
+
+function inNetwork(host: string, network: string): boolean {
+  const [address = '', bits = ''] = network.split('/');
+  const [mine, its] = [isIP(host), isIP(address)];
+  if (mine === 0 || mine !== its) return false;
+  const list = new BlockList();
+  const family = its === 4 ? 'ipv4' : 'ipv6';
+  list.addSubnet(address, Number(bits), family);
+  return list.check(host, family);
+}

@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { addressPatienceMs, machineTrust } from '../base/authorities.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Credentials, CredentialSource } from './connection.ts';
@@ -134,11 +135,24 @@ export class OidcCredentials implements CredentialSource {
 
   async #send(url: string, { method, headers, body }: Ask): Promise<readonly [number, string]> {
     const { signal, stop } = deadline(this.#clock);
-    const options = { method, headers: { accept: 'application/json', ...headers }, signal };
+    const options = {
+      method,
+      headers: { accept: 'application/json', ...headers },
+      signal,
+      autoSelectFamilyAttemptTimeout: addressPatienceMs,
+    };
     try {
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         const sent = url.startsWith('https:')
-          ? httpsRequest(url, { ...options, ...(this.#ca && { ca: this.#ca }), agent: false }, resolve)
+          ? httpsRequest(
+              url,
+              {
+                ...options,
+                ...(this.#ca ? { ca: this.#ca } : { secureContext: machineTrust() }),
+                agent: false,
+              },
+              resolve,
+            )
           : httpRequest(url, { ...options, agent: false }, resolve);
         sent.on('error', reject).end(body);
       });

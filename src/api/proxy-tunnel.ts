@@ -1,9 +1,9 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
-import { rootCertificates } from 'node:tls';
 import type { buildConnector } from 'undici';
 import makeConnector from 'undici/lib/core/connect.js';
+import { addressPatienceMs, machineAuthorities } from '../base/authorities.ts';
 import { joinHostPort } from '../base/dial-error.ts';
 import { messageOf } from '../base/errors.ts';
 
@@ -13,7 +13,7 @@ export interface TunnelOptions {
   readonly proxy: URL;
   /** For the proxy, and again for the handshake with the server behind it, ms. */
   readonly timeout: number;
-  /** PEM of authorities that a proxy with `https:` may have its certificate from, beside those that Node.js knows. */
+  /** PEM of authorities that a proxy with `https:` may have its certificate from, beside those that the machine trusts. */
   readonly proxyCa?: string | Buffer;
   /** Of the server behind it. */
   readonly connect: buildConnector.BuildOptions;
@@ -72,11 +72,15 @@ function throughHttp({ host, port }: Target, { proxy, proxyCa, timeoutMs }: Way)
     },
     agent: false,
     timeout: timeoutMs,
+    autoSelectFamilyAttemptTimeout: addressPatienceMs,
   };
   return new Promise((resolve, reject) => {
     const asked =
       proxy.protocol === 'https:'
-        ? httpsRequest({ ...options, ...(proxyCa !== undefined && { ca: [...rootCertificates, proxyCa] }) })
+        ? httpsRequest({
+            ...options,
+            ca: [...machineAuthorities(), ...(proxyCa === undefined ? [] : [proxyCa])],
+          })
         : httpRequest(options);
     asked
       .on('connect', ({ statusCode, statusMessage }, socket) => {

@@ -3,6 +3,7 @@ import { createSecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
 // the pool alone: a third of the time that the whole of undici takes at the start of the process
 import Pool from 'undici/lib/dispatcher/pool.js';
+import { addressPatienceMs, machineAuthorities } from '../base/authorities.ts';
 import type { Clock } from '../base/clock.ts';
 import {
   type ApiConnection,
@@ -122,13 +123,16 @@ export class Transport {
   #makePools(credentials: Credentials): { calls: Pool; streams: Pool } {
     const { skipTlsVerify, tlsServerName, server, proxyUrl } = this.#connection;
     const { ca = this.#connection.ca, cert, key } = credentials;
+    const isSecure = server.startsWith('https:');
+    const trusted = ca ?? (isSecure && skipTlsVerify !== true ? machineAuthorities() : undefined);
     const connect = {
       timeout: 10_000,
+      autoSelectFamilyAttemptTimeout: addressPatienceMs,
       keepAlive: true,
       keepAliveInitialDelay: 15_000,
       // made once: it takes longer than the rest of a new connection
-      ...(server.startsWith('https:') && {
-        secureContext: createSecureContext({ ca, cert, key }),
+      ...(isSecure && {
+        secureContext: createSecureContext({ ca: trusted, cert, key }),
       }),
       ...(skipTlsVerify === true && { rejectUnauthorized: false }),
       ...(tlsServerName !== undefined && { servername: tlsServerName }),

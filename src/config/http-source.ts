@@ -3,10 +3,10 @@ import {
   type AgentOptions,
   type IncomingMessage,
   request as httpRequest,
-  type RequestOptions,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { concatMap, defer, filter, map, type Observable } from 'rxjs';
+import { addressPatienceMs, machineTrust } from '../base/authorities.ts';
 import type { Clock } from '../base/clock.ts';
 import { dialError } from '../base/dial-error.ts';
 import { messageOf } from '../base/errors.ts';
@@ -106,11 +106,14 @@ function send({ url, headers, proxy }: Sent, signal: AbortSignal): Promise<Incom
     return Promise.reject(new Error(`unsupported protocol scheme ${goQuote(url.protocol.slice(0, -1))}`));
   const agentOptions: AgentOptions & ProxyOptions =
     proxy === undefined ? {} : { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } };
-  const options: RequestOptions = {
+  const options = {
     headers: headers as Record<string, string[]>,
     signal,
+    autoSelectFamilyAttemptTimeout: addressPatienceMs,
     // its own agent: the server is asked every 20 s, and no connection is kept so long
-    agent: isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions),
+    agent: isSecure
+      ? new HttpsAgent({ ...agentOptions, secureContext: machineTrust() })
+      : new HttpAgent(agentOptions),
   };
   return new Promise((resolve, reject) => {
     (isSecure ? httpsRequest : httpRequest)(url, options, resolve)

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
+import { delimiter } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -15,7 +16,7 @@ const freshMs = 60_000;
  * {@link plainConnection} does not read.
  *
  * @param proxies the environment, whose proxy is used where the kubeconfig names none (client-go); default: none
- * @param path the file; absent: `KUBECONFIG`, `~/.kube/config` or the cluster's own, as kubectl looks for them
+ * @param path the file, or several with `:` between them; absent: `KUBECONFIG`, `~/.kube/config` or the cluster's own, as kubectl looks for them
  * @throws {AgentError} `invalid_argument` when the file or the context is not there or says too little
  */
 export async function connectionFromKubeconfig(
@@ -45,7 +46,8 @@ async function loadConfig(path?: string, context?: string): Promise<KubeConfig> 
   const config = new KubeConfig();
   try {
     if (path === undefined) config.loadFromDefault();
-    else config.loadFromFile(path);
+    else
+      config.loadFromOptions(merged((await filesOf(path)).map((file) => loadFile(new KubeConfig(), file))));
   } catch (reason) {
     const where = path ?? 'the default place';
     // what follows shows lines of the file, which may hold secrets
@@ -62,6 +64,43 @@ async function loadConfig(path?: string, context?: string): Promise<KubeConfig> 
     config.setCurrentContext(context);
   }
   return config;
+}
+
+/** A path, or several with `:` between them, of which those count that are there, as in `$KUBECONFIG`. */
+async function filesOf(path: string): Promise<readonly string[]> {
+  const isThere = (file: string): Promise<boolean> =>
+    access(file).then(
+      () => true,
+      () => false,
+    );
+  if (!path.includes(delimiter) || (await isThere(path))) return [path];
+  const files = path.split(delimiter).filter((file) => file !== '');
+  const there = await Promise.all(files.map(isThere));
+  const found = files.filter((_, at) => there[at]);
+  return found.length > 0 ? found : files;
+}
+
+function loadFile(config: KubeConfig, file: string): KubeConfig {
+  config.loadFromFile(file);
+  return config;
+}
+
+type Named = 'clusters' | 'users' | 'contexts';
+
+/** What several files say together: of one name the first counts, and so does the first context that is named (client-go `ClientConfigLoadingRules`). */
+function merged(configs: readonly KubeConfig[]): Pick<KubeConfig, Named | 'currentContext'> {
+  const firsts = <T extends { readonly name: string }>(lists: readonly (readonly T[] | undefined)[]): T[] => {
+    const byName = new Map<string, T>();
+    for (const one of lists.flatMap((list) => list ?? []))
+      if (!byName.has(one.name)) byName.set(one.name, one);
+    return [...byName.values()];
+  };
+  return {
+    clusters: firsts(configs.map(({ clusters }) => clusters)),
+    users: firsts(configs.map(({ users }) => users)),
+    contexts: firsts(configs.map(({ contexts }) => contexts)),
+    currentContext: configs.find(({ currentContext }) => currentContext)?.currentContext ?? '',
+  };
 }
 
 async function connectionOf(

@@ -89,3 +89,32 @@ test('a file that is no YAML is told of without its lines', async () => {
   });
   expect(inspect(failure)).not.toContain('very-secret');
 });
+
+test('of several files the first that says something counts, and one that is not there does not', async () => {
+  const file = async (name: string, content: object): Promise<string> => {
+    const whole = { apiVersion: 'v1', kind: 'Config', ...content };
+    await writeFile(join(dir, name), JSON.stringify(whole));
+    return join(dir, name);
+  };
+  const cluster = (server: string): object => ({ name: 'c', cluster: { server } });
+  const first = await file('first', {
+    clusters: [cluster('https://first')],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+  });
+  const second = await file('second', {
+    'current-context': 'x',
+    clusters: [cluster('https://second')],
+    users: [{ name: 'u', user: { token: 'from-second' } }],
+    contexts: [{ name: 'y', context: { cluster: 'none', user: 'u' } }],
+  });
+  const together = [join(dir, 'missing'), first, second].join(':');
+  const connection = await connectionFromKubeconfig(systemClock, together);
+  expect(connection.server).toBe('https://first');
+  expect(await connection.credentials?.current()).toMatchObject({
+    headers: { authorization: 'Bearer from-second' },
+  });
+  await expect(connectionFromKubeconfig(systemClock, together, 'y')).rejects.toThrow('names no cluster');
+  await expect(
+    connectionFromKubeconfig(systemClock, `${join(dir, 'no')}:${join(dir, 'none')}`),
+  ).rejects.toThrow('ENOENT');
+});

@@ -233,7 +233,8 @@ function keepCertificate(
   void manager.run(signal);
 }
 
-function syncLoopFault({ lastIteration, resyncMs }: PodsController, now: number): string | undefined {
+/** What the health check `syncloop` says (R37). @param now of the steady clock */
+export function syncLoopFault({ lastIteration, resyncMs }: PodsController, now: number): string | undefined {
   const patience = Math.max(2 * resyncMs, loopPatienceMs);
   if (!lastIteration || now - lastIteration.startedAt <= patience) return undefined;
   return 'sync Loop took longer than expected';

@@ -4,16 +4,18 @@ import { Agent } from '../agent/agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { shutdownOptions } from '../agent/evictions.ts';
 import { declaredFeatures } from '../agent/declared-features.ts';
-import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
+import { type KubeletApiOptions, syncLoopFault } from '../agent/kubelet-api.ts';
 import { type LeveledLogger, pinoLogger } from '../agent/logger.ts';
 import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
 import { Informer } from '../api/informer.ts';
 import { eventResource } from '../api/resources.ts';
 import type { EmbeddedApiServer } from '../apiserver/index.ts';
-import { systemClock } from '../base/clock.ts';
+import { steadyNow, systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
 import { keyOf } from '../kube/names.ts';
 import type { Event, Pod } from '../kube/types.ts';
+import { SystemdService } from '../node/systemd-service.ts';
 import { gatesInForce, isGateOn } from '../options/feature-gates.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import {
@@ -45,6 +47,7 @@ export async function startUp(options: UpOptions): Promise<Running> {
   try {
     const logger = pinoLogger(settings.agent.logLevel, join(dataDir.path, 'podtender.log'));
     tellWarnings(settings, logger);
+    const systemd = systemdService(logger);
     // an agent that joins a cluster never loads it
     const { EmbeddedApiServer: ApiServer } = await import('../apiserver/index.ts');
     const server = await ApiServer.start({
@@ -65,6 +68,7 @@ export async function startUp(options: UpOptions): Promise<Running> {
       logger,
       kubeconfigPath,
       dataDir: dataDir.path,
+      systemd,
       release: () => {
         dataDir.release();
       },
@@ -83,6 +87,7 @@ interface UpParts {
   readonly kubeconfigPath: string;
   readonly dataDir: string;
   readonly release: () => void;
+  readonly systemd: SystemdService;
 }
 
 async function startAgent(parts: UpParts): Promise<Running> {
@@ -119,12 +124,13 @@ interface Clients {
 }
 
 function runAgent(
-  { settings, server, logger, kubeconfigPath, release }: UpParts,
+  { settings, server, logger, kubeconfigPath, release, systemd }: UpParts,
   agent: Agent,
   { client, observer, disconnect, tracing }: Clients,
 ): Running {
   const stop = new AbortController();
   const failed = failureOf(agent.run(stop.signal), stop.signal);
+  keepSystemdTold(systemd, agent, stop.signal);
   const events = new Informer<Event>({ client: observer, clock, logger }, eventResource);
   void events.run(stop.signal);
   return {
@@ -152,6 +158,14 @@ function runAgent(
       release();
     },
   };
+}
+
+const systemdService = (logger: Logger): SystemdService =>
+  new SystemdService(process.env, { clock, logger, pid: process.pid });
+
+function keepSystemdTold(systemd: SystemdService, agent: Agent, signal: AbortSignal): void {
+  void systemd.started();
+  void systemd.watch(() => syncLoopFault(agent.controller, steadyNow(clock)), signal);
 }
 
 /** Resolves when the run ends though nobody asked it to. */
@@ -276,6 +290,7 @@ export async function joinCluster(
     stop.abort();
   });
   try {
+    const systemd = systemdService(logger);
     if (options.provider === 'cri') checkMachine(settings, thisMachine(), logger);
     const certDir = certDirOf(settings, dataDir.path);
     const { nodeName } = settings.agent;
@@ -307,6 +322,7 @@ export async function joinCluster(
       server: connection.server,
       provider: options.provider,
     });
+    keepSystemdTold(systemd, agent, stop.signal);
     await Promise.all([agent.run(stop.signal), keeping]);
     await Promise.all([client.close(), disconnect()]);
     await tracing?.stop();

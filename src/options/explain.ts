@@ -1,3 +1,4 @@
+import { withoutPassword } from '../base/http-get.ts';
 import { type EffectiveOptions, type Origin, originOf } from './load.ts';
 
 /** One effective setting. */
@@ -9,14 +10,20 @@ export interface ExplainedSetting {
   readonly from: string;
 }
 
-/** Every effective setting and where it came from, the agent's own first. */
+/** Every effective setting and where it came from, the agent's own first; without what lets somebody in at the manifest's server. */
 export function explain({ agent, kubelet, origins }: EffectiveOptions): ExplainedSetting[] {
   const { apiVersion: _version, kind: _kind, ...settings } = kubelet;
   return [...leaves(agent, []), ...leaves(settings, [])].map(([path, value]) => ({
     path,
-    value,
+    value: shown(path, value),
     from: formatOrigin(originOf(path, origins)),
   }));
+}
+
+/** What is printed ends up in terminals' histories and reports of faults (the kubelet masks the headers in its log). */
+function shown(path: string, value: unknown): unknown {
+  if (path.startsWith('staticPodURLHeader.')) return ['<masked>'];
+  return path === 'staticPodURL' ? withoutPassword(String(value)) : value;
 }
 
 /** An origin as people write it. */

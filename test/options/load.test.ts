@@ -43,6 +43,16 @@ describe('precedence', () => {
     expect(from).toMatchObject({ maxPods: '--max-pods', port: '/c.yaml:4', syncFrequency: 'default' });
   });
 
+  test('what lets somebody in at the server of manifests is not printed', () => {
+    const text =
+      'staticPodURL: "http://me:hidden@h/x"\nstaticPodURLHeader: {Authorization: ["Bearer hidden"]}\n';
+    const rows = explain(load({ text }));
+    expect(JSON.stringify(rows)).not.toContain('hidden');
+    expect(rows).toContainEqual(
+      expect.objectContaining({ path: 'staticPodURL', value: 'http://me:***@h/x' }),
+    );
+  });
+
   test('drop-ins come over the file in the order of their names, mappings joined and lists replaced', () => {
     const texts: Readonly<Record<string, string>> = {
       '/c.yaml':

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parseDocument, type TextDocument } from '../kube/document.ts';
 import { DecodeError, decodeType, type Empties, type Literals } from './codec.ts';
+import { parseJson as parseJsonText } from '../kube/json-fault.ts';
 import { duplicateFields, goKind, jsonFault, numberLiterals } from './json-scan.ts';
 import { isObject, type JsonObject, stringAt } from './json.ts';
 import { findByKind, groupVersionOf } from './kinds.ts';
@@ -83,7 +84,7 @@ const goStruct =
 
 function parseJson(body: Buffer, expected: Expected): unknown {
   try {
-    return JSON.parse(body.toString());
+    return parseJsonText(body.toString());
   } catch {
     throw unrecognized(
       expected,

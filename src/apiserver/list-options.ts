@@ -1,4 +1,5 @@
 import { fault, type FieldFault, badRequest, expired, invalid, tooLargeVersion } from './status-error.ts';
+import { parseJson } from '../kube/json-fault.ts';
 import { goKind, jsonFault } from './json-scan.ts';
 import { isObject, stringAt } from './json.ts';
 import { isTrue } from './request.ts';
@@ -111,7 +112,7 @@ function tokenJson(text: string): unknown {
     throw unreadable(`illegal base64 data at input byte ${wrong >= 0 ? wrong : text.length - 1}`);
   const json = Buffer.from(text, 'base64url').toString();
   try {
-    return JSON.parse(json) ?? {};
+    return parseJson(json) ?? {};
   } catch {
     throw unreadable(jsonFault(json));
   }

@@ -4,6 +4,7 @@ import { goStructJson } from '../kube/go-json.ts';
 import { type Decoded, DecodeError, decodeType, type Empties, type Literals } from './codec.ts';
 import { inGoOrder } from './go-structs.ts';
 import { goValue } from './go-value.ts';
+import { parseJson } from '../kube/json-fault.ts';
 import { duplicateFields, goKind, jsonFault, numberLiterals } from './json-scan.ts';
 import { isObject, type JsonObject, listAt, objectAt, stringAt } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
@@ -67,7 +68,7 @@ export function readPatch(
   const [head, into] = loose ? ['', 'jsonpatch.Patch'] : readers[type];
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     throw badRequest(head + jsonFault(text));
   }

@@ -9,6 +9,7 @@ import {
   textOf,
   valueAt,
 } from './json.ts';
+import { parseJson } from '../kube/json-fault.ts';
 import { jsonFault } from './json-scan.ts';
 import { keyPairFault } from './key-pair.ts';
 import { builtIn } from './kinds.ts';
@@ -65,7 +66,7 @@ function secretTypeFaults(secret: JsonObject): FieldFault[] {
   const docker = (key: string): FieldFault[] => {
     if (!(key in data)) return [fault.required(`data[${key}]`)];
     try {
-      JSON.parse(Buffer.from(textOf(data[key]), 'base64').toString());
+      parseJson(Buffer.from(textOf(data[key]), 'base64').toString());
       return [];
     } catch {
       return [

@@ -1,6 +1,6 @@
 import { AgentError } from '../base/errors.ts';
 import { jsonTypeOf } from '../kube/go-types.ts';
-import { findJsonFault } from '../kube/json-fault.ts';
+import { findJsonFault, parseJson } from '../kube/json-fault.ts';
 
 /** One registry's credential. */
 export interface DockerConfigEntry {
@@ -30,7 +30,7 @@ export function readDockerConfigJson(text: string): DockerConfig {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     throw fault(findJsonFault(text).message);
   }

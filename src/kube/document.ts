@@ -1,7 +1,7 @@
 import { Composer, type Document, isPair, isScalar, LineCounter, Parser, visit } from 'yaml';
 import { messageOf } from '../base/errors.ts';
 import { goJson } from './go-json.ts';
-import { findJsonFault } from './json-fault.ts';
+import { findJsonFault, parseJson as parseJsonText } from './json-fault.ts';
 import {
   type Composed,
   endsBefore,
@@ -51,7 +51,7 @@ export function parseDocument(text: string): Parsed {
 
 function parseJson(text: string): Parsed {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJsonText(text);
     let yaml: Composed | undefined;
     const composed = (): Composed => (yaml ??= composeFirst(text));
     return {

@@ -17,7 +17,39 @@ const places: Readonly<Record<Exclude<Expectation, 'more'>, string>> = {
   'value or end': 'looking for beginning of value',
 };
 
-/** Finds the first fault of a text that `JSON.parse` rejects. Follows Go `encoding/json`, its scanner. */
+/** How deep lists and objects may lie in each other (Go `encoding/json`). */
+const maxDepth = 10_000;
+
+/** `JSON.parse`, but for what is nested deeper than Go reads. @throws {SyntaxError} {@link findJsonFault} tells why */
+export function parseJson(text: string): unknown {
+  if (nestsTooDeep(text)) throw new SyntaxError('exceeded max depth');
+  return JSON.parse(text);
+}
+
+function nestsTooDeep(text: string): boolean {
+  if (text.length <= maxDepth) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const mark = text[at];
+    if (mark === '"') at = endOfString(text, at);
+    else if (mark === '{' || mark === '[') {
+      if (++depth > maxDepth) return true;
+    } else if (mark === '}' || mark === ']') depth--;
+  }
+  return false;
+}
+
+/** Where the string that begins at `start` ends; the end of the text, if it does not. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text[end - 1 - slashes] === '\\') slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/** Finds the first fault of a text that {@link parseJson} rejects. Follows Go `encoding/json`, its scanner. */
 export function findJsonFault(text: string): JsonFault {
   const open: Bracket[] = [];
   let expect: Expectation = 'value';
@@ -29,6 +61,7 @@ export function findJsonFault(text: string): JsonFault {
       ? 'token'
       : marks[mark]?.(expect, open);
     if (next === undefined) return faultAt(text, offset, placeOf(expect, open));
+    if (open.length > maxDepth) return faultAt(text, offset, 'exceeded max depth');
     const end: number | JsonFault = next === 'token' ? tokenEnd(text, offset) : offset + 1;
     if (typeof end !== 'number') return end;
     offset = end;

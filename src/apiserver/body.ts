@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { parseDocument, type TextDocument } from '../kube/document.ts';
+import { parseYaml, type TextDocument } from '../kube/document.ts';
 import { DecodeError, decodeType, type Empties, type Literals } from './codec.ts';
 import { parseJson as parseJsonText } from '../kube/json-fault.ts';
 import { duplicateFields, goKind, jsonFault, numberLiterals } from './json-scan.ts';
@@ -108,7 +108,7 @@ function parseProtobuf(body: Buffer, expected: Expected): JsonObject {
 function parse(body: Buffer, format: 'json' | 'yaml' | 'protobuf', expected: Expected): unknown {
   if (format === 'protobuf') return parseProtobuf(body, expected);
   if (format === 'json') return parseJson(body, expected);
-  const parsed = parseDocument(body.toString());
+  const parsed = parseYaml(body.toString());
   if (!parsed.ok) throw unrecognized(expected, parsed.fault.message, body);
   return parsed.document.value;
 }
@@ -159,7 +159,7 @@ function toldOf(
 /** Keys that stand twice, as strict decoding names them. */
 function duplicatesIn(text: string, format: 'json' | 'yaml' | 'protobuf'): readonly string[] {
   if (format === 'json') return duplicateFields(text);
-  const parsed = format === 'yaml' ? parseDocument(text) : undefined;
+  const parsed = format === 'yaml' ? parseYaml(text) : undefined;
   return parsed?.ok ? duplicateKeys(parsed.document.duplicates) : [];
 }
 

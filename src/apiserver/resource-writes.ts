@@ -12,7 +12,7 @@ import {
   sendObject,
   withWarnings,
 } from './exchange.ts';
-import { type JsonObject, nameOf, objectAt, stringAt, withMetadata } from './json.ts';
+import { type JsonObject, objectAt, stringAt, withMetadata } from './json.ts';
 import { groupVersionOf, type Kind } from './kinds.ts';
 import { listPage } from './list-options.ts';
 import type { Writer } from './managed-fields.ts';
@@ -203,7 +203,7 @@ export class ResourceWrites {
     const read = applyConfig(body.value, kind);
     warnings.push(...judgedApply(body, query.fieldValidation));
     const standing = this.#standing(exchange);
-    const isUnnamed = nameOf(read) === '';
+    const isUnnamed = !('name' in objectAt(read, 'metadata'));
     const config = named(
       standing && isUnnamed ? withMetadata(read, { name: target.name }) : read,
       target,

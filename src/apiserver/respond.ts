@@ -22,23 +22,35 @@ export interface Extras {
   readonly warnings?: readonly string[];
 }
 
-const quotable = (text: string): string =>
-  text
-    .replace(/\\/g, '\\\\')
-    .replace(/"/g, '\\"')
-    .replace(/[\r\n]/g, ' ');
+/** Characters of all warnings together; with more each is cut. */
+const mostWarned = 4096;
+const cutAt = 256;
 
+/**
+ * Values of the header `Warning`. Go writes text there as it is, in UTF-8, and Node.js wants a character for each byte.
+ *
+ * Follows apiserver `WithWarningRecorder`: each once, none that has control characters.
+ */
 export function warningHeaders(warnings: readonly string[]): string[] {
-  const out: string[] = [];
+  const texts = [...new Set(warnings)]
+    .filter((text) => text !== '' && !/\p{Cc}/u.test(text))
+    .map((text) => Array.from(text));
   let size = 0;
-  for (const warning of warnings) {
-    const header = `299 - "${quotable(warning)}"`;
-    size += warning.length;
-    if (size > 4096) break;
-    out.push(header);
+  const beyond = texts.findIndex((text) => (size += text.length) > mostWarned);
+  if (beyond < 0) return texts.map(warningHeader);
+  size = 0;
+  const out: string[] = [];
+  for (const [at, text] of texts.entries()) {
+    if (at > beyond && size >= mostWarned) break;
+    const short = text.slice(0, cutAt);
+    size += short.length;
+    out.push(warningHeader(short));
   }
   return out;
 }
+
+const warningHeader = (text: readonly string[]): string =>
+  Buffer.from(`299 - "${text.join('').replace(/["\\]/g, '\\$&')}"`).toString('latin1');
 
 /** What a request is told of the kind that it asks for, whatever the answer is. */
 const deprecated = new WeakMap<IncomingMessage, readonly string[]>();

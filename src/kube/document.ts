@@ -1,4 +1,14 @@
-import { Composer, type Document, isPair, isScalar, LineCounter, Parser, visit } from 'yaml';
+import {
+  Composer,
+  type CST,
+  type Document,
+  isPair,
+  isScalar,
+  LineCounter,
+  Parser,
+  visit,
+  type YAMLParseError,
+} from 'yaml';
 import { messageOf } from '../base/errors.ts';
 import { goJson } from './go-json.ts';
 import { findJsonFault, parseJson as parseJsonText } from './json-fault.ts';
@@ -11,6 +21,7 @@ import {
   unknownAnchor,
   yamlFault,
 } from './yaml-faults.ts';
+import { goLexer } from './yaml-lexer.ts';
 import { lastWins } from './yaml-merge.ts';
 import { collectionKey, valueOfNullKey } from './yaml-keys.ts';
 import { numberTags, unsupportedNumber } from './yaml-scalars.ts';
@@ -92,12 +103,19 @@ function composeFirst(text: string): Composed {
       ...numberTags,
     ],
   });
-  const next = composer.compose(new Parser(lines.addNewLine).parse(text)).next();
+  const next = composer.compose(tokensOf(text, lines)).next();
   return { doc: next.done ? undefined : next.value, lines };
 }
 
 /** What YAML may hold. */
 const isNoText = /[^\t\n\r -~\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+
+function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  for (const lexeme of goLexer().lex(text)) yield* parser.next(lexeme);
+  yield* parser.end();
+}
 
 export function parseYaml(text: string): Parsed {
   const fault = isNoText.test(text) ? controlFault : undefined;
@@ -114,7 +132,7 @@ const controlFault: SyntaxFault = {
 
 function syntaxFaultOf(text: string, composed: Composed): SyntaxFault | undefined {
   const { doc, lines } = composed;
-  const [first] = doc?.errors ?? [];
+  const first = doc?.errors.find((error) => !isLoneComment(error, text));
   const error = first && endsBefore(first, composed) ? undefined : first;
   const tab = tabLine(text, doc);
   if (!tab || (error && error.pos[0] <= tab.offset)) return error && yamlFault(error, text, composed);
@@ -122,6 +140,10 @@ function syntaxFaultOf(text: string, composed: Composed): SyntaxFault | undefine
   const [message, , advice] = tab.wording;
   return { line, column: col, message: `yaml: ${line > 1 ? `line ${line}: ` : ''}${message}`, advice };
 }
+
+/** After a value in brackets a comment that begins its line is taken for one that touches the value. */
+const isLoneComment = ({ message, pos: [at] }: YAMLParseError, text: string): boolean =>
+  message.startsWith('Comments must be separated') && text[at - 1] === '\n';
 
 function readComposed(composed: Composed): Parsed {
   const { doc } = composed;

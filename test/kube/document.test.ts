@@ -56,6 +56,23 @@ test.for([
   expect(faultOf(text)).toBe(message);
 });
 
+test.for([
+  ['command: [\n"sleep",\n "5"\n]\n', { command: ['sleep', '5'] }],
+  ['a:\n  b: {\n    c: d\n}\n  e: [\n]\n', { a: { b: { c: 'd' }, e: [] } }],
+  ['a:\n  - {b: [{c:\n d}]}\n', { a: [{ b: [{ c: 'd' }] }] }],
+  ['a:\n  b: "one\ntwo"\n  c: \'three\n four\'\n', { a: { b: 'one two', c: 'three four' } }],
+  ['a:\n  b: {c: "d"\n#e\n}\n', { a: { b: { c: 'd' } } }],
+] as const)('within brackets and quotes indentation does not matter: %j', ([text, value]) => {
+  expect(parseDocument(text)).toMatchObject({ ok: true, document: { value } });
+});
+
+test.for(['a: [\n---\n]\n', 'a:\n  b: {c: d\ne: f\n', 'a: "b\n---\nc"\n', 'a: {b: c} #\n d\n'])(
+  'what is not closed, or goes on behind it, is refused: %j',
+  (text) => {
+    expect(parseDocument(text)).toMatchObject({ ok: false });
+  },
+);
+
 test('the body of a YAML text has its keys in the order of their text', () => {
   const parsed = parseDocument('b: [{d: <, c: null}]\n10: x\n2: z\n');
   expect(parsed.ok && parsed.document.body).toBe('{"10":"x","2":"z","b":[{"c":null,"d":"\\u003c"}]}');

@@ -89,6 +89,8 @@ export async function sendText(
     headers['Content-Encoding'] = 'gzip';
     headers['Vary'] = 'Accept-Encoding';
   }
+  // Node.js writes headers in the encoding of a text that follows: only before bytes a character is a byte
+  if (warnings.length > 0) body = Buffer.from(body);
   headers['Content-Length'] = String(Buffer.byteLength(body));
   response.writeHead(answer.status, headers);
   response.end(request.method === 'HEAD' ? '' : body);

@@ -328,6 +328,16 @@ test('a key that nobody knows is not told to stand twice', async () => {
   const body = '{"metadata":{"name":"w"},"a":{"b":1,"b":2},"a":1}';
   const { warning } = await sent('POST', `${maps}?dryRun=All`, body, 'application/json');
   expect(warning).toBe('299 - "unknown field \\"a\\""');
+  for (const name of ['é', '😀']) {
+    const odd = await sent(
+      'POST',
+      `${maps}?dryRun=All`,
+      body.replaceAll('"a"', JSON.stringify(name)),
+      'application/json',
+    );
+    const utf8 = Buffer.from(odd.warning ?? '', 'latin1').toString();
+    expect([odd.status, utf8]).toEqual([201, `299 - "unknown field \\"${name}\\""`]);
+  }
 });
 
 test.for([

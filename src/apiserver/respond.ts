@@ -60,6 +60,9 @@ export function warnOf(request: IncomingMessage, warning: string | undefined): v
   if (warning !== undefined) deprecated.set(request, [warning]);
 }
 
+const isZipped = ({ method, headers }: IncomingMessage, text: string | Buffer): boolean =>
+  text.length > gzipLeast && method === 'GET' && /\bgzip\b/.test(textOf(headers['accept-encoding']));
+
 /** Sends a body that is already text. */
 export async function sendText(
   request: IncomingMessage,
@@ -80,11 +83,7 @@ export async function sendText(
   const warnings = warningHeaders([...(deprecated.get(request) ?? []), ...(answer.extras?.warnings ?? [])]);
   if (warnings.length > 0) headers['Warning'] = warnings;
   let body: string | Buffer = answer.text;
-  const zipped =
-    answer.text.length > gzipLeast &&
-    request.method === 'GET' &&
-    /\bgzip\b/.test(textOf(request.headers['accept-encoding']));
-  if (zipped) {
+  if (isZipped(request, answer.text)) {
     body = await compress(answer.text, { level: 4 });
     headers['Content-Encoding'] = 'gzip';
     headers['Vary'] = 'Accept-Encoding';

@@ -15,7 +15,6 @@ const freshMs = 60_000;
  * asked again once a minute and whenever the server refuses what they gave. `@kubernetes/client-node` is loaded only for what
  * {@link plainConnection} does not read.
  *
- * @param proxies the environment, whose proxy is used where the kubeconfig names none (client-go); default: none
  * @param path the file, or several with `:` between them; absent: `KUBECONFIG`, `~/.kube/config` or the cluster's own, as kubectl looks for them
  * @throws {AgentError} `invalid_argument` when the file or the context is not there or says too little
  */
@@ -23,15 +22,14 @@ export async function connectionFromKubeconfig(
   clock: Clock,
   path?: string,
   context?: string,
-  proxies: ProxyEnvironment = {},
 ): Promise<ApiConnection> {
   const plain = path === undefined ? undefined : await plainConnection(clock, path, context);
-  if (plain) return throughProxy(plain, proxies);
+  if (plain) return throughProxy(plain, {});
   const load = async (): Promise<KubeConfig> => loadConfig(path, context);
-  return throughProxy(await connectionOf(await load(), load, clock), proxies);
+  return throughProxy(await connectionOf(await load(), load, clock), {});
 }
 
-/** The connection with the environment's proxy, if it has none of its own. @throws {AgentError} `invalid_argument` for what is no proxy */
+/** The connection with the proxy that the environment has for it (client-go), if it has none of its own. @throws {AgentError} `invalid_argument` for what is no proxy */
 export function throughProxy(connection: ApiConnection, proxies: ProxyEnvironment): ApiConnection {
   const { server, proxyUrl: own } = connection;
   const proxy =

@@ -1,8 +1,9 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
-import { addressPatienceMs, machineTrust } from '../base/authorities.ts';
+import { machineTrust } from '../base/authorities.ts';
 import type { Clock } from '../base/clock.ts';
+import { addressPatienceMs } from '../base/dial-error.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Credentials, CredentialSource } from './connection.ts';
 

@@ -3,8 +3,8 @@ import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import makeConnector from 'undici/lib/core/connect.js';
-import { addressPatienceMs, machineAuthorities } from '../base/authorities.ts';
-import { joinHostPort } from '../base/dial-error.ts';
+import { machineAuthorities } from '../base/authorities.ts';
+import { addressPatienceMs, type HostPort, hostPortOf, joinHostPort } from '../base/dial-error.ts';
 import { messageOf } from '../base/errors.ts';
 
 /** The proxy, and how connections are made through it. */
@@ -31,12 +31,10 @@ export function tunnelConnector({
     wanted: buildConnector.Options,
     callback: buildConnector.Callback,
   ): Promise<void> => {
-    const port = Number(wanted.port) || (wanted.protocol === 'https:' ? 443 : 80);
-    const target = { host: wanted.hostname.replace(/^\[|\]$/g, ''), port };
     const through = proxy.protocol.startsWith('socks5') ? throughSocks : throughHttp;
     let socket: Socket;
     try {
-      socket = await through(target, { proxy, proxyCa, timeoutMs: timeout });
+      socket = await through(hostPortOf(wanted), { proxy, proxyCa, timeoutMs: timeout });
     } catch (reason) {
       callback(new Error(`proxy ${proxy.host}: ${messageOf(reason)}`, { cause: reason }), null);
       return;
@@ -47,24 +45,18 @@ export function tunnelConnector({
   return (wanted, callback) => void connect(wanted, callback);
 }
 
-interface Target {
-  readonly host: string;
-  readonly port: number;
-}
-
 interface Way {
   readonly proxy: URL;
   readonly proxyCa: string | Buffer | undefined;
   readonly timeoutMs: number;
 }
 
-function throughHttp({ host, port }: Target, { proxy, proxyCa, timeoutMs }: Way): Promise<Socket> {
+function throughHttp({ host, port }: HostPort, { proxy, proxyCa, timeoutMs }: Way): Promise<Socket> {
   const path = joinHostPort(host, port);
   const user = credentialsOf(proxy);
   const options = {
     method: 'CONNECT',
-    host: proxy.hostname.replace(/^\[|\]$/g, ''),
-    port: Number(proxy.port) || (proxy.protocol === 'https:' ? 443 : 80),
+    ...hostPortOf(proxy),
     path,
     headers: {
       host: path,
@@ -102,15 +94,14 @@ function throughHttp({ host, port }: Target, { proxy, proxyCa, timeoutMs }: Way)
   });
 }
 
-async function throughSocks(destination: Target, { proxy, timeoutMs }: Way): Promise<Socket> {
+async function throughSocks(destination: HostPort, { proxy, timeoutMs }: Way): Promise<Socket> {
   const { SocksClient } = await import('socks');
   const [userId, password] = credentialsOf(proxy) ?? [];
   const { socket } = await SocksClient.createConnection({
     command: 'connect',
     destination,
     proxy: {
-      host: proxy.hostname.replace(/^\[|\]$/g, ''),
-      port: Number(proxy.port) || 1080,
+      ...hostPortOf(proxy, 1080),
       type: 5,
       ...(userId !== undefined && { userId }),
       ...(password !== undefined && { password }),

@@ -3,8 +3,9 @@ import { createSecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
 // the pool alone: a third of the time that the whole of undici takes at the start of the process
 import Pool from 'undici/lib/dispatcher/pool.js';
-import { addressPatienceMs, machineAuthorities } from '../base/authorities.ts';
+import { machineAuthorities } from '../base/authorities.ts';
 import type { Clock } from '../base/clock.ts';
+import { addressPatienceMs } from '../base/dial-error.ts';
 import {
   type ApiConnection,
   type CredentialSource,

@@ -20,8 +20,3 @@ export function machineAuthorities(): string[] {
 /** What trusts {@link machineAuthorities}, for those who show no certificate: made once, since that takes as long as a connection. */
 export const machineTrust = (): SecureContext =>
   (context ??= createSecureContext({ ca: machineAuthorities() }));
-
-/**
- * For how long one of several addresses of a name is tried before the next, ms. Node.js gives each 250 ms and gives up: too little for links by satellite or radio.
- */
-export const addressPatienceMs = 3000;

@@ -1,6 +1,6 @@
 import { type IncomingMessage, type RequestOptions, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { dialError, joinHostPort } from './dial-error.ts';
+import { dialError, hostPortOf, joinHostPort } from './dial-error.ts';
 import { messageOf } from './errors.ts';
 import { goQuote } from './go-quote.ts';
 
@@ -22,7 +22,8 @@ export interface HttpGetRequest {
   readonly headers: Readonly<Record<string, readonly string[]>>;
 }
 
-const maxRedirects = 10;
+/** Go's own limit. */
+export const maxRedirects = 10;
 /** Go's own limit, bytes. */
 const maxHeaderBytes = 10 * 1024 * 1024;
 
@@ -136,7 +137,8 @@ function malformed(answer: Buffer): string {
     : `malformed HTTP version ${goQuote(protocol)}`;
 }
 
-const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Statuses whose `Location` is where to ask instead. */
+export const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** Where to go next; `undefined`: the answer stands, as there is no way on, or it leads to another host. */
 function redirectOf(request: HttpGetRequest, answer: IncomingMessage): HttpGetRequest | undefined {
@@ -144,7 +146,7 @@ function redirectOf(request: HttpGetRequest, answer: IncomingMessage): HttpGetRe
   if (!redirects.has(answer.statusCode ?? 0) || location === undefined || location === '') return undefined;
   if (!URL.canParse(location, request.url)) return undefined;
   const url = new URL(location, request.url);
-  if (url.hostname.replace(/^\[|\]$/g, '') !== request.host.toLowerCase()) return undefined;
+  if (hostPortOf(url).host !== request.host.toLowerCase()) return undefined;
   const scheme = url.protocol.slice(0, -1);
   const { auth, ...rest } = request;
   const isRelative = !URL.canParse(location);

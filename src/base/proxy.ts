@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { hostPortOf } from './dial-error.ts';
 import { AgentError } from './errors.ts';
 
 /** Variables of the environment by name; `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are looked at, in upper case first. */
@@ -37,9 +38,9 @@ export function proxyUrl(proxy: string, where: string): string {
 const read = (env: ProxyEnvironment, name: string): string =>
   [env[name], env[name.toLowerCase()]].find((value) => value !== undefined && value !== '') ?? '';
 
-function usesProxy({ protocol, hostname, port: own }: URL, exempt: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  const port = own === '' ? (protocol === 'https:' ? '443' : '80') : own;
+function usesProxy(target: URL, exempt: string): boolean {
+  const { host, port: number } = hostPortOf(target);
+  const port = String(number);
   if (host === 'localhost' || inNetwork(host, '127.0.0.0/8') || inNetwork(host, '::1/128')) return false;
   const entries = exempt.split(',').map((entry) => entry.trim().toLowerCase());
   return !entries.some((entry) => entry !== '' && covers(entry, host, port));

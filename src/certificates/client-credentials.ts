@@ -54,20 +54,23 @@ const lookMs = 50;
  * @throws {AgentError} `invalid_argument` when neither file can be used
  */
 export async function clientCredentials(options: ClientCredentialsOptions): Promise<ClientCredentials> {
-  const { certDir, nodeName, clock, random, logger, rotate } = options;
+  const { certDir, nodeName, proxies = {}, clock, random, logger, rotate } = options;
   const store = new CertificateStore(certDir, 'kubelet-client');
   const own = await ownConnection(options);
   const bootstrap = await bootstrapConnection(options, own !== undefined);
-  if (bootstrap && !own?.certificate)
-    await writeKubeconfig(options.kubeconfig, withOwnProxy(bootstrap, options), store.currentPath);
+  if (bootstrap && !own?.certificate) await writeKubeconfig(options.kubeconfig, bootstrap, store.currentPath);
   const base = baseOf(own, bootstrap);
   const source = new ManagedCredentials(
     clock,
     () => manager,
     base === bootstrap ? undefined : base.credentials,
   );
-  const connection = { ...base, credentials: source };
-  const askers = new Askers({ own: connection, ...(bootstrap && { bootstrap }) }, clock, logger);
+  const connection = throughProxy({ ...base, credentials: source }, proxies);
+  const askers = new Askers(
+    { own: connection, ...(bootstrap && { bootstrap: throughProxy(bootstrap, proxies) }) },
+    clock,
+    logger,
+  );
   const manager: CertificateManager = new CertificateManager({
     clock,
     random,
@@ -113,12 +116,11 @@ interface OwnConnection {
 async function ownConnection({
   kubeconfig,
   bootstrapKubeconfig,
-  proxies,
   clock,
   logger,
 }: ClientCredentialsOptions): Promise<OwnConnection | undefined> {
   try {
-    const connection = await connectionFromKubeconfig(clock, kubeconfig, undefined, proxies);
+    const connection = await connectionFromKubeconfig(clock, kubeconfig);
     const certificate = certificateOf((await connection.credentials?.current()) ?? {}, clock.now());
     return { connection, ...(certificate && { certificate }) };
   } catch (reason) {
@@ -140,28 +142,17 @@ function certificateOf({ cert, key }: Partial<Credentials>, now: number): Certif
 
 /** The connection of those who may bootstrap. A file that has been removed since is missed only where there is nothing else. */
 async function bootstrapConnection(
-  { clock, bootstrapKubeconfig, proxies, logger }: ClientCredentialsOptions,
+  { clock, bootstrapKubeconfig, logger }: ClientCredentialsOptions,
   hasOwn: boolean,
 ): Promise<ApiConnection | undefined> {
   if (bootstrapKubeconfig === undefined) return undefined;
   try {
-    return await connectionFromKubeconfig(clock, bootstrapKubeconfig, undefined, proxies);
+    return await connectionFromKubeconfig(clock, bootstrapKubeconfig);
   } catch (reason) {
     if (!hasOwn) throw reason;
     logger.debug('there are no bootstrap credentials', { err: messageOf(reason) });
     return undefined;
   }
-}
-
-/** Without the proxy of the environment, which is looked up at each start. */
-function withOwnProxy(
-  { proxyUrl, ...connection }: ApiConnection,
-  { proxies = {} }: ClientCredentialsOptions,
-): ApiConnection {
-  const { server } = connection;
-  return proxyUrl === undefined || proxyUrl === throughProxy({ server }, proxies).proxyUrl
-    ? connection
-    : { ...connection, proxyUrl };
 }
 
 /** Writes the kubeconfig that names the certificate to come. */

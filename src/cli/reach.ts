@@ -40,7 +40,7 @@ export async function reachOf(
     return { connection: throughProxy(await inClusterConnection(clock, inPod()), process.env), keep };
   const rotate = kubelet.rotateCertificates ?? false;
   if (kubeconfig !== undefined && !bootstraps && !rotate)
-    return { connection: await connectionFromKubeconfig(clock, kubeconfig, undefined, process.env), keep };
+    return { connection: throughProxy(await connectionFromKubeconfig(clock, kubeconfig), process.env), keep };
   const credentials = await clientCredentials({
     kubeconfig: kubeconfig ?? join(dataDir, 'kubeconfig'),
     ...(bootstraps && { bootstrapKubeconfig }),

@@ -6,12 +6,12 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { concatMap, defer, filter, map, type Observable } from 'rxjs';
-import { addressPatienceMs, machineTrust } from '../base/authorities.ts';
+import { machineTrust } from '../base/authorities.ts';
 import type { Clock } from '../base/clock.ts';
-import { dialError } from '../base/dial-error.ts';
+import { addressPatienceMs, dialError, hostPortOf } from '../base/dial-error.ts';
 import { messageOf } from '../base/errors.ts';
-import { withoutPassword } from '../base/http-get.ts';
 import { goQuote } from '../base/go-quote.ts';
+import { maxRedirects, redirects, withoutPassword } from '../base/http-get.ts';
 import { type ProxyEnvironment, proxyFor } from '../base/proxy.ts';
 import {
   type FetchManifest,
@@ -63,8 +63,6 @@ export function httpSource(deps: HttpSourceDeps, options: HttpSourceOptions): Ob
 
 /** Longest wait for the manifest's server, ms. */
 const timeoutMs = 10_000;
-const maxRedirects = 10;
-const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** Fetches over the network, within 10 s, redirects followed. Name and password of the URL are sent. */
 export const fetchManifest: FetchManifest = fetchManifestThrough({});
@@ -158,10 +156,9 @@ async function whole(
 
 const late = `no answer within ${timeoutMs / 1000} s`;
 
-function whyNoAnswer(reason: Error, { hostname, port, protocol }: URL, signal: AbortSignal): string {
+function whyNoAnswer(reason: Error, url: URL, signal: AbortSignal): string {
   if (signal.aborted) return late;
   const { syscall } = reason as NodeJS.ErrnoException;
   if (syscall !== 'connect' && syscall !== 'getaddrinfo') return messageOf(reason);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return dialError(reason, { host, port: Number(port) || (protocol === 'https:' ? 443 : 80) });
+  return dialError(reason, hostPortOf(url));
 }

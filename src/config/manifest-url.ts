@@ -46,12 +46,15 @@ const maxManifestBytes = 10 * 1024 * 1024;
 export class ManifestUrl {
   readonly #fetch: FetchManifest;
   readonly #options: ManifestUrlOptions;
+  /** The URL as it may be shown. */
+  readonly #shown: string;
   readonly #read: DecodeManifest;
   #last: string | undefined;
 
   constructor(fetch: FetchManifest, options: ManifestUrlOptions, decode: DecodeManifest = decodeManifest) {
     this.#fetch = fetch;
     this.#options = options;
+    this.#shown = withoutPassword(options.url);
     this.#read = decode;
   }
 
@@ -61,7 +64,7 @@ export class ManifestUrl {
     const answer = await this.#fetch(url, { headers, maxBytes: maxManifestBytes }).catch(
       (reason: unknown): UrlOutcome => ({
         fault: {
-          message: `Get ${goQuote(withoutPassword(url))}: ${messageOf(reason)}`,
+          message: `Get ${goQuote(this.#shown)}: ${messageOf(reason)}`,
           advice: 'is the server up?',
         },
       }),
@@ -74,7 +77,7 @@ export class ManifestUrl {
     statusText = STATUS_CODES[status] ?? '',
     body,
   }: ManifestAnswer): UrlOutcome | Promise<UrlOutcome> {
-    const url = withoutPassword(this.#options.url);
+    const url = this.#shown;
     if (status !== 200) return { fault: { message: `${url}: ${status} ${statusText}` } };
     if (body === '') return { pods: [], fault: { message: `zero-length data received from ${url}` } };
     if (body === this.#last) return {};
@@ -92,9 +95,8 @@ export class ManifestUrl {
     if (single.parsed) return outcomeOf(single);
     const list = await this.#read('PodList', body, origin);
     if (list.parsed) return outcomeOf(list);
-    const shown = withoutPassword(url);
     const [one, many] = [single, list].map((tried) => ('fault' in tried ? tried.fault.message : ''));
-    const message = `${shown}: received '${body}', but couldn't parse as single (${one ?? ''}) or multiple pods (${many ?? ''})`;
+    const message = `${this.#shown}: received '${body}', but couldn't parse as single (${one ?? ''}) or multiple pods (${many ?? ''})`;
     return { fault: { ...('fault' in single && single.fault), message } };
   }
 }

@@ -107,15 +107,15 @@ function composeFirst(text: string): Composed {
   return { doc: next.done ? undefined : next.value, lines };
 }
 
-/** What YAML may hold. */
-const isNoText = /[^\t\n\r -~\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
-
 function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
   for (const lexeme of goLexer().lex(text)) yield* parser.next(lexeme);
   yield* parser.end();
 }
+
+/** What YAML may hold. */
+const isNoText = /[^\t\n\r -~\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 export function parseYaml(text: string): Parsed {
   const fault = isNoText.test(text) ? controlFault : undefined;

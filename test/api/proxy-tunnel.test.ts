@@ -104,7 +104,7 @@ test('a kubeconfig names the proxy, else the environment does', async () => {
       path,
       text.replace(/(\n +)server: /, `${extra && `$1${extra.trim()}`}$1proxy-url: ${url}$1server: `),
     );
-    const found = await connectionFromKubeconfig(clock, path, undefined, { HTTPS_PROXY: 'other:1' });
+    const found = throughProxy(await connectionFromKubeconfig(clock, path), { HTTPS_PROXY: 'other:1' });
     expect([plain, found.proxyUrl, found.server]).toEqual([plain, url, server.url]);
   }
   await writeFile(path, text.replace(/(\n +)server: /, '$1proxy-url: ftp://x$1server: '));

@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { IncomingHttpHeaders } from 'node:http';
-import { dialError } from '../../base/dial-error.ts';
+import { dialError, hostPortOf } from '../../base/dial-error.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 
 /** A connection that a streaming server has upgraded. */
@@ -25,8 +25,7 @@ export interface StreamServer {
 export function dial({ url, client }: StreamServer, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
-    const port = Number(url.port || (secure ? 443 : 80));
-    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const { host, port } = hostPortOf(url);
     const socket: Socket = secure
       ? connectTls({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'], ...client })
       : connectTcp({ host, port, allowHalfOpen: true });

@@ -6,8 +6,10 @@ import {
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { normalize } from 'node:path/posix';
 import { dialError, joinHostPort } from '../base/dial-error.ts';
+import { keepAlive } from '../base/keep-alive.ts';
 import { escapedPath, unescapedPath } from '../base/url-path.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import type { KubeletProxy } from './kubelet-proxy.ts';
@@ -222,10 +224,13 @@ function forward(
             location: located(location, prefix, [joinHostPort(host, port), incoming.headers.host ?? '']),
           }),
         });
-        answer.pipe(response);
-        answer.on('close', resolve);
+        // an answer that breaks off does so for the client, too
+        void pipeline(answer, response)
+          .catch(() => undefined)
+          .then(resolve);
       },
     );
+    outgoing.once('socket', keepAlive);
     outgoing.on('error', (reason) => {
       if (response.headersSent) response.destroy();
       reject(unreached(dialError(reason, { host, port })));

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { KeyPair } from '../base/certificates.ts';
 import { dialError, joinHostPort } from '../base/dial-error.ts';
+import { keepAlive } from '../base/keep-alive.ts';
 import { zeroTime } from '../kube/time.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from './json.ts';
 import { builtIn } from './kinds.ts';
@@ -243,6 +244,7 @@ export class KubeletProxy {
           });
         },
       );
+      outgoing.once('socket', keepAlive);
       outgoing.on('error', (reason) => {
         reject(unreached(endpoint, path, reason));
       });

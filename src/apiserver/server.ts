@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { tcpKeepAlive } from '../base/keep-alive.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
@@ -344,6 +345,7 @@ async function listen(
     minVersion: 'TLSv1.2',
     // Go's: the address of an exec has the whole command
     maxHeaderSize: 1024 * 1024,
+    ...tcpKeepAlive,
   });
   server.keepAliveTimeout = 120_000;
   server.headersTimeout = 60_000;

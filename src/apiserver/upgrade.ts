@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createWebSocketStream, type WebSocket } from 'ws';
 import { dialError } from '../base/dial-error.ts';
+import { keepAlive } from '../base/keep-alive.ts';
 import { joinDuplexes } from '../streams/join.ts';
 import { acceptWebSocket } from '../streams/websocket.ts';
 import { isBearer } from './authenticator.ts';
@@ -72,6 +73,7 @@ export function passUpgrade(to: Passed, upgrading: Upgrading, tunnel?: string): 
     };
     socket.on('error', giveUp);
     socket.once('close', giveUp);
+    outgoing.once('socket', keepAlive);
     outgoing.on('error', (reason) => {
       reject(new StatusError(500, '', `error dialing backend: ${dialError(reason, to)}`));
     });

@@ -10,6 +10,7 @@ import {
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { messageOf } from '../base/errors.ts';
+import { tcpKeepAlive } from '../base/keep-alive.ts';
 import type { Logger } from '../base/logger.ts';
 import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
 import { lastAnswer, Turns } from '../streams/turns.ts';
@@ -142,6 +143,7 @@ export class Listener {
       keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: Math.max(100, Math.min(5000, headersMs / 2)),
       insecureHTTPParser: false,
+      ...tcpKeepAlive,
     };
     const { tls } = this.#options;
     if (!tls) return createPlainServer(http);
@@ -162,7 +164,7 @@ export class Listener {
 
   /** Tells who speaks plain HTTP to a TLS port so, as Go's server does; hands the rest on. */
   #sniffer(server: HttpsServer): TcpServer {
-    return createTcpServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    return createTcpServer({ allowHalfOpen: true, noDelay: true, ...tcpKeepAlive }, (socket) => {
       this.#upgraded.add(socket);
       socket.once('close', () => this.#upgraded.delete(socket));
       socket.on('error', () => undefined);

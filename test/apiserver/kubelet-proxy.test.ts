@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { normalize } from 'node:path/posix';
 import { connect } from 'node:tls';
 import { request } from 'node:https';
 import { afterEach, expect, test } from 'vitest';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { ownAddress } from '../support/own-address.ts';
+import { asksInSilence } from '../support/tcp-timers.ts';
 import { call, pod, podsPath } from './support.ts';
 
 const ends: (() => Promise<void> | void)[] = [];
@@ -41,12 +42,14 @@ async function both(handle: (kubelet: Server) => void): Promise<EmbeddedApiServe
   return server;
 }
 
-test('logs come through as the kubelet sends them, piece by piece', async () => {
+test('logs come through as the kubelet sends them, piece by piece, and a silent kubelet is asked whether it is there', async () => {
   let release = (): void => undefined;
+  let sides: Parameters<typeof asksInSilence>[0] = { localPort: 0, remotePort: 0 };
   const server = await both((kubelet) => {
     kubelet.on('request', (incoming, response) => {
       expect(incoming.url).toBe('/containerLogs/default/p/c?follow=true');
       response.write('first\n');
+      sides = { localPort: incoming.socket.remotePort, remotePort: incoming.socket.localPort };
       release = () => response.end('last\n');
     });
   });
@@ -59,7 +62,7 @@ test('logs come through as the kubelet sends them, piece by piece', async () => 
       (answer) => {
         answer.on('data', (chunk: Buffer) => {
           pieces.push(chunk.toString());
-          release();
+          asksInSilence(sides).then(release, reject);
         });
         answer.on('end', resolve);
       },
@@ -278,6 +281,22 @@ test('who offers an upgrade where there is none is answered as any other, howeve
   expect(log.length).toBeGreaterThan(4096 * 1024);
   expect(await spoken(server, `PUT ${podsPath}/p/exec HTTP/1.1`)).toMatch(/^HTTP\/1\.1 405 /);
 });
+
+test.for(['Content-Length: 99\r\n', 'Transfer-Encoding: chunked\r\n'])(
+  'an answer %j that breaks off on its way breaks off here',
+  async (length) => {
+    const server = await both(() => undefined);
+    const host = ownAddress();
+    const backend = createTcpServer((socket) => {
+      socket.end(`HTTP/1.1 200 OK\r\n${length}\r\n5\r\nfirst\r\n`);
+    });
+    await new Promise<void>((resolve) => backend.listen(0, host, resolve));
+    ends.push(() => void backend.close());
+    await setAddress(server, host);
+    const { port } = backend.address() as AddressInfo;
+    await expect(call(server, 'GET', `${podsPath}/p:${port}/proxy/`)).rejects.toThrow(/aborted|hang up/);
+  },
+);
 
 test('a path that no header can tell of is refused', async () => {
   const server = await both(() => undefined);

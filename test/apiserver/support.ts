@@ -32,6 +32,7 @@ export function call(
       { host: '127.0.0.1', port, path, method, ca, cert: admin.cert, key: admin.key, agent: false, headers },
       (answer) => {
         const chunks: Buffer[] = [];
+        answer.on('error', reject);
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
         answer.on('end', () => {
           resolve({

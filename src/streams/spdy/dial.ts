@@ -3,6 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import type { IncomingHttpHeaders } from 'node:http';
 import { dialError, hostPortOf } from '../../base/dial-error.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
+import { keepAlive } from '../../base/keep-alive.ts';
 
 /** A connection that a streaming server has upgraded. */
 export interface Upgraded {
@@ -40,6 +41,7 @@ export function dial({ url, client }: StreamServer, signal: AbortSignal): Promis
     socket.once('error', (cause) => {
       reject(new AgentError('unavailable', dialError(cause, { host, port }), { cause }));
     });
+    keepAlive(socket);
     socket.once(secure ? 'secureConnect' : 'connect', () => {
       socket.setNoDelay(true);
       resolve(socket);

@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { byteNames, bytePath, onDisk, textOfPath } from '../base/byte-path.ts';
 import { mountPointsSoon } from '../volumes/mounter.ts';
 
 /** What a folder or file takes on its disk. */
@@ -19,11 +20,12 @@ export type MeasureDisk = (path: string, signal?: AbortSignal) => Promise<DiskUs
  * Follows kubelet `fs.DiskUsage` (pkg/volume/util/fs).
  */
 export const diskUsage: MeasureDisk = async (path, signal) => {
-  const top = await statOf(path);
+  const start = bytePath(path);
+  const top = await statOf(start);
   if (!top) return undefined;
   const mounted: ReadonlySet<string> = top.isDirectory() ? await mountPointsSoon() : new Set();
   const walk = new Walk(top.dev, mounted, signal);
-  await walk.add(path, top);
+  await walk.add(start, top);
   return walk.sum;
 };
 
@@ -45,6 +47,7 @@ class Walk {
     return { bytes: this.#bytes, inodes: this.#inodes };
   }
 
+  /** @param path by its bytes */
   async add(path: string, stats: Stats): Promise<void> {
     if (stats.dev !== this.#device || this.#isCounted(stats)) return;
     this.#bytes += stats.blocks * blockBytes;
@@ -53,7 +56,7 @@ class Walk {
     for (const name of await namesIn(path)) {
       this.#signal?.throwIfAborted();
       const child = join(path, name);
-      const below = this.#mounted.has(child) ? undefined : await statOf(child);
+      const below = this.#mounted.has(textOfPath(child)) ? undefined : await statOf(child);
       if (below) await this.add(child, below);
     }
   }
@@ -75,7 +78,7 @@ const unlessGone = (reason: unknown): undefined => {
   throw reason;
 };
 
-const statOf = (path: string): Promise<Stats | undefined> => lstat(path).catch(unlessGone);
+const statOf = (path: string): Promise<Stats | undefined> => lstat(onDisk(path)).catch(unlessGone);
 
 const namesIn = async (path: string): Promise<readonly string[]> =>
-  (await readdir(path).catch(unlessGone)) ?? [];
+  (await readdir(onDisk(path), byteNames).catch(unlessGone)) ?? [];

@@ -1,6 +1,7 @@
 import { chmodSync, lchownSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { chmod, lchown, lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { byteNames, bytePath, onDisk } from '../base/byte-path.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Pod } from '../kube/types.ts';
 
@@ -12,12 +13,15 @@ type GroupAccess = 'read' | 'write';
  * pass the group on. Symbolic links are given away but never followed. Follows kubelet `volume.SetVolumeOwnership`.
  */
 export function setGroupOwnership(path: string, group: number, access: GroupAccess = 'write'): void {
-  const stats = lstatSync(path);
-  // children first, so that a torn walk shows at the root
-  if (stats.isDirectory())
-    for (const entry of readdirSync(path)) setGroupOwnership(join(path, entry), group, access);
-  lchownSync(path, stats.uid, group);
-  if (!stats.isSymbolicLink()) chmodSync(path, groupMode(stats, access));
+  const give = (bytes: string): void => {
+    const at = onDisk(bytes);
+    const stats = lstatSync(at);
+    // children first, so that a torn walk shows at the root
+    if (stats.isDirectory()) for (const name of readdirSync(at, byteNames)) give(join(bytes, name));
+    lchownSync(at, stats.uid, group);
+    if (!stats.isSymbolicLink()) chmodSync(at, groupMode(stats, access));
+  };
+  give(bytePath(path));
 }
 
 const groupMode = (stats: Stats, access: GroupAccess = 'write'): number =>
@@ -37,15 +41,19 @@ export async function giveToGroup(
   group: number,
   { whenRootDiffers = false, onEach }: GiveOptions = {},
 ): Promise<void> {
-  const stats = await lstat(path);
-  if (whenRootDiffers && stats.gid === group && (stats.mode & 0o2770) === 0o2770) return;
-  onEach?.();
-  // children first, so that a torn walk shows at the root
-  if (stats.isDirectory())
-    for await (const { name } of await opendir(path))
-      await giveToGroup(join(path, name), group, onEach && { onEach });
-  await lchown(path, stats.uid, group);
-  if (!stats.isSymbolicLink()) await chmod(path, groupMode(stats));
+  const top = await lstat(path);
+  if (whenRootDiffers && top.gid === group && (top.mode & 0o2770) === 0o2770) return;
+  const give = async (bytes: string): Promise<void> => {
+    const at = onDisk(bytes);
+    const stats = await lstat(at);
+    onEach?.();
+    // children first, so that a torn walk shows at the root
+    if (stats.isDirectory())
+      for await (const { name } of await opendir(at, { encoding: byteNames })) await give(join(bytes, name));
+    await lchown(at, stats.uid, group);
+    if (!stats.isSymbolicLink()) await chmod(at, groupMode(stats));
+  };
+  await give(bytePath(path));
 }
 
 /** A change of ownership is told of after so long, and then with how far it is every so often, ms. */

@@ -51,6 +51,17 @@ test('a hole takes no room', async () => {
   expect((await diskUsage(file))?.bytes).toBeLessThan(1e6);
 });
 
+test('names that are no UTF-8 count like others', async () => {
+  const dir = folder('bytes-ä');
+  const odd = Buffer.concat([Buffer.from(join(dir, 'd')), Buffer.from([0xe4, 0xff])]);
+  mkdirSync(odd);
+  const file = Buffer.concat([odd, Buffer.from([0x2f, 0xfc])]);
+  writeFileSync(file, 'x'.repeat(100_000));
+  const bytes = blocks(dir) + statSync(odd).blocks * 512 + statSync(file).blocks * 512;
+  expect(bytes).toBeGreaterThanOrEqual(100_000);
+  expect(await diskUsage(dir)).toEqual({ bytes, inodes: 3 });
+});
+
 test('what a link leads to is not counted', async () => {
   const dir = folder('symlink');
   symlinkSync('/', join(dir, 'elsewhere'));

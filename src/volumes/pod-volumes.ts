@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -6,6 +6,7 @@ import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { fileFault } from '../base/file-fault.ts';
 import type { Logger } from '../base/logger.ts';
+import { removeTree } from '../base/remove-tree.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import { claimNameOf, usedVolumes } from '../kube/references.ts';
@@ -357,7 +358,7 @@ export class PodVolumes {
     for (const point of [...mounts].reverse()) await mounter.unmount(point);
     const left = mounts.length > 0 ? mounter.mountsUnder(dir) : [];
     if (left.length > 0) throw new AgentError('failed_precondition', `still mounted: ${left.join(', ')}`);
-    rmSync(dir, { recursive: true, force: true });
+    await removeTree(dir);
   }
 }
 

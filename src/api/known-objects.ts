@@ -60,7 +60,7 @@ export function knownObjects<T extends KubeObject>(
       return known?.rest.equals(rest) === true ? known.object : undefined;
     },
     noteRest: (object, rest) => {
-      rests.set(uidOf(object), { object, rest: Buffer.from(rest) });
+      rests.set(uidOf(object), { object, rest: ownBytes(rest) });
     },
     note: (object) => {
       const forgotten = answers.set(uidOf(object), object);
@@ -73,6 +73,13 @@ export function knownObjects<T extends KubeObject>(
       return newest && versionOf(newest) >= newestForgotten ? newest : undefined;
     },
   };
+}
+
+/** A text's bytes, by themselves: a short `Buffer.from` is a part of 64 KiB, which live as long as their longest-lived part. */
+function ownBytes(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
 }
 
 /** Versions of one kind are numbers that grow; `NaN`, which is neither less nor more than another, where a server has it otherwise. */

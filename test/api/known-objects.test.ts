@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import {
   likeKnown,
@@ -168,4 +170,24 @@ test('what was noted long ago is at hand no more', () => {
   expect(known.alike('u', Buffer.from(rest))).toBe(told);
   for (let i = 0; i < 1000; i++) known.noteRest(podAt('8', `other-${i}`), rest);
   expect(known.alike('u', Buffer.from(rest))).toBeUndefined();
+});
+
+test('what is noted keeps no bytes but its own', async () => {
+  const known = knownObjects(() => undefined, { unmanaged: true });
+  const rest = restOf(JSON.stringify(told)) ?? '';
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const kept = async (): Promise<number> => {
+    await new Promise(setImmediate);
+    collect();
+    return process.memoryUsage().arrayBuffers;
+  };
+  const before = await kept();
+  for (let i = 0; i < 128; i++) {
+    known.noteRest(podAt('8', `pod-${i}`), rest);
+    Buffer.from('x'.repeat(Buffer.poolSize / 4)); // what others take of the bytes that short buffers share
+    Buffer.from('x'.repeat(Buffer.poolSize / 4));
+  }
+  expect((await kept()) - before).toBeLessThan(4 * Buffer.poolSize);
+  expect(known.alike('pod-127', Buffer.from(rest))).toBeDefined();
 });

@@ -27,8 +27,6 @@ const leastWorthBytes = 4 * 1024 * 1024;
 const worthShare = 0.25;
 /** Shortest time between two collections, ms: the first may have come in the middle of a burst. */
 const restMs = 30_000;
-/** What has grown to this many times what was kept is a burst's, whose end need not wait so long. */
-const burstFactor = 2;
 
 /**
  * Gives back what a burst of work has left in the heap, once the agent has nothing to do. V8 collects when it needs room, so after
@@ -48,7 +46,7 @@ export function trimIdleMemory({ clock, sample, collect }: IdleMemoryDeps): Stop
     if (
       idle &&
       now.heapBytes - floor > Math.max(leastWorthBytes, floor * worthShare) &&
-      (steadyNow(clock) >= restUntil || now.heapBytes > floor * burstFactor)
+      steadyNow(clock) >= restUntil
     ) {
       collect();
       last = sample();

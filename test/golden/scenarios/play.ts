@@ -49,7 +49,8 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
   const stop = new AbortController();
   const changes: PodChange[] = [];
   await setUp(bed, scenario, 'setup');
-  const watching = follow(bed, namespace, changes, stop.signal);
+  // an end by a signal takes the server away before the watch is waited for
+  const watching = follow(bed, namespace, changes, stop.signal).catch(() => undefined);
   const milestones = milestonesOf(scenario);
   const startedAt = clock.now();
   let deletedAt = Infinity;
@@ -62,7 +63,7 @@ export async function play(bed: Bed, scenario: Scenario): Promise<Shown> {
   await clock.sleep(1500); // Events are written behind
   const { items } = await bed.admin.list<Event>(eventResource, { namespace });
   stop.abort();
-  await watching.catch(() => undefined);
+  await watching;
   await cleanUp(bed, namespace);
   const requests = bed.requests
     .slice(startsAt)

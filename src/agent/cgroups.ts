@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Members } from '../base/members.ts';
 import {
   type CgroupDriver,
   type CgroupName,
@@ -194,7 +195,7 @@ export class NodeCgroups implements PodCgroups {
    */
   async destroyOrphans(
     snapshot: PodCgroupSnapshot,
-    possiblyRunning: ReadonlySet<string>,
+    possiblyRunning: Members,
     hasVolumes: (uid: string) => boolean,
   ): Promise<void> {
     for (const [uid, names] of snapshot) {

@@ -25,7 +25,7 @@ import { type StatusClient, statusClient } from '../status/status-client.ts';
 import { StatusManager, type StatusTelling } from '../status/status-manager.ts';
 import { ActiveDeadline } from './active-deadline.ts';
 import { makeAllocationManager } from './allocation.ts';
-import type { HousekeepingDeps } from './housekeeping.ts';
+import { Housekeeping, type HousekeepingDeps } from './housekeeping.ts';
 import { MirrorClient } from './mirror-client.ts';
 import { bareHost, type PodHost } from './pod-host.ts';
 import { PodManager } from './pod-manager.ts';
@@ -74,7 +74,7 @@ export interface Engines {
   readonly syncHandler: PodSyncHandler;
   readonly allocationManager: AllocationManager;
   readonly runtimeState: RuntimeState;
-  readonly housekeeping: HousekeepingDeps;
+  readonly housekeeping: Housekeeping;
   /** R43: pods whose time has come. */
   podsToSync(): readonly Pod[];
   /** Makes the mirrors of static pods that were synced before the API server knew the node. */
@@ -102,7 +102,7 @@ export function buildEngines(given: EnginesOptions): Engines {
     ...parts,
     provider: options.provider,
     syncHandler,
-    housekeeping: makeHousekeeping(options, parts, syncHandler),
+    housekeeping: new Housekeeping(housekeepingDeps(options, parts, syncHandler)),
     podsToSync: () => {
       const due = new Set(workQueue.getWork());
       for (const pod of podManager.podsWithDeadline()) if (deadline.shouldSync(pod)) due.add(uidOf(pod));
@@ -329,7 +329,7 @@ function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler 
   });
 }
 
-function makeHousekeeping(
+function housekeepingDeps(
   options: EnginesOptions,
   parts: Parts,
   syncHandler: PodSyncHandler,
@@ -341,7 +341,7 @@ function makeHousekeeping(
     counts: parts.metrics.pods,
     pods: podManager,
     workers: {
-      syncKnownPods: (desired) => podWorkers.syncKnownPods(desired),
+      syncKnownPods: (desired, wanted, known) => podWorkers.syncKnownPods(desired, wanted, known),
       startPod: (pod) => {
         const mirrorPod = podManager.getMirrorPodByPod(pod);
         podWorkers.updatePod({ type: 'create', pod, ...(mirrorPod && { mirrorPod }) });
@@ -359,7 +359,10 @@ function makeHousekeeping(
     statuses: statusManager,
     allocations: allocationManager,
     observations: pleg,
-    listRunningPods: async () => (await options.provider.listPods()).filter(isRunning),
+    listRunningPods: async () => {
+      const pods = await options.provider.listPods();
+      return pods.every(isRunning) ? pods : pods.filter(isRunning);
+    },
     isActive: (pod) => syncHandler.isActive(pod),
     deleteMirrorPod: async (fullName) => {
       await mirrorClient.deleteMirrorPod(fullName);

@@ -1,13 +1,10 @@
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { type Members, RecurringSet } from '../base/members.ts';
 import { isMirrorPod, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
+import type { PodWorkerSync } from '../podworkers/queries.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
-
-/** A worker that is left after the desired pods were told (R127). */
-export interface KnownWorker {
-  readonly state: 'sync' | 'terminating' | 'terminated';
-}
 
 export interface HousekeepingDeps {
   readonly logger: Logger;
@@ -22,24 +19,32 @@ export interface HousekeepingDeps {
     };
   };
   readonly workers: {
-    syncKnownPods(desired: readonly Pod[], wanted: ReadonlySet<string>): ReadonlyMap<string, KnownWorker>;
+    /** @param known takes what is left, in place of what it had */
+    syncKnownPods(desired: readonly Pod[], wanted: Members, known: Map<string, PodWorkerSync>): void;
     startPod(pod: Pod): void;
     killPod(pod: Pod): void;
     killRuntimePod(running: RuntimePod): void;
     isPodForMirrorPodTerminatingByFullName(fullName: string): boolean;
   };
-  readonly probes: { cleanupPods(possiblyRunning: ReadonlySet<string>): void };
-  readonly statuses: { removeOrphanedStatuses(keep: ReadonlySet<string>): void };
-  readonly allocations: { removeOrphanedPods(remaining: ReadonlySet<string>): void };
+  readonly probes: { cleanupPods(possiblyRunning: Members): void };
+  readonly statuses: { removeOrphanedStatuses(keep: Members): void };
+  readonly allocations: { removeOrphanedPods(remaining: Members): void };
   readonly observations: { removeOrphans(keep: (uid: string) => boolean): void };
   /** R70: the runtime's own listing, not the cache's. Stopped pods count only where `running` says so. */
   listRunningPods(): Promise<readonly RuntimePod[]>;
   isActive(pod: Pod): boolean;
   deleteMirrorPod(fullName: string): Promise<void>;
   /** R73: directories, volumes, allocations of pods that nobody wants or runs. */
-  cleanupOrphans(desired: ReadonlySet<string>, running: ReadonlySet<string>): Promise<void>;
+  cleanupOrphans(desired: Members, running: Members): Promise<void>;
   /** R79: cgroups and back-off entries of what cannot run. What there is is noted before the pods are read (R67). */
-  cleanupNode(): (possiblyRunning: ReadonlySet<string>) => Promise<void>;
+  cleanupNode(): (possiblyRunning: Members) => Promise<void>;
+}
+
+/** What one pass knows of the node, by UID. */
+interface Findings {
+  readonly desired: RecurringSet;
+  readonly inRuntime: RecurringSet;
+  readonly known: Map<string, PodWorkerSync>;
 }
 
 /**
@@ -47,22 +52,45 @@ export interface HousekeepingDeps {
  *
  * Follows kubelet `HandlePodCleanups`.
  */
-export async function handlePodCleanups(deps: HousekeepingDeps): Promise<void> {
+export class Housekeeping {
+  readonly #deps: HousekeepingDeps;
+  /** Taken by a pass and given back: every two seconds thousands of pods are mostly the same. */
+  #spare: Findings | undefined;
+
+  constructor(deps: HousekeepingDeps) {
+    this.#deps = deps;
+  }
+
+  /** One pass. @throws where the runtime's pods cannot be listed; the next pass does what this one has left */
+  async handlePodCleanups(): Promise<void> {
+    const findings = this.#spare ?? {
+      desired: new RecurringSet(),
+      inRuntime: new RecurringSet(),
+      known: new Map(),
+    };
+    this.#spare = undefined; // another pass, should it begin before the end of this one, has its own
+    try {
+      await sweep(this.#deps, findings);
+    } finally {
+      this.#spare = findings;
+    }
+  }
+}
+
+async function sweep(deps: HousekeepingDeps, { known, ...sets }: Findings): Promise<void> {
   const cleanupNode = deps.cleanupNode(); // R67: notes what there is before the pods are read
   const { pods, mirrors, orphanedMirrorFullNames } = deps.pods.getPodsAndMirrorPods();
-  const desired = new Set(pods.map(uidOf));
-  const known = deps.workers.syncKnownPods(pods, desired);
+  const desired = sets.desired.refill(pods, uidOf);
+  deps.workers.syncKnownPods(pods, desired, known);
   const running = await deps.listRunningPods(); // R70: without it the pass ends here
-  const inRuntime = new Set(running.map(({ uid }) => uid));
-  const possiblyRunning = new Set<string>();
-  known.forEach(({ state }, uid) => {
-    if (state !== 'terminated') possiblyRunning.add(uid);
-  });
+  const inRuntime = sets.inRuntime.refill(running, ({ uid }) => uid);
+  const possiblyRunning: Members = {
+    has: (uid) => (known.get(uid)?.state ?? 'terminated') !== 'terminated',
+  };
 
   deps.probes.cleanupPods(possiblyRunning);
-  deps.statuses.removeOrphanedStatuses(
-    mirrors.length === 0 ? desired : new Set([...desired, ...mirrors.map(uidOf)]),
-  );
+  const mirrorUids = new Set(mirrors.map(uidOf));
+  deps.statuses.removeOrphanedStatuses({ has: (uid) => desired.has(uid) || mirrorUids.has(uid) });
   deps.allocations.removeOrphanedPods(desired);
   deps.observations.removeOrphans((uid) => desired.has(uid) || known.has(uid));
   await attempt(deps.logger, 'orphaned pod directories', () => deps.cleanupOrphans(desired, inRuntime));
@@ -70,11 +98,11 @@ export async function handlePodCleanups(deps: HousekeepingDeps): Promise<void> {
   const restarted = restartMissingWorkers(deps, pods, known);
   finishRejected(deps, pods, known, inRuntime);
   // R77: what runs without a worker has no one who wants it, a refused pod's containers too
-  for (const pod of running)
-    if (!known.has(pod.uid) && !restarted.has(pod.uid)) {
-      deps.workers.killRuntimePod(pod);
-      deps.counts?.orphanFound();
-    }
+  running.forEach((pod) => {
+    if (known.has(pod.uid) || restarted.has(pod.uid)) return;
+    deps.workers.killRuntimePod(pod);
+    deps.counts?.orphanFound();
+  });
   await attempt(deps.logger, 'cgroups and back-offs', () => cleanupNode(possiblyRunning));
 }
 
@@ -87,11 +115,7 @@ async function deleteOrphanedMirrors(deps: HousekeepingDeps, fullNames: readonly
 }
 
 /** R75: how a UID that was made anew starts again. Returns the UIDs that now have a worker. */
-function restartMissingWorkers(
-  deps: HousekeepingDeps,
-  pods: readonly Pod[],
-  known: ReadonlyMap<string, KnownWorker>,
-): ReadonlySet<string> {
+function restartMissingWorkers(deps: HousekeepingDeps, pods: readonly Pod[], known: Members): Members {
   const missing = pods.filter((pod) => !known.has(uidOf(pod)) && deps.isActive(pod) && !isMirrorPod(pod));
   for (const pod of missing) {
     deps.workers.startPod(pod);
@@ -104,15 +128,15 @@ function restartMissingWorkers(
 function finishRejected(
   deps: HousekeepingDeps,
   pods: readonly Pod[],
-  known: ReadonlyMap<string, KnownWorker>,
-  inRuntime: ReadonlySet<string>,
+  known: Members,
+  inRuntime: Members,
 ): void {
-  for (const pod of pods) {
-    if (!pod.metadata?.deletionTimestamp) continue;
+  pods.forEach((pod) => {
+    if (!pod.metadata?.deletionTimestamp) return;
     const uid = uidOf(pod);
     const ended = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
     if (ended && !known.has(uid) && !inRuntime.has(uid)) deps.workers.killPod(pod);
-  }
+  });
 }
 
 /** R73: one failing step does not end the pass. */

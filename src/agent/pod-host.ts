@@ -1,3 +1,4 @@
+import type { Members } from '../base/members.ts';
 import type { Pod, Secret } from '../kube/types.ts';
 import type { PodCgroupConfig } from '../status/pod-resources.ts';
 import type { PodCgroups, PodVolumes, ReferencedObjects } from './sync-pod.ts';
@@ -18,9 +19,9 @@ export interface PodHost {
   /** Pressure conditions in force, e.g. `MemoryPressure`. */
   readonly pressure: () => readonly string[];
   /** R73: what is left on the node of pods that are neither wanted nor running. */
-  readonly cleanupOrphans: (desired: ReadonlySet<string>, running: ReadonlySet<string>) => Promise<void>;
+  readonly cleanupOrphans: (desired: Members, running: Members) => Promise<void>;
   /** R79: cgroups and back-offs of what cannot run; what there is is noted at the call (R67). */
-  readonly cleanupNode: () => (possiblyRunning: ReadonlySet<string>) => Promise<void>;
+  readonly cleanupNode: () => (possiblyRunning: Members) => Promise<void>;
   /** What is wrong with the pod's network before it can start; absent: nothing (R143). */
   readonly networkError: () => string | undefined;
   readonly isShuttingDown: () => boolean;

@@ -16,7 +16,6 @@ import type { PodWorkers } from '../podworkers/pod-workers.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { StatusManager, StatusTelling } from '../status/status-manager.ts';
 import { buildEngines, type Engines } from './engines.ts';
-import { handlePodCleanups } from './housekeeping.ts';
 import type { PodHost } from './pod-host.ts';
 import { type ProbeUpdate, probeUpdates } from './probe-update.ts';
 import { SyncLoop } from './sync-loop.ts';
@@ -186,7 +185,7 @@ export class PodsController {
   }
 
   handlePodCleanups(): Promise<void> {
-    return handlePodCleanups(this.engines.housekeeping);
+    return this.engines.housekeeping.handlePodCleanups();
   }
 
   /**

@@ -2,6 +2,7 @@ import { type Clock, steadyNow } from '../base/clock.ts';
 import { isAborted } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Members } from '../base/members.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, uidOf } from '../kube/names.ts';
 import type { ResourceKeeper } from '../kube/pod-resources.ts';
@@ -129,7 +130,7 @@ export class AllocationManager {
   }
 
   /** R73. */
-  removeOrphanedPods(remaining: ReadonlySet<string>): void {
+  removeOrphanedPods(remaining: Members): void {
     this.#state.retain(remaining);
   }
 

@@ -1,3 +1,4 @@
+import type { Members } from '../base/members.ts';
 import { uidOf } from '../kube/names.ts';
 import {
   type PodResourceInfo,
@@ -45,7 +46,7 @@ export class AllocationState {
   }
 
   /** Forgets pods that nobody wants. */
-  retain(wanted: ReadonlySet<string>): void {
+  retain(wanted: Members): void {
     this.#pods.forEach((_, uid) => {
       if (!wanted.has(uid)) this.#pods.delete(uid);
     });

@@ -41,7 +41,8 @@ export function knownObjects<T extends KubeObject>(
   { unmanaged = false }: { readonly unmanaged?: boolean } = {},
 ): KnownObjects<T> {
   const answers = new Recent<T>(mostAnswers);
-  const rests = new Recent<{ readonly object: T; readonly rest: Buffer }>(mostAnswers);
+  const rests = new Recent<NotedRest<T>>(mostAnswers);
+  let spare: Buffer | undefined;
   let newestForgotten = 0;
   return {
     unmanaged,
@@ -57,10 +58,14 @@ export function knownObjects<T extends KubeObject>(
     },
     alike: (uid, rest) => {
       const known = rests.peek(uid);
-      return known?.rest.equals(rest) === true ? known.object : undefined;
+      return known && rest.compare(known.bytes, 0, known.length) === 0 ? known.object : undefined;
     },
     noteRest: (object, rest) => {
-      rests.set(uidOf(object), { object, rest: ownBytes(rest) });
+      const uid = uidOf(object);
+      const bytes = roomFor(Buffer.byteLength(rest), rests.peek(uid)?.bytes ?? spare);
+      const forgotten = rests.set(uid, { object, bytes, length: bytes.write(rest) });
+      if (bytes === spare) spare = undefined;
+      spare = forgotten?.bytes ?? spare;
     },
     note: (object) => {
       const forgotten = answers.set(uidOf(object), object);
@@ -75,11 +80,23 @@ export function knownObjects<T extends KubeObject>(
   };
 }
 
-/** A text's bytes, by themselves: a short `Buffer.from` is a part of 64 KiB, which live as long as their longest-lived part. */
-function ownBytes(text: string): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
-  bytes.write(text);
-  return bytes;
+/** What an answer said after the metadata: the first `length` of these bytes. */
+interface NotedRest<T> {
+  readonly object: T;
+  readonly bytes: Buffer;
+  readonly length: number;
+}
+
+/** Texts of about one length share room, bytes. */
+const roomStep = 1024;
+
+/**
+ * Room of `length` bytes: that of a text that is forgotten, if it is not far too large. New memory for each text of a burst would be given
+ * back in holes that malloc keeps; and it is not a part of Node's pool, whose 64 KiB live as long as their longest-lived part.
+ */
+function roomFor(length: number, old: Buffer | undefined): Buffer {
+  const needed = Math.ceil(length / roomStep) * roomStep;
+  return old && old.length >= needed && old.length <= 2 * needed ? old : Buffer.allocUnsafeSlow(needed);
 }
 
 /** Versions of one kind are numbers that grow; `NaN`, which is neither less nor more than another, where a server has it otherwise. */

@@ -3,10 +3,13 @@ import type { KubeObject } from '../kube/types.ts';
 /** Names the values under which an object is found, e.g. the node of a pod. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** `namespace/name`, or the name alone where there is no namespace (client-go `MetaNamespaceKeyFunc`). */
+/**
+ * `namespace/name`, or the name alone where there is no namespace (client-go `MetaNamespaceKeyFunc`). Joined: a template's text, once looked
+ * up in a map, is kept as two.
+ */
 export function storeKey(object: KubeObject): string {
   const { namespace, name = '' } = object.metadata ?? {};
-  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+  return namespace === undefined || namespace === '' ? name : [namespace, name].join('/');
 }
 
 /** What others may do with a cache: read. */

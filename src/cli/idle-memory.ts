@@ -18,15 +18,17 @@ export interface IdleMemoryDeps {
 }
 
 /** Time between two looks, ms. */
-const periodMs = 5000;
+const periodMs = 2000;
 /** Busier than this share of one processor, a process gets no more work. */
 const idleShare = 0.1;
 /** Less than this is not worth a pause, bytes. Fifty containers' starts leave about twice as much. */
 const leastWorthBytes = 4 * 1024 * 1024;
 /** The pause grows with what is kept, so what it gives shall, too. */
 const worthShare = 0.25;
-/** Shortest time between two collections, ms: the first may have come in the middle of a burst. */
-const restMs = 30_000;
+/** What a start takes, of which little is garbage, bytes: of one with nothing to take up again. A collection would slow what comes first. */
+const startBytes = 8 * 1024 * 1024;
+/** Shortest time between two collections, ms: of a process that is idle they take at most some hundredths of its time. */
+const restMs = 10_000;
 
 /**
  * Gives back what a burst of work has left in the heap, once the agent has nothing to do. V8 collects when it needs room, so after
@@ -37,22 +39,21 @@ const restMs = 30_000;
 export function trimIdleMemory({ clock, sample, collect }: IdleMemoryDeps): StopTimer {
   let last = sample();
   let floor = last.heapBytes;
+  let started = false;
   let restUntil = 0;
   let stop: StopTimer = () => undefined;
   const look = (): void => {
     const now = sample();
     const idle = now.cpuMs - last.cpuMs < periodMs * idleShare;
     last = now;
-    if (
-      idle &&
-      now.heapBytes - floor > Math.max(leastWorthBytes, floor * worthShare) &&
-      steadyNow(clock) >= restUntil
-    ) {
+    const worthBytes = started ? Math.max(leastWorthBytes, floor * worthShare) : startBytes;
+    if (idle && now.heapBytes - floor > worthBytes && steadyNow(clock) >= restUntil) {
       collect();
       last = sample();
       floor = last.heapBytes;
       restUntil = steadyNow(clock) + restMs;
-    }
+    } else if (idle && !started) floor = now.heapBytes;
+    started ||= idle;
     stop = clock.timer(periodMs, look);
   };
   stop = clock.timer(periodMs, look);

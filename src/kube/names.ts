@@ -21,8 +21,8 @@ export const annotationOf = (object: KubeObject, key: string): string | undefine
 /** Before a container's name: the annotation that named its AppArmor profile before there was a field. */
 export const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/';
 
-/** `name_namespace`, the kubelet's full name of a pod. */
-export const fullNameOf = (object: KubeObject): string => `${nameOf(object)}_${namespaceOf(object)}`;
+/** `name_namespace`, the kubelet's full name of a pod. Joined: a template's text, once looked up in a map, is kept as two. */
+export const fullNameOf = (object: KubeObject): string => [nameOf(object), namespaceOf(object)].join('_');
 
 /** `namespace/name`, the key of logs and caches. */
 export const keyOf = (object: KubeObject): string => `${namespaceOf(object)}/${nameOf(object)}`;

@@ -178,12 +178,12 @@ export class GenericPleg {
 
   /** Forgets pods that neither the runtime shows nor anybody wants: a look at one that was gone already leaves an empty record. */
   removeOrphans(keep: (uid: string) => boolean): void {
-    for (const [uid, { old, current }] of this.#records) {
-      if (current || keep(uid) || this.#toReinspect.has(uid)) continue;
-      if (old && (old.containers.length > 0 || old.sandboxes.length > 0)) continue;
+    this.#records.forEach(({ old, current }, uid) => {
+      if (current || keep(uid) || this.#toReinspect.has(uid)) return;
+      if (old && (old.containers.length > 0 || old.sandboxes.length > 0)) return;
       this.#records.delete(uid);
       this.#deps.cache.delete(uid);
-    }
+    });
   }
 
   /** What is wrong, in kubelet's words; `undefined`: relisting is alive (R235). */

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
+import type { Members } from '../base/members.ts';
 import type { Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { fullNameOf, isStaticPod, keyOf, uidOf } from '../kube/names.ts';
@@ -134,18 +135,23 @@ export class PodWorkers {
    * What is left is returned by UID (R123…R127).
    *
    * @param wanted the UIDs of `desired`, where they are at hand
+   * @param known what to return, if it is at hand: it takes what is left in place of what it had
    */
   syncKnownPods(
     desired: readonly Pod[],
-    wanted: ReadonlySet<string> = new Set(desired.map(uidOf)),
+    wanted: Members = new Set(desired.map(uidOf)),
+    known: Map<string, PodWorkerSync> = new Map<string, PodWorkerSync>(),
   ): Map<string, PodWorkerSync> {
     this.#podsSynced = true;
-    const known = new Map<string, PodWorkerSync>();
     this.#workers.forEach((worker, uid) => {
       const orphan = !wanted.has(uid);
       worker.sweep(orphan);
       if (this.#workers.has(uid)) known.set(uid, syncOf(worker.state, orphan));
     });
+    if (known.size > this.#workers.size)
+      known.forEach((_, uid) => {
+        if (!this.#workers.has(uid)) known.delete(uid);
+      });
     return known;
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { Members } from '../base/members.ts';
 import type { Random } from '../base/random.ts';
 import { isRestartableInitContainer } from '../kube/restart-policy.ts';
 import { uidOf } from '../kube/names.ts';
@@ -111,7 +112,7 @@ export class ProbeManager {
   }
 
   /** R71: stops the probes of pods that cannot run. */
-  cleanupPods(possiblyRunning: ReadonlySet<string>): void {
+  cleanupPods(possiblyRunning: Members): void {
     for (const uid of [...this.#workers.keys()]) if (!possiblyRunning.has(uid)) this.#stop(uid, () => true);
   }
 

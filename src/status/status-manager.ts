@@ -2,6 +2,7 @@ import { isNotFound, isUnrelated } from '../api/client.ts';
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Members } from '../base/members.ts';
 import { isMirrorPod, isStaticPod, keyOf, nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../kube/types.ts';
 import { replaceOrAppend } from './condition-list.ts';
@@ -209,8 +210,10 @@ export class StatusManager {
   }
 
   /** R72: forgets pods that nobody wants. */
-  removeOrphanedStatuses(keep: ReadonlySet<string>): void {
-    for (const uid of [...this.#cache.keys()]) if (!keep.has(uid)) this.#forget(uid);
+  removeOrphanedStatuses(keep: Members): void {
+    this.#cache.forEach((_, uid) => {
+      if (!keep.has(uid)) this.#forget(uid);
+    });
   }
 
   #forget(uid: string): void {
@@ -324,8 +327,7 @@ export class StatusManager {
     const shown = pod && isStaticPod(pod) ? pods.getMirrorPodByPod(pod) : pod;
     if (!shown || shown.status === status) return false;
     if (!isPodStatusByKubeletEqual(normalizeStatus(shown, shown.status ?? {}), status)) return true;
-    // one copy is enough, and from now on a look at it is
-    if (shown.status && saysTheSame(shown.status, status)) entry.status = shown.status;
+    keepOneCopy(entry, shown);
     return false;
   }
 
@@ -343,6 +345,7 @@ export class StatusManager {
         return;
       }
       const told = await this.#tell(pod, entry.status);
+      keepOneCopy(entry, told);
       this.#sent.set(apiUid, entry.version);
       this.#measure(uid, entry);
       if (!canBeDeleted(told, entry)) return;
@@ -436,6 +439,11 @@ export class StatusManager {
       this.#notify = done;
     });
   }
+}
+
+/** Where the API says exactly the same, one copy is enough, and from now on a look at it is. */
+function keepOneCopy(entry: Entry, { status }: Pod): void {
+  if (status && saysTheSame(status, entry.status)) entry.status = status;
 }
 
 /** R193: the phase that counts is the API's, so that the end was told before the pod goes. */

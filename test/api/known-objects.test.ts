@@ -191,3 +191,26 @@ test('what is noted keeps no bytes but its own', async () => {
   expect((await kept()) - before).toBeLessThan(4 * Buffer.poolSize);
   expect(known.alike('pod-127', Buffer.from(rest))).toBeDefined();
 });
+
+test('what is noted takes the room of what is forgotten', () => {
+  const known = knownObjects(() => undefined, { unmanaged: true });
+  const restOfLength = (length: number): string => `,"spec":{},"status":{"message":"${'x'.repeat(length)}"}}`;
+  const note = (uid: string, length: number): void => {
+    known.noteRest({ ...told, metadata: { ...told.metadata, uid } }, restOfLength(length));
+  };
+  const tells = (uid: string, length: number): boolean =>
+    known.alike(uid, Buffer.from(restOfLength(length))) !== undefined;
+  for (let i = 0; i < 200; i++) note(`pod-${i}`, 3000);
+  const before = process.memoryUsage().arrayBuffers;
+  for (let i = 200; i < 2000; i++) note(`pod-${i}`, 2100 + (i % 700));
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * 1024);
+  expect(tells('pod-1999', 2100 + (1999 % 700))).toBe(true);
+  expect(tells('pod-1999', 2100 + (1998 % 700))).toBe(false);
+  note('pod-1999', 9000); // does not fit
+  note('pod-1998', 10); // would waste it
+  expect([tells('pod-1999', 9000), tells('pod-1998', 10), tells('pod-1997', 2100 + (1997 % 700))]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+});

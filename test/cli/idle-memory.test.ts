@@ -26,10 +26,10 @@ test('what a burst left is given back once the process is idle', async () => {
   const { clock, use, collections } = bed();
   use.heapBytes = 200 * mib;
   use.cpuMs += 4000;
-  await clock.advance(5000);
+  await clock.advance(2000);
   expect(collections).toHaveLength(0);
-  use.cpuMs += 499;
-  await clock.advance(5000);
+  use.cpuMs += 199;
+  await clock.advance(2000);
   expect(collections).toHaveLength(1);
   await clock.advance(600_000);
   expect(collections).toHaveLength(1);
@@ -40,22 +40,48 @@ test.each([
   { kept: 8 * mib, left: 4 * mib },
 ])('of $kept bytes $left more are left alone, as little', async ({ kept, left }) => {
   const { clock, use, collections } = bed(kept);
+  await clock.advance(2000);
   use.heapBytes += left;
   await clock.advance(600_000);
   expect(collections).toHaveLength(0);
   use.heapBytes += 1;
-  await clock.advance(5000);
+  await clock.advance(2000);
   expect(collections).toHaveLength(1);
 });
 
-test('half a minute lies between two collections', async () => {
+test.each([
+  ['a start that had little to do', 8, 0],
+  ['a start that took up much again', 8.1, 1],
+])('after %s, with %d MiB more, there are %d collections', async (_what, more, count) => {
+  const { clock, use, collections } = bed();
+  use.heapBytes += more * mib;
+  use.cpuMs += 1000;
+  await clock.advance(2000);
+  expect(collections).toHaveLength(0);
+  await clock.advance(60_000);
+  expect(collections).toHaveLength(count);
+});
+
+test('what a burst leaves is measured from where the start came to rest', async () => {
+  const { clock, use, collections } = bed(16 * mib);
+  use.heapBytes = 20 * mib;
+  await clock.advance(2000);
+  use.heapBytes = 25 * mib;
+  await clock.advance(60_000);
+  expect(collections).toHaveLength(0);
+  use.heapBytes += 1;
+  await clock.advance(2000);
+  expect(collections).toHaveLength(1);
+});
+
+test('ten seconds lie between two collections', async () => {
   const { clock, use, collections } = bed();
   use.heapBytes = 200 * mib;
-  await clock.advance(5000);
+  await clock.advance(2000);
   use.heapBytes = 200 * mib;
-  await clock.advance(25_000);
+  await clock.advance(8000);
   expect(collections).toHaveLength(1);
-  await clock.advance(5000);
+  await clock.advance(2000);
   expect(collections).toHaveLength(2);
 });
 

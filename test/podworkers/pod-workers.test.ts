@@ -39,6 +39,19 @@ test('workers take their turns by themselves', async () => {
   expect(workers.size).toBe(0);
 });
 
+test('what is left takes the place of what was known before', async () => {
+  const workers = workersWith({});
+  const [stays, goes] = [testPod({ uid: 'stays' }), testPod({ uid: 'goes' })];
+  for (const one of [stays, goes]) workers.updatePod({ type: 'create', pod: one });
+  await settle();
+  const known = workers.syncKnownPods([stays, goes]);
+  expect([...known.keys()]).toEqual(['stays', 'goes']);
+  workers.updatePod({ type: 'kill', pod: goes });
+  await settle();
+  expect(workers.syncKnownPods([stays], new Set(['stays']), known)).toBe(known);
+  expect([...known.keys()]).toEqual(['stays']);
+});
+
 test('a failing cache is an Event, no step, and a later try (R112)', async () => {
   const seen: string[] = [];
   const workers = workersWith({

@@ -217,7 +217,8 @@ export class GenericPleg {
 
   #setCurrent(uid: string, pod: RuntimePod): PodRecord {
     let record = this.#records.get(uid);
-    if (record) record.current = pod;
+    // of two that say the same the older one is kept: a new one each second would be garbage by the time that it is old enough to stay
+    if (record) record.current = record.old && isUnchanged(record.old, pod) ? record.old : pod;
     else this.#records.set(uid, (record = { old: undefined, current: pod }));
     return record;
   }

@@ -201,6 +201,22 @@ test('an asked-for inspection without a change tells PodSync (R233), also on req
   expect(pleg.channel.drain()).toEqual([]);
 });
 
+test('of listings that say the same of a pod the first one is kept, and of others the last', async () => {
+  const { world, pleg } = setUp();
+  const [first, last] = [podOf('a', 'running'), podOf('a', 'exited')];
+  for (const pod of [first, podOf('a', 'running'), podOf('a', 'running')]) {
+    world.pods = [pod];
+    await pleg.relist();
+    expect(pleg.listed[0]).toBe(first);
+  }
+  world.pods = [last];
+  await pleg.relist();
+  expect(pleg.listed[0]).toBe(last);
+  world.pods = [];
+  await pleg.relist();
+  expect(pleg.listed).toEqual([]);
+});
+
 test('a pod that was gone when it was looked at is forgotten once nobody wants it', async () => {
   const { cache, world, pleg } = setUp();
   const here = podOf('here', 'exited');

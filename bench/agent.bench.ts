@@ -12,8 +12,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createApiClient } from '../src/api/http-client.ts';
-import { connectionFromKubeconfig } from '../src/api/kube-client.ts';
+import { createApiClient } from '../src/api/rest/http-client.ts';
+import { connectionFromKubeconfig } from '../src/api/kubeconfig/kube-client.ts';
 import { systemClock as clock } from '../src/base/clock.ts';
 import type { Pod } from '../src/kube/types.ts';
 import {

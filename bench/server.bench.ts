@@ -1,7 +1,7 @@
 /** The kubelet API over TLS on loopback, client and server in one process: logs, exec, port-forward, and what 500 open streams hold. */
 import { once } from 'node:events';
 import { request } from 'node:https';
-import { Authority, hour } from '../src/base/certificates.ts';
+import { Authority, hour } from '../src/pki/certificates.ts';
 import type { Pod } from '../src/kube/types.ts';
 import { alwaysAllow } from '../src/server/access.ts';
 import type { ServerHost } from '../src/server/host.ts';

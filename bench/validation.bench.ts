@@ -1,6 +1,6 @@
 /** Guards what every manifest and every create costs: validation of a large pod, and the environment of a container of 50 variables. */
 import { Bench } from 'tinybench';
-import { makeEnvironment } from '../src/agent/pod-resources/environment.ts';
+import { makeEnvironment } from '../src/containers/envvars/environment.ts';
 import type { Pod } from '../src/kube/types.ts';
 import { defaultPod } from '../src/kube/validation/defaults.ts';
 import { validatePod } from '../src/kube/validation/pod.ts';

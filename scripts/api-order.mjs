@@ -1,11 +1,11 @@
-// Puts the fields of src/apiserver/api-types.json into the order of the Go structs, which is that in which Go writes them, and marks texts that have
+// Puts the fields of src/apimachinery/api-types.json into the order of the Go structs, which is that in which Go writes them, and marks texts that have
 // a type of their own there: `string~DNSPolicy`.
 // Run it after scripts/api-types.mjs: node scripts/api-order.mjs API_DIR APIMACHINERY_DIR
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [api, machinery] = process.argv.slice(2);
-const file = join(import.meta.dirname, '../src/apiserver/api-types.json');
+const file = join(import.meta.dirname, '../src/apimachinery/api-types.json');
 const types = JSON.parse(readFileSync(file, 'utf8'));
 const groups =
   'core apps batch policy rbac storage scheduling coordination node discovery events authentication authorization certificates networking autoscaling admissionregistration flowcontrol resource'.split(

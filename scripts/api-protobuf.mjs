@@ -1,11 +1,11 @@
-// Writes src/apiserver/api-protobuf.json: the numbers that fields have in protobuf bodies, read from the .proto files of k8s.io/api.
+// Writes src/apimachinery/serializer/api-protobuf.json: the numbers that fields have in protobuf bodies, read from the .proto files of k8s.io/api.
 // Run it after scripts/api-types.mjs: GOMODCACHE=… node scripts/api-protobuf.mjs API_DIR APIMACHINERY_DIR
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [api, machinery] = process.argv.slice(2);
 const here = import.meta.dirname;
-const types = JSON.parse(readFileSync(join(here, '../src/apiserver/api-types.json'), 'utf8'));
+const types = JSON.parse(readFileSync(join(here, '../src/apimachinery/api-types.json'), 'utf8'));
 const packages = [
   [join(machinery, 'pkg/apis/meta/v1'), ''],
   [join(api, 'core/v1'), 'CoreV1'],
@@ -53,7 +53,7 @@ for (const [type, declared] of Object.entries(types)) {
   out[type] = numbers;
 }
 writeFileSync(
-  join(here, '../src/apiserver/api-protobuf.json'),
+  join(here, '../src/apimachinery/serializer/api-protobuf.json'),
   `{\n${Object.entries(out)
     .map(([name, numbers]) => `  ${JSON.stringify(name)}: ${JSON.stringify(numbers)}`)
     .join(',\n')}\n}\n`,

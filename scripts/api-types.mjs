@@ -1,4 +1,4 @@
-// Writes src/apiserver/api-types.json: the fields of every kind that the embedded API server knows, read from client-node's models.
+// Writes src/apimachinery/api-types.json: the fields of every kind that the embedded API server knows, read from client-node's models.
 // Run it after an update of @kubernetes/client-node: node scripts/api-types.mjs
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -55,7 +55,7 @@ for (const type of ['V1beta1ClusterTrustBundle', 'V1DeleteOptions', 'V1Status', 
   if (gen[type]) add(type);
 const sorted = Object.fromEntries(Object.entries(out).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(
-  join(import.meta.dirname, '../src/apiserver/api-types.json'),
+  join(import.meta.dirname, '../src/apimachinery/api-types.json'),
   `{\n${Object.entries(sorted)
     .map(([name, fields]) => `  ${JSON.stringify(name)}: ${JSON.stringify(fields)}`)
     .join(',\n')}\n}\n`,

@@ -52,7 +52,7 @@ const bundle = await rolldown({
 });
 const { output } = await bundle.write({
   dir: `${root}dist/program`,
-  // the form in which code can be kept compiled with all that has run (src/cli/bundled-program.ts)
+  // the form in which code can be kept compiled with all that has run (src/cli/process/bundled-program.ts)
   format: 'cjs',
   dynamicImportInCjs: false,
   strict: true,

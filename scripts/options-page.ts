@@ -1,11 +1,11 @@
 /** Writes docs/options.md from the tables of src/options: `node scripts/options-page.ts`. A test keeps the page equal to them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AgentField, agentFields } from '../src/options/agent-options.ts';
-import { gatesInForce } from '../src/options/feature-gates.ts';
+import { type AgentField, agentFields } from '../src/options/agent/fields.ts';
+import { gatesInForce } from '../src/options/kubelet/feature-gates.ts';
 import type { Field, FieldType } from '../src/options/field.ts';
-import { kubeletFields } from '../src/options/kubelet-fields.ts';
-import { whyWithoutEffect } from '../src/options/without-effect.ts';
+import { kubeletFields } from '../src/options/kubelet/kubelet-fields.ts';
+import { whyWithoutEffect } from '../src/options/kubelet/without-effect.ts';
 
 interface Row {
   readonly path: string;

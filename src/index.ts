@@ -13,31 +13,31 @@ export {
 } from './agent/kuberuntime-provider.ts';
 export { apiReviews } from './agent/server-host.ts';
 export { type LogLevel, pinoLogger } from './agent/logger.ts';
-export type { Surroundings } from './agent/surroundings.ts';
-export { nodeHost, type HostDeps, type NodeHost } from './agent/host.ts';
-export type { PodHost } from './agent/pod-host.ts';
+export type { Surroundings } from './agent/provider-context.ts';
+export { nodeHost, type HostDeps, type NodeHost } from './agent/volume-host.ts';
+export type { PodHost } from './pods/pod-host.ts';
 export {
   PodsController,
   type PodsControllerOptions,
   type PodsControllerPeriods,
   podsControllerPeriods,
-} from './agent/pods-controller.ts';
+} from './pods/pods-controller.ts';
 export type * from './api/client.ts';
 export { ApiError, isAlreadyExists, isConflict, isNotFound } from './api/client.ts';
-export type { ApiConnection, Credentials, CredentialSource } from './api/connection.ts';
+export type { ApiConnection, Credentials, CredentialSource } from './api/rest/connection.ts';
 export {
   EventBroadcaster,
   type EventBroadcasterDeps,
   type EventBroadcasterOptions,
-} from './api/event-recorder.ts';
-export { type ApiClientDeps, createApiClient, type HttpApiClient } from './api/http-client.ts';
-export { Informer, type InformerOptions } from './api/informer.ts';
+} from './api/events/event-recorder.ts';
+export { type ApiClientDeps, createApiClient, type HttpApiClient } from './api/rest/http-client.ts';
+export { Informer, type InformerOptions } from './api/cache/informer.ts';
 export { intercept } from './api/interceptor.ts';
-export { connectionFromKubeconfig, throughProxy } from './api/kube-client.ts';
-export { type InCluster, inClusterConnection } from './api/plain-kubeconfig.ts';
+export { connectionFromKubeconfig, throughProxy } from './api/kubeconfig/kube-client.ts';
+export { type InCluster, inClusterConnection } from './api/kubeconfig/plain-kubeconfig.ts';
 export { ResourceClient } from './api/resource-client.ts';
 export * from './api/resources.ts';
-export { SharedInformers } from './api/shared-informers.ts';
+export { SharedInformers } from './api/cache/shared-informers.ts';
 export { type Clock, type StopTimer, systemClock } from './base/clock.ts';
 export { AgentError, disposition, type ErrorCode } from './base/errors.ts';
 export { FakeClock, settle } from './base/fake-clock.ts';

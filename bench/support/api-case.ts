@@ -18,8 +18,8 @@ interface Subject {
 }
 
 async function ours(): Promise<Subject> {
-  const { createApiClient } = await import('../../src/api/http-client.ts');
-  const { Informer } = await import('../../src/api/informer.ts');
+  const { createApiClient } = await import('../../src/api/rest/http-client.ts');
+  const { Informer } = await import('../../src/api/cache/informer.ts');
   const { podResource } = await import('../../src/api/resources.ts');
   const { systemClock } = await import('../../src/base/clock.ts');
   const client = createApiClient(

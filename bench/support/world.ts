@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HttpApiClient } from '../../src/api/http-client.ts';
-import { Informer } from '../../src/api/informer.ts';
+import type { HttpApiClient } from '../../src/api/rest/http-client.ts';
+import { Informer } from '../../src/api/cache/informer.ts';
 import { leaseResource, nodeResource, podResource } from '../../src/api/resources.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import type { Lease, Node, Pod } from '../../src/kube/types.ts';

@@ -1,9 +1,9 @@
 import { hostPortsClash, hostPortsOf } from '../kube/host-ports.ts';
 import { isStaticPod } from '../kube/names.ts';
 import { matchesNodeAffinity } from '../kube/node-affinity.ts';
-import { milliValueOf, type Quantity, valueOf } from '../kube/quantity.ts';
-import { type Amounts, amountsOf, podRequests } from '../kube/resources.ts';
-import { isExtendedResource, isScalarResource } from '../kube/resource-names.ts';
+import { milliValueOf, type Quantity, valueOf } from '../kube/resources/quantity.ts';
+import { type Amounts, amountsOf, podRequests } from '../kube/resources/resources.ts';
+import { isExtendedResource, isScalarResource } from '../kube/resources/resource-names.ts';
 import { untoleratedTaint } from '../kube/taints.ts';
 import type { Container, Node, Pod } from '../kube/types.ts';
 import { admitted, type AdmitResult, refused } from './admit-result.ts';

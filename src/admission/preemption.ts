@@ -1,7 +1,7 @@
 import { AgentError } from '../base/errors.ts';
 import { isCriticalPod } from '../kube/priority.ts';
-import { milliValueOf, valueOf } from '../kube/quantity.ts';
-import { podRequestOf, qosClassOf } from '../kube/resources.ts';
+import { milliValueOf, valueOf } from '../kube/resources/quantity.ts';
+import { podRequestOf, qosClassOf } from '../kube/resources/resources.ts';
 import type { Pod } from '../kube/types.ts';
 
 /** What is missing: cpu in milli-cores, pods as a count, all else in units. */

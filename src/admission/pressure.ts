@@ -1,5 +1,5 @@
 import { isCriticalPod } from '../kube/priority.ts';
-import { qosClassOf } from '../kube/resources.ts';
+import { qosClassOf } from '../kube/resources/resources.ts';
 import { tolerates } from '../kube/taints.ts';
 import type { Pod } from '../kube/types.ts';
 import { admitted, type AdmitResult, refused } from './admit-result.ts';

@@ -1,6 +1,6 @@
 import { isStaticPod } from '../kube/names.ts';
-import { milliValueOf, valueOf } from '../kube/quantity.ts';
-import { amountsOf, podRequestOf } from '../kube/resources.ts';
+import { milliValueOf, valueOf } from '../kube/resources/quantity.ts';
+import { amountsOf, podRequestOf } from '../kube/resources/resources.ts';
 import type { Node, Pod } from '../kube/types.ts';
 import { admitted, type AdmitResult, refused } from './admit-result.ts';
 

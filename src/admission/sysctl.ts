@@ -1,5 +1,5 @@
 import { AgentError } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import type { Pod } from '../kube/types.ts';
 import { admitted, type AdmitResult, refused } from './admit-result.ts';
 

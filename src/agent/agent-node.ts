@@ -2,7 +2,7 @@ import type { ApiClient } from '../api/client.ts';
 import { ResourceClient } from '../api/resource-client.ts';
 import { leaseResource, nodeResource } from '../api/resources.ts';
 import type { Lease, Node } from '../kube/types.ts';
-import type { MeasuredMachine } from '../node/measure.ts';
+import type { MeasuredMachine } from '../containers/stats/machine-info.ts';
 import { NodeController } from '../node/node-controller.ts';
 import type { NodeIdentity } from '../node/register.ts';
 import type { ReadyFaults } from '../node/setters/conditions.ts';
@@ -10,9 +10,9 @@ import type { NodeStatusSetter } from '../node/setters/setter.ts';
 import type { NodeProvider } from '../provider/provider.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import type { CommonParts } from './agent-parts.ts';
-import type { Endings } from './endings.ts';
-import type { PodsController } from './pods-controller.ts';
-import type { RuntimeState } from './runtime-state.ts';
+import type { Endings } from './node-protection.ts';
+import type { PodsController } from '../pods/pods-controller.ts';
+import type { RuntimeState } from '../pods/runtime-state.ts';
 
 /** What the node is called: as told, or after the machine. */
 export const nodeIdentity = (

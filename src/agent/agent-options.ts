@@ -7,15 +7,19 @@ import type { Tracer } from '../base/tracing.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
-import type { MetricFamily } from '../server/metrics.ts';
+import type { MetricFamily } from '../metrics/metrics.ts';
 import type { EvictionOptions, ShutdownOptions } from './evictions.ts';
 import type { ServedPorts } from './kubelet-api.ts';
 import type { NodeSettings } from './node-setters.ts';
-import type { NodeCgroupsOptions } from './cgroups.ts';
-import type { PodsController, PodsControllerOptions, PodsControllerPeriods } from './pods-controller.ts';
-import type { Surroundings } from './surroundings.ts';
-import type { Upkeep } from './upkeep.ts';
-import type { UserNamespacesDeps } from './user-namespaces.ts';
+import type { NodeCgroupsOptions } from '../containers/cm/node-cgroups.ts';
+import type {
+  PodsController,
+  PodsControllerOptions,
+  PodsControllerPeriods,
+} from '../pods/pods-controller.ts';
+import type { Surroundings } from './provider-context.ts';
+import type { Upkeep } from './garbage-collection.ts';
+import type { UserNamespacesDeps } from '../containers/userns/userns-manager.ts';
 
 /** A provider as the agent takes it: with or without a ping of its own. */
 export type AgentProvider = PodProvider & Partial<NodeProvider>;

@@ -1,6 +1,6 @@
 import { first } from 'rxjs';
-import { EventBroadcaster } from '../api/event-recorder.ts';
-import type { Informer } from '../api/informer.ts';
+import { EventBroadcaster } from '../api/events/event-recorder.ts';
+import type { Informer } from '../api/cache/informer.ts';
 import { steadyNow } from '../base/clock.ts';
 import { Emitter } from '../base/emitter.ts';
 import { apiServerSource, type PodStore } from '../config/apiserver-source.ts';
@@ -12,7 +12,7 @@ import { type AgentParts, makeParts } from './agent-parts.ts';
 import { nodeRefOf } from './evictions.ts';
 import { LastingProblems } from './lasting-problems.ts';
 import { manifestSources, type ReportProblem } from './manifest-sources.ts';
-import type { PodsController } from './pods-controller.ts';
+import type { PodsController } from '../pods/pods-controller.ts';
 
 /** What the agent tells those in the same process. */
 export interface AgentEvents {

@@ -5,16 +5,16 @@ import { isHardThreshold, parseThresholds, type Threshold } from '../eviction/th
 import { durationMs } from '../kube/duration.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { KubeObject } from '../kube/types.ts';
-import { formatQuantity } from '../kube/quantity.ts';
-import type { HardThreshold } from '../node/allocatable.ts';
-import { type LogindDeps, type LogindSettings, LogindShutdown } from '../node/logind.ts';
-import { type ShutdownDeps, ShutdownManager, type ShutdownSource } from '../node/shutdown-manager.ts';
-import { type ShutdownWindow, shutdownWindows } from '../node/shutdown.ts';
-import type { KubeletConfiguration } from '../options/kubelet-configuration.ts';
-import type { FsUsage, NodeUsage } from '../server/usage.ts';
+import { formatQuantity } from '../kube/resources/quantity.ts';
+import type { HardThreshold } from '../containers/cm/allocatable.ts';
+import { type LogindDeps, type LogindSettings, LogindShutdown } from '../nodeshutdown/logind.ts';
+import { type ShutdownDeps, ShutdownManager, type ShutdownSource } from '../nodeshutdown/shutdown-manager.ts';
+import { type ShutdownWindow, shutdownWindows } from '../nodeshutdown/shutdown.ts';
+import type { KubeletConfiguration } from '../options/kubelet/kubelet-configuration.ts';
+import type { FsUsage, NodeUsage } from '../containers/stats/usage.ts';
 import { type KillPodDeps, killPodNow } from '../podworkers/kill-pod.ts';
-import type { MeasureDisk } from './disk-usage.ts';
-import type { Engines } from './engines.ts';
+import type { MeasureDisk } from '../containers/stats/disk-usage.ts';
+import type { Engines } from '../pods/engines.ts';
 
 /** How an agent evicts pods. */
 export interface EvictionOptions {

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../api/client.ts';
 import { isAborted } from '../base/abort.ts';
-import type { KeyPair } from '../base/certificates.ts';
+import type { KeyPair } from '../pki/certificates.ts';
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -16,9 +16,9 @@ import {
   serveHealthz,
   serveReadOnly,
 } from '../server/kubelet-server.ts';
-import type { MetricFamily } from '../server/metrics.ts';
-import { certificateMetrics } from './certificate-metrics.ts';
-import type { PodsController } from './pods-controller.ts';
+import type { MetricFamily } from '../metrics/metrics.ts';
+import { certificateMetrics } from './metrics/certificate-metrics.ts';
+import type { PodsController } from '../pods/pods-controller.ts';
 import { serverHost, type ServeOptions, serveKubeletApi, type ServerHostOptions } from './server-host.ts';
 
 /** Whether and how an agent serves the kubelet API. */

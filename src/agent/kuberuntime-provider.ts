@@ -1,9 +1,13 @@
 import { Backoff, type BackoffOptions, crashLoopBackoff, imagePullBackoff } from '../base/backoff.ts';
 import { steadyNow } from '../base/clock.ts';
-import { ActuatedStore } from '../kuberuntime/actuated.ts';
-import { type KubeRuntimeDeps, type KubeRuntimeOptions, KubeRuntime } from '../kuberuntime/kube-runtime.ts';
+import { ActuatedStore } from '../containers/kuberuntime/resize/actuated.ts';
+import {
+  type KubeRuntimeDeps,
+  type KubeRuntimeOptions,
+  KubeRuntime,
+} from '../containers/kuberuntime/kube-runtime.ts';
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Surroundings } from './provider-context.ts';
 
 /** A runtime to make a pod provider of, and what is special about it. */
 export interface RuntimeParts extends Pick<

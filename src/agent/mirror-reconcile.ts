@@ -2,8 +2,8 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { fullNameOf, keyOf, uidOf } from '../kube/names.ts';
 import type { Node, Pod } from '../kube/types.ts';
-import type { MirrorClient } from './mirror-client.ts';
-import { isMirrorPodOf } from './pod-manager.ts';
+import type { MirrorClient } from '../pods/mirror-client.ts';
+import { isMirrorPodOf } from '../pods/pod-manager.ts';
 
 export interface MirrorReconcileDeps {
   readonly mirrorClient: Pick<MirrorClient, 'createMirrorPod' | 'deleteMirrorPod'>;

@@ -1,20 +1,20 @@
 import { lookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
-import { quantityOf } from '../kube/quantity.ts';
-import { type Amounts, amountsOf, type ResourceList, resourceListOf } from '../kube/resources.ts';
+import { quantityOf } from '../kube/resources/quantity.ts';
+import { type Amounts, amountsOf, type ResourceList, resourceListOf } from '../kube/resources/resources.ts';
 import {
   allocatableAbsolute,
   allocatableReservation,
   cgroupLimits,
   type HardThreshold,
-} from '../node/allocatable.ts';
-import type { MeasuredMachine } from '../node/measure.ts';
+} from '../containers/cm/allocatable.ts';
+import type { MeasuredMachine } from '../containers/stats/machine-info.ts';
 import { nodeStatusSetters } from '../node/default-setters.ts';
 import type { NodeIdentity } from '../node/register.ts';
 import type { NodeImage } from '../node/setters/images.ts';
 import type { HandlerFeatures, RuntimeFeatures } from '../node/setters/runtime.ts';
 import type { NodeStatusSetter } from '../node/setters/setter.ts';
-import type { CgroupSettings } from './cgroups/settings.ts';
+import type { CgroupSettings } from '../containers/cm/settings.ts';
 
 /** The Kubernetes release that this agent follows. */
 export const kubernetesVersion = 'v1.36.2';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { RateLimiter } from '../api/rate-limiter.ts';
+import { RateLimiter } from '../api/rest/rate-limiter.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import { servePodResources } from '../podresources/server.ts';
-import { type Endpoint, podResourcesRate, PodResourcesService } from '../podresources/service.ts';
-import { Counter, type MetricFamily } from '../server/metrics.ts';
-import type { PodsController } from './pods-controller.ts';
+import { servePodResources } from '../containers/podresources/server.ts';
+import { type Endpoint, podResourcesRate, PodResourcesService } from '../containers/podresources/service.ts';
+import { Counter, type MetricFamily } from '../metrics/metrics.ts';
+import type { PodsController } from '../pods/pods-controller.ts';
 
 const callOf: Readonly<Record<Endpoint, string>> = {
   list: 'List',

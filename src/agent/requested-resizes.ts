@@ -1,5 +1,5 @@
-import { compareQuantities, type Quantity, zeroQuantity } from '../kube/quantity.ts';
-import { amountsOf, type ResourceList } from '../kube/resources.ts';
+import { compareQuantities, type Quantity, zeroQuantity } from '../kube/resources/quantity.ts';
+import { amountsOf, type ResourceList } from '../kube/resources/resources.ts';
 import { isRestartableInitContainer } from '../kube/restart-policy.ts';
 import type { Container, Pod } from '../kube/types.ts';
 

@@ -3,7 +3,7 @@ import { runtimeClassResource } from '../api/resources.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
 import type { AgentOptions } from './agent-options.ts';
-import type { PodHost } from './pod-host.ts';
+import type { PodHost } from '../pods/pod-host.ts';
 import type { RuntimeHelperDeps } from './runtime-helper.ts';
 
 interface RuntimeClass extends KubeObject {

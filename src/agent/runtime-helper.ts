@@ -4,22 +4,26 @@ import { AgentError } from '../base/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { hostnameAndDomain } from '../kube/hostname.ts';
 import { namespaceOf, uidOf } from '../kube/names.ts';
-import type { ResourceList } from '../kube/resources.ts';
+import type { ResourceList } from '../kube/resources/resources.ts';
 import type { ConfigMap, Container, KubeObject, Node, Pod, Secret, Service } from '../kube/types.ts';
-import type { PodCgroupAccess, RunContainerOptions, RuntimeHelper } from '../kuberuntime/helper.ts';
+import type {
+  PodCgroupAccess,
+  RunContainerOptions,
+  RuntimeHelper,
+} from '../containers/kuberuntime/helper.ts';
 import type { ImageSpec, Mount } from '../provider/cri-messages.ts';
-import { containerMounts, hostsFileMount, mountsHostsFile } from '../volumes/container-mounts.ts';
-import { type NodeDns, podDns } from '../volumes/dns.ts';
-import { managedHostsFile, nodeHostsFile } from '../volumes/hosts-file.ts';
-import { layout } from '../volumes/layout.ts';
-import type { PodVolumes } from '../volumes/pod-volumes.ts';
-import type { SubPaths } from '../volumes/sub-path.ts';
-import { envFileValue } from './pod-resources/env-file.ts';
+import { containerMounts, hostsFileMount, mountsHostsFile } from '../containers/volumes/container-mounts.ts';
+import { type NodeDns, podDns } from '../containers/volumes/dns.ts';
+import { managedHostsFile, nodeHostsFile } from '../containers/volumes/hosts-file.ts';
+import { layout } from '../containers/paths/layout.ts';
+import type { PodVolumes } from '../containers/volumes/pod-volumes.ts';
+import type { SubPaths } from '../containers/volumes/sub-path.ts';
+import { envFileValue } from '../containers/envvars/env-file.ts';
 import {
   type EnvironmentSources,
   type EnvironmentVariable,
   makeEnvironment,
-} from './pod-resources/environment.ts';
+} from '../containers/envvars/environment.ts';
 
 /** Objects by name, as a node may read them. */
 interface ObjectReader<T extends KubeObject> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { PodProvider } from '../provider/provider.ts';
-import type { RuntimeState } from './runtime-state.ts';
+import type { RuntimeState } from '../pods/runtime-state.ts';
 
 /** Between two looks at the runtime's health, ms (kubelet `updateRuntimeUp`). */
 const periodMs = 5000;

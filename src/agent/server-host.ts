@@ -5,14 +5,14 @@ import { AgentError } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { isStaticPod, uidOf } from '../kube/names.ts';
 import type { KubeObject, Pod, PodStatus } from '../kube/types.ts';
-import { readLogs, sinceOf } from '../kuberuntime/logs.ts';
+import { readLogs, sinceOf } from '../containers/logs/logs.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { PodUsage } from '../provider/usage.ts';
 import { alwaysAllow } from '../server/access.ts';
 import type { ByteSink, LogRequest, ServerHost } from '../server/host.ts';
 import { KubeletServer, type KubeletServerOptions, webhookAccess } from '../server/kubelet-server.ts';
-import type { MetricFamily } from '../server/metrics.ts';
-import type { ServedPodUsage, Usage } from '../server/usage.ts';
+import type { MetricFamily } from '../metrics/metrics.ts';
+import type { ServedPodUsage, Usage } from '../containers/stats/usage.ts';
 import type { ProgramStatus } from '../server/zpages.ts';
 import {
   type CertificateFiles,
@@ -20,13 +20,13 @@ import {
   followPair,
   readClientCa,
   readPair,
-} from './certificate-files.ts';
-import type { CgroupReadings } from './cgroup-readings.ts';
-import { kubeletMetrics, type MetricSources } from './kubelet-metrics.ts';
-import { CpuRates, machineUsage } from './machine-usage.ts';
-import type { NodeSummary } from './node-summary.ts';
+} from '../certificates/certificate-files.ts';
+import type { CgroupReadings } from '../containers/stats/cgroup-readings.ts';
+import { kubeletMetrics, type MetricSources } from './metrics/kubelet-metrics.ts';
+import { CpuRates, machineUsage } from '../containers/stats/machine-usage.ts';
+import type { NodeSummary } from '../containers/stats/summary-provider.ts';
 import { containerCheckpoints } from './container-checkpoints.ts';
-import type { EngineMetrics } from './agent-metrics.ts';
+import type { EngineMetrics } from '../pods/metrics/agent-metrics.ts';
 import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus, WebhookTimes } from '../server/webhook.ts';
 
 /** The slice of an agent's engines that the kubelet API shows. */

@@ -5,7 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Members } from '../base/members.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, uidOf } from '../kube/names.ts';
-import type { ResourceKeeper } from '../kube/pod-resources.ts';
+import type { ResourceKeeper } from '../kube/resources/pod-resources.ts';
 import type { Pod, PodCondition } from '../kube/types.ts';
 import { AllocationState } from './allocation-state.ts';
 import { byTurn } from './pending-order.ts';

@@ -5,7 +5,7 @@ import {
   type PodResourceMap,
   podResourcesOf,
   withPodResources,
-} from '../kube/pod-resources.ts';
+} from '../kube/resources/pod-resources.ts';
 import type { Pod } from '../kube/types.ts';
 
 /** Which resources were given to which pod of this node, by UID. Kubelet's `state.State`. */

@@ -1,5 +1,5 @@
-import { compareQuantities, zeroQuantity } from '../kube/quantity.ts';
-import { podRequests, qosClassOf } from '../kube/resources.ts';
+import { compareQuantities, zeroQuantity } from '../kube/resources/quantity.ts';
+import { podRequests, qosClassOf } from '../kube/resources/resources.ts';
 import type { Pod } from '../kube/types.ts';
 
 /** A resize that waits, and what its turn depends on. */

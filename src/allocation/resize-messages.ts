@@ -1,5 +1,5 @@
-import { goStructJson } from '../kube/go-json.ts';
-import type { ResourceList } from '../kube/resources.ts';
+import { goStructJson } from '../go/go-json.ts';
+import type { ResourceList } from '../kube/resources/resources.ts';
 import type { Container, Pod, ResourceRequirements } from '../kube/types.ts';
 
 /** The text of `ResizeStarted`. */

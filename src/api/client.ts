@@ -1,6 +1,6 @@
 import { AgentError, type ErrorCode, messageOf } from '../base/errors.ts';
 import type { KubeList, KubeObject, Status } from '../kube/types.ts';
-import type { KnownObjects } from './known-objects.ts';
+import type { KnownObjects } from './cache/known-objects.ts';
 import type { Resource } from './resources.ts';
 
 /** Which object; `namespace` only for namespaced kinds. */

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { KeyPair } from '../base/certificates.ts';
+import type { KeyPair } from '../pki/certificates.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt, objectsAt, stringAt } from './json.ts';
+import { type JsonObject, objectAt, objectsAt, stringAt } from '../apimachinery/json.ts';
 
 /** A path in a volume, and which source puts a file there. */
 interface SourcePath {

@@ -1,4 +1,4 @@
-import { type JsonObject, objectsAt, stringAt } from './json.ts';
+import { type JsonObject, objectsAt, stringAt } from '../apimachinery/json.ts';
 
 /** A container and where it stands. */
 export type Placed = readonly [field: string, container: JsonObject];

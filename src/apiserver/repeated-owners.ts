@@ -1,4 +1,11 @@
-import { type JsonObject, objectAt, objectsAt, sameJson, stringAt, withMetadata } from './json.ts';
+import {
+  type JsonObject,
+  objectAt,
+  objectsAt,
+  sameJson,
+  stringAt,
+  withMetadata,
+} from '../apimachinery/json.ts';
 
 const told = (when: string, uids: readonly string[]): string =>
   `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids.join(', ')}`;

@@ -1,10 +1,10 @@
-import { systemContext } from './controllers.ts';
-import { type JsonObject, objectAt, sameJson } from './json.ts';
-import { builtIn, groupVersionOf, type Kind } from './kinds.ts';
-import type { ResourceApi } from './resource-api.ts';
-import { firstServiceAddress } from './service-addresses.ts';
-import { keyOf } from './store.ts';
-import type { World } from './strategy.ts';
+import { systemContext } from './controllers/controllers.ts';
+import { type JsonObject, objectAt, sameJson } from '../apimachinery/json.ts';
+import { builtIn, groupVersionOf, type Kind } from '../apimachinery/kinds.ts';
+import type { ResourceApi } from './endpoints/handlers/resource-api.ts';
+import { firstServiceAddress } from './registry/core/service-addresses.ts';
+import { keyOf } from './storage/store.ts';
+import type { World } from './registry/strategy.ts';
 
 const systemNamespaces = ['kube-system', 'kube-public', 'default', 'kube-node-lease'];
 const priorityDescriptions: Readonly<Record<string, string>> = {

@@ -11,30 +11,35 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
 import { lastAnswer, Turns } from '../streams/turns.ts';
-import { createAdmission } from './admission.ts';
-import { Authenticator } from './authenticator.ts';
-import { Authorizer } from './authorizer.ts';
-import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
-import { type ControllerDeps, emptyNamespaces, furnishNamespaces, keepQuotas } from './controllers.ts';
-import { signRequests, type SigningTimes } from './csr-signer.ts';
+import { createAdmission } from './admission/node-restriction.ts';
+import { Authenticator } from './authentication/authenticator.ts';
+import { Authorizer } from './authorization/authorizer.ts';
+import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
+import {
+  type ControllerDeps,
+  emptyNamespaces,
+  furnishNamespaces,
+  keepQuotas,
+} from './controllers/controllers.ts';
+import { signRequests, type SigningTimes } from './controllers/csr-signer.ts';
 
-import type { MetricsApi } from './metrics-api.ts';
+import type { MetricsApi } from './metrics-server/metrics-api.ts';
 
 import { kubeconfigText } from './kubeconfig.ts';
-import { AddressProxy } from './address-proxy.ts';
-import { KubeletProxy } from './kubelet-proxy.ts';
-import { KubeletStreams } from './kubelet-streams.ts';
-import { ResourceApi } from './resource-api.ts';
-import { minimalScheduler } from './scheduler.ts';
-import { Router } from './router.ts';
-import { serviceAddresses } from './service-addresses.ts';
+import { AddressProxy } from './proxy/address-proxy.ts';
+import { KubeletProxy } from './proxy/kubelet-proxy.ts';
+import { KubeletStreams } from './proxy/kubelet-streams.ts';
+import { ResourceApi } from './endpoints/handlers/resource-api.ts';
+import { minimalScheduler } from './controllers/scheduler.ts';
+import { Router } from './endpoints/router.ts';
+import { serviceAddresses } from './registry/core/service-addresses.ts';
 import { seed } from './seed.ts';
-import { SqliteJournal } from './sqlite-journal.ts';
-import { Store } from './store.ts';
-import type { World } from './strategy.ts';
-import type { UsageReaderDeps } from './usage-reader.ts';
-import { Subresources } from './subresources.ts';
-import { TokenSigner, type TokenUser } from './users.ts';
+import { SqliteJournal } from './storage/sqlite-journal.ts';
+import { Store } from './storage/store.ts';
+import type { World } from './registry/strategy.ts';
+import type { UsageReaderDeps } from './metrics-server/usage-reader.ts';
+import { Subresources } from './endpoints/handlers/subresources.ts';
+import { TokenSigner, type TokenUser } from './authentication/users.ts';
 
 /** Settings of an embedded API server; every one has a default. */
 export interface EmbeddedApiServerOptions {
@@ -223,7 +228,10 @@ export class EmbeddedApiServer {
 function metricsApi(deps: UsageReaderDeps & { readonly store: Store }): () => Promise<MetricsApi> {
   let made: Promise<MetricsApi> | undefined;
   const make = async (): Promise<MetricsApi> => {
-    const [api, reader] = await Promise.all([import('./metrics-api.ts'), import('./usage-reader.ts')]);
+    const [api, reader] = await Promise.all([
+      import('./metrics-server/metrics-api.ts'),
+      import('./metrics-server/usage-reader.ts'),
+    ]);
     return new api.MetricsApi({ ...deps, usage: new reader.UsageReader(deps) });
   };
   return () => (made ??= make());

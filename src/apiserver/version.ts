@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from '../apimachinery/json.ts';
 
 /** What `/version` answers: the Kubernetes release whose behaviour this server follows, with this program's own build after the plus sign. */
 export const versionInfo: JsonObject = {

@@ -10,9 +10,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { createKey } from '../base/certificates.ts';
+import { createKey } from '../pki/certificates.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { readIfThere } from '../base/read-if-there.ts';
+import { readIfThere } from '../base/files/read-if-there.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 
 /**

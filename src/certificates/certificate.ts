@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { CertificateSubject, KeyPair } from '../base/certificates.ts';
+import type { CertificateSubject, KeyPair } from '../pki/certificates.ts';
 import { AgentError } from '../base/errors.ts';
 import { jitter, type Random } from '../base/random.ts';
 

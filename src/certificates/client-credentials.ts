@@ -1,8 +1,8 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { ApiConnection, Credentials, CredentialSource } from '../api/connection.ts';
-import { createApiClient, type HttpApiClient } from '../api/http-client.ts';
-import { connectionFromKubeconfig, throughProxy } from '../api/kube-client.ts';
+import type { ApiConnection, Credentials, CredentialSource } from '../api/rest/connection.ts';
+import { createApiClient, type HttpApiClient } from '../api/rest/http-client.ts';
+import { connectionFromKubeconfig, throughProxy } from '../api/kubeconfig/kube-client.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 import { type ApiClient, isAlreadyExists } from '../api/client.ts';
 import type { Resource } from '../api/resources.ts';
-import { readSigningRequest, writeSigningRequest } from '../base/certificates.ts';
+import { readSigningRequest, writeSigningRequest } from '../pki/certificates.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import { isAborted } from '../base/abort.ts';

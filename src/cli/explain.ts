@@ -6,7 +6,7 @@ import { formatFault } from '../options/options-error.ts';
 import { settingNames } from '../options/schema.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { ExplainOptions } from './program.ts';
-import { readRest } from './settings.ts';
+import { readRest } from '../options/command-line.ts';
 
 /**
  * Prints the effective settings and where each came from: `default`, `FILE:LINE`, `--flag` or `$VARIABLE`.

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { KeptCode } from './bundled-program.ts';
-import { keepCompiledCode } from './code-cache.ts';
+import type { KeptCode } from './process/bundled-program.ts';
+import { keepCompiledCode } from './process/code-cache.ts';
 import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
 import { runProgram, type Commands, type Surroundings } from './program.ts';
 
@@ -34,8 +34,8 @@ const commandsOf = (code: KeptCode | undefined): Commands => ({
     const [{ up }, { systemClock }, { startUp }, { trimOwnMemory }] = await Promise.all([
       import('./up.ts'),
       import('../base/clock.ts'),
-      import('./compose.ts'),
-      import('./idle-memory.ts'),
+      import('../app/compose.ts'),
+      import('./process/idle-memory.ts'),
     ]);
     trimOwnMemory();
     keepCompiledCode(code);
@@ -49,8 +49,8 @@ const commandsOf = (code: KeptCode | undefined): Commands => ({
   },
   async run(options) {
     const [{ joinCluster }, { trimOwnMemory }] = await Promise.all([
-      import('./compose.ts'),
-      import('./idle-memory.ts'),
+      import('../app/compose.ts'),
+      import('./process/idle-memory.ts'),
     ]);
     trimOwnMemory();
     keepCompiledCode(code);

@@ -2,9 +2,9 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
-import { agentFields } from '../options/agent-options.ts';
+import { agentFields } from '../options/agent/fields.ts';
 import { exitCodes } from './exit-codes.ts';
-import type { LogLevel, UpOptions } from './running.ts';
+import type { LogLevel, UpOptions } from '../app/running.ts';
 
 /** What the subcommands do; each is loaded when it is asked for, since start-up counts. Every one returns its exit code. */
 export interface Commands {

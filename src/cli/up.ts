@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { exitCodes } from './exit-codes.ts';
-import { LineReporter, TableReporter, type Reporter } from './reporter.ts';
-import type { Running, UpOptions } from './running.ts';
-import type { Terminal } from './terminal.ts';
+import { LineReporter, TableReporter, type Reporter } from './view/reporter.ts';
+import type { Running, UpOptions } from '../app/running.ts';
+import type { Terminal } from './view/terminal.ts';
 
 /** The terminal that the command was started on. */
 export interface Console extends Terminal {
@@ -12,7 +12,7 @@ export interface Console extends Terminal {
 
 /** What `up` is run with: the composition, and the process around it. */
 export interface UpDeps {
-  /** Starts server, agent and provider; `src/cli/compose.ts`. */
+  /** Starts server, agent and provider; `src/app/compose.ts`. */
   readonly start: (options: UpOptions) => Promise<Running>;
   readonly stdout: Console;
   /** `NO_COLOR` is not set. */

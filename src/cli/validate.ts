@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { decodeKubeletConfiguration, type DecodedConfiguration } from '../options/decode.ts';
-import { idleSettings } from '../options/without-effect.ts';
+import { idleSettings } from '../options/kubelet/without-effect.ts';
 import { formatFault, OptionsError, type OptionFault } from '../options/options-error.ts';
-import { validateKubeletConfiguration } from '../options/validate.ts';
+import { validateKubeletConfiguration } from '../options/kubelet/validate.ts';
 import { formatProblem, validateManifests } from '../kube/validation/validate-files.ts';
 import { exitCodes } from './exit-codes.ts';
 

@@ -6,12 +6,12 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { concatMap, defer, filter, map, type Observable } from 'rxjs';
-import { machineTrust } from '../base/authorities.ts';
+import { machineTrust } from '../pki/authorities.ts';
 import type { Clock } from '../base/clock.ts';
-import { addressPatienceMs, dialError, hostPortOf } from '../base/dial-error.ts';
+import { addressPatienceMs, dialError, hostPortOf } from '../go/dial-error.ts';
 import { messageOf } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
-import { maxRedirects, redirects, withoutPassword } from '../base/http-get.ts';
+import { goQuote } from '../go/go-quote.ts';
+import { maxRedirects, redirects, withoutPassword } from '../go/http-get.ts';
 import { type ProxyEnvironment, proxyFor } from '../base/proxy.ts';
 import {
   type FetchManifest,

@@ -1,5 +1,5 @@
 import { messageOf } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import { keyOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import {

@@ -1,7 +1,7 @@
 import { Observable, Subject, type Subscription } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { fullNameOf, nameOf, type PodSource, uidOf } from '../kube/names.ts';

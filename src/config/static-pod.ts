@@ -1,9 +1,9 @@
-import { goQuote } from '../base/go-quote.ts';
-import { type Position, parseDocument, type TextDocument } from '../kube/document.ts';
-import { goJson } from '../kube/go-json.ts';
-import { typeMetaOf } from '../kube/go-types.ts';
+import { goQuote } from '../go/go-quote.ts';
+import { type Position, parseDocument, type TextDocument } from '../go/yaml/document.ts';
+import { goJson } from '../go/go-json.ts';
+import { typeMetaOf } from '../go/go-types.ts';
 import { configHashAnnotation, nameOf } from '../kube/names.ts';
-import { decodeStruct } from '../kube/pod-decoder.ts';
+import { decodeStruct } from '../kube/decode/pod-decoder.ts';
 import type { Pod, Toleration } from '../kube/types.ts';
 import { defaultPod } from '../kube/validation/defaults.ts';
 import type { PodValidationOptions } from '../kube/validation/options.ts';

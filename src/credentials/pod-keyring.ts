@@ -1,7 +1,7 @@
-import type { Keyring } from '../kuberuntime/pull-credentials.ts';
-import type { DockerConfig } from './docker-config.ts';
-import { DockerKeyring } from './docker-keyring.ts';
-import type { PluginProvider } from './plugin-provider.ts';
+import type { Keyring } from '../containers/images/pull-credentials.ts';
+import type { DockerConfig } from '../containers/credentials/docker-config.ts';
+import { DockerKeyring } from '../containers/credentials/docker-keyring.ts';
+import type { PluginProvider } from '../containers/credentials/plugin-provider.ts';
 import { secretKeyring } from './secret-keyring.ts';
 
 export interface PodKeyringDeps {

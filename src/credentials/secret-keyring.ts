@@ -1,7 +1,11 @@
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Secret } from '../kube/types.ts';
-import { type DockerConfig, readDockerConfig, readDockerConfigJson } from './docker-config.ts';
-import { DockerKeyring } from './docker-keyring.ts';
+import {
+  type DockerConfig,
+  readDockerConfig,
+  readDockerConfigJson,
+} from '../containers/credentials/docker-config.ts';
+import { DockerKeyring } from '../containers/credentials/docker-keyring.ts';
 
 /** The types of secrets that hold credentials, the key that they are under, and how it is read. */
 const kinds: readonly (readonly [type: string, key: string, read: (text: string) => DockerConfig])[] = [

@@ -6,7 +6,7 @@ import { localStorageViolation } from './local-storage.ts';
 import { evictionMessage, type MessageInput } from './message.ts';
 import { rankPods } from './ranking.ts';
 import { type FileSystemLayout, signalFacts } from './signals.ts';
-import type { StatsOf } from './summary.ts';
+import type { StatsOf } from '../kube/stats-summary.ts';
 import { isHardThreshold, type Threshold } from './thresholds.ts';
 
 /** The reason of an evicted pod's status and of the Event about it. */

@@ -5,11 +5,11 @@ import {
   parseQuantity,
   signOfQuantity,
   zeroQuantity,
-} from '../kube/quantity.ts';
-import { podLimits } from '../kube/resources.ts';
+} from '../kube/resources/quantity.ts';
+import { podLimits } from '../kube/resources/resources.ts';
 import type { Pod } from '../kube/types.ts';
 import type { FileSystemLayout } from './signals.ts';
-import type { PodStats } from './summary.ts';
+import type { PodStats } from '../kube/stats-summary.ts';
 import { diskUsage } from './usage.ts';
 
 /** A limit that is broken. */

@@ -11,7 +11,7 @@ import { thresholdsMet } from './met.ts';
 import { type Observations, observationsOf } from './observations.ts';
 import { type NodeReclaim, nodeReclaimsFor } from './reclaim.ts';
 import { type FileSystemLayout, type PressureCondition, type Signal, signalFacts } from './signals.ts';
-import { statsByUid, type StatsSummary } from './summary.ts';
+import { statsByUid, type StatsSummary } from '../kube/stats-summary.ts';
 import type { Threshold } from './thresholds.ts';
 
 /** How an evicted pod is ended. */

@@ -6,12 +6,12 @@ import {
   type Quantity,
   quantityOf,
   zeroQuantity,
-} from '../kube/quantity.ts';
+} from '../kube/resources/quantity.ts';
 import type { Container, Pod } from '../kube/types.ts';
 import { amountOfValue } from './met.ts';
 import type { Observations } from './observations.ts';
 import { signalFacts, type StarvedResource } from './signals.ts';
-import type { ContainerStats, PodStats, StatsOf } from './summary.ts';
+import type { ContainerStats, PodStats, StatsOf } from '../kube/stats-summary.ts';
 import type { Threshold } from './thresholds.ts';
 import { memoryUsage } from './usage.ts';
 

@@ -1,4 +1,10 @@
-import { addQuantities, compareQuantities, type Quantity, quantityOf, valueOf } from '../kube/quantity.ts';
+import {
+  addQuantities,
+  compareQuantities,
+  type Quantity,
+  quantityOf,
+  valueOf,
+} from '../kube/resources/quantity.ts';
 import type { Observation, Observations } from './observations.ts';
 import { type PressureCondition, signalFacts } from './signals.ts';
 import type { Threshold, ThresholdValue } from './thresholds.ts';

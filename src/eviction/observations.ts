@@ -1,6 +1,6 @@
-import { type Quantity, type QuantityFormat, quantityOf } from '../kube/quantity.ts';
+import { type Quantity, type QuantityFormat, quantityOf } from '../kube/resources/quantity.ts';
 import type { Signal } from './signals.ts';
-import type { FsStats, MemoryStats, RlimitStats, StatsSummary } from './summary.ts';
+import type { FsStats, MemoryStats, RlimitStats, StatsSummary } from '../kube/stats-summary.ts';
 
 /** One signal, as measured. */
 export interface Observation {

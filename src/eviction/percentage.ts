@@ -1,5 +1,5 @@
 import { AgentError } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 
 /** Whether a threshold or reclaim is written as a share. */
 export const isPercentage = (text: string): boolean => text.endsWith('%');

@@ -1,10 +1,10 @@
 import { uidOf } from '../kube/names.ts';
-import { compareQuantities, type Quantity, subQuantities } from '../kube/quantity.ts';
-import { podRequestOf } from '../kube/resources.ts';
+import { compareQuantities, type Quantity, subQuantities } from '../kube/resources/quantity.ts';
+import { podRequestOf } from '../kube/resources/resources.ts';
 import type { Pod } from '../kube/types.ts';
 import type { FileSystemLayout, Signal } from './signals.ts';
 import { signalFacts } from './signals.ts';
-import type { PodStats, StatsOf } from './summary.ts';
+import type { PodStats, StatsOf } from '../kube/stats-summary.ts';
 import { type DiskPart, type DiskResource, memoryUsage, podDiskUsage } from './usage.ts';
 
 /** Negative when the first pod goes first. */

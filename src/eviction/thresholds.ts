@@ -1,6 +1,6 @@
 import { AgentError } from '../base/errors.ts';
 import { parseDuration } from '../kube/duration.ts';
-import { formatQuantity, parseQuantity, type Quantity, signOfQuantity } from '../kube/quantity.ts';
+import { formatQuantity, parseQuantity, type Quantity, signOfQuantity } from '../kube/resources/quantity.ts';
 import { isPercentage, parsePercentage } from './percentage.ts';
 import { isSignal, type Signal } from './signals.ts';
 

@@ -1,6 +1,6 @@
-import { addQuantities, type Quantity, quantityOf, zeroQuantity } from '../kube/quantity.ts';
+import { addQuantities, type Quantity, quantityOf, zeroQuantity } from '../kube/resources/quantity.ts';
 import type { Pod, Volume } from '../kube/types.ts';
-import type { FsStats, PodStats } from './summary.ts';
+import type { FsStats, PodStats } from '../kube/stats-summary.ts';
 
 /** Parts of what a pod keeps on disk. */
 export type DiskPart = 'root' | 'logs' | 'localVolumes';

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import { uidOf } from './names.ts';
-import { isZeroQuantity, milliValueOf, valueOf, zeroQuantity, type Quantity } from './quantity.ts';
+import { isZeroQuantity, milliValueOf, valueOf, zeroQuantity, type Quantity } from './resources/quantity.ts';
 import {
   type Amounts,
   amountsOf,
@@ -11,7 +11,7 @@ import {
   podRequests,
   type QosClass,
   qosClassOf,
-} from './resources.ts';
+} from './resources/resources.ts';
 import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Pod } from './types.ts';
 

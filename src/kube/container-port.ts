@@ -1,4 +1,4 @@
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import type { Container } from './types.ts';
 
 /**

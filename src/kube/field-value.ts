@@ -1,6 +1,6 @@
 import { AgentError } from '../base/errors.ts';
 import { splitSubscript } from './field-path.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import type { KubeObject, ObjectMeta } from './types.ts';
 import { qualifiedNameRule } from './validation/name-rules.ts';
 

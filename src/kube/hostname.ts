@@ -1,6 +1,6 @@
 import { AgentError } from '../base/errors.ts';
 import { dns1123Label, dns1123Subdomain } from './validation/name-rules.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import { nameOf, namespaceOf } from './names.ts';
 import type { Pod } from './types.ts';
 

@@ -1,6 +1,6 @@
 import { isNodeCriticalPod } from './priority.ts';
-import { type Quantity, valueOf, zeroQuantity } from './quantity.ts';
-import { amountsOf, podRequests, qosClassOf } from './resources.ts';
+import { type Quantity, valueOf, zeroQuantity } from './resources/quantity.ts';
+import { amountsOf, podRequests, qosClassOf } from './resources/resources.ts';
 import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Container, Pod } from './types.ts';
 

@@ -1,5 +1,5 @@
 import { AgentError } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import type { Container } from './types.ts';
 
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];

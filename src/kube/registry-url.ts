@@ -1,4 +1,4 @@
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 
 /** `host[:port][/path]`, as images and registries are named; `host` is with its port. */
 export interface RegistryUrl {

@@ -1,5 +1,5 @@
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
-import { runtimeId } from './convert.ts';
+import { runtimeId } from '../containers/kuberuntime/config/convert.ts';
 
 /**
  * R42: exited instances to remove after the container `filterId` ended (all names when empty), newest first, without the newest

@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Node } from '../kube/types.ts';
 import type { NodeClient } from './clients.ts';
-import { isHugePageResource } from '../kube/resource-names.ts';
+import { isHugePageResource } from '../kube/resources/resource-names.ts';
 
 /** Labels that the agent owns on a node that was there before (R254). */
 const defaultLabels = [

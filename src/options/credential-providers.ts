@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { parseDocument } from '../kube/document.ts';
+import { parseDocument } from '../go/yaml/document.ts';
 import { parseDuration } from '../kube/duration.ts';
-import { goQuote } from '../base/go-quote.ts';
-import { typeMetaOf } from '../kube/go-types.ts';
+import { goQuote } from '../go/go-quote.ts';
+import { typeMetaOf } from '../go/go-types.ts';
 import { parseSchemelessUrl } from '../kube/registry-url.ts';
 import {
   duplicate,

@@ -1,10 +1,10 @@
-import { goQuote } from '../base/go-quote.ts';
-import { type Parsed, parseDocument, type Position, type TextDocument } from '../kube/document.ts';
-import { typeMetaOf } from '../kube/go-types.ts';
+import { goQuote } from '../go/go-quote.ts';
+import { type Parsed, parseDocument, type Position, type TextDocument } from '../go/yaml/document.ts';
+import { typeMetaOf } from '../go/go-types.ts';
 import { withDefaults } from './defaults.ts';
 import type { Field, FieldType, StructType } from './field.ts';
-import { gateFaults } from './feature-gates.ts';
-import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import { gateFaults } from './kubelet/feature-gates.ts';
+import type { KubeletConfiguration } from './kubelet/kubelet-configuration.ts';
 import { nearest } from './nearest.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
 import { checkStructure, kubeletStruct, settingNames } from './schema.ts';

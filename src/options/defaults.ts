@@ -1,6 +1,6 @@
 import { formatDuration, parseDuration } from '../kube/duration.ts';
 import type { Field, FieldType, StructType } from './field.ts';
-import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import type { KubeletConfiguration } from './kubelet/kubelet-configuration.ts';
 import { kubeletStruct } from './schema.ts';
 
 type Draft = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { withoutPassword } from '../base/http-get.ts';
+import { withoutPassword } from '../go/http-get.ts';
 import { type EffectiveOptions, type Origin, originOf } from './load.ts';
 
 /** One effective setting. */

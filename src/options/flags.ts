@@ -1,7 +1,7 @@
-import { agentFields } from './agent-options.ts';
+import { agentFields } from './agent/fields.ts';
 import type { Field, FieldType } from './field.ts';
-import { kubeletFields } from './kubelet-fields.ts';
-import { parseTaint } from './taint.ts';
+import { kubeletFields } from './kubelet/kubelet-fields.ts';
+import { parseTaint } from './kubelet/taint.ts';
 
 /** What a command line gives for a flag: text, a switch, or the texts of a repeated flag. */
 export type FlagValue = string | boolean | number | readonly string[];

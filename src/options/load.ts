@@ -1,15 +1,15 @@
-import type { Position } from '../kube/document.ts';
-import type { AgentOptions } from './agent-options.ts';
-import { type FlagSetting, louder, readAgent } from './agent-settings.ts';
+import type { Position } from '../go/yaml/document.ts';
+import type { AgentOptions } from './agent/fields.ts';
+import { type FlagSetting, louder, readAgent } from './agent/read.ts';
 import { settingFaults, type Settings, valueAt } from './decode.ts';
 import { withDefaults } from './defaults.ts';
 import { mergedSettings, type ReadFile, readFiles, type SettingFiles } from './files.ts';
 import { flagNamed, flagTargets, type FlagTarget, type FlagValue, parseFlag } from './flags.ts';
-import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import type { KubeletConfiguration } from './kubelet/kubelet-configuration.ts';
 import { nearest } from './nearest.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
-import { validateKubeletConfiguration } from './validate.ts';
-import { idleSettings } from './without-effect.ts';
+import { validateKubeletConfiguration } from './kubelet/validate.ts';
+import { idleSettings } from './kubelet/without-effect.ts';
 
 /** Where a setting came from. */
 export type Origin =

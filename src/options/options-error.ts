@@ -1,5 +1,5 @@
 import { AgentError } from '../base/errors.ts';
-import type { Position } from '../kube/document.ts';
+import type { Position } from '../go/yaml/document.ts';
 
 /** One thing that is wrong with the settings. */
 export interface OptionFault extends Partial<Position> {

@@ -1,10 +1,10 @@
 import { Ajv, type ErrorObject, type SchemaObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../kube/duration.ts';
-import { goQuote } from '../base/go-quote.ts';
-import { cannotUnmarshal, jsonTypeOf } from '../kube/go-types.ts';
-import { quantityFormatError, tryParseQuantity } from '../kube/quantity.ts';
+import { goQuote } from '../go/go-quote.ts';
+import { cannotUnmarshal, jsonTypeOf } from '../go/go-types.ts';
+import { quantityFormatError, tryParseQuantity } from '../kube/resources/quantity.ts';
 import type { Field, FieldType, StructType } from './field.ts';
-import { kubeletFields } from './kubelet-fields.ts';
+import { kubeletFields } from './kubelet/kubelet-fields.ts';
 
 /** A value that has the wrong form. */
 export interface StructureFault {

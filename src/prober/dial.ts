@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
-import { dialError, joinHostPort } from '../base/dial-error.ts';
+import { dialError, joinHostPort } from '../go/dial-error.ts';
 import { deadline } from './deadline.ts';
 
 /** Where to connect, and how long that may take, ms. */

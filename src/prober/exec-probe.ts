@@ -1,5 +1,5 @@
 import { AgentError } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import { goDuration } from '../kube/duration.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Container } from '../kube/types.ts';

@@ -2,12 +2,12 @@ import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { goDuration } from '../kube/duration.ts';
-import { userAgentOf } from '../kube/http-get.ts';
+import { userAgentOf } from '../kube/http-get-action.ts';
 import { deadline } from './deadline.ts';
 import { dial } from './dial.ts';
 import { decodeServingStatus, encodeCheck } from './grpc-health.ts';
-import { joinHostPort } from '../base/dial-error.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { joinHostPort } from '../go/dial-error.ts';
+import { goQuote } from '../go/go-quote.ts';
 import type { ProbeAnswer, ProbeHandler } from './prober.ts';
 
 /** Between two tries to connect, ms. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { httpGet, type HttpGetRequest } from '../base/http-get.ts';
-import { httpGetRequest } from '../kube/http-get.ts';
+import { httpGet, type HttpGetRequest } from '../go/http-get.ts';
+import { httpGetRequest } from '../kube/http-get-action.ts';
 import { deadline } from './deadline.ts';
 import type { ProbeAnswer, ProbeHandler } from './prober.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../kube/types.ts';
 import type { ContainerRef, LogOptions } from '../provider/powers.ts';

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.ts';
-import { Authority, hour, type KeyPair, year } from '../base/certificates.ts';
+import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import type { Tracer } from '../base/tracing.ts';
 import { alwaysAllow, type Authenticator, type Authorizer, certificateAuthenticator } from './access.ts';
@@ -16,7 +16,7 @@ import {
   type ServicesDeps,
 } from './kubelet-services.ts';
 import { Listener, type ListenerLimits, type TlsSettings } from './listener.ts';
-import type { MetricFamily } from './metrics.ts';
+import type { MetricFamily } from '../metrics/metrics.ts';
 import { ServerMetrics } from './server-metrics.ts';
 import type { Reply, ServerRequest } from './reply.ts';
 import { traceRequests } from './request-tracing.ts';

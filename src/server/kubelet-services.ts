@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
-import { decodedPath } from '../base/url-path.ts';
+import { goQuote } from '../go/go-quote.ts';
+import { decodedPath } from '../go/url-path.ts';
 import { containerLogs, hasContainer, refOf } from './container-logs.ts';
 import {
   type HealthCheck,
@@ -14,14 +14,14 @@ import {
 } from './health.ts';
 import type { ServerHost } from './host.ts';
 import { podList, runningOnly, runningPodList } from './pod-lists.ts';
-import { type MetricFamily, metricsReply } from './metrics.ts';
+import { type MetricFamily, metricsReply } from '../metrics/metrics.ts';
 import { splitTarget } from './mux.ts';
 import { nodeLogs } from './node-logs.ts';
 import { httpError, json, type Reply, text } from './reply.ts';
 import type { Call, Service } from './services.ts';
-import { statsSummary } from './stats-summary.ts';
+import { statsSummary } from '../containers/stats/stats-summary.ts';
 import { cadvisorMetrics, resourceMetrics } from './usage-metrics.ts';
-import type { Usage } from './usage.ts';
+import type { Usage } from '../containers/stats/usage.ts';
 import { flagzPage, statuszPage, zpage } from './zpages.ts';
 
 /** What the services are made of. */

@@ -1,4 +1,4 @@
-import { escapedPath } from '../base/url-path.ts';
+import { escapedPath } from '../go/url-path.ts';
 
 /** Where a path leads before anybody is asked who they are. */
 export type MuxResult =

@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import { ended } from '../streams/remote-command.ts';
 import { SpdyConnection } from '../streams/spdy/connection.ts';
 import type { SpdyStream } from '../streams/spdy/stream.ts';

@@ -1,5 +1,5 @@
 import { type Clock, steadyNow } from '../base/clock.ts';
-import { Counter, Histogram, type MetricFamily } from './metrics.ts';
+import { Counter, Histogram, type MetricFamily } from '../metrics/metrics.ts';
 import { splitTarget } from './mux.ts';
 import type { Reply, ServerRequest } from './reply.ts';
 

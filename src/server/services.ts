@@ -1,4 +1,4 @@
-import { decodedPath } from '../base/url-path.ts';
+import { decodedPath } from '../go/url-path.ts';
 import { methodNotAllowed, type Reply, type ServerRequest, serviceNotFound, text } from './reply.ts';
 
 /** A request on its way to the one who answers it. */

@@ -1,7 +1,7 @@
 import { createWebSocketStream } from 'ws';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import type { ContainerRef } from '../provider/powers.ts';

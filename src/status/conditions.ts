@@ -1,4 +1,4 @@
-import { goQuote } from '../base/go-quote.ts';
+import { goQuote } from '../go/go-quote.ts';
 import { isRestartableInitContainer, matchingRestartRule } from '../kube/restart-policy.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../kube/types.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';

@@ -1,5 +1,11 @@
-import { formatQuantity, milliQuantity, milliValueOf, parseQuantity, quantityOf } from '../kube/quantity.ts';
-import type { ResourceList } from '../kube/resources.ts';
+import {
+  formatQuantity,
+  milliQuantity,
+  milliValueOf,
+  parseQuantity,
+  quantityOf,
+} from '../kube/resources/quantity.ts';
+import type { ResourceList } from '../kube/resources/resources.ts';
 import type { Container, ContainerState, ContainerStatus, ResourceRequirements } from '../kube/types.ts';
 import type { RuntimeContainerStatus } from '../provider/runtime-pod.ts';
 

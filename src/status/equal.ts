@@ -1,5 +1,5 @@
-import { sameAmount } from '../kube/quantity.ts';
-import type { ResourceList } from '../kube/resources.ts';
+import { sameAmount } from '../kube/resources/quantity.ts';
+import type { ResourceList } from '../kube/resources/resources.ts';
 import type { PodCondition, PodStatus } from '../kube/types.ts';
 import { conditionOf, isOwnCondition, isSharedCondition } from './condition-list.ts';
 

@@ -1,4 +1,4 @@
-import { qosClassOf } from '../kube/resources.ts';
+import { qosClassOf } from '../kube/resources/resources.ts';
 import { mayRestartAllContainers } from '../kube/restart-policy.ts';
 import type { Pod, PodCondition, PodStatus } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';

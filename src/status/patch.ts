@@ -1,4 +1,4 @@
-import { goStructJson } from '../kube/go-json.ts';
+import { goStructJson } from '../go/go-json.ts';
 import type { PodStatus } from '../kube/types.ts';
 import {
   isJson,

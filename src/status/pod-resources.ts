@@ -1,5 +1,5 @@
-import { formatQuantity, milliQuantity, quantityOf } from '../kube/quantity.ts';
-import { podLimits, podRequests, type ResourceList, resourceListOf } from '../kube/resources.ts';
+import { formatQuantity, milliQuantity, quantityOf } from '../kube/resources/quantity.ts';
+import { podLimits, podRequests, type ResourceList, resourceListOf } from '../kube/resources/resources.ts';
 import type { Pod, PodSpec, PodStatus, ResourceRequirements } from '../kube/types.ts';
 import { milliOf, minCpuShares, minMilliCpuLimit, told } from './container-resources.ts';
 

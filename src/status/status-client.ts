@@ -1,5 +1,5 @@
 import { type ApiClient, isNotFound } from '../api/client.ts';
-import type { KnownObjects } from '../api/known-objects.ts';
+import type { KnownObjects } from '../api/cache/known-objects.ts';
 import { podResource } from '../api/resources.ts';
 import type { Pod } from '../kube/types.ts';
 

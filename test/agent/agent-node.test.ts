@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nodeIdentity, readyFaults } from '../../src/agent/agent-node.ts';
-import { RuntimeState } from '../../src/agent/runtime-state.ts';
+import { RuntimeState } from '../../src/pods/runtime-state.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import type { Node } from '../../src/kube/types.ts';
 import { initialNode, reconcilePatch } from '../../src/node/register.ts';

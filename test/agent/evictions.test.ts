@@ -8,15 +8,15 @@ import {
   shutdownOptions,
   withDefaultThresholds,
 } from '../../src/agent/evictions.ts';
-import { Endings } from '../../src/agent/endings.ts';
+import { Endings } from '../../src/agent/node-protection.ts';
 import { allPodsLimits } from '../../src/agent/node-setters.ts';
-import { PodsController } from '../../src/agent/pods-controller.ts';
+import { PodsController } from '../../src/pods/pods-controller.ts';
 import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { PodUpdate } from '../../src/config/pod-update.ts';
 import { configSourceAnnotation } from '../../src/kube/names.ts';
 import type { Node, Pod, PodStatus } from '../../src/kube/types.ts';
-import type { NodeUsage } from '../../src/server/usage.ts';
+import type { NodeUsage } from '../../src/containers/stats/usage.ts';
 import { MemoryProvider } from '../../src/providers/memory/index.ts';
 
 const node: Node = {

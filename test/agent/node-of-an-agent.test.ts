@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
 import type { AgentOptions } from '../../src/agent/agent-options.ts';
 import { ApiError } from '../../src/api/client.ts';
-import { createApiClient, type HttpApiClient } from '../../src/api/http-client.ts';
+import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
 import { nodeResource } from '../../src/api/resources.ts';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';

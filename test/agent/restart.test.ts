@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
-import { createApiClient } from '../../src/api/http-client.ts';
+import { createApiClient } from '../../src/api/rest/http-client.ts';
 import { intercept } from '../../src/api/interceptor.ts';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AllocationManager } from '../../src/allocation/allocation-manager.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import type { PodResourceMap } from '../../src/kube/pod-resources.ts';
+import type { PodResourceMap } from '../../src/kube/resources/pod-resources.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { ResizeStatuses } from '../../src/status/resize-statuses.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
-import { toYaml } from '../../src/apiserver/yaml-writer.ts';
+import { toYaml } from '../../src/apimachinery/serializer/yaml-writer.ts';
 import { call, pod, podsPath } from './support.ts';
 
 let server: EmbeddedApiServer;

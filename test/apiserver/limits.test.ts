@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
-import { builtIn } from '../../src/apiserver/kinds.ts';
-import { usageOf } from '../../src/apiserver/quotas.ts';
-import { formatQuantity } from '../../src/kube/quantity.ts';
+import { builtIn } from '../../src/apimachinery/kinds.ts';
+import { usageOf } from '../../src/apiserver/admission/quotas.ts';
+import { formatQuantity } from '../../src/kube/resources/quantity.ts';
 import { call, pod } from './support.ts';
 
 let server: EmbeddedApiServer;

@@ -1,7 +1,7 @@
 import { request } from 'node:https';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import numbers from '../../src/apiserver/api-protobuf.json' with { type: 'json' };
-import types from '../../src/apiserver/api-types.json' with { type: 'json' };
+import numbers from '../../src/apimachinery/serializer/api-protobuf.json' with { type: 'json' };
+import types from '../../src/apimachinery/api-types.json' with { type: 'json' };
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { call, podsPath } from './support.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ApiError } from '../../src/api/client.ts';
-import { hour } from '../../src/base/certificates.ts';
+import { hour } from '../../src/pki/certificates.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { type Logger, silentLogger } from '../../src/base/logger.ts';
 import {

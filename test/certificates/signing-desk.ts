@@ -1,6 +1,6 @@
 import { ApiError, type ObjectRef, type WatchEvent } from '../../src/api/client.ts';
 import type { Resource } from '../../src/api/resources.ts';
-import { Authority, hour, readSigningRequest, type SigningRequest } from '../../src/base/certificates.ts';
+import { Authority, hour, readSigningRequest, type SigningRequest } from '../../src/pki/certificates.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type { SigningClient } from '../../src/certificates/signing-request.ts';
 import type { KubeList, KubeObject } from '../../src/kube/types.ts';

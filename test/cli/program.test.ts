@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AgentError } from '../../src/base/errors.ts';
-import { openDataDir } from '../../src/cli/data-dir.ts';
+import { openDataDir } from '../../src/app/data-dir.ts';
 import { exitCodeOf, ExitError, failureLines } from '../../src/cli/exit-codes.ts';
 import { explain } from '../../src/cli/explain.ts';
 import { defaultDataDir, runProgram } from '../../src/cli/program.ts';
-import { readFlagsOnly, readRest } from '../../src/cli/settings.ts';
+import { readFlagsOnly, readRest } from '../../src/options/command-line.ts';
 import { judge, validateFiles } from '../../src/cli/validate.ts';
 
 let dir: string;

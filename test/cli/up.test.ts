@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FakeClock, settle } from '../../src/base/fake-clock.ts';
-import type { PodChange, Running, UpOptions } from '../../src/cli/running.ts';
+import type { PodChange, Running, UpOptions } from '../../src/app/running.ts';
 import { up } from '../../src/cli/up.ts';
 
 const options: UpOptions = {

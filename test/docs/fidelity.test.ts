@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agentFields, type AgentField } from '../../src/options/agent-options.ts';
+import { agentFields, type AgentField } from '../../src/options/agent/fields.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = await readFile(join(root, 'docs/fidelity.md'), 'utf8');

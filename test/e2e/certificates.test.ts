@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createApiClient, type HttpApiClient } from '../../src/api/http-client.ts';
+import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
 import { leaseResource, nodeResource } from '../../src/api/resources.ts';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { systemClock } from '../../src/base/clock.ts';

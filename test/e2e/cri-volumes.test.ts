@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, wr
 import events from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Authority } from '../../src/base/certificates.ts';
+import { Authority } from '../../src/pki/certificates.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { CriNode, noCriNode, onePod, shell, sleeps, waiting } from './cri-node.ts';
 import { condition } from './podtender.ts';

@@ -7,7 +7,12 @@ import {
   serviceAccountResource,
 } from '../../src/api/resources.ts';
 import type { Event, KubeObject, Node, Pod } from '../../src/kube/types.ts';
-import { formatQuantity, parseQuantity, quantityOf, subQuantities } from '../../src/kube/quantity.ts';
+import {
+  formatQuantity,
+  parseQuantity,
+  quantityOf,
+  subQuantities,
+} from '../../src/kube/resources/quantity.ts';
 import { type CriAgent, type CriAgentOptions, startCriAgent } from '../support/cri-agent.ts';
 import { skipWithoutContainerd } from '../support/containerd.ts';
 

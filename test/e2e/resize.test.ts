@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CgroupConfig, cgroupConfigOf } from '../../src/agent/cgroups/settings.ts';
-import { kernelCgroupFiles } from '../../src/agent/cgroups/files.ts';
-import { detectCgroups } from '../../src/agent/cgroups/host.ts';
+import { type CgroupConfig, cgroupConfigOf } from '../../src/containers/cm/settings.ts';
+import { kernelCgroupFiles } from '../../src/containers/cm/files.ts';
+import { detectCgroups } from '../../src/containers/cm/host.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import {
   type Containerd,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
 import { shutdownOptions } from '../../src/agent/evictions.ts';
-import { createApiClient, type HttpApiClient } from '../../src/api/http-client.ts';
+import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
 import { nodeResource, podResource } from '../../src/api/resources.ts';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { localStorageViolation } from '../../src/eviction/local-storage.ts';
-import type { PodStats } from '../../src/eviction/summary.ts';
+import type { PodStats } from '../../src/kube/stats-summary.ts';
 import type { Pod } from '../../src/kube/types.ts';
 
 const together = { dedicatedImageFs: false, splitContainerFs: false };

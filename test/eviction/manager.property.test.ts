@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { EvictionManager } from '../../src/eviction/manager.ts';
-import type { StatsSummary } from '../../src/eviction/summary.ts';
+import type { StatsSummary } from '../../src/kube/stats-summary.ts';
 import { parseThresholds } from '../../src/eviction/thresholds.ts';
 import { isCriticalPod } from '../../src/kube/priority.ts';
 import { uidOf } from '../../src/kube/names.ts';

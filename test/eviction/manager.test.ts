@@ -3,7 +3,7 @@ import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { FileSystemLayout } from '../../src/eviction/signals.ts';
 import { type EvictionDeps, EvictionManager, type EvictionSettings } from '../../src/eviction/manager.ts';
-import type { StatsSummary } from '../../src/eviction/summary.ts';
+import type { StatsSummary } from '../../src/kube/stats-summary.ts';
 import { parseThresholds } from '../../src/eviction/thresholds.ts';
 import { nameOf } from '../../src/kube/names.ts';
 import type { Pod, PodStatus } from '../../src/kube/types.ts';

@@ -3,10 +3,10 @@ import { evictionMessage } from '../../src/eviction/message.ts';
 import { mergeThresholds, pressuresOf, thresholdsMet } from '../../src/eviction/met.ts';
 import { observationsOf } from '../../src/eviction/observations.ts';
 import { nodeReclaimsFor } from '../../src/eviction/reclaim.ts';
-import { statsByUid, type StatsSummary } from '../../src/eviction/summary.ts';
+import { statsByUid, type StatsSummary } from '../../src/kube/stats-summary.ts';
 import { parseThresholds } from '../../src/eviction/thresholds.ts';
 import { podDiskUsage } from '../../src/eviction/usage.ts';
-import { formatQuantity, valueOf } from '../../src/kube/quantity.ts';
+import { formatQuantity, valueOf } from '../../src/kube/resources/quantity.ts';
 import type { Pod } from '../../src/kube/types.ts';
 
 const gi = 1024 ** 3;

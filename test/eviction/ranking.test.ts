@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ComparePods, orderFor, rankPods } from '../../src/eviction/ranking.ts';
 import { signalFacts, type Signal } from '../../src/eviction/signals.ts';
-import { type PodStats, statsByUid } from '../../src/eviction/summary.ts';
+import { type PodStats, statsByUid } from '../../src/kube/stats-summary.ts';
 import { nameOf } from '../../src/kube/names.ts';
 import type { Pod } from '../../src/kube/types.ts';
 

@@ -5,7 +5,7 @@ import { withContainerFsThresholds } from '../../src/eviction/container-fs.ts';
 import { parsePercentage } from '../../src/eviction/percentage.ts';
 import { isSignal } from '../../src/eviction/signals.ts';
 import { isHardThreshold, parseThresholds, type Threshold } from '../../src/eviction/thresholds.ts';
-import { formatQuantity, parseQuantity } from '../../src/kube/quantity.ts';
+import { formatQuantity, parseQuantity } from '../../src/kube/resources/quantity.ts';
 
 test('a share is kept at 32 bits, an amount exactly', () => {
   const [share, amount] = parseThresholds({

@@ -1,15 +1,15 @@
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { EventBroadcaster } from '../../src/api/event-recorder.ts';
-import { createApiClient, type HttpApiClient } from '../../src/api/http-client.ts';
+import { EventBroadcaster } from '../../src/api/events/event-recorder.ts';
+import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
 import { ResourceClient } from '../../src/api/resource-client.ts';
 import { eventResource, leaseResource, nodeResource, podResource } from '../../src/api/resources.ts';
-import { SharedInformers } from '../../src/api/shared-informers.ts';
+import { SharedInformers } from '../../src/api/cache/shared-informers.ts';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Event, Lease, Node, Pod } from '../../src/kube/types.ts';
 import { nodeStatusSetters } from '../../src/node/default-setters.ts';
-import { measureMachine } from '../../src/node/measure.ts';
+import { measureMachine } from '../../src/containers/stats/machine-info.ts';
 import { NodeController, nodeLeaseNamespace } from '../../src/node/node-controller.ts';
 import { until } from '../support/kube-stub.ts';
 

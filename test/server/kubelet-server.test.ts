@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { Authority } from '../../src/base/certificates.ts';
+import { Authority } from '../../src/pki/certificates.ts';
 import { alwaysAllow } from '../../src/server/access.ts';
 import type { ServerHost } from '../../src/server/host.ts';
 import type { KubeletServer } from '../../src/server/kubelet-server.ts';

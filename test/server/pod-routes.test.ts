@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { alwaysAllow } from '../../src/server/access.ts';
 import { attachPodRoutes, instrumentHandler, podMetricsHandler } from '../../src/server/pod-routes.ts';
-import { Authority, createKey } from '../../src/base/certificates.ts';
+import { Authority, createKey } from '../../src/pki/certificates.ts';
 import { selfSigned } from '../../src/server/kubelet-server.ts';
 import { ask, clientPair, hostWith, startServer } from './support.ts';
 

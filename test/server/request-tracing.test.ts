@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createApiClient, type HttpApiClient } from '../../src/api/http-client.ts';
+import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
 import { podResource } from '../../src/api/resources.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { KubeletServer } from '../../src/server/kubelet-server.ts';

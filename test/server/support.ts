@@ -1,5 +1,5 @@
 import { request as httpsRequest, type RequestOptions } from 'node:https';
-import { Authority, hour, type KeyPair } from '../../src/base/certificates.ts';
+import { Authority, hour, type KeyPair } from '../../src/pki/certificates.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import type { ServerHost } from '../../src/server/host.ts';
 import { KubeletServer, type KubeletServerOptions } from '../../src/server/kubelet-server.ts';

@@ -7,7 +7,7 @@ import type {
   ResourceRequirements,
 } from '../../src/kube/types.ts';
 import type { RuntimeContainerResources } from '../../src/provider/runtime-pod.ts';
-import { sameAmount } from '../../src/kube/quantity.ts';
+import { sameAmount } from '../../src/kube/resources/quantity.ts';
 import { containerResources } from '../../src/status/container-resources.ts';
 import { type PodCgroupConfig, podResourceStatus } from '../../src/status/pod-resources.ts';
 import { instanceOf, statusOf } from './support/statuses.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { intercept } from '../../src/api/interceptor.ts';
-import { knownObjects } from '../../src/api/known-objects.ts';
+import { knownObjects } from '../../src/api/cache/known-objects.ts';
 import { podResource } from '../../src/api/resources.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { systemRandom } from '../../src/base/random.ts';

@@ -1,6 +1,6 @@
 /** A program of its own, so that it reads the trust of its environment: lists pods, asks for a manifest, tells what came of it. */
-import { connectionFromKubeconfig } from '../../src/api/kube-client.ts';
-import { createApiClient } from '../../src/api/http-client.ts';
+import { connectionFromKubeconfig } from '../../src/api/kubeconfig/kube-client.ts';
+import { createApiClient } from '../../src/api/rest/http-client.ts';
 import { podResource } from '../../src/api/resources.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { messageOf } from '../../src/base/errors.ts';

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import type { CgroupFiles } from '../../src/agent/cgroups/files.ts';
+import type { CgroupFiles } from '../../src/containers/cm/files.ts';
 
 const failure = (code: string, path: string): Error => Object.assign(new Error(`${code}: ${path}`), { code });
 

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import type { Engines } from '../../src/agent/engines.ts';
+import type { Engines } from '../../src/pods/engines.ts';
 import type { FakeClock } from '../../src/base/fake-clock.ts';
 
 /** What `begin` gives, and the signals that it began to listen to before it returned: those of the whole run, which outlive any pod. */

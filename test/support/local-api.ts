@@ -10,16 +10,16 @@ import {
   type WriteOptions,
 } from '../../src/api/client.ts';
 import type { Resource } from '../../src/api/resources.ts';
-import { systemContext } from '../../src/apiserver/controllers.ts';
-import type { JsonObject } from '../../src/apiserver/json.ts';
-import { builtIn, groupVersionOf, type Kind } from '../../src/apiserver/kinds.ts';
-import { patched, readPatch } from '../../src/apiserver/patch-request.ts';
-import { Registry } from '../../src/apiserver/registry.ts';
-import { serviceAddresses } from '../../src/apiserver/service-addresses.ts';
-import { conflict, StatusError } from '../../src/apiserver/status-error.ts';
-import { type Change, keyOf, Store } from '../../src/apiserver/store.ts';
-import { strategies } from '../../src/apiserver/strategy-table.ts';
-import type { World } from '../../src/apiserver/strategy.ts';
+import { systemContext } from '../../src/apiserver/controllers/controllers.ts';
+import type { JsonObject } from '../../src/apimachinery/json.ts';
+import { builtIn, groupVersionOf, type Kind } from '../../src/apimachinery/kinds.ts';
+import { patched, readPatch } from '../../src/apiserver/endpoints/handlers/patch-request.ts';
+import { Registry } from '../../src/apiserver/registry/registry.ts';
+import { serviceAddresses } from '../../src/apiserver/registry/core/service-addresses.ts';
+import { conflict, StatusError } from '../../src/apimachinery/status-error.ts';
+import { type Change, keyOf, Store } from '../../src/apiserver/storage/store.ts';
+import { strategies } from '../../src/apiserver/registry/strategy-table.ts';
+import type { World } from '../../src/apiserver/registry/strategy.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { AgentError } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';

@@ -1,5 +1,5 @@
 import { AgentError } from '../../src/base/errors.ts';
-import type { RuntimeFiles } from '../../src/kuberuntime/files.ts';
+import type { RuntimeFiles } from '../../src/containers/container/files.ts';
 
 /** A disk that takes everything and has nothing. */
 export const noFiles: RuntimeFiles = {

@@ -1,4 +1,4 @@
-import type { Mounter } from '../../src/volumes/mounter.ts';
+import type { Mounter } from '../../src/containers/volumes/mounter.ts';
 
 /** Mounts nothing, and knows of no mount: what a test looks at it puts in the place of a member. */
 export const quietMounter: Mounter = {

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createApiClient, type HttpApiClient } from '../../src/api/http-client.ts';
-import { Informer } from '../../src/api/informer.ts';
+import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
+import { Informer } from '../../src/api/cache/informer.ts';
 import { podResource } from '../../src/api/resources.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { KubeObject, Pod } from '../../src/kube/types.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
-import type { KeyPair } from '../../src/base/certificates.ts';
+import type { KeyPair } from '../../src/pki/certificates.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { SpdyConnection } from '../../src/streams/spdy/connection.ts';
 import type { SpdyStream } from '../../src/streams/spdy/stream.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { systemClock } from '../../src/base/clock.ts';
 import type { TerminalIo } from '../../src/provider/powers.ts';
-import { execTerminal } from '../../src/providers/process/terminal.ts';
+import { execTerminal } from '../../src/processes/terminal.ts';
 import { SizeQueue } from '../../src/streams/remote-command.ts';
 
 /** Somebody at a terminal: what is typed, what is seen, how large it is. */

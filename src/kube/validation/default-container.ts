@@ -1,5 +1,10 @@
 import { defaultPullPolicy } from '../image-reference.ts';
-import { compareQuantities, formatQuantity, roundUpQuantity, tryParseQuantity } from '../quantity.ts';
+import {
+  compareQuantities,
+  formatQuantity,
+  roundUpQuantity,
+  tryParseQuantity,
+} from '../resources/quantity.ts';
 import type { Container, EphemeralContainer, Probe, ResourceRequirements } from '../types.ts';
 import { withFieldVersion } from './default-volume.ts';
 import { orElse } from './shared.ts';

@@ -4,7 +4,7 @@ import {
   type ResourceList,
   resourceListOf,
   type ResourceSide,
-} from '../resources.ts';
+} from '../resources/resources.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../types.ts';
 import {
   canonicalResources,
@@ -14,7 +14,7 @@ import {
 } from './default-container.ts';
 import { defaultVolume } from './default-volume.ts';
 import { orElse } from './shared.ts';
-import { isHugePageResource } from '../resource-names.ts';
+import { isHugePageResource } from '../resources/resource-names.ts';
 
 /**
  * A pod with the API's defaults filled in, as the API server stores it and the kubelet reads a manifest: what was absent or zero gets

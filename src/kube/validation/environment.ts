@@ -1,5 +1,5 @@
 import { downwardField, splitSubscript } from '../field-path.ts';
-import { isZeroQuantity, tryParseQuantity, formatQuantity } from '../quantity.ts';
+import { isZeroQuantity, tryParseQuantity, formatQuantity } from '../resources/quantity.ts';
 import type { Container } from '../types.ts';
 import { type Faults, invalid, invalidEach, required, unsupported } from './field-error.ts';
 import { configMapKeyRule, dns1123Subdomain, envVarNameRule, qualifiedNameRule } from './name-rules.ts';

@@ -1,5 +1,5 @@
-import { goQuote } from '../../base/go-quote.ts';
-import { parseQuantity, signOfQuantity } from '../quantity.ts';
+import { goQuote } from '../../go/go-quote.ts';
+import { parseQuantity, signOfQuantity } from '../resources/quantity.ts';
 import { type Faults, forbidden, invalid, invalidEach, oneOf, required, unsupported } from './field-error.ts';
 import { annotations } from './metadata.ts';
 import { dns1123Label, dns1123Subdomain } from './name-rules.ts';

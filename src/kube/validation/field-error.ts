@@ -1,5 +1,5 @@
-import { goQuote } from '../../base/go-quote.ts';
-import { goStructJson } from '../go-json.ts';
+import { goQuote } from '../../go/go-quote.ts';
+import { goStructJson } from '../../go/go-json.ts';
 
 /** What kind of fault a field has, in the words of the message. */
 export type FieldErrorType =

@@ -1,4 +1,4 @@
-import { goQuote } from '../../base/go-quote.ts';
+import { goQuote } from '../../go/go-quote.ts';
 import type { ObjectMeta } from '../types.ts';
 import { type Faults, forbidden, invalid } from './field-error.ts';
 import { validateMetadataMaps } from './metadata.ts';

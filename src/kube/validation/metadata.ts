@@ -1,4 +1,4 @@
-import { goQuote, isPrintable } from '../../base/go-quote.ts';
+import { goQuote, isPrintable } from '../../go/go-quote.ts';
 import type { ObjectMeta, OwnerReference, Pod } from '../types.ts';
 import { type Faults, invalid, invalidEach, required, tooLong } from './field-error.ts';
 import { dns1123Label, dns1123Subdomain, type NameRule, qualifiedNameRule } from './name-rules.ts';

@@ -1,4 +1,4 @@
-import { isExtendedResource, isHugePageResource, isNativeResource } from '../resource-names.ts';
+import { isExtendedResource, isHugePageResource, isNativeResource } from '../resources/resource-names.ts';
 import {
   compareQuantities,
   formatQuantity,
@@ -6,8 +6,13 @@ import {
   scaledValue,
   signOfQuantity,
   zeroQuantity,
-} from '../quantity.ts';
-import { aggregateContainers, amountsOf, hugePageSizeOf, isPodLevelResource } from '../resources.ts';
+} from '../resources/quantity.ts';
+import {
+  aggregateContainers,
+  amountsOf,
+  hugePageSizeOf,
+  isPodLevelResource,
+} from '../resources/resources.ts';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../types.ts';
 import {
   duplicate,

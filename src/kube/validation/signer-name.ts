@@ -1,4 +1,4 @@
-import { goQuote } from '../../base/go-quote.ts';
+import { goQuote } from '../../go/go-quote.ts';
 import { type Faults, invalid, required, tooLong } from './field-error.ts';
 import { dns1123Label, dns1123Subdomain, type NameRule } from './name-rules.ts';
 

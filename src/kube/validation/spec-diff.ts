@@ -1,5 +1,5 @@
 import type { PodSpec } from '../types.ts';
-import { goStructJson } from '../go-json.ts';
+import { goStructJson } from '../../go/go-json.ts';
 import { internalForm, internalPodSpec } from './internal-spec.ts';
 
 const contextLines = 3;

@@ -1,4 +1,4 @@
-import { amountsOf } from '../resources.ts';
+import { amountsOf } from '../resources/resources.ts';
 import type { Pod, PodSpec } from '../types.ts';
 import { validateAffinity } from './affinity.ts';
 import { validateContainers, validateEphemeralContainers, validateInitContainers } from './containers.ts';

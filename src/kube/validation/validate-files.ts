@@ -1,8 +1,8 @@
-import { parseDocument, type Position, type TextDocument } from '../document.ts';
-import { typeMetaOf } from '../go-types.ts';
-import { decodeStruct } from '../pod-decoder.ts';
+import { parseDocument, type Position, type TextDocument } from '../../go/yaml/document.ts';
+import { typeMetaOf } from '../../go/go-types.ts';
+import { decodeStruct } from '../decode/pod-decoder.ts';
 import type { Pod } from '../types.ts';
-import { unknownFields } from '../unknown-fields.ts';
+import { unknownFields } from '../decode/unknown-fields.ts';
 import { defaultPod } from './defaults.ts';
 import { bodyOf, formatFieldError } from './field-error.ts';
 import type { PodValidationOptions } from './options.ts';

@@ -1,4 +1,4 @@
-import { signOfQuantity, tryParseQuantity } from '../quantity.ts';
+import { signOfQuantity, tryParseQuantity } from '../resources/quantity.ts';
 import { type Faults, forbidden, invalid, invalidEach, oneOf, required, tooLong } from './field-error.ts';
 import { pullPolicy } from './containers.ts';
 import {

@@ -6,8 +6,8 @@ import {
   quantityOf,
   signOfQuantity,
   subQuantities,
-} from '../../kube/quantity.ts';
-import { isExtendedResource, isHugePageResource } from '../../kube/resource-names.ts';
+} from '../../kube/resources/quantity.ts';
+import { isExtendedResource, isHugePageResource } from '../../kube/resources/resource-names.ts';
 import type { Node, NodeStatus } from '../../kube/types.ts';
 import { type SetterResult, withStatus } from './setter.ts';
 

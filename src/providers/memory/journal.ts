@@ -1,7 +1,7 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { readIfThere } from '../../base/read-if-there.ts';
+import { readIfThere } from '../../base/files/read-if-there.ts';
 import type { Pod } from '../../kube/types.ts';
 import type { Instance, MemoryPod } from './memory-pod.ts';
 

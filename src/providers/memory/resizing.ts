@@ -1,5 +1,5 @@
-import { milliValueOf, parseQuantity, valueOf } from '../../kube/quantity.ts';
-import { resizableContainers } from '../../kube/pod-resources.ts';
+import { milliValueOf, parseQuantity, valueOf } from '../../kube/resources/quantity.ts';
+import { resizableContainers } from '../../kube/resources/pod-resources.ts';
 import type { Container, Pod } from '../../kube/types.ts';
 import type { RuntimeContainerResources } from '../../provider/runtime-pod.ts';
 import { type Instance, isLive, type MemoryPod, newest } from './memory-pod.ts';

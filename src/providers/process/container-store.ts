@@ -11,12 +11,12 @@ import type { HostImage } from './images.ts';
 import { commandOf, planLaunch, workingDirCandidates } from './launch.ts';
 import { layOutMounts } from './mounts.ts';
 import { createRawFiles, ProcessContainer, type ContainerChange } from './process-container.ts';
-import { ProcessTable } from './proc.ts';
-import { findProgram } from './program.ts';
+import { ProcessTable } from '../../processes/proc.ts';
+import { findProgram } from '../../processes/program.ts';
 import { loadAll, saveRecord, type ContainerRecord, type SandboxRecord } from './record.ts';
 import type { ProcessSettings } from './settings.ts';
-import { sendSignal } from './sweep.ts';
-import { commandScript, supervisorScript, type LaunchPlan } from './supervisor-script.ts';
+import { sendSignal } from '../../processes/sweep.ts';
+import { commandScript, supervisorScript, type LaunchPlan } from '../../processes/supervisor-script.ts';
 
 /** What the containers are kept with. */
 export interface ContainerStoreDeps {

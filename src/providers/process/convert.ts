@@ -10,7 +10,7 @@ import {
 } from '../../provider/cri-messages.ts';
 import { imageIdOf } from './image-service.ts';
 import { imageNameOf } from './launch.ts';
-import { userOf } from './user.ts';
+import { userOf } from '../../processes/user.ts';
 import type { ProcessContainer } from './process-container.ts';
 import type { SandboxRecord } from './record.ts';
 

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { AgentError } from '../../base/errors.ts';
-import { readBootId } from './proc.ts';
+import { readBootId } from '../../processes/proc.ts';
 import { defaultPath } from './settings.ts';
-import type { HostTools, TerminalTools } from './supervisor-script.ts';
+import type { HostTools, TerminalTools } from '../../processes/supervisor-script.ts';
 
 /** What the provider uses of the machine. */
 export interface Host {

@@ -5,10 +5,10 @@ import type {
   LinuxContainerSecurityContext,
   PodSandboxConfig,
 } from '../../provider/cri-messages.ts';
-import { userOf } from './user.ts';
+import { userOf } from '../../processes/user.ts';
 import { findImage, type HostImage } from './images.ts';
 import { defaultPath } from './settings.ts';
-import { containerIdVariable, type LaunchPlan } from './supervisor-script.ts';
+import { containerIdVariable, type LaunchPlan } from '../../processes/supervisor-script.ts';
 
 /** What the host gives to a launch. */
 export interface LaunchHost {

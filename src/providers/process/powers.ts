@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream';
 import { AgentError } from '../../base/errors.ts';
 import type { ContainerRef, ProviderPowers, TerminalIo } from '../../provider/powers.ts';
 import { admitProcessPod } from './admission.ts';
-import { attachStreams } from './attach.ts';
-import { execStreams } from './exec.ts';
+import { attachStreams } from '../../processes/attach.ts';
+import { execStreams } from '../../processes/exec.ts';
 import type { ProcessContainer } from './process-container.ts';
 import type { ProcessRuntime } from './runtime.ts';
-import { execTerminal, resizeTerminal } from './terminal.ts';
+import { execTerminal, resizeTerminal } from '../../processes/terminal.ts';
 
 /** The powers that a process provider adds to what `kuberuntime` makes of the runtime. */
 export type ProcessPowers = Required<

@@ -5,10 +5,10 @@ import type { Clock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { Latch } from '../../base/latch.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { LogStream } from './cri-log.ts';
-import { readIfThere, writtenAt } from './files.ts';
-import { LogPump } from './log-pump.ts';
-import { isDead, parseStat, readStat, type ProcessTable } from './proc.ts';
+import type { LogStream } from '../../processes/cri-log.ts';
+import { readIfThere, writtenAt } from '../../processes/files.ts';
+import { LogPump } from '../../processes/log-pump.ts';
+import { isDead, parseStat, readStat, type ProcessTable } from '../../processes/proc.ts';
 import {
   loadRecord,
   saveRecord,
@@ -16,7 +16,7 @@ import {
   type Outcome,
   type ProcessIdentity,
 } from './record.ts';
-import { sendSignal, sweep } from './sweep.ts';
+import { sendSignal, sweep } from '../../processes/sweep.ts';
 
 /** What became of a container, told as it is seen. */
 export type ContainerChange = 'started' | 'stopped';

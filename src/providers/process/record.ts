@@ -1,8 +1,8 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeDurably } from '../../base/durable-file.ts';
+import { writeDurably } from '../../base/files/durable-file.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../provider/cri-messages.ts';
-import { fromJson, readIfThere, toJson } from './files.ts';
+import { fromJson, readIfThere, toJson } from '../../processes/files.ts';
 
 /** A sandbox on disk: nothing but a record, since processes share the host's namespaces. Written anew on each change. */
 export interface SandboxRecord {

@@ -19,14 +19,14 @@ import {
   toSandboxStatus,
 } from './convert.ts';
 import { eventStream } from './event-stream.ts';
-import { execCollect, type ExecPlan } from './exec.ts';
+import { execCollect, type ExecPlan } from '../../processes/exec.ts';
 import { inspectHost, type Host } from './host.ts';
 import { HostImageService } from './image-service.ts';
 import { imageTable, type HostImage } from './images.ts';
 import type { ContainerChange, ProcessContainer } from './process-container.ts';
 import { SandboxStore } from './sandbox-store.ts';
 import type { ProcessSettings } from './settings.ts';
-import { signalNumber } from './signals.ts';
+import { signalNumber } from '../../processes/signals.ts';
 import { sandboxStats, StatsReader } from './stats.ts';
 
 /** What the process runtime is built on. */

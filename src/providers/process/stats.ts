@@ -1,5 +1,5 @@
 import type { ContainerStats, PodSandboxStats } from '../../provider/cri-messages.ts';
-import { listProcesses, residentBytes, type ProcStat } from './proc.ts';
+import { listProcesses, residentBytes, type ProcStat } from '../../processes/proc.ts';
 import type { ProcessContainer } from './process-container.ts';
 import type { SandboxRecord } from './record.ts';
 

@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { IncomingHttpHeaders } from 'node:http';
-import { dialError, hostPortOf } from '../../base/dial-error.ts';
+import { dialError, hostPortOf } from '../../go/dial-error.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { keepAlive } from '../../base/keep-alive.ts';
 

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
-import { goStructJson } from '../../kube/go-json.ts';
+import { goStructJson } from '../../go/go-json.ts';
 import {
   ended,
   readSizes,

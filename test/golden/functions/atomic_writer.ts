@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { messageOf } from '../../../src/base/errors.ts';
-import { AtomicWriter } from '../../../src/volumes/atomic-writer.ts';
+import { AtomicWriter } from '../../../src/containers/volumes/atomic-writer.ts';
 import { check, type Replay } from '../harness.ts';
 
 interface Input {

@@ -14,7 +14,7 @@ import {
   sharesToMilliCpu,
   sharesToWeight,
 } from '../../../src/kube/cgroup.ts';
-import { qosClassOf } from '../../../src/kube/resources.ts';
+import { qosClassOf } from '../../../src/kube/resources/resources.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
 

@@ -1,4 +1,4 @@
-import { makeEnvironment } from '../../../src/agent/pod-resources/environment.ts';
+import { makeEnvironment } from '../../../src/containers/envvars/environment.ts';
 import { messageOf } from '../../../src/base/errors.ts';
 import type { ConfigMap, Pod, Secret, Service } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';

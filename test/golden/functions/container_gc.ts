@@ -1,4 +1,7 @@
-import { containersToCollect, sandboxesToCollect } from '../../../src/kuberuntime/container-gc-decide.ts';
+import {
+  containersToCollect,
+  sandboxesToCollect,
+} from '../../../src/containers/kuberuntime/gc/container-gc-decide.ts';
 import { check, type Replay } from '../harness.ts';
 
 interface Input {

@@ -1,4 +1,8 @@
-import { containerHashInput, hashContainer, hashText } from '../../../src/kuberuntime/hash.ts';
+import {
+  containerHashInput,
+  hashContainer,
+  hashText,
+} from '../../../src/containers/kuberuntime/config/hash.ts';
 import { check, type Replay } from '../harness.ts';
 
 export const replay: Replay = ({ in: given, out }) => {

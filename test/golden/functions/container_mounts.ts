@@ -1,7 +1,11 @@
 import { messageOf } from '../../../src/base/errors.ts';
 import type { Container } from '../../../src/kube/types.ts';
 import type { Mount } from '../../../src/provider/cri-messages.ts';
-import { containerMounts, hostsFileMount, mountsHostsFile } from '../../../src/volumes/container-mounts.ts';
+import {
+  containerMounts,
+  hostsFileMount,
+  mountsHostsFile,
+} from '../../../src/containers/volumes/container-mounts.ts';
 import { check, type Replay } from '../harness.ts';
 
 interface Volume {

@@ -1,5 +1,5 @@
 import { Backoff } from '../../../src/base/backoff.ts';
-import { backoffKey, crashBackoff } from '../../../src/kuberuntime/backoff.ts';
+import { backoffKey, crashBackoff } from '../../../src/containers/container/backoff.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
 import { podStatusFrom } from '../support/runtime-status.ts';

@@ -1,5 +1,5 @@
-import { toContainerStatus } from '../../../src/kuberuntime/convert.ts';
-import { milliValueOf, parseQuantity, valueOf } from '../../../src/kube/quantity.ts';
+import { toContainerStatus } from '../../../src/containers/kuberuntime/config/convert.ts';
+import { milliValueOf, parseQuantity, valueOf } from '../../../src/kube/resources/quantity.ts';
 import type { ResourceRequirements } from '../../../src/kube/types.ts';
 import type { ContainerStatus } from '../../../src/provider/cri-messages.ts';
 import { check, type Replay } from '../harness.ts';

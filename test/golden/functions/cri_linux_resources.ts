@@ -3,7 +3,7 @@ import {
   overheadResources,
   type ResourceSettings,
   sandboxResources,
-} from '../../../src/kuberuntime/resources.ts';
+} from '../../../src/containers/kuberuntime/config/resources.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
 import { toProtoJson } from '../support/cri-json.ts';

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../src/base/errors.ts';
 import type { Pod } from '../../../src/kube/types.ts';
-import type { RuntimeHelper } from '../../../src/kuberuntime/helper.ts';
-import { generateSandboxConfig } from '../../../src/kuberuntime/sandbox-config.ts';
+import type { RuntimeHelper } from '../../../src/containers/kuberuntime/helper.ts';
+import { generateSandboxConfig } from '../../../src/containers/kuberuntime/config/sandbox-config.ts';
 import { check, type Replay } from '../harness.ts';
 import { toProtoJson } from '../support/cri-json.ts';
 import {

@@ -3,9 +3,9 @@ import { pressuresOf, thresholdsMet } from '../../../src/eviction/met.ts';
 import { observationsOf } from '../../../src/eviction/observations.ts';
 import { rankPods } from '../../../src/eviction/ranking.ts';
 import type { Signal, StarvedResource } from '../../../src/eviction/signals.ts';
-import { statsByUid, type StatsSummary } from '../../../src/eviction/summary.ts';
+import { statsByUid, type StatsSummary } from '../../../src/kube/stats-summary.ts';
 import { nameOf } from '../../../src/kube/names.ts';
-import { formatQuantity } from '../../../src/kube/quantity.ts';
+import { formatQuantity } from '../../../src/kube/resources/quantity.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
 import {

@@ -3,7 +3,7 @@ import { messageOf } from '../../../src/base/errors.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { EvictionManager } from '../../../src/eviction/manager.ts';
-import type { StatsSummary } from '../../../src/eviction/summary.ts';
+import type { StatsSummary } from '../../../src/kube/stats-summary.ts';
 import { nameOf } from '../../../src/kube/names.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';

@@ -1,6 +1,6 @@
 import type { Container, Probe } from '../../../src/kube/types.ts';
 import { judgeResponse, maxBodyBytes } from '../../../src/prober/http-probe.ts';
-import { httpGetRequest } from '../../../src/kube/http-get.ts';
+import { httpGetRequest } from '../../../src/kube/http-get-action.ts';
 import { messageOf } from '../../../src/base/errors.ts';
 import { check, type Replay } from '../harness.ts';
 

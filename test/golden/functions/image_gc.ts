@@ -1,8 +1,8 @@
 import { silentLogger } from '../../../src/base/logger.ts';
 import { messageOf } from '../../../src/base/errors.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
-import { ImageGc } from '../../../src/kuberuntime/image-gc.ts';
-import { formatSize, sortForNodeStatus } from '../../../src/kuberuntime/image-gc-decide.ts';
+import { ImageGc } from '../../../src/containers/images/image-gc.ts';
+import { formatSize, sortForNodeStatus } from '../../../src/containers/images/image-gc-decide.ts';
 import { check, type Replay } from '../harness.ts';
 
 interface RecordedImage {

@@ -1,7 +1,7 @@
 import { Backoff } from '../../../src/base/backoff.ts';
-import { ImageManager } from '../../../src/kuberuntime/images.ts';
-import { PullQueue } from '../../../src/kuberuntime/pull-queue.ts';
-import { StartError } from '../../../src/kuberuntime/runtime-errors.ts';
+import { ImageManager } from '../../../src/containers/images/images.ts';
+import { PullQueue } from '../../../src/containers/images/pull-queue.ts';
+import { StartError } from '../../../src/containers/container/runtime-errors.ts';
 import type { ImageService } from '../../../src/provider/container-runtime.ts';
 import { check, type Replay } from '../harness.ts';
 

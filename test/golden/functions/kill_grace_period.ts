@@ -2,7 +2,7 @@ import {
   type KillReason,
   stopTimeout,
   terminationGracePeriod,
-} from '../../../src/kuberuntime/grace-period.ts';
+} from '../../../src/containers/kuberuntime/grace-period.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
 

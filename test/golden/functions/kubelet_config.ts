@@ -1,7 +1,7 @@
 import { decodeKubeletConfiguration } from '../../../src/options/decode.ts';
-import type { KubeletConfiguration } from '../../../src/options/kubelet-configuration.ts';
+import type { KubeletConfiguration } from '../../../src/options/kubelet/kubelet-configuration.ts';
 import { OptionsError } from '../../../src/options/options-error.ts';
-import { validateKubeletConfiguration } from '../../../src/options/validate.ts';
+import { validateKubeletConfiguration } from '../../../src/options/kubelet/validate.ts';
 import { check, type Replay } from '../harness.ts';
 
 interface Input {

@@ -4,7 +4,7 @@ import {
   podLogsDirectory,
   podUidFromLogsDirectory,
   restartCountFromLogs,
-} from '../../../src/kuberuntime/log-paths.ts';
+} from '../../../src/containers/paths/log-paths.ts';
 import { basename } from 'node:path';
 import { check, type Replay } from '../harness.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../../src/base/errors.ts';
-import { readLogs } from '../../../src/kuberuntime/logs.ts';
+import { readLogs } from '../../../src/containers/logs/logs.ts';
 import { check, type Replay } from '../harness.ts';
 
 interface Input {

@@ -1,4 +1,4 @@
-import { amountsOf, resourceListOf } from '../../../src/kube/resources.ts';
+import { amountsOf, resourceListOf } from '../../../src/kube/resources/resources.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import {
   allocatableAbsolute,
@@ -7,7 +7,7 @@ import {
   type HardThreshold,
   qosCpuShares,
   validateReservation,
-} from '../../../src/node/allocatable.ts';
+} from '../../../src/containers/cm/allocatable.ts';
 import { check, type Replay } from '../harness.ts';
 
 type List = Record<string, string> | undefined;

@@ -1,6 +1,6 @@
 import { nameOf } from '../../../src/kube/names.ts';
 import type { Pod } from '../../../src/kube/types.ts';
-import { groupByPriority, shutdownWindows } from '../../../src/node/shutdown.ts';
+import { groupByPriority, shutdownWindows } from '../../../src/nodeshutdown/shutdown.ts';
 import { check, type Replay } from '../harness.ts';
 
 type Input =

@@ -1,4 +1,4 @@
-import { type ActionInputs, computePodActions } from '../../../src/kuberuntime/actions.ts';
+import { type ActionInputs, computePodActions } from '../../../src/containers/kuberuntime/actions/actions.ts';
 import type { Pod, ResourceRequirements } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
 import { podStatusFrom } from '../support/runtime-status.ts';

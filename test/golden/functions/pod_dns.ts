@@ -1,6 +1,11 @@
 import { messageOf } from '../../../src/base/errors.ts';
 import type { Pod } from '../../../src/kube/types.ts';
-import { checkResolvConf, type DnsEvent, parseResolvConf, podDns } from '../../../src/volumes/dns.ts';
+import {
+  checkResolvConf,
+  type DnsEvent,
+  parseResolvConf,
+  podDns,
+} from '../../../src/containers/volumes/dns.ts';
 import { check, type Replay } from '../harness.ts';
 
 interface Input {

@@ -1,4 +1,8 @@
-import { type HostAlias, managedHostsFile, nodeHostsFile } from '../../../src/volumes/hosts-file.ts';
+import {
+  type HostAlias,
+  managedHostsFile,
+  nodeHostsFile,
+} from '../../../src/containers/volumes/hosts-file.ts';
 import { check, type Replay } from '../harness.ts';
 
 interface Input {

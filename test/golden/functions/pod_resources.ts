@@ -2,14 +2,14 @@ import { podCgroupConfig } from '../../../src/kube/cgroup.ts';
 import { isMirrorPod, isStaticPod } from '../../../src/kube/names.ts';
 import { oomScoreAdjOf } from '../../../src/kube/oom-score.ts';
 import { isCriticalPod, isNodeCriticalPod } from '../../../src/kube/priority.ts';
-import { milliValueOf, valueOf } from '../../../src/kube/quantity.ts';
+import { milliValueOf, valueOf } from '../../../src/kube/resources/quantity.ts';
 import {
   podLimits,
   podRequestOf,
   podRequests,
   qosClassOf,
   resourceListOf,
-} from '../../../src/kube/resources.ts';
+} from '../../../src/kube/resources/resources.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
 

@@ -14,7 +14,7 @@ import {
   subQuantities,
   parseQuantity,
   tryParseQuantity,
-} from '../../../src/kube/quantity.ts';
+} from '../../../src/kube/resources/quantity.ts';
 import { check, type Replay } from '../harness.ts';
 
 interface Input {

@@ -1,4 +1,4 @@
-import { PodManager } from '../../../src/agent/pod-manager.ts';
+import { PodManager } from '../../../src/pods/pod-manager.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { uidOf } from '../../../src/kube/names.ts';

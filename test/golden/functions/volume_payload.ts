@@ -1,9 +1,9 @@
 import { ApiError, isNotFound } from '../../../src/api/client.ts';
 import { messageOf } from '../../../src/base/errors.ts';
 import type { ConfigMap, Pod, Secret } from '../../../src/kube/types.ts';
-import type { Payload } from '../../../src/volumes/atomic-writer.ts';
-import { configMapPayload, downwardPayload, secretPayload } from '../../../src/volumes/payload.ts';
-import { projectedPayload } from '../../../src/volumes/projected.ts';
+import type { Payload } from '../../../src/containers/volumes/atomic-writer.ts';
+import { configMapPayload, downwardPayload, secretPayload } from '../../../src/containers/volumes/payload.ts';
+import { projectedPayload } from '../../../src/containers/volumes/projected.ts';
 import { check, type Replay } from '../harness.ts';
 
 interface Input {

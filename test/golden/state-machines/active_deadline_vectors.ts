@@ -1,4 +1,4 @@
-import { ActiveDeadline } from '../../../src/agent/active-deadline.ts';
+import { ActiveDeadline } from '../../../src/pods/active-deadline.ts';
 import type { Pod, PodStatus } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
 

@@ -1,5 +1,5 @@
-import { isMirrorPodOf } from '../../../src/agent/pod-manager.ts';
-import { MirrorClient } from '../../../src/agent/mirror-client.ts';
+import { isMirrorPodOf } from '../../../src/pods/pod-manager.ts';
+import { MirrorClient } from '../../../src/pods/mirror-client.ts';
 import { ApiError } from '../../../src/api/client.ts';
 import { messageOf } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';

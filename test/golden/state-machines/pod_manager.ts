@@ -1,4 +1,4 @@
-import { PodManager } from '../../../src/agent/pod-manager.ts';
+import { PodManager } from '../../../src/pods/pod-manager.ts';
 import { isMirrorPod, uidOf } from '../../../src/kube/names.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';

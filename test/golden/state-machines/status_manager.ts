@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { PodManager } from '../../../src/agent/pod-manager.ts';
+import { PodManager } from '../../../src/pods/pod-manager.ts';
 import { ApiError } from '../../../src/api/client.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';

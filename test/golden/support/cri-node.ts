@@ -1,7 +1,7 @@
 import { durationMs } from '../../../src/kube/duration.ts';
-import type { RuntimeHelper } from '../../../src/kuberuntime/helper.ts';
-import type { ConfigSettings } from '../../../src/kuberuntime/sandbox-config.ts';
-import type { SecuritySettings } from '../../../src/kuberuntime/security-profiles.ts';
+import type { RuntimeHelper } from '../../../src/containers/kuberuntime/helper.ts';
+import type { ConfigSettings } from '../../../src/containers/kuberuntime/config/sandbox-config.ts';
+import type { SecuritySettings } from '../../../src/containers/kuberuntime/config/security-profiles.ts';
 import type { DNSConfig, UserNamespace } from '../../../src/provider/cri-messages.ts';
 
 /** The recorded kubelet's settings and its host. */

@@ -1,6 +1,6 @@
 import type { Threshold, ThresholdValue } from '../../../src/eviction/thresholds.ts';
 import { isSignal } from '../../../src/eviction/signals.ts';
-import { formatQuantity, parseQuantity } from '../../../src/kube/quantity.ts';
+import { formatQuantity, parseQuantity } from '../../../src/kube/resources/quantity.ts';
 
 /** A threshold's value as recordings write it. */
 interface RecordedValue {

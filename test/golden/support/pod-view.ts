@@ -4,7 +4,7 @@ import type {
   RuntimePodStatus,
   RuntimeSandboxStatus,
 } from '../../../src/provider/runtime-pod.ts';
-import { milliValueOf, parseQuantity, valueOf } from '../../../src/kube/quantity.ts';
+import { milliValueOf, parseQuantity, valueOf } from '../../../src/kube/resources/quantity.ts';
 
 /** A container instance as recordings write it (FORMAT, Runtime view of a pod). */
 export interface RecordedContainer {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { gunzipSync } from 'node:zlib';
 import { EmbeddedApiServer, type TokenUser } from '../../../src/apiserver/index.ts';
-import { createApiClient } from '../../../src/api/http-client.ts';
+import { createApiClient } from '../../../src/api/rest/http-client.ts';
 import { namespaceResource, podResource } from '../../../src/api/resources.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Pod } from '../../../src/kube/types.ts';

@@ -1,4 +1,4 @@
-import { createApiClient } from '../../../src/api/http-client.ts';
+import { createApiClient } from '../../../src/api/rest/http-client.ts';
 import { nodeResource } from '../../../src/api/resources.ts';
 import { systemClock as clock } from '../../../src/base/clock.ts';
 import { whyNoContainerd } from '../../support/containerd.ts';

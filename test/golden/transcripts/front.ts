@@ -1,5 +1,5 @@
 import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
-import { createApiClient } from '../../../src/api/http-client.ts';
+import { createApiClient } from '../../../src/api/rest/http-client.ts';
 import { namespaceResource, nodeResource, podResource, type Resource } from '../../../src/api/resources.ts';
 import { systemClock as clock } from '../../../src/base/clock.ts';
 import type { Node, Pod } from '../../../src/kube/types.ts';

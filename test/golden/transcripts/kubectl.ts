@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApiClient } from '../../../src/api/http-client.ts';
+import { createApiClient } from '../../../src/api/rest/http-client.ts';
 import { leaseResource, namespaceResource, nodeResource, podResource } from '../../../src/api/resources.ts';
 import { systemClock as clock } from '../../../src/base/clock.ts';
 import type { Lease } from '../../../src/kube/types.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ApiClient, ApiError } from '../../../src/api/client.ts';
-import { EventBroadcaster } from '../../../src/api/event-recorder.ts';
+import { EventBroadcaster } from '../../../src/api/events/event-recorder.ts';
 import { ResourceClient } from '../../../src/api/resource-client.ts';
 import { leaseResource, namespaceResource, nodeResource, type Resource } from '../../../src/api/resources.ts';
-import type { JsonObject } from '../../../src/apiserver/json.ts';
+import type { JsonObject } from '../../../src/apimachinery/json.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import type { Lease, Node, NodeCondition, NodeStatus } from '../../../src/kube/types.ts';
 import { NodeController, nodeLeaseNamespace } from '../../../src/node/node-controller.ts';

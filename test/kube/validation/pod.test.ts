@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeStruct } from '../../../src/kube/pod-decoder.ts';
-import { podStructs } from '../../../src/kube/pod-structs.ts';
+import { decodeStruct } from '../../../src/kube/decode/pod-decoder.ts';
+import { podStructs } from '../../../src/kube/decode/pod-structs.ts';
 import type { Pod } from '../../../src/kube/types.ts';
-import { unknownFields } from '../../../src/kube/unknown-fields.ts';
+import { unknownFields } from '../../../src/kube/decode/unknown-fields.ts';
 import { defaultPod } from '../../../src/kube/validation/defaults.ts';
 import { formatFieldError, formatFieldErrors } from '../../../src/kube/validation/field-error.ts';
 import { validatePodUpdate } from '../../../src/kube/validation/pod-update.ts';

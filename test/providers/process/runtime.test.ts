@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ContainerEventType, ContainerState, Signal } from '../../../src/provider/cri-messages.ts';
-import { readStat } from '../../../src/providers/process/proc.ts';
+import { readStat } from '../../../src/processes/proc.ts';
 import { makeBench, nextEvent, type Bench } from './harness.ts';
 
 let bench: Bench;

@@ -1,4 +1,4 @@
-import { PodManager } from '../../../src/agent/pod-manager.ts';
+import { PodManager } from '../../../src/pods/pod-manager.ts';
 import { ApiError } from '../../../src/api/client.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import type { LogFields, Logger } from '../../../src/base/logger.ts';

@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isNotFound } from '../../../src/api/client.ts';
-import { createApiClient, type HttpApiClient } from '../../../src/api/http-client.ts';
-import { Informer } from '../../../src/api/informer.ts';
+import { createApiClient, type HttpApiClient } from '../../../src/api/rest/http-client.ts';
+import { Informer } from '../../../src/api/cache/informer.ts';
 import { nodeResource, podResource } from '../../../src/api/resources.ts';
 import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
 import { systemClock as clock } from '../../../src/base/clock.ts';

@@ -1,0 +1,152 @@
+import type { AllocationManager } from '../allocation/allocation-manager.ts';
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { cgroupFromPath } from '../kube/cgroup.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import type { Pod } from '../kube/types.ts';
+import type { PodVolumes } from '../containers/volumes/pod-volumes.ts';
+import type { PodCgroupAccess } from '../containers/kuberuntime/helper.ts';
+import type { MeasuredMachine } from '../containers/stats/machine-info.ts';
+import { hostPrograms } from '../base/programs.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { CgroupReadings } from '../containers/stats/cgroup-readings.ts';
+import { CgroupStats } from '../containers/stats/cgroup-stats.ts';
+import { NodeCgroups } from '../containers/cm/node-cgroups.ts';
+import {
+  enforceOnPods,
+  enforceReserved,
+  keepEnforced,
+  type TellOfEnforcement,
+} from '../containers/cm/enforcement.ts';
+import { kernelCgroupFiles } from '../containers/cm/files.ts';
+import { type CgroupHost, detectCgroups } from '../containers/cm/host.ts';
+import { strayProcesses, type SystemCgroupSettings, systemCgroups } from '../containers/cm/system.ts';
+import { CgroupTree } from '../containers/cm/tree.ts';
+import { SystemdUnits } from '../containers/cm/units.ts';
+import { nodeRefOf } from './evictions.ts';
+import { allPodsLimits } from './node-setters.ts';
+import type { PodHost } from '../pods/pod-host.ts';
+import { kernelProcessFiles } from '../containers/cm/process-files.ts';
+
+interface PodCgroupsInput {
+  readonly options: Pick<AgentOptions, 'cgroups' | 'node' | 'nodeName'>;
+  readonly common: {
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly recorder: Pick<EventRecorder, 'event'>;
+  };
+  readonly machine: MeasuredMachine;
+  /** Absent: they are not made yet. */
+  readonly engines: () =>
+    { readonly allocationManager: Pick<AllocationManager, 'allocatedPods'> } | undefined;
+  readonly volumes: Pick<PodVolumes, 'hasVolumes'>;
+}
+
+/** What pods' cgroups are to the parts of an agent. */
+interface NodePodCgroups extends Partial<Pick<PodHost, 'cgroups' | 'cleanupNode' | 'podCgroupConfig'>> {
+  readonly cgroupParent: (pod: Pod) => string;
+  readonly podCgroup?: PodCgroupAccess;
+  readonly stats?: CgroupStats;
+  readonly readings?: CgroupReadings;
+  /** Keeps the cgroups above the pods as they have to be, until the signal. */
+  readonly keepEnforced?: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Kubelet `ensureProcessInContainerWithOOMScore`: what the kernel refuses is told, and the process stays where it is. */
+function moveInto(tree: CgroupTree, path: string, pids: readonly number[], logger: Logger): void {
+  const name = cgroupFromPath(path);
+  const attempt = (act: () => void, pid?: number): void => {
+    try {
+      act();
+    } catch (reason) {
+      const hasEnded = pid !== undefined && kernelProcessFiles.read(`/proc/${pid}/stat`) === undefined;
+      if (!hasEnded) logger.error('a cgroup could not be had', { cgroup: path, pid, err: messageOf(reason) });
+    }
+  };
+  attempt(() => {
+    tree.create(name);
+  });
+  for (const pid of pids)
+    attempt(() => {
+      tree.add(name, pid);
+    }, pid);
+}
+
+/** The agent and what is in no cgroup go where the settings say; the kernel is told how readily it may end the agent. */
+function settle(tree: CgroupTree, settings: SystemCgroupSettings, logger: Logger): void {
+  const { kubelet, misc, oomScoreAdj } = settings;
+  if (kubelet !== undefined) moveInto(tree, kubelet, [process.pid], logger);
+  if (misc !== undefined) moveInto(tree, misc, strayProcesses(tree, kernelProcessFiles), logger);
+  if (oomScoreAdj === undefined) return;
+  try {
+    kernelCgroupFiles.write('/proc/self/oom_score_adj', String(oomScoreAdj));
+  } catch (reason) {
+    logger.info('the agent keeps its oom_score_adj', { wanted: oomScoreAdj, err: messageOf(reason) });
+  }
+}
+
+/** What reads cgroups for statistics; the agent moves into its own first. */
+function measuring(
+  { tree, kubepods }: NodeCgroups,
+  host: CgroupHost,
+  settings: SystemCgroupSettings,
+  { clock, logger }: PodCgroupsInput['common'],
+): Required<Pick<NodePodCgroups, 'stats' | 'readings'>> {
+  const plain = new CgroupTree({ files: kernelCgroupFiles, host, driver: 'cgroupfs' });
+  settle(plain, settings, logger);
+  const own = kernelCgroupFiles.read('/proc/self/cgroup') ?? '';
+  const system = systemCgroups(settings, own, host.version);
+  const meminfo = (): string | undefined => kernelCgroupFiles.read('/proc/meminfo');
+  const measured = { tree, version: host.version, kubepods };
+  return {
+    stats: new CgroupStats({ ...measured, clock, meminfo, system: { tree: plain, cgroups: system } }),
+    readings: new CgroupReadings({ ...measured, plain, system, files: kernelProcessFiles, root: '/' }),
+  };
+}
+
+/** @throws {AgentError} `failed_precondition` no systemd runs here */
+function systemdUnits({ version }: CgroupHost): SystemdUnits {
+  if (kernelCgroupFiles.exists('/run/systemd/system')) return new SystemdUnits(hostPrograms, version);
+  const message = 'systemd not running on this host, cannot use systemd cgroups manager';
+  throw new AgentError('failed_precondition', message);
+}
+
+/** The pods' cgroups, where the agent is to make them; without, the runtime puts containers where it likes. */
+export async function podCgroups({
+  options,
+  common,
+  machine,
+  engines,
+  volumes,
+}: PodCgroupsInput): Promise<NodePodCgroups> {
+  const { nodeName } = options;
+  const { clock, logger, recorder } = common;
+  const cgroups = typeof options.cgroups === 'function' ? await options.cgroups() : options.cgroups;
+  const host = cgroups && detectCgroups(kernelCgroupFiles);
+  if (!host) return { cgroupParent: () => '' };
+  const activePods = (): readonly Pod[] => engines()?.allocationManager.allocatedPods() ?? [];
+  const files = kernelCgroupFiles;
+  const units = cgroups.driver === 'systemd' ? { units: systemdUnits(host) } : {};
+  const node = new NodeCgroups({ files, host, clock, logger, activePods, ...units }, cgroups);
+  const tell: TellOfEnforcement = (type, message) => {
+    const reason = type === 'Normal' ? 'NodeAllocatableEnforced' : 'FailedNodeAllocatableEnforcement';
+    recorder.event(nodeRefOf(nodeName), type, reason, message);
+  };
+  await node.start(allPodsLimits(machine, options.node ?? {}, cgroups.enforceAllocatable === true));
+  const isEnforced = await enforceOnPods(node, tell);
+  await enforceReserved(node.driven, cgroups.driver, cgroups.reserved ?? [], tell);
+  return {
+    cgroups: node,
+    keepEnforced: (signal) => keepEnforced({ node, clock, logger, tell }, isEnforced, signal),
+    ...measuring(node, host, cgroups.system ?? {}, common),
+    cgroupParent: (pod) => node.cgroupParent(pod),
+    podCgroup: node,
+    podCgroupConfig: (pod) => node.config(pod),
+    cleanupNode: () => {
+      const found = node.snapshot();
+      return (possiblyRunning) =>
+        node.destroyOrphans(found, possiblyRunning, (uid) => volumes.hasVolumes(uid));
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { type MetricFamily, single } from '../../metrics/metrics.ts';
+
+/** What a certificate manager tells of itself. */
+export interface CertificateState {
+  /** The one in use; ms since the epoch. */
+  readonly certificate: { readonly notAfter: number } | undefined;
+  /** Requests that did not come to a certificate. */
+  readonly failures: number;
+}
+
+const texts = {
+  server: { ttl: "shortest TTL (time-to-live) of the Kubelet's serving", kind: 'serving' },
+  client: { ttl: "TTL (time-to-live) of the Kubelet's client", kind: 'client' },
+} as const;
+const renewErrors = {
+  server: 'kubelet_server_expiration_renew_errors',
+  client: 'kubelet_certificate_manager_client_expiration_renew_errors',
+} as const;
+
+/** How long a certificate that the agent asks for itself is in force yet, whole seconds, and how often a request failed. */
+export function certificateMetrics(
+  which: 'server' | 'client',
+  { certificate, failures }: CertificateState,
+  now: number,
+): readonly MetricFamily[] {
+  const { ttl, kind } = texts[which];
+  return [
+    single(
+      `kubelet_certificate_manager_${which}_ttl_seconds`,
+      'gauge',
+      `Gauge of the ${ttl} certificate. The value is in seconds until certificate expiry (negative if already expired). If ${kind} certificate is invalid or unused, the value will be +INF.`,
+      certificate ? Math.trunc((certificate.notAfter - now) / 1000) : Infinity,
+    ),
+    single(renewErrors[which], 'counter', 'Counter of certificate renewal errors.', failures),
+  ];
+}

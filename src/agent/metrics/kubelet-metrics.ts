@@ -1,0 +1,173 @@
+import { isStaticPod, uidOf } from '../../kube/names.ts';
+import type { Pod } from '../../kube/types.ts';
+import type { PodWorkerSync } from '../../podworkers/queries.ts';
+import type { RuntimePod } from '../../provider/runtime-pod.ts';
+import { type MetricFamily, type Sample, single } from '../../metrics/metrics.ts';
+import { runningOnly } from '../../server/pod-lists.ts';
+import type { ResizeStatuses } from '../../status/resize-statuses.ts';
+
+/** The slice of the engines that is counted. */
+export interface MetricSources {
+  readonly pleg: { readonly listed: readonly RuntimePod[]; readonly channel: { readonly dropped: number } };
+  readonly podManager: {
+    getPodsAndMirrorPods(): { readonly pods: readonly Pod[]; readonly mirrors: readonly Pod[] };
+  };
+  readonly podWorkers: { working(desired: ReadonlySet<string>): readonly PodWorkerSync[] };
+  readonly syncHandler: { isActive(pod: Pod): boolean };
+  readonly statusManager: { readonly resizes?: Pick<ResizeStatuses, 'tally'> };
+}
+
+/** The agent's metrics under the kubelet's names, where the meaning is the same. Nothing is asked of the runtime, which may be away. */
+export function kubeletMetrics(sources: MetricSources, nodeName: string): readonly MetricFamily[] {
+  const { listed } = sources.pleg;
+  const states = new Map<string, number>();
+  for (const { state } of listed.flatMap(({ containers }) => containers))
+    states.set(state, (states.get(state) ?? 0) + 1);
+  return [
+    {
+      name: 'kubelet_node_name',
+      type: 'gauge',
+      help: "The node's name. The count is always 1.",
+      samples: [{ labels: { node: nodeName }, value: 1 }],
+    },
+    single(
+      'kubelet_running_pods',
+      'gauge',
+      'Number of pods that have something running',
+      runningOnly(listed).length,
+    ),
+    {
+      name: 'kubelet_running_containers',
+      type: 'gauge',
+      help: 'Number of containers by state',
+      samples: [...states].map(([container_state, value]) => ({ labels: { container_state }, value })),
+    },
+    single(
+      'kubelet_pleg_discard_events',
+      'counter',
+      'Events of pods that were dropped, as nobody read them',
+      sources.pleg.channel.dropped,
+    ),
+    ...podCounts(sources),
+    ...resizeCounts(sources),
+    ...processMetrics(),
+  ];
+}
+
+/** How many pods are wanted, active, mirrored and at work. Follows the counts of kubelet `HandlePodCleanups`. */
+function podCounts({ podManager, podWorkers, syncHandler }: MetricSources): readonly MetricFamily[] {
+  const { pods, mirrors } = podManager.getPodsAndMirrorPods();
+  return [
+    {
+      name: 'kubelet_desired_pods',
+      type: 'gauge',
+      help: 'Number of pods that are bound to the node; static ones apart',
+      samples: byKind(pods),
+    },
+    {
+      name: 'kubelet_active_pods',
+      type: 'gauge',
+      help: 'Number of pods that count when new ones are admitted; static ones apart',
+      samples: byKind(pods.filter((pod) => syncHandler.isActive(pod))),
+    },
+    single('kubelet_mirror_pods', 'gauge', 'Number of mirror pods', mirrors.length),
+    single(
+      'kubelet_managed_ephemeral_containers',
+      'gauge',
+      'Number of ephemeral containers of the pods that are bound to the node',
+      pods.reduce((sum, { spec }) => sum + (spec?.ephemeralContainers?.length ?? 0), 0),
+    ),
+    {
+      name: 'kubelet_working_pods',
+      type: 'gauge',
+      help: 'Number of pods that are worked on, by what is done, whether they are wanted (orphans are not), and static ones apart',
+      samples: workSamples(podWorkers.working(new Set(pods.map(uidOf)))),
+    },
+  ];
+}
+
+/** What the last sweep of directories came to. */
+export const sweepMetrics = (sweep: {
+  readonly pods: number;
+  readonly failed: number;
+}): readonly MetricFamily[] => [
+  single(
+    'kubelet_orphan_pod_cleaned_volumes',
+    'gauge',
+    'Number of pods that nobody wants whose volumes the last sweep took up',
+    sweep.pods,
+  ),
+  single(
+    'kubelet_orphan_pod_cleaned_volumes_errors',
+    'gauge',
+    'Number of pods that nobody wants whose volumes the last sweep could not remove',
+    sweep.failed,
+  ),
+];
+
+/** How many resizes are told of. */
+function resizeCounts({ statusManager }: MetricSources): readonly MetricFamily[] {
+  const tally = statusManager.resizes?.tally();
+  if (!tally) return [];
+  return [
+    {
+      name: 'kubelet_pod_pending_resizes',
+      type: 'gauge',
+      help: 'Number of pods whose resize waits, by why it does',
+      samples: [...tally.pending].map(([reason, value]) => ({
+        labels: { reason: reason.toLowerCase() },
+        value,
+      })),
+    },
+    single(
+      'kubelet_pod_in_progress_resizes',
+      'gauge',
+      'Number of pods whose resize is carried out',
+      tally.inProgress,
+    ),
+  ];
+}
+
+const byKind = (pods: readonly Pod[]): readonly Sample[] =>
+  [true, false].map((kind) => ({
+    labels: { static: kind ? 'true' : '' },
+    value: pods.filter((pod) => isStaticPod(pod) === kind).length,
+  }));
+
+/** A series for each kind that there can be, those without a pod too. */
+function workSamples(working: readonly PodWorkerSync[]): readonly Sample[] {
+  const kinds = ['sync', 'terminating', 'terminated'].flatMap((lifecycle) => [
+    ...['desired', 'orphan'].flatMap((config) => ['', 'true'].map((kind) => [lifecycle, config, kind])),
+    [lifecycle, 'runtime_only', 'unknown'],
+  ]);
+  const counts = new Map(kinds.map((kind) => [kind.join(), 0]));
+  for (const one of working) {
+    const kind = kindOf(one).join();
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return kinds.map((kind) => {
+    const [lifecycle = '', config = '', pods = ''] = kind;
+    return { labels: { config, lifecycle, static: pods }, value: counts.get(kind.join()) ?? 0 };
+  });
+}
+
+const kindOf = ({ state, orphan, hasConfig, static: isStatic }: PodWorkerSync): readonly string[] =>
+  hasConfig
+    ? [state, orphan ? 'orphan' : 'desired', isStatic ? 'true' : '']
+    : [state, 'runtime_only', 'unknown'];
+
+/** What every Prometheus client tells of its process. */
+function processMetrics(): readonly MetricFamily[] {
+  const { user, system } = process.cpuUsage();
+  const { rss, heapUsed } = process.memoryUsage();
+  return [
+    single(
+      'process_cpu_seconds_total',
+      'counter',
+      'Total user and system CPU time spent in seconds.',
+      (user + system) / 1e6,
+    ),
+    single('process_resident_memory_bytes', 'gauge', 'Resident memory size in bytes.', rss),
+    single('nodejs_heap_size_used_bytes', 'gauge', 'Process heap size used from Node.js in bytes.', heapUsed),
+  ];
+}

@@ -1,0 +1,48 @@
+import type { KubeList, KubeObject } from '../../kube/types.ts';
+import type { ApiClient, ListOptions } from '../client.ts';
+import type { Resource } from '../resources.ts';
+import { isExpired } from './watch-session.ts';
+
+/** What a paged list needs beside its first request. */
+export interface ListAll<T> {
+  readonly options: ListOptions;
+  readonly transform: (object: T) => T;
+}
+
+/**
+ * Reads a list page by page and joins the pages. When the first page's version expires on the way, all is read again in
+ * one piece, so the result is always the state of one moment (client-go `pager`, `FullListIfExpired`).
+ */
+export async function listAll<T extends KubeObject>(
+  client: ApiClient,
+  resource: Resource,
+  request: ListAll<T>,
+): Promise<{ items: T[]; resourceVersion: string }> {
+  const { options, transform } = request;
+  const { resourceVersion: _first, ...rest } = options;
+  const items: T[] = [];
+  let page = await client.list<T>(resource, options);
+  let resourceVersion = versionOf(page);
+  for (;;) {
+    for (const item of page.items) items.push(transform(named(item, page, resource)));
+    const token = page.metadata?.continue;
+    if (token === undefined || token === '') return { items, resourceVersion };
+    try {
+      page = await client.list<T>(resource, { ...rest, continue: token });
+    } catch (reason) {
+      if (!isExpired(reason)) throw reason;
+      page = await client.list<T>(resource, { ...rest, limit: 0 });
+      items.length = 0;
+    }
+    resourceVersion = versionOf(page);
+  }
+}
+
+const versionOf = (page: KubeList<KubeObject>): string => page.metadata?.resourceVersion ?? '';
+
+/** Items of a list come without kind and version; everything else that the agent holds has them. */
+function named<T extends KubeObject>(item: T, page: KubeList<T>, resource: Resource): T {
+  if (item.kind !== undefined) return item;
+  const group = resource.group === '' ? '' : `${resource.group}/`;
+  return { kind: resource.kind, apiVersion: page.apiVersion ?? `${group}${resource.version}`, ...item };
+}

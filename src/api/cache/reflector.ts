@@ -1,0 +1,250 @@
+import { type Clock, steadyNow } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import { type Logger, silentLogger } from '../../base/logger.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
+import type { KubeObject } from '../../kube/types.ts';
+import { type BackOffOptions, FullJitter, reflectorBackOff } from '../full-jitter.ts';
+import { type ApiClient, ApiError, hasCause } from '../client.ts';
+import type { KnownObjects } from './known-objects.ts';
+import { listAll } from './list-pager.ts';
+import type { Resource } from '../resources.ts';
+import { isExpired, type WatchEnd, WatchSession } from './watch-session.ts';
+
+/** Where a reflector brings what it sees. Calls never overlap. */
+export interface ReflectorSink<T extends KubeObject> {
+  /** The whole state as of one moment. */
+  replace(items: readonly T[]): void;
+  /** One object was created or changed after the last `replace`. */
+  seen(object: T): void;
+  /** One object was deleted; `object` is its last state. */
+  deleted(object: T): void;
+}
+
+/** What is mirrored, and how. */
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Applied to each object before anybody sees it, `deleted` when it is the last state of one that is gone; default {@link dropManagedFields}. */
+  readonly transform?: (object: T, deleted: boolean) => T;
+  /** Where versions are that answers to other calls have brought already. */
+  readonly known?: KnownObjects<T>;
+  /** Objects a page of a list. Default 500; 0: all at once. */
+  readonly pageSize?: number;
+  /** Asks for the first list as a stream of events where the server can (WatchList). Default true. */
+  readonly streamingList?: boolean;
+  /** A watch that is silent for longer counts as broken, ms. Default 90 s: servers send bookmarks every minute. */
+  readonly idleTimeoutMs?: number;
+  /** Shortest time after which the server is asked to end a watch; up to twice that by chance. Default 5 min. */
+  readonly minWatchMs?: number;
+  readonly backOff?: BackOffOptions;
+}
+
+export interface ReflectorDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random?: Random;
+  readonly logger?: Logger;
+}
+
+/** What a reflector has done since it started. */
+export interface ReflectorStats {
+  readonly lists: number;
+  readonly watches: number;
+  readonly events: number;
+  readonly failures: number;
+}
+
+/** Leaves out what only the server reads: often a third of an object's bytes. */
+export function dropManagedFields<T extends KubeObject>(object: T): T {
+  if (!object.metadata?.managedFields) return object;
+  const { managedFields: _dropped, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/**
+ * Keeps a mirror of one kind going for ever: a list, then one watch after the other from where the last one ended. It lists
+ * again only when the server no longer has the history (410) or has gone back in time; every other fault is answered by
+ * a new watch from the last version seen, after a full-jitter back-off. Nothing seen twice is passed on.
+ *
+ * After client-go `tools/cache.Reflector`.
+ */
+export class Reflector<T extends KubeObject> {
+  readonly #deps: ReflectorDeps;
+  readonly #resource: Resource;
+  readonly #options: ReflectorOptions<T>;
+  readonly #random: Random;
+  readonly #logger: Logger;
+  readonly #backOff: FullJitter;
+  #streaming: boolean;
+  #brokenStreams = 0;
+  /** The version that the mirror stands at; `''` before the first list. */
+  #version = '';
+  /** The next list must not be answered from a cache that may be behind. */
+  #wantsFresh = false;
+  #stats = { lists: 0, watches: 0, events: 0, failures: 0 };
+
+  constructor(deps: ReflectorDeps, resource: Resource, options: ReflectorOptions<T> = {}) {
+    this.#deps = deps;
+    this.#resource = resource;
+    this.#options = options;
+    this.#random = deps.random ?? systemRandom;
+    this.#logger = (deps.logger ?? silentLogger).with({ resource: resource.resource });
+    this.#backOff = new FullJitter(deps.clock, this.#random, options.backOff ?? reflectorBackOff);
+    this.#streaming = options.streamingList ?? true;
+  }
+
+  /** The version that the mirror stands at; `''` before the first list. */
+  get resourceVersion(): string {
+    return this.#version;
+  }
+
+  get stats(): ReflectorStats {
+    return this.#stats;
+  }
+
+  /** Mirrors into `sink` until `signal` aborts; then resolves. It never fails. */
+  async run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+    let listed = false;
+    while (!signal.aborted) {
+      try {
+        if (!listed) await this.#list(sink, signal);
+        listed = true;
+        listed = await this.#watch(sink, signal);
+      } catch (reason) {
+        if (isAborted(signal)) return;
+        await this.#failed(reason, signal);
+      }
+    }
+  }
+
+  async #list(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+    const seen = this.#streaming && this.#brokenStreams < 2 ? await this.#listByStream(signal) : undefined;
+    const list = seen ?? (await this.#listByPages(signal));
+    if (signal.aborted) return;
+    this.#stats.lists++;
+    this.#wantsFresh = false;
+    this.#version = list.resourceVersion;
+    sink.replace(list.items);
+  }
+
+  async #listByPages(signal: AbortSignal): Promise<{ items: T[]; resourceVersion: string }> {
+    const from = this.#wantsFresh ? '' : this.#version || '0';
+    const scope = { ...this.#scope(), limit: this.#options.pageSize ?? 500 };
+    try {
+      return await listAll<T>(this.#deps.client, this.#resource, {
+        options: { ...scope, resourceVersion: from, signal },
+        transform: this.#transform,
+      });
+    } catch (reason) {
+      if (!isExpired(reason) && !isAhead(reason)) throw reason;
+      return await listAll<T>(this.#deps.client, this.#resource, {
+        options: { ...scope, limit: 0, resourceVersion: '', signal },
+        transform: this.#transform,
+      });
+    }
+  }
+
+  /** @returns nothing when the server cannot, which is remembered */
+  async #listByStream(signal: AbortSignal): Promise<{ items: T[]; resourceVersion: string } | undefined> {
+    const session = this.#session({ initial: true, from: this.#wantsFresh ? '' : this.#version }, signal);
+    const items = new Map<string, T>();
+    try {
+      const end = await session.collect(items);
+      this.#stats.watches++;
+      this.#brokenStreams = 0;
+      return { items: [...items.values()], resourceVersion: end };
+    } catch (reason) {
+      this.#brokenStreams++;
+      if (isAhead(reason) || isExpired(reason)) this.#wantsFresh = true;
+      if (!(reason instanceof ApiError) || ![400, 404, 405, 422].includes(reason.status)) throw reason;
+      this.#streaming = false;
+      this.#logger.debug('the server streams no lists; listing by pages', { err: messageOf(reason) });
+      return undefined;
+    }
+  }
+
+  /** @returns whether the next watch may go on where this one ended */
+  async #watch(sink: ReflectorSink<T>, signal: AbortSignal): Promise<boolean> {
+    const startedAt = steadyNow(this.#deps.clock);
+    const session = this.#session({ initial: false, from: this.#version }, signal);
+    this.#stats.watches++;
+    const end = await session
+      .follow((type, object) => {
+        this.#version = object.metadata?.resourceVersion ?? this.#version;
+        if (type === 'BOOKMARK') return;
+        this.#stats.events++;
+        if (type === 'DELETED') sink.deleted(object);
+        else sink.seen(object);
+      })
+      .catch((reason: unknown): WatchEnd => ({ fresh: 0, wentBack: false, failure: reason }));
+    return await this.#after(end, startedAt, signal);
+  }
+
+  async #after(end: WatchEnd, startedAt: number, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return true;
+    if (isExpired(end.failure)) {
+      this.#logger.debug('the history is gone; listing again', { version: this.#version });
+      this.#wantsFresh = true;
+      return false;
+    }
+    if (end.wentBack) {
+      this.#logger.warn('the server has gone back in time; listing again', { version: this.#version });
+      this.#wantsFresh = true;
+      this.#version = '';
+      return false;
+    }
+    const brief = steadyNow(this.#deps.clock) - startedAt < 1000;
+    if (end.failure !== undefined) await this.#failed(end.failure, signal, end.fresh > 0);
+    else if (brief && end.fresh === 0) await this.#failed(new Error('the watch ended at once'), signal);
+    else this.#backOff.reset();
+    return true;
+  }
+
+  #session(
+    start: { readonly initial: boolean; readonly from: string },
+    signal: AbortSignal,
+  ): WatchSession<T> {
+    const minMs = this.#options.minWatchMs ?? 300_000;
+    return new WatchSession<T>(this.#deps.client, this.#resource, {
+      clock: this.#deps.clock,
+      scope: this.#scope(),
+      initial: start.initial,
+      from: start.from,
+      idleTimeoutMs: this.#options.idleTimeoutMs ?? 90_000,
+      watchMs: minMs * (1 + this.#random.float()),
+      transform: this.#transform,
+      ...(this.#options.known && { known: this.#options.known }),
+      signal,
+    });
+  }
+
+  readonly #transform = (object: T, deleted = false): T =>
+    (this.#options.transform ?? dropManagedFields)(object, deleted);
+
+  #scope(): { namespace?: string; labelSelector?: string; fieldSelector?: string } {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    return {
+      ...(namespace !== undefined && { namespace }),
+      ...(labelSelector !== undefined && { labelSelector }),
+      ...(fieldSelector !== undefined && { fieldSelector }),
+    };
+  }
+
+  /** Waits before the next try. A watch that had brought something is taken up again at the small end. */
+  async #failed(reason: unknown, signal: AbortSignal, hadProgress = false): Promise<void> {
+    this.#stats.failures++;
+    if (hadProgress) this.#backOff.reset();
+    const asked = reason instanceof ApiError ? (reason.retryAfterMs ?? 0) : 0;
+    const waitMs = Math.max(asked, this.#backOff.next());
+    this.#logger.debug('the watch broke; going on where it ended', { err: messageOf(reason), waitMs });
+    await this.#deps.clock.sleep(waitMs, signal).catch(() => undefined);
+  }
+}
+
+const isAborted = (signal: AbortSignal): boolean => signal.aborted;
+
+/** The server is behind the version that was asked for (504 with cause ResourceVersionTooLarge). */
+const isAhead = (reason: unknown): boolean =>
+  hasCause(reason, 'ResourceVersionTooLarge') ||
+  (reason instanceof ApiError && reason.message.includes('Too large resource version'));

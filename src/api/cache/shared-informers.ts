@@ -1,0 +1,63 @@
+import type { KubeObject } from '../../kube/types.ts';
+import { Informer, type InformerOptions } from './informer.ts';
+import type { ReflectorDeps } from './reflector.ts';
+import type { Resource } from '../resources.ts';
+
+/** One informer for each kind and selection, however many ask for it (client-go `SharedInformerFactory`). */
+export class SharedInformers {
+  readonly #deps: ReflectorDeps;
+  readonly #defaults: Pick<
+    InformerOptions<KubeObject>,
+    'freeze' | 'streamingList' | 'pageSize' | 'idleTimeoutMs'
+  >;
+  readonly #informers = new Map<string, Informer<KubeObject>>();
+  #signal: AbortSignal | undefined;
+
+  /** @param defaults for informers whose first asker does not say otherwise */
+  constructor(
+    deps: ReflectorDeps,
+    defaults: Pick<
+      InformerOptions<KubeObject>,
+      'freeze' | 'streamingList' | 'pageSize' | 'idleTimeoutMs'
+    > = {},
+  ) {
+    this.#deps = deps;
+    this.#defaults = defaults;
+  }
+
+  /**
+   * The informer of a kind within a namespace and selectors. Indexers and transform are those of the first asker. Once
+   * {@link start} was called a new one starts by itself.
+   */
+  informer<T extends KubeObject>(resource: Resource, options: InformerOptions<T> = {}): Informer<T> {
+    const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
+    const key = [
+      resource.group,
+      resource.version,
+      resource.resource,
+      namespace,
+      labelSelector,
+      fieldSelector,
+    ].join('|');
+    const known = this.#informers.get(key);
+    if (known) return known as unknown as Informer<T>;
+    const informer = new Informer<T>(this.#deps, resource, {
+      ...(this.#defaults as InformerOptions<T>),
+      ...options,
+    });
+    this.#informers.set(key, informer as unknown as Informer<KubeObject>);
+    if (this.#signal) void informer.run(this.#signal);
+    return informer;
+  }
+
+  /** Starts every informer, those to come too; they end with `signal`. */
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    for (const informer of this.#informers.values()) void informer.run(signal);
+  }
+
+  /** Resolves when every informer that there is has its first list. */
+  async waitSynced(signal?: AbortSignal): Promise<void> {
+    await Promise.all([...this.#informers.values()].map((informer) => informer.waitSynced(signal)));
+  }
+}

@@ -1,0 +1,87 @@
+import type { KubeObject } from '../../kube/types.ts';
+
+/** Names the values under which an object is found, e.g. the node of a pod. */
+export type IndexFunction<T> = (object: T) => readonly string[];
+
+/**
+ * `namespace/name`, or the name alone where there is no namespace (client-go `MetaNamespaceKeyFunc`). Joined: a template's text, once looked
+ * up in a map, is kept as two.
+ */
+export function storeKey(object: KubeObject): string {
+  const { namespace, name = '' } = object.metadata ?? {};
+  return namespace === undefined || namespace === '' ? name : [namespace, name].join('/');
+}
+
+/** What others may do with a cache: read. */
+export interface ReadonlyStore<T extends KubeObject> {
+  /** @param key `namespace/name`, or the name of an object without a namespace */
+  get(key: string): T | undefined;
+  list(): readonly T[];
+  /** The objects that index `index` files under `value`. */
+  byIndex(index: string, value: string): readonly T[];
+  readonly size: number;
+}
+
+/** The last known objects of one kind by key, with indexes that follow every change. */
+export class Store<T extends KubeObject> implements ReadonlyStore<T> {
+  readonly #objects = new Map<string, T>();
+  readonly #indexers: ReadonlyMap<string, IndexFunction<T>>;
+  readonly #indexes = new Map<string, Map<string, Set<string>>>();
+
+  constructor(indexers: Readonly<Record<string, IndexFunction<T>>> = {}) {
+    this.#indexers = new Map(Object.entries(indexers));
+    for (const name of this.#indexers.keys()) this.#indexes.set(name, new Map());
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  list(): readonly T[] {
+    return [...this.#objects.values()];
+  }
+
+  keys(): readonly string[] {
+    return [...this.#objects.keys()];
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    const found: T[] = [];
+    for (const key of this.#indexes.get(index)?.get(value) ?? []) {
+      const object = this.#objects.get(key);
+      if (object) found.push(object);
+    }
+    return found;
+  }
+
+  set(key: string, object: T): void {
+    this.#file(key, this.#objects.get(key), object);
+    this.#objects.set(key, object);
+  }
+
+  delete(key: string): void {
+    this.#file(key, this.#objects.get(key), undefined);
+    this.#objects.delete(key);
+  }
+
+  #file(key: string, before: T | undefined, now: T | undefined): void {
+    for (const [name, valuesOf] of this.#indexers) {
+      const index = this.#indexes.get(name);
+      if (!index) continue;
+      for (const value of before ? valuesOf(before) : []) {
+        const keys = index.get(value);
+        keys?.delete(key);
+        if (keys?.size === 0) index.delete(value);
+      }
+      for (const value of now ? valuesOf(now) : []) {
+        const keys = index.get(value);
+        if (keys) keys.add(key);
+        else index.set(value, new Set([key]));
+      }
+    }
+  }
+}

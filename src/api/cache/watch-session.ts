@@ -1,0 +1,171 @@
+import { type Clock, steadyNow } from '../../base/clock.ts';
+import type { KubeObject } from '../../kube/types.ts';
+import { type ApiClient, ApiError, type WatchEvent } from '../client.ts';
+import type { KnownObjects } from './known-objects.ts';
+import type { Resource } from '../resources.ts';
+import { storeKey } from './store.ts';
+import { unreachable } from '../rest/transport.ts';
+import { compareVersions } from '../versions.ts';
+
+/** How one watch is made. */
+export interface WatchSessionOptions<T extends KubeObject> {
+  readonly clock: Clock;
+  readonly scope: {
+    readonly namespace?: string;
+    readonly labelSelector?: string;
+    readonly fieldSelector?: string;
+  };
+  /** Ask for the whole state first (`sendInitialEvents`). */
+  readonly initial: boolean;
+  readonly from: string;
+  readonly idleTimeoutMs: number;
+  /** The server is asked to end the watch after this long, ms. */
+  readonly watchMs: number;
+  readonly transform: (object: T, deleted: boolean) => T;
+  readonly known?: KnownObjects<T>;
+  readonly signal: AbortSignal;
+}
+
+/** How a watch ended. */
+export interface WatchEnd {
+  /** Events and bookmarks that were news. */
+  readonly fresh: number;
+  /** The server showed versions from before where the watch began, and nothing newer. */
+  readonly wentBack: boolean;
+  /** Absent: the server ended it in order. */
+  readonly failure?: unknown;
+}
+
+type Seen = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+
+/** Marks the bookmark that ends a streamed list. */
+const initialEventsEnd = 'k8s.io/initial-events-end';
+/** How far behind the watch's start an ordered server may never show a version, this many times in a row. */
+const staleBeforeBack = 16;
+
+/** The history or the continue token is no longer on the server: HTTP 410, `Expired` or `Gone`. */
+export function isExpired(reason: unknown): boolean {
+  return (
+    reason instanceof ApiError &&
+    (reason.status === 410 || reason.reason === 'Expired' || reason.reason === 'Gone')
+  );
+}
+
+/**
+ * One watch connection. It knows when it is dead (silent beyond the idle time-out, or open long after the server should have
+ * ended it), and passes on nothing that is not newer than what it has passed on.
+ */
+export class WatchSession<T extends KubeObject> {
+  readonly #client: ApiClient;
+  readonly #resource: Resource;
+  readonly #options: WatchSessionOptions<T>;
+  readonly #stop = new AbortController();
+  #heardAt: number;
+
+  constructor(client: ApiClient, resource: Resource, options: WatchSessionOptions<T>) {
+    this.#client = client;
+    this.#resource = resource;
+    this.#options = options;
+    this.#heardAt = steadyNow(options.clock);
+  }
+
+  /** Collects a streamed list by key; resolves with its version. @throws {ApiError} */
+  async collect(items: Map<string, T>): Promise<string> {
+    let end: string | undefined;
+    await this.#guarded(async () => {
+      for await (const event of this.#events()) {
+        const object = this.#objectOf(event);
+        if (event.type === 'BOOKMARK') {
+          if (object.metadata?.annotations?.[initialEventsEnd] !== 'true') continue;
+          end = object.metadata.resourceVersion ?? '';
+          return;
+        }
+        if (event.type === 'DELETED') items.delete(storeKey(object));
+        else items.set(storeKey(object), this.#options.transform(object, false));
+      }
+    });
+    if (end === undefined) throw unreachable('the server ended a streamed list before it was whole');
+    return end;
+  }
+
+  /** Passes on what is news until the watch ends. @throws never: the end tells */
+  async follow(pass: (type: Seen, object: T) => void): Promise<WatchEnd> {
+    let version = this.#options.from;
+    let fresh = 0;
+    let stale = 0;
+    try {
+      await this.#guarded(async () => {
+        for await (const event of this.#events()) {
+          const object = this.#objectOf(event);
+          const bookmark = event.type === 'BOOKMARK';
+          if (isStale(object, version, bookmark)) {
+            stale++;
+            if (fresh === 0 && (bookmark || stale >= staleBeforeBack)) return;
+            continue;
+          }
+          version = object.metadata?.resourceVersion ?? version;
+          fresh++;
+          const deleted = event.type === 'DELETED';
+          pass(event.type as Seen, bookmark ? object : this.#options.transform(object, deleted));
+        }
+      });
+    } catch (failure) {
+      return { fresh, wentBack: false, failure };
+    }
+    return { fresh, wentBack: fresh === 0 && stale > 0 };
+  }
+
+  #events(): AsyncIterable<WatchEvent<T>> {
+    const { scope, initial, from, watchMs, known } = this.#options;
+    return this.#client.watch<T>(this.#resource, {
+      ...scope,
+      allowWatchBookmarks: true,
+      timeoutSeconds: Math.ceil(watchMs / 1000),
+      ...(initial && { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' as const }),
+      ...(from !== '' && { resourceVersion: from }),
+      ...(known && { known }),
+      signal: this.#stop.signal,
+      timeoutMs: Math.max(this.#options.idleTimeoutMs, 1),
+    });
+  }
+
+  /** Runs `work` under the watchdog and the caller's signal. */
+  async #guarded(work: () => Promise<void>): Promise<void> {
+    const { signal, clock, idleTimeoutMs, watchMs } = this.#options;
+    const abort = (): void => {
+      this.#stop.abort(signal.reason);
+    };
+    signal.throwIfAborted();
+    signal.addEventListener('abort', abort, { once: true });
+    const overdueAt = steadyNow(clock) + watchMs + idleTimeoutMs;
+    let stopTimer = (): void => undefined;
+    const check = (): void => {
+      const now = steadyNow(clock);
+      const idleAt = this.#heardAt + idleTimeoutMs;
+      if (now >= idleAt || now >= overdueAt) {
+        const what = now >= idleAt ? `was silent for ${now - this.#heardAt} ms` : 'did not end in time';
+        this.#stop.abort(unreachable(`the watch ${what}; its connection is taken for dead`));
+      } else stopTimer = clock.timer(Math.min(idleAt, overdueAt) - now, check);
+    };
+    check();
+    try {
+      await work();
+    } finally {
+      stopTimer();
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** The object of an event; the watchdog starts anew. An ERROR event is thrown as what it says. */
+  #objectOf(event: WatchEvent<T>): T {
+    this.#heardAt = steadyNow(this.#options.clock);
+    if (event.type !== 'ERROR') return event.object;
+    throw new ApiError(event.object.code ?? 500, event.object);
+  }
+}
+
+/** Not newer than `version`; a bookmark may repeat it. */
+function isStale(object: KubeObject, version: string, bookmark: boolean): boolean {
+  const order = compareVersions(object.metadata?.resourceVersion ?? '', version);
+  return order !== undefined && (bookmark ? order < 0 : order <= 0);
+}

@@ -1,0 +1,122 @@
+import { Recent } from '../../base/recent.ts';
+import type { Event, KubeObject } from '../../kube/types.ts';
+
+/** An event before it has a name and a count. */
+export interface RawEvent {
+  readonly object: KubeObject;
+  readonly fieldPath: string;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  readonly annotations: Readonly<Record<string, string>> | undefined;
+  /** ms since the epoch */
+  readonly at: number;
+}
+
+/** What to do about an event. */
+export type Verdict =
+  | { readonly action: 'drop' }
+  | { readonly action: 'create'; readonly key: string; readonly message: string }
+  | {
+      readonly action: 'count';
+      readonly key: string;
+      readonly message: string;
+      readonly known: Event;
+      readonly count: number;
+      readonly first: number;
+    };
+
+interface Recorded {
+  readonly event: Event | undefined;
+  readonly count: number;
+  readonly firstAt: number;
+}
+interface Similar {
+  readonly messages: ReadonlySet<string>;
+  readonly lastAt: number;
+}
+interface Bucket {
+  readonly tokens: number;
+  readonly at: number;
+}
+
+const maxEntries = 4096;
+const similarWithinMs = 600_000;
+const maxSimilar = 10;
+const spamBurst = 25;
+const spamPerMs = 1 / 300_000;
+const combined = '(combined from similar events): ';
+
+/**
+ * Decides what becomes of each event: from the tenth different message of one kind about one object within ten minutes on, they are folded into a
+ * combined event, a repeated one is counted, and one object may cause 25 and then one every five minutes.
+ *
+ * After client-go `record.EventCorrelator` with its defaults.
+ */
+export class EventCorrelator {
+  readonly #recorded = new Recent<Recorded>(maxEntries);
+  readonly #similar = new Recent<Similar>(maxEntries);
+  readonly #buckets = new Recent<Bucket>(maxEntries);
+
+  judge(raw: RawEvent): Verdict {
+    const folded = this.#aggregate(raw);
+    const key = folded ? similarKey(raw) : exactKey(raw);
+    const message = folded ? `${combined}${raw.message}` : raw.message;
+    const before = this.#recorded.get(key);
+    const count = (before?.count ?? 0) + 1;
+    const firstAt = before?.firstAt ?? raw.at;
+    this.#recorded.set(key, { event: before?.event, count, firstAt });
+    if (!this.#spend(raw)) return { action: 'drop' };
+    return before?.event
+      ? { action: 'count', key, message, known: before.event, count, first: firstAt }
+      : { action: 'create', key, message };
+  }
+
+  /** Remembers what the server made of an event, so that the next one of its key is counted on it. */
+  remember(key: string, event: Event): void {
+    const before = this.#recorded.get(key);
+    if (before) this.#recorded.set(key, { ...before, event, count: event.count ?? before.count });
+  }
+
+  /** The server no longer has the event of `key`. */
+  forget(key: string): void {
+    const before = this.#recorded.get(key);
+    if (before) this.#recorded.set(key, { ...before, event: undefined });
+  }
+
+  #aggregate(raw: RawEvent): boolean {
+    const key = similarKey(raw);
+    const before = this.#similar.get(key);
+    const fresh = before && raw.at - before.lastAt <= similarWithinMs ? before.messages : new Set<string>();
+    const messages = new Set(fresh).add(raw.message);
+    if (messages.size < maxSimilar) {
+      this.#similar.set(key, { messages, lastAt: raw.at });
+      return false;
+    }
+    const [oldest = ''] = messages;
+    if (messages.size > maxSimilar) messages.delete(oldest);
+    this.#similar.set(key, { messages, lastAt: raw.at });
+    return true;
+  }
+
+  #spend(raw: RawEvent): boolean {
+    const key = objectKey(raw.object);
+    const before = this.#buckets.get(key);
+    const tokens = before
+      ? Math.min(spamBurst, before.tokens + Math.max(0, raw.at - before.at) * spamPerMs)
+      : spamBurst;
+    const pass = tokens >= 1;
+    this.#buckets.set(key, { tokens: pass ? tokens - 1 : tokens, at: raw.at });
+    return pass;
+  }
+}
+
+function objectKey({ kind, apiVersion, metadata }: KubeObject): string {
+  return [kind, metadata?.namespace, metadata?.name, metadata?.uid, apiVersion].join('\u0000');
+}
+
+const similarKey = (raw: RawEvent): string =>
+  ['~', objectKey(raw.object), raw.fieldPath, raw.type, raw.reason].join('\u0000');
+
+const exactKey = (raw: RawEvent): string =>
+  ['=', objectKey(raw.object), raw.fieldPath, raw.type, raw.reason, raw.message].join('\u0000');

@@ -1,0 +1,187 @@
+import { access, readFile } from 'node:fs/promises';
+import { delimiter } from 'node:path';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { type Clock, steadyNow } from '../../base/clock.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import { type ProxyEnvironment, proxyFor, proxyUrl } from '../../base/proxy.ts';
+import type { ApiConnection, Credentials, CredentialSource } from '../rest/connection.ts';
+import { plainConnection } from './plain-kubeconfig.ts';
+
+/** How long credentials of a plug-in or a file are used before it is asked again (client-go reads token files once a minute). */
+const freshMs = 60_000;
+
+/**
+ * What a kubeconfig says about its server and user. Fixed credentials are read once; exec plug-ins and token files are
+ * asked again once a minute and whenever the server refuses what they gave. `@kubernetes/client-node` is loaded only for what
+ * {@link plainConnection} does not read.
+ *
+ * @param path the file, or several with `:` between them; absent: `KUBECONFIG`, `~/.kube/config` or the cluster's own, as kubectl looks for them
+ * @throws {AgentError} `invalid_argument` when the file or the context is not there or says too little
+ */
+export async function connectionFromKubeconfig(
+  clock: Clock,
+  path?: string,
+  context?: string,
+): Promise<ApiConnection> {
+  const plain = path === undefined ? undefined : await plainConnection(clock, path, context);
+  if (plain) return throughProxy(plain, {});
+  const load = async (): Promise<KubeConfig> => loadConfig(path, context);
+  return throughProxy(await connectionOf(await load(), load, clock), {});
+}
+
+/** The connection with the proxy that the environment has for it (client-go), if it has none of its own. @throws {AgentError} `invalid_argument` for what is no proxy */
+export function throughProxy(connection: ApiConnection, proxies: ProxyEnvironment): ApiConnection {
+  const { server, proxyUrl: own } = connection;
+  const proxy =
+    own === undefined
+      ? URL.canParse(server) && proxyFor(new URL(server), proxies)
+      : proxyUrl(own, 'proxy-url of the kubeconfig');
+  return { ...connection, ...(typeof proxy === 'string' && { proxyUrl: proxy }) };
+}
+
+async function loadConfig(path?: string, context?: string): Promise<KubeConfig> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  try {
+    if (path === undefined) config.loadFromDefault();
+    else
+      config.loadFromOptions(merged((await filesOf(path)).map((file) => loadFile(new KubeConfig(), file))));
+  } catch (reason) {
+    const where = path ?? 'the default place';
+    // what follows shows lines of the file, which may hold secrets
+    const [why = ''] = messageOf(reason).split('\n');
+    throw new AgentError('invalid_argument', `kubeconfig ${where}: ${why}`);
+  }
+  if (context !== undefined) {
+    const names = config.getContexts().map(({ name }) => name);
+    if (!names.includes(context))
+      throw new AgentError(
+        'invalid_argument',
+        `kubeconfig ${path ?? ''} has no context ${context}; it has ${names.join(', ') || 'none'}`,
+      );
+    config.setCurrentContext(context);
+  }
+  return config;
+}
+
+/** A path, or several with `:` between them, of which those count that are there, as in `$KUBECONFIG`. */
+async function filesOf(path: string): Promise<readonly string[]> {
+  const isThere = (file: string): Promise<boolean> =>
+    access(file).then(
+      () => true,
+      () => false,
+    );
+  if (!path.includes(delimiter) || (await isThere(path))) return [path];
+  const files = path.split(delimiter).filter((file) => file !== '');
+  const there = await Promise.all(files.map(isThere));
+  const found = files.filter((_, at) => there[at]);
+  return found.length > 0 ? found : files;
+}
+
+function loadFile(config: KubeConfig, file: string): KubeConfig {
+  config.loadFromFile(file);
+  return config;
+}
+
+type Named = 'clusters' | 'users' | 'contexts';
+
+/** What several files say together: of one name the first counts, and so does the first context that is named (client-go `ClientConfigLoadingRules`). */
+function merged(configs: readonly KubeConfig[]): Pick<KubeConfig, Named | 'currentContext'> {
+  const firsts = <T extends { readonly name: string }>(lists: readonly (readonly T[] | undefined)[]): T[] => {
+    const byName = new Map<string, T>();
+    for (const one of lists.flatMap((list) => list ?? []))
+      if (!byName.has(one.name)) byName.set(one.name, one);
+    return [...byName.values()];
+  };
+  return {
+    clusters: firsts(configs.map(({ clusters }) => clusters)),
+    users: firsts(configs.map(({ users }) => users)),
+    contexts: firsts(configs.map(({ contexts }) => contexts)),
+    currentContext: configs.find(({ currentContext }) => currentContext)?.currentContext ?? '',
+  };
+}
+
+async function connectionOf(
+  config: KubeConfig,
+  load: () => Promise<KubeConfig>,
+  clock: Clock,
+): Promise<ApiConnection> {
+  const cluster = config.getCurrentCluster();
+  if (!cluster)
+    throw new AgentError(
+      'invalid_argument',
+      `kubeconfig: context ${config.getCurrentContext() || '(none)'} names no cluster that is there`,
+    );
+  const ca = await material(cluster.caData, cluster.caFile);
+  const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
+  return {
+    server: cluster.server,
+    ...(ca && { ca }),
+    ...(cluster.skipTLSVerify && { skipTlsVerify: true }),
+    ...(cluster.tlsServerName !== undefined && { tlsServerName: cluster.tlsServerName }),
+    ...(cluster.proxyUrl !== undefined && cluster.proxyUrl !== '' && { proxyUrl: cluster.proxyUrl }),
+    ...(namespace !== undefined && { namespace }),
+    credentials: new KubeconfigCredentials(config, load, clock),
+  };
+}
+
+async function material(data: string | undefined, file: string | undefined): Promise<Buffer | undefined> {
+  if (data !== undefined && data !== '') return Buffer.from(data, 'base64');
+  return file === undefined || file === '' ? undefined : await readFile(file);
+}
+
+/** Asks client-node for what the user's part of a kubeconfig comes to. */
+class KubeconfigCredentials implements CredentialSource {
+  readonly #load: () => Promise<KubeConfig>;
+  readonly #clock: Clock;
+  #config: KubeConfig | undefined;
+  #known: Credentials | undefined;
+  #asking: Promise<Credentials> | undefined;
+  #askedAt = 0;
+
+  constructor(config: KubeConfig, load: () => Promise<KubeConfig>, clock: Clock) {
+    this.#config = config;
+    this.#load = load;
+    this.#clock = clock;
+  }
+
+  current(): Promise<Credentials> | Credentials {
+    const fresh = steadyNow(this.#clock) - this.#askedAt < freshMs;
+    if (this.#known && fresh) return this.#known;
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  invalidate(): void {
+    this.#known = undefined;
+    this.#config = undefined;
+  }
+
+  async #ask(): Promise<Credentials> {
+    this.#config ??= await this.#load();
+    const options: { headers: Record<string, string>; cert?: string | Buffer; key?: string | Buffer } = {
+      headers: {},
+    };
+    await this.#config.applyToHTTPSOptions(options).catch(unlessPlain(this.#config));
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(options.headers)) headers[name.toLowerCase()] = value;
+    const { auth } = options as { auth?: string };
+    if (auth !== undefined) headers['authorization'] = `Basic ${Buffer.from(auth).toString('base64')}`;
+    this.#askedAt = steadyNow(this.#clock);
+    this.#known = {
+      headers,
+      ...(options.cert !== undefined && { cert: options.cert }),
+      ...(options.key !== undefined && { key: options.key }),
+    };
+    return this.#known;
+  }
+}
+
+/** client-node makes an agent that we do not use, and refuses to for `http:`; by then the headers are there. */
+const unlessPlain =
+  (config: KubeConfig) =>
+  (reason: unknown): void => {
+    if (config.getCurrentCluster()?.server.startsWith('http:') !== true) throw reason;
+  };

@@ -1,0 +1,403 @@
+import type { Clock } from '../../base/clock.ts';
+import { type Logger, silentLogger } from '../../base/logger.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
+import type { Tracer } from '../../base/tracing.ts';
+import type { KubeList, KubeObject, Status } from '../../kube/types.ts';
+import {
+  type ApiClient,
+  ApiError,
+  type DeleteOptions,
+  type ListOptions,
+  type ObjectRef,
+  type Patch,
+  type RequestOptions,
+  type WatchEvent,
+  type WatchOptions,
+  type WithKnown,
+  type WriteOptions,
+} from '../client.ts';
+import type { ApiConnection } from './connection.ts';
+import {
+  glance,
+  type KnownObjects,
+  likeKnown,
+  restOf,
+  versionAt,
+  versionInEvent,
+  withoutManagedFields,
+} from '../cache/known-objects.ts';
+import { LineCutter } from './lines.ts';
+import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
+import { type Priority, RateLimiter } from './rate-limiter.ts';
+import type { Resource } from '../resources.ts';
+import { tracedTransport, type Wire } from './traced-transport.ts';
+import { type HttpAnswer, type HttpRequest, Transport, unreachable } from './transport.ts';
+
+/** What a client needs from outside, and how it may be tuned. */
+export interface ApiClientDeps {
+  readonly clock: Clock;
+  readonly random?: Random;
+  readonly logger?: Logger;
+  /** Calls a second; 0: no limit. Default 50 (kubelet kubeAPIQPS). */
+  readonly qps?: number;
+  /** Calls that may go at once. Default 100 (kubelet kubeAPIBurst). */
+  readonly burst?: number;
+  /** Deadline of a call that sets none, ms. Default 30 s, a list's 60 s. */
+  readonly timeoutMs?: number;
+  /** The server's default field manager is the part before the slash. */
+  readonly userAgent?: string;
+  /** Sockets for calls. Default 16. */
+  readonly connections?: number;
+  /** One multiplexed connection instead; docs/decisions/api-transport.md says why that is not the default. */
+  readonly http2?: boolean;
+  /** Traces every request. */
+  readonly tracer?: Tracer;
+}
+
+/** How a raw call goes out. */
+export interface RawRequest extends RequestOptions, WithKnown {
+  readonly method: HttpRequest['method'];
+  readonly body?: object | string;
+  readonly contentType?: string;
+  readonly query?: Query;
+  readonly priority?: Priority;
+  /** As of {@link DeleteOptions}. */
+  readonly discardAnswer?: boolean;
+}
+
+/** An {@link ApiClient} over HTTP, with what only the owner of the connections may do. */
+export interface HttpApiClient extends ApiClient {
+  /** A call outside of the resources, e.g. `/version`; text that is not JSON comes back as it stands. */
+  raw(path: string, request: RawRequest): Promise<unknown>;
+  /** Ends all connections; calls in flight fail. */
+  close(): Promise<void>;
+}
+
+/** A client of one API server: one set of connections, one rate limit. Nothing is opened before the first call. */
+export function createApiClient(connection: ApiConnection, deps: ApiClientDeps): HttpApiClient {
+  return new Client(connection, deps);
+}
+
+/** client-go tries a call that the server put off at most this often. */
+const maxPutOffs = 10;
+
+const patchTypes: Readonly<Record<Patch['type'], string>> = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+};
+
+class Client implements HttpApiClient {
+  readonly #transport: Wire;
+  readonly #limiter: RateLimiter;
+  readonly #deps: ApiClientDeps;
+  readonly #logger: Logger;
+  readonly #random: Random;
+  readonly #base: string;
+  readonly #userAgent: string;
+
+  constructor(connection: ApiConnection, deps: ApiClientDeps) {
+    this.#deps = deps;
+    this.#logger = deps.logger ?? silentLogger;
+    this.#random = deps.random ?? systemRandom;
+    const transport = new Transport(connection, deps.clock, deps);
+    this.#transport = deps.tracer ? tracedTransport(transport, connection.server, deps.tracer) : transport;
+    this.#limiter = new RateLimiter(deps.clock, deps.qps ?? 50, deps.burst ?? 100);
+    this.#base = new URL(connection.server).pathname.replace(/\/$/, '');
+    this.#userAgent = deps.userAgent ?? 'podtender';
+  }
+
+  get<T extends KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    options: RequestOptions & WithKnown & { readonly resourceVersion?: string } = {},
+  ): Promise<T> {
+    return this.#call<T>(objectPath(resource, ref, options.subresource), {
+      ...options,
+      method: 'GET',
+      query: { resourceVersion: options.resourceVersion },
+      priority: priorityOf(resource, options.subresource),
+    });
+  }
+
+  list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubeList<T>> {
+    return this.#call<KubeList<T>>(collectionPath(resource, options.namespace), {
+      timeoutMs: this.#deps.timeoutMs ?? 60_000,
+      ...options,
+      method: 'GET',
+      query: listQuery(options),
+      priority: priorityOf(resource),
+    });
+  }
+
+  async *watch<T extends KubeObject>(
+    resource: Resource,
+    options: WatchOptions = {},
+  ): AsyncGenerator<WatchEvent<T>> {
+    const { signal, known } = options;
+    const path = withQuery(collectionPath(resource, options.namespace), {
+      watch: true,
+      ...listQuery(options),
+      allowWatchBookmarks: options.allowWatchBookmarks,
+      sendInitialEvents: options.sendInitialEvents,
+      timeoutSeconds: options.timeoutSeconds,
+    });
+    await this.#limiter.acquire(1, signal);
+    const stream = await this.#transport.stream({
+      method: 'GET',
+      path: this.#base + path,
+      headers: { accept: 'application/json', 'user-agent': this.#userAgent },
+      timeoutMs: options.timeoutMs ?? 30_000,
+      ...(signal && { signal }),
+    });
+    if (stream.status !== 200) {
+      const parts: Buffer[] = [];
+      for await (const chunk of stream.body) parts.push(chunk);
+      throw errorOf({ ...stream, text: Buffer.concat(parts).toString() }, 'GET', path, this.#deps.clock);
+    }
+    const cutter = new LineCutter();
+    for await (const chunk of stream.body) {
+      for (const line of cutter.cut(chunk)) {
+        if (!isBlank(line)) yield eventOf(known, line) as WatchEvent<T>;
+      }
+    }
+    cutter.end();
+  }
+
+  create<T extends KubeObject>(
+    resource: Resource,
+    object: T,
+    options: WriteOptions & { readonly name?: string } = {},
+  ): Promise<T> {
+    const namespace = object.metadata?.namespace;
+    const path =
+      options.name === undefined
+        ? collectionPath(resource, namespace)
+        : objectPath(
+            resource,
+            { name: options.name, ...(namespace !== undefined && { namespace }) },
+            options.subresource,
+          );
+    return this.#write<T>('POST', path, resource, { ...options, body: object });
+  }
+
+  update<T extends KubeObject>(resource: Resource, object: T, options: WriteOptions = {}): Promise<T> {
+    const { namespace, name = '' } = object.metadata ?? {};
+    const path = objectPath(
+      resource,
+      { name, ...(namespace !== undefined && { namespace }) },
+      options.subresource,
+    );
+    return this.#write<T>('PUT', path, resource, { ...options, body: object });
+  }
+
+  patch<T extends KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    patch: Patch,
+    options: WriteOptions & WithKnown = {},
+  ): Promise<T> {
+    const manager =
+      options.fieldManager ?? (patch.type === 'apply' ? this.#userAgent.split('/')[0] : undefined);
+    return this.#write<T>('PATCH', objectPath(resource, ref, options.subresource), resource, {
+      ...options,
+      ...(manager !== undefined && { fieldManager: manager }),
+      body: patch.body,
+      contentType: patchTypes[patch.type],
+      ...(patch.force === true && { force: true }),
+    });
+  }
+
+  delete(resource: Resource, ref: ObjectRef, options: DeleteOptions = {}): Promise<KubeObject> {
+    const { gracePeriodSeconds, preconditions, propagationPolicy } = options;
+    const settings = {
+      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+      ...(preconditions && { preconditions }),
+      ...(propagationPolicy && { propagationPolicy }),
+      ...(options.dryRun === true && { dryRun: ['All'] }),
+    };
+    const body =
+      Object.keys(settings).length > 0 ? { kind: 'DeleteOptions', apiVersion: 'v1', ...settings } : undefined;
+    return this.#call<KubeObject>(objectPath(resource, ref, options.subresource), {
+      ...options,
+      method: 'DELETE',
+      ...(body && { body }),
+      priority: priorityOf(resource),
+    });
+  }
+
+  raw(path: string, request: RawRequest): Promise<unknown> {
+    return this.#call(path, request);
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  #write<T>(
+    method: 'POST' | 'PUT' | 'PATCH',
+    path: string,
+    resource: Resource,
+    options: WriteOptions & WithKnown & { body: object | string; contentType?: string; force?: boolean },
+  ): Promise<T> {
+    return this.#call<T>(path, {
+      ...options,
+      method,
+      query: {
+        dryRun: options.dryRun === true ? 'All' : undefined,
+        fieldManager: options.fieldManager,
+        fieldValidation: options.fieldValidation,
+        force: options.force,
+      },
+      priority: priorityOf(resource, options.subresource),
+    });
+  }
+
+  /** One call, tried again as long as the server asks to come back later, and once when a kept-alive socket was dead. */
+  async #call<T>(path: string, request: RawRequest): Promise<T> {
+    const { signal, priority = 1 } = request;
+    const out = this.#prepare(path, request);
+    for (let attempt = 0; ; attempt++) {
+      const token = this.#limiter.acquire(priority, signal);
+      if (token) await token;
+      const answer = await this.#once(out, attempt);
+      if (answer === undefined) continue;
+      if (answer.status >= 200 && answer.status < 300) return read(answer, request) as T;
+      const error = errorOf(answer, out.method, path, this.#deps.clock);
+      if (answer.status !== 401 || attempt > 0) await this.#putOff(error, attempt, signal);
+    }
+  }
+
+  #prepare(path: string, request: RawRequest): HttpRequest {
+    const { method, signal, body } = request;
+    return {
+      method,
+      path: this.#base + (request.query ? withQuery(path, request.query) : path),
+      headers: this.#headers(request),
+      timeoutMs: request.timeoutMs ?? this.#deps.timeoutMs ?? 30_000,
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(request.discardAnswer === true && { discardAnswer: true }),
+      ...(request.known?.unmanaged === true && { textOf: unmanagedText }),
+      ...(signal && { signal }),
+    };
+  }
+
+  /** Waits as long as the server asked for; throws what needs no waiting (client-go: only 429 and 5xx with Retry-After). */
+  async #putOff(error: ApiError, attempt: number, signal?: AbortSignal): Promise<void> {
+    const { retryAfterMs, status } = error;
+    if (retryAfterMs === undefined || (status !== 429 && status < 500) || attempt >= maxPutOffs) throw error;
+    this.#logger.debug('the API server asks to come back later', { status, attempt });
+    await this.#deps.clock.sleep(
+      retryAfterMs + this.#random.float() * 0.5 * Math.min(retryAfterMs, 1000),
+      signal,
+    );
+  }
+
+  /** @returns nothing when a read met a dead socket for the first time: worth one more try */
+  async #once(request: HttpRequest, attempt: number): Promise<HttpAnswer | undefined> {
+    try {
+      return await this.#transport.send(request);
+    } catch (reason) {
+      const again = request.method === 'GET' && attempt === 0 && reason instanceof ApiError;
+      if (again && reason.status === 0 && !(request.signal?.aborted ?? false)) return undefined;
+      throw reason;
+    }
+  }
+
+  #headers(request: RawRequest): Record<string, string> {
+    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': this.#userAgent };
+    if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
+    return headers;
+  }
+}
+
+function listQuery(options: ListOptions): Query {
+  return {
+    labelSelector: options.labelSelector,
+    fieldSelector: options.fieldSelector,
+    resourceVersion: options.resourceVersion,
+    resourceVersionMatch: options.resourceVersionMatch,
+    limit: options.limit,
+    continue: options.continue,
+  };
+}
+
+/** Leases and statuses keep the node alive and go first; events can wait. */
+function priorityOf(resource: Resource, subresource?: string): Priority {
+  if (resource.resource === 'leases' || subresource === 'status') return 0;
+  return resource.resource === 'events' ? 2 : 1;
+}
+
+function parse(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (reason) {
+    throw unreachable(`${what} from the API server is not whole JSON`, reason);
+  }
+}
+
+function read(answer: HttpAnswer, { known, discardAnswer }: RawRequest): unknown {
+  if (discardAnswer === true) return {};
+  if (!known) return parseAnswer(answer);
+  const version = versionAt(answer.text);
+  if (!version) return parseAnswer(answer);
+  const found = known.find(version);
+  const object = found ?? (parseAnswer(answer) as KubeObject);
+  if (!found) known.note(object);
+  const rest = known.unmanaged ? restOf(answer.text) : undefined;
+  if (rest !== undefined) known.noteRest(object, rest);
+  return object;
+}
+
+const isBlank = (line: Buffer): boolean => line.length === 0 || (line.length === 1 && line[0] === 0x0d);
+
+/** What a line of a watch says. Of an object that an answer has brought already no more is read than which one it is. */
+function eventOf(known: KnownObjects | undefined, line: Buffer): unknown {
+  if (!known) return parse(line.toString(), 'a watch event');
+  const beginning = glance(line);
+  const seen = versionInEvent(beginning);
+  const object = seen && seen.type !== 'DELETED' ? known.take(seen.version) : undefined;
+  if (object) return { type: seen?.type, object };
+  if (!known.unmanaged) return parse(line.toString(), 'a watch event');
+  const unmanaged = withoutManagedFields(line, beginning);
+  const like = seen && likeKnown(unmanaged, seen.version.uid, known);
+  const event = parse(like?.news ?? unmanaged.toString(), 'a watch event') as WatchEvent;
+  return like ? { ...event, object: { ...like.object, ...event.object } } : event;
+}
+
+const unmanagedText = (json: Buffer): string => withoutManagedFields(json).toString();
+
+function parseAnswer({ headers, text }: HttpAnswer): unknown {
+  const type = headers['content-type'];
+  return typeof type === 'string' && !type.includes('json') ? text : parse(text, 'an answer');
+}
+
+function errorOf(answer: HttpAnswer, method: string, path: string, clock: Clock): ApiError {
+  let body: Partial<Status>;
+  try {
+    const parsed: unknown = JSON.parse(answer.text);
+    body = typeof parsed === 'object' && parsed !== null ? parsed : {};
+  } catch {
+    body = { message: answer.text.trim().slice(0, 500) };
+  }
+  const retryAfterMs = retryAfter(answer.headers['retry-after'], clock);
+  const message =
+    body.message !== undefined && body.message !== ''
+      ? body.message
+      : `${method} ${path}: the API server answered ${answer.status}`;
+  return new ApiError(
+    answer.status,
+    { ...body, message },
+    retryAfterMs === undefined ? {} : { retryAfterMs },
+  );
+}
+
+/** Seconds or an HTTP date, as ms from now. */
+function retryAfter(header: string | string[] | undefined, clock: Clock): number | undefined {
+  if (typeof header !== 'string') return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds) * 1000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - clock.now());
+}

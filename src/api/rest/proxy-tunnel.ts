@@ -1,0 +1,115 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+import makeConnector from 'undici/lib/core/connect.js';
+import { machineAuthorities } from '../../pki/authorities.ts';
+import { addressPatienceMs, type HostPort, hostPortOf, joinHostPort } from '../../go/dial-error.ts';
+import { messageOf } from '../../base/errors.ts';
+
+/** The proxy, and how connections are made through it. */
+export interface TunnelOptions {
+  /** `http:`, `https:`, `socks5:` or `socks5h:` */
+  readonly proxy: URL;
+  /** For the proxy, and again for the handshake with the server behind it, ms. */
+  readonly timeout: number;
+  /** PEM of authorities that a proxy with `https:` may have its certificate from, beside those that the machine trusts. */
+  readonly proxyCa?: string | Buffer;
+  /** Of the server behind it. */
+  readonly connect: buildConnector.BuildOptions;
+}
+
+/** Makes undici's connections through a proxy: what they carry is for the server alone (`CONNECT`, or SOCKS 5). */
+export function tunnelConnector({
+  proxy,
+  proxyCa,
+  timeout,
+  connect: options,
+}: TunnelOptions): buildConnector.connector {
+  const secure = makeConnector({ ...options, timeout });
+  const connect = async (
+    wanted: buildConnector.Options,
+    callback: buildConnector.Callback,
+  ): Promise<void> => {
+    const through = proxy.protocol.startsWith('socks5') ? throughSocks : throughHttp;
+    let socket: Socket;
+    try {
+      socket = await through(hostPortOf(wanted), { proxy, proxyCa, timeoutMs: timeout });
+    } catch (reason) {
+      callback(new Error(`proxy ${proxy.host}: ${messageOf(reason)}`, { cause: reason }), null);
+      return;
+    }
+    if (wanted.protocol === 'https:') secure({ ...wanted, httpSocket: socket }, callback);
+    else callback(null, socket.setNoDelay(true));
+  };
+  return (wanted, callback) => void connect(wanted, callback);
+}
+
+interface Way {
+  readonly proxy: URL;
+  readonly proxyCa: string | Buffer | undefined;
+  readonly timeoutMs: number;
+}
+
+function throughHttp({ host, port }: HostPort, { proxy, proxyCa, timeoutMs }: Way): Promise<Socket> {
+  const path = joinHostPort(host, port);
+  const user = credentialsOf(proxy);
+  const options = {
+    method: 'CONNECT',
+    ...hostPortOf(proxy),
+    path,
+    headers: {
+      host: path,
+      ...(user && { 'proxy-authorization': `Basic ${Buffer.from(user.join(':')).toString('base64')}` }),
+    },
+    agent: false,
+    timeout: timeoutMs,
+    autoSelectFamilyAttemptTimeout: addressPatienceMs,
+  };
+  return new Promise((resolve, reject) => {
+    const asked =
+      proxy.protocol === 'https:'
+        ? httpsRequest({
+            ...options,
+            ca: [...machineAuthorities(), ...(proxyCa === undefined ? [] : [proxyCa])],
+          })
+        : httpRequest(options);
+    asked
+      .on('connect', ({ statusCode, statusMessage }, socket) => {
+        if (statusCode === 200) {
+          socket.setTimeout(0);
+          resolve(socket);
+          return;
+        }
+        socket.destroy();
+        reject(new Error(`CONNECT ${path}: ${statusCode} ${statusMessage}`));
+      })
+      .on('timeout', () => asked.destroy(new Error(`no answer within ${timeoutMs} ms`)))
+      .on('response', (answer) => {
+        answer.destroy();
+        reject(new Error(`CONNECT ${path}: ${answer.statusCode} ${answer.statusMessage}`));
+      })
+      .on('error', reject)
+      .end();
+  });
+}
+
+async function throughSocks(destination: HostPort, { proxy, timeoutMs }: Way): Promise<Socket> {
+  const { SocksClient } = await import('socks');
+  const [userId, password] = credentialsOf(proxy) ?? [];
+  const { socket } = await SocksClient.createConnection({
+    command: 'connect',
+    destination,
+    proxy: {
+      ...hostPortOf(proxy, 1080),
+      type: 5,
+      ...(userId !== undefined && { userId }),
+      ...(password !== undefined && { password }),
+    },
+    timeout: timeoutMs,
+  });
+  return socket;
+}
+
+const credentialsOf = ({ username, password }: URL): readonly [string, string] | undefined =>
+  username === '' ? undefined : [decodeURIComponent(username), decodeURIComponent(password)];

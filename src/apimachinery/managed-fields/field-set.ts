@@ -1,0 +1,340 @@
+import { fieldsOf, type FieldType, type Shape } from '../api-types.ts';
+import { canonicalJson, type Draft, isObject, type JsonObject, sameJson } from '../json.ts';
+
+/** A set of field paths: a tree whose nodes may be members. Keys are written as in `fieldsV1`: `f:name`, `k:{…}`, `v:…`. */
+export interface FieldSet {
+  member: boolean;
+  readonly children: Map<string, FieldSet>;
+}
+
+export const emptySet = (): FieldSet => ({ member: false, children: new Map() });
+
+export function isEmptySet(set: FieldSet): boolean {
+  if (set.member) return false;
+  for (const child of set.children.values()) if (!isEmptySet(child)) return false;
+  return true;
+}
+
+/** The node at `key`, made when it is missing. */
+function childOf(set: FieldSet, key: string): FieldSet {
+  let child = set.children.get(key);
+  if (!child) {
+    child = emptySet();
+    set.children.set(key, child);
+  }
+  return child;
+}
+
+/** Sets of `fieldsV1` that were written here; objects made from one template share theirs. */
+const written = new WeakMap<JsonObject, FieldSet>();
+const pool = new Map<string, JsonObject>();
+const poolMost = 1000;
+
+/** Reads `fieldsV1`; kinds of keys that are not known are passed over. @returns `undefined` for what is no set of fields */
+export function readSet(fields: unknown): FieldSet | undefined {
+  if (!isObject(fields)) return emptySet();
+  const known = written.get(fields);
+  if (known) return known;
+  try {
+    return parsed(fields);
+  } catch (reason) {
+    if (reason instanceof SyntaxError) return undefined;
+    throw reason;
+  }
+}
+
+export const parseSet = (fields: unknown): FieldSet => readSet(fields) ?? emptySet();
+
+function parsed(fields: JsonObject): FieldSet {
+  const set = emptySet();
+  for (const [name, inner] of Object.entries(fields)) {
+    if (name === '.') set.member = true;
+    else {
+      const key = readKey(name);
+      if (key === undefined) continue;
+      const child = isObject(inner) ? parsed(inner) : emptySet();
+      if (child.children.size === 0) child.member = true;
+      set.children.set(key, child);
+    }
+  }
+  return set;
+}
+
+/** A key as it is kept. @returns `undefined` for one of another kind @throws {SyntaxError} for one that has no kind */
+function readKey(name: string): string | undefined {
+  if (name.length < 2 || name[1] !== ':') throw new SyntaxError(`${name} names no kind of field`);
+  if (name.startsWith('f:')) return name;
+  if (name.startsWith('k:')) return `k:${canonicalJson(JSON.parse(name.slice(2)))}`;
+  if (name.startsWith('v:')) return `v:${canonicalJson(JSON.parse(name.slice(2)))}`;
+  return /^i:[+-]?\d+$/.test(name) ? name : undefined;
+}
+
+/** The set as `fieldsV1`; members in order. Equal sets give one and the same object, as long as it is in use. */
+export function writeSet(set: FieldSet): JsonObject {
+  const fields = fieldsOfSet(set);
+  const text = JSON.stringify(fields);
+  const known = pool.get(text);
+  if (known) return known;
+  const [oldest] = pool.keys();
+  if (pool.size >= poolMost && oldest !== undefined) pool.delete(oldest);
+  pool.set(text, fields);
+  written.set(fields, set);
+  return fields;
+}
+
+function fieldsOfSet(set: FieldSet): JsonObject {
+  const out: Draft = {};
+  const inner = [...set.children].filter(([, child]) => !isEmptySet(child));
+  if (set.member && inner.length > 0) out['.'] = {};
+  for (const [key, child] of inner.sort(([a], [b]) => (a < b ? -1 : 1))) out[key] = fieldsOfSet(child);
+  return out;
+}
+
+// what comes out may share branches with what went in: no set is written to once it is made
+
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || isEmptySet(b)) return a;
+  if (isEmptySet(a)) return b;
+  const children = new Map(a.children);
+  for (const [key, child] of b.children) {
+    const standing = children.get(key);
+    children.set(key, standing ? union(standing, child) : child);
+  }
+  return { member: a.member || b.member, children };
+}
+
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(b)) return a;
+  const children = new Map<string, FieldSet>();
+  for (const [key, child] of a.children) {
+    const less = b.children.get(key);
+    const kept = less ? difference(child, less) : child;
+    if (!isEmptySet(kept)) children.set(key, kept);
+  }
+  return { member: a.member && !b.member, children };
+}
+
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  const children = new Map<string, FieldSet>();
+  for (const [key, child] of a.children) {
+    const other = b.children.get(key);
+    const both = other && intersection(child, other);
+    if (both && !isEmptySet(both)) children.set(key, both);
+  }
+  return { member: a.member && b.member, children };
+}
+
+/** The set without whole branches, each a path of keys. */
+export function strip(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
+  const out: FieldSet = { member: set.member, children: new Map() };
+  for (const [key, child] of set.children) {
+    const below = paths.filter((path) => path[0] === key).map((path) => path.slice(1));
+    if (below.some((path) => path.length === 0)) continue;
+    const kept = below.length > 0 ? strip(child, below) : child;
+    if (!isEmptySet(kept)) out.children.set(key, kept);
+  }
+  return out;
+}
+
+/** Every member's path. */
+export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
+  if (set.member) yield prefix;
+  for (const [key, child] of set.children) yield* paths(child, [...prefix, key]);
+}
+
+/** A path as conflicts name it: `.spec.containers[name="c"].image`. */
+export function pathText(path: readonly string[]): string {
+  return path
+    .map((key) => {
+      if (key.startsWith('f:')) return `.${key.slice(2)}`;
+      if (key.startsWith('v:')) return `[=${key.slice(2)}]`;
+      const keys = JSON.parse(key.slice(2)) as Record<string, unknown>;
+      return `[${Object.entries(keys)
+        .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+        .join(',')}]`;
+    })
+    .join('');
+}
+
+/** What stands for a key that is left out: a text is empty where it is not here. */
+const defaultKeys: Readonly<Record<string, unknown>> = { protocol: 'TCP', containerPort: 0, port: 0 };
+
+/** The key of a list item: `k:{"name":"c"}`, or `v:…` in a set of scalars. */
+export function itemKey(item: unknown, keys: readonly string[]): string {
+  if (!isObject(item)) return `v:${JSON.stringify(item)}`;
+  return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, item[key] ?? defaultKeys[key] ?? ''])))}`;
+}
+
+/** How the walker sees one place: a value whole, or a thing with parts. */
+interface Part {
+  readonly value: unknown;
+  readonly shape: Shape | undefined;
+  readonly declared: boolean;
+  /** Items of a list that have the same key. */
+  readonly twins?: readonly unknown[];
+}
+type Parts = ReadonlyMap<string, Part>;
+
+function partsOf(value: unknown, shape: Shape | undefined): Parts | undefined {
+  switch (shape?.is) {
+    case 'struct':
+      return shape.atomic || !isObject(value) ? undefined : structParts(value, fieldsOf(shape.type));
+    case 'map':
+      return shape.atomic || !isObject(value) ? undefined : mapParts(value, shape.of);
+    case 'list':
+      return shape.merge.kind !== 'atomic' && Array.isArray(value) ? listParts(value, shape) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+const structParts = (value: JsonObject, fields: ReadonlyMap<string, FieldType>): Parts | undefined =>
+  fields.size === 0
+    ? undefined
+    : new Map(
+        Object.entries(value).map(([key, inner]) => [
+          `f:${key}`,
+          { value: inner, shape: fields.get(key)?.shape, declared: true },
+        ]),
+      );
+
+const mapParts = (value: JsonObject, shape: Shape): Parts =>
+  new Map(
+    Object.entries(value).map(([key, inner]) => [`f:${key}`, { value: inner, shape, declared: false }]),
+  );
+
+/** Items by their keys; those of one key stand together, as one value that is only ever seen whole. */
+function listParts(value: readonly unknown[], { merge: { keys }, of: shape }: Shape & { is: 'list' }): Parts {
+  const parts = new Map<string, Part>();
+  for (const item of value) {
+    const key = itemKey(item, keys);
+    const twin = parts.get(key);
+    const items = twin && (twin.twins ?? [twin.value]);
+    if (items)
+      parts.set(key, { value: [...items, item], shape: undefined, declared: false, twins: [...items, item] });
+    else parts.set(key, { value: item, shape, declared: false });
+  }
+  return parts;
+}
+
+const isAtomic = (shape: Shape | undefined): boolean => {
+  if (!shape || shape.is === 'scalar') return true;
+  if (shape.is === 'list') return shape.merge.kind === 'atomic';
+  return shape.atomic || (shape.is === 'struct' && fieldsOf(shape.type).size === 0);
+};
+
+/** Every field that an object sets (structured-merge-diff `ToFieldSet`). */
+export function setOf(value: unknown, shape: Shape): FieldSet {
+  const set = emptySet();
+  fill(set, value, shape);
+  return set;
+}
+
+function fill(set: FieldSet, value: unknown, shape: Shape | undefined): void {
+  const parts = isAtomic(shape) ? undefined : partsOf(value, shape);
+  if (!parts) {
+    if (isAtomic(shape)) set.member = true;
+    return;
+  }
+  for (const [key, part] of parts) {
+    const child = childOf(set, key);
+    fill(child, part.value, part.shape);
+    const hollow = part.value === null || (isObject(part.value) && Object.keys(part.value).length === 0);
+    if (!part.declared || hollow) child.member = true;
+  }
+}
+
+/** What changed between two objects of one shape. */
+export interface Comparison {
+  readonly added: FieldSet;
+  readonly modified: FieldSet;
+  readonly removed: FieldSet;
+}
+
+/** Compares two objects (structured-merge-diff `Compare`); `undefined` is absent, `null` is there without parts. */
+export function compare(before: unknown, after: unknown, shape: Shape): Comparison {
+  const result = { added: emptySet(), modified: emptySet(), removed: emptySet() };
+  walk(before, after, shape, result);
+  return result;
+}
+
+function walk(before: unknown, after: unknown, shape: Shape | undefined, at: Comparison): void {
+  if (before === after) return;
+  const whole = isAtomic(shape);
+  if (before === undefined) at.added.member = true;
+  else if (after === undefined) at.removed.member = true;
+  else if (whole && !sameJson(before, after)) at.modified.member = true;
+  if (!whole) walkParts(partsOf(before, shape) ?? noParts, partsOf(after, shape) ?? noParts, at);
+}
+
+const noParts: Parts = new Map();
+
+function walkParts(left: Parts, right: Parts, at: Comparison): void {
+  for (const key of new Set([...left.keys(), ...right.keys()])) {
+    const [before, after] = [left.get(key), right.get(key)];
+    // most of an object stays as it is: comparing that whole is cheaper than walking through it
+    if (sameJson(before?.value, after?.value)) continue;
+    const below = {
+      added: childOf(at.added, key),
+      modified: childOf(at.modified, key),
+      removed: childOf(at.removed, key),
+    };
+    if (before && after && (before.twins === undefined) !== (after.twins === undefined)) {
+      walk(before.value, undefined, before.shape, below); // from one item to several, or back: nothing of it is the same place
+      walk(undefined, after.value, after.shape, below);
+    } else walk(before?.value, after?.value, (after ?? before)?.shape, below);
+  }
+}
+
+/** Joins what is applied into what stands (structured-merge-diff `Merge`); neither is written to. */
+export function merge(live: unknown, applied: unknown, shape: Shape | undefined): unknown {
+  if (applied === undefined) return live;
+  if (live === undefined || isAtomic(shape)) return applied;
+  if (shape?.is === 'list') return mergeList(live, applied, shape);
+  if (!isObject(live) || !isObject(applied)) return applied ?? live;
+  const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
+  const out: Draft = { ...live };
+  for (const [key, inner] of Object.entries(applied))
+    out[key] = merge(live[key], inner, shapeIn(shape, fields, key));
+  return out;
+}
+
+const shapeIn = (
+  shape: Shape | undefined,
+  fields: ReadonlyMap<string, FieldType> | undefined,
+  key: string,
+): Shape | undefined => fields?.get(key)?.shape ?? (shape?.is === 'map' ? shape.of : undefined);
+
+function mergeList(live: unknown, applied: unknown, shape: Shape & { is: 'list' }): unknown {
+  if (!Array.isArray(live) || !Array.isArray(applied)) return applied ?? live;
+  const keys = shape.merge.keys;
+  const standing = new Map(live.map((item: unknown) => [itemKey(item, keys), item]));
+  const wanted = new Map(applied.map((item: unknown) => [itemKey(item, keys), item]));
+  const out = live.map((item: unknown) => {
+    const key = itemKey(item, keys);
+    return wanted.has(key) ? merge(item, wanted.get(key), shape.of) : item;
+  });
+  for (const [key, item] of wanted) if (!standing.has(key)) out.push(item);
+  return out;
+}
+
+/** The value without the members of a set; containers that were members go whole. */
+export function removeFields(value: unknown, set: FieldSet, shape: Shape | undefined): unknown {
+  if (isAtomic(shape)) return value;
+  if (Array.isArray(value) && shape?.is === 'list') {
+    return value.flatMap((item: unknown): unknown[] => {
+      const below = set.children.get(itemKey(item, shape.merge.keys));
+      if (!below) return [item];
+      return below.member ? [] : [removeFields(item, below, shape.of)];
+    });
+  }
+  if (!isObject(value)) return value;
+  const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
+  const out: Draft = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const below = set.children.get(`f:${key}`);
+    if (!below) out[key] = inner;
+    else if (!below.member) out[key] = removeFields(inner, below, shapeIn(shape, fields, key));
+  }
+  return out;
+}

@@ -1,0 +1,269 @@
+import { emptyStruct } from '../serializer/codec.ts';
+import {
+  compare,
+  difference,
+  type FieldSet,
+  intersection,
+  isEmptySet,
+  merge,
+  parseSet,
+  paths,
+  pathText,
+  readSet,
+  removeFields,
+  setOf,
+  strip,
+  union,
+  writeSet,
+} from './field-set.ts';
+import type { Shape } from '../api-types.ts';
+import { isObject, type JsonObject, objectAt, objectsAt, sameJson, stringAt, withMetadata } from '../json.ts';
+import { type Cause, StatusError } from '../status-error.ts';
+import { seconds } from '../times.ts';
+
+/** Who writes, and by which door. */
+export interface Writer {
+  readonly manager: string;
+  readonly operation: 'Update' | 'Apply';
+  readonly apiVersion: string;
+  /** Absent for the main resource. */
+  readonly subresource?: string;
+}
+
+interface Managed {
+  readonly writer: Writer;
+  readonly time: string;
+  readonly set: FieldSet;
+}
+
+/** Never owned by anyone. */
+const unowned: readonly (readonly string[])[] = [
+  ['f:apiVersion'],
+  ['f:kind'],
+  ['f:metadata', 'f:name'],
+  ['f:metadata', 'f:namespace'],
+  ['f:metadata', 'f:creationTimestamp'],
+  ['f:metadata', 'f:selfLink'],
+  ['f:metadata', 'f:uid'],
+  ['f:metadata', 'f:clusterName'],
+  ['f:metadata', 'f:generation'],
+  ['f:metadata', 'f:managedFields'],
+  ['f:metadata', 'f:resourceVersion'],
+  ['f:metadata', 'f:deletionTimestamp'],
+  ['f:metadata', 'f:deletionGracePeriodSeconds'],
+];
+
+const sameWriter = (a: Writer, b: Writer): boolean =>
+  a.manager === b.manager &&
+  a.operation === b.operation &&
+  a.apiVersion === b.apiVersion &&
+  (a.subresource ?? '') === (b.subresource ?? '');
+
+function read(object: JsonObject): Managed[] {
+  return objectsAt(objectAt(object, 'metadata'), 'managedFields').map((entry) => ({
+    writer: {
+      manager: stringAt(entry, 'manager'),
+      operation: stringAt(entry, 'operation') === 'Apply' ? 'Apply' : 'Update',
+      apiVersion: stringAt(entry, 'apiVersion'),
+      ...(stringAt(entry, 'subresource') && { subresource: stringAt(entry, 'subresource') }),
+    },
+    time: stringAt(entry, 'time'),
+    set: parseSet(entry['fieldsV1']),
+  }));
+}
+
+function write(object: JsonObject, all: readonly Managed[]): JsonObject {
+  const entries = all
+    .filter(({ set }) => !isEmptySet(set))
+    .sort(inOrder)
+    .map(({ writer, time, set }) => ({
+      manager: writer.manager,
+      operation: writer.operation,
+      apiVersion: writer.apiVersion,
+      ...(time && { time }),
+      fieldsType: 'FieldsV1',
+      fieldsV1: writeSet(set),
+      ...(writer.subresource && { subresource: writer.subresource }),
+    }));
+  return withMetadata(object, { managedFields: entries.length > 0 ? entries : undefined });
+}
+
+/** Apply before Update, then by time, manager, version and subresource (apimachinery `sortEncodedManagedFields`). */
+function inOrder(a: Managed, b: Managed): number {
+  const keys = ({ writer, time }: Managed): readonly string[] => [
+    writer.operation,
+    time,
+    writer.manager,
+    writer.apiVersion,
+    writer.subresource ?? '',
+  ];
+  const [one, other] = [keys(a), keys(b)];
+  const at = one.findIndex((key, i) => key !== other[i]);
+  return at < 0 ? 0 : (one[at] ?? '') < (other[at] ?? '') ? -1 : 1;
+}
+
+const bare = (object: JsonObject): JsonObject => withMetadata(object, { managedFields: undefined });
+
+/** What a write by this door cannot change: those fields are nobody's news. */
+export type ResetFields = readonly (readonly string[])[];
+
+/**
+ * The object with its owners brought up to date after an update: the writer owns what it added or changed, others lose that.
+ * Without a change the entries stay as they are (structured-merge-diff `Update`).
+ */
+export function manageUpdate(
+  live: JsonObject | undefined,
+  object: JsonObject,
+  type: string,
+  at: {
+    readonly writer: Writer;
+    readonly now: number;
+    readonly reset: ResetFields;
+    /** The list of owners was sent empty. */
+    readonly forget?: boolean;
+    /** What is taken for nothing, where that is more than an empty struct of the type. */
+    readonly zero?: JsonObject;
+  },
+): JsonObject {
+  const managed = ownersBefore(live, object, at);
+  if (live && managed.length === 0) return bare(object);
+  const shape: Shape = { is: 'struct', type, atomic: false };
+  const compared = compare(bare(live ?? at.zero ?? emptyStruct(type)), bare(object), shape);
+  const touched = strip(union(compared.added, compared.modified), at.reset);
+  const changed = { removed: strip(compared.removed, at.reset) };
+  const own = managed.findLast((entry) => sameWriter(entry.writer, at.writer));
+  const others = managed
+    .filter((entry) => !sameWriter(entry.writer, at.writer))
+    .map((entry) => ({ ...entry, set: difference(difference(entry.set, touched), changed.removed) }));
+  const kept = own?.set ?? parseSet({});
+  const gained = strip(union(difference(kept, changed.removed), touched), [...unowned, ...at.reset]);
+  const time = own && sameJson(writeSet(own.set), writeSet(gained)) ? own.time : seconds(at.now);
+  return write(object, [...others, { writer: at.writer, set: gained, time }]);
+}
+
+/**
+ * Whom an update finds as owners: those that it brings along itself, unless it goes to a subresource, else those that stand. An object of
+ * which nobody owns a field is not watched any longer. Follows `decodeLiveOrNew` and `skipNonAppliedManager` (apimachinery).
+ */
+function ownersBefore(
+  live: JsonObject | undefined,
+  object: JsonObject,
+  { writer, forget = false }: { readonly writer: Writer; readonly forget?: boolean },
+): readonly Managed[] {
+  if (writer.subresource === undefined) {
+    if (forget || clearsOwners(object)) return [];
+    const brought = isReadable(object) ? read(object) : [];
+    if (brought.length > 0) return brought;
+  }
+  return live ? read(live) : [];
+}
+
+const isReadable = (object: JsonObject): boolean =>
+  objectsAt(objectAt(object, 'metadata'), 'managedFields').every(
+    (entry) =>
+      ['Apply', 'Update'].includes(stringAt(entry, 'operation')) &&
+      entry['fieldsType'] === 'FieldsV1' &&
+      readSet(entry['fieldsV1']) !== undefined,
+  );
+
+/** An empty list of owners, or one empty entry, asks to forget all. */
+function clearsOwners(object: JsonObject): boolean {
+  const given = objectAt(object, 'metadata')['managedFields'];
+  return Array.isArray(given) && given.every((entry) => !isObject(entry) || !('manager' in entry));
+}
+
+/** Puts the entries of `from` on the object: for writes that leave owners alone. */
+export const keepManaged = (object: JsonObject, from: JsonObject | undefined): JsonObject =>
+  withMetadata(object, { managedFields: objectAt(from, 'metadata')['managedFields'] });
+
+/**
+ * Server-side apply: joins `config` into the live object, removes what the manager applied before and no longer does, and settles the owners.
+ *
+ * @throws {StatusError} 409 when others own a field with another value and `force` is not set
+ */
+export function manageApply(
+  live: JsonObject,
+  config: JsonObject,
+  type: string,
+  at: {
+    readonly writer: Writer;
+    readonly now: number;
+    readonly force: boolean;
+    readonly reset: ResetFields;
+    /** Defaults and normal form of the joined object. */
+    readonly finish: (object: JsonObject) => JsonObject;
+  },
+): JsonObject {
+  const shape: Shape = { is: 'struct', type, atomic: false };
+  const managed = read(live);
+  const own = managed.find((entry) => sameWriter(entry.writer, at.writer));
+  const others = managed.filter((entry) => entry !== own);
+  const wanted = strip(setOf(bare(config), shape), [...unowned, ...at.reset]);
+  const merged = merge(bare(live), bare(config), shape) as JsonObject;
+  const dropped = own ? difference(own.set, wanted) : parseSet({});
+  const held = others.reduce((set, entry) => union(set, entry.set), wanted);
+  const finished = at.finish(prune(merged, dropped, held, shape));
+  const changed = compare(bare(live), finished, shape);
+  const touched = intersection(union(changed.added, changed.modified), wanted);
+  if (!at.force) refuseConflicts(others, touched);
+  const rest = others.map((entry) => ({
+    ...entry,
+    set: at.force ? difference(entry.set, touched) : entry.set,
+  }));
+  const same = own !== undefined && sameJson(writeSet(own.set), writeSet(wanted));
+  const after = rest.map((entry) => ({ ...entry, set: difference(entry.set, changed.removed) }));
+  return write(finished, [
+    ...after,
+    { writer: at.writer, set: wanted, time: same ? own.time : seconds(at.now) },
+  ]);
+}
+
+/** Removes what was dropped, unless somebody else still holds it or something below it. */
+function prune(object: JsonObject, dropped: FieldSet, held: FieldSet, shape: Shape): JsonObject {
+  const free = parseSet({});
+  let result = free;
+  for (const path of paths(dropped)) {
+    let at: FieldSet | undefined = held;
+    for (const key of path) at = at?.children.get(key);
+    if (at && !isEmptySet(at)) continue;
+    result = union(result, pathSet(path));
+  }
+  return removeFields(object, result, shape) as JsonObject;
+}
+
+function pathSet(path: readonly string[]): FieldSet {
+  const root: FieldSet = { member: path.length === 0, children: new Map() };
+  const [first, ...rest] = path;
+  if (first !== undefined) root.children.set(first, pathSet(rest));
+  return root;
+}
+
+/** @throws {StatusError} 409 */
+function refuseConflicts(others: readonly Managed[], touched: FieldSet): void {
+  const causes: Cause[] = [];
+  const groups = new Map<string, string[]>();
+  for (const { writer, set } of others) {
+    const fields = [...paths(intersection(set, touched))].map(pathText).sort();
+    if (fields.length === 0) continue;
+    const who = conflictName(writer);
+    groups.set(who, [...(groups.get(who) ?? []), ...fields]);
+    for (const field of fields)
+      causes.push({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field });
+  }
+  if (causes.length === 0) return;
+  const count = `conflict${causes.length > 1 ? 's' : ''}`;
+  const lines = [...groups].map(([who, fields]) =>
+    fields.length === 1 && groups.size === 1
+      ? `conflict with ${who}: ${fields[0] ?? ''}`
+      : `conflicts with ${who}:\n${fields.map((field) => `- ${field}`).join('\n')}`,
+  );
+  throw new StatusError(409, 'Conflict', `Apply failed with ${causes.length} ${count}: ${lines.join('\n')}`, {
+    details: { causes },
+  });
+}
+
+/** How a conflict names the other manager. */
+function conflictName({ manager, operation, apiVersion, subresource }: Writer): string {
+  if (operation === 'Apply') return `"${manager}"`;
+  return `"${manager}"${subresource ? ` with subresource "${subresource}"` : ''} using ${apiVersion}`;
+}

@@ -1,0 +1,101 @@
+import { fieldsOf, type Shape } from '../api-types.ts';
+import { goValue } from '../go-value.ts';
+import { isObject, textOf } from '../json.ts';
+
+/** Why a value is not of its type, and where. */
+interface Fault {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** What keys of list items are where they are not given; others are empty. */
+const defaultKeys: Readonly<Record<string, unknown>> = { protocol: 'TCP', containerPort: 0, port: 0 };
+const numeric = new Set(['int32', 'int64', 'double']);
+const texts = new Set(['string', 'time', 'microtime', 'bytes']);
+
+const goType = (value: unknown): string => {
+  if (Array.isArray(value)) return '[]interface {}';
+  if (typeof value === 'boolean') return 'bool';
+  return isObject(value) ? 'map[string]interface {}' : 'string';
+};
+
+/** How Go's `%#v` prints a JSON value. */
+function goSyntax(value: unknown): string {
+  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
+  if (!isObject(value)) return typeof value === 'string' ? JSON.stringify(value) : textOf(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${goSyntax(value[key])}`);
+  return `map[string]interface {}{${members.join(', ')}}`;
+}
+
+/**
+ * What of a value is not as its type is declared, in the words of structured-merge-diff (`typed.Validate`): one line, or `errors:` and a line
+ * each; nothing for a value that is right.
+ */
+export function typedFaults(value: unknown, type: string): string | undefined {
+  const faults = validate(value, { is: 'struct', type, atomic: false }, '');
+  if (faults.length === 0) return undefined;
+  const lines = faults.map(({ path, why }) => `${path}: ${why}`);
+  return lines.length === 1 ? lines[0] : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n');
+}
+
+function validate(value: unknown, shape: Shape, path: string): Fault[] {
+  if (value === null || value === undefined) return [];
+  switch (shape.is) {
+    case 'scalar':
+      return scalarFault(value, shape.scalar, path);
+    case 'list':
+      if (!Array.isArray(value)) return [{ path, why: `expected list, got &{${goValue(value)}}` }];
+      return listFaults(value, shape, path);
+    case 'map':
+    case 'struct':
+      if (!isObject(value)) return [{ path, why: `expected map, got &{${goValue(value)}}` }];
+      return Object.entries(value).flatMap(([key, inner]) => {
+        const at = `${path}.${key}`;
+        const declared = shape.is === 'map' ? shape.of : fieldOf(shape.type, key);
+        if (!declared) return [{ path: at, why: 'field not declared in schema' }];
+        return validate(inner, declared, at);
+      });
+  }
+}
+
+/** Structs without known fields hold anything. */
+function fieldOf(type: string, key: string): Shape | undefined {
+  const fields = fieldsOf(type);
+  return fields.size === 0 ? { is: 'scalar', scalar: 'any' } : fields.get(key)?.shape;
+}
+
+function scalarFault(value: unknown, scalar: string, path: string): Fault[] {
+  if (numeric.has(scalar) && typeof value !== 'number')
+    return [{ path, why: `expected numeric (int or float), got ${goType(value)}` }];
+  if (texts.has(scalar) && typeof value !== 'string')
+    return [{ path, why: `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}` }];
+  if (scalar === 'boolean' && typeof value !== 'boolean')
+    return [{ path, why: `expected boolean, got &{${goValue(value)}}` }];
+  return [];
+}
+
+function listFaults(items: readonly unknown[], { of, merge }: Shape & { is: 'list' }, path: string): Fault[] {
+  const seen = new Set<string>();
+  const faults: Fault[] = [];
+  for (const [i, item] of items.entries()) {
+    const element = merge.kind === 'atomic' ? `[${i}]` : elementOf(item, merge.keys);
+    if (element === undefined) {
+      const why = 'associative list with keys may not have non-map elements';
+      return [...faults, { path, why: `element ${i}: ${why}` }];
+    }
+    if (merge.kind !== 'atomic' && seen.has(element))
+      faults.push({ path, why: `duplicate entries for key ${element}` });
+    seen.add(element);
+    faults.push(...validate(item, of, path + element));
+  }
+  return faults;
+}
+
+/** How an item of a list is told apart from the others; nothing where it cannot be. */
+function elementOf(item: unknown, keys: readonly string[]): string | undefined {
+  if (keys.length === 0) return `[=${JSON.stringify(item)}]`;
+  if (!isObject(item)) return undefined;
+  return `[${keys.map((key) => `${key}=${JSON.stringify(item[key] ?? defaultKeys[key] ?? '')}`).join(',')}]`;
+}

@@ -1,0 +1,158 @@
+import numbers from './api-protobuf.json' with { type: 'json' };
+import { fieldsOf, isKnownType, type Scalar, type Shape } from '../api-types.ts';
+import type { Draft, JsonObject } from '../json.ts';
+
+/** A body that is no protobuf message of the type that it names. */
+export class ProtobufError extends Error {
+  override readonly name = 'ProtobufError';
+}
+
+type Numbers = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+const table = numbers as Readonly<Record<string, Numbers>>;
+const magic = Buffer.from('k8s\0');
+
+interface Piece {
+  readonly number: number;
+  readonly value: bigint;
+  readonly bytes: Buffer;
+}
+
+/** The fields of a message as they stand on the wire. */
+function pieces(body: Buffer): Piece[] {
+  const out: Piece[] = [];
+  let at = 0;
+  const varint = (): bigint => {
+    let [value, shift] = [0n, 0n];
+    for (;;) {
+      const byte = body[at++];
+      if (byte === undefined || shift > 63n) throw new ProtobufError('unexpected EOF');
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asIntN(64, value);
+      shift += 7n;
+    }
+  };
+  const take = (length: number): Buffer => {
+    if (at + length > body.length) throw new ProtobufError('unexpected EOF');
+    at += length;
+    return body.subarray(at - length, at);
+  };
+  while (at < body.length) {
+    const key = Number(varint());
+    const wire = key & 7;
+    const empty = { number: key >> 3, value: 0n, bytes: Buffer.alloc(0) };
+    if (wire === 0) out.push({ ...empty, value: varint() });
+    else if (wire === 2) out.push({ ...empty, bytes: take(Number(varint())) });
+    else if (wire === 1 || wire === 5) out.push({ ...empty, bytes: take(wire === 1 ? 8 : 4) });
+    else throw new ProtobufError(`proto: illegal wireType ${wire}`);
+  }
+  return out;
+}
+
+const find = (body: Buffer, number: number): Piece | undefined =>
+  pieces(body).find((piece) => piece.number === number);
+
+function time(body: Buffer, micro: boolean): string | undefined {
+  if (body.length === 0) return undefined;
+  const seconds = Number(find(body, 1)?.value ?? 0n);
+  const nanos = Number(find(body, 2)?.value ?? 0n);
+  const whole = new Date(seconds * 1000).toISOString().slice(0, 19);
+  return micro ? `${whole}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z` : `${whole}Z`;
+}
+
+function intOrString(body: Buffer): unknown {
+  return find(body, 1)?.value === 1n
+    ? (find(body, 3)?.bytes.toString() ?? '')
+    : Number(find(body, 2)?.value ?? 0n);
+}
+
+const scalars: Readonly<Record<Scalar, (piece: Piece) => unknown>> = {
+  string: ({ bytes }) => bytes.toString(),
+  boolean: ({ value }) => value !== 0n,
+  int32: ({ value }) => Number(value),
+  int64: ({ value }) => Number(value),
+  double: ({ bytes }) => (bytes.length === 8 ? bytes.readDoubleLE() : 0),
+  time: ({ bytes }) => time(bytes, false),
+  microtime: ({ bytes }) => time(bytes, true),
+  bytes: ({ bytes }) => bytes.toString('base64'),
+  intstr: ({ bytes }) => intOrString(bytes),
+  quantity: ({ bytes }) => find(bytes, 1)?.bytes.toString() ?? '0',
+  // RawExtension and FieldsV1 carry JSON
+  any: ({ bytes }) => json(find(bytes, 1)?.bytes ?? Buffer.alloc(0)),
+};
+
+function json(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function read(piece: Piece, shape: Shape, standing: unknown): unknown {
+  switch (shape.is) {
+    case 'scalar':
+      return scalars[shape.scalar](piece);
+    case 'struct':
+      return message(piece.bytes, shape.type);
+    case 'list':
+      return [...(Array.isArray(standing) ? (standing as unknown[]) : []), read(piece, shape.of, undefined)];
+    case 'map': {
+      const [key, value] = [find(piece.bytes, 1), find(piece.bytes, 2)];
+      const inner = value ? mapValue(value, shape.of) : '';
+      return { ...(standing as JsonObject | undefined), [key?.bytes.toString() ?? '']: inner };
+    }
+  }
+}
+
+/** Lists as values of a map are messages of their own. */
+const mapValue = (piece: Piece, shape: Shape): unknown =>
+  shape.is === 'list'
+    ? pieces(piece.bytes).map((item) => read(item, shape.of, undefined))
+    : read(piece, shape, undefined);
+
+function message(body: Buffer, type: string): JsonObject {
+  const out: Draft = {};
+  fill(out, body, type, table[type] ?? {});
+  return out;
+}
+
+function fill(out: Draft, body: Buffer, type: string, names: Numbers): void {
+  const fields = fieldsOf(type);
+  for (const piece of pieces(body)) {
+    const name = names[String(piece.number)];
+    if (name === undefined) continue;
+    if (typeof name !== 'string') {
+      // a struct that JSON writes into its holder
+      fill(out, piece.bytes, type, name);
+      continue;
+    }
+    const field = fields.get(name);
+    if (!field) continue;
+    const value = read(piece, field.shape, out[name]);
+    if (value !== undefined) out[name] = value;
+  }
+}
+
+/**
+ * Reads an object out of a protobuf body as Go clients send it; what it holds is the JSON of the same object.
+ *
+ * @param typeOf the name of the type in the table for the kind that the body names
+ * @throws {ProtobufError}
+ */
+export function readProtobuf(
+  body: Buffer,
+  typeOf: (apiVersion: string, kind: string) => string | undefined,
+): JsonObject {
+  if (body.length === 0) throw new ProtobufError('empty data');
+  if (!body.subarray(0, 4).equals(magic))
+    throw new ProtobufError(
+      'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
+    );
+  const envelope = body.subarray(4);
+  const inner = (bytes: Buffer, number: number): Buffer => find(bytes, number)?.bytes ?? Buffer.alloc(0);
+  const meta = inner(envelope, 1);
+  const [apiVersion, kind] = [inner(meta, 1).toString(), inner(meta, 2).toString()];
+  const type = typeOf(apiVersion, kind);
+  const known = type !== undefined && isKnownType(type) && type in table;
+  return { apiVersion, kind, ...(known && message(inner(envelope, 2), type)) };
+}

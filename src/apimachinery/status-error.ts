@@ -1,0 +1,257 @@
+import { goQuote } from '../go/go-quote.ts';
+import {
+  bodyOf,
+  duplicate,
+  type FieldError,
+  fieldErrorReasons,
+  forbidden as forbiddenField,
+  invalid as invalidValue,
+  required,
+  tooLong,
+  unsupported,
+} from '../kube/validation/field-error.ts';
+import type { JsonObject } from './json.ts';
+
+/** One field that is wrong, as `details.causes` tells it. */
+export interface Cause {
+  readonly reason: string;
+  readonly message: string;
+  readonly field?: string;
+}
+
+/** Which kind of object a Status is about. */
+export interface Subject {
+  readonly group?: string;
+  /** The resource (`pods`) in most answers, the kind (`Pod`) in validation errors. */
+  readonly kind?: string;
+  readonly name?: string;
+  readonly uid?: string;
+}
+
+/** Thrown anywhere below the HTTP layer; becomes the Status body of the answer. */
+export class StatusError extends Error {
+  override readonly name = 'StatusError';
+  readonly code: number;
+  readonly body: JsonObject;
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** @param details left out of the body when `undefined`; an empty one is written as `{}` */
+  constructor(
+    code: number,
+    reason: string,
+    message: string,
+    extra: { details?: JsonObject; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(message);
+    this.code = code;
+    this.headers = extra.headers ?? {};
+    this.body = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      ...(reason && { reason }),
+      ...(extra.details && { details: extra.details }),
+      code,
+    };
+  }
+}
+
+const detailsOf = ({ group, kind, name, uid }: Subject): JsonObject => ({
+  ...(name && { name }),
+  ...(group && { group }),
+  ...(kind && { kind }),
+  ...(uid && { uid }),
+});
+
+/** `pods` or `leases.coordination.k8s.io`: how messages name a resource. */
+export const qualified = (resource: string, group?: string): string =>
+  group ? `${resource}.${group}` : resource;
+
+export const notFound = (subject: Subject): StatusError =>
+  new StatusError(
+    404,
+    'NotFound',
+    `${qualified(subject.kind ?? '', subject.group)} "${subject.name ?? ''}" not found`,
+    { details: detailsOf(subject) },
+  );
+
+export const alreadyExists = (subject: Subject, beingDeleted = false): StatusError =>
+  new StatusError(
+    409,
+    'AlreadyExists',
+    `${beingDeleted ? 'object is being deleted: ' : ''}${qualified(subject.kind ?? '', subject.group)} "${subject.name ?? ''}" already exists`,
+    { details: detailsOf(subject) },
+  );
+
+export const conflict = (subject: Subject, why: string, causes?: readonly Cause[]): StatusError =>
+  new StatusError(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${qualified(subject.kind ?? '', subject.group)} "${subject.name ?? ''}": ${why}`,
+    { details: { ...detailsOf(subject), ...(causes && { causes }) } },
+  );
+
+export const modified = (subject: Subject): StatusError =>
+  conflict(
+    subject,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  );
+
+export const badRequest = (message: string): StatusError => new StatusError(400, 'BadRequest', message);
+
+/** 422 of a patch that cannot be done; the reason stays with the server. */
+export const rejected = (): StatusError =>
+  new StatusError(422, 'Invalid', 'the server rejected our request due to an error in our request', {
+    details: {},
+  });
+
+export const unauthorized = (): StatusError => new StatusError(401, 'Unauthorized', 'Unauthorized');
+
+/** 403 with the reason after the colon. */
+export const forbidden = (subject: Subject, why: string): StatusError => {
+  const where = qualified(subject.kind ?? '', subject.group);
+  const head = subject.name ? `${where} "${subject.name}"` : where;
+  return new StatusError(403, 'Forbidden', `${head} is forbidden: ${why}`, { details: detailsOf(subject) });
+};
+
+export const methodNotAllowed = (): StatusError =>
+  new StatusError(
+    405,
+    'MethodNotAllowed',
+    'the server does not allow this method on the requested resource',
+    { details: {} },
+  );
+
+export const noSuchResource = (): StatusError =>
+  new StatusError(404, 'NotFound', 'the server could not find the requested resource', { details: {} });
+
+/** Reasons and texts for what another server has answered, as client-go's `NewGenericServerResponse` has them. */
+const saidReasons: Readonly<Record<number, readonly [reason: string, text: string]>> = {
+  401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
+  404: ['NotFound', 'the server could not find the requested resource'],
+  405: ['MethodNotAllowed', 'the server does not allow this method on the requested resource'],
+  409: ['Conflict', 'the server reported a conflict'],
+  422: ['Invalid', 'the server rejected our request due to an error in our request'],
+  429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
+  503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
+  504: [
+    'Timeout',
+    'the server was unable to return a response in the time allotted, but may still be processing the request',
+  ],
+};
+
+export const internalError = (text: string): StatusError =>
+  new StatusError(500, 'InternalError', `Internal error occurred: ${text}`, {
+    details: { causes: [{ message: text }] },
+  });
+
+/** What becomes of another server's failure, told about `subject`. Follows apiserver `GenericHttpResponseChecker`. */
+export function serverSaid(code: number, text: string, subject: Subject): StatusError {
+  if (code === 400) return badRequest(text);
+  if (code === 500) return internalError(text);
+  const unknown = [
+    '',
+    `the server responded with the status code ${code} but did not return more information`,
+  ] as const;
+  const [reason, known] =
+    code === 403
+      ? (['Forbidden', text] as const)
+      : (saidReasons[code] ??
+        (code > 500
+          ? ([
+              'InternalError',
+              `an error on the server (${goQuote(text)}) has prevented the request from succeeding`,
+            ] as const)
+          : unknown));
+  return new StatusError(code, reason, `${known} ( ${subject.kind ?? ''} ${subject.name ?? ''})`, {
+    details: detailsOf(subject),
+  });
+}
+
+export const notAcceptable = (types: readonly string[]): StatusError =>
+  new StatusError(406, 'NotAcceptable', `only the following media types are accepted: ${types.join(', ')}`);
+
+export const unsupportedMediaType = (types: readonly string[]): StatusError =>
+  new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${types.join(', ')}`,
+  );
+
+/** 415 of the layer that looks only at media types. */
+export const unsupportedBody = (): StatusError =>
+  new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
+
+export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
+
+export const tooLargeVersion = (wanted: number | string, current: number): StatusError =>
+  new StatusError(504, 'Timeout', `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
+    details: {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+    headers: { 'Retry-After': '1' },
+  });
+
+/** A wrong field: the reason of the cause, its text and where. */
+export interface FieldFault {
+  readonly reason:
+    | 'FieldValueRequired'
+    | 'FieldValueInvalid'
+    | 'FieldValueNotSupported'
+    | 'FieldValueForbidden'
+    | 'FieldValueDuplicate'
+    | 'FieldValueTooLong'
+    | 'FieldValueTooMany'
+    | 'FieldValueTypeInvalid'
+    | 'FieldValueNotFound'
+    | 'InternalError';
+  readonly field: string;
+  /** With its kind in front: `Invalid value: "x": …`. */
+  readonly message: string;
+}
+
+/** A fault in the words of the house's validation as a cause of a Status. */
+export const causeOf = (error: FieldError): FieldFault => ({
+  reason: fieldErrorReasons[error.type] as FieldFault['reason'],
+  field: error.field,
+  message: bodyOf(error),
+});
+
+/** The house's faults as causes. */
+export const fault = {
+  required: (field: string, why = ''): FieldFault => causeOf(required(field, why)),
+  invalid: (field: string, value: unknown, why: string): FieldFault =>
+    causeOf(invalidValue(field, value, why)),
+  unsupported: (field: string, value: unknown, values: readonly string[]): FieldFault =>
+    causeOf(unsupported(field, value, values)),
+  forbidden: (field: string, why: string): FieldFault => causeOf(forbiddenField(field, why)),
+  duplicate: (field: string, value: unknown): FieldFault => causeOf(duplicate(field, value)),
+  tooLong: (field: string, most: number): FieldFault => causeOf(tooLong(field, most)),
+  internal: (field: string, why: string): FieldFault =>
+    causeOf({ type: 'Internal error', field, detail: why }),
+};
+
+/** Faults as one text: one alone, more in brackets, equal lines once. */
+export function linesOf(faults: readonly FieldFault[]): string {
+  const lines = [...new Set(faults.map(({ field, message }) => `${field}: ${message}`))];
+  return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
+}
+
+/** 422 with every fault; `kind` is the kind's name. */
+export function invalid(
+  kind: string,
+  group: string | undefined,
+  name: string,
+  faults: readonly FieldFault[],
+): StatusError {
+  const what = `${qualified(kind, group)} ${goQuote(name)}`;
+  return new StatusError(422, 'Invalid', `${what} is invalid: ${linesOf(faults)}`, {
+    details: {
+      ...detailsOf({ name, ...(group && { group }), kind }),
+      causes: faults.map(({ reason, message, field }) => ({ reason, message, field })),
+    },
+  });
+}

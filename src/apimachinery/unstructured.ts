@@ -1,0 +1,131 @@
+import { type Scalar, fieldsOf, type Shape } from './api-types.ts';
+import { DecodeError, decodeType } from './serializer/codec.ts';
+import { isObject, type JsonObject } from './json.ts';
+
+/** What Go's converter says of a map that is to become an object of a type. */
+export interface Conversion {
+  /** Why it cannot be. */
+  readonly fault?: string;
+  /** `unknown field "spec.foo"`, sorted. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * Looks at a map as Go's converter does, which takes whole numbers for integers however they are written, and has other words than the
+ * decoder. Follows apimachinery's `DefaultUnstructuredConverter.FromUnstructuredWithValidation`.
+ */
+export function conversionOf(value: JsonObject, type: string): Conversion {
+  const unknown: string[] = [];
+  try {
+    walkStruct(value, type, '', unknown);
+    return { unknown: unknown.sort() };
+  } catch (reason) {
+    if (reason instanceof DecodeError) return { fault: reason.message, unknown: [] };
+    throw reason;
+  }
+}
+
+/** The map with whole numbers beyond 32 bits as Go's converter squeezes them into a field that has no more. */
+export const squeezed = (value: JsonObject, type: string): JsonObject =>
+  squeeze(value, { is: 'struct', type, atomic: false }) as JsonObject;
+
+function squeeze(value: unknown, shape: Shape | undefined): unknown {
+  if (shape?.is === 'scalar')
+    return shape.scalar === 'int32' && typeof value === 'number' ? Math.trunc(value) | 0 : value;
+  if (Array.isArray(value))
+    return shape?.is === 'list' ? value.map((item: unknown) => squeeze(item, shape.of)) : value;
+  if (!isObject(value) || !shape || shape.is === 'list') return value;
+  const fields = shape.is === 'struct' ? fieldsOf(shape.type) : undefined;
+  const of = (name: string): Shape | undefined => (shape.is === 'map' ? shape.of : fields?.get(name)?.shape);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, squeeze(inner, of(name))]));
+}
+
+const kindOf = (value: unknown): string => {
+  if (Array.isArray(value)) return 'slice';
+  if (isObject(value)) return 'map';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  return typeof value === 'boolean' ? 'bool' : 'string';
+};
+
+function walk(value: unknown, shape: Shape, path: string, unknown: string[]): void {
+  if (value === null || value === undefined) return;
+  switch (shape.is) {
+    case 'scalar':
+      checkScalar(value, shape);
+      return;
+    case 'struct':
+      if (!isObject(value)) throw new DecodeError(`cannot restore struct from: ${kindOf(value)}`);
+      walkStruct(value, shape.type, path, unknown);
+      return;
+    case 'list':
+      if (!Array.isArray(value)) throw new DecodeError(`cannot restore slice from ${kindOf(value)}`);
+      value.forEach((item: unknown, i) => {
+        walk(item, shape.of, `${path}[${i}]`, unknown);
+      });
+      return;
+    case 'map':
+      if (!isObject(value)) throw new DecodeError(`cannot restore map from ${kindOf(value)}`);
+      for (const item of Object.values(value)) walk(item, shape.of, path, unknown);
+  }
+}
+
+function walkStruct(value: JsonObject, type: string, path: string, unknown: string[]): void {
+  const fields = fieldsOf(type);
+  if (fields.size === 0) return;
+  const below = (name: string): string => (path ? `${path}.${name}` : name);
+  for (const { name, shape } of fields.values())
+    if (name !== 'fieldsV1') walk(value[name], shape, below(name), unknown);
+  for (const name of Object.keys(value))
+    if (!fields.has(name)) unknown.push(`unknown field "${below(name)}"`);
+}
+
+/** The kinds of Go that a scalar is read from. */
+const kinds: Readonly<Partial<Record<Scalar, string>>> = {
+  string: 'string',
+  boolean: 'bool',
+  int32: 'int32',
+  int64: 'int64',
+  double: 'float64',
+};
+
+function checkScalar(value: unknown, { scalar, named }: Shape & { is: 'scalar' }): void {
+  const wanted = kinds[scalar];
+  if (wanted === undefined) {
+    readItself(value, scalar);
+    return;
+  }
+  const found = kindOf(value);
+  const number = /^(int|float)/;
+  if (found === wanted || (number.test(wanted) && found === 'int64')) return;
+  if (wanted === 'float64' && number.test(found)) return;
+  const convertible =
+    (found === 'int64' && wanted === 'string') || (found === 'float64' && number.test(wanted));
+  throw new DecodeError(
+    convertible ? `cannot convert ${found} to ${named ?? wanted}` : `unrecognized type: ${wanted}`,
+  );
+}
+
+/** Types that read themselves do so out of JSON, without knowing where they stand. */
+function readItself(value: unknown, scalar: Scalar): void {
+  if (scalar === 'any') return;
+  const [holder, field] = holders[scalar] ?? [];
+  if (holder === undefined || field === undefined) return;
+  try {
+    decodeType({ [field]: value }, holder);
+  } catch (reason) {
+    if (!(reason instanceof DecodeError)) throw reason;
+    if (scalar === 'bytes' && typeof value !== 'string')
+      throw new DecodeError(`cannot restore slice from ${kindOf(value)}`);
+    const said = reason.message.replace(/into Go struct field \S+ of type/, 'into Go value of type');
+    throw new DecodeError(scalar === 'bytes' ? `error decoding from json: ${said}` : said);
+  }
+}
+
+/** A type with a field of each scalar that reads itself. */
+const holders: Readonly<Partial<Record<Scalar, readonly [type: string, field: string]>>> = {
+  quantity: ['EmptyDirVolumeSource', 'sizeLimit'],
+  time: ['ObjectMeta', 'creationTimestamp'],
+  microtime: ['LeaseSpec', 'renewTime'],
+  intstr: ['TCPSocketAction', 'port'],
+  bytes: ['CertificateSigningRequestStatus', 'certificate'],
+};

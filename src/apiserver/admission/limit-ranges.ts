@@ -1,0 +1,192 @@
+import { podLimits, podRequests, resourceListOf, type ResourceList } from '../../kube/resources/resources.ts';
+import { compareQuantities, milliValueOf, parseQuantity } from '../../kube/resources/quantity.ts';
+import {
+  type JsonObject,
+  nameOf,
+  namespaceOf,
+  objectAt,
+  objectsAt,
+  stringAt,
+  withMetadata,
+} from '../../apimachinery/json.ts';
+import { forbidden } from '../../apimachinery/status-error.ts';
+import type { WriteContext } from '../registry/strategy.ts';
+
+const annotation = 'kubernetes.io/limit-ranger';
+const sidesOf = (holder: JsonObject): Sides => {
+  const resources = objectAt(holder, 'resources');
+  return { requests: listOf(resources, 'requests'), limits: listOf(resources, 'limits') };
+};
+const listOf = (holder: JsonObject, key: string): ResourceList => objectAt(holder, key) as ResourceList;
+
+/** What is asked for and what may be had. */
+interface Sides {
+  readonly requests: ResourceList;
+  readonly limits: ResourceList;
+}
+
+/** The items of the limit ranges that hold for an object's namespace. */
+function itemsFor(object: JsonObject, { world }: WriteContext, type: string): readonly JsonObject[][] {
+  const namespace = namespaceOf(object);
+  return [...world.store.list('limitranges', `${namespace}/`)].map(({ object: range }) =>
+    objectsAt(objectAt(range, 'spec'), 'limits').filter((item) => item['type'] === type),
+  );
+}
+
+/**
+ * A new pod whose containers ask for, and get, what the limit ranges of its namespace give by default; an annotation tells of it.
+ *
+ * Follows Kubernetes' admission plug-in `LimitRanger` (v1.36).
+ */
+export function withDefaultLimits(pod: JsonObject, context: WriteContext): JsonObject {
+  let next = pod;
+  for (const items of itemsFor(pod, context, 'Container')) {
+    const limits = Object.assign({}, ...items.map((item) => objectAt(item, 'default'))) as ResourceList;
+    const requests = Object.assign(
+      {},
+      ...items.map((item) => objectAt(item, 'defaultRequest')),
+    ) as ResourceList;
+    next = withDefaults(next, { limits, requests });
+  }
+  return next;
+}
+
+const named: readonly (readonly [key: string, what: string])[] = [
+  ['containers', 'container'],
+  ['initContainers', 'init container'],
+];
+
+function withDefaults(pod: JsonObject, defaults: Sides): JsonObject {
+  const told: string[] = [];
+  const spec = objectAt(pod, 'spec');
+  const lists = named
+    .filter(([key]) => objectsAt(spec, key).length > 0)
+    .map(
+      ([key, what]) =>
+        [
+          key,
+          objectsAt(spec, key).map((container) => {
+            const given = sidesOf(container);
+            for (const [side, word] of [
+              ['requests', 'request'],
+              ['limits', 'limit'],
+            ] as const) {
+              const missing = Object.keys(defaults[side]).filter((name) => !(name in given[side]));
+              if (missing.length > 0)
+                told.push(`${missing.sort().join(', ')} ${word} for ${what} ${stringAt(container, 'name')}`);
+            }
+            return merged(container, given, defaults);
+          }),
+        ] as const,
+    );
+  if (told.length === 0) return pod;
+  const annotations = objectAt(objectAt(pod, 'metadata'), 'annotations');
+  const value = `LimitRanger plugin set: ${told.join('; ')}`;
+  const next = { ...pod, spec: { ...spec, ...Object.fromEntries(lists) } };
+  return withMetadata(next, { annotations: { ...annotations, [annotation]: value } });
+}
+
+function merged(container: JsonObject, given: Sides, defaults: Sides): JsonObject {
+  const sides = (['limits', 'requests'] as const)
+    .map((side) => [side, { ...defaults[side], ...given[side] }] as const)
+    .filter(([, list]) => Object.keys(list).length > 0);
+  return { ...container, resources: { ...objectAt(container, 'resources'), ...Object.fromEntries(sides) } };
+}
+
+type Check = (name: string, enforced: string, sides: Sides) => string | undefined;
+
+const more = (a: string, b: string): boolean => compareQuantities(parseQuantity(a), parseQuantity(b)) > 0;
+
+const least =
+  (type: string): Check =>
+  (name, enforced, { requests, limits }) => {
+    const [asked, limit] = [requests[name], limits[name]];
+    const head = `minimum ${name} usage per ${type} is ${enforced}`;
+    if (asked === undefined) return `${head}.  No request is specified`;
+    if (more(enforced, asked)) return `${head}, but request is ${asked}`;
+    return limit !== undefined && more(enforced, limit) ? `${head}, but limit is ${limit}` : undefined;
+  };
+
+const most =
+  (type: string): Check =>
+  (name, enforced, { requests, limits }) => {
+    const [asked, limit] = [requests[name], limits[name]];
+    const head = `maximum ${name} usage per ${type} is ${enforced}`;
+    if (limit === undefined) return `${head}.  No limit is specified`;
+    if (more(limit, enforced)) return `${head}, but limit is ${limit}`;
+    return asked !== undefined && more(asked, enforced) ? `${head}, but request is ${asked}` : undefined;
+  };
+
+const mostRequest =
+  (type: string): Check =>
+  (name, enforced, { requests }) => {
+    const asked = requests[name];
+    const head = `maximum ${name} usage per ${type} is ${enforced}`;
+    if (asked === undefined) return `${head}.  No request is specified`;
+    return more(asked, enforced) ? `${head}, but request is ${asked}` : undefined;
+  };
+
+const ratio =
+  (type: string): Check =>
+  (name, enforced, { requests, limits }) => {
+    const [asked, limit] = [requests, limits].map((side) => milliValueOf(parseQuantity(side[name] ?? '0')));
+    const head = `${name} max limit to request ratio per ${type} is ${enforced}`;
+    if (!asked) return `${head}, but no request is specified or request is 0`;
+    if (!limit) return `${head}, but no limit is specified or limit is 0`;
+    const found = limit / asked;
+    return found * 1000 > milliValueOf(parseQuantity(enforced))
+      ? `${head}, but provided ratio is ${found.toFixed(6)}`
+      : undefined;
+  };
+
+function broken(item: JsonObject, sides: Sides, checks: Readonly<Record<string, Check>>): string[] {
+  return Object.entries(checks).flatMap(([key, check]) =>
+    Object.entries(listOf(item, key)).flatMap(([name, enforced]) => check(name, enforced, sides) ?? []),
+  );
+}
+
+/** @throws {StatusError} 403 for what was found */
+function refuse(resource: string, object: JsonObject, found: readonly string[]): void {
+  if (found.length === 0) return;
+  const why = found.length === 1 ? (found[0] ?? '') : `[${[...new Set(found)].join(', ')}]`;
+  throw forbidden({ kind: resource, name: nameOf(object) }, why);
+}
+
+/** @throws {StatusError} 403 for a pod beyond the limits of its namespace */
+export function checkPodLimits(pod: JsonObject, context: WriteContext): void {
+  const spec = objectAt(pod, 'spec');
+  const all = named.flatMap(([key]) => objectsAt(spec, key)).map(sidesOf);
+  const checksOf = (type: string): Readonly<Record<string, Check>> => ({
+    min: least(type),
+    max: most(type),
+    maxLimitRequestRatio: ratio(type),
+  });
+  for (const items of itemsFor(pod, context, 'Container'))
+    refuse(
+      'pods',
+      pod,
+      items.flatMap((item) => all.flatMap((sides) => broken(item, sides, checksOf('Container')))),
+    );
+  const whole: Sides = {
+    requests: resourceListOf(podRequests(pod)),
+    limits: resourceListOf(podLimits(pod)),
+  };
+  for (const items of itemsFor(pod, context, 'Pod'))
+    refuse(
+      'pods',
+      pod,
+      items.flatMap((item) => broken(item, whole, checksOf('Pod'))),
+    );
+}
+
+/** @throws {StatusError} 403 for a claim beyond the limits of its namespace */
+export function checkClaimLimits(claim: JsonObject, context: WriteContext): void {
+  const type = 'PersistentVolumeClaim';
+  const sides = { ...sidesOf(objectAt(claim, 'spec')), limits: {} };
+  for (const items of itemsFor(claim, context, type))
+    refuse(
+      'persistentvolumeclaims',
+      claim,
+      items.flatMap((item) => broken(item, sides, { min: least(type), max: mostRequest(type) })),
+    );
+}

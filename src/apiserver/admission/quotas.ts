@@ -1,0 +1,246 @@
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  isZeroQuantity,
+  parseQuantity,
+  type Quantity,
+  quantityOf,
+  zeroQuantity,
+} from '../../kube/resources/quantity.ts';
+import {
+  type Amounts,
+  computeQosClass,
+  hasPodLevelResources,
+  podLimits,
+  podRequests,
+} from '../../kube/resources/resources.ts';
+import type { Pod } from '../../kube/types.ts';
+import {
+  type JsonObject,
+  listAt,
+  nameOf,
+  namespaceOf,
+  objectAt,
+  objectsAt,
+  stringAt,
+  textOf,
+  valueAt,
+} from '../../apimachinery/json.ts';
+import type { Kind } from '../../apimachinery/kinds.ts';
+import { forbidden } from '../../apimachinery/status-error.ts';
+import type { Entry, Store } from '../storage/store.ts';
+import { isHugePageResource } from '../../kube/resources/resource-names.ts';
+
+const one = quantityOf(1);
+const qualified = ({ resource, group }: Kind): string => (group ? `${resource}.${group}` : resource);
+
+/** Kinds of which a quota counts the objects by their bare name as well. */
+const counted = new Set([
+  'configmaps',
+  'persistentvolumeclaims',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'services',
+]);
+const terminal = new Set<unknown>(['Succeeded', 'Failed']);
+const sized = ['cpu', 'memory', 'ephemeral-storage'];
+
+/** What requests and limits cost by the names that quotas give them. */
+function sizes(requests: Amounts, limits: Amounts): Amounts {
+  const out: Record<string, Quantity> = {};
+  for (const [name, amount] of Object.entries(requests)) {
+    const huge = isHugePageResource(name);
+    if (sized.includes(name) || huge) out[name] = amount;
+    if (sized.includes(name) || huge || name.includes('/')) out[`requests.${name}`] = amount;
+  }
+  for (const [name, amount] of Object.entries(limits))
+    if (sized.includes(name)) out[`limits.${name}`] = amount;
+  return out;
+}
+
+function podUsage(pod: JsonObject): Amounts {
+  if (terminal.has(valueAt(pod, 'status', 'phase'))) return {};
+  return { pods: one, ...sizes(podRequests(pod), podLimits(pod)) };
+}
+
+function serviceUsage(service: JsonObject): Amounts {
+  const spec = objectAt(service, 'spec');
+  const ports = objectsAt(spec, 'ports');
+  const balanced = spec['type'] === 'LoadBalancer';
+  const byNodes = balanced ? ports.filter((port) => port['nodePort'] !== undefined) : ports;
+  return {
+    ...(balanced && { 'services.loadbalancers': one }),
+    ...((balanced || spec['type'] === 'NodePort') && { 'services.nodeports': quantityOf(byNodes.length) }),
+  };
+}
+
+function claimUsage(claim: JsonObject): Amounts {
+  const spec = objectAt(claim, 'spec');
+  const size = valueAt(spec, 'resources', 'requests', 'storage');
+  const prefix = `${stringAt(spec, 'storageClassName')}.storageclass.storage.k8s.io/`;
+  const classed = stringAt(spec, 'storageClassName') !== '';
+  const storage = typeof size === 'string' ? parseQuantity(size) : undefined;
+  return {
+    ...(classed && { [`${prefix}persistentvolumeclaims`]: one }),
+    ...(storage && { 'requests.storage': storage }),
+    ...(storage && classed && { [`${prefix}requests.storage`]: storage }),
+  };
+}
+
+const special: Readonly<Record<string, (object: JsonObject) => Amounts>> = {
+  pods: podUsage,
+  services: serviceUsage,
+  persistentvolumeclaims: claimUsage,
+};
+
+/** What an object costs. Follows Kubernetes' evaluators (pkg/quota/v1, v1.36). */
+export function usageOf(kind: Kind, object: JsonObject): Amounts {
+  const name = qualified(kind);
+  return {
+    [`count/${name}`]: one,
+    ...(counted.has(name) && { [name]: one }),
+    ...special[name]?.(object),
+  };
+}
+
+const isBestEffort = (pod: JsonObject): boolean =>
+  computeQosClass((pod as Pod).spec ?? { containers: [] }) === 'BestEffort';
+const isTerminating = (pod: JsonObject): boolean =>
+  valueAt(pod, 'spec', 'activeDeadlineSeconds') !== undefined;
+
+const inScope: Readonly<Record<string, (pod: JsonObject, selector: JsonObject) => boolean>> = {
+  Terminating: isTerminating,
+  NotTerminating: (pod) => !isTerminating(pod),
+  BestEffort: isBestEffort,
+  NotBestEffort: (pod) => !isBestEffort(pod),
+  PriorityClass: (pod, selector) => {
+    const name = stringAt(objectAt(pod, 'spec'), 'priorityClassName');
+    const within = listAt(selector, 'values').includes(name);
+    const rules: Readonly<Record<string, boolean>> = {
+      In: within,
+      NotIn: !within,
+      Exists: name !== '',
+      DoesNotExist: name === '',
+    };
+    return rules[stringAt(selector, 'operator') || 'Exists'] ?? false;
+  },
+};
+
+/** Whether a quota is about an object at all: scopes are about pods. */
+export function isCovered(quota: JsonObject, kind: Kind, object: JsonObject): boolean {
+  const spec = objectAt(quota, 'spec');
+  const scopes = [
+    ...listAt(spec, 'scopes').map((scopeName): JsonObject => ({ scopeName, operator: 'Exists' })),
+    ...objectsAt(objectAt(spec, 'scopeSelector'), 'matchExpressions'),
+  ];
+  if (scopes.length === 0) return true;
+  return (
+    qualified(kind) === 'pods' &&
+    scopes.every((scope) => inScope[stringAt(scope, 'scopeName')]?.(object, scope) ?? false)
+  );
+}
+
+const demanded = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']);
+
+/** What a quota on processors and memory wants every container to say. */
+function unsaid(pod: JsonObject, names: readonly string[]): string | undefined {
+  if (hasPodLevelResources(pod)) return undefined;
+  const spec = objectAt(pod, 'spec');
+  const containers = ['containers', 'initContainers'].flatMap((key) => objectsAt(spec, key));
+  const missing = names
+    .filter((name) => demanded.has(name))
+    .sort()
+    .flatMap((name) => {
+      const without = containers.filter((container) => !says(container, name));
+      const who = without.map((container) => stringAt(container, 'name')).sort();
+      return who.length > 0 ? [`${name} for: ${[...new Set(who)].join(',')}`] : [];
+    });
+  return missing.length > 0 ? `must specify ${missing.join('; ')}` : undefined;
+}
+
+function says(container: JsonObject, name: string): boolean {
+  const [side, resource] = name.includes('.') ? name.split('.') : ['requests', name];
+  return valueAt(container, 'resources', side ?? '', resource ?? '') !== undefined;
+}
+
+const shown = (amounts: Readonly<Record<string, string>>, names: readonly string[]): string =>
+  [...names]
+    .sort()
+    .map((name) => `${name}=${amounts[name] ?? '0'}`)
+    .join(',');
+
+const texts = (holder: JsonObject, key: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(objectAt(holder, key)).map(([name, amount]) => [name, textOf(amount)]));
+
+/** What a quota says is used with an object more; the quota itself when that costs it nothing. @throws {StatusError} 403 when it is too much */
+function charged(quota: JsonObject, kind: Kind, object: JsonObject): JsonObject {
+  const status = objectAt(quota, 'status');
+  const [hard, used] = [texts(status, 'hard'), texts(status, 'used')];
+  const usage = usageOf(kind, object);
+  const names = Object.keys(hard).filter((name) => name in usage || qualified(kind) === 'pods');
+  const own = names.filter((name) => name in usage);
+  const name = nameOf(quota);
+  const metadata = objectAt(object, 'metadata');
+  const refuse = (why: string): Error =>
+    forbidden(
+      {
+        kind: kind.resource,
+        name: stringAt(metadata, 'name'),
+        ...(kind.group && { group: kind.group }),
+      },
+      why,
+    );
+  const why = qualified(kind) === 'pods' ? unsaid(object, names) : undefined;
+  if (why !== undefined) throw refuse(`failed quota: ${name}: ${why}`);
+  const unknown = own.filter((one) => !(one in used));
+  if (unknown.length > 0)
+    throw refuse(`status unknown for quota: ${name}, resources: ${[...own].sort().join(',')}`);
+  const wanted = own.filter((one) => !isZeroQuantity(usage[one] ?? zeroQuantity));
+  if (wanted.length === 0) return quota;
+  const total = (one: string): Quantity =>
+    addQuantities(parseQuantity(used[one] ?? '0'), usage[one] ?? zeroQuantity);
+  const beyond = wanted.filter((one) => compareQuantities(total(one), parseQuantity(hard[one] ?? '0')) > 0);
+  if (beyond.length > 0) {
+    const asked = Object.fromEntries(wanted.map((one) => [one, formatQuantity(usage[one] ?? zeroQuantity)]));
+    throw refuse(
+      `exceeded quota: ${name}, requested: ${shown(asked, beyond)}, used: ${shown(used, beyond)}, limited: ${shown(hard, beyond)}`,
+    );
+  }
+  const next = Object.fromEntries(wanted.map((one) => [one, formatQuantity(total(one))]));
+  return { ...quota, status: { ...status, used: { ...used, ...next } } };
+}
+
+/**
+ * Charges the quotas of its namespace with a new object.
+ *
+ * Follows Kubernetes' admission plug-in `ResourceQuota` (v1.36). @returns the quotas that changed @throws {StatusError} 403
+ */
+export function chargeQuotas(store: Store, kind: Kind, object: JsonObject): readonly JsonObject[] {
+  const namespace = namespaceOf(object);
+  if (namespace === '' || store.count('resourcequotas') === 0) return [];
+  const entries: Entry[] = [...store.list('resourcequotas', `${namespace}/`)];
+  return entries
+    .filter((entry) => isCovered(entry.object, kind, object))
+    .flatMap((entry) => {
+      const next = charged(entry.object, kind, object);
+      return next === entry.object ? [] : [next];
+    });
+}
+
+/** What a quota allows and what of it is used now. */
+export function quotaStatus(store: Store, kinds: readonly Kind[], quota: JsonObject): JsonObject {
+  const namespace = namespaceOf(quota);
+  const hard = texts(objectAt(quota, 'spec'), 'hard');
+  const used = new Map(Object.keys(hard).map((name) => [name, zeroQuantity]));
+  for (const kind of kinds.filter((one) => one.group !== 'events.k8s.io'))
+    for (const { object } of store.list(kind.storage, `${namespace}/`)) {
+      if (!isCovered(quota, kind, object)) continue;
+      for (const [name, amount] of Object.entries(usageOf(kind, object))) {
+        const sum = used.get(name);
+        if (sum) used.set(name, addQuantities(sum, amount));
+      }
+    }
+  return { hard, used: Object.fromEntries([...used].map(([name, sum]) => [name, formatQuantity(sum)])) };
+}

@@ -1,0 +1,37 @@
+import { milliValueOf, parseQuantity, valueOf } from '../../kube/resources/quantity.ts';
+import { podRequests } from '../../kube/resources/resources.ts';
+import type { Node, Pod } from '../../kube/types.ts';
+import { StatusError } from '../../apimachinery/status-error.ts';
+
+/** What is compared, and in which unit it is told. */
+const compared = [
+  ['cpu', milliValueOf],
+  ['memory', valueOf],
+] as const;
+
+const refused = (pod: Pod, why: string, reason: string): StatusError => {
+  const name = pod.metadata?.name ?? '';
+  return new StatusError(403, 'Forbidden', `pods "${name}" is forbidden: ${why}`, {
+    details: { name, kind: 'pods', causes: [{ reason }] },
+  });
+};
+
+/** A resized pod must fit its node, were it alone there. @returns the 403; `undefined`: it fits */
+export function resizeBeyondNode(pod: Pod, node: Node): StatusError | undefined {
+  const system = node.metadata?.labels?.['kubernetes.io/os'] ?? 'linux';
+  if (system !== 'linux') {
+    const why = `pod resize is only supported on linux nodes, node ${JSON.stringify(node.metadata?.name ?? '')} is ${JSON.stringify(system)}`;
+    return refused(pod, why, 'UnsupportedPlatform');
+  }
+  const requests = podRequests({ ...pod, status: {} });
+  const allocatable = node.status?.allocatable ?? {};
+  const beyond = compared.flatMap(([resource, unitOf]) => {
+    const wanted = requests[resource];
+    const requested = wanted === undefined ? 0 : unitOf(wanted);
+    const held = unitOf(parseQuantity(allocatable[resource] ?? '0'));
+    return requested > held ? [`${resource}, requested: ${requested}, allocatable: ${held}`] : [];
+  });
+  if (beyond.length === 0) return undefined;
+  const why = `node didn't have enough allocatable resources: ${beyond.join('; ')}`;
+  return refused(pod, why, 'NodeCapacity');
+}

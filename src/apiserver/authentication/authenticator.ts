@@ -1,0 +1,181 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../../base/clock.ts';
+import { offeredProtocols } from '../../streams/websocket.ts';
+import {
+  isObject,
+  type JsonObject,
+  listAt,
+  objectAt,
+  stringAt,
+  textOf,
+  valueAt,
+} from '../../apimachinery/json.ts';
+import { unauthorized } from '../../apimachinery/status-error.ts';
+import { keyOf, type Store } from '../storage/store.ts';
+import {
+  anonymous,
+  asAuthenticated,
+  sameSecret,
+  serviceAccountUser,
+  type TokenSigner,
+  type TokenUser,
+  type User,
+} from './users.ts';
+
+/** The audience of the API server itself, and the issuer of its tokens. */
+export const issuer = 'https://kubernetes.default.svc.cluster.local';
+
+export interface AuthenticatorDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly signer: TokenSigner;
+  readonly tokens: readonly TokenUser[];
+  /** Requests without credentials are `system:anonymous` instead of refused. */
+  readonly anonymous: boolean;
+}
+
+export interface TokenResult {
+  readonly user: User | undefined;
+  readonly audiences: readonly string[];
+  readonly error?: string;
+}
+
+/** Finds out who makes a request: client certificate, then bearer token, then nobody. */
+export class Authenticator {
+  readonly #deps: AuthenticatorDeps;
+
+  constructor(deps: AuthenticatorDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws {StatusError} 401 */
+  authenticate(request: IncomingMessage): User {
+    const byCertificate = certificateUser(request.socket as TLSSocket);
+    if (byCertificate) return asAuthenticated(byCertificate);
+    const token = bearerOf(request.headers);
+    if (token === undefined) {
+      if (this.#deps.anonymous) return anonymous;
+      throw unauthorized();
+    }
+    const { user } = this.token(token, []);
+    if (!user) throw unauthorized();
+    return asAuthenticated(user);
+  }
+
+  /** Whom a token stands for; with audiences, only a token that is good for one of them. */
+  token(token: string, audiences: readonly string[]): TokenResult {
+    const wanted = audiences.length > 0 ? audiences : [issuer];
+    const known = this.#deps.tokens.find((one) => sameSecret(one.token, token));
+    if (known)
+      return { user: asAuthenticated(known.user), audiences: wanted.includes(issuer) ? [issuer] : [] };
+    const claims = token.split('.').length === 3 ? this.#deps.signer.read(token) : undefined;
+    if (!claims) return { user: undefined, audiences: [], error: unsignedError(token) };
+    const wrong = this.#invalid(claims);
+    if (wrong !== undefined)
+      return { user: undefined, audiences: [], error: `[invalid bearer token, ${wrong}]` };
+    const aud = listAt(claims, 'aud') as readonly string[];
+    const good = aud.filter((one) => wanted.includes(one));
+    if (good.length === 0)
+      return {
+        user: undefined,
+        audiences: [],
+        error: `[invalid bearer token, token audiences [${aud.map((a) => JSON.stringify(a)).join(' ')}] is invalid for the target audiences [${wanted.map((a) => JSON.stringify(a)).join(' ')}]]`,
+      };
+    return { user: asAuthenticated(serviceAccountUser(claims)), audiences: good };
+  }
+
+  /** A token dies with what it is bound to. */
+  #invalid(claims: JsonObject): string | undefined {
+    const now = this.#deps.clock.now() / 1000;
+    if (Number(claims['exp'] ?? 0) < now) return 'service account token has expired';
+    if (Number(claims['nbf'] ?? 0) > now + 1) return 'service account token is not valid yet';
+    const bound = objectAt(claims, 'kubernetes.io');
+    const namespace = stringAt(bound, 'namespace');
+    return (
+      this.#accountFault(namespace, objectAt(bound, 'serviceaccount')) ?? this.#boundFault(namespace, bound)
+    );
+  }
+
+  #accountFault(namespace: string, ref: JsonObject): string | undefined {
+    const name = stringAt(ref, 'name');
+    const found = this.#deps.store.get('serviceaccounts', keyOf(namespace, name))?.object;
+    if (!found) return `serviceaccounts ${JSON.stringify(name)} not found`;
+    const uid = textOf(valueAt(found, 'metadata', 'uid'));
+    if (uid !== ref['uid'])
+      return `service account UID (${uid}) does not match claim (${textOf(ref['uid'])})`;
+    return this.#isGone(found) ? `service account ${namespace}/${name} has been deleted` : undefined;
+  }
+
+  /** Why what a token is bound to makes it void; the node of a pod's token is only told. */
+  #boundFault(namespace: string, bound: JsonObject): string | undefined {
+    const claims = ['secret', 'pod', ...('pod' in bound ? [] : ['node'])];
+    for (const claim of claims.filter((one) => one in bound)) {
+      const ref = objectAt(bound, claim);
+      const key = keyOf(claim === 'node' ? '' : namespace, stringAt(ref, 'name'));
+      const found = this.#deps.store.get(`${claim}s`, key)?.object;
+      if (!found) return 'service account token has been invalidated';
+      const uid = textOf(valueAt(found, 'metadata', 'uid'));
+      if (uid !== ref['uid'])
+        return `${claim} UID (${uid}) does not match service account ${claim} ref claim (${textOf(ref['uid'])})`;
+      if (this.#isGone(found)) return 'service account token has been invalidated';
+    }
+    return undefined;
+  }
+
+  /** Whether an object went a minute ago. */
+  #isGone(object: JsonObject): boolean {
+    const deleted = valueAt(object, 'metadata', 'deletionTimestamp');
+    return typeof deleted === 'string' && Date.parse(deleted) < this.#deps.clock.now() - 60_000;
+  }
+}
+
+/** Of a token that says it is this server's, users are told that its signature is not. */
+function unsignedError(token: string): string {
+  const unknown = 'invalid bearer token';
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    return isObject(claims) && claims['iss'] === issuer
+      ? `[${unknown}, go-jose/go-jose: error in cryptographic primitive]`
+      : unknown;
+  } catch {
+    return unknown;
+  }
+}
+
+/** Whom each connection's certificate stands for; reading a certificate costs more than a whole request. */
+const users = new WeakMap<TLSSocket, User | 'nobody'>();
+
+function certificateUser(socket: TLSSocket): User | undefined {
+  let user = users.get(socket);
+  if (user === undefined) {
+    user = readCertificate(socket) ?? 'nobody';
+    users.set(socket, user);
+  }
+  return user === 'nobody' ? undefined : user;
+}
+
+function readCertificate(socket: TLSSocket): User | undefined {
+  if (!socket.authorized) return undefined;
+  const { subject } = socket.getPeerCertificate();
+  const common = first(subject.CN);
+  if (!common) return undefined;
+  const organizations = subject.O;
+  return { name: common, groups: organizations === undefined ? [] : [organizations].flat() };
+}
+
+const first = (value: string | string[] | undefined): string =>
+  Array.isArray(value) ? (value[0] ?? '') : (value ?? '');
+
+const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
+
+/** Whether a WebSocket subprotocol is a token: such a one stays with this server. */
+export const isBearer = (protocol: string): boolean => protocol.startsWith(bearerProtocol);
+
+/** The token of a request: the header, or the WebSocket subprotocol that browsers use in its place. */
+function bearerOf(headers: IncomingHttpHeaders): string | undefined {
+  const [scheme = '', token = ''] = (headers.authorization ?? '').trim().split(' ');
+  if (scheme.toLowerCase() === 'bearer' && token !== '') return token;
+  const protocol = offeredProtocols({ headers }).find(isBearer);
+  return protocol && Buffer.from(protocol.slice(bearerProtocol.length), 'base64url').toString();
+}

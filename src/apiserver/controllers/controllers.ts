@@ -1,0 +1,140 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Authority } from '../../pki/certificates.ts';
+import { type JsonObject, listAt, nameOf, objectAt, sameJson, valueAt } from '../../apimachinery/json.ts';
+import { builtIn, type Kind, kinds } from '../../apimachinery/kinds.ts';
+import { quotaStatus } from '../admission/quotas.ts';
+import type { ResourceApi } from '../endpoints/handlers/resource-api.ts';
+import { type Change, keyOf, type Store } from '../storage/store.ts';
+import type { World, WriteContext } from '../registry/strategy.ts';
+import type { User } from '../authentication/users.ts';
+
+export interface ControllerDeps {
+  readonly world: World;
+  readonly resources: ResourceApi;
+  readonly authority: Authority;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const system: User = { name: 'system:apiserver', groups: ['system:masters'] };
+
+export const systemContext = (world: World): WriteContext => ({
+  world,
+  user: system,
+  now: world.clock.now(),
+  dryRun: false,
+  warnings: [],
+});
+
+/** Runs `work` for each object of a storage, now and after each of its changes. */
+export function follow(store: Store, storage: string, work: (object: JsonObject) => void): () => void {
+  for (const { object } of [...store.list(storage)]) work(object);
+  return store.onChange((changed, changes) => {
+    if (changed !== storage) return;
+    for (const change of changes) if (change.type !== 'DELETED') work(change.entry.object);
+  });
+}
+
+/** Gives every namespace its `default` service account and the cluster's root certificate. */
+export function furnishNamespaces(deps: ControllerDeps): () => void {
+  const writer = { manager: 'podtender', operation: 'Update', apiVersion: 'v1' } as const;
+  const create = (kind: Kind, namespace: string, object: JsonObject): void => {
+    const name = nameOf(object);
+    if (deps.world.store.get(kind.storage, keyOf(namespace, name))) return;
+    deps.resources.registry(kind).create(namespace, object, writer, systemContext(deps.world));
+  };
+  return follow(deps.world.store, 'namespaces', (namespace) => {
+    if (valueAt(namespace, 'metadata', 'deletionTimestamp') !== undefined) return;
+    create(builtIn('serviceaccounts'), nameOf(namespace), { metadata: { name: 'default' } });
+    create(builtIn('configmaps'), nameOf(namespace), {
+      metadata: { name: 'kube-root-ca.crt' },
+      data: { 'ca.crt': deps.authority.cert },
+    });
+  });
+}
+
+/** Empties a namespace that was deleted, and removes it when nothing is left. */
+export function emptyNamespaces(deps: ControllerDeps): () => void {
+  const { store } = deps.world;
+  const namespaced = kinds.filter(
+    (kind) => kind.namespaced && kind.storageHash !== undefined && kind.group !== 'events.k8s.io',
+  );
+  const sweep = (name: string): void => {
+    const entry = store.get('namespaces', name);
+    if (!entry || valueAt(entry.object, 'metadata', 'deletionTimestamp') === undefined) return;
+    let left = 0;
+    for (const kind of namespaced) {
+      const registry = deps.resources.registry(kind);
+      for (const one of [...store.list(kind.storage, `${name}/`)]) {
+        const { deleted } = registry.delete(name, nameOf(one.object), {}, systemContext(deps.world));
+        if (!deleted) left++;
+      }
+    }
+    if (left > 0) return;
+    const finalizers = listAt(objectAt(entry.object, 'spec'), 'finalizers').filter(
+      (one) => one !== 'kubernetes',
+    );
+    const more = listAt(objectAt(entry.object, 'metadata'), 'finalizers');
+    if (finalizers.length > 0 || more.length > 0) {
+      store.put('namespaces', { ...entry.object, spec: { finalizers } });
+      return;
+    }
+    store.delete('namespaces', name);
+  };
+  const stopOwn = follow(store, 'namespaces', (namespace) => {
+    if (listAt(objectAt(namespace, 'spec'), 'finalizers').includes('kubernetes')) sweep(nameOf(namespace));
+  });
+  const stopRest = store.onChange((storage, changes) => {
+    if (storage === 'namespaces') return;
+    const touched = new Set(
+      changes
+        .filter((c) => c.type === 'DELETED' && c.entry.key.includes('/'))
+        .map((c) => c.entry.key.split('/')[0] ?? ''),
+    );
+    for (const name of touched) sweep(name);
+  });
+  return () => {
+    stopOwn();
+    stopRest();
+  };
+}
+
+/** Whether a pod may cost another amount than before: what else its status says costs nothing. */
+const mayCostOther = ({ entry, before }: Change): boolean =>
+  valueAt(entry.object, 'status', 'phase') !== valueAt(before?.object, 'status', 'phase') ||
+  valueAt(entry.object, 'metadata', 'generation') !== valueAt(before?.object, 'metadata', 'generation');
+
+/** Keeps what quotas say is used: counted anew when a quota is written, when an object goes and when a pod ends. */
+export function keepQuotas(deps: ControllerDeps): () => void {
+  const { store } = deps.world;
+  const kept = kinds.filter((kind) => kind.namespaced && kind.storageHash !== undefined);
+  const writer = {
+    manager: 'podtender',
+    operation: 'Update',
+    apiVersion: 'v1',
+    subresource: 'status',
+  } as const;
+  const recount = (namespace: string): void => {
+    for (const { object } of [...store.list('resourcequotas', `${namespace}/`)]) {
+      const status = quotaStatus(store, kept, object);
+      if (sameJson(status, objectAt(object, 'status'))) continue;
+      const at = { namespace, name: nameOf(object), subresource: 'status' };
+      const registry = deps.resources.registry(builtIn('resourcequotas'));
+      registry.update(at, (standing) => ({ ...standing, status }), writer, systemContext(deps.world));
+    }
+  };
+  const all = new Set([...store.list('resourcequotas')].map(({ key }) => key.split('/')[0] ?? ''));
+  for (const namespace of all) recount(namespace);
+  return store.onChange((storage, changes) => {
+    if (storage !== 'resourcequotas' && store.count('resourcequotas') === 0) return;
+    const own = storage === 'resourcequotas';
+    const telling = changes.filter(
+      (change) =>
+        change.entry.key.includes('/') &&
+        (own || change.type === 'DELETED' || (storage === 'pods' && mayCostOther(change))),
+    );
+    for (const namespace of new Set(telling.map(({ entry }) => entry.key.split('/')[0] ?? '')))
+      recount(namespace);
+  });
+}

@@ -1,0 +1,281 @@
+import type { IncomingMessage } from 'node:http';
+import { parseYaml, type TextDocument } from '../../go/yaml/document.ts';
+import { DecodeError, decodeType, type Empties, type Literals } from '../../apimachinery/serializer/codec.ts';
+import { parseJson as parseJsonText } from '../../go/json-fault.ts';
+import {
+  duplicateFields,
+  goKind,
+  jsonFault,
+  numberLiterals,
+} from '../../apimachinery/serializer/json-scan.ts';
+import { isObject, type JsonObject, stringAt } from '../../apimachinery/json.ts';
+import { findByKind, groupVersionOf } from '../../apimachinery/kinds.ts';
+import { mediaTypeOf } from '../media-type.ts';
+import { formats, mediaTypes, type Representation } from './negotiate.ts';
+import { ProtobufError, readProtobuf } from '../../apimachinery/serializer/protobuf-body.ts';
+import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/status-error.ts';
+import type { FieldValidation } from './write-options.ts';
+
+/** Largest body that is read, bytes. */
+export const bodyMost: number = 3 * 1024 * 1024;
+
+const tooLarge = (): StatusError =>
+  new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${bodyMost}`, {
+    headers: { Connection: 'close' },
+  });
+
+/** Reads a whole body. @throws {StatusError} 413 */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > bodyMost) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > bodyMost) throw tooLarge();
+    chunks.push(chunk as Buffer);
+  }
+  return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
+}
+
+/** The format of a body: JSON when none is named. @throws {StatusError} 415 */
+export function bodyFormat(request: IncomingMessage): Representation['format'] {
+  const given = request.headers['content-type'] ?? '';
+  const format = formats[mediaTypeOf(given === '' ? 'application/json' : given) ?? ''];
+  if (!format) throw unsupportedMediaType(mediaTypes);
+  return format;
+}
+
+/** What is expected of a body. */
+export interface Expected {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Name of the type in the table. */
+  readonly type: string;
+  /** How Go names the internal type: `core.Pod`. */
+  readonly internal: string;
+  /** Whether an apiVersion will do; absent: the one that is expected alone. */
+  readonly fits?: (apiVersion: string) => boolean;
+  /** Faults are told as they are: what kube-apiserver does with the options of a DELETE. */
+  readonly bare?: boolean;
+}
+
+export interface ReadObject {
+  /** Without apiVersion and kind. */
+  readonly object: JsonObject;
+  /** What strict decoding holds against it. */
+  readonly strict: readonly string[];
+  readonly empties: Empties;
+}
+
+const unrecognized = ({ kind, bare }: Expected, why: string, body: Buffer): StatusError =>
+  bare
+    ? badRequest(why)
+    : badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${shown(body)})`);
+
+/** How many bytes of a body a message shows. */
+const shownMost = 30;
+
+function shown(body: Buffer): string {
+  if (body.length === 0) return '<empty>';
+  const format = body[0] === '{'.charCodeAt(0) ? 'utf8' : 'hex';
+  return body.length > shownMost
+    ? `${body.subarray(0, shownMost).toString(format)} ...`
+    : body.toString(format);
+}
+
+const goStruct =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+function parseJson(body: Buffer, expected: Expected): unknown {
+  try {
+    return parseJsonText(body.toString());
+  } catch {
+    throw unrecognized(
+      expected,
+      `couldn't get version/kind; json parse error: ${jsonFault(body.toString())}`,
+      body,
+    );
+  }
+}
+
+function parseProtobuf(body: Buffer, expected: Expected): JsonObject {
+  try {
+    return readProtobuf(body, (apiVersion, kind) =>
+      kind === expected.kind ? expected.type : findByKind(apiVersion, kind)?.type,
+    );
+  } catch (reason) {
+    if (reason instanceof ProtobufError) throw unrecognized(expected, reason.message, body);
+    throw reason;
+  }
+}
+
+function parse(body: Buffer, format: 'json' | 'yaml' | 'protobuf', expected: Expected): unknown {
+  if (format === 'protobuf') return parseProtobuf(body, expected);
+  if (format === 'json') return parseJson(body, expected);
+  const parsed = parseYaml(body.toString());
+  if (!parsed.ok) throw unrecognized(expected, parsed.fault.message, body);
+  return parsed.document.value;
+}
+
+/** Reads an object of the expected kind out of a body. @throws {StatusError} 400 */
+export function readObject(
+  body: Buffer,
+  format: 'json' | 'yaml' | 'protobuf',
+  expected: Expected,
+): ReadObject {
+  const value = parse(body, format, expected);
+  const text = body.toString();
+  if (value === null || value === undefined) return decodeAs({}, expected, []);
+  if (!isObject(value))
+    throw unrecognized(
+      expected,
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value)} into Go value of type ${goStruct}`,
+      body,
+    );
+  const told = toldOf(value, (key, found) =>
+    unrecognized(
+      expected,
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(found)} into Go struct field .${key} of type string`,
+      body,
+    ),
+  );
+  if (told.apiVersion.split('/').length > 2)
+    throw unrecognized(expected, `unexpected GroupVersion string: ${told.apiVersion}`, body);
+  const literals = format === 'json' ? numberLiterals(text) : undefined;
+  return decodeAs(value, { ...expected, told }, duplicatesIn(text, format), literals);
+}
+
+/** What an object says it is: Go looks for that whatever the case of the keys, and the last one counts. */
+function toldOf(
+  value: JsonObject,
+  fault: (key: string, found: unknown) => StatusError,
+): { readonly apiVersion: string; readonly kind: string } {
+  const told = { apiVersion: '', kind: '' };
+  for (const [name, found] of Object.entries(value)) {
+    const key = (['apiVersion', 'kind'] as const).find((one) => one.toLowerCase() === name.toLowerCase());
+    if (key === undefined || found === null || found === undefined) continue;
+    if (typeof found !== 'string') throw fault(key, found);
+    told[key] = found;
+  }
+  return told;
+}
+
+/** Keys that stand twice, as strict decoding names them. */
+function duplicatesIn(text: string, format: 'json' | 'yaml' | 'protobuf'): readonly string[] {
+  if (format === 'json') return duplicateFields(text);
+  const parsed = format === 'yaml' ? parseYaml(text) : undefined;
+  return parsed?.ok ? duplicateKeys(parsed.document.duplicates) : [];
+}
+
+/** Keys of a YAML document that stand twice, in the words of its reader. */
+export const duplicateKeys = (duplicates: TextDocument['duplicates']): readonly string[] =>
+  duplicates.map(
+    ({ line, key }) => `line ${line}: key ${JSON.stringify(key.split('.').at(-1))} already set in map`,
+  );
+
+/** Reads an object that is already parsed. @throws {StatusError} 400 */
+export function decodeAs(
+  value: JsonObject,
+  expected: Expected & { readonly told?: { readonly apiVersion: string; readonly kind: string } },
+  duplicates: readonly string[],
+  literals?: Literals,
+): ReadObject {
+  const { told = { apiVersion: stringAt(value, 'apiVersion'), kind: stringAt(value, 'kind') } } = expected;
+  const apiVersion = told.apiVersion.replace(/^\//, '') || expected.apiVersion; // `/v1` is of the group without a name
+  const kind = told.kind || expected.kind;
+  const cannot = (why: string): StatusError =>
+    expected.bare
+      ? badRequest(why)
+      : badRequest(
+          `${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`,
+        );
+  try {
+    refuseOthers(value, { apiVersion, kind }, expected, cannot);
+    const { object, strict, empties } = decodeType(value, expected.type, literals);
+    const { apiVersion: _a, kind: _k, ...rest } = object;
+    return { object: rest, strict: [...withoutUnknown(duplicates, strict), ...strict], empties };
+  } catch (reason) {
+    if (reason instanceof DecodeError) throw cannot(reason.message);
+    throw reason;
+  }
+}
+
+/** Keys that stand twice; nobody looks into fields that are not known. */
+function withoutUnknown(duplicates: readonly string[], strict: readonly string[]): readonly string[] {
+  const named = (text: string, what: string): string =>
+    text.startsWith(`${what} "`) ? text.slice(what.length + 2, -1) : '';
+  const unknown = strict.map((text) => named(text, 'unknown field')).filter((path) => path !== '');
+  return duplicates.filter((text) => {
+    const path = named(text, 'duplicate field');
+    return !unknown.some((one) => path === one || path.startsWith(`${one}.`) || path.startsWith(`${one}[`));
+  });
+}
+
+/** What strict decoding found, as warnings, as an error or not at all (A5). @throws {StatusError} 400 */
+export function judged(
+  strict: readonly string[],
+  validation: FieldValidation,
+  { kind, apiVersion }: Expected,
+): readonly string[] {
+  if (strict.length === 0 || validation === 'Ignore') return [];
+  if (validation === 'Warn') return strict;
+  throw badRequest(
+    `${kind} in version "${shortVersion(apiVersion)}" cannot be handled as a ${kind}: strict decoding error: ${strict.join(', ')}`,
+  );
+}
+
+/** @throws {StatusError} 400 for an object that is not what is expected */
+function refuseOthers(
+  value: JsonObject,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+  expected: Expected,
+  cannot: (why: string) => StatusError,
+): void {
+  const fits = expected.fits?.(apiVersion) ?? apiVersion === expected.apiVersion;
+  if (fits && kind === expected.kind) return;
+  const meta = metaKinds.has(`${apiVersion}/${kind}`);
+  const known = meta || (!expected.bare && findByKind(apiVersion, kind.replace(/List$/, '')) !== undefined);
+  if (!known)
+    throw cannot(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+    );
+  decodeOther(value, apiVersion, kind);
+  if (kind !== expected.kind && (meta || apiVersion === expected.apiVersion))
+    throw cannot(
+      `converting (${shortVersion(apiVersion)}.${kind}) to (${expected.internal}): unknown conversion`,
+    );
+  throw badRequest(
+    `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
+  );
+}
+
+/** What is of another kind is read as such before anybody finds that it is the wrong one. @throws {DecodeError} */
+function decodeOther(value: JsonObject, apiVersion: string, kind: string): void {
+  const other = findByKind(apiVersion, kind);
+  if (other) decodeType(value, other.type);
+  const element = kind.endsWith('List') ? findByKind(apiVersion, kind.slice(0, -'List'.length)) : undefined;
+  const { items } = value;
+  if (element && items !== undefined && items !== null && !Array.isArray(items))
+    throw new DecodeError(
+      `json: cannot unmarshal ${goKind(items)} into Go struct field ${kind}.items of type []${shortVersion(apiVersion)}.${element.kind}`,
+    );
+}
+
+const shortVersion = (apiVersion: string): string => apiVersion.split('/').at(-1) ?? apiVersion;
+const metaKinds = new Set(['v1/DeleteOptions', 'v1/Status', 'v1/ListOptions', 'v1/CreateOptions', 'v1/List']);
+
+export const internalName = (kind: { readonly group: string; readonly kind: string }): string =>
+  `${kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '')}.${kind.kind}`;
+
+export const expectedOf = (kind: {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly type: string;
+}): Expected => ({
+  apiVersion: groupVersionOf(kind),
+  kind: kind.kind,
+  type: kind.type,
+  internal: internalName(kind),
+});

@@ -1,0 +1,197 @@
+import type { ServerResponse } from 'node:http';
+import {
+  aggregatedDiscovery,
+  coreVersions,
+  groupList,
+  isGroup,
+  isServed,
+  oneGroup,
+  resourceList,
+  type Tagged,
+} from './discovery.ts';
+import type { JsonObject } from '../../apimachinery/json.ts';
+import type { Kind } from '../../apimachinery/kinds.ts';
+import { checkConsumed, checkOffered, mediaTypes, negotiate, wantsPretty } from './negotiate.ts';
+import { swaggerProtobuf } from './openapi-protobuf.ts';
+import { type Document, openApi, openApiIndex, swagger } from './openapi.ts';
+import { writeProtobuf } from '../../apimachinery/serializer/protobuf-writer.ts';
+import type { ApiRequest } from '../request/request.ts';
+import { sendBody, sendText } from './respond.ts';
+import { methodNotAllowed, noSuchResource } from '../../apimachinery/status-error.ts';
+
+export const noSniff = { 'X-Content-Type-Options': 'nosniff' };
+
+/** @param consumes what may be said of the body that is not there; absent: anything @throws {StatusError} 405, 415 */
+export function readOnly(request: ApiRequest, consumes?: readonly string[]): void {
+  if (request.method !== 'GET') throw methodNotAllowed();
+  if (consumes) checkConsumed(request.raw.headers['content-type'], consumes);
+}
+
+export const notFoundText = (request: ApiRequest, response: ServerResponse): Promise<void> =>
+  sendText(request.raw, response, {
+    status: 404,
+    type: 'text/plain; charset=utf-8',
+    text: '404 page not found\n',
+    extras: { headers: noSniff },
+  });
+
+/** Sends a JSON document that is not an API object, as it is written. @throws {StatusError} 405, 406 */
+export async function sendDocument(
+  request: ApiRequest,
+  response: ServerResponse,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  readOnly(request);
+  checkOffered(request.raw.headers.accept, ['application/json']);
+  await sendText(request.raw, response, { status: 200, type: 'application/json', text, extras: { headers } });
+}
+
+/** `/api`, `/apis` and what lies right below. @param kinds what is told of @throws {StatusError} */
+export async function discovery(
+  request: ApiRequest,
+  response: ServerResponse,
+  [root, first, second]: readonly string[],
+  kinds: readonly Kind[],
+): Promise<void> {
+  const core = root === 'api';
+  if (first === undefined) return discoveryRoot(request, response, core, kinds);
+  const [group, version] = core ? ['', first] : [first, second];
+  if (!core && !isGroup(kinds, group)) return notFoundText(request, response);
+  if (version !== undefined && !isServed(kinds, group, version)) throw noSuchResource();
+  if (version !== undefined) readOnly(request, mediaTypes);
+  const body = version === undefined ? oneGroup(kinds, group) : resourceList(kinds, group, version);
+  const representation = negotiate(request.raw.headers.accept, {
+    views: [],
+    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+  });
+  await sendBody(request.raw, response, { status: 200, body: body ?? {}, representation });
+}
+
+async function discoveryRoot(
+  request: ApiRequest,
+  response: ServerResponse,
+  core: boolean,
+  kinds: readonly Kind[],
+): Promise<void> {
+  if (core) readOnly(request, mediaTypes);
+  const representation = rootRepresentation(request, core);
+  if (representation.as)
+    return aggregated(
+      request,
+      response,
+      aggregatedDiscovery(kinds, core),
+      representation.format === 'protobuf',
+    );
+  const body = core ? coreVersions(request.raw.headers.host ?? '') : groupList(kinds);
+  await sendBody(request.raw, response, { status: 200, body, representation });
+}
+
+function rootRepresentation(request: ApiRequest, core: boolean): ReturnType<typeof negotiate> {
+  const accept = request.raw.headers.accept;
+  return negotiate(accept, {
+    produces: core && mediaTypes,
+    views: ['APIGroupDiscoveryList'],
+    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+  });
+}
+
+async function aggregated(
+  request: ApiRequest,
+  response: ServerResponse,
+  { text, etag }: Tagged,
+  protobuf: boolean,
+): Promise<void> {
+  const headers = { 'Cache-Control': 'public', ETag: etag, Vary: 'Accept' };
+  if (request.raw.headers['if-none-match'] === etag) {
+    response.writeHead(304, headers);
+    response.end();
+    return;
+  }
+  const message = protobuf ? writeProtobuf(JSON.parse(text) as JsonObject) : undefined;
+  const type = message ? 'application/vnd.kubernetes.protobuf' : 'application/json';
+  await sendText(request.raw, response, {
+    status: 200,
+    type: `${type};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`,
+    text: message ?? text,
+    extras: { headers },
+  });
+}
+
+/** What of the API's description is served, and since when. */
+export interface Described {
+  readonly kinds: readonly Kind[];
+  /** ms since epoch */
+  readonly since: number;
+}
+
+/** `/openapi/v2`, `/openapi/v3` and the documents below it (A20), by whatever method. */
+export async function openapi(
+  request: ApiRequest,
+  response: ServerResponse,
+  [, version, ...rest]: readonly string[],
+  { kinds, since }: Described,
+): Promise<void> {
+  const file = { 'Accept-Ranges': 'bytes', 'Last-Modified': new Date(since).toUTCString() };
+  if (version === 'v2' && rest.length === 0) return sendSwagger(request, response, swagger(kinds), file);
+  if (version !== 'v3') return notFoundText(request, response);
+  if (rest.length === 0)
+    return sendText(request.raw, response, {
+      status: 200,
+      type: 'text/plain; charset=utf-8',
+      text: `${JSON.stringify(openApiIndex(kinds))}\n`,
+      extras: { headers: file },
+    });
+  const document = openApi(kinds, rest.join('/'));
+  if (!document) return notFoundText(request, response);
+  const hash = request.query.get('hash');
+  const forever = hash !== null && { 'Cache-Control': 'public, immutable' };
+  if (hash === null || hash === document.hash)
+    return sendHashed(request, response, document, { ...file, ...forever });
+  response.writeHead(301, {
+    Location: `${request.path}?hash=${document.hash}`,
+    'Cache-Control': 'no-cache, private',
+  });
+  response.end();
+}
+
+function sendSwagger(
+  request: ApiRequest,
+  response: ServerResponse,
+  document: Document,
+  file: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (!(request.raw.headers.accept ?? '').includes('proto-openapi.spec.v2'))
+    return sendHashed(request, response, document, file);
+  const message = swaggerMessages.get(document) ?? swaggerProtobuf(JSON.parse(document.text) as JsonObject);
+  swaggerMessages.set(document, message);
+  response.writeHead(200, {
+    'Content-Type': swaggerType,
+    'Content-Length': message.length,
+    ...file,
+    ETag: `"${document.hash}"`,
+    Vary: 'Accept',
+  });
+  response.end(message);
+  return Promise.resolve();
+}
+
+/** A document under its hash; 304 when the client has it. */
+async function sendHashed(
+  request: ApiRequest,
+  response: ServerResponse,
+  document: { readonly text: string; readonly hash: string },
+  extra: Readonly<Record<string, string>>,
+): Promise<void> {
+  const headers = { ETag: `"${document.hash}"`, Vary: 'Accept', ...extra };
+  if (request.raw.headers['if-none-match'] === headers.ETag) {
+    response.writeHead(304, headers);
+    response.end();
+    return;
+  }
+  const { text } = document;
+  await sendText(request.raw, response, { status: 200, type: 'application/json', text, extras: { headers } });
+}
+
+const swaggerType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+const swaggerMessages = new WeakMap<Document, Buffer>();

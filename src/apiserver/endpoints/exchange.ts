@@ -1,0 +1,145 @@
+import type { ServerResponse } from 'node:http';
+import { type JsonObject, nameOf, objectAt, stringAt } from '../../apimachinery/json.ts';
+import { groupVersionOf, type Kind } from '../../apimachinery/kinds.ts';
+import { checkListOptions, type ListOptions, readListOptions, type Selection } from './list-options.ts';
+import { listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
+import { isWritable } from '../../apimachinery/serializer/protobuf-writer.ts';
+import { checkKey, type Registry } from '../registry/registry.ts';
+import type { ApiRequest, ResourcePath } from '../request/request.ts';
+import { sendBody } from './respond.ts';
+import { fieldMatcher, fieldTerms, labelMatcher } from '../../apimachinery/selectors.ts';
+import { StatusError } from '../../apimachinery/status-error.ts';
+import type { Strategy, World, WriteContext } from '../registry/strategy.ts';
+import { viewFor, viewOne } from './views.ts';
+
+/** Checks that depend on who asks and where. @throws {StatusError} */
+export interface Admission {
+  create(request: ApiRequest, kind: Kind, object: JsonObject): JsonObject;
+  update(request: ApiRequest, kind: Kind, object: JsonObject, old: JsonObject): void;
+  delete(request: ApiRequest, kind: Kind, old: JsonObject): void;
+}
+
+export interface ResourceApiDeps {
+  readonly world: World;
+  readonly stopping: AbortSignal;
+  /** Refuses or changes what admission plugins that look at the user would: namespace life cycle, node restriction. */
+  readonly admission: Admission;
+}
+
+/** One request on a stored kind, on its way. */
+export interface Exchange {
+  readonly request: ApiRequest;
+  readonly response: ServerResponse;
+  readonly target: ResourcePath;
+  readonly kind: Kind;
+  readonly strategy: Strategy;
+  readonly registry: Registry;
+}
+
+/** In what form the client wants its answer. @throws {StatusError} 406 */
+export const representationOf = ({ request, kind }: Exchange, list = false): Representation =>
+  negotiate(request.raw.headers.accept, {
+    views: ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'],
+    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+    protobuf: isWritable(kind.type),
+    ...(list && request.method === 'GET' && { produces: listTypes }),
+  });
+
+/** The object with its kind and version in front. */
+export const typed = (kind: Kind, object: JsonObject): JsonObject => ({
+  kind: kind.kind,
+  apiVersion: groupVersionOf(kind),
+  ...object,
+});
+
+/** A body, as it is to be sent. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly representation: Representation;
+  readonly warnings?: readonly string[];
+}
+
+export const send = (exchange: Exchange, answer: Answer): Promise<void> => {
+  const { status, body, representation, warnings = [] } = answer;
+  return sendBody(exchange.request.raw, exchange.response, {
+    status,
+    body,
+    representation,
+    extras: { warnings },
+  });
+};
+
+/** Sends an object that was written, in the view that the client asked for. */
+export function sendObject(
+  exchange: Exchange,
+  now: number,
+  answer: Answer & { readonly body: JsonObject },
+): Promise<void> {
+  const { request, kind, strategy } = exchange;
+  const stored = strategy.toStorage?.(answer.body) ?? answer.body;
+  const special = viewOne(stored, viewFor(strategy, answer.representation, request.query), now);
+  return send(exchange, { ...answer, body: special ?? typed(kind, answer.body) });
+}
+
+/**
+ * What a list, a watch or a collection's deletion is about. That the selectors can be read comes before what the options say together,
+ * and whether fields can be selected on after it.
+ *
+ * @throws {StatusError} 400, 422
+ */
+export function listingOf({ request, target, kind }: Exchange): {
+  readonly options: ListOptions;
+  readonly selection: Selection;
+} {
+  const options = readListOptions(request.query);
+  const labels = request.query.get('labelSelector') ?? '';
+  const byLabel = labels === '' ? undefined : labelMatcher(labels);
+  const terms = fieldTerms(request.query.get('fieldSelector') ?? '');
+  checkListOptions(options);
+  const byField = terms.length === 0 ? undefined : fieldMatcher(terms, kind);
+  checkKey(kind, target.namespace);
+  const selection = {
+    storage: kind.storage,
+    prefix: kind.namespaced && target.namespace !== '' ? `${target.namespace}/` : '',
+    matches: (object: JsonObject) => (byLabel?.(object) ?? true) && (byField?.(object) ?? true),
+    selective: byLabel !== undefined || byField !== undefined,
+  };
+  return { options, selection };
+}
+
+export const contextOf = (world: World, request: ApiRequest, dryRun: boolean): WriteContext => ({
+  world,
+  user: request.user,
+  now: world.clock.now(),
+  dryRun,
+  warnings: [],
+});
+
+export const keyIn = (target: ResourcePath): string =>
+  target.namespace && target.kind?.namespaced ? `${target.namespace}/${target.name}` : target.name;
+
+/** What a DELETE answers that does not return the object. */
+export const deletedStatus = (kind: Kind, object: JsonObject): JsonObject => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Success',
+  details: {
+    name: nameOf(object),
+    ...(kind.group && { group: kind.group }),
+    kind: kind.resource,
+    uid: stringAt(objectAt(object, 'metadata'), 'uid'),
+  },
+});
+
+/** Warnings that go out with an error. */
+export const warningsOf: WeakMap<StatusError, readonly string[]> = new WeakMap<
+  StatusError,
+  readonly string[]
+>();
+
+export function withWarnings(reason: unknown, warnings: readonly string[]): unknown {
+  if (reason instanceof StatusError && warnings.length > 0) warningsOf.set(reason, warnings);
+  return reason;
+}

@@ -1,0 +1,315 @@
+import { parseYaml } from '../../../go/yaml/document.ts';
+import { decodeAs, duplicateKeys, expectedOf } from '../body.ts';
+import { goStructJson } from '../../../go/go-json.ts';
+import {
+  type Decoded,
+  DecodeError,
+  decodeType,
+  type Empties,
+  type Literals,
+} from '../../../apimachinery/serializer/codec.ts';
+import { inGoOrder } from '../../registry/go-structs.ts';
+import { goValue } from '../../../apimachinery/go-value.ts';
+import { parseJson } from '../../../go/json-fault.ts';
+import {
+  duplicateFields,
+  goKind,
+  jsonFault,
+  numberLiterals,
+} from '../../../apimachinery/serializer/json-scan.ts';
+import { isObject, type JsonObject, listAt, objectAt, stringAt } from '../../../apimachinery/json.ts';
+import { groupVersionOf, type Kind } from '../../../apimachinery/kinds.ts';
+import { jsonPatch, mergePatch } from '../../../apimachinery/patch/patch.ts';
+import {
+  badRequest,
+  fault,
+  invalid,
+  StatusError,
+  unsupportedBody,
+  unsupportedMediaType,
+} from '../../../apimachinery/status-error.ts';
+import { strategicPatch } from '../../../apimachinery/patch/strategic-patch.ts';
+import { typedFaults } from '../../../apimachinery/managed-fields/typed-value.ts';
+import { conversionOf, squeezed } from '../../../apimachinery/unstructured.ts';
+
+export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
+
+const types: Readonly<Record<string, PatchType>> = {
+  'application/json-patch+json': 'json',
+  'application/merge-patch+json': 'merge',
+  'application/strategic-merge-patch+json': 'strategic',
+  'application/apply-patch+yaml': 'apply',
+};
+
+/** One type of patch among others gets a request to the right place; that place wants one alone. @throws {StatusError} 415 */
+export function patchTypeOf(contentType = ''): PatchType {
+  const named = contentType.split(',').map((part) => (part.split(';')[0] ?? '').trim());
+  if (!named.some((one) => one in types)) throw unsupportedBody();
+  const type = types[/^.+?(?=;)|^.*/.exec(contentType)?.[0] ?? ''];
+  if (!type) throw unsupportedMediaType(Object.keys(types));
+  return type;
+}
+
+/** A patch as it was read. */
+export interface PatchBody {
+  readonly type: Exclude<PatchType, 'apply'>;
+  readonly value: unknown;
+  /** What strict decoding holds against the patch itself. */
+  readonly strict: readonly string[];
+  /** Its numbers as they are written, by path. */
+  readonly literals: Literals;
+}
+
+/** How the faults of a patch that cannot be read begin, and what Go reads it into. */
+const readers: Readonly<Record<Exclude<PatchType, 'apply'>, readonly [head: string, into: string]>> = {
+  json: ['error decoding patch: ', '[]handlers.jsonPatchOp'],
+  merge: ['error decoding patch: ', 'map[string]interface {}'],
+  strategic: ['', 'map[string]interface {}'],
+};
+
+/** @throws {StatusError} 400 */
+export function readPatch(
+  body: Buffer,
+  type: Exclude<PatchType, 'apply'>,
+  validation: FieldValidation = 'Warn',
+): PatchBody {
+  const text = body.toString();
+  // only who validates fields reads a JSON patch by its own type
+  const loose = type === 'json' && validation === 'Ignore';
+  const [head, into] = loose ? ['', 'jsonpatch.Patch'] : readers[type];
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch {
+    throw badRequest(head + jsonFault(text));
+  }
+  if (type === 'merge' && value === null) throw badRequest('Invalid JSON Patch');
+  if (value === null) value = type === 'json' ? [] : {};
+  const why = (type === 'json' ? Array.isArray(value) : isObject(value))
+    ? stepFault(type, value, loose)
+    : `${goKind(value)} into Go value of type ${into}`;
+  if (why !== undefined) throw badRequest(`${head}json: cannot unmarshal ${why}`);
+  return { type, value, strict: strictFaults(type, value, text), literals: numberLiterals(text) };
+}
+
+/** What of a step of a JSON patch is of another type than it should be. */
+function stepFault(type: PatchType, value: unknown, loose: boolean): string | undefined {
+  if (type !== 'json') return undefined;
+  for (const step of value as readonly unknown[]) {
+    if (step === null) continue;
+    if (!isObject(step))
+      return `${goKind(step)} into Go value of type ${loose ? 'jsonpatch.Operation' : 'handlers.jsonPatchOp'}`;
+    const wrong = Object.entries(step).find(
+      ([key, found]) => texts.has(key) && found !== null && typeof found !== 'string',
+    );
+    if (wrong && !loose)
+      return `${goKind(wrong[1])} into Go struct field jsonPatchOp.${wrong[0]} of type string`;
+  }
+  return undefined;
+}
+
+const texts = new Set(['op', 'path', 'from']);
+const members = new Set(['op', 'path', 'from', 'value']);
+
+/** What is named twice, or is no part of a JSON patch. */
+function strictFaults(type: PatchType, value: unknown, text: string): readonly string[] {
+  const twice = duplicateFields(text);
+  if (type !== 'json') return twice;
+  const strange = (value as readonly unknown[]).flatMap((step, i) =>
+    isObject(step)
+      ? Object.keys(step)
+          .filter((key) => !members.has(key))
+          .map((key) => `unknown field "[${i}].${key}"`)
+      : [],
+  );
+  return [...twice, ...strange].map((fault) => `json patch ${fault}`);
+}
+
+/** An apply patch, read. */
+export interface Applied {
+  readonly value: JsonObject;
+  /** Keys that stand twice. */
+  readonly duplicates: readonly string[];
+}
+
+const undecodable = (why: string): StatusError => badRequest(`error decoding YAML: ${why}`);
+
+/** The object that an apply patch is. @throws {StatusError} 400 */
+export function readApply(body: Buffer): Applied {
+  const parsed = parseYaml(body.toString());
+  if (!parsed.ok) throw undecodable(`error converting YAML to JSON: ${parsed.fault.message}`);
+  const { value = {}, duplicates } = parsed.document;
+  if (!isObject(value ?? {}))
+    throw undecodable(
+      `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${goKind(value)} into Go value of type map[string]interface {}`,
+    );
+  return { value: (value ?? {}) as JsonObject, duplicates: duplicateKeys(duplicates) };
+}
+
+/** What an apply patch is warned of, or refused for where fields are validated strictly. @throws {StatusError} 400 */
+export function judgedApply({ duplicates }: Applied, validation: FieldValidation): readonly string[] {
+  if (validation === 'Strict' && duplicates.length > 0)
+    throw badRequest(
+      `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${duplicates.map((one) => `  ${one}`).join('\n')}`,
+    );
+  return validation === 'Warn' ? duplicates : [];
+}
+
+/** How strictly what was sent is read. */
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+/** What a patch makes of an object, in normal form. */
+export interface Patched {
+  readonly object: JsonObject;
+  readonly warnings: readonly string[];
+  readonly empties: Empties;
+}
+
+/** The object that a patch makes of the standing one. @throws {StatusError} 400, 422, 500 */
+export function patched(
+  standing: JsonObject,
+  patch: PatchBody,
+  kind: Kind,
+  validation: FieldValidation,
+): Patched {
+  const { object, strict, empties, shown } =
+    patch.type === 'strategic' ? strategically(standing, patch, kind) : byJson(standing, patch, kind);
+  const found = validation === 'Ignore' ? [] : [...patch.strict, ...strict];
+  if (validation === 'Strict' && found.length > 0)
+    throw refused(shown(), `strict decoding error: ${found.join(', ')}`);
+  const { apiVersion: _a, kind: _k, ...rest } = object;
+  return { object: rest, warnings: found, empties };
+}
+
+interface Outcome extends Decoded {
+  /** What refusals show of it. */
+  readonly shown: () => string;
+}
+
+const refused = (shown: string, why: string): StatusError =>
+  invalid('', undefined, '', [fault.invalid('patch', shown, why)]);
+
+const named = (standing: JsonObject, kind: Kind): JsonObject => ({
+  apiVersion: groupVersionOf(kind),
+  kind: kind.kind,
+  ...standing,
+});
+
+function strategically(standing: JsonObject, { value }: PatchBody, kind: Kind): Outcome {
+  const patch = value as JsonObject;
+  const result = strategicPatch(named(standing, kind), patch, kind.type);
+  const { fault: why, unknown } = conversionOf(result, kind.type);
+  const shown = (): string => goValue(patch);
+  if (why !== undefined) throw refused(shown(), why);
+  return { ...decodeType(squeezed(result, kind.type), kind.type), strict: unknown, shown };
+}
+
+function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
+  const whole = named(standing, kind);
+  const result =
+    patch.type === 'json'
+      ? jsonPatch(whole, patch.value as readonly unknown[])
+      : mergePatch(whole, patch.value);
+  const given: JsonObject = isObject(result) ? asWritten(result, patch, kind) : {};
+  const shown = (): string => goStructJson(given);
+  const said = { kind: kind.kind, apiVersion: groupVersionOf(kind) };
+  const differs = (key: 'kind' | 'apiVersion'): boolean =>
+    ![undefined, '', said[key]].includes(given[key] as string);
+  if (differs('kind') || differs('apiVersion')) return wrongKind(given, kind, (why) => refused(shown(), why));
+  try {
+    return { ...decodeType(given, kind.type, literalsOf(patch)), shown };
+  } catch (reason) {
+    if (reason instanceof DecodeError) throw refused(shown(), reason.message);
+    throw reason;
+  }
+}
+
+/** Where the numbers of a patch come to stand. */
+function literalsOf({ type, value, literals }: PatchBody): Literals {
+  if (type !== 'json' || literals.size === 0) return literals;
+  const steps = value as readonly unknown[];
+  return new Map(
+    [...literals].map(([path, literal]) => {
+      const [, i = '', below = ''] = /^\[(\d+)\]\.value(.*)$/.exec(path) ?? [];
+      const step = steps[Number(i)];
+      const at = (isObject(step) ? stringAt(step, 'path') : '').split('/').slice(1);
+      const place = at.map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`)).join('');
+      return [place.slice(1) + below, literal] as const;
+    }),
+  );
+}
+
+/** A patched document as Go shows it: what the patch went through is sorted, the rest stands in the order of its structs. */
+function asWritten(given: JsonObject, patch: PatchBody, kind: Kind): JsonObject {
+  const shape = { is: 'struct', type: kind.type, atomic: false } as const;
+  return sortedAlong(inGoOrder(given, shape), touchedBy(patch)) as JsonObject;
+}
+
+/** The places that a patch names, as a tree. */
+function touchedBy({ type, value }: PatchBody): JsonObject {
+  if (type !== 'json') return value as JsonObject;
+  const tree: Record<string, unknown> = {};
+  const steps = (value as readonly unknown[]).filter(isObject);
+  for (const path of steps.flatMap((step) => [stringAt(step, 'path'), stringAt(step, 'from')])) {
+    let at = tree;
+    for (const key of path.split('/').slice(1, -1)) at = (at[key] ??= {}) as Record<string, unknown>;
+  }
+  return tree;
+}
+
+function sortedAlong(value: unknown, touched: unknown): unknown {
+  if (Array.isArray(value)) {
+    if (Array.isArray(touched)) return value.map((item: unknown, i) => sortedAlong(item, touched[i]));
+    return isObject(touched) ? value.map((item: unknown, i) => sortedAlong(item, touched[String(i)])) : value;
+  }
+  if (!isObject(value) || !isObject(touched)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sortedAlong(value[key], touched[key])]));
+}
+
+function wrongKind(given: JsonObject, kind: Kind, refuse: (why: string) => StatusError): never {
+  try {
+    decodeAs(given, expectedOf(kind), []);
+  } catch (reason) {
+    if (reason instanceof StatusError) {
+      const why = reason.message.replace(/^.* cannot be handled as a \w+: /, '');
+      throw refuse(why);
+    }
+  }
+  throw refuse('the kind does not match');
+}
+
+/** The object of an apply patch, checked: no field that the schema does not have. @throws {StatusError} 400, 500 */
+export function applyConfig(value: JsonObject, kind: Kind): JsonObject {
+  if (value['apiVersion'] !== groupVersionOf(kind) || value['kind'] !== kind.kind)
+    throw badRequest(`invalid object type: ${kindText(value)}`);
+  const metadata = objectAt(value, 'metadata');
+  if (listAt(metadata, 'managedFields').length > 0) throw badRequest('metadata.managedFields must be nil');
+  const version = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
+  const shown = `(${stringAt(metadata, 'namespace')}/${stringAt(metadata, 'name')}; ${version})`;
+  const wrong = typedFaults(value, kind.type);
+  if (wrong !== undefined)
+    throw new StatusError(500, '', `failed to create typed patch object ${shown}: ${wrong}`);
+  checkDecodes(value, kind, (why) => {
+    const what = `failed to convert new object ${shown} to proper version`;
+    return `${what}: unable to convert unstructured object to ${version}: ${why}`;
+  });
+  const { apiVersion: _a, kind: _k, ...rest } = value;
+  return rest;
+}
+
+/** A group, version and kind as Go prints them: `apps/v1, Kind=Deployment`, `/v1, Kind=Pod`. */
+function kindText(value: JsonObject): string {
+  const apiVersion = stringAt(value, 'apiVersion');
+  return `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${stringAt(value, 'kind')}`;
+}
+
+/** @throws {StatusError} 500 for what cannot be read as the kind */
+function checkDecodes(value: JsonObject, kind: Kind, told: (why: string) => string): void {
+  try {
+    decodeType(value, kind.type);
+  } catch (reason) {
+    if (reason instanceof DecodeError) throw new StatusError(500, '', told(reason.message));
+    throw reason;
+  }
+}

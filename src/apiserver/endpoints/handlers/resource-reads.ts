@@ -1,0 +1,97 @@
+import {
+  type Exchange,
+  listingOf,
+  type ResourceApiDeps,
+  representationOf,
+  send,
+  typed,
+} from '../exchange.ts';
+import { listPage, type ListOptions, type Selection } from '../list-options.ts';
+import { watchTypes } from '../negotiate.ts';
+import { sendText } from '../respond.ts';
+import { notAcceptable, StatusError, tooLargeVersion } from '../../../apimachinery/status-error.ts';
+import { entryText, listBody, type View, viewFor, viewOne } from '../views.ts';
+import { Watch } from './watch.ts';
+import { wantsWebSocket } from '../../request/upgrade.ts';
+import { bodyOutlet, webSocketOutlet } from './watch-outlet.ts';
+
+/** @throws {StatusError} 500 for a resourceVersion that is no number */
+function checkNumber(text: string): void {
+  if (text !== '' && !/^\d+$/.test(text))
+    throw new StatusError(
+      500,
+      '',
+      `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
+}
+
+/** The reading verbs of a stored kind: get, list and watch. */
+export class ResourceReads {
+  readonly #deps: ResourceApiDeps;
+
+  constructor(deps: ResourceApiDeps) {
+    this.#deps = deps;
+  }
+
+  /** One object, waiting for writes that are under way. @throws {StatusError} */
+  async get(exchange: Exchange): Promise<void> {
+    const { request, target, kind, strategy, registry } = exchange;
+    const { store, clock } = this.#deps.world;
+    const representation = representationOf(exchange);
+    const wanted = request.query.get('resourceVersion') ?? '';
+    checkNumber(wanted);
+    if (Number(wanted) > store.version) throw tooLargeVersion(wanted, store.version);
+    if (store.busy) await store.settled();
+    const entry = registry.entry(target.namespace, target.name);
+    const special = viewOne(entry.object, viewFor(strategy, representation, request.query), clock.now());
+    if (!special && representation.format === 'json' && !representation.pretty)
+      return sendText(request.raw, exchange.response, {
+        status: 200,
+        type: 'application/json',
+        text: `${entryText(entry, strategy, true)}\n`,
+      });
+    const body = special ?? typed(kind, registry.served(entry));
+    return send(exchange, { status: 200, body, representation });
+  }
+
+  /** A list, or a watch when the query says so. @throws {StatusError} */
+  async list(exchange: Exchange): Promise<void> {
+    const { request, response, strategy } = exchange;
+    const { store, clock } = this.#deps.world;
+    const representation = representationOf(exchange, true);
+    const { options, selection } = listingOf(exchange);
+    const view = viewFor(strategy, representation, request.query);
+    if (store.busy) await store.settled();
+    if (options.watch) return this.#watch(exchange, view, options, selection);
+    const { entries, metadata } = listPage(store, selection, options);
+    const body = listBody(entries, view, metadata, clock.now());
+    if (typeof body === 'string' && representation.format === 'json' && !representation.pretty)
+      return sendText(request.raw, response, { status: 200, type: 'application/json', text: body });
+    return send(exchange, {
+      status: 200,
+      body: typeof body === 'string' ? (JSON.parse(body) as unknown) : body,
+      representation,
+    });
+  }
+
+  async #watch(exchange: Exchange, view: View, options: ListOptions, selection: Selection): Promise<void> {
+    const { representation } = view;
+    if (representation.format === 'yaml') throw notAcceptable(watchTypes);
+    checkNumber(options.resourceVersion);
+    const { store, clock, random } = this.#deps.world;
+    const { as, ...plain } = representation;
+    const one = as === 'PartialObjectMetadataList' ? plain : representation;
+    const { stopping } = this.#deps;
+    const { raw, upgrading } = exchange.request;
+    const isText = one.format !== 'protobuf';
+    const type = isText ? 'application/json' : 'application/vnd.kubernetes.protobuf;stream=watch';
+    const outlet =
+      upgrading && wantsWebSocket(upgrading)
+        ? await webSocketOutlet(upgrading, isText)
+        : bodyOutlet(raw, exchange.response, type);
+    new Watch(
+      { selection, options, view: { ...view, representation: one }, store, clock, random, stopping },
+      outlet,
+    ).run();
+  }
+}

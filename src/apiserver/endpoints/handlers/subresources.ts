@@ -1,0 +1,319 @@
+import type { ServerResponse } from 'node:http';
+import type { AddressProxy, ProxyCall } from '../../proxy/address-proxy.ts';
+import type { TokenSigner } from '../../authentication/users.ts';
+import { admitEviction } from '../../admission/node-restriction.ts';
+import { bodyFormat, type Expected, judged, readBody, readObject } from '../body.ts';
+import { evict } from '../../registry/eviction.ts';
+import type { Empties } from '../../../apimachinery/serializer/codec.ts';
+import { withWarnings } from '../exchange.ts';
+import {
+  type JsonObject,
+  nameOf,
+  objectAt,
+  objectsAt,
+  stringAt,
+  valueAt,
+} from '../../../apimachinery/json.ts';
+import { builtIn, type Kind } from '../../../apimachinery/kinds.ts';
+import type { KubeletProxy } from '../../proxy/kubelet-proxy.ts';
+import type { KubeletStreams } from '../../proxy/kubelet-streams.ts';
+import { manageUpdate } from '../../../apimachinery/managed-fields/managed-fields.ts';
+import { checkNamespaceOf } from '../../registry/metadata-rules.ts';
+import { keyOf } from '../../storage/store.ts';
+import { mediaTypes, negotiate, wantsPretty } from '../negotiate.ts';
+
+import type { ApiRequest, ResourcePath } from '../../request/request.ts';
+import type { ResourceApi } from './resource-api.ts';
+import { sendBody } from '../respond.ts';
+import {
+  badRequest,
+  conflict,
+  fault,
+  linesOf,
+  methodNotAllowed,
+  StatusError,
+} from '../../../apimachinery/status-error.ts';
+
+import { bound } from '../../registry/core/strategy-pods.ts';
+import type { World, WriteContext } from '../../registry/strategy.ts';
+import { seconds } from '../../../apimachinery/times.ts';
+import { defaultLifetime, issueToken } from '../../registry/token-request.ts';
+import { bareViews, viewBare } from '../views.ts';
+import { readDeleteOptions, readWriteQuery } from '../write-options.ts';
+
+export interface SubresourceDeps {
+  readonly world: World;
+  readonly resources: ResourceApi;
+  readonly proxy: KubeletProxy;
+  readonly streams: KubeletStreams;
+  readonly addresses: AddressProxy;
+  readonly signer: TokenSigner;
+}
+
+interface Call {
+  readonly request: ApiRequest;
+  readonly response: ServerResponse;
+  readonly target: ResourcePath;
+  readonly kind: Kind;
+}
+
+type Handler = (call: Call) => Promise<void>;
+
+/** What a client POSTs to a subresource that does something. */
+interface Given {
+  readonly object: JsonObject;
+  readonly empties: Empties;
+  readonly dryRun: boolean;
+  readonly manager: string;
+}
+
+const bindingBody: Expected = {
+  apiVersion: 'v1',
+  kind: 'Binding',
+  type: 'Binding',
+  internal: 'core.Binding',
+};
+const tokenBody: Expected = {
+  apiVersion: 'authentication.k8s.io/v1',
+  kind: 'TokenRequest',
+  type: 'AuthenticationV1TokenRequest',
+  internal: 'authentication.TokenRequest',
+};
+const evictionBody: Expected = {
+  apiVersion: 'policy/v1',
+  kind: 'Eviction',
+  type: 'Eviction',
+  internal: 'policy.Eviction',
+  fits: (apiVersion) => apiVersion === 'policy/v1' || apiVersion === 'policy/v1beta1',
+};
+
+/** What the route of logs tells to be there; a log itself is text whatever was agreed on. */
+const logTypes: readonly string[] = ['text/plain', ...mediaTypes];
+
+const success = (code: number): JsonObject => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Success',
+  code,
+});
+
+/** @throws {StatusError} 400, 500 for a binding that names no node */
+function checkBinding(name: string, binding: JsonObject): void {
+  const target = objectAt(binding, 'target');
+  if (nameOf(binding) !== name) throw badRequest(`name in URL does not match name in Binding object`);
+  const faults = [];
+  if (!['', 'Node'].includes(stringAt(target, 'kind')))
+    faults.push(fault.unsupported('target.kind', stringAt(target, 'kind'), ['Node', '<empty>']));
+  if (stringAt(target, 'name') === '') faults.push(fault.required('target.name'));
+  if (faults.length > 0) throw new StatusError(500, '', linesOf(faults));
+}
+
+/** Why a pod cannot be bound (A13). */
+function unbindable(name: string, pod: JsonObject): string | undefined {
+  const spec = objectAt(pod, 'spec');
+  const node = stringAt(spec, 'nodeName');
+  if (valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined)
+    return `pod ${name} is being deleted, cannot be assigned to a host`;
+  if (node !== '') return `pod ${name} is already assigned to node ${JSON.stringify(node)}`;
+  return objectsAt(spec, 'schedulingGates').length > 0
+    ? `pod ${name} has non-empty .spec.schedulingGates`
+    : undefined;
+}
+
+/** Subresources that are not a part of the object: they do something. */
+export class Subresources {
+  readonly #deps: SubresourceDeps;
+  readonly #handlers: Readonly<Record<string, Handler>>;
+
+  constructor(deps: SubresourceDeps) {
+    this.#deps = deps;
+    this.#handlers = {
+      'pods/binding': (call) => this.#bind(call, call.target.name),
+      'pods/eviction': (call) => this.#evict(call),
+      'pods/log': (call) => this.#log(call),
+      'pods/exec': (call) => this.#stream(call),
+      'pods/attach': (call) => this.#stream(call),
+      'pods/portforward': (call) => this.#stream(call),
+      'serviceaccounts/token': (call) => this.#token(call),
+      'nodes/proxy': (call) => this.#proxy('nodes', call),
+      'pods/proxy': (call) => this.#proxy('pods', call),
+      'services/proxy': (call) => this.#proxy('services', call),
+    };
+  }
+
+  /** The handler of a subresource; `undefined` for those that read and write the object itself. */
+  handler(resource: string, subresource: string): Handler | undefined {
+    return this.#handlers[`${resource}/${subresource}`];
+  }
+
+  #representation({ request }: Call): ReturnType<typeof negotiate> {
+    return negotiate(request.raw.headers.accept, {
+      views: bareViews,
+      pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+    });
+  }
+
+  /** Reads what is POSTed and does it; what strict decoding holds against it goes out with the answer, whatever that is. */
+  async #create(call: Call, expected: Expected, act: (given: Given) => JsonObject): Promise<void> {
+    const { warnings, ...given } = await this.#read(call, expected);
+    try {
+      checkNamespaceOf(given.object, call.target.namespace);
+      const body = act(given);
+      await this.#deps.world.store.settled();
+      const representation = this.#representation(call);
+      await sendBody(call.request.raw, call.response, {
+        status: 201,
+        body: viewBare(body, representation, expected.internal),
+        representation,
+        extras: { warnings },
+      });
+    } catch (reason) {
+      throw withWarnings(reason, warnings);
+    }
+  }
+
+  async #read(call: Call, expected: Expected): Promise<Given & { readonly warnings: readonly string[] }> {
+    if (call.request.method !== 'POST') throw methodNotAllowed();
+    this.#representation(call);
+    const format = bodyFormat(call.request.raw);
+    const query = readWriteQuery(call.request.query, call.request.raw.headers['user-agent'], {
+      options: 'CreateOptions',
+      apply: false,
+    });
+    const { object, strict, empties } = readObject(await readBody(call.request.raw), format, expected);
+    const warnings = judged(strict, query.fieldValidation, expected);
+    return { object, empties, dryRun: query.dryRun, manager: query.manager, warnings };
+  }
+
+  #context(call: Call, dryRun: boolean): WriteContext {
+    const { world } = this.#deps;
+    return { world, user: call.request.user, now: world.clock.now(), dryRun, warnings: [] };
+  }
+
+  /** `bindings` and `pods/NAME/binding` (A13). */
+  #bind(call: Call, name: string): Promise<void> {
+    return this.#create(call, bindingBody, ({ object, dryRun }) => {
+      const pod = name || nameOf(object);
+      this.bind(call.target.namespace, pod, object, dryRun);
+      return success(201);
+    });
+  }
+
+  /** Binds a pod to a node. @throws {StatusError} 409 when it has one or is gated */
+  bind(namespace: string, name: string, binding: JsonObject, dryRun = false): void {
+    const { resources, world } = this.#deps;
+    checkBinding(name, binding);
+    const registry = resources.registry(builtIn('pods'));
+    const { object: pod } = registry.entry(namespace, name);
+    const uid = stringAt(objectAt(binding, 'metadata'), 'uid');
+    const found = stringAt(objectAt(pod, 'metadata'), 'uid');
+    if (uid !== '' && uid !== found)
+      throw conflict(
+        { kind: 'pods', name },
+        `StorageError: invalid object, Code: 4, Key: /registry/pods/${namespace}/${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
+      );
+    const why = unbindable(name, pod);
+    if (why !== undefined) throw conflict({ kind: 'pods/binding', name }, why);
+    if (!dryRun) registry.put(bound(pod, binding, seconds(world.clock.now())), pod);
+  }
+
+  #evict(call: Call): Promise<void> {
+    return this.#create(call, evictionBody, (given) => this.#evicted(call, given));
+  }
+
+  #evicted(call: Call, { object, dryRun }: Given): JsonObject {
+    if (nameOf(object) !== call.target.name)
+      throw badRequest('name in URL does not match name in Eviction object');
+    const registry = this.#deps.resources.registry(builtIn('pods'));
+    admitEviction(call.request.user, call.target.name, () =>
+      registry.entry(call.target.namespace, call.target.name),
+    );
+    const given = object['deleteOptions'];
+    const options = readDeleteOptions(
+      given === undefined ? {} : objectAt(object, 'deleteOptions'),
+      new URLSearchParams(),
+    );
+    const context = this.#context(call, dryRun || options.dryRun);
+    evict({ namespace: call.target.namespace, name: call.target.name, options }, registry, context);
+    return success(201);
+  }
+
+  #token(call: Call): Promise<void> {
+    return this.#create(call, tokenBody, (given) => this.#issued(call, given));
+  }
+
+  #issued(call: Call, { object, empties, dryRun, manager }: Given): JsonObject {
+    const { namespace, name } = call.target;
+    const made = issueToken({ namespace, name }, object, this.#context(call, dryRun), this.#deps.signer);
+    const now = this.#deps.world.clock.now();
+    const account = this.#deps.world.store.get('serviceaccounts', keyOf(namespace, name));
+    const { managedFields } = objectAt(
+      manageUpdate(undefined, asSent(object, empties), tokenBody.type, {
+        zero: { spec: { audiences: null, expirationSeconds: null, boundObjectRef: null } },
+        writer: { manager, operation: 'Update', apiVersion: tokenBody.apiVersion, subresource: 'token' },
+        now,
+        reset: [['f:status']],
+      }),
+      'metadata',
+    );
+    const metadata = {
+      name,
+      namespace,
+      ...(account && { uid: valueAt(account.object, 'metadata', 'uid') }),
+      creationTimestamp: seconds(now),
+      ...(managedFields !== undefined && { managedFields }),
+    };
+    return { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', metadata, ...made };
+  }
+
+  async #log(call: Call): Promise<void> {
+    if (call.request.method !== 'GET') throw methodNotAllowed();
+    negotiate(call.request.raw.headers.accept, { produces: logTypes });
+    const { namespace, name } = call.target;
+    await this.#deps.proxy.logs({ namespace, name, query: call.request.query }, call.response);
+  }
+
+  /** `exec`, `attach` and `portforward`: nothing but an upgrade, which is joined with the kubelet's connection. */
+  async #stream({ request, target }: Call): Promise<void> {
+    if (!['GET', 'POST'].includes(request.method)) throw methodNotAllowed();
+    checkConnect(request);
+    const call = { ...target, query: request.query };
+    if (request.upgrading) return this.#deps.streams.join(call, request.upgrading);
+    this.#deps.proxy.streamPath(call);
+    throw badRequest('Upgrade request required');
+  }
+
+  async #proxy(resource: ProxyCall['resource'], { request, response, target }: Call): Promise<void> {
+    checkConnect(request);
+    const call = { resource, namespace: target.namespace, name: target.name, ...below(request) };
+    await (request.upgrading
+      ? this.#deps.addresses.join(call, request.upgrading)
+      : this.#deps.addresses.serve(call, request.raw, response));
+  }
+
+  /** Kinds that are created and never kept: `bindings`. */
+  createBinding(call: Call): Promise<void> {
+    return this.#bind(call, '');
+  }
+}
+
+/** A token request as its writer owns it: with the lifetime that it has by default, and an empty list of audiences if there was one. */
+const asSent = (request: JsonObject, empties: Empties): JsonObject => {
+  const spec = objectAt(request, 'spec');
+  const audiences = empties.get('spec.audiences') ?? spec['audiences'];
+  const expirationSeconds = spec['expirationSeconds'] ?? defaultLifetime;
+  return { ...request, spec: { ...spec, audiences, expirationSeconds } };
+};
+
+/** @throws {StatusError} 400 for a dry run: what is connected does what it does */
+function checkConnect({ query }: ApiRequest): void {
+  if (query.has('dryRun')) throw badRequest('dryRun is not supported');
+}
+
+/** What follows `/proxy`, as the client wrote it. */
+function below({ raw, path }: ApiRequest): Pick<ProxyCall, 'path' | 'search'> {
+  const url = raw.url ?? '';
+  const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+  return { path: path.replace(/^\/api\/v1\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy/, ''), search };
+}

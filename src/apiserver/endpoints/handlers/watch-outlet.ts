@@ -1,0 +1,70 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { offeredProtocols } from '../../../streams/websocket.ts';
+import { isBearer } from '../../authentication/authenticator.ts';
+import { badRequest, StatusError } from '../../../apimachinery/status-error.ts';
+import { takeWebSocket, type Upgrading } from '../../request/upgrade.ts';
+
+/** Where the events of a watch go. */
+export interface WatchOutlet {
+  /** Bytes that wait for a slow reader. */
+  readonly waiting: number;
+  write(event: string | Buffer): void;
+  /** Ends after what was written. */
+  end(): void;
+  destroy(): void;
+  onClose(listener: () => void): void;
+}
+
+/** The body of an answer that goes on as long as the watch. */
+export function bodyOutlet(incoming: IncomingMessage, response: ServerResponse, type: string): WatchOutlet {
+  response.writeHead(200, {
+    'Cache-Control': 'no-cache, private',
+    'Content-Type': type,
+    'Transfer-Encoding': 'chunked',
+  });
+  response.flushHeaders();
+  return {
+    get waiting() {
+      return response.writableLength;
+    },
+    write: (event) => void response.write(event),
+    end: () => void response.end(),
+    destroy: () => void response.destroy(),
+    onClose: (listener) => {
+      incoming.on('close', listener);
+      response.on('close', listener);
+    },
+  };
+}
+
+/**
+ * A WebSocket with a message for each event; what the client says is not listened to. A client names where it comes from, and one protocol
+ * at most, which is agreed to whatever it is.
+ *
+ * @param isText whether messages are text
+ * @throws {StatusError} 403 for a client without `Origin`, 400 for one that offers several protocols
+ */
+export async function webSocketOutlet(upgrading: Upgrading, isText: boolean): Promise<WatchOutlet> {
+  const { incoming } = upgrading;
+  const [protocol, ...more] = offeredProtocols(incoming).filter((one) => !isBearer(one));
+  if (incoming.headers.origin === undefined)
+    throw new StatusError(403, 'Forbidden', 'a watch over a WebSocket must name its Origin');
+  if (more.length > 0) throw badRequest('a watch over a WebSocket may offer one protocol only');
+  const socket = await takeWebSocket(upgrading, protocol);
+  return {
+    get waiting() {
+      return socket.bufferedAmount;
+    },
+    write: (event) => {
+      // A message needs no length in front of it, as a protobuf event has it.
+      socket.send(isText ? event : event.slice(4), { binary: !isText });
+    },
+    end: () => {
+      socket.close(1000);
+    },
+    destroy: () => {
+      socket.terminate();
+    },
+    onClose: (listener) => socket.on('close', listener),
+  };
+}

@@ -1,0 +1,252 @@
+import {
+  fault,
+  type FieldFault,
+  badRequest,
+  expired,
+  invalid,
+  tooLargeVersion,
+} from '../../apimachinery/status-error.ts';
+import { parseJson } from '../../go/json-fault.ts';
+import { goKind, jsonFault } from '../../apimachinery/serializer/json-scan.ts';
+import { isObject, stringAt } from '../../apimachinery/json.ts';
+import { isTrue } from '../request/request.ts';
+import type { Entry, Store } from '../storage/store.ts';
+import type { Matcher } from '../../apimachinery/selectors.ts';
+
+/** What a list or watch asks for. */
+export interface ListOptions {
+  readonly resourceVersion: string;
+  readonly match: string;
+  readonly limit: number;
+  readonly continue: string;
+  readonly sendInitialEvents: boolean | undefined;
+  readonly bookmarks: boolean;
+  readonly watch: boolean;
+  readonly timeoutSeconds: number | undefined;
+}
+
+const listInvalid = (faults: readonly FieldFault[]): Error =>
+  invalid('ListOptions', 'meta.k8s.io', '', faults);
+
+function integer(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const why = /^[+-]?\d+$/.test(text) ? 'value out of range' : 'invalid syntax';
+  if (why === 'invalid syntax' || BigInt.asIntN(64, BigInt(text)) !== BigInt(text))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`);
+  return Number(text);
+}
+
+/** Reads the options of a list or watch. @throws {StatusError} 400 */
+export function readListOptions(query: URLSearchParams): ListOptions {
+  const sie = query.get('sendInitialEvents');
+  const timeoutSeconds = integer(query, 'timeoutSeconds');
+  return {
+    resourceVersion: query.get('resourceVersion') ?? '',
+    match: query.get('resourceVersionMatch') ?? '',
+    limit: integer(query, 'limit') ?? 0,
+    continue: query.get('continue') ?? '',
+    sendInitialEvents: sie === null ? undefined : isTrue(sie),
+    bookmarks: isTrue(query.get('allowWatchBookmarks')),
+    watch: isTrue(query.get('watch')),
+    timeoutSeconds,
+  };
+}
+
+/** @throws {StatusError} 422 for options that do not go together */
+export function checkListOptions(options: ListOptions): void {
+  const faults: FieldFault[] = [];
+  const { match, resourceVersion, watch, sendInitialEvents } = options;
+  if (watch) faults.push(...watchFaults(options));
+  else {
+    faults.push(...matchFaults(match, resourceVersion, options.continue));
+    if (sendInitialEvents !== undefined)
+      faults.push(fault.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+  }
+  if (faults.length > 0) throw listInvalid(faults);
+}
+
+function watchFaults({ match, sendInitialEvents, continue: token }: ListOptions): FieldFault[] {
+  const field = 'resourceVersionMatch';
+  const faults: FieldFault[] = [];
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan')
+    faults.push(
+      fault.forbidden(field, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
+    );
+  if (sendInitialEvents === undefined && match !== '')
+    faults.push(
+      fault.forbidden(
+        field,
+        'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+      ),
+    );
+  if (match !== '' && match !== 'NotOlderThan')
+    faults.push(fault.unsupported(field, match, ['NotOlderThan']));
+  if (token !== '')
+    faults.push(fault.forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+  return faults;
+}
+
+function matchFaults(match: string, version: string, token: string): FieldFault[] {
+  if (match === '') return [];
+  const field = 'resourceVersionMatch';
+  const faults: FieldFault[] = [];
+  if (version === '')
+    faults.push(
+      fault.forbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
+    );
+  if (token !== '')
+    faults.push(fault.forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+  if (match !== 'Exact' && match !== 'NotOlderThan')
+    faults.push(fault.unsupported(field, match, ['Exact', 'NotOlderThan', '']));
+  if (match === 'Exact' && version === '0')
+    faults.push(fault.forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  return faults;
+}
+
+interface Token {
+  readonly version: number;
+  readonly after: string;
+}
+
+const unreadable = (why: string): Error =>
+  badRequest(`invalid continue token: continue key is not valid: ${why}`);
+
+/** @throws {StatusError} 400 for what is no JSON in the base64 of URLs */
+function tokenJson(text: string): unknown {
+  const wrong = text.search(/[^A-Za-z0-9_-]/);
+  if (wrong >= 0 || text.length % 4 === 1)
+    throw unreadable(`illegal base64 data at input byte ${wrong >= 0 ? wrong : text.length - 1}`);
+  const json = Buffer.from(text, 'base64url').toString();
+  try {
+    return parseJson(json) ?? {};
+  } catch {
+    throw unreadable(jsonFault(json));
+  }
+}
+
+const members: Readonly<Record<string, 'string' | 'int64'>> = { v: 'string', rv: 'int64', start: 'string' };
+
+/** What a continue token says, each member of its type. @throws {StatusError} 400 */
+function tokenBody(text: string): { readonly v: string; readonly rv: number; readonly start: string } {
+  const body = tokenJson(text);
+  const cannot = (value: unknown, into: string): Error =>
+    unreadable(`json: cannot unmarshal ${goKind(value)} into Go ${into}`);
+  if (!isObject(body)) throw cannot(body, 'value of type storage.continueToken');
+  for (const [key, type] of Object.entries(members)) {
+    const value = body[key] ?? undefined;
+    const fits = type === 'int64' ? Number.isInteger(value) : typeof value === 'string';
+    if (value !== undefined && !fits)
+      throw cannot(value, `struct field continueToken.${key} of type ${type}`);
+  }
+  return { v: stringAt(body, 'v'), rv: Number(body['rv'] ?? 0), start: stringAt(body, 'start') };
+}
+
+function readToken(text: string): Token {
+  const { v, rv, start } = tokenBody(text);
+  if (v !== 'meta.k8s.io/v1') throw unreadable(`server does not recognize this encoded version ${v}`);
+  if (rv === 0) throw unreadable('incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
+  if (start === '') throw unreadable('encoded start key empty (version meta.k8s.io/v1)');
+  if (/\/\.{0,2}(\/|$)/.test(start.startsWith('/') ? start : `/${start}`)) throw unreadable(start);
+  return { version: rv, after: start };
+}
+
+/** A token as kube-apiserver writes it: the last key as it stands below what is listed. */
+const writeToken = (version: number, after: string, prefix: string): string =>
+  Buffer.from(
+    JSON.stringify({ v: 'meta.k8s.io/v1', rv: version, start: `/${after.slice(prefix.length)}\u0000` }),
+  ).toString('base64url');
+
+/** A page of a list and the metadata that goes with it. */
+export interface Page {
+  readonly entries: readonly Entry[];
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
+}
+
+/** A resource version as a number. @throws {StatusError} 400 */
+export function parseVersion(text: string): number {
+  if (text === '') return 0;
+  if (!/^\d+$/.test(text))
+    throw badRequest(
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
+  return Number(text);
+}
+
+/** What of the store a list shows. */
+export interface Selection {
+  readonly storage: string;
+  /** `namespace/`, or `''` for all */
+  readonly prefix: string;
+  readonly matches: Matcher;
+  /** Whether anything is selected on: then nothing is said of how many remain. */
+  readonly selective: boolean;
+}
+
+/** The page of a list that the options ask for (A8). @throws {StatusError} 400, 410, 504 */
+export function listPage(store: Store, selection: Selection, options: ListOptions): Page {
+  if (options.continue !== '') return continued(store, selection, options);
+  const wanted = parseVersion(options.resourceVersion);
+  if (wanted > store.version) throw tooLargeVersion(wanted, store.version);
+  const exact = options.match === 'Exact' || (options.match === '' && options.limit > 0 && wanted > 0);
+  const version = exact ? wanted : store.version;
+  // version 0 is answered from the cache, which knows no pages
+  const limit = options.resourceVersion === '0' ? 0 : options.limit;
+  return page(source(store, selection, version), selection, { version, after: '', limit });
+}
+
+function continued(store: Store, selection: Selection, options: ListOptions): Page {
+  const token = readToken(options.continue);
+  if (options.resourceVersion !== '' && options.resourceVersion !== '0')
+    throw badRequest('specifying resource version is not allowed when using continue');
+  const after = selection.prefix + token.after.replace(/^\//, '').slice(0, -1);
+  const version = token.version > 0 ? token.version : store.version;
+  try {
+    return page(source(store, selection, version), selection, { version, after, limit: options.limit });
+  } catch {
+    throw inconsistent(writeToken(-1, after, selection.prefix));
+  }
+}
+
+/** The past of a continue token is gone: the answer offers one that goes on in the present. */
+function inconsistent(token: string): Error {
+  const error = expired(
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+  );
+  Object.assign(error.body, { metadata: { continue: token } });
+  return error;
+}
+
+function source(store: Store, selection: Selection, version: number): Iterable<Entry> {
+  return version === store.version
+    ? store.list(selection.storage, selection.prefix)
+    : store.listAt(selection.storage, version).filter((entry) => entry.key.startsWith(selection.prefix));
+}
+
+function page(
+  entries: Iterable<Entry>,
+  selection: Selection,
+  at: { readonly version: number; readonly after: string; readonly limit: number },
+): Page {
+  const found: Entry[] = [];
+  let remaining = 0;
+  for (const entry of entries) {
+    if (at.after !== '' && entry.key <= at.after) continue;
+    if (!selection.matches(entry.object)) continue;
+    if (at.limit > 0 && found.length >= at.limit) remaining++;
+    else found.push(entry);
+  }
+  const last = found.at(-1);
+  return {
+    entries: found,
+    metadata: {
+      resourceVersion: String(at.version),
+      ...(remaining > 0 && last && { continue: writeToken(at.version, last.key, selection.prefix) }),
+      ...(remaining > 0 && !selection.selective && { remainingItemCount: remaining }),
+    },
+  };
+}

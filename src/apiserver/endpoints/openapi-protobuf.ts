@@ -1,0 +1,101 @@
+import {
+  isObject,
+  type JsonObject,
+  listAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  textOf,
+} from '../../apimachinery/json.ts';
+import { bytes as field } from '../protobuf-wire.ts';
+
+const message = (...parts: readonly (Buffer | undefined)[]): Buffer =>
+  Buffer.concat(parts.filter((part) => part !== undefined));
+const text = (number: number, value: string): Buffer | undefined =>
+  value === '' ? undefined : field(number, value);
+const texts = (number: number, values: readonly unknown[]): Buffer[] =>
+  values.map((value) => field(number, textOf(value)));
+
+/** `x-…` members; their values are YAML, and JSON is YAML. */
+const extensions = (number: number, value: JsonObject): Buffer[] =>
+  Object.entries(value)
+    .filter(([key]) => key.startsWith('x-'))
+    .map(([key, inner]) =>
+      field(number, message(field(1, key), field(2, message(field(2, `${JSON.stringify(inner)}\n`))))),
+    );
+
+const named = (name: string, body: Buffer): Buffer => field(1, message(field(1, name), field(2, body)));
+
+function schema(value: JsonObject): Buffer {
+  const items = value['items'];
+  const more = value['additionalProperties'];
+  const properties = Object.entries(objectAt(value, 'properties'));
+  return message(
+    text(1, stringAt(value, '$ref')),
+    text(2, stringAt(value, 'format')),
+    text(4, stringAt(value, 'description')),
+    ...texts(19, listAt(value, 'required')),
+    isObject(more) ? field(21, message(field(1, schema(more)))) : undefined,
+    stringAt(value, 'type') === '' ? undefined : field(22, message(field(1, stringAt(value, 'type')))),
+    isObject(items) ? field(23, message(field(1, schema(items)))) : undefined,
+    properties.length > 0
+      ? field(25, message(...properties.map(([name, inner]) => named(name, schema(inner as JsonObject)))))
+      : undefined,
+    ...extensions(31, value),
+  );
+}
+
+const parameter = (value: JsonObject): Buffer =>
+  // ParametersItem.parameter → Parameter.non_body_parameter → NonBodyParameter.query_parameter_sub_schema
+  message(
+    field(
+      1,
+      message(
+        field(
+          2,
+          message(
+            field(3, message(field(2, 'query'), field(4, stringAt(value, 'name')), field(6, 'string'))),
+          ),
+        ),
+      ),
+    ),
+  );
+
+const operation = (value: JsonObject): Buffer =>
+  message(
+    ...texts(7, listAt(value, 'consumes')),
+    ...objectsAt(value, 'parameters').map((one) => field(8, parameter(one))),
+    ...extensions(13, value),
+  );
+
+const methods: readonly (readonly [string, number])[] = [
+  ['get', 2],
+  ['put', 3],
+  ['post', 4],
+  ['delete', 5],
+  ['patch', 8],
+];
+
+const pathItem = (value: JsonObject): Buffer =>
+  message(
+    ...methods.map(([name, number]) =>
+      value[name] === undefined ? undefined : field(number, operation(objectAt(value, name))),
+    ),
+  );
+
+/** A Swagger document as the protobuf message that older kubectl asks for (gnostic's `openapi.v2.Document`). */
+export function swaggerProtobuf(document: JsonObject): Buffer {
+  const info = objectAt(document, 'info');
+  const paths = Object.entries(objectAt(document, 'paths')).map(([name, value]) =>
+    field(2, message(field(1, name), field(2, pathItem(value as JsonObject)))),
+  );
+  const definitions = Object.entries(objectAt(document, 'definitions')).map(([name, value]) =>
+    named(name, schema(value as JsonObject)),
+  );
+  return message(
+    field(1, '2.0'),
+    field(2, message(field(1, stringAt(info, 'title')), field(2, stringAt(info, 'version')))),
+    field(8, message(...paths)),
+    field(9, message(...definitions)),
+  );
+}

@@ -1,0 +1,246 @@
+import { createHash } from 'node:crypto';
+import { fieldsOf, type Shape, typeNames } from '../../apimachinery/api-types.ts';
+import type { Draft, JsonObject } from '../../apimachinery/json.ts';
+import { groups, groupVersionOf, keptKinds, type Kind } from '../../apimachinery/kinds.ts';
+
+/** Go packages that definitions are named by. */
+const packages: Readonly<Record<string, string>> = {
+  '': 'io.k8s.api.core',
+  'apiextensions.k8s.io': 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions',
+  'apiregistration.k8s.io': 'io.k8s.kube-aggregator.pkg.apis.apiregistration',
+};
+const metaTypes = new Set(
+  'ObjectMeta ListMeta OwnerReference ManagedFieldsEntry DeleteOptions Preconditions Status StatusDetails StatusCause LabelSelector LabelSelectorRequirement Condition'.split(
+    ' ',
+  ),
+);
+
+const packageOf = (group: string): string => packages[group] ?? `io.k8s.api.${group.split('.')[0] ?? ''}`;
+
+/** Which group's package each type is in: that of the first kind that reaches it. */
+const homes: ReadonlyMap<string, string> = (() => {
+  const found = new Map<string, string>();
+  const visit = (type: string, home: string): void => {
+    if (found.has(type)) return;
+    found.set(type, metaTypes.has(type) ? 'io.k8s.apimachinery.pkg.apis.meta.v1' : home);
+    for (const field of fieldsOf(type).values()) {
+      let shape: Shape = field.shape;
+      while (shape.is === 'list' || shape.is === 'map') shape = shape.of;
+      if (shape.is === 'struct') visit(shape.type, home);
+    }
+  };
+  for (const kind of keptKinds) visit(kind.type, `${packageOf(kind.group)}.${kind.version}`);
+  for (const type of typeNames()) visit(type, 'io.k8s.api.core.v1');
+  return found;
+})();
+
+const definitionName = (type: string): string => {
+  const bare = type.replace(
+    /^(CoreV1|EventsV1|V1beta1|V2|RbacV1|StorageV1|DiscoveryV1|AuthenticationV1)(?=[A-Z])/,
+    '',
+  );
+  return `${homes.get(type) ?? 'io.k8s.api.core.v1'}.${bare}`;
+};
+
+const scalarSchemas: Readonly<Record<string, JsonObject>> = {
+  string: { type: 'string' },
+  boolean: { type: 'boolean' },
+  int32: { type: 'integer', format: 'int32' },
+  int64: { type: 'integer', format: 'int64' },
+  double: { type: 'number', format: 'double' },
+  time: { type: 'string', format: 'date-time' },
+  microtime: { type: 'string', format: 'date-time' },
+  bytes: { type: 'string', format: 'byte' },
+  quantity: { type: 'string' },
+  any: { type: 'object' },
+};
+
+type Version = 2 | 3;
+
+const prefix: Readonly<Record<Version, string>> = { 2: '#/definitions/', 3: '#/components/schemas/' };
+const intOrString: Readonly<Record<Version, JsonObject>> = {
+  2: { type: 'string', format: 'int-or-string' },
+  3: { oneOf: [{ type: 'integer' }, { type: 'string' }], format: 'int-or-string' },
+};
+
+function schemaOf(shape: Shape, version: Version): JsonObject {
+  switch (shape.is) {
+    case 'scalar':
+      return shape.scalar === 'intstr' ? intOrString[version] : (scalarSchemas[shape.scalar] ?? {});
+    case 'struct': {
+      const $ref = `${prefix[version]}${definitionName(shape.type)}`;
+      return version === 3 ? { allOf: [{ $ref }], default: {} } : { $ref };
+    }
+    case 'map':
+      return {
+        type: 'object',
+        additionalProperties: schemaOf(shape.of, version),
+        ...(shape.atomic && { 'x-kubernetes-map-type': 'atomic' }),
+      };
+    case 'list':
+      return { type: 'array', items: schemaOf(shape.of, version), ...listExtensions(shape) };
+  }
+}
+
+function listExtensions({ merge }: Shape & { is: 'list' }): JsonObject {
+  const out: Draft = { 'x-kubernetes-list-type': merge.kind };
+  if (merge.keys.length > 0) out['x-kubernetes-list-map-keys'] = merge.keys;
+  if (merge.patchKey !== undefined) {
+    out['x-kubernetes-patch-strategy'] = merge.retainKeys ? 'merge,retainKeys' : 'merge';
+    if (merge.patchKey !== '') out['x-kubernetes-patch-merge-key'] = merge.patchKey;
+  }
+  return out;
+}
+
+const kindsOfType = new Map<string, Kind[]>();
+for (const kind of keptKinds) kindsOfType.set(kind.type, [...(kindsOfType.get(kind.type) ?? []), kind]);
+
+function definition(type: string, version: Version): JsonObject {
+  const properties: Draft = {};
+  const required: string[] = [];
+  for (const field of fieldsOf(type).values()) {
+    properties[field.name] = schemaOf(field.shape, version);
+    if (field.required) required.push(field.name);
+  }
+  const gvks = (kindsOfType.get(type) ?? []).map(({ group, version: v, kind }) => ({
+    group,
+    version: v,
+    kind,
+  }));
+  return {
+    description: `${definitionName(type).split('.').at(-1) ?? type} of ${definitionName(type).split('.').slice(0, -1).join('.')}`,
+    type: 'object',
+    properties,
+    ...(required.length > 0 && { required }),
+    ...(gvks.length > 0 && { 'x-kubernetes-group-version-kind': gvks }),
+  };
+}
+
+function reachable(roots: readonly string[]): string[] {
+  const found = new Set<string>();
+  const visit = (type: string): void => {
+    if (found.has(type)) return;
+    found.add(type);
+    for (const field of fieldsOf(type).values()) {
+      let shape: Shape = field.shape;
+      while (shape.is === 'list' || shape.is === 'map') shape = shape.of;
+      if (shape.is === 'struct') visit(shape.type);
+    }
+  };
+  roots.forEach(visit);
+  return [...found].sort();
+}
+
+const pathOf = (kind: Kind, item: boolean): string => {
+  const root = kind.group ? `/apis/${groupVersionOf(kind)}` : `/api/${kind.version}`;
+  return `${root}${kind.namespaced ? '/namespaces/{namespace}' : ''}/${kind.resource}${item ? '/{name}' : ''}`;
+};
+
+const gvkOf = ({ group, version, kind }: Kind): JsonObject => ({ group, version, kind });
+
+function operations(kind: Kind, version: Version): JsonObject {
+  const patchTypes = [
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/strategic-merge-patch+json',
+    'application/apply-patch+yaml',
+  ];
+  const operation = (action: string): JsonObject => ({
+    responses: { 200: { description: 'OK' } },
+    'x-kubernetes-action': action,
+    'x-kubernetes-group-version-kind': gvkOf(kind),
+  });
+  const query = (name: string): JsonObject => ({
+    name,
+    in: 'query',
+    ...(version === 3 ? { schema: { type: 'string' } } : { type: 'string' }),
+  });
+  const common = ['dryRun', 'fieldManager', 'fieldValidation'].map(query);
+  const out: Draft = {};
+  const consumes = (types: readonly string[]): JsonObject =>
+    version === 3
+      ? { requestBody: { content: Object.fromEntries(types.map((type) => [type, { schema: {} }])) } }
+      : { consumes: types };
+  if (kind.verbs.includes('create'))
+    out[pathOf(kind, false)] = {
+      get: operation('list'),
+      post: { ...operation('post'), parameters: common, ...consumes(['*/*']) },
+    };
+  if (kind.verbs.includes('patch'))
+    out[pathOf(kind, true)] = {
+      get: operation('get'),
+      put: { ...operation('put'), parameters: common, ...consumes(['*/*']) },
+      patch: { ...operation('patch'), parameters: [...common, query('force')], ...consumes(patchTypes) },
+      delete: { ...operation('delete'), parameters: [query('dryRun')] },
+    };
+  return out;
+}
+
+const info = { title: 'Kubernetes', version: 'v1.36.2' };
+
+/** A document and its hash. */
+export interface Document {
+  readonly text: string;
+  readonly hash: string;
+}
+
+const documents = new Map<string, Document>();
+
+function kept(name: string, make: () => JsonObject): Document {
+  let found = documents.get(name);
+  if (!found) {
+    const text = JSON.stringify(make());
+    found = { text, hash: createHash('sha512').update(text).digest('hex').toUpperCase() };
+    documents.set(name, found);
+  }
+  return found;
+}
+
+/** `/openapi/v2`: every kind that is served in one Swagger document. */
+export const swagger = (kinds: readonly Kind[]): Document =>
+  kept(`v2 of ${kinds.length}`, () => ({
+    swagger: '2.0',
+    info,
+    paths: Object.assign({}, ...kinds.map((kind) => operations(kind, 2))) as JsonObject,
+    definitions: Object.fromEntries(typeNames().map((type) => [definitionName(type), definition(type, 2)])),
+  }));
+
+const pathsOfGroups = (
+  kinds: readonly Kind[],
+): readonly (readonly [path: string, group: string, version: string])[] =>
+  groups(kinds).flatMap(([group, versions]) =>
+    versions.map(
+      (version) => [group ? `apis/${group}/${version}` : `api/${version}`, group, version] as const,
+    ),
+  );
+
+/** One group and version as OpenAPI 3; `undefined` when it is not served. */
+export function openApi(kinds: readonly Kind[], path: string): Document | undefined {
+  const found = pathsOfGroups(kinds).find(([one]) => one === path);
+  if (!found) return undefined;
+  const [, group, version] = found;
+  const served = kinds.filter((kind) => kind.group === group && kind.version === version);
+  return kept(path, () => ({
+    openapi: '3.0.0',
+    info,
+    paths: Object.assign({}, ...served.map((kind) => operations(kind, 3))) as JsonObject,
+    components: {
+      schemas: Object.fromEntries(
+        reachable([...served.map((kind) => kind.type), 'DeleteOptions', 'Status']).map((type) => [
+          definitionName(type),
+          definition(type, 3),
+        ]),
+      ),
+    },
+  }));
+}
+
+/** `/openapi/v3`: where each group's document is, with its hash. */
+export const openApiIndex = (kinds: readonly Kind[]): JsonObject => ({
+  paths: Object.fromEntries(
+    pathsOfGroups(kinds).map(([path]) => [
+      path,
+      { serverRelativeURL: `/openapi/v3/${path}?hash=${openApi(kinds, path)?.hash ?? ''}` },
+    ]),
+  ),
+});

@@ -1,0 +1,144 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { isObject, textOf } from '../../apimachinery/json.ts';
+import type { Representation } from './negotiate.ts';
+import { writeProtobuf } from '../../apimachinery/serializer/protobuf-writer.ts';
+import { StatusError } from '../../apimachinery/status-error.ts';
+import { toYaml } from '../../apimachinery/serializer/yaml-writer.ts';
+
+const compress = promisify(gzip);
+const gzipLeast = 128 * 1024;
+
+/** A body as text; what has no text of its own is told as JSON. */
+export function encode(body: unknown, representation: Representation): string {
+  if (representation.format === 'yaml') return toYaml(body);
+  return representation.pretty ? JSON.stringify(body, null, 2) : `${JSON.stringify(body)}\n`;
+}
+
+/** Everything an answer may carry besides its body. */
+export interface Extras {
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly warnings?: readonly string[];
+}
+
+/** Characters of all warnings together; with more each is cut. */
+const mostWarned = 4096;
+const cutAt = 256;
+
+/**
+ * Values of the header `Warning`. Go writes text there as it is, in UTF-8, and Node.js wants a character for each byte.
+ *
+ * Follows apiserver `WithWarningRecorder`: each once, none that has control characters.
+ */
+export function warningHeaders(warnings: readonly string[]): string[] {
+  const texts = [...new Set(warnings)]
+    .filter((text) => text !== '' && !/\p{Cc}/u.test(text))
+    .map((text) => Array.from(text));
+  let size = 0;
+  const beyond = texts.findIndex((text) => (size += text.length) > mostWarned);
+  if (beyond < 0) return texts.map(warningHeader);
+  size = 0;
+  const out: string[] = [];
+  for (const [at, text] of texts.entries()) {
+    if (at > beyond && size >= mostWarned) break;
+    const short = text.slice(0, cutAt);
+    size += short.length;
+    out.push(warningHeader(short));
+  }
+  return out;
+}
+
+const warningHeader = (text: readonly string[]): string =>
+  Buffer.from(`299 - "${text.join('').replace(/["\\]/g, '\\$&')}"`).toString('latin1');
+
+/** What a request is told of the kind that it asks for, whatever the answer is. */
+const deprecated = new WeakMap<IncomingMessage, readonly string[]>();
+
+/** Every answer to this request warns of its kind. */
+export function warnOf(request: IncomingMessage, warning: string | undefined): void {
+  if (warning !== undefined) deprecated.set(request, [warning]);
+}
+
+const isZipped = ({ method, headers }: IncomingMessage, text: string | Buffer): boolean =>
+  text.length > gzipLeast && method === 'GET' && /\bgzip\b/.test(textOf(headers['accept-encoding']));
+
+/** Sends a body that is already text. */
+export async function sendText(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: {
+    readonly status: number;
+    readonly type: string;
+    readonly text: string | Buffer;
+    readonly extras?: Extras;
+  },
+): Promise<void> {
+  const headers: Record<string, string | string[]> = {
+    'Cache-Control': 'no-cache, private',
+    'Content-Type': answer.type,
+  };
+  for (const [name, value] of Object.entries(answer.extras?.headers ?? {}))
+    headers[name] = value as string | string[];
+  const warnings = warningHeaders([...(deprecated.get(request) ?? []), ...(answer.extras?.warnings ?? [])]);
+  if (warnings.length > 0) headers['Warning'] = warnings;
+  let body: string | Buffer = answer.text;
+  if (isZipped(request, answer.text)) {
+    body = await compress(answer.text, { level: 4 });
+    headers['Content-Encoding'] = 'gzip';
+    headers['Vary'] = 'Accept-Encoding';
+  }
+  // Node.js writes headers in the encoding of a text that follows: only before bytes a character is a byte
+  if (warnings.length > 0) body = Buffer.from(body);
+  headers['Content-Length'] = String(Buffer.byteLength(body));
+  response.writeHead(answer.status, headers);
+  response.end(request.method === 'HEAD' ? '' : body);
+}
+
+/** A body in the form that was agreed on; one without a protobuf message is JSON. */
+function written(
+  body: unknown,
+  representation: Representation,
+): { readonly type: string; readonly text: string | Buffer } {
+  const message = representation.format === 'protobuf' && isObject(body) ? writeProtobuf(body) : undefined;
+  if (message) return { type: 'application/vnd.kubernetes.protobuf', text: message };
+  const type = representation.format === 'yaml' ? 'application/yaml' : 'application/json';
+  return { type, text: encode(body, representation) };
+}
+
+export const sendBody = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: {
+    readonly status: number;
+    readonly body: unknown;
+    readonly representation: Representation;
+    readonly extras?: Extras;
+  },
+): Promise<void> =>
+  sendText(request, response, {
+    status: answer.status,
+    ...written(answer.body, answer.representation),
+    ...(answer.extras && { extras: answer.extras }),
+  });
+
+const plainJson: Representation = { format: 'json', pretty: false };
+
+/** Sends what was thrown as a Status; anything but a StatusError is told as an internal error. */
+export async function sendError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reason: StatusError,
+  more: { readonly representation?: Representation; readonly extras?: Extras } = {},
+): Promise<void> {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  await sendBody(request, response, {
+    status: reason.code,
+    body: reason.body,
+    representation: more.representation ?? plainJson,
+    extras: { ...more.extras, headers: { ...reason.headers, ...more.extras?.headers } },
+  });
+}

@@ -1,0 +1,382 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Authenticator } from '../authentication/authenticator.ts';
+import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
+import { bodyFormat, expectedOf, internalName, judged, readBody, readObject } from './body.ts';
+import { denied } from '../filters/authorization.ts';
+import { isGroup } from './discovery.ts';
+import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
+import { health } from '../health.ts';
+import { impersonated } from '../filters/impersonation.ts';
+import { decodedPath } from '../../go/url-path.ts';
+import { parseDuration } from '../../kube/duration.ts';
+import { type JsonObject, objectAt } from '../../apimachinery/json.ts';
+import {
+  groupVersionOf,
+  type Kind,
+  kinds,
+  metricsKinds,
+  trustBundleKinds,
+} from '../../apimachinery/kinds.ts';
+import { manageUpdate } from '../../apimachinery/managed-fields/managed-fields.ts';
+import type { MetricsApi } from '../metrics-server/metrics-api.ts';
+import { checkOffered, negotiate, representationOfError, wantsPretty } from './negotiate.ts';
+import {
+  type ApiRequest,
+  checkRoute,
+  isAstray,
+  parseResourcePath,
+  queryOf,
+  type ResourcePath,
+  subresourceOf,
+  verbOf,
+  verbOfMethod,
+  isWatchPath,
+  withoutWatchPath,
+} from '../request/request.ts';
+import { warningsOf } from './exchange.ts';
+import type { ResourceApi } from './handlers/resource-api.ts';
+import { sendBody, sendError, sendText, warnOf } from './respond.ts';
+import { review } from '../registry/reviews.ts';
+import {
+  badRequest,
+  methodNotAllowed,
+  noSuchResource,
+  StatusError,
+} from '../../apimachinery/status-error.ts';
+import type { Subresources } from './handlers/subresources.ts';
+import { versionInfo } from '../version.ts';
+import { selectedName } from '../../apimachinery/selectors.ts';
+import type { Upgrading } from '../request/upgrade.ts';
+import { bareViews, viewBare } from './views.ts';
+import { readWriteQuery } from './write-options.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { issuer } from '../authentication/authenticator.ts';
+import type { TokenSigner } from '../authentication/users.ts';
+
+export interface RouterDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly resources: ResourceApi;
+  readonly subresources: Subresources;
+  readonly signer: TokenSigner;
+  /** `metrics.k8s.io`, loaded by the first who asks it; absent: not served. */
+  readonly metrics?: () => Promise<Pick<MetricsApi, 'handle'>>;
+  readonly clusterTrustBundles?: boolean;
+}
+
+const plain = 'text/plain; charset=utf-8';
+
+/** Verbs on many objects; a field selector on the name makes them about one. */
+const collectionVerbs: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
+
+/** Every request: who, may they, and then where to. */
+export class Router {
+  readonly #deps: RouterDeps;
+  /** What discovery tells of. */
+  readonly #kinds: readonly Kind[];
+  /** Those that the server keeps itself. */
+  readonly #apiKinds: readonly Kind[];
+  readonly #since: number;
+
+  constructor(deps: RouterDeps) {
+    this.#deps = deps;
+    this.#since = deps.clock.now();
+    this.#apiKinds = deps.clusterTrustBundles ? [...kinds, ...trustBundleKinds] : kinds;
+    this.#kinds = deps.metrics ? [...this.#apiKinds, ...metricsKinds] : this.#apiKinds;
+  }
+
+  /** @param head what came behind a request that asks for an upgrade, and that Node has let go of; absent with others */
+  async handle(raw: IncomingMessage, response: ServerResponse, head?: Buffer): Promise<void> {
+    try {
+      const request = { ...this.#read(raw), ...(head && { upgrading: upgradeOf(raw, response, head) }) };
+      this.#authorize(request);
+      if (request.method !== 'GET' && isWatchPath(raw.url ?? ''))
+        throw request.target?.kind && request.target.subresource === ''
+          ? methodNotAllowed()
+          : noSuchResource();
+      await this.#route(request, response);
+    } catch (reason) {
+      await this.#fail(raw, response, reason);
+    }
+  }
+
+  async #fail(raw: IncomingMessage, response: ServerResponse, reason: unknown): Promise<void> {
+    const error = this.#asStatus(reason);
+    const warnings = warningsOf.get(error);
+    const pretty = wantsPretty(queryOf(raw.url ?? ''), raw.headers['user-agent']);
+    const representation = representationOfError(raw.headers.accept, pretty);
+    await sendError(raw, response, error, { representation, ...(warnings && { extras: { warnings } }) });
+    if (!raw.readableEnded) raw.resume();
+  }
+
+  #asStatus(reason: unknown): StatusError {
+    if (reason instanceof StatusError) return reason;
+    this.#deps.logger.error('a request failed for a reason that is not its own', { err: reason });
+    return new StatusError(500, 'InternalError', 'Internal error occurred', { details: {} });
+  }
+
+  #read(raw: IncomingMessage): ApiRequest {
+    const url = raw.url ?? '/';
+    const cut = url.indexOf('?');
+    const query = queryOf(url);
+    const path = withoutWatchPath(cut < 0 ? url : url.slice(0, cut), query);
+    const asked = { raw, method: raw.method ?? 'GET', path, query, target: parseResourcePath(path) };
+    checkTimeout(asked);
+    const own = { ...asked, user: this.#deps.authenticator.authenticate(raw) };
+    const user = impersonated(raw, this.#attributes(own), (at) => this.#deps.authorizer.decide(at));
+    return user ? { ...asked, user } : own;
+  }
+
+  #attributes({ user, method, path, query, target }: ApiRequest): Attributes {
+    const verb = verbOf(method, target, query);
+    if (!target)
+      return {
+        user,
+        verb,
+        path: decodedPath(path),
+        group: '',
+        resource: '',
+        subresource: '',
+        namespace: '',
+        name: '',
+      };
+    const { group, resource, subresource, namespace } = target;
+    const fieldSelector = query.get('fieldSelector') ?? '';
+    const name = target.name || (collectionVerbs.has(verb) ? selectedName(fieldSelector) : '');
+    return { user, verb, group, resource, subresource, namespace, name, fieldSelector };
+  }
+
+  /** @throws {StatusError} 403 */
+  #authorize(request: ApiRequest): void {
+    const attributes = this.#attributes(request);
+    const decision = this.#deps.authorizer.decide(attributes);
+    if (decision.allowed) return;
+    throw denied(attributes, decision.reason);
+  }
+
+  async #route(request: ApiRequest, response: ServerResponse): Promise<void> {
+    const { target } = request;
+    if (target) return this.#resource(request, response, target);
+    return isAstray(request.path) ? notFoundText(request, response) : this.#other(request, response);
+  }
+
+  async #resource(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
+    const { kind } = target;
+    if (!kind || !this.#kinds.includes(kind)) return this.#unserved(request, response, target);
+    checkRoute(request.method, target, kind);
+    warnOfKind(request, target, kind);
+    if (request.method === 'HEAD' && target.subresource !== 'proxy') throw methodNotAllowed();
+    if (target.subresource !== '') return this.#subresource(request, response, target, kind);
+    if (kind.storageHash === undefined) return this.#transient(request, response, target, kind);
+    await this.#deps.resources.handle(request, response, target, kind);
+  }
+
+  /** Kinds that this server does not keep: those of others, and those that nobody knows. */
+  async #unserved(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
+    const { metrics } = this.#deps;
+    if (metrics && target.group === metricsKinds[0]?.group)
+      return (await metrics()).handle(request, response, target);
+    const isKnown = target.isRouted && (target.group === '' || isGroup(this.#kinds, target.group));
+    if (!isKnown) return notFoundText(request, response);
+    throw noSuchResource();
+  }
+
+  async #subresource(
+    request: ApiRequest,
+    response: ServerResponse,
+    target: ResourcePath,
+    kind: Kind,
+  ): Promise<void> {
+    const sub = subresourceOf(target);
+    if (!sub) throw noSuchResource();
+    if (target.name === '' && sub.verbs.includes(verbOfMethod(request.method)))
+      throw badRequest('name must be provided');
+    const handler = this.#deps.subresources.handler(kind.resource, sub.name);
+    if (handler) return handler({ request, response, target, kind });
+    if (!sub.verbs.includes(verbOfMethod(request.method))) throw methodNotAllowed();
+    await this.#deps.resources.handle(request, response, target, kind);
+  }
+
+  /** Kinds that are answered and never kept. */
+  async #transient(
+    request: ApiRequest,
+    response: ServerResponse,
+    target: ResourcePath,
+    kind: Kind,
+  ): Promise<void> {
+    if (kind.kind === 'ComponentStatus') return this.#components(request, response, target);
+    if (request.method !== 'POST' || target.name !== '') throw methodNotAllowed();
+    if (kind.kind === 'Binding')
+      return this.#deps.subresources.createBinding({ request, response, target, kind });
+    const representation = negotiate(request.raw.headers.accept, {
+      views: bareViews,
+      pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+    });
+    const format = bodyFormat(request.raw);
+    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
+      options: 'CreateOptions',
+      apply: false,
+    });
+    const { object, strict } = readObject(await readBody(request.raw), format, expectedOf(kind));
+    const warnings = judged(strict, query.fieldValidation, expectedOf(kind));
+    const now = this.#deps.clock.now();
+    const managed = manageUpdate(undefined, object, kind.type, {
+      writer: { manager: query.manager, operation: 'Update', apiVersion: groupVersionOf(kind) },
+      now,
+      reset: [['f:status']],
+    });
+    const answer = await review(
+      kind.kind,
+      object,
+      { user: request.user, namespace: target.namespace, now, managed: objectAt(managed, 'metadata') },
+      this.#deps,
+    );
+    await sendBody(request.raw, response, {
+      status: 201,
+      body: viewBare(
+        { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer },
+        representation,
+        internalName(kind),
+      ),
+      representation,
+      extras: { warnings },
+    });
+  }
+
+  async #components(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
+    readOnly(request);
+    const representation = negotiate(request.raw.headers.accept);
+    const items = [
+      { metadata: { name: 'storage' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] },
+    ];
+    if (target.name !== '')
+      throw new StatusError(404, 'NotFound', `Component not found: ${target.name}`, { details: {} });
+    await sendBody(request.raw, response, {
+      status: 200,
+      representation,
+      body: { kind: 'ComponentStatusList', apiVersion: 'v1', metadata: {}, items },
+    });
+  }
+
+  async #other(request: ApiRequest, response: ServerResponse): Promise<void> {
+    const { path } = request;
+    if (/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return this.#health(request, response);
+    const parts = path.split('/').filter(Boolean);
+    if (parts[0] === 'api' || parts[0] === 'apis') return discovery(request, response, parts, this.#kinds);
+    if (parts[0] === 'openapi') {
+      const described = { kinds: this.#apiKinds, since: this.#since };
+      return openapi(request, response, parts, described);
+    }
+    if (documents.test(path)) return this.#document(request, response);
+    if (path === '/metrics')
+      return sendText(request.raw, response, {
+        status: 200,
+        type: 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores',
+        text: '',
+      });
+    if (['/', '/index.html'].includes(path))
+      return sendText(request.raw, response, {
+        status: 200,
+        type: 'application/json',
+        text: JSON.stringify({ paths: rootPaths }, null, 2),
+      });
+    return notFoundText(request, response);
+  }
+
+  /** Documents of their own: whatever else stands below their paths is not there. */
+  async #document(request: ApiRequest, response: ServerResponse): Promise<void> {
+    const path = request.path.replace(/\/+$/, '');
+    if (path === '/version') {
+      readOnly(request, ['application/json']);
+      return sendDocument(request, response, JSON.stringify(versionInfo, null, 2));
+    }
+    if (path === '/openid/v1/jwks') return this.#keySet(request, response);
+    if (path !== '/.well-known/openid-configuration') throw noSuchResource();
+    const host = request.raw.headers.host ?? 'localhost';
+    return sendDocument(request, response, JSON.stringify(openIdConfiguration(host)), {
+      'Cache-Control': 'public, max-age=3600',
+    });
+  }
+
+  async #keySet(request: ApiRequest, response: ServerResponse): Promise<void> {
+    readOnly(request);
+    checkOffered(request.raw.headers.accept, ['application/jwk-set+json']);
+    await sendText(request.raw, response, {
+      status: 200,
+      type: 'application/jwk-set+json',
+      text: JSON.stringify(this.#deps.signer.keySet()),
+      extras: { headers: { 'Cache-Control': 'public, max-age=3600' } },
+    });
+  }
+
+  async #health(request: ApiRequest, response: ServerResponse): Promise<void> {
+    const found = health(request.path, request.query);
+    if (!found) return notFoundText(request, response);
+    const single = request.path.split('/').filter(Boolean).length > 1;
+    await sendText(request.raw, response, {
+      status: found.status,
+      type: plain,
+      text: found.text,
+      extras: { headers: single ? {} : noSniff },
+    });
+  }
+}
+
+const upgradeOf = (incoming: IncomingMessage, response: ServerResponse, head: Buffer): Upgrading => ({
+  incoming,
+  socket: incoming.socket,
+  head,
+  response,
+});
+
+/** Subresources whose requests last. */
+const lasting: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
+
+/** How long the client would wait is read, and no more: nothing here takes that long. @throws {StatusError} 400 */
+function checkTimeout({ method, target, query }: Omit<ApiRequest, 'user'>): void {
+  const timeout = query.get('timeout') ?? '';
+  const lasts = lasting.has(target?.subresource ?? '') || verbOf(method, target, query) === 'watch';
+  if (timeout === '' || lasts) return;
+  const read = parseDuration(timeout);
+  if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - ${read}`);
+}
+
+const documents = /^\/(version|\.well-known\/openid-configuration|openid\/v1\/jwks)(\/|$)/;
+
+/** What is there for a method warns of its kind. */
+function warnOfKind({ method, raw }: ApiRequest, target: ResourcePath, kind: Kind): void {
+  const verbs = subresourceOf(target)?.verbs ?? kind.verbs;
+  if (verbs.includes(verbOf(method, target, new URLSearchParams())))
+    warnOf(raw, deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
+}
+
+/** Kinds that nobody should use any longer. */
+const deprecatedKinds: Readonly<Record<string, string>> = {
+  'v1 ComponentStatus': 'v1 ComponentStatus is deprecated in v1.19+',
+  'v1 Endpoints': 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+};
+
+const rootPaths = [
+  '/.well-known/openid-configuration',
+  '/api',
+  '/api/v1',
+  '/apis',
+  '/healthz',
+  '/livez',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/openid/v1/jwks',
+  '/readyz',
+  '/version',
+];
+
+const openIdConfiguration = (host: string): JsonObject => ({
+  issuer,
+  jwks_uri: `https://${host}/openid/v1/jwks`,
+  response_types_supported: ['id_token'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['RS256'],
+});

@@ -1,0 +1,143 @@
+import { type JsonObject, objectAt, stringAt } from '../../apimachinery/json.ts';
+import { groupVersionOf, type Kind } from '../../apimachinery/kinds.ts';
+import type { Representation, Views } from './negotiate.ts';
+import { internalName } from './body.ts';
+import { badRequest, StatusError } from '../../apimachinery/status-error.ts';
+import type { Entry } from '../storage/store.ts';
+import type { Strategy } from '../registry/strategy.ts';
+import { columnsOf, rowOf } from '../printers/table.ts';
+
+/** How objects of one request are shown. */
+export interface View {
+  readonly strategy: Strategy;
+  readonly representation: Representation;
+  /** Of a Table: what each row carries. */
+  readonly include: 'None' | 'Metadata' | 'Object';
+}
+
+/** Reads `includeObject`. @throws {StatusError} 400 */
+export function viewFor(strategy: Strategy, representation: Representation, query: URLSearchParams): View {
+  const include = query.get('includeObject') ?? '';
+  if (
+    representation.as === 'Table' &&
+    include !== '' &&
+    include !== 'None' &&
+    include !== 'Metadata' &&
+    include !== 'Object'
+  )
+    throw badRequest(`unrecognized includeObject value: ${JSON.stringify(include)}`);
+  return {
+    strategy,
+    representation,
+    include: include === 'None' || include === 'Object' ? include : 'Metadata',
+  };
+}
+
+const typed = (kind: Kind): string => `{"kind":"${kind.kind}","apiVersion":"${groupVersionOf(kind)}",`;
+
+/** The text of a stored object with its kind in front; no text is made anew when storage and served form are one. */
+export function entryText(entry: Entry, strategy: Strategy, withKind: boolean): string {
+  const json = strategy.fromStorage ? JSON.stringify(strategy.fromStorage(entry.object)) : entry.json;
+  return withKind ? typed(strategy.kind) + json.slice(1) : json;
+}
+
+export const metaVersion = (representation: Representation): string =>
+  `meta.k8s.io/${representation.version ?? 'v1'}`;
+
+/** An object as PartialObjectMetadata. */
+export const partial = (object: JsonObject, representation: Representation): JsonObject => ({
+  kind: 'PartialObjectMetadata',
+  apiVersion: metaVersion(representation),
+  metadata: objectAt(object, 'metadata'),
+});
+
+const withKind = (object: JsonObject, kind: Kind): JsonObject => ({
+  kind: kind.kind,
+  apiVersion: groupVersionOf(kind),
+  ...object,
+});
+
+/** A Table of stored objects. */
+export function tableOf(
+  objects: readonly JsonObject[],
+  view: View,
+  at: { readonly now: number; readonly metadata: JsonObject; readonly columns: boolean },
+): JsonObject {
+  const { strategy, representation, include } = view;
+  const kind = strategy.kind;
+  const shown = (object: JsonObject): unknown => {
+    if (include === 'None') return null;
+    const served = strategy.fromStorage?.(object) ?? object;
+    return include === 'Object' ? withKind(served, kind) : partial(served, representation);
+  };
+  return {
+    kind: 'Table',
+    apiVersion: metaVersion(representation),
+    metadata: at.metadata,
+    columnDefinitions: at.columns ? columnsOf(kind) : null,
+    rows: objects.map((object) => rowOf(kind, object, at.now, shown(object))),
+  };
+}
+
+/** One stored object in the view that was asked for; `undefined`: as itself. */
+export function viewOne(object: JsonObject, view: View, now: number, columns = true): JsonObject | undefined {
+  const { representation, strategy } = view;
+  if (representation.as === 'Table')
+    return tableOf([object], view, {
+      now,
+      columns,
+      metadata: { resourceVersion: stringAt(objectAt(object, 'metadata'), 'resourceVersion') },
+    });
+  if (representation.as === 'PartialObjectMetadata')
+    return partial(strategy.fromStorage?.(object) ?? object, representation);
+  if (representation.as === 'PartialObjectMetadataList')
+    throw notThatMany(representation.as, internalName(strategy.kind));
+  return undefined;
+}
+
+/** What can be seen of an answer that is no object of the store: it has no columns. */
+export const bareViews: Views = ['PartialObjectMetadata', 'PartialObjectMetadataList'];
+
+/** Such an answer in the view that was asked for; a Status is always itself. @throws {StatusError} 406 */
+export function viewBare(body: JsonObject, { as, version }: Representation, internal: string): JsonObject {
+  if (as === undefined || body['kind'] === 'Status') return body;
+  if (as === 'PartialObjectMetadataList') throw notThatMany(as, internal);
+  return partial(body, { format: 'json', pretty: false, ...(version !== undefined && { version }) });
+}
+
+/** 406 of one object that is asked for as a list, and of a list that is asked for as one. */
+const notThatMany = (
+  as: 'PartialObjectMetadata' | 'PartialObjectMetadataList',
+  internal: string,
+): StatusError => {
+  const is = as === 'PartialObjectMetadata' ? `a list (*${internal}List)` : `not a list (*${internal})`;
+  return new StatusError(406, 'NotAcceptable', `you requested ${as}, but the requested object is ${is}`);
+};
+
+/** The body of a list. */
+export function listBody(
+  entries: readonly Entry[],
+  view: View,
+  metadata: JsonObject,
+  now: number,
+): string | JsonObject {
+  const { representation, strategy } = view;
+  if (representation.as === 'PartialObjectMetadata')
+    throw notThatMany(representation.as, internalName(strategy.kind));
+  if (representation.as === 'Table')
+    return tableOf(
+      entries.map((entry) => entry.object),
+      view,
+      { now, metadata, columns: true },
+    );
+  if (representation.as === 'PartialObjectMetadataList')
+    return {
+      kind: 'PartialObjectMetadataList',
+      apiVersion: metaVersion(representation),
+      metadata,
+      items: entries.length > 0 ? entries.map((entry) => partial(entry.object, representation)) : null,
+    };
+  const kind = strategy.kind;
+  const items = entries.map((entry) => entryText(entry, strategy, false)).join(',');
+  return `{"kind":"${kind.kind}List","apiVersion":"${groupVersionOf(kind)}","metadata":${JSON.stringify(metadata)},"items":[${items}]}\n`;
+}

@@ -1,0 +1,121 @@
+import type { IncomingMessage } from 'node:http';
+import { decodedPath } from '../../go/url-path.ts';
+import type { Attributes, Decision } from '../authorization/authorizer.ts';
+import { denied } from './authorization.ts';
+import { noSniff } from '../endpoints/documents.ts';
+import { StatusError } from '../../apimachinery/status-error.ts';
+import { anonymous, type User } from '../authentication/users.ts';
+
+/** Whom a request asks to be taken for, in its own words. */
+interface Wanted {
+  readonly name: string;
+  readonly groups: readonly string[];
+  readonly uid: string;
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+const extraHead = 'impersonate-extra-';
+
+function wantedOf({ headersDistinct }: IncomingMessage): Wanted {
+  const first = (name: string): string => headersDistinct[name]?.[0] ?? '';
+  const extra = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+    name.startsWith(extraHead) ? [[decodedPath(name.slice(extraHead.length)), values] as const] : [],
+  );
+  return {
+    name: first('impersonate-user'),
+    groups: headersDistinct['impersonate-group'] ?? [],
+    uid: first('impersonate-uid'),
+    extra: Object.fromEntries(extra),
+  };
+}
+
+const isNothing = ({ name, groups, uid, extra }: Wanted): boolean =>
+  name === '' && uid === '' && groups.length === 0 && Object.keys(extra).length === 0;
+
+/** The namespace and name of a service account's user name. */
+const accountOf = (name: string): readonly string[] | undefined =>
+  /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name)?.slice(1);
+
+/**
+ * The user that a request asks to be taken for; `undefined` when it asks for none.
+ *
+ * @param own what the request is about, with the user who makes it
+ * @throws {StatusError} 400, 403
+ */
+export function impersonated(
+  request: IncomingMessage,
+  own: Attributes,
+  decide: (attributes: Attributes) => Decision,
+): User | undefined {
+  const wanted = wantedOf(request);
+  if (isNothing(wanted)) return undefined;
+  if (wanted.name === '') throw unnamed(wanted);
+  const mode = modeOf(wanted);
+  for (const attributes of asked(wanted, own.user)) {
+    const { allowed, reason } = decide(attributes);
+    if (allowed) continue;
+    const limited = mode && { ...own, verb: `impersonate-on:${mode}:${own.verb}` };
+    throw limited ? denied(limited, decide(limited).reason) : denied(attributes, reason);
+  }
+  const { name, uid, extra } = wanted;
+  return { name, groups: groupsOf(wanted), ...(uid && { uid }), extra };
+}
+
+/** The limited kind of impersonation that a refusal tells of; `undefined`: there is none for such a user. */
+function modeOf({ name, ...more }: Wanted): string | undefined {
+  const bare = isNothing({ ...more, name: '' });
+  if (name.startsWith('system:node:')) return bare ? 'arbitrary-node' : undefined;
+  if (accountOf(name)) return bare ? 'serviceaccount' : undefined;
+  return 'user-info';
+}
+
+/** What one must be allowed to be: the user, each group, each value of what is extra, and the UID. */
+function asked({ name, groups, uid, extra }: Wanted, user: User): readonly Attributes[] {
+  const rest = { user, verb: 'impersonate', group: '', subresource: '', namespace: '' };
+  const other = { ...rest, group: 'authentication.k8s.io' };
+  const [namespace, account] = accountOf(name) ?? [];
+  return [
+    namespace !== undefined && account !== undefined
+      ? { ...rest, resource: 'serviceaccounts', namespace, name: account }
+      : { ...rest, resource: 'users', name },
+    ...groups.map((one) => ({ ...rest, resource: 'groups', name: one })),
+    ...Object.entries(extra).flatMap(([key, values]) =>
+      values.map((value) => ({ ...other, resource: 'userextras', subresource: key, name: value })),
+    ),
+    ...(uid === '' ? [] : [{ ...other, resource: 'uids', name: uid }]),
+  ];
+}
+
+/** The groups that are asked for, or those of a service account, and the one of all who are known or of nobody. */
+function groupsOf({ name, groups }: Wanted): readonly string[] {
+  const [namespace] = accountOf(name) ?? [];
+  const account =
+    namespace === undefined ? [] : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
+  const given = groups.length > 0 ? groups : account;
+  const unknown = anonymous.groups;
+  const [all, unless] =
+    name === anonymous.name
+      ? [unknown, unknown]
+      : [['system:authenticated'], ['system:authenticated', ...unknown]];
+  return given.some((group) => unless.includes(group)) ? given : [...given, ...all];
+}
+
+const unnamed = ({ uid, groups, extra }: Wanted): StatusError =>
+  new StatusError(
+    400,
+    'BadRequest',
+    `requested &user.DefaultInfo{Name:"", UID:${JSON.stringify(uid)}, Groups:${goStrings(groups)}, Extra:${goExtra(extra)}} without impersonating a user name`,
+    { headers: noSniff },
+  );
+
+/** Texts as Go's `%#v` shows them. */
+const goStrings = (texts: readonly string[]): string =>
+  texts.length > 0 ? `[]string{${texts.map((text) => JSON.stringify(text)).join(', ')}}` : '[]string(nil)';
+
+function goExtra(extra: Readonly<Record<string, readonly string[]>>): string {
+  const pairs = Object.entries(extra).sort(([a], [b]) => (a < b ? -1 : 1));
+  const type = 'map[string][]string';
+  return pairs.length > 0
+    ? `${type}{${pairs.map(([key, texts]) => `${JSON.stringify(key)}:${goStrings(texts)}`).join(', ')}}`
+    : `${type}(nil)`;
+}

@@ -1,0 +1,264 @@
+import {
+  type IncomingHttpHeaders,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { BlockList, isIP } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { normalize } from 'node:path/posix';
+import { dialError, joinHostPort } from '../../go/dial-error.ts';
+import { keepAlive } from '../../base/keep-alive.ts';
+import { escapedPath, unescapedPath } from '../../go/url-path.ts';
+import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from '../../apimachinery/json.ts';
+import type { KubeletProxy } from './kubelet-proxy.ts';
+import { badRequest, notFound, StatusError } from '../../apimachinery/status-error.ts';
+import { keyOf, type Store } from '../storage/store.ts';
+import { forwardedFor, passUpgrade, sentOn, type Upgrading } from '../request/upgrade.ts';
+
+export interface AddressProxyDeps {
+  readonly store: Store;
+  readonly kubelets: KubeletProxy;
+}
+
+/** What a proxied request names: `[scheme:]name[:port]` of a resource, and a path below it. */
+export interface ProxyCall {
+  /** What is proxied to. */
+  readonly resource: 'nodes' | 'pods' | 'services';
+  readonly namespace: string;
+  readonly name: string;
+  /** The path as the client wrote it, from what follows `/proxy`; empty, or with `/` in front. */
+  readonly path: string;
+  readonly search: string;
+}
+
+interface Backend {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+  /** How the server shows itself there. */
+  readonly tls?: object;
+}
+
+/** Addresses that nobody may reach through the server: it would be asked in its own name. */
+const refused = new BlockList();
+refused.addSubnet('127.0.0.0', 8);
+refused.addSubnet('169.254.0.0', 16);
+refused.addSubnet('224.0.0.0', 24);
+refused.addAddress('0.0.0.0');
+refused.addAddress('::1', 'ipv6');
+refused.addAddress('::', 'ipv6');
+refused.addSubnet('fe80::', 10, 'ipv6');
+refused.addSubnet('ff02::', 16, 'ipv6');
+
+/** @throws {StatusError} 400 for what is no address or one that is not proxied to (A18) */
+function checkAddress(host: string): void {
+  const family = isIP(host);
+  if (family === 0 || refused.check(host, family === 6 ? 'ipv6' : 'ipv4'))
+    throw badRequest('address not allowed');
+}
+
+interface Named {
+  readonly scheme: string;
+  readonly name: string;
+  readonly port: string;
+}
+
+/** `name`, `name:port`, `scheme:name:port` with an empty part where nothing is meant. Follows apimachinery `SplitSchemeNamePort`. */
+function splitName(id: string, resource: string): Named {
+  const parts = id.split(':');
+  const [scheme = '', name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts];
+  const known = ['', 'http', 'https'].includes(scheme);
+  if (parts.length > 3 || name === '' || !known)
+    throw badRequest(`invalid ${resource} request ${JSON.stringify(id)}`);
+  return { scheme, name, port };
+}
+
+function portOf(text: string, resource: string, id: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
+    throw badRequest(`invalid ${resource} request ${JSON.stringify(id)}`);
+  return port;
+}
+
+const defaultPorts = { http: 80, https: 443 } as const;
+const schemeOf = (scheme: string): 'http' | 'https' => (scheme === 'https' ? 'https' : 'http');
+
+/** `nodes/proxy`, `pods/proxy` and `services/proxy`: one plain request, or an upgrade, to what a resource stands for. */
+export class AddressProxy {
+  readonly #deps: AddressProxyDeps;
+
+  constructor(deps: AddressProxyDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws {StatusError} */
+  serve(call: ProxyCall, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    return forward(this.#backend(call), call, incoming, response);
+  }
+
+  /** Joins an upgrade with what it is for; that sees the path alone, without a query. @throws {StatusError} */
+  join(call: ProxyCall, upgrading: Upgrading): Promise<void> {
+    const { incoming } = upgrading;
+    const path = escapedPath(cleanBelow(call.path)) || '/';
+    const method = incoming.method ?? 'GET';
+    return passUpgrade({ ...this.#backend(call), path, method, headers: sentOn(incoming) }, upgrading);
+  }
+
+  /** @throws {StatusError} */
+  #backend(call: ProxyCall): Backend {
+    if (call.resource === 'nodes') return this.#node(call);
+    return call.resource === 'pods' ? this.#pod(call) : this.#service(call);
+  }
+
+  #node(call: ProxyCall): Backend {
+    const { scheme, name, port } = splitName(call.name, 'node');
+    const endpoint = this.#deps.kubelets.endpoint(name, 'nodes');
+    const { host } = endpoint;
+    if (port === '' || Number(port) === endpoint.port)
+      return { scheme: 'https', host, port: endpoint.port, tls: this.#deps.kubelets.tls(host) };
+    checkAddress(host);
+    return { scheme: schemeOf(scheme), host, port: portOf(port, 'node', call.name) };
+  }
+
+  #pod(call: ProxyCall): Backend {
+    const { scheme, name, port } = splitName(call.name, 'pod');
+    const pod = this.#get('pods', call.namespace, name);
+    const host = stringAt(objectAt(pod, 'status'), 'podIP');
+    const declared = objectsAt(objectAt(pod, 'spec'), 'containers').flatMap((one) =>
+      objectsAt(one, 'ports'),
+    )[0];
+    checkAddress(host);
+    const given = port === '' ? Number(declared?.['containerPort'] ?? 0) : portOf(port, 'pod', call.name);
+    return { scheme: schemeOf(scheme), host, port: given || defaultPorts[schemeOf(scheme)] };
+  }
+
+  #service(call: ProxyCall): Backend {
+    const { scheme, name, port } = splitName(call.name, 'service');
+    const service = this.#get('services', call.namespace, name);
+    const ports = objectsAt(objectAt(service, 'spec'), 'ports');
+    const number = ports.find((one) => port === '' || one['port'] === Number(port) || one['name'] === port);
+    if (number === undefined && port !== '')
+      throw new StatusError(
+        503,
+        'ServiceUnavailable',
+        `no service port ${JSON.stringify(port)} found for service ${JSON.stringify(name)}`,
+      );
+    const endpoints = this.#deps.store.get('endpoints', keyOf(call.namespace, name))?.object;
+    if (!endpoints) throw notFound({ kind: 'endpoints', name });
+    const backend = backendOf(endpoints, stringAt(number ?? {}, 'name'));
+    if (!backend)
+      throw new StatusError(
+        503,
+        'ServiceUnavailable',
+        `no endpoints available for service ${JSON.stringify(call.name)}`,
+      );
+    checkAddress(backend.host);
+    return { scheme: schemeOf(scheme), ...backend };
+  }
+
+  #get(resource: 'pods' | 'services', namespace: string, name: string): JsonObject {
+    const entry = this.#deps.store.get(resource, keyOf(namespace, name));
+    if (!entry) throw notFound({ kind: resource, name });
+    return entry.object;
+  }
+}
+
+/** The first ready address behind a service's port. */
+function backendOf(endpoints: JsonObject, portName: string): Pick<Backend, 'host' | 'port'> | undefined {
+  for (const subset of objectsAt(endpoints, 'subsets')) {
+    const [address] = objectsAt(subset, 'addresses');
+    const port = objectsAt(subset, 'ports').find((one) => stringAt(one, 'name') === portName);
+    if (address && port) return { host: stringAt(address, 'ip'), port: Number(valueAt(port, 'port')) };
+  }
+  return undefined;
+}
+
+/** Headers of one hop, and who asks. */
+const kept =
+  /^(connection|keep-alive|proxy-authenticate|proxy-authorization|te|trailers?|transfer-encoding|upgrade|authorization|impersonate-.*|x-forwarded-(for|uri))$/;
+
+const passed = (headers: IncomingHttpHeaders): Record<string, string | string[]> =>
+  Object.fromEntries(
+    Object.entries(headers).filter(
+      (one): one is [string, string | string[]] => one[1] !== undefined && !kept.test(one[0]),
+    ),
+  );
+
+/** A path below the proxy as it goes on, its bytes one a character: without empty, `.` and `..` parts; a slash at the end stays. */
+const cleanBelow = (path: string): string => (path === '' ? '' : normalize(`/${unescapedPath(path)}`));
+
+function forward(
+  { scheme, host, port, tls }: Backend,
+  { path, search }: ProxyCall,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const [uri = ''] = (incoming.url ?? '').split('?');
+  if (path === '' && ['GET', 'HEAD'].includes(incoming.method ?? '')) {
+    response.writeHead(301, { 'Cache-Control': 'no-cache, private', Location: `${uri}/${search}` }).end();
+    return Promise.resolve();
+  }
+  const below = cleanBelow(path);
+  const sent = escapedPath(below) || '/';
+  const prefix = prefixOf(unescapedPath(uri), below);
+  if (controls.test(prefix)) throw unreached('net/http: invalid header field value for "X-Forwarded-Uri"');
+  const headers = {
+    ...passed(incoming.headers),
+    ...(incoming.headers['transfer-encoding'] !== undefined && { 'transfer-encoding': 'chunked' }),
+    'X-Forwarded-For': forwardedFor(incoming),
+    'X-Forwarded-Uri': normalize(`${prefix}/${sent}`),
+  };
+  const send = scheme === 'https' ? httpsRequest : httpRequest;
+  const options = { host, port, path: `${sent}${search}`, method: incoming.method, headers, agent: false };
+  return new Promise((resolve, reject) => {
+    const outgoing = send(
+      { ...options, ...(scheme === 'https' && { rejectUnauthorized: false, ...tls }) },
+      (answer) => {
+        const { 'cache-control': cache = 'no-cache, private', location, ...rest } = passed(answer.headers);
+        response.writeHead(answer.statusCode ?? 502, {
+          'Cache-Control': cache,
+          ...rest,
+          ...(typeof location === 'string' && {
+            location: located(location, prefix, [joinHostPort(host, port), incoming.headers.host ?? '']),
+          }),
+        });
+        // an answer that breaks off does so for the client, too
+        void pipeline(answer, response)
+          .catch(() => undefined)
+          .then(resolve);
+      },
+    );
+    outgoing.once('socket', keepAlive);
+    outgoing.on('error', (reason) => {
+      if (response.headersSent) response.destroy();
+      reject(unreached(dialError(reason, { host, port })));
+    });
+    response.on('close', () => outgoing.destroy());
+    incoming.pipe(outgoing);
+  });
+}
+
+/** What no header may have. */
+const controls = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+const unreached = (why: string): StatusError =>
+  new StatusError(503, 'ServiceUnavailable', `error trying to reach service: ${why}`);
+
+/** Where the proxy itself is: what a client asked for without the path below, if that was clean; otherwise all of it, as with kube-apiserver. */
+const prefixOf = (uri: string, below: string): string =>
+  below !== '' && uri.endsWith(below) ? uri.slice(0, -below.length) : uri;
+
+/**
+ * Where a backend sends the client, as a place below the proxy; other hosts and relative places stay. Follows apimachinery `rewriteURL`.
+ *
+ * @param own the hosts that are the backend: its own address, and the one the client asked
+ */
+function located(location: string, prefix: string, own: readonly string[]): string {
+  const [, scheme = '', host = '', path = '', rest = ''] =
+    /^([a-zA-Z][a-zA-Z0-9+.-]*:)?(?:\/\/([^/?#]*))?([^?#]*)([^]*)$/.exec(location) ?? [];
+  if ((host !== '' && !own.includes(host)) || !path.startsWith('/')) return location;
+  const base = host === own[1] && host !== '' ? `${scheme}//${host}` : '';
+  return `${base}${path.startsWith(prefix) ? path : normalize(`${prefix}/${path}`)}${rest}`;
+}

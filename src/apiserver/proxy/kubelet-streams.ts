@@ -1,0 +1,97 @@
+import type { IncomingMessage } from 'node:http';
+import type { KeyPair } from '../../pki/certificates.ts';
+import type { Clock } from '../../base/clock.ts';
+import { joinHostPort } from '../../go/dial-error.ts';
+import { serveCommand } from '../../streams/remote-command.ts';
+import { remoteCommand } from '../../streams/remote-command-client.ts';
+import { streamTimes } from '../../streams/times.ts';
+import { offeredProtocols } from '../../streams/websocket.ts';
+import { webSocketStreams } from '../../streams/websocket-streams.ts';
+import type { KubeletEndpoint, KubeletProxy } from './kubelet-proxy.ts';
+import { isTrue } from '../request/request.ts';
+import { passUpgrade, sentOn, takeWebSocket, type Upgrading, wantsWebSocket } from '../request/upgrade.ts';
+
+export interface KubeletStreamsDeps {
+  readonly clock: Clock;
+  readonly proxy: KubeletProxy;
+  /** The certificate that the server shows to kubelets. */
+  readonly client: KeyPair;
+}
+
+/** One upgrade: which subresource of which pod was asked for, and how. */
+export interface StreamCall {
+  readonly namespace: string;
+  readonly name: string;
+  readonly subresource: string;
+  readonly query: URLSearchParams;
+}
+
+const closing = 'v5.channel.k8s.io';
+const tunnelled = 'SPDY/3.1+';
+const spdyProtocols = [
+  closing,
+  'v4.channel.k8s.io',
+  'v3.channel.k8s.io',
+  'v2.channel.k8s.io',
+  'channel.k8s.io',
+];
+
+/**
+ * Joins clients of exec, attach and port-forward with the kubelets of nodes. What a kubelet understands goes to it as it came; to one that
+ * does not declare `ExtendWebSocketsToKubelet`, WebSockets of protocol v5 and port-forward tunnels go as SPDY (A19).
+ */
+export class KubeletStreams {
+  readonly #deps: KubeletStreamsDeps;
+
+  constructor(deps: KubeletStreamsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Joins a client with the kubelet of a pod until one of them ends.
+   *
+   * @throws {StatusError} when the pod, its node or the kubelet cannot be found; what goes wrong later the client is told on its connection
+   */
+  join(call: StreamCall, upgrading: Upgrading): Promise<void> {
+    const { endpoint, path } = this.#deps.proxy.streamPath(call);
+    const { incoming } = upgrading;
+    const offered =
+      wantsWebSocket(upgrading) && !this.#deps.proxy.takesWebSockets(endpoint)
+        ? offeredProtocols(incoming)
+        : [];
+    if (call.subresource !== 'portforward' && offered.includes(closing))
+      return this.#translate(call, { endpoint, path }, upgrading).catch(
+        () => void upgrading.socket.destroy(),
+      );
+    const { host, port } = endpoint;
+    const to = { scheme: 'https', host, port, path, tls: this.#deps.proxy.tls(host) } as const;
+    const tunnel = offered.filter((one) => one.startsWith(tunnelled));
+    return call.subresource === 'portforward' && tunnel.length > 0
+      ? passUpgrade({ ...to, method: 'POST', headers: spdyHeaders(incoming, tunnel) }, upgrading, tunnel[0])
+      : passUpgrade({ ...to, method: incoming.method ?? 'GET', headers: sentOn(incoming) }, upgrading);
+  }
+
+  /** A WebSocket here, SPDY to the kubelet: whatever the kubelet says, the client has its 101 and is told on channel 3. */
+  async #translate({ subresource, query }: StreamCall, to: Target, upgrading: Upgrading): Promise<void> {
+    const { clock, client } = this.#deps;
+    const web = await takeWebSocket(upgrading, closing);
+    const is = (name: string): boolean => isTrue(query.get(name));
+    const tty = is('tty');
+    const options = { stdin: is('stdin'), stdout: is('stdout'), stderr: is('stderr') && !tty, tty };
+    const url = new URL(`https://${joinHostPort(to.endpoint.host, to.endpoint.port)}${to.path}`);
+    const command = remoteCommand({ clock, times: streamTimes }, { url, client }, spdyProtocols);
+    const verb = subresource === 'exec' ? 'executing command in' : 'attaching to';
+    await serveCommand(webSocketStreams(web, closing, options, clock), command, verb);
+  }
+}
+
+interface Target {
+  readonly endpoint: KubeletEndpoint;
+  readonly path: string;
+}
+
+const spdyHeaders = (incoming: IncomingMessage, tunnel: readonly string[]): string[] => [
+  ...sentOn(incoming, /^(connection|upgrade|content-length|sec-websocket-.*)$/i),
+  ...['Connection', 'Upgrade', 'Upgrade', 'SPDY/3.1'],
+  ...tunnel.flatMap((one) => ['X-Stream-Protocol-Version', one.slice(tunnelled.length)]),
+];

@@ -1,0 +1,149 @@
+import { readSigningRequest, type SigningRequest } from '../../../pki/certificates.ts';
+import { conditionFaults, conditionsOf, updateFaults } from './csr-conditions.ts';
+import {
+  type JsonObject,
+  listAt,
+  objectAt,
+  objectsAt,
+  specOf,
+  stringAt,
+} from '../../../apimachinery/json.ts';
+import { builtIn } from '../../../apimachinery/kinds.ts';
+import { signerFaults } from '../../signer-name.ts';
+import { fault, type FieldFault } from '../../../apimachinery/status-error.ts';
+import { commonStrategy, statusRules } from '../strategies.ts';
+import type { Strategy } from '../strategy.ts';
+import { seconds } from '../../../apimachinery/times.ts';
+
+const kind = builtIn('certificatesigningrequests', 'certificates.k8s.io');
+const common = commonStrategy(kind);
+
+/** The request in a CertificateSigningRequest; `undefined` when it cannot be read. */
+export function requestOf(object: JsonObject): SigningRequest | undefined {
+  try {
+    return readSigningRequest(Buffer.from(stringAt(specOf(object), 'request'), 'base64').toString());
+  } catch {
+    return undefined;
+  }
+}
+
+const usages = [
+  'any', 'cert sign', 'client auth', 'code signing', 'content commitment', 'crl sign', 'data encipherment', 'decipher only',
+  'digital signature', 'email protection', 'encipher only', 'ipsec end system', 'ipsec tunnel', 'ipsec user', 'key agreement',
+  'key encipherment', 'microsoft sgc', 'netscape sgc', 'ocsp signing', 's/mime', 'server auth', 'signing', 'timestamping',
+]; // prettier-ignore
+
+function faults(object: JsonObject): FieldFault[] {
+  const spec = specOf(object);
+  const found: FieldFault[] = [];
+  if (!requestOf(object))
+    found.push(fault.invalid('spec.request', spec['request'], 'PEM block type must be CERTIFICATE REQUEST'));
+  const wanted = listAt(spec, 'usages') as readonly string[];
+  if (wanted.length === 0) found.push(fault.required('spec.usages'));
+  const seen = new Set<string>();
+  wanted.forEach((usage, i) => {
+    if (!usages.includes(usage)) found.push(fault.unsupported(`spec.usages[${i}]`, usage, usages));
+    if (seen.has(usage)) found.push(fault.duplicate(`spec.usages[${i}]`, usage));
+    seen.add(usage);
+  });
+  const signer = stringAt(spec, 'signerName');
+  if (signer === 'kubernetes.io/legacy-unknown')
+    found.push(
+      fault.invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'),
+    );
+  else found.push(...signerFaults(signer));
+  const lifetime = spec['expirationSeconds'];
+  if (typeof lifetime === 'number' && lifetime < 600)
+    found.push(
+      fault.invalid(
+        'spec.expirationSeconds',
+        lifetime,
+        'may not specify a duration less than 600 seconds (10 minutes)',
+      ),
+    );
+  return found;
+}
+
+/** Certificate signing requests: who asks is written by the server, only the approval door approves, only the status door issues. */
+export const csrStrategy: Strategy = {
+  ...common,
+  prepareCreate(object, { user }) {
+    const { username: _n, uid: _u, groups: _g, extra: _e, ...spec } = specOf(object);
+    return {
+      ...object,
+      spec: {
+        ...spec,
+        username: user.name,
+        ...(user.uid && { uid: user.uid }),
+        ...(user.groups.length > 0 && { groups: user.groups }),
+        ...(user.extra && Object.keys(user.extra).length > 0 && { extra: user.extra }),
+      },
+      status: {},
+    };
+  },
+  validateCreate: (object) => [...faults(object), ...conditionFaults(object, {})],
+  createReset: [['f:spec'], ['f:status']],
+  main: {
+    reset: [['f:spec'], ['f:status']],
+    prepare: (object, old) => ({ ...object, spec: specOf(old), status: old['status'] }),
+    validate: (object, old) => updateFaults(object, old, {}),
+  },
+  subresources: {
+    status: {
+      ...statusRules(kind),
+      prepare(object, old, { now }) {
+        const status = objectAt(object, 'status');
+        const given = timed(decided(objectsAt(status, 'conditions'), conditionsOf(old)), old, now);
+        return {
+          ...old,
+          metadata: objectAt(object, 'metadata'),
+          status: { ...status, ...(given.length > 0 && { conditions: given }) },
+        };
+      },
+      validate: (object, old) => updateFaults(object, old, { maySetCertificate: true }),
+    },
+    approval: {
+      reset: [['f:spec'], ['f:status', 'f:certificate']],
+      prepare(object, old, { now }) {
+        const { conditions: _c, ...rest } = objectAt(old, 'status');
+        const conditions = timed(conditionsOf(object), old, now);
+        return {
+          ...old,
+          metadata: objectAt(object, 'metadata'),
+          status: { ...rest, ...(conditions.length > 0 && { conditions }) },
+        };
+      },
+      validate: (object, old) => updateFaults(object, old, { mayDecide: true }),
+    },
+  },
+};
+
+/** Conditions with the decisions that stood, as long as there are as many of each. */
+function decided(given: readonly JsonObject[], standing: readonly JsonObject[]): readonly JsonObject[] {
+  let out = given;
+  for (const type of ['Approved', 'Denied']) {
+    const [now, before] = [out, standing].map((all) => all.filter((one) => one['type'] === type));
+    if (now?.length !== before?.length) continue;
+    const kept = [...(before ?? [])];
+    out = out.map((one) => (one['type'] === type ? (kept.shift() ?? one) : one));
+  }
+  return out;
+}
+
+/** Conditions with the times that their writer left out. */
+function timed(conditions: readonly JsonObject[], old: JsonObject, now: number): readonly JsonObject[] {
+  const time = seconds(now);
+  return conditions.map((condition) => {
+    const same = conditionsOf(old).find(
+      (one) =>
+        one['type'] === condition['type'] &&
+        one['status'] === condition['status'] &&
+        one['lastTransitionTime'],
+    );
+    return {
+      ...condition,
+      lastUpdateTime: condition['lastUpdateTime'] ?? time,
+      lastTransitionTime: condition['lastTransitionTime'] ?? same?.['lastTransitionTime'] ?? time,
+    };
+  });
+}

@@ -1,0 +1,174 @@
+import { configMapKeyRule } from '../../../kube/validation/name-rules.ts';
+import {
+  type Draft,
+  isObject,
+  type JsonObject,
+  objectAt,
+  sameJson,
+  stringAt,
+  textOf,
+  valueAt,
+} from '../../../apimachinery/json.ts';
+import { parseJson } from '../../../go/json-fault.ts';
+import { jsonFault } from '../../../apimachinery/serializer/json-scan.ts';
+import { keyPairFault } from './key-pair.ts';
+import { builtIn } from '../../../apimachinery/kinds.ts';
+import { fault, type FieldFault } from '../../../apimachinery/status-error.ts';
+import { commonStrategy, mainRules } from '../strategies.ts';
+import type { Strategy } from '../strategy.ts';
+
+const sizeMost = 1024 * 1024;
+const configMaps = builtIn('configmaps');
+
+function configMapFaults(map: JsonObject): FieldFault[] {
+  const faults: FieldFault[] = [];
+  const [data, binary] = [objectAt(map, 'data'), objectAt(map, 'binaryData')];
+  let size = 0;
+  for (const [key, value] of Object.entries(data)) {
+    faults.push(...configMapKeyRule(key).map((why) => fault.invalid(`data[${key}]`, key, why)));
+    if (key in binary)
+      faults.push(fault.invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
+    size += Buffer.byteLength(String(value));
+  }
+  for (const [key, value] of Object.entries(binary)) {
+    faults.push(...configMapKeyRule(key).map((why) => fault.invalid(`binaryData[${key}]`, key, why)));
+    size += Buffer.from(textOf(value), 'base64').length;
+  }
+  if (size > sizeMost) faults.push(fault.tooLong('[]', sizeMost));
+  return faults;
+}
+
+function immutableFaults(object: JsonObject, old: JsonObject, keys: readonly string[]): FieldFault[] {
+  if (old['immutable'] !== true) return [];
+  const faults: FieldFault[] = [];
+  if (object['immutable'] !== true)
+    faults.push(fault.forbidden('immutable', 'field is immutable when `immutable` is set'));
+  for (const key of keys)
+    if (!sameJson(object[key], old[key]))
+      faults.push(fault.forbidden(key, 'field is immutable when `immutable` is set'));
+  return faults;
+}
+
+export const configMapStrategy: Strategy = {
+  ...commonStrategy(configMaps),
+  validateCreate: configMapFaults,
+  main: {
+    ...mainRules(configMaps, false),
+    validate: (map, old) => [...immutableFaults(map, old, ['data', 'binaryData']), ...configMapFaults(map)],
+  },
+};
+
+const secrets = builtIn('secrets');
+
+function secretTypeFaults(secret: JsonObject): FieldFault[] {
+  const data = objectAt(secret, 'data');
+  const required = (key: string): FieldFault[] => (key in data ? [] : [fault.required(`data[${key}]`)]);
+  const docker = (key: string): FieldFault[] => {
+    if (!(key in data)) return [fault.required(`data[${key}]`)];
+    try {
+      parseJson(Buffer.from(textOf(data[key]), 'base64').toString());
+      return [];
+    } catch {
+      return [
+        fault.invalid(
+          `data[${key}]`,
+          '<secret contents redacted>',
+          jsonFault(Buffer.from(textOf(data[key]), 'base64').toString()),
+        ),
+      ];
+    }
+  };
+  switch (secret['type']) {
+    case 'kubernetes.io/service-account-token': {
+      const account = valueAt(secret, 'metadata', 'annotations', 'kubernetes.io/service-account.name');
+      return account ? [] : [fault.required('metadata.annotations[kubernetes.io/service-account.name]')];
+    }
+    case 'kubernetes.io/dockercfg':
+      return docker('.dockercfg');
+    case 'kubernetes.io/dockerconfigjson':
+      return docker('.dockerconfigjson');
+    case 'kubernetes.io/basic-auth':
+      return 'username' in data || 'password' in data
+        ? []
+        : [fault.required('data[username]'), fault.required('data[password]')];
+    case 'kubernetes.io/ssh-auth':
+      return required('ssh-privatekey');
+    case 'kubernetes.io/tls':
+      return [...required('tls.crt'), ...required('tls.key')];
+    default:
+      return [];
+  }
+}
+
+function secretFaults(secret: JsonObject): FieldFault[] {
+  const faults: FieldFault[] = [];
+  let size = 0;
+  for (const [key, value] of Object.entries(objectAt(secret, 'data'))) {
+    faults.push(...configMapKeyRule(key).map((why) => fault.invalid(`data[${key}]`, key, why)));
+    size += Buffer.from(textOf(value), 'base64').length;
+  }
+  if (size > sizeMost) faults.push(fault.tooLong('data', sizeMost));
+  return [...faults, ...secretTypeFaults(secret)];
+}
+
+/** `stringData` is a way to write `data`; the type is Opaque unless said. */
+function secretDefaults(secret: JsonObject): JsonObject {
+  const { stringData, ...rest } = secret;
+  const data: Draft = { ...objectAt(secret, 'data') };
+  for (const [key, value] of Object.entries(isObject(stringData) ? stringData : {}))
+    data[key] = Buffer.from(textOf(value)).toString('base64');
+  return {
+    ...rest,
+    ...(Object.keys(data).length > 0 && { data }),
+    type: stringAt(secret, 'type') || 'Opaque',
+  };
+}
+
+/** A certificate and a key that do not fit each other are kept, too. */
+function secretWarnings(secret: JsonObject): readonly string[] {
+  if (secret['type'] !== 'kubernetes.io/tls') return [];
+  const data = objectAt(secret, 'data');
+  const [cert = '', key = ''] = ['tls.crt', 'tls.key'].map((name) =>
+    Buffer.from(stringAt(data, name), 'base64').toString('latin1'),
+  );
+  const why = keyPairFault(cert, key);
+  return why === undefined ? [] : [why];
+}
+
+export const secretStrategy: Strategy = {
+  ...commonStrategy(secrets),
+  defaults: secretDefaults,
+  validateCreate: secretFaults,
+  warnings: secretWarnings,
+  main: {
+    ...mainRules(secrets, false),
+    warnings: secretWarnings,
+    prepare: (secret) => secret,
+    validate: (secret, old) => [
+      ...(secret['type'] === old['type']
+        ? []
+        : [fault.invalid('type', secret['type'], 'field is immutable')]),
+      ...immutableFaults(secret, old, ['data']),
+      ...secretFaults(secret),
+    ],
+  },
+};
+
+const accounts = builtIn('serviceaccounts');
+const mountable = 'kubernetes.io/enforce-mountable-secrets';
+
+/** Once said that it is old, it is not said again. */
+function accountWarnings(account: JsonObject, old?: JsonObject): readonly string[] {
+  const has = (one?: JsonObject): boolean => mountable in objectAt(objectAt(one, 'metadata'), 'annotations');
+  return has(account) && !has(old)
+    ? [
+        `metadata.annotations[${mountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
+      ]
+    : [];
+}
+
+export const accountStrategy: Strategy = {
+  ...commonStrategy(accounts),
+  warnings: accountWarnings,
+  main: { ...mainRules(accounts, false), warnings: accountWarnings },
+};

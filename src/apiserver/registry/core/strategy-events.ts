@@ -1,0 +1,177 @@
+import {
+  type Draft,
+  type JsonObject,
+  namespaceOf,
+  objectAt,
+  sameJson,
+  stringAt,
+  without,
+} from '../../../apimachinery/json.ts';
+import { qualifiedNameRule } from '../../../kube/validation/name-rules.ts';
+import { builtIn } from '../../../apimachinery/kinds.ts';
+import { subdomainName, validateMetadata, validateMetadataUpdate } from '../metadata-rules.ts';
+import { fault, type FieldFault } from '../../../apimachinery/status-error.ts';
+import { commonStrategy, mainRules } from '../strategies.ts';
+import type { Strategy } from '../strategy.ts';
+
+/** Members of a core Event beside those of an `events.k8s.io` one. */
+const renamed: readonly (readonly [core: string, modern: string])[] = [
+  ['involvedObject', 'regarding'],
+  ['message', 'note'],
+  ['source', 'deprecatedSource'],
+  ['firstTimestamp', 'deprecatedFirstTimestamp'],
+  ['lastTimestamp', 'deprecatedLastTimestamp'],
+  ['count', 'deprecatedCount'],
+  ['reportingComponent', 'reportingController'],
+];
+
+function rename(object: JsonObject, pairs: readonly (readonly [from: string, to: string])[]): JsonObject {
+  const out: Draft = without(object, ...pairs.map(([from]) => from));
+  for (const [from, to] of pairs) if (object[from] !== undefined) out[to] = object[from];
+  return out;
+}
+
+/** The Event as the core group writes it; events are stored so. */
+export const toCoreEvent = (event: JsonObject): JsonObject => ({
+  source: {},
+  involvedObject: {},
+  firstTimestamp: null,
+  lastTimestamp: null,
+  eventTime: null,
+  reportingComponent: '',
+  reportingInstance: '',
+  ...rename(
+    event,
+    renamed.map(([core, modern]) => [modern, core]),
+  ),
+});
+
+/** The Event as `events.k8s.io` writes it. */
+export function toModernEvent(event: JsonObject): JsonObject {
+  const out = rename(event, renamed) as Draft;
+  for (const key of ['reportingController', 'reportingInstance']) if (out[key] === '') delete out[key];
+  return out;
+}
+
+const tooManyCharacters = (field: string, most: number): FieldFault =>
+  fault.invalid(field, '', `can have at most ${most} characters`);
+
+/** What must be there, and how long it may be. */
+const texts: readonly (readonly [field: string, needed: boolean, most: number])[] = [
+  ['reportingInstance', true, 128],
+  ['action', true, 128],
+  ['reason', true, 128],
+  ['message', false, 1024],
+];
+
+function seriesFaults(event: JsonObject): FieldFault[] {
+  if (event['series'] === undefined) return [];
+  const series = objectAt(event, 'series');
+  return [
+    ...(Number(series['count'] ?? 0) < 2 ? [fault.invalid('series.count', '', 'should be at least 2')] : []),
+    ...((series['lastObservedTime'] ?? null) === null ? [fault.required('series.lastObservedTime')] : []),
+  ];
+}
+
+/** What an event of `events.k8s.io` keeps: all but its series. The real server looks at the reason twice. */
+const kept =
+  'involvedObject reason message source firstTimestamp lastTimestamp count reason type eventTime action related'.split(
+    ' ',
+  );
+const reporters: readonly (readonly [key: string, field: string])[] = [
+  ['reportingComponent', 'reportingController'],
+  ['reportingInstance', 'reportingInstance'],
+];
+
+/** What stands for a text or a number that is left out. */
+const zeros: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ...['reason', 'message', 'type', 'action'].map((key) => [key, ''] as const),
+  ['count', 0],
+]);
+
+function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
+  const [now, before] = [toCoreEvent(event), toCoreEvent(old)];
+  const fields = [...kept.map((key) => [key, key] as const), ...reporters];
+  return [
+    ...commonFaults(now, 'reportingController'),
+    ...validateMetadataUpdate(now, before, modern),
+    ...(sameJson(now['series'], before['series']) ? [] : seriesFaults(now)),
+    ...fields
+      .filter(([key]) => !sameJson(now[key], before[key]))
+      .map(([key, field]) => fault.invalid(field, now[key] ?? zeros.get(key) ?? null, 'field is immutable')),
+  ];
+}
+
+/** An event names an object of its own namespace; one without a time of its own in any, one with such a time in none. */
+function namespaceFault(event: JsonObject, timed: boolean): FieldFault[] {
+  const namespace = namespaceOf(event);
+  const involved = stringAt(objectAt(event, 'involvedObject'), 'namespace');
+  const free = timed ? ['default', 'kube-system'] : ['', 'default'];
+  const fits = involved === '' ? free.includes(namespace) : timed || involved === namespace;
+  return fits ? [] : [fault.invalid('involvedObject.namespace', involved, 'does not match event.namespace')];
+}
+
+/** What holds for events of either group. Follows Kubernetes `legacyValidateEvent`. */
+function commonFaults(event: JsonObject, controller: string): FieldFault[] {
+  const timed = (event['eventTime'] ?? null) !== null;
+  const faults = namespaceFault(event, timed);
+  if (!timed) return faults;
+  const reporter = stringAt(event, 'reportingComponent');
+  if (reporter === '') faults.push(fault.required(controller));
+  faults.push(...qualifiedNameRule(reporter).map((why) => fault.invalid(controller, reporter, why)));
+  for (const [field, needed, most] of texts) {
+    const text = stringAt(event, field);
+    if (needed && text === '') faults.push(fault.required(field));
+    if (Buffer.byteLength(text) > most) faults.push(tooManyCharacters(field, most));
+  }
+  return faults;
+}
+
+const unset = (field: string): FieldFault => fault.invalid(field, '', 'needs to be unset');
+
+/** What an event of `events.k8s.io` says by new names alone. */
+const oldFaults = (event: JsonObject): FieldFault[] => [
+  ...['firstTimestamp', 'lastTimestamp'].flatMap((key) =>
+    (event[key] ?? null) === null ? [] : [unset(key)],
+  ),
+  ...(Number(event['count'] ?? 0) === 0 ? [] : [unset('count')]),
+  ...(Object.values(objectAt(event, 'source')).some((text) => text !== '') ? [unset('source')] : []),
+];
+
+/** Faults of a new event of `events.k8s.io`. Follows Kubernetes `ValidateEventCreate`. */
+function modernFaults(event: JsonObject): FieldFault[] {
+  const type = stringAt(event, 'type');
+  const known = type === 'Normal' || type === 'Warning';
+  return [
+    ...commonFaults(event, 'reportingController'),
+    ...validateMetadata(event, modern, subdomainName),
+    ...seriesFaults(event),
+    ...((event['eventTime'] ?? null) === null ? [fault.required('eventTime')] : []),
+    ...(known ? [] : [fault.invalid('type', '', `has invalid value: ${type}`)]),
+    ...oldFaults(event),
+  ];
+}
+
+const core = builtIn('events');
+const modern = builtIn('events', 'events.k8s.io');
+
+export const coreEventStrategy: Strategy = {
+  ...commonStrategy(core),
+  validatesMetadata: true,
+  validateCreate: (event) => commonFaults(event, 'reportingComponent'),
+  main: {
+    ...mainRules(core, false),
+    validatesMetadata: true,
+    validate: (event) => commonFaults(event, 'reportingComponent'),
+  },
+};
+
+export const modernEventStrategy: Strategy = {
+  ...commonStrategy(modern),
+  validatesMetadata: true,
+  faultGroup: '',
+  validateCreate: (event) => modernFaults(toCoreEvent(event)),
+  main: { ...mainRules(modern, false), validatesMetadata: true, validate: modernUpdateFaults },
+  toStorage: toCoreEvent,
+  fromStorage: toModernEvent,
+};

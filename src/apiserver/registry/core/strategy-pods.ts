@@ -1,0 +1,246 @@
+import type { Pod } from '../../../kube/types.ts';
+import { computeQosClass } from '../../../kube/resources/resources.ts';
+import { dropDisabledFields } from '../../../kube/validation/disabled-fields.ts';
+import { defaultPod } from '../../../kube/validation/defaults.ts';
+import { dns1123Label } from '../../../kube/validation/name-rules.ts';
+import { ipWarnings } from '../validation/address-rules.ts';
+import {
+  type JsonObject,
+  nameOf,
+  objectAt,
+  objectsAt,
+  sameJson,
+  specOf,
+  stringAt,
+  valueAt,
+  withMetadata,
+  without,
+} from '../../../apimachinery/json.ts';
+import { builtIn } from '../../../apimachinery/kinds.ts';
+import { checkPodLimits } from '../../admission/limit-ranges.ts';
+import { addTolerations, admitPod, checkOverhead, keepPriority } from '../../admission/pod-plugins.ts';
+import { withAppArmorFields, withLabelKeys, withObservedGeneration } from './pod-preparation.ts';
+import { podValidation } from '../validation/pod-validation.ts';
+import { podWarnings } from '../validation/pod-warnings.ts';
+import { bump } from '../deletion.ts';
+import { resizeBeyondNode } from '../../admission/resize-capacity.ts';
+import { forbidden } from '../../../apimachinery/status-error.ts';
+import { seconds } from '../../../apimachinery/times.ts';
+import { commonStrategy, statusRules } from '../strategies.ts';
+import type { Strategy, UpdateRules, WriteContext } from '../strategy.ts';
+
+const kind = builtIn('pods');
+const terminal = new Set(['Succeeded', 'Failed']);
+
+/** JSON in the types of the house: the same value, seen as what it is. */
+const asPod = (object: JsonObject): Pod => object;
+const asObject = (pod: Pod): JsonObject => pod;
+
+/** `serviceAccount` is the old name of `serviceAccountName`: both are written. */
+function bothAccountNames(pod: JsonObject): JsonObject {
+  const spec = objectAt(pod, 'spec');
+  const name = stringAt(spec, 'serviceAccountName') || stringAt(spec, 'serviceAccount');
+  return name ? { ...pod, spec: { ...spec, serviceAccountName: name, serviceAccount: name } } : pod;
+}
+
+/** The first of the addresses stands alone, too; where the two differ, or there is no list, the one alone counts. */
+function bothAddresses(pod: JsonObject): JsonObject {
+  const status = objectAt(pod, 'status');
+  const [alone, [first]] = [stringAt(status, 'podIP'), objectsAt(status, 'podIPs')];
+  if (alone === stringAt(first, 'ip')) return pod;
+  const given = alone ? { podIPs: [{ ip: alone }] } : { podIP: stringAt(first, 'ip') };
+  return { ...pod, status: { ...status, ...given } };
+}
+
+const defaults = (pod: JsonObject): JsonObject =>
+  bothAddresses(bothAccountNames(asObject(defaultPod(asPod(pod)))));
+
+/** The phase and conditions of a pod that nobody has looked at. */
+function firstStatus(pod: JsonObject, now: string): JsonObject {
+  const gated = objectsAt(objectAt(pod, 'spec'), 'schedulingGates').length > 0;
+  return {
+    phase: 'Pending',
+    ...(gated && {
+      conditions: [
+        {
+          type: 'PodScheduled',
+          status: 'False',
+          lastProbeTime: null,
+          lastTransitionTime: now,
+          reason: 'SchedulingGated',
+          message: 'Scheduling is blocked due to non-empty scheduling gates',
+        },
+      ],
+    }),
+    qosClass: valueAt(pod, 'status', 'qosClass') ?? computeQosClass(asPod(pod).spec ?? { containers: [] }),
+  };
+}
+
+const withGeneration = (next: JsonObject, old: JsonObject): JsonObject =>
+  withMetadata(
+    next,
+    sameJson(specOf(next), specOf(old)) ? { generation: objectAt(old, 'metadata')['generation'] } : bump(old),
+  );
+
+/** Fields of features that are off go after owners were settled: who wrote them owns them nevertheless. */
+const enabled = (pod: JsonObject, { world }: WriteContext): JsonObject =>
+  asObject(dropDisabledFields(asPod(pod), world.features));
+
+const main: UpdateRules = {
+  reset: [['f:status']],
+  prepare: (object, old, context) =>
+    withGeneration({ ...enabled(object, context), status: old['status'] }, old),
+  admit: (object, old) => withGeneration(keepPriority(addTolerations(object), old), old),
+  validatesMetadata: true,
+  validate: (object, old, { empties }) => podValidation.update(object, old, empties),
+};
+
+/** A pod is known by its name inside, too. */
+function nameWarnings(name: string): readonly string[] {
+  const faults = dns1123Label(name);
+  const why = `this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${faults.join(' ')}]`;
+  return faults.length === 0 ? [] : [`metadata.name: ${why}`];
+}
+
+const base = statusRules(kind);
+
+const status: UpdateRules = {
+  reset: base.reset,
+  prepare(object, old, context) {
+    const next = base.prepare(object, old, context);
+    const given = withObservedGeneration(objectAt(next, 'status'), objectAt(old, 'status'));
+    return {
+      ...next,
+      status: { ...given, qosClass: given['qosClass'] ?? valueAt(old, 'status', 'qosClass') },
+    };
+  },
+  validate: (object, old) => podValidation.status(object, old),
+  warnings: (object) =>
+    ['podIPs', 'hostIPs'].flatMap((key) =>
+      objectsAt(objectAt(object, 'status'), key).flatMap((one, i) =>
+        ipWarnings(`status.${key}[${i}].ip`, stringAt(one, 'ip')),
+      ),
+    ),
+};
+
+/** The metadata that stood, with the owners as they were settled for this write. */
+const ownersOf = (object: JsonObject, old: JsonObject): JsonObject => ({
+  ...objectAt(old, 'metadata'),
+  managedFields: objectAt(object, 'metadata')['managedFields'],
+});
+
+const ephemeral: UpdateRules = {
+  reset: [['f:status']],
+  prepare: (object, old) =>
+    withGeneration(
+      {
+        ...old,
+        metadata: ownersOf(object, old),
+        spec: { ...specOf(old), ephemeralContainers: specOf(object)['ephemeralContainers'] },
+      },
+      old,
+    ),
+  validate: (object, old) => podValidation.ephemeral(object, old),
+};
+
+/** The containers of `old` with the resources that `object` asks for; others, so that they are refused. */
+function resized(object: JsonObject, old: JsonObject, key: string): JsonObject {
+  const wanted = objectsAt(specOf(object), key);
+  const standing = objectsAt(specOf(old), key);
+  if (wanted.length === 0) return {};
+  if (wanted.some((container, i) => container['name'] !== standing[i]?.['name'])) return { [key]: wanted };
+  return {
+    [key]: standing.map((container, i) => {
+      const { resources = {}, resizePolicy } = wanted[i] ?? {};
+      const bare = without(container, 'resizePolicy');
+      return { ...bare, resources, ...(resizePolicy !== undefined && { resizePolicy }) };
+    }),
+  };
+}
+
+const resize: UpdateRules = {
+  reset: [],
+  prepare(object, old) {
+    const counted = ['containers', 'initContainers'].every(
+      (key) => objectsAt(specOf(object), key).length === objectsAt(specOf(old), key).length,
+    );
+    if (!counted) return object; // so that it is refused
+    const { resources } = specOf(object);
+    const spec = {
+      ...without(specOf(old), 'resources'),
+      ...resized(object, old, 'containers'),
+      ...resized(object, old, 'initContainers'),
+      ...(resources !== undefined && { resources }),
+    };
+    return withGeneration({ ...old, metadata: ownersOf(object, old), spec }, old);
+  },
+  validate(object, old, context) {
+    const faults = podValidation.resize(object, old);
+    if (faults.length > 0) return faults;
+    const node = stringAt(specOf(old), 'nodeName');
+    if (!node || sameJson(specOf(object), specOf(old))) return [];
+    const host = context.world.store.get('nodes', node);
+    const name = nameOf(old);
+    if (!host) throw forbidden({ kind: 'pods', name }, `node "${node}" not found`);
+    const beyond = resizeBeyondNode(asPod(object), host.object);
+    if (beyond) throw beyond;
+    return [];
+  },
+};
+
+/** Seconds that a pod keeps after a DELETE: none when no node has it or it has ended (A1, A2). */
+export function podGrace(pod: JsonObject, wanted: number | undefined): number {
+  if (stringAt(specOf(pod), 'nodeName') === '' || terminal.has(String(valueAt(pod, 'status', 'phase'))))
+    return 0;
+  const seconds = wanted ?? Number(specOf(pod)['terminationGracePeriodSeconds'] ?? 30);
+  return seconds < 0 ? 1 : seconds;
+}
+
+export const podStrategy: Strategy = {
+  ...commonStrategy(kind),
+  defaults,
+  prepareCreate: (pod, context) =>
+    withAppArmorFields(
+      withLabelKeys(
+        withMetadata(
+          { ...enabled(pod, context), status: firstStatus(pod, seconds(context.now)) },
+          { generation: 1 },
+        ),
+      ),
+      context.warnings,
+    ),
+  admitCreate: admitPod,
+  validatesMetadata: true,
+  validateCreate: (pod, { empties }) => podValidation.create(pod, empties),
+  warnings: (pod) => [...nameWarnings(nameOf(pod)), ...podWarnings(pod)],
+  confirmCreate(pod, context) {
+    checkPodLimits(pod, context);
+    checkOverhead(pod, context);
+  },
+  createReset: [['f:status']],
+  main,
+  subresources: { status, ephemeralcontainers: ephemeral, resize },
+  grace: podGrace,
+};
+
+/** What `pods/binding` and `bindings` do to a pod. @throws {StatusError} */
+export function bound(pod: JsonObject, binding: JsonObject, now: string): JsonObject {
+  const node = stringAt(objectAt(binding, 'target'), 'name');
+  const labels = objectAt(objectAt(binding, 'metadata'), 'labels');
+  const annotations = objectAt(objectAt(binding, 'metadata'), 'annotations');
+  const metadata = objectAt(pod, 'metadata');
+  const status = objectAt(pod, 'status');
+  const conditions = [
+    ...objectsAt(status, 'conditions').filter((condition) => condition['type'] !== 'PodScheduled'),
+    { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: now },
+  ];
+  return withMetadata(
+    { ...pod, spec: { ...specOf(pod), nodeName: node }, status: { ...status, conditions } },
+    {
+      ...(Object.keys(labels).length > 0 && { labels: { ...objectAt(metadata, 'labels'), ...labels } }),
+      ...(Object.keys(annotations).length > 0 && {
+        annotations: { ...objectAt(metadata, 'annotations'), ...annotations },
+      }),
+    },
+  );
+}

@@ -1,0 +1,286 @@
+import {
+  type JsonObject,
+  listAt,
+  nameOf,
+  objectAt,
+  objectsAt,
+  sameJson,
+  specOf,
+  stringAt,
+  valueAt,
+  without,
+} from '../../../apimachinery/json.ts';
+import { builtIn } from '../../../apimachinery/kinds.ts';
+import {
+  addressFaults,
+  serviceFaults,
+  serviceUpdateFaults,
+  serviceWarnings,
+} from '../validation/service-validation.ts';
+import { fault, type FieldFault, invalid } from '../../../apimachinery/status-error.ts';
+import { commonStrategy, mainRules } from '../strategies.ts';
+import type { Strategy, WriteContext } from '../strategy.ts';
+
+const services = builtIn('services');
+
+function portsOf(service: JsonObject): JsonObject[] {
+  return objectsAt(objectAt(service, 'spec'), 'ports').map((port) => ({
+    ...port,
+    protocol: stringAt(port, 'protocol') || 'TCP',
+    targetPort:
+      port['targetPort'] === undefined || port['targetPort'] === '' || port['targetPort'] === 0
+        ? port['port']
+        : port['targetPort'],
+  }));
+}
+
+/** Members whose default depends on the type of the service. */
+const typeDefaults: Readonly<Record<string, JsonObject>> = {
+  ExternalName: {},
+  ClusterIP: { internalTrafficPolicy: 'Cluster' },
+  NodePort: { internalTrafficPolicy: 'Cluster', externalTrafficPolicy: 'Cluster' },
+  LoadBalancer: {
+    internalTrafficPolicy: 'Cluster',
+    externalTrafficPolicy: 'Cluster',
+    allocateLoadBalancerNodePorts: true,
+  },
+};
+
+function serviceDefaults(service: JsonObject): JsonObject {
+  const given = objectAt(service, 'spec');
+  const ports = portsOf(service);
+  const spec = { ...given, type: stringAt(given, 'type') || 'ClusterIP', ...(ports.length > 0 && { ports }) };
+  const defaults: JsonObject = {
+    ...(typeDefaults[spec.type] ?? typeDefaults['ClusterIP']),
+    ...(spec.type === 'ClusterIP' &&
+      listAt(given, 'externalIPs').length > 0 && { externalTrafficPolicy: 'Cluster' }),
+    sessionAffinity: 'None',
+  };
+  const missing = Object.entries(defaults).filter(([key]) => given[key] === undefined || given[key] === '');
+  return { ...service, spec: withAffinity({ ...spec, ...Object.fromEntries(missing) }) };
+}
+
+/** Clients are kept together for three hours where nobody says how long; where they are not, how long says nothing. */
+function withAffinity(spec: JsonObject): JsonObject {
+  const said = valueAt(spec, 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds') !== undefined;
+  if (spec['sessionAffinity'] === 'None') return without(spec, 'sessionAffinityConfig');
+  return said || spec['sessionAffinity'] !== 'ClientIP'
+    ? spec
+    : { ...spec, sessionAffinityConfig: { clientIP: { timeoutSeconds: 10_800 } } };
+}
+
+const withSpec = (service: JsonObject, members: JsonObject): JsonObject => ({
+  ...service,
+  spec: Object.fromEntries(
+    Object.entries({ ...specOf(service), ...members }).filter(([, value]) => value !== undefined),
+  ),
+});
+
+/** @throws {StatusError} 422 */
+function refuse(service: JsonObject, faults: readonly FieldFault[]): void {
+  if (faults.length > 0) throw invalid('Service', undefined, nameOf(service), faults);
+}
+
+/** A service with one address given says so in both ways. */
+function withBothAddresses(service: JsonObject): JsonObject {
+  const spec = specOf(service);
+  const first = stringAt(spec, 'clusterIP');
+  return first !== '' && listAt(spec, 'clusterIPs').length === 0
+    ? withSpec(service, { clusterIPs: [first] })
+    : service;
+}
+
+/**
+ * The families of a service's addresses. A headless service without a selector takes whatever its maker finds; else there is one family here.
+ *
+ * Follows `initIPFamilyFields` (pkg/registry/core/service/storage). @throws {StatusError} 422
+ */
+function withFamilies(service: JsonObject): JsonObject {
+  const spec = specOf(service);
+  const open = spec['clusterIP'] === 'None' && Object.keys(objectAt(spec, 'selector')).length === 0;
+  const policy = stringAt(spec, 'ipFamilyPolicy') || (open ? 'RequireDualStack' : 'SingleStack');
+  const chosen = withSpec(service, { ipFamilyPolicy: policy });
+  refuse(chosen, addressFaults(chosen));
+  refuse(chosen, policy === 'SingleStack' ? tooMany(chosen) : []);
+  const [first = 'IPv4', ...more] = listAt(spec, 'ipFamilies');
+  if (!open) {
+    refuse(chosen, beyondCluster(chosen));
+    return withSpec(chosen, { ipFamilies: [first, ...more] });
+  }
+  const other = policy === 'SingleStack' || more.length > 0 ? more : [first === 'IPv4' ? 'IPv6' : 'IPv4'];
+  return withSpec(chosen, { ipFamilies: [first, ...other] });
+}
+
+const policyField = 'spec.ipFamilyPolicy';
+
+/** What a service of one family has of two. */
+function tooMany(service: JsonObject): FieldFault[] {
+  const spec = specOf(service);
+  const several = (key: string, what: string): FieldFault[] =>
+    listAt(spec, key).length > 1
+      ? [
+          fault.invalid(
+            policyField,
+            spec['ipFamilyPolicy'],
+            `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`,
+          ),
+        ]
+      : [];
+  return [...several('clusterIPs', 'cluster IPs'), ...several('ipFamilies', 'IP families')];
+}
+
+/** There is one family here. */
+function beyondCluster(service: JsonObject): FieldFault[] {
+  const spec = specOf(service);
+  const both = spec['ipFamilyPolicy'] === 'RequireDualStack';
+  return [
+    ...(both
+      ? [
+          fault.invalid(
+            policyField,
+            'RequireDualStack',
+            'this cluster is not configured for dual-stack services',
+          ),
+        ]
+      : []),
+    ...listAt(spec, 'ipFamilies').flatMap((family, i) =>
+      family === 'IPv4'
+        ? []
+        : [fault.invalid(`spec.ipFamilies[${i}]`, family, 'not configured on this cluster')],
+    ),
+  ];
+}
+
+/** Gives a service the addresses and ports that it asks for, or any that are free, before anybody looks at the rest of it. @throws {StatusError} 422 for what cannot be had */
+function allocated(service: JsonObject, { world }: WriteContext): JsonObject {
+  if (specOf(service)['type'] === 'ExternalName') return service;
+  const next = withFamilies(service);
+  const spec = specOf(next);
+  const name = nameOf(service);
+  const wanted = stringAt(spec, 'clusterIP');
+  const address = wanted === 'None' ? 'None' : world.services.allocate(name, wanted);
+  const balanced = spec['type'] === 'LoadBalancer';
+  const byNodes =
+    spec['type'] === 'NodePort' || (balanced && spec['allocateLoadBalancerNodePorts'] !== false);
+  const ports = objectsAt(spec, 'ports').map((port) =>
+    byNodes || (balanced && Number(port['nodePort'] ?? 0) !== 0)
+      ? { ...port, nodePort: world.services.nodePort(name, port['nodePort'] as number | undefined) }
+      : port,
+  );
+  const health = healthPort(spec) === undefined ? undefined : spec['healthCheckNodePort'];
+  return withSpec(next, {
+    ...(ports.length > 0 && { ports }),
+    clusterIP: address,
+    clusterIPs: [address],
+    ...(healthPort(spec) !== undefined && {
+      healthCheckNodePort: world.services.nodePort(name, Number(health ?? 0), 'health'),
+    }),
+  });
+}
+
+/** Any port, where the service has one by which its nodes are asked how they are. */
+const healthPort = (spec: JsonObject): number | undefined =>
+  spec['type'] === 'LoadBalancer' && spec['externalTrafficPolicy'] === 'Local' ? 30_000 : undefined;
+
+const addressKeys = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'];
+
+/** What was given to the service stays with it where a writer leaves it out, as long as its type has it. */
+function kept(service: JsonObject, old: JsonObject): JsonObject {
+  const [spec, before] = [specOf(service), specOf(old)];
+  if (spec['type'] === 'ExternalName') {
+    const same = before['type'] !== 'ExternalName';
+    const gone = addressKeys.filter((key) => same && sameJson(spec[key], before[key]));
+    return withSpec(withPorts(service, old), Object.fromEntries(gone.map((key) => [key, undefined])));
+  }
+  const given = addressKeys.filter((key) => spec[key] === undefined && before[key] !== undefined);
+  const standing = before['type'] === 'ExternalName' ? [] : given;
+  return withBothAddresses(
+    withPorts(withSpec(service, Object.fromEntries(standing.map((key) => [key, before[key]]))), old),
+  );
+}
+
+/** Node ports go with the types that have none, and stay with those that have. */
+function withPorts(service: JsonObject, old: JsonObject): JsonObject {
+  const byNodes = (spec: JsonObject): boolean =>
+    ['NodePort', 'LoadBalancer'].includes(stringAt(spec, 'type'));
+  const [now, before] = [specOf(service), specOf(old)];
+  const had = objectsAt(before, 'ports');
+  const ports = objectsAt(now, 'ports').map((port) => {
+    const same = had.find(
+      (other) => other['port'] === port['port'] && other['protocol'] === port['protocol'],
+    );
+    const { nodePort, ...rest } = port;
+    if (!byNodes(now)) return byNodes(before) && nodePort === same?.['nodePort'] ? rest : port;
+    return nodePort === undefined && same?.['nodePort'] !== undefined
+      ? { ...port, nodePort: same['nodePort'] }
+      : port;
+  });
+  const dropped = byNodes(before) && !byNodes(now);
+  const balancer = before['type'] === 'LoadBalancer' && now['type'] !== 'LoadBalancer';
+  const unless = (key: string, gone: boolean): JsonObject =>
+    gone && sameJson(now[key], before[key]) ? { [key]: undefined } : {};
+  return withSpec(service, {
+    ...(ports.length > 0 && { ports }),
+    ...unless('externalTrafficPolicy', dropped && listAt(now, 'externalIPs').length === 0),
+    ...unless('healthCheckNodePort', balancer),
+    ...unless('internalTrafficPolicy', now['type'] === 'ExternalName' && before['type'] !== 'ExternalName'),
+    ...unless('allocateLoadBalancerNodePorts', balancer),
+    ...unless('loadBalancerClass', balancer),
+  });
+}
+
+/** Services: addresses and node ports are given by the server and stay. */
+export const serviceStrategy: Strategy = {
+  ...commonStrategy(services),
+  defaults: serviceDefaults,
+  validateCreate: serviceFaults,
+  admitCreate: (service, context) => allocated(withBothAddresses(service), context),
+  warnings: serviceWarnings,
+  main: {
+    ...mainRules(services, true),
+    prepare: (service, old) => ({ ...kept(service, old), status: old['status'] }),
+    admit(service, old, context) {
+      const even = evened(service, old);
+      refuse(even, addressFaults(even));
+      return reallocated(even, old, context);
+    },
+    validate: (service, old) => serviceUpdateFaults(service, old),
+    warnings: serviceWarnings,
+  },
+};
+
+/** Who changes the one address means the first of the list, too. Follows Kubernetes `NormalizeClusterIPs`. */
+function evened(service: JsonObject, old: JsonObject): JsonObject {
+  const [spec, before] = [specOf(service), specOf(old)];
+  const [now, had] = [stringAt(spec, 'clusterIP'), stringAt(before, 'clusterIP')];
+  const all = listAt(spec, 'clusterIPs');
+  if (now === '' || had === '' || now === had || !sameJson(all, listAt(before, 'clusterIPs'))) return service;
+  return withSpec(service, { clusterIPs: [now, ...all.slice(1)] });
+}
+
+/** A service that gets what its new type has. */
+function reallocated(service: JsonObject, old: JsonObject, { world }: WriteContext): JsonObject {
+  const [spec, before] = [specOf(service), specOf(old)];
+  if (
+    spec['type'] === 'ExternalName' ||
+    serviceUpdateFaults(service, old).some(({ field }) => !field.includes('healthCheckNodePort'))
+  )
+    return service;
+  const name = nameOf(service);
+  const address =
+    stringAt(spec, 'clusterIP') || (before['type'] === 'ExternalName' ? world.services.allocate(name) : '');
+  const ports = objectsAt(spec, 'ports').map((port) =>
+    ['NodePort', 'LoadBalancer'].includes(stringAt(spec, 'type')) &&
+    spec['allocateLoadBalancerNodePorts'] !== false &&
+    Number(port['nodePort'] ?? 0) === 0
+      ? { ...port, nodePort: world.services.nodePort(name) }
+      : port,
+  );
+  const next = withSpec(service, {
+    ...(ports.length > 0 && { ports }),
+    ...(address !== '' && { clusterIP: address, clusterIPs: [address] }),
+    ...(healthPort(spec) !== undefined &&
+      spec['healthCheckNodePort'] === undefined && { healthCheckNodePort: world.services.nodePort(name) }),
+  });
+  return spec['ipFamilies'] === undefined ? withFamilies(next) : next;
+}

@@ -1,0 +1,233 @@
+import { compareQuantities, formatQuantity, tryParseQuantity } from '../../../kube/resources/quantity.ts';
+import { dns1123Label } from '../../../kube/validation/name-rules.ts';
+import { labelSelector, type Selector } from '../../../kube/validation/shared.ts';
+import { ipWarnings } from '../validation/address-rules.ts';
+import { endpointsDefaults, endpointsFaults } from '../validation/endpoints-validation.ts';
+import {
+  type JsonObject,
+  nameOf,
+  objectAt,
+  objectsAt,
+  stringAt,
+  textOf,
+} from '../../../apimachinery/json.ts';
+import { builtIn } from '../../../apimachinery/kinds.ts';
+import { limitRangeFaults } from '../validation/limit-range-validation.ts';
+import { oldLabelWarnings } from '../validation/pod-warnings.ts';
+import { quotaFaults, quotaStatusFaults, quotaUpdateFaults } from '../validation/quota-validation.ts';
+import { causeOf, fault, type FieldFault, forbidden } from '../../../apimachinery/status-error.ts';
+import { commonStrategy, mainRules, statusRules } from '../strategies.ts';
+import type { Strategy, WriteContext } from '../strategy.ts';
+
+/** Above this are the system's own. */
+const highestPriority = 1_000_000_000;
+const systemPriorities = new Set(['system-cluster-critical', 'system-node-critical']);
+const priorities = builtIn('priorityclasses', 'scheduling.k8s.io');
+export const priorityStrategy: Strategy = {
+  ...commonStrategy(priorities),
+  defaults: (one) => ({
+    ...one,
+    preemptionPolicy: stringAt(one, 'preemptionPolicy') || 'PreemptLowerPriority',
+  }),
+  validateCreate(one) {
+    const name = nameOf(one);
+    if (systemPriorities.has(name)) return [];
+    if (name.startsWith('system-'))
+      return [
+        fault.forbidden(
+          'metadata.name',
+          `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`,
+        ),
+      ];
+    return Number(one['value'] ?? 0) > highestPriority
+      ? [fault.forbidden('value', `maximum allowed value of a user defined priority is ${highestPriority}`)]
+      : [];
+  },
+  admitCreate: (one, context) => onlyDefault(one, context),
+  main: {
+    ...mainRules(priorities, false),
+    validate(one, old) {
+      const [now, before] = [one, old].map((each) => stringAt(each, 'preemptionPolicy'));
+      return [
+        ...(one['value'] === old['value']
+          ? []
+          : [fault.forbidden('value', 'may not be changed in an update.')]),
+        ...(now === before ? [] : [fault.invalid('preemptionPolicy', now, 'field is immutable')]),
+      ];
+    },
+  },
+  checkDelete(one) {
+    const name = nameOf(one);
+    if (systemPriorities.has(name))
+      throw forbidden(
+        { group: 'scheduling.k8s.io', kind: 'priorityclasses', name },
+        'this is a system priority class and cannot be deleted',
+      );
+  },
+};
+
+/** One class at most is that of pods that name none (admission plug-in `Priority`). @throws {StatusError} */
+function onlyDefault(one: JsonObject, { world }: WriteContext): JsonObject {
+  if (one['globalDefault'] !== true) return one;
+  const name = nameOf(one);
+  for (const { object } of world.store.list('scheduling.k8s.io/priorityclasses')) {
+    const other = nameOf(object);
+    if (object['globalDefault'] === true && other !== name)
+      throw forbidden(
+        { group: 'scheduling.k8s.io', kind: 'priorityclasses', name },
+        `PriorityClass ${other} is already marked as default. Only one default can exist`,
+      );
+  }
+  return one;
+}
+
+const limitRanges = builtIn('limitranges');
+export const limitRangeStrategy: Strategy = {
+  ...commonStrategy(limitRanges),
+  defaults: (range) => {
+    const spec = objectAt(range, 'spec');
+    return { ...range, spec: { ...spec, limits: objectsAt(spec, 'limits').map(limitDefaults) } };
+  },
+  validateCreate: limitRangeFaults,
+  main: { ...mainRules(limitRanges, false), validate: limitRangeFaults },
+};
+
+const quotas = builtIn('resourcequotas');
+export const quotaStrategy: Strategy = {
+  ...commonStrategy(quotas),
+  validateCreate: quotaFaults,
+  warnings: quotaWarnings,
+  main: { ...mainRules(quotas, true), validate: quotaUpdateFaults },
+  subresources: { status: { ...statusRules(quotas), validate: quotaStatusFaults } },
+};
+
+const limited = ['cpu', 'memory', 'storage', 'ephemeral-storage'];
+
+/** Who may ask for more than there may be at most has likely mixed them up. */
+function quotaWarnings(quota: JsonObject): readonly string[] {
+  const hard = objectAt(objectAt(quota, 'spec'), 'hard');
+  return limited.flatMap((name) => {
+    const bare = ['cpu', 'memory'].includes(name) ? [name] : [];
+    const asked = [`requests.${name}`, ...bare].find((key) => key in hard);
+    const most = `limits.${name}`;
+    const [request, limit] = [asked ?? '', most].map((key) => tryParseQuantity(stringAt(hard, key)));
+    if (typeof request !== 'object' || typeof limit !== 'object') return [];
+    return compareQuantities(request, limit) > 0
+      ? [
+          `ResourceQuota ${asked ?? ''} (${formatQuantity(request)}) should be less than ${most} (${formatQuantity(limit)})`,
+        ]
+      : [];
+  });
+}
+
+const endpointsWarnings = (one: JsonObject): readonly string[] =>
+  objectsAt(one, 'subsets').flatMap((subset, i) =>
+    ['addresses', 'notReadyAddresses'].flatMap((key) =>
+      objectsAt(subset, key).flatMap((address, j) =>
+        ipWarnings(`subsets[${i}].${key}[${j}].ip`, stringAt(address, 'ip')),
+      ),
+    ),
+  );
+
+const endpoints = builtIn('endpoints');
+export const endpointsStrategy: Strategy = {
+  ...commonStrategy(endpoints),
+  defaults: endpointsDefaults,
+  validateCreate: endpointsFaults,
+  warnings: endpointsWarnings,
+  main: { ...mainRules(endpoints, false), validate: endpointsFaults, warnings: endpointsWarnings },
+};
+
+/** What a container gets is at most what it may have, and what it asks for by default what it gets, else the least. */
+function limitDefaults(item: JsonObject): JsonObject {
+  if (item['type'] !== 'Container') return item;
+  const given = { ...objectAt(item, 'max'), ...objectAt(item, 'default') };
+  const asked = { ...objectAt(item, 'min'), ...given, ...objectAt(item, 'defaultRequest') };
+  return {
+    ...item,
+    ...(Object.keys(given).length > 0 && { default: given }),
+    ...(Object.keys(asked).length > 0 && { defaultRequest: asked }),
+  };
+}
+
+const runtimeClassWarnings = (one: JsonObject): readonly string[] =>
+  oldLabelWarnings('scheduling.nodeSelector', objectAt(objectAt(one, 'scheduling'), 'nodeSelector'));
+
+const runtimeClasses = builtIn('runtimeclasses', 'node.k8s.io');
+export const runtimeClassStrategy: Strategy = {
+  ...commonStrategy(runtimeClasses),
+  validateCreate(one) {
+    const handler = stringAt(one, 'handler');
+    if (handler === '') return [fault.required('handler')];
+    return dns1123Label(handler).map((why) => fault.invalid('handler', handler, why));
+  },
+  warnings: runtimeClassWarnings,
+  main: {
+    ...mainRules(runtimeClasses, false),
+    validate: (one, old) =>
+      one['handler'] === old['handler']
+        ? []
+        : [fault.invalid('handler', one['handler'], 'field is immutable')],
+    warnings: runtimeClassWarnings,
+  },
+};
+
+const budgets = builtIn('poddisruptionbudgets', 'policy');
+const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'];
+const unhealthyPolicies = ['AlwaysAllow', 'IfHealthyBudget'];
+
+/** A number of pods, or a part of them. */
+function shareFaults(field: string, share: unknown): FieldFault[] {
+  if (typeof share === 'number')
+    return share < 0 ? [fault.invalid(field, share, 'must be greater than or equal to 0')] : [];
+  if (typeof share !== 'string') return [];
+  if (!/^[0-9]+%$/.test(share))
+    return [
+      fault.invalid(
+        field,
+        share,
+        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
+      ),
+    ];
+  return parseInt(share, 10) > 100 ? [fault.invalid(field, share, 'must not be greater than 100%')] : [];
+}
+
+/** Every fault of a budget's spec. Follows Kubernetes `ValidatePodDisruptionBudgetSpec` (pkg/apis/policy/validation, v1.36). */
+function budgetFaults(budget: JsonObject): FieldFault[] {
+  const spec = objectAt(budget, 'spec');
+  const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = spec;
+  const both = minAvailable !== undefined && maxUnavailable !== undefined;
+  const shown = {
+    MinAvailable: minAvailable ?? null,
+    Selector: selector ?? null,
+    MaxUnavailable: maxUnavailable ?? null,
+    UnhealthyPodEvictionPolicy: policy ?? null,
+  };
+  return [
+    ...(both ? [fault.invalid('spec', shown, 'minAvailable and maxUnavailable cannot be both set')] : []),
+    ...shareFaults('spec.minAvailable', minAvailable),
+    ...shareFaults('spec.maxUnavailable', maxUnavailable),
+    ...[...labelSelector('spec.selector', selector as Selector | undefined)].map(causeOf),
+    ...(policy === undefined || unhealthyPolicies.includes(textOf(policy))
+      ? []
+      : [fault.unsupported('spec.unhealthyPodEvictionPolicy', policy, unhealthyPolicies)]),
+  ];
+}
+
+export const budgetStrategy: Strategy = {
+  ...commonStrategy(budgets),
+  validateCreate: budgetFaults,
+  main: { ...mainRules(budgets, true), validate: budgetFaults },
+  subresources: {
+    status: {
+      ...statusRules(budgets),
+      validate: (budget) =>
+        counts.flatMap((key) => {
+          const count = objectAt(budget, 'status')[key];
+          return typeof count === 'number' && count < 0
+            ? [fault.invalid(`status.${key}`, count, 'must be greater than or equal to 0')]
+            : [];
+        }),
+    },
+  },
+};

@@ -1,0 +1,80 @@
+import { type Draft, type JsonObject, listAt, objectAt, sameJson, valueAt } from '../../apimachinery/json.ts';
+import { seconds } from '../../apimachinery/times.ts';
+
+/** What a DELETE asks for. */
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly propagation?: 'Orphan' | 'Background' | 'Foreground';
+}
+
+/** The next generation, for kinds that count them. */
+export function bump(object: JsonObject): JsonObject {
+  const generation = valueAt(object, 'metadata', 'generation');
+  return typeof generation === 'number' ? { generation: generation + 1 } : {};
+}
+
+/** The finalizers of an object that is being deleted: what becomes of its dependents is one of them (A3). */
+export function finalizersFor(object: JsonObject, { propagation }: DeleteOptions): string[] {
+  const standing = listAt(objectAt(object, 'metadata'), 'finalizers') as readonly string[];
+  if (propagation === undefined) return [...standing];
+  const kept = standing.filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
+  if (propagation === 'Orphan') return [...kept, 'orphan'];
+  return propagation === 'Foreground' ? [...kept, 'foregroundDeletion'] : kept;
+}
+
+/** What a graceful deletion changes in the metadata; `over`: nothing holds the object any more. */
+interface Mark {
+  readonly changes: JsonObject;
+  readonly over: boolean;
+}
+
+/**
+ * Marks an object for deletion, or shortens the grace of one that is marked (A2): a longer grace changes nothing.
+ *
+ * @param grace seconds that the kind's rules give an object which is not marked yet
+ */
+export function gracefully(object: JsonObject, options: DeleteOptions, grace: number, now: number): Mark {
+  const finalizers = finalizersFor(object, options);
+  const metadata = objectAt(object, 'metadata');
+  const changes: Draft = {};
+  if (!sameJson(finalizers, listAt(metadata, 'finalizers')))
+    changes['finalizers'] = finalizers.length > 0 ? finalizers : undefined;
+  const standing = metadata['deletionTimestamp'];
+  const dated =
+    typeof standing === 'string'
+      ? shortened(metadata, Date.parse(standing), options.gracePeriodSeconds, finalizers.length > 0)
+      : {
+          deletionTimestamp: seconds(now + grace * 1000),
+          ...bump(object),
+          deletionGracePeriodSeconds: grace,
+        };
+  if (!dated) return { changes, over: false };
+  return {
+    changes: { ...changes, ...dated },
+    over: dated.deletionGracePeriodSeconds === 0 && finalizers.length === 0,
+  };
+}
+
+function shortened(
+  metadata: JsonObject,
+  endsAt: number,
+  wanted: number | undefined,
+  held: boolean,
+): { readonly deletionTimestamp: string; readonly deletionGracePeriodSeconds: number } | undefined {
+  const before = Number(metadata['deletionGracePeriodSeconds'] ?? 0);
+  const grace = wanted === undefined ? before : Math.max(0, wanted);
+  if (grace >= before && (before > 0 || held)) return undefined;
+  return {
+    deletionTimestamp: seconds(endsAt - before * 1000 + grace * 1000),
+    deletionGracePeriodSeconds: grace,
+  };
+}
+
+/** Whether a marked object has no grace and no finalizer left: its next write removes it. */
+export const isFree = (object: JsonObject): boolean =>
+  valueAt(object, 'metadata', 'deletionTimestamp') !== undefined &&
+  listAt(objectAt(object, 'metadata'), 'finalizers').length === 0 &&
+  (valueAt(object, 'metadata', 'deletionGracePeriodSeconds') ?? 0) === 0 &&
+  listAt(objectAt(object, 'spec'), 'finalizers').length === 0;

@@ -1,0 +1,156 @@
+import type { Authenticator } from '../authentication/authenticator.ts';
+import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
+import { type JsonObject, listAt, objectAt, stringAt } from '../../apimachinery/json.ts';
+import { badRequest, fault, invalid } from '../../apimachinery/status-error.ts';
+import { seconds } from '../../apimachinery/times.ts';
+import type { User } from '../authentication/users.ts';
+
+export interface ReviewDeps {
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+}
+
+const userBody = (user: User): JsonObject => ({
+  username: user.name,
+  ...(user.uid && { uid: user.uid }),
+  ...(user.groups.length > 0 && { groups: user.groups }),
+  ...(user.extra && Object.keys(user.extra).length > 0 && { extra: user.extra }),
+});
+
+function attributesOf(spec: JsonObject, user: User): Attributes {
+  const path = spec['nonResourceAttributes'];
+  if (path !== undefined) {
+    const at = objectAt(spec, 'nonResourceAttributes');
+    return {
+      user,
+      verb: stringAt(at, 'verb'),
+      path: stringAt(at, 'path'),
+      group: '',
+      resource: '',
+      subresource: '',
+      namespace: '',
+      name: '',
+    };
+  }
+  const at = objectAt(spec, 'resourceAttributes');
+  return {
+    user,
+    verb: stringAt(at, 'verb'),
+    group: stringAt(at, 'group'),
+    resource: stringAt(at, 'resource'),
+    subresource: stringAt(at, 'subresource'),
+    namespace: stringAt(at, 'namespace'),
+    name: stringAt(at, 'name'),
+    ...(at['fieldSelector'] !== undefined && {
+      fieldSelector: stringAt(objectAt(at, 'fieldSelector'), 'rawSelector'),
+    }),
+  };
+}
+
+const namedUser = (spec: JsonObject): User => ({
+  name: stringAt(spec, 'user'),
+  uid: stringAt(spec, 'uid'),
+  groups: listAt(spec, 'groups') as readonly string[],
+});
+
+function decided(authorizer: Authorizer, attributes: Attributes): JsonObject {
+  const decision = authorizer.decide(attributes);
+  return { allowed: decision.allowed, ...(decision.reason && { reason: decision.reason }) };
+}
+
+function checkSpec(kind: string, spec: JsonObject, needsUser: boolean): void {
+  const faults = [];
+  if ((spec['resourceAttributes'] !== undefined) === (spec['nonResourceAttributes'] !== undefined))
+    faults.push(
+      fault.invalid(
+        'spec.resourceAttributes',
+        spec['resourceAttributes'] ?? null,
+        spec['resourceAttributes'] !== undefined
+          ? 'cannot be specified in combination with nonResourceAttributes'
+          : 'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+      ),
+    );
+  if (needsUser && stringAt(spec, 'user') === '' && listAt(spec, 'groups').length === 0)
+    faults.push(fault.invalid('spec.user', '', 'at least one of user or group must be specified'));
+  if (faults.length > 0) throw invalid(kind, 'authorization.k8s.io', '', faults);
+}
+
+/** The answers of the kinds that are only asked: who am I, who is that, may they. @throws {StatusError} */
+export async function review(
+  kind: string,
+  object: JsonObject,
+  at: { readonly user: User; readonly namespace: string; readonly now: number; readonly managed: JsonObject },
+  deps: ReviewDeps,
+): Promise<JsonObject> {
+  const spec = objectAt(object, 'spec');
+  const { managed } = at;
+  switch (kind) {
+    case 'SelfSubjectReview':
+      return { metadata: { creationTimestamp: seconds(at.now) }, status: { userInfo: userBody(at.user) } };
+    case 'SelfSubjectAccessReview':
+      checkSpec(kind, spec, false);
+      return { metadata: managed, spec, status: decided(deps.authorizer, attributesOf(spec, at.user)) };
+    case 'SubjectAccessReview':
+      checkSpec(kind, spec, true);
+      return {
+        metadata: managed,
+        spec,
+        status: decided(deps.authorizer, attributesOf(spec, namedUser(spec))),
+      };
+    case 'LocalSubjectAccessReview': {
+      checkSpec(kind, spec, true);
+      const attributes = attributesOf(spec, namedUser(spec));
+      if (attributes.namespace !== at.namespace)
+        throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${at.namespace}`);
+      return {
+        metadata: { ...managed, namespace: at.namespace },
+        spec,
+        status: decided(deps.authorizer, attributes),
+      };
+    }
+    case 'SelfSubjectRulesReview':
+      return rules(stringAt(spec, 'namespace'), at.user, deps.authorizer);
+    default:
+      return tokenReview(object, managed, deps.authenticator);
+  }
+}
+
+function rules(namespace: string, user: User, authorizer: Authorizer): JsonObject {
+  if (namespace === '') throw badRequest('no namespace on request');
+  const found = authorizer.rules(user, namespace);
+  const compact = (rule: object): JsonObject =>
+    Object.fromEntries(Object.entries(rule).filter(([, value]) => Array.isArray(value) && value.length > 0));
+  return {
+    metadata: {},
+    spec: {},
+    status: {
+      resourceRules: found.resource.map(compact),
+      nonResourceRules: found.nonResource.map(compact),
+      incomplete: found.error !== undefined,
+      ...(found.error !== undefined && { evaluationError: found.error }),
+    },
+  };
+}
+
+async function tokenReview(
+  object: JsonObject,
+  managed: JsonObject,
+  authenticator: Authenticator,
+): Promise<JsonObject> {
+  const spec = objectAt(object, 'spec');
+  const token = stringAt(spec, 'token');
+  if (token === '') throw badRequest('token is required for TokenReview in authentication');
+  const audiences = listAt(spec, 'audiences') as readonly string[];
+  const found = authenticator.token(token, audiences);
+  if (!found.user)
+    return { metadata: managed, spec, status: { user: {}, ...(found.error && { error: found.error }) } };
+  return {
+    metadata: managed,
+    spec,
+    status: {
+      authenticated: true,
+      user: userBody(found.user),
+      ...(found.audiences.length > 0 && { audiences: found.audiences }),
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { emptyStruct } from '../../apimachinery/serializer/codec.ts';
+import { bump } from './deletion.ts';
+import { fieldsOf } from '../../apimachinery/api-types.ts';
+import { type JsonObject, objectAt, sameJson, withMetadata } from '../../apimachinery/json.ts';
+import type { Kind } from '../../apimachinery/kinds.ts';
+import type { ResetFields } from '../../apimachinery/managed-fields/managed-fields.ts';
+import type { Strategy, UpdateRules } from './strategy.ts';
+
+/** Kinds whose generation counts the changes of their spec. */
+const counted = new Set(
+  (
+    'Pod Deployment ReplicaSet DaemonSet StatefulSet ReplicationController Job CronJob PodDisruptionBudget NetworkPolicy Ingress ' +
+    'IngressClass CustomResourceDefinition FlowSchema PriorityLevelConfiguration PriorityClass MutatingWebhookConfiguration ' +
+    'ValidatingWebhookConfiguration ValidatingAdmissionPolicy MutatingAdmissionPolicy EndpointSlice ResourceSlice DeviceClass'
+  ).split(' '),
+);
+
+/** Kinds that a DELETE answers with the object instead of a Status. */
+const returned = new Set(
+  'Pod Service ServiceAccount PersistentVolume PersistentVolumeClaim ResourceQuota PodTemplate StorageClass CSINode CSIDriver VolumeAttachment VolumeAttributesClass'.split(
+    ' ',
+  ),
+);
+
+/** Kinds that PUT and apply may make. */
+const putCreates = new Set(
+  'Lease Event Endpoints LimitRange Service RuntimeClass Role RoleBinding ClusterRole ClusterRoleBinding CSIStorageCapacity'.split(
+    ' ',
+  ),
+);
+
+/** Kinds whose PUT must name a version. */
+const conditionalOnly = new Set(
+  'Lease APIService CustomResourceDefinition PodDisruptionBudget ServiceCIDR IPAddress'.split(' '),
+);
+
+const contentKeys = (object: JsonObject): JsonObject => {
+  const { metadata: _m, status: _s, ...rest } = object;
+  return rest;
+};
+
+const statusPath: ResetFields = [['f:status']];
+const specPaths = (type: string): ResetFields =>
+  [...fieldsOf(type).keys()]
+    .filter((key) => key !== 'status' && key !== 'metadata')
+    .map((key) => [`f:${key}`]);
+
+const zeroStatus = (kind: Kind): JsonObject => {
+  const status = emptyStruct(kind.type)['status'];
+  return status === undefined ? {} : { status };
+};
+
+/** The rules of the main resource: the status stays as it stood, the generation counts changes. */
+export function mainRules(kind: Kind, hasStatus: boolean): UpdateRules {
+  return {
+    reset: hasStatus ? statusPath : [],
+    prepare: (object, old) => {
+      const kept: JsonObject = hasStatus
+        ? { ...object, ...(old['status'] === undefined ? {} : { status: old['status'] }) }
+        : object;
+      const { status: _s, ...stripped } = kept;
+      const next = hasStatus && old['status'] === undefined ? stripped : kept;
+      const changed = counted.has(kind.kind) && !sameJson(contentKeys(next), contentKeys(old));
+      return changed ? withMetadata(next, bump(old)) : next;
+    },
+  };
+}
+
+/** The rules of a status subresource: only the status changes, and labels and annotations with it. */
+export function statusRules(kind: Kind): UpdateRules {
+  return {
+    reset: [
+      ...specPaths(kind.type),
+      ['f:metadata', 'f:ownerReferences'],
+      ['f:metadata', 'f:deletionTimestamp'],
+    ],
+    prepare: (object, old) => ({
+      ...old,
+      metadata: {
+        ...objectAt(object, 'metadata'),
+        ownerReferences: objectAt(old, 'metadata')['ownerReferences'],
+      },
+      ...(object['status'] === undefined ? {} : { status: object['status'] }),
+    }),
+  };
+}
+
+/** The rules that every kind follows unless it has its own. */
+export function commonStrategy(kind: Kind): Strategy {
+  const hasStatus = kind.subresources.some((sub) => sub.name === 'status');
+  return {
+    kind,
+    defaults: (object) => object,
+    prepareCreate: (object) => {
+      const { status: _s, ...rest } = object;
+      const bare = hasStatus ? { ...rest, ...zeroStatus(kind) } : object;
+      return counted.has(kind.kind) ? withMetadata(bare, { generation: 1 }) : bare;
+    },
+    admitCreate: (object) => object,
+    validateCreate: () => [],
+    createReset: hasStatus ? statusPath : [],
+    main: mainRules(kind, hasStatus),
+    subresources: hasStatus ? { status: statusRules(kind) } : {},
+    createOnUpdate: putCreates.has(kind.kind),
+    unconditionalUpdate: !conditionalOnly.has(kind.kind),
+    deleteReturnsObject: returned.has(kind.kind),
+  };
+}

@@ -1,0 +1,48 @@
+import { csrStrategy } from './certificates/csr.ts';
+import { keptKinds, type Kind } from '../../apimachinery/kinds.ts';
+import { commonStrategy } from './strategies.ts';
+import { accountStrategy, configMapStrategy, secretStrategy } from './core/strategy-config.ts';
+import { leaseStrategy, namespaceStrategy, nodeStrategy } from './core/strategy-core.ts';
+import { coreEventStrategy, modernEventStrategy } from './core/strategy-events.ts';
+import { podStrategy } from './core/strategy-pods.ts';
+import { serviceStrategy } from './core/strategy-services.ts';
+import {
+  budgetStrategy,
+  endpointsStrategy,
+  limitRangeStrategy,
+  priorityStrategy,
+  quotaStrategy,
+  runtimeClassStrategy,
+} from './core/strategy-workloads.ts';
+import { claimStrategy, volumeStrategy } from './core/strategy-volumes.ts';
+import type { Strategy } from './strategy.ts';
+import { trustBundleStrategy } from './certificates/trust-bundles.ts';
+
+const own: readonly Strategy[] = [
+  podStrategy,
+  namespaceStrategy,
+  nodeStrategy,
+  configMapStrategy,
+  secretStrategy,
+  accountStrategy,
+  leaseStrategy,
+  coreEventStrategy,
+  modernEventStrategy,
+  serviceStrategy,
+  volumeStrategy,
+  claimStrategy,
+  priorityStrategy,
+  csrStrategy,
+  limitRangeStrategy,
+  quotaStrategy,
+  endpointsStrategy,
+  runtimeClassStrategy,
+  budgetStrategy,
+  trustBundleStrategy,
+];
+const byKind = new Map<Kind, Strategy>(own.map((strategy) => [strategy.kind, strategy]));
+
+/** The rules of every kind. */
+export const strategies: ReadonlyMap<Kind, Strategy> = new Map(
+  keptKinds.map((kind) => [kind, byKind.get(kind) ?? commonStrategy(kind)]),
+);

@@ -1,0 +1,92 @@
+import type { Empties } from '../../apimachinery/serializer/codec.ts';
+import type { DeleteOptions } from './deletion.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { PodFeatures } from '../../kube/validation/disabled-fields.ts';
+import type { JsonObject } from '../../apimachinery/json.ts';
+import type { Kind } from '../../apimachinery/kinds.ts';
+import type { ResetFields } from '../../apimachinery/managed-fields/managed-fields.ts';
+import type { FieldFault } from '../../apimachinery/status-error.ts';
+import type { Store } from '../storage/store.ts';
+import type { User } from '../authentication/users.ts';
+
+/** What every rule may look at. */
+export interface World {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly services: ServiceAddresses;
+  /** Features of pods that are on; absent: the defaults. */
+  readonly features?: PodFeatures;
+}
+
+/** Cluster addresses and node ports that are free; refusals name the service that wants one. */
+export interface ServiceAddresses {
+  allocate(name: string, wanted?: string): string;
+  /** @throws {StatusError} when the wanted one cannot be had */
+  nodePort(name: string, wanted?: number, use?: 'traffic' | 'health'): number;
+}
+
+/** One write, on its way through the rules. */
+export interface WriteContext {
+  readonly world: World;
+  readonly user: User;
+  readonly now: number;
+  readonly dryRun: boolean;
+  /** Told to the client in `Warning` headers. */
+  readonly warnings: string[];
+  /** Lists and maps that were sent empty: Go tells them from absent ones in a few places. */
+  empties?: Empties;
+}
+
+/** What one door to a kind (the main resource or a subresource) may change and must check. */
+export interface UpdateRules {
+  /** Puts back what this door may not change, and raises the generation where the spec changed. */
+  prepare(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
+  validate?(object: JsonObject, old: JsonObject, context: WriteContext): readonly FieldFault[];
+  /** `validate` checks the metadata's update itself; for others the registry names its faults a second time. */
+  readonly validatesMetadata?: boolean;
+  /** What is told to the client of a change that is right. */
+  warnings?(object: JsonObject, old: JsonObject): readonly string[];
+  /** Changes by admission, after owners were settled. */
+  admit?(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
+  readonly reset: ResetFields;
+}
+
+/** What is special about a kind; all that is absent is as for every kind. */
+export interface Strategy {
+  readonly kind: Kind;
+  /** Fills in what was left out, on create and on update. */
+  defaults(object: JsonObject): JsonObject;
+  prepareCreate(object: JsonObject, context: WriteContext): JsonObject;
+  /** Changes by admission, after owners were settled. @throws {StatusError} when the object is refused */
+  admitCreate(object: JsonObject, context: WriteContext): JsonObject;
+  validateCreate(object: JsonObject, context: WriteContext): readonly FieldFault[];
+  /** What is told to the client of a new object that is right. */
+  warnings?(object: JsonObject): readonly string[];
+  /** Last refusals by admission, of an object that is right in itself. @throws {StatusError} */
+  confirmCreate?(object: JsonObject, context: WriteContext): void;
+  /** The group that validation errors name, where that is not the kind's own. */
+  readonly faultGroup?: string;
+  /** `validateCreate` looks at the metadata itself. */
+  readonly validatesMetadata?: boolean;
+  readonly createReset: ResetFields;
+  readonly main: UpdateRules;
+  readonly subresources: Readonly<Record<string, UpdateRules>>;
+  /** May be created by PUT or apply on a name that is not there. */
+  readonly createOnUpdate: boolean;
+  /** PUT without a resourceVersion is allowed. */
+  readonly unconditionalUpdate: boolean;
+  /** Grace seconds of a deletion; `undefined`: the kind is deleted at once. */
+  grace?(object: JsonObject, wanted: number | undefined): number;
+  /** DELETE answers with the object. */
+  readonly deleteReturnsObject: boolean;
+  /** Refuses a deletion by throwing. */
+  checkDelete?(object: JsonObject, context: WriteContext): void;
+  /** What a deletion does besides; for namespaces that is all. */
+  beginDelete?(object: JsonObject, options: DeleteOptions, context: WriteContext): JsonObject;
+  afterDelete?(object: JsonObject, context: WriteContext): void;
+  /** Form that is stored, where it differs from the one that is served. */
+  toStorage?(object: JsonObject): JsonObject;
+  fromStorage?(object: JsonObject): JsonObject;
+}

@@ -1,0 +1,57 @@
+import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
+import { goQuote } from '../../../go/go-quote.ts';
+import { canonicalIp } from '../../../kube/ip.ts';
+import { cidrBlock, ipAddress } from '../../../kube/validation/shared.ts';
+import { causeOf, fault, type FieldFault } from '../../../apimachinery/status-error.ts';
+
+type Family = 'ipv4' | 'ipv6';
+const familyOf = (ip: string): Family => (isIPv6(ip) ? 'ipv6' : 'ipv4');
+
+const blockOf = (...nets: readonly (readonly [net: string, bits: number])[]): BlockList => {
+  const block = new BlockList();
+  for (const [net, bits] of nets) block.addSubnet(net, bits, familyOf(net));
+  return block;
+};
+
+const special: readonly (readonly [within: BlockList, why: string])[] = [
+  [blockOf(['127.0.0.0', 8], ['::1', 128]), 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
+  [
+    blockOf(['169.254.0.0', 16], ['fe80::', 10]),
+    'may not be in the link-local range (169.254.0.0/16, fe80::/10)',
+  ],
+  [
+    blockOf(['224.0.0.0', 24], ['ff02::', 16]),
+    'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)',
+  ],
+];
+const unspecified = blockOf(['0.0.0.0', 32], ['::', 128]);
+
+/** An address that is spelled right. */
+export const ipFaults = (field: string, ip: string): FieldFault[] => [...ipAddress(field, ip)].map(causeOf);
+
+/** A net that is spelled right. */
+export const cidrFaults = (field: string, cidr: string): FieldFault[] =>
+  [...cidrBlock(field, cidr)].map(causeOf);
+
+/** An address, spelled right, that may lead to something else than the node itself. Follows Kubernetes `ValidateNonSpecialIP`. */
+export function nonSpecialFaults(field: string, ip: string): FieldFault[] {
+  const family = familyOf(ip);
+  if (unspecified.check(ip, family)) return [fault.invalid(field, ip, `may not be unspecified (${ip})`)];
+  return special
+    .filter(([within]) => within.check(ip, family))
+    .map(([, why]) => fault.invalid(field, ip, why));
+}
+
+/** What is told of an address that has a shorter spelling. Follows apimachinery `GetWarningsForIP`. */
+export function ipWarnings(field: string, ip: string): string[] {
+  const plain = canonicalIp(ip);
+  const odd = isIPv6(ip) ? isIPv4(plain) : ip !== plain;
+  if (odd) return [`${field}: non-standard IP address ${goQuote(ip)} is invalid: use ${goQuote(plain)}`];
+  if (!isIPv6(ip)) return [];
+  const { address } = new SocketAddress({ address: ip, family: 'ipv6' });
+  return address === ip
+    ? []
+    : [
+        `${field}: IPv6 address ${goQuote(ip)} should be in RFC 5952 canonical format (${JSON.stringify(address)})`,
+      ];
+}

@@ -1,0 +1,83 @@
+import { initContainersRestart, metadataAndSpec, validatePod } from '../../../kube/validation/pod.ts';
+import { validatePodUpdate } from '../../../kube/validation/pod-update.ts';
+import type { Pod } from '../../../kube/types.ts';
+import { formDiff } from '../../../kube/validation/spec-diff.ts';
+import type { Empties } from '../../../apimachinery/serializer/codec.ts';
+import {
+  type Draft,
+  type JsonObject,
+  objectAt,
+  objectsAt,
+  sameJson,
+  valueAt,
+} from '../../../apimachinery/json.ts';
+import { resizeFaults } from './pod-resize-validation.ts';
+import { podStatusFaults } from './pod-status-validation.ts';
+import { causeOf, fault, type FieldFault } from '../../../apimachinery/status-error.ts';
+
+/** The checks of a pod at each door. Metadata that stays the same is checked by the registry. */
+export interface PodValidation {
+  create(pod: JsonObject, empties?: Empties): readonly FieldFault[];
+  /** Names a fault of the metadata too. */
+  update(pod: JsonObject, old: JsonObject, empties?: Empties): readonly FieldFault[];
+  status(pod: JsonObject, old: JsonObject): readonly FieldFault[];
+  ephemeral(pod: JsonObject, old: JsonObject): readonly FieldFault[];
+  resize(pod: JsonObject, old: JsonObject): readonly FieldFault[];
+}
+
+const asPod = (object: JsonObject): Pod => object;
+
+export const podValidation: PodValidation = {
+  create: (pod, empties) => validatePod(withEmpties(pod, empties)).map(causeOf),
+  update: (pod, old, empties) => validatePodUpdate(withEmpties(pod, empties), asPod(old)).map(causeOf),
+  status: podStatusFaults,
+  ephemeral: ephemeralFaults,
+  resize: resizeFaults,
+};
+
+/** A pod with the lists and maps of its spec that were sent empty, where nothing has filled them since. */
+function withEmpties(pod: JsonObject, empties: Empties = new Map()): Pod {
+  const found = [...empties].filter(([path]) => path.startsWith('spec.'));
+  if (found.length === 0) return asPod(pod);
+  const copy = structuredClone(pod);
+  for (const [path, empty] of found) {
+    const keys = path.split(/[.[\]]+/);
+    const last = keys.pop() ?? '';
+    const holder = keys.reduce<unknown>((at, key) => (at as Draft | undefined)?.[key], copy) as
+      Draft | undefined;
+    if (holder) holder[last] ??= empty;
+  }
+  return asPod(copy);
+}
+
+const noGuests = 'static pods do not support ephemeral containers';
+
+/** Guests of a pod come and stay as they are. Follows Kubernetes `ValidatePodEphemeralContainersUpdate`. */
+function ephemeralFaults(pod: JsonObject, old: JsonObject): readonly FieldFault[] {
+  if (valueAt(old, 'metadata', 'annotations', 'kubernetes.io/config.mirror') !== undefined)
+    return [fault.forbidden('[]', noGuests)];
+  const field = 'spec.ephemeralContainers';
+  const now = containersOf(pod, 'ephemeralContainers');
+  return [
+    ...[...metadataAndSpec(asPod(pod), { restartingInitContainers: initContainersRestart(asPod(old)) })].map(
+      causeOf,
+    ),
+    ...containersOf(old, 'ephemeralContainers').flatMap((guest) => {
+      const name = JSON.stringify(guest['name']);
+      const next = now.find((other) => other['name'] === guest['name']);
+      if (!next)
+        return [fault.forbidden(field, `existing ephemeral containers ${name} may not be removed\n`)];
+      return sameJson(next, guest)
+        ? []
+        : [
+            fault.forbidden(
+              field,
+              `existing ephemeral containers ${name} may not be changed\n${formDiff('Ephemeral', guest, next)}`,
+            ),
+          ];
+    }),
+  ];
+}
+
+const containersOf = (pod: JsonObject, key: string): readonly JsonObject[] =>
+  objectsAt(objectAt(pod, 'spec'), key);

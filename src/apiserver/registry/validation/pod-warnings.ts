@@ -1,0 +1,251 @@
+import { labelValueRule } from '../../../kube/validation/name-rules.ts';
+import { milliValueOf, tryParseQuantity } from '../../../kube/resources/quantity.ts';
+import { ipWarnings } from './address-rules.ts';
+import {
+  type JsonObject,
+  listAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  textOf,
+  valueAt,
+} from '../../../apimachinery/json.ts';
+import { pathWarnings } from '../../path-warnings.ts';
+import { type Placed, portWarnings } from '../../port-warnings.ts';
+
+const oldNodeLabels: Readonly<Record<string, string>> = {
+  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
+  'failure-domain.beta.kubernetes.io/region':
+    'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+  'failure-domain.beta.kubernetes.io/zone':
+    'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+  'beta.kubernetes.io/instance-type':
+    'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  'app.kubernetes.io/created-by': 'deprecated since v1.9',
+  'scheduler.alpha.kubernetes.io/preferAvoidPods':
+    'deprecated since v1.22; use Taints and Tolerations instead',
+  'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
+};
+
+/** Labels of nodes that are told of by other names today. */
+export const oldLabelWarnings = (field: string, labels: JsonObject): readonly string[] =>
+  Object.keys(labels).flatMap((key) => {
+    const why = oldNodeLabels[key];
+    return why === undefined ? [] : [`${field}: ${why}`];
+  });
+
+const oldAnnotations: Readonly<Record<string, string>> = {
+  'scheduler.alpha.kubernetes.io/critical-pod':
+    'non-functional in v1.16+; use the "priorityClassName" field instead',
+  'security.alpha.kubernetes.io/sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+  'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+};
+
+const oldVolumes: Readonly<Record<string, string>> = {
+  photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
+  gitRepo: 'deprecated in v1.11, and disabled by default in v1.33+',
+  scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
+  flocker: 'deprecated in v1.22, non-functional in v1.25+',
+  storageos: 'deprecated in v1.22, non-functional in v1.25+',
+  quobyte: 'deprecated in v1.22, non-functional in v1.25+',
+  glusterfs: 'deprecated in v1.25, non-functional in v1.26+',
+  cephfs: 'deprecated in v1.28, non-functional in v1.31+',
+  rbd: 'deprecated in v1.28, non-functional in v1.31+',
+};
+/** Names of volumes that warnings write otherwise. */
+const shownVolumes: Readonly<Record<string, string>> = { storageos: 'storageOS' };
+
+const containersOf = (spec: JsonObject): readonly Placed[] =>
+  ['initContainers', 'containers', 'ephemeralContainers'].flatMap((key) =>
+    objectsAt(spec, key).map((container, i) => [`spec.${key}[${i}]`, container] as const),
+  );
+
+function annotations(pod: JsonObject, containers: readonly Placed[]): string[] {
+  const given = objectAt(objectAt(pod, 'metadata'), 'annotations');
+  const old = Object.entries(oldAnnotations)
+    .filter(([key]) => key in given)
+    .map(([key, why]) => `metadata.annotations[${key}]: ${why}`);
+  const seccomp = (key: string, holder: unknown): string[] =>
+    key in given && valueAt(holder, 'securityContext', 'seccompProfile') === undefined
+      ? [`metadata.annotations[${key}]: non-functional in v1.27+; use the "seccompProfile" field instead`]
+      : [];
+  return [
+    ...old,
+    ...seccomp('seccomp.security.alpha.kubernetes.io/pod', pod['spec']),
+    ...containers.flatMap(([, one]) =>
+      seccomp(`container.seccomp.security.alpha.kubernetes.io/${stringAt(one, 'name')}`, one),
+    ),
+  ];
+}
+
+export function termLabels(term: JsonObject, at: string, checkValues: boolean): string[] {
+  return objectsAt(term, 'matchExpressions').flatMap((expression, i) => {
+    const key = stringAt(expression, 'key');
+    const old = oldNodeLabels[key];
+    const values = checkValues ? (listAt(expression, 'values') as readonly string[]) : [];
+    return [
+      ...(old === undefined ? [] : [`${at}.matchExpressions[${i}].key: ${key} is ${old}`]),
+      ...values.flatMap((value, j) =>
+        labelValueRule(value).map(
+          (why) => `${at}.matchExpressions[${i}].values[${j}]: ${value} is invalid, ${why}`,
+        ),
+      ),
+    ];
+  });
+}
+
+/** Labels of nodes that have newer names. */
+function nodeLabels(spec: JsonObject): string[] {
+  const affinity = objectAt(objectAt(spec, 'affinity'), 'nodeAffinity');
+  const at = 'spec.affinity.nodeAffinity';
+  const [required, preferred] = [
+    'requiredDuringSchedulingIgnoredDuringExecution',
+    'preferredDuringSchedulingIgnoredDuringExecution',
+  ];
+  return [
+    ...Object.keys(objectAt(spec, 'nodeSelector'))
+      .sort()
+      .filter((key) => key in oldNodeLabels)
+      .map((key) => `spec.nodeSelector[${key}]: ${oldNodeLabels[key] ?? ''}`),
+    ...objectsAt(objectAt(affinity, required), 'nodeSelectorTerms').flatMap((term, i) =>
+      termLabels(term, `${at}.${required}.nodeSelectorTerms[${i}]`, false),
+    ),
+    ...objectsAt(affinity, preferred).flatMap((term, i) =>
+      termLabels(objectAt(term, 'preference'), `${at}.${preferred}[${i}].preference`, true),
+    ),
+    ...objectsAt(spec, 'topologySpreadConstraints').flatMap((constraint, i) => {
+      const field = `spec.topologySpreadConstraints[${i}]`;
+      const key = stringAt(constraint, 'topologyKey');
+      const old = oldNodeLabels[key];
+      return [
+        ...(old === undefined ? [] : [`${field}.topologyKey: ${key} is ${old}`]),
+        ...selectsNone(constraint, field),
+      ];
+    }),
+  ];
+}
+
+const selectsNone = (holder: JsonObject, field: string): string[] =>
+  holder['labelSelector'] === undefined
+    ? [`${field}.labelSelector: a null labelSelector results in matching no pod`]
+    : [];
+
+const affinities = (spec: JsonObject): string[] =>
+  ['podAffinity', 'podAntiAffinity'].flatMap((kind) => {
+    const affinity = objectAt(objectAt(spec, 'affinity'), kind);
+    const field = (when: string, i: number): string =>
+      `spec.affinity.${kind}.${when}DuringSchedulingIgnoredDuringExecution[${i}]`;
+    const terms = (when: string): readonly JsonObject[] =>
+      objectsAt(affinity, `${when}DuringSchedulingIgnoredDuringExecution`);
+    return [
+      ...terms('required').flatMap((term, i) => selectsNone(term, field('required', i))),
+      ...terms('preferred').flatMap((term, i) =>
+        selectsNone(objectAt(term, 'podAffinityTerm'), `${field('preferred', i)}.podAffinityTerm`),
+      ),
+    ];
+  });
+
+function volumes(spec: JsonObject): string[] {
+  return objectsAt(spec, 'volumes').flatMap((volume, i) => {
+    const at = `spec.volumes[${i}]`;
+    const claim = objectAt(objectAt(volume, 'ephemeral'), 'volumeClaimTemplate');
+    const sizes = sizeWarnings(objectAt(claim, 'spec'), `${at}.ephemeral.volumeClaimTemplate.spec`);
+    const old = Object.keys(oldVolumes).filter((kind) => kind in volume);
+    return [...old.map((kind) => oldVolumeWarning(at, kind)), ...sizes];
+  });
+}
+
+/** What is told of a kind of volume that is old. */
+export const oldVolumeWarning = (at: string, kind: string): string =>
+  `${at}.${shownVolumes[kind] ?? kind}: ${oldVolumes[kind] ?? ''}`;
+
+/** Sizes of a claim that are no whole bytes. */
+export const sizeWarnings = (claim: JsonObject, at: string): readonly string[] =>
+  ['requests', 'limits'].flatMap((side) =>
+    fractional(valueAt(claim, 'resources', side), ['storage'], `${at}.resources.${side}`),
+  );
+
+/** Amounts of bytes that are not whole. */
+function fractional(amounts: unknown, names: readonly string[], at: string): string[] {
+  return names.flatMap((name) => {
+    const text = valueAt(amounts, name);
+    const read = typeof text === 'string' ? tryParseQuantity(text) : undefined;
+    return read === undefined || typeof read === 'string' || milliValueOf(read) % 1000 === 0
+      ? []
+      : [`${at}[${name}]: fractional byte value ${JSON.stringify(text)} is invalid, must be an integer`];
+  });
+}
+
+const bytes = ['memory', 'ephemeral-storage'];
+
+/** Items of a list that name what another one names before them. */
+function repeated(spec: JsonObject, list: string, key: string): string[] {
+  const values = objectsAt(spec, list).map((item) => stringAt(item, key));
+  return values.flatMap((value, i) =>
+    values.indexOf(value) < i ? [`spec.${list}[${i}].${key}: duplicate ${key} ${JSON.stringify(value)}`] : [],
+  );
+}
+
+const namelessSecrets = (spec: JsonObject): string[] =>
+  objectsAt(spec, 'imagePullSecrets').flatMap((secret, i) =>
+    stringAt(secret, 'name') === '' ? [`spec.imagePullSecrets[${i}].name: invalid empty name ""`] : [],
+  );
+
+/** Variables that stand for something else further down, without building on it. */
+const hiddenVariables = ([field, container]: Placed): string[] => {
+  const variables = objectsAt(container, 'env');
+  const names = variables.map((variable) => stringAt(variable, 'name'));
+  return variables.flatMap((variable, i) => {
+    const name = names[i] ?? '';
+    const [value, before] = [stringAt(variable, 'value'), `$(${name})`];
+    const builds = variable['valueFrom'] === undefined && value !== before && value.includes(before);
+    return names.indexOf(name) < i && !builds
+      ? [
+          `${field}.env[${i}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`,
+        ]
+      : [];
+  });
+};
+
+/**
+ * What a pod says that is allowed, and yet is old or likely a mistake; in the words of the API server's warnings.
+ *
+ * Follows Kubernetes `GetWarningsForPod` (pkg/api/pod, v1.36).
+ */
+export function podWarnings(pod: JsonObject): readonly string[] {
+  const spec = objectAt(pod, 'spec');
+  const containers = containersOf(spec);
+  const grace = spec['terminationGracePeriodSeconds'];
+  return [
+    ...nodeLabels(spec),
+    ...volumes(spec),
+    ...pathWarnings(objectsAt(spec, 'volumes')),
+    ...repeated(spec, 'hostAliases', 'ip'),
+    ...repeated(spec, 'imagePullSecrets', 'name'),
+    ...namelessSecrets(spec),
+    ...fractional(spec['overhead'], bytes, 'spec.overhead'),
+    ...annotations(pod, containers),
+    ...containers.flatMap((placed) => [
+      ...bytes.flatMap((name) =>
+        ['limits', 'requests'].flatMap((side) =>
+          fractional(valueAt(placed[1], 'resources', side), [name], `${placed[0]}.resources.${side}`),
+        ),
+      ),
+      ...hiddenVariables(placed),
+    ]),
+    ...portWarnings(containers),
+    ...(typeof grace === 'number' && grace < 0
+      ? [
+          'spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
+        ]
+      : []),
+    ...affinities(spec),
+    ...listAt(objectAt(spec, 'dnsConfig'), 'nameservers').flatMap((ip, i) =>
+      ipWarnings(`spec.dnsConfig.nameservers[${i}]`, textOf(ip)),
+    ),
+    ...objectsAt(spec, 'hostAliases').flatMap((alias, i) =>
+      ipWarnings(`spec.hostAliases[${i}].ip`, stringAt(alias, 'ip')),
+    ),
+  ];
+}

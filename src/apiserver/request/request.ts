@@ -1,0 +1,151 @@
+import type { IncomingMessage } from 'node:http';
+import { decodedPath } from '../../go/url-path.ts';
+import { findKind, type Kind, type Subresource } from '../../apimachinery/kinds.ts';
+import { selectedName } from '../../apimachinery/selectors.ts';
+import { badRequest, methodNotAllowed, noSuchResource } from '../../apimachinery/status-error.ts';
+import type { Upgrading } from './upgrade.ts';
+import type { User } from '../authentication/users.ts';
+
+/** A path of the resource API taken apart; `kind` is absent when the server does not serve it. */
+export interface ResourcePath {
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly name: string;
+  readonly subresource: string;
+  /** What follows a proxied subresource. */
+  readonly rest: string;
+  /** Whether the resource stands below a namespace, be it one without a name. */
+  readonly nested: boolean;
+  /** Whether the path is one of the API at all; if not, the page is unknown as any other. */
+  readonly isRouted: boolean;
+  readonly kind: Kind | undefined;
+}
+
+/** One request, read. */
+export interface ApiRequest {
+  readonly raw: IncomingMessage;
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly user: User;
+  readonly target: ResourcePath | undefined;
+  /** The connection of a client that asks for an upgrade. */
+  readonly upgrading?: Upgrading;
+}
+
+/** What a URL asks besides its path. Pairs with a semicolon or a broken escape are as if they were not there, as with Go. */
+export function queryOf(url: string): URLSearchParams {
+  const search = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+  const broken = /;|%(?![0-9a-fA-F]{2})/;
+  return new URLSearchParams(
+    search
+      .split('&')
+      .filter((pair) => !broken.test(pair))
+      .join('&'),
+  );
+}
+
+const namespaced = new Set(['status', 'finalize']);
+const watchPath = /^(\/+api\/+[^/]+\/+|\/+apis\/+[^/]+\/+[^/]+\/+)watch\/+(?=[^/])/;
+
+/** Is it a watch of the old form, `/api/v1/watch/pods`? Nothing but a GET goes there. */
+export const isWatchPath = (url: string): boolean => watchPath.test(url);
+
+/** The path and query that a path of the old form, `/api/v1/watch/…`, stands for; others as they are. @throws {StatusError} 400 */
+export function withoutWatchPath(path: string, query: URLSearchParams): string {
+  const plain = path.replace(watchPath, '$1');
+  if (plain === path) return path;
+  query.set('watch', 'true');
+  const target = parseResourcePath(plain);
+  return target && isObjectOf(target) ? watchOfOne(plain, target, query) : plain;
+}
+
+const isObjectOf = ({ name, subresource, namespace, kind }: ResourcePath): boolean =>
+  name !== '' && subresource === '' && (namespace !== '' || kind?.namespaced !== true);
+
+/** A watch of one object is one of all with its name. */
+function watchOfOne(plain: string, { resource, name }: ResourcePath, query: URLSearchParams): string {
+  const asked = query.get('fieldSelector') ?? '';
+  if (asked !== '' && selectedName(asked) !== name)
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  query.set('fieldSelector', `metadata.name=${name}`);
+  return plain.slice(0, plain.lastIndexOf(`${resource}/`) + resource.length);
+}
+
+/** Refuses paths that have no route, and methods that a route does not have. @throws {StatusError} 404, 405 */
+export function checkRoute(method: string, target: ResourcePath, kind: Kind): void {
+  if (target.subresource !== 'proxy' && target.rest !== '') throw noSuchResource();
+  if (!kind.namespaced || target.nested) return;
+  if (target.name !== '' || !kind.verbs.includes('list')) throw noSuchResource();
+  if (method !== 'GET') throw methodNotAllowed();
+}
+
+/** The group and version at the head of a path, and what follows; `undefined` for a path that is not of a resource. */
+function versionIn(
+  parts: readonly string[],
+): { readonly group: string; readonly version: string; readonly rest: readonly string[] } | undefined {
+  const [root, ...after] = parts;
+  const [group, version, ...rest] = root === 'api' ? ['', ...after] : after;
+  const isResource = (root === 'api' || root === 'apis') && rest.length > 0;
+  return isResource && group !== undefined && version !== undefined ? { group, version, rest } : undefined;
+}
+
+/** Reads `/api/v1/…` and `/apis/group/version/…`; `undefined` for every other path, and for those of discovery. */
+export function parseResourcePath(path: string): ResourcePath | undefined {
+  const decoded = decodedPath(path);
+  const head = versionIn(decoded.replace(/^\/+|\/+$/g, '').split('/'));
+  if (!head) return undefined;
+  const { group, version } = head;
+  const { namespace, inner, nested } = inNamespace(head.rest);
+  const [resource = '', name = '', subresource = '', ...below] = inner;
+  const isRouted = !isAstray(decoded);
+  const found = isRouted ? findKind(group, version, resource) : undefined;
+  const kind = found?.namespaced === false && nested ? undefined : found;
+  const rest = below.join('/') + (path.endsWith('/') && below.length > 0 ? '/' : '');
+  return { group, version, namespace, resource, name, subresource, rest, nested, isRouted, kind };
+}
+
+/** Whether an empty segment leads a path away from everything that is there. */
+export const isAstray = (path: string): boolean => /^\/\/|^\/apis\/\//.test(path);
+
+function inNamespace(parts: readonly string[]): {
+  readonly namespace: string;
+  readonly inner: readonly string[];
+  readonly nested: boolean;
+} {
+  const [first, namespace = '', next] = parts;
+  if (first !== 'namespaces') return { namespace: '', inner: parts, nested: false };
+  const nested = next !== undefined && !namespaced.has(next);
+  return { namespace, inner: nested ? parts.slice(2) : parts, nested };
+}
+
+const methodVerbs: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  HEAD: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+/** How a query says yes: with anything but two words for no. */
+export const isTrue = (value: string | null): boolean =>
+  value !== null && value !== '0' && value.toLowerCase() !== 'false';
+
+/** The verb of a method on one object; `''` for a method that has none. */
+export const verbOfMethod = (method: string): string => methodVerbs[method] ?? '';
+
+/** The verb that authorization sees. */
+export function verbOf(method: string, target: ResourcePath | undefined, query: URLSearchParams): string {
+  const verb = verbOfMethod(method);
+  if (!target) return method.toLowerCase();
+  if (target.name !== '') return verb;
+  if (verb === 'get') return isTrue(query.get('watch')) ? 'watch' : 'list';
+  return verb === 'delete' ? 'deletecollection' : verb;
+}
+
+/** The subresource of a path; `undefined` where the kind does not serve it. */
+export const subresourceOf = (target: ResourcePath): Subresource | undefined =>
+  target.kind?.subresources.find((sub) => sub.name === target.subresource);

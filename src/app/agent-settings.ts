@@ -1,0 +1,275 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { kubernetesVersion } from '../agent/node-setters.ts';
+import { selfSignedIn } from '../certificates/certificate-files.ts';
+import type { LeveledLogger, LogLevel } from '../agent/logger.ts';
+import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
+import type { UpkeepSettings } from '../agent/garbage-collection.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { durationMs } from '../kube/duration.ts';
+import { parseQuantity, valueOf } from '../kube/resources/quantity.ts';
+import { valueAt } from '../options/decode.ts';
+import { isGateOn } from '../options/kubelet/feature-gates.ts';
+import { agentFields } from '../options/agent/fields.ts';
+import { louder } from '../options/agent/read.ts';
+import { flagTargets } from '../options/flags.ts';
+import { type EffectiveOptions, loadOptions, originOf } from '../options/load.ts';
+import { formatFault } from '../options/options-error.ts';
+import type { UpOptions } from './running.ts';
+import { tlsSettings } from './tls.ts';
+import { readFlagsOnly } from '../options/command-line.ts';
+
+/**
+ * What the agent runs with: the command's words, the environment and the KubeletConfiguration file together.
+ *
+ * @throws {OptionsError} every fault of file, flags and environment at once
+ */
+export function effectiveOptions(
+  options: Pick<UpOptions, 'kubeletFlags' | 'config' | 'nodeName' | 'logLevel'>,
+): EffectiveOptions {
+  const { nodeName, logLevel } = options;
+  return loadOptions({
+    flags: {
+      ...readFlagsOnly(options.kubeletFlags),
+      ...(nodeName !== undefined && { 'hostname-override': nodeName }),
+      ...(logLevel !== undefined && { 'log-level': logLevel }),
+    },
+    env: process.env,
+    hostname: hostname(),
+    ...(options.config !== undefined && { configFile: options.config }),
+  });
+}
+
+/** The object without the members that are not set. */
+function given<T extends object>(values: { readonly [K in keyof T]: T[K] | undefined }): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
+/** The part of the settings that the agent's engines take. */
+export function agentSettings({ kubelet, agent }: EffectiveOptions): Partial<AgentOptions> {
+  return given<AgentOptions>({
+    nodeIPs: agent.nodeIp.length > 0 ? agent.nodeIp : undefined,
+    clusterDomain: kubelet.clusterDomain,
+    clusterDns: kubelet.clusterDNS,
+    manifests: notEmpty(kubelet.staticPodPath),
+    manifestUrl: notEmpty(kubelet.staticPodURL),
+    manifestHeaders: kubelet.staticPodURLHeader,
+    proxies: process.env,
+    manifestPeriodMs: durationMs(kubelet.fileCheckFrequency),
+    manifestUrlPeriodMs: durationMs(kubelet.httpCheckFrequency),
+    keepLastGoodManifest: agent.keepLastGoodManifest,
+    allowedUnsafeSysctls: kubelet.allowedUnsafeSysctls,
+    periods: { resyncMs: durationMs(kubelet.syncFrequency) },
+    events: { qps: kubelet.eventRecordQPS, burst: kubelet.eventBurst },
+    node: nodeSettings(kubelet, agent),
+  } as { [K in keyof AgentOptions]: AgentOptions[K] | undefined });
+}
+
+const notEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+function nodeSettings(
+  kubelet: EffectiveOptions['kubelet'],
+  { nodeLabels: labels, cloudProvider, exitPolicy, registerAgain }: EffectiveOptions['agent'],
+): NonNullable<AgentOptions['node']> {
+  return given<NonNullable<AgentOptions['node']>>({
+    labels,
+    providerId: notEmpty(kubelet.providerID),
+    externalCloudProvider: cloudProvider === 'external',
+    taints: kubelet.registerWithTaints,
+    maxPods: kubelet.maxPods,
+    podsPerCore: kubelet.podsPerCore,
+    ...reservedAmounts(kubelet),
+    registerNode: kubelet.registerNode,
+    registerAgain,
+    exitPolicy,
+    maxImages: kubelet.nodeStatusMaxImages,
+    controllerAttachDetach: kubelet.enableControllerAttachDetach,
+    leaseDurationSeconds: kubelet.nodeLeaseDurationSeconds,
+    statusUpdateIntervalMs: durationMs(kubelet.nodeStatusUpdateFrequency),
+    statusReportIntervalMs: durationMs(kubelet.nodeStatusReportFrequency),
+  });
+}
+
+/** What is kept from pods: whole processors that are reserved by number win over amounts (kubelet `reservedSystemCPUs`). */
+function reservedAmounts({
+  reservedSystemCPUs = '',
+  systemReserved,
+  kubeReserved,
+}: EffectiveOptions['kubelet']): Pick<NonNullable<AgentOptions['node']>, 'systemReserved' | 'kubeReserved'> {
+  const reserved = cpusIn(reservedSystemCPUs);
+  if (reserved === 0) return given({ systemReserved, kubeReserved });
+  const { cpu: _, ...rest } = kubeReserved ?? {};
+  return { systemReserved: { ...systemReserved, cpu: String(reserved) }, kubeReserved: rest };
+}
+
+/** How many processors a list such as `0-3,8` names. */
+function cpusIn(list: string): number {
+  const cpus = new Set<number>();
+  for (const part of list.split(',').filter(Boolean)) {
+    const [first = 0, last = first] = part.split('-').map(Number);
+    for (let cpu = first; cpu <= last; cpu++) cpus.add(cpu);
+  }
+  return cpus.size;
+}
+
+/** When container logs are rotated. */
+export const logUpkeep = ({
+  containerLogMaxSize,
+  containerLogMaxFiles,
+  containerLogMonitorInterval,
+}: Pick<
+  EffectiveOptions['kubelet'],
+  'containerLogMaxSize' | 'containerLogMaxFiles' | 'containerLogMonitorInterval'
+>): UpkeepSettings['logs'] => ({
+  maxBytes: valueOf(parseQuantity(containerLogMaxSize)),
+  maxFiles: containerLogMaxFiles,
+  periodMs: durationMs(containerLogMonitorInterval),
+});
+
+/** The settings of {@link deadContainers}; default: the flags'. */
+export type DeadContainerSettings = Partial<
+  Pick<
+    EffectiveOptions['agent'],
+    'maximumDeadContainers' | 'maximumDeadContainersPerContainer' | 'minimumContainerTtlDuration'
+  >
+>;
+
+/** How many dead containers stay, and how long. */
+export const deadContainers = ({
+  maximumDeadContainers = -1,
+  maximumDeadContainersPerContainer = 1,
+  minimumContainerTtlDuration = '0s',
+}: DeadContainerSettings): NonNullable<UpkeepSettings['containers']> => ({
+  minAgeMs: durationMs(minimumContainerTtlDuration),
+  maxPerPodContainer: maximumDeadContainersPerContainer,
+  maxContainers: maximumDeadContainers,
+});
+
+/** The level of the log but for the verbosity that it began with. */
+const saidLevel = ({ agent, origins }: EffectiveOptions): LogLevel =>
+  origins.has('logLevel') ? agent.logLevel : (agentFields.logLevel.default as LogLevel);
+
+/** Where and when a kubelet API is set up, and what logs. */
+export interface KubeletApiPlace {
+  /** Where certificates are kept. */
+  readonly certDir: string;
+  readonly nodeName: string;
+  readonly now: number;
+  readonly logger: LeveledLogger;
+}
+
+/**
+ * How the kubelet API is served by the settings; nothing when it is not (`enableServer: false`).
+ *
+ * @throws {AgentError} a file that the settings name cannot be read
+ */
+export function kubeletApiOptions(
+  settings: EffectiveOptions,
+  { certDir, nodeName, now, logger }: KubeletApiPlace,
+): KubeletApiOptions | undefined {
+  const { kubelet } = settings;
+  if (!kubelet.enableServer) return undefined;
+  const { authentication, authorization } = kubelet;
+  const caFile = authentication.x509.clientCAFile ?? '';
+  return {
+    port: kubelet.port,
+    address: kubelet.address,
+    authorization: authorization.mode === 'AlwaysAllow' ? 'alwaysAllow' : 'webhook',
+    anonymousAuth: authentication.anonymous.enabled,
+    reviewTokens: authentication.webhook.enabled,
+    debugging: kubelet.enableDebuggingHandlers,
+    splitStreams: isGateOn('PodLogsQuerySplitStreams', kubelet.featureGates),
+    checkpoints: isGateOn('ContainerCheckpoint', kubelet.featureGates),
+    configz: () => kubelet,
+    flags: () => flagValues(settings),
+    program: {
+      startedAt: performance.timeOrigin,
+      runtimeVersion: process.version,
+      version: kubernetesVersion,
+    },
+    ...(kubelet.enableSystemLogHandler && { logsRoot: '/var/log' }),
+    ...(kubelet.enableProfilingHandler && { commandLine: process.argv }),
+    disabled: {
+      logs: !kubelet.enableSystemLogHandler,
+      profiling: !kubelet.enableProfilingHandler,
+      debugFlags: !kubelet.enableDebugFlagsHandler,
+    },
+    setVerbosity: (verbosity) => {
+      logger.level = louder(saidLevel(settings), verbosity);
+    },
+    streams: { idleMs: durationMs(kubelet.streamingConnectionIdleTimeout) },
+    webhookTimes: {
+      tokenMs: durationMs(authentication.webhook.cacheTTL),
+      allowedMs: durationMs(authorization.webhook.cacheAuthorizedTTL),
+      deniedMs: durationMs(authorization.webhook.cacheUnauthorizedTTL),
+    },
+    ...(caFile !== '' && { clientCa: textOf('authentication.x509.clientCAFile', caFile) }),
+    ...(caFile !== '' &&
+      isGateOn('ReloadKubeletClientCAFile', kubelet.featureGates) && { clientCaFile: caFile }),
+    tlsSettings: tlsSettings(kubelet),
+    ...servingPair(kubelet, certDir),
+    tls: () => selfSignedIn(certDir, nodeName, now),
+  };
+}
+
+/** Every flag with the value in force, as text. */
+function flagValues({ kubelet, agent }: EffectiveOptions): Readonly<Record<string, string>> {
+  const texts = [...flagTargets.values()].map(({ flag, path, group }) => {
+    const value = valueAt(group === 'kubelet' ? kubelet : agent, path.join('.'));
+    // headers of the manifest URL may be credentials
+    return [flag, flag === 'manifest-url-header' ? '<masked>' : flagText(value)];
+  });
+  return Object.fromEntries(texts) as Readonly<Record<string, string>>;
+}
+
+function flagText(value: unknown): string {
+  if (value === undefined) return '';
+  if (Array.isArray(value)) return `[${value.map(flagText).join(',')}]`;
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value)
+      .map(([key, inner]) => `${key}=${flagText(inner)}`)
+      .join(',');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Asked for, else from files; without either the pair is self-signed. */
+function servingPair(
+  { tlsCertFile = '', tlsPrivateKeyFile = '', serverTLSBootstrap }: EffectiveOptions['kubelet'],
+  certDir: string,
+): Pick<KubeletApiOptions, 'tlsFiles' | 'requestedCertDir'> {
+  if (serverTLSBootstrap === true) return { requestedCertDir: certDir };
+  return tlsCertFile === '' ? {} : { tlsFiles: { certFile: tlsCertFile, keyFile: tlsPrivateKeyFile } };
+}
+
+/** Whether a setting was made, and is not the default. */
+export const isSaid = (path: string, { origins }: EffectiveOptions): boolean =>
+  originOf(path, origins).from !== 'default';
+
+/** Tells of settings that do not exist, or change nothing here. */
+export function tellWarnings({ warnings }: EffectiveOptions, logger: Logger): void {
+  for (const warning of warnings) logger.warn('a setting is not used', { setting: formatFault(warning) });
+}
+
+/** Where certificates are kept: as said, or beside the rest of what this agent keeps. */
+export const certDirOf = (settings: EffectiveOptions, dataDir: string): string =>
+  isSaid('certDir', settings) || isSaid('rootDir', settings) ? settings.agent.certDir : join(dataDir, 'pki');
+
+/** The ports that serve without TLS: the read-only one where it is set, health where it is not turned off. */
+export function openPorts({ kubelet }: EffectiveOptions): Pick<AgentOptions, 'readOnly' | 'healthz'> {
+  const { readOnlyPort = 0, address, healthzPort, healthzBindAddress } = kubelet;
+  return {
+    ...(readOnlyPort > 0 && { readOnly: { port: readOnlyPort, address } }),
+    ...(healthzPort > 0 && { healthz: { port: healthzPort, address: healthzBindAddress } }),
+  };
+}
+
+function textOf(setting: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new AgentError('invalid_argument', `${setting}: ${messageOf(cause)}`, { cause });
+  }
+}

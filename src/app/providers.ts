@@ -1,0 +1,88 @@
+import { join } from 'node:path';
+import { networkInterfaces } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
+import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
+import { runtimeUpkeep } from '../agent/garbage-collection.ts';
+import { AgentError } from '../base/errors.ts';
+import type { KubeRuntime } from '../containers/kuberuntime/kube-runtime.ts';
+import type { EffectiveOptions } from '../options/load.ts';
+import type { ProcessRuntime } from '../providers/process/index.ts';
+import { deadContainers, logUpkeep } from './agent-settings.ts';
+import { crashBackOffOf } from './crash-back-off.ts';
+import type { UpOptions } from './running.ts';
+
+type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
+  Pick<AgentOptions, 'eviction' | 'upkeep' | 'statuses'>;
+
+/** How each provider that the command knows is made; its code is loaded only when it is asked for. */
+export function makeProviderOf(
+  name: Exclude<UpOptions['provider'], 'cri'>,
+  dataDir: string,
+  settings: EffectiveOptions,
+): OwnParts {
+  const { kubelet } = settings;
+  switch (name) {
+    case 'process':
+      return processParts(dataDir, settings);
+    case 'memory':
+      return {
+        makeProvider: async ({ clock, logger }) => {
+          const { MemoryProvider } = await import('../providers/memory/index.ts');
+          const journal = join(dataDir, 'memory-pods.jsonl');
+          return new MemoryProvider({ clock, journal, logger, backOff: crashBackOffOf(kubelet) });
+        },
+        node: { runtimeVersion: () => 'memory://1.0.0' },
+        // all that a pod's start or end brings about at once happens within this turn of the event loop
+        statuses: { settle: () => nextTurn(), fromWatch: true },
+      };
+  }
+}
+
+/** Containers as local processes; what the dead ones leave behind goes as a kubelet's does. */
+function processParts(dataDir: string, { kubelet, agent }: EffectiveOptions): OwnParts {
+  let made: { readonly provider: KubeRuntime; readonly runtime: ProcessRuntime } | undefined;
+  return {
+    node: { runtimeVersion: () => 'process://1.0.0' },
+    // a machine that is not only a node decides by itself how full its disk may be
+    eviction: evictionOptions(
+      kubelet.evictionHard ? withDefaultThresholds(kubelet) : kubelet,
+      podLogs(dataDir),
+    ),
+    makeProvider: async (surroundings) => {
+      const { ProcessRuntime, processPowers } = await import('../providers/process/index.ts');
+      const { clock, random, logger } = surroundings;
+      const settings = { dataDir: join(dataDir, 'processes'), hostIp: hostAddress() };
+      const runtime = new ProcessRuntime({ settings, clock, random, logger });
+      await runtime.open();
+      const provider = kuberuntimeProvider(
+        surroundings,
+        { runtime, images: runtime, powers: processPowers(runtime) },
+        {
+          runtimeName: 'process',
+          podLogsRoot: podLogs(dataDir),
+          crashBackoff: crashBackOffOf(kubelet),
+          deadInstancesKept: deadContainers(agent).maxPerPodContainer,
+        },
+      );
+      made = { provider, runtime };
+      return provider;
+    },
+    upkeep: (parts) => {
+      if (!made) throw new AgentError('internal', 'the provider is made before its upkeep');
+      return runtimeUpkeep(
+        { ...parts, ...made, images: made.runtime },
+        { logs: logUpkeep(kubelet), containers: deadContainers(agent) },
+      );
+    },
+  };
+}
+
+const podLogs = (dataDir: string): string => join(dataDir, 'logs', 'pods');
+
+/** The address that others reach this host by; loopback on a host without a network. */
+function hostAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';
+}

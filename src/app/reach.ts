@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { certificateMetrics } from '../agent/metrics/certificate-metrics.ts';
+import type { ApiConnection } from '../api/rest/connection.ts';
+import { connectionFromKubeconfig, throughProxy } from '../api/kubeconfig/kube-client.ts';
+import { type InCluster, inClusterConnection } from '../api/kubeconfig/plain-kubeconfig.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { systemRandom } from '../base/random.ts';
+import { clientCredentials } from '../certificates/client-credentials.ts';
+import type { EffectiveOptions } from '../options/load.ts';
+import type { MetricFamily } from '../metrics/metrics.ts';
+import type { RunOptions } from '../cli/program.ts';
+
+const clock = systemClock;
+
+/** How an agent reaches its cluster, and what keeps its credentials in force meanwhile. */
+export interface Reach {
+  readonly connection: ApiConnection;
+  readonly keep: (signal: AbortSignal) => Promise<void>;
+  /** Absent: it can be used at once. */
+  readonly ready?: (signal: AbortSignal) => Promise<void>;
+  /** Of the client certificate that is renewed; absent: there is none. */
+  readonly metrics?: () => readonly MetricFamily[];
+}
+
+/** The cluster's own credentials inside a pod, those of a kubeconfig, or a client certificate that is asked for and renewed. */
+export async function reachOf(
+  { kubeconfig: said }: Pick<RunOptions, 'kubeconfig'>,
+  { kubelet, agent: { bootstrapKubeconfig = '', nodeName, ...agent } }: EffectiveOptions,
+  {
+    certDir,
+    dataDir,
+    logger,
+  }: { readonly certDir: string; readonly dataDir: string; readonly logger: Logger },
+): Promise<Reach> {
+  const kubeconfig = said ?? agent.kubeconfig;
+  const bootstraps = bootstrapKubeconfig !== '';
+  const keep = (): Promise<void> => Promise.resolve();
+  if (kubeconfig === undefined && !bootstraps)
+    return { connection: throughProxy(await inClusterConnection(clock, inPod()), process.env), keep };
+  const rotate = kubelet.rotateCertificates ?? false;
+  if (kubeconfig !== undefined && !bootstraps && !rotate)
+    return { connection: throughProxy(await connectionFromKubeconfig(clock, kubeconfig), process.env), keep };
+  const credentials = await clientCredentials({
+    kubeconfig: kubeconfig ?? join(dataDir, 'kubeconfig'),
+    ...(bootstraps && { bootstrapKubeconfig }),
+    certDir,
+    nodeName,
+    rotate,
+    proxies: process.env,
+    clock,
+    random: systemRandom,
+    logger,
+  });
+  return {
+    connection: credentials.connection,
+    keep: (signal) => credentials.run(signal),
+    ready: (signal) => credentials.ready(signal),
+    metrics: () => {
+      const { failures } = credentials.stats();
+      return certificateMetrics('client', { certificate: credentials.certificate(), failures }, clock.now());
+    },
+  };
+}
+
+const inPod = (): InCluster => ({
+  host: process.env['KUBERNETES_SERVICE_HOST'],
+  port: process.env['KUBERNETES_SERVICE_PORT'],
+});

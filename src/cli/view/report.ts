@@ -1,0 +1,111 @@
+import type { Event } from '../../kube/types.ts';
+import { phaseText } from './table.ts';
+import type { PodRow, ViewModel } from './view-model.ts';
+
+/** Something to tell about the whole run. */
+export type Notice =
+  | {
+      readonly type: 'started';
+      readonly kubeconfig: string;
+      readonly server: string;
+      readonly node: string;
+    }
+  /** A manifest, directory or URL that cannot be used; the others go on. */
+  | { readonly type: 'problem'; readonly source: string; readonly message: string }
+  | { readonly type: 'stopping'; readonly pods: readonly string[] }
+  | { readonly type: 'stopped'; readonly leftRunning: boolean }
+  | { readonly type: 'error'; readonly message: string };
+
+/** One JSON object a line, for machines; `at` is the instant in RFC 3339. */
+export function jsonNotice(notice: Notice, now: number): string {
+  return JSON.stringify({ ...notice, at: new Date(now).toISOString() });
+}
+
+/** What changed between two models, a line each: pods in plain words or as JSON. Ages and events alone are no change. */
+export function changeLines(
+  before: ViewModel,
+  after: ViewModel,
+  now: number,
+  json: boolean,
+): readonly string[] {
+  const lines: string[] = [];
+  for (const [key, row] of after) {
+    const old = before.get(key);
+    if (old && sameFacts(old, row)) continue;
+    lines.push(json ? podJson(row, now) : podLine(row, now));
+  }
+  for (const key of before.keys()) {
+    if (after.has(key)) continue;
+    lines.push(
+      json
+        ? JSON.stringify({ type: 'gone', pod: key, at: new Date(now).toISOString() })
+        : `${clockText(now)} ${key}: gone`,
+    );
+  }
+  return lines;
+}
+
+/** A Kubernetes event as a line. */
+export function eventLine(event: Event, now: number, json: boolean): string {
+  const { namespace = '', name = '', kind = '' } = event.involvedObject;
+  const object = `${kind.toLowerCase()} ${namespace === '' ? name : `${namespace}/${name}`}`;
+  const { type = 'Normal', reason = '', message = '' } = event;
+  if (json) {
+    const about = { kind, namespace, name };
+    return JSON.stringify({
+      type: 'event',
+      about,
+      level: type,
+      reason,
+      message,
+      at: new Date(now).toISOString(),
+    });
+  }
+  return `${clockText(now)} ${object}: ${reason}: ${message.replaceAll(/\s+/g, ' ').trim()}`;
+}
+
+/** What to try first, once it runs. */
+export function welcomeLines(kubeconfig: string, server: string, node: string): readonly string[] {
+  return [
+    `podtender runs node ${node}, API server ${server}`,
+    `kubeconfig: ${kubeconfig}`,
+    '',
+    `  export KUBECONFIG=${kubeconfig}`,
+    '  kubectl get pods -A -w',
+    `  kubectl describe node ${node}`,
+    '  kubectl apply -f pod.yaml',
+    '',
+  ];
+}
+
+/** How far a stop has come. */
+export function stoppingLine(pods: readonly string[], forced: boolean): string {
+  if (pods.length === 0) return 'Stopping: no pod runs any more.';
+  const names = pods.length <= 3 ? `: ${pods.join(', ')}` : '';
+  const count = pods.length === 1 ? '1 pod still runs' : `${pods.length} pods still run`;
+  return forced ? `Killing: ${count}${names}.` : `Stopping: ${count}${names}. Ctrl-C again kills at once.`;
+}
+
+function sameFacts(a: PodRow, b: PodRow): boolean {
+  return a.phase === b.phase && a.detail === b.detail && a.ready === b.ready && a.restarts === b.restarts;
+}
+
+function podLine(row: PodRow, now: number): string {
+  return `${clockText(now)} ${row.key}: ${phaseText(row)}, ready ${row.ready}, restarts ${row.restarts}`;
+}
+
+function podJson({ key, phase, detail, ready, restarts }: PodRow, now: number): string {
+  return JSON.stringify({
+    type: 'pod',
+    pod: key,
+    phase,
+    detail,
+    ready,
+    restarts,
+    at: new Date(now).toISOString(),
+  });
+}
+
+function clockText(now: number): string {
+  return new Date(now).toISOString().slice(11, 19);
+}

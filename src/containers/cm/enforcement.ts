@@ -1,0 +1,136 @@
+import { isAborted } from '../../base/abort.ts';
+import type { Clock } from '../../base/clock.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import { goQuote } from '../../go/go-quote.ts';
+import type { Logger } from '../../base/logger.ts';
+import {
+  type CgroupDriver,
+  cgroupFromPath,
+  cgroupFromSlice,
+  type CgroupName,
+  cgroupNameText,
+  milliCpuToShares,
+} from '../../kube/cgroup.ts';
+import { milliValueOf } from '../../kube/resources/quantity.ts';
+import { amountsOf, type ResourceList } from '../../kube/resources/resources.ts';
+import { cgroupLimits } from './allocatable.ts';
+import type { KubeletConfiguration } from '../../options/kubelet/kubelet-configuration.ts';
+import type { DrivenCgroups } from './driven.ts';
+import type { CgroupSettings } from './settings.ts';
+
+/** A cgroup of daemons that somebody else makes; it gets what is reserved for them, and no more. */
+export interface ReservedCgroup {
+  readonly of: 'system' | 'kube';
+  /** As the settings have it: a path below where cgroups are mounted; with systemd the last part of it is a slice. */
+  readonly cgroup: string;
+  readonly amounts: ResourceList;
+  /** Processor weight alone: what can be taken back without ending a process. */
+  readonly isCompressible: boolean;
+}
+
+/** The settings that say what node allocatable is enforced on. */
+export type EnforcementSettings = Pick<
+  KubeletConfiguration,
+  'enforceNodeAllocatable' | 'systemReserved' | 'systemReservedCgroup' | 'kubeReserved' | 'kubeReservedCgroup'
+>;
+
+/** The daemons' cgroups that are to be held to their reservations, in the order in which the kubelet goes through them. */
+export function reservedCgroups(config: EnforcementSettings): readonly ReservedCgroup[] {
+  const {
+    systemReserved = {},
+    systemReservedCgroup = '',
+    kubeReserved = {},
+    kubeReservedCgroup = '',
+  } = config;
+  const all = [
+    ['system-reserved', 'system', systemReservedCgroup, systemReserved, false],
+    ['kube-reserved', 'kube', kubeReservedCgroup, kubeReserved, false],
+    ['system-reserved-compressible', 'system', systemReservedCgroup, systemReserved, true],
+    ['kube-reserved-compressible', 'kube', kubeReservedCgroup, kubeReserved, true],
+  ] as const;
+  return all
+    .filter(([key]) => config.enforceNodeAllocatable.includes(key))
+    .map(([, of, cgroup, amounts, isCompressible]) => ({ of, cgroup, amounts, isCompressible }));
+}
+
+/** Tells what became of an enforcement, as an Event of the node. */
+export type TellOfEnforcement = (type: 'Normal' | 'Warning', message: string) => void;
+
+/**
+ * Holds the daemons' cgroups to what is reserved for them (kubelet `enforceNodeAllocatableCgroups`).
+ *
+ * @throws {AgentError} `failed_precondition` a cgroup is not there, or the kernel refuses: the node does not start
+ */
+export async function enforceReserved(
+  cgroups: Pick<DrivenCgroups, 'missing' | 'set'>,
+  driver: CgroupDriver,
+  reserved: readonly ReservedCgroup[],
+  tell: TellOfEnforcement,
+): Promise<void> {
+  for (const one of reserved) {
+    const name = nameOf(one.cgroup, driver);
+    try {
+      const missing = cgroups.missing(name);
+      if (missing !== undefined) throw new AgentError('failed_precondition', missing);
+      await cgroups.set(name, limitsOf(one));
+    } catch (reason) {
+      const what = `${one.of === 'system' ? 'System' : 'Kube'} Reserved${one.isCompressible ? ' Compressible' : ''}`;
+      const message = `Failed to enforce ${what} Cgroup Limits on ${goQuote(one.cgroup)}: ${messageOf(reason)}`;
+      tell('Warning', message);
+      throw new AgentError('failed_precondition', message, { cause: reason });
+    }
+    tell('Normal', `Updated limits on ${one.of} reserved cgroup ${one.cgroup}`);
+  }
+}
+
+const nameOf = (cgroup: string, driver: CgroupDriver): CgroupName =>
+  driver === 'systemd' ? cgroupFromSlice(cgroup) : cgroupFromPath(cgroup);
+
+function limitsOf({ amounts, isCompressible }: ReservedCgroup): CgroupSettings {
+  const { cpu, ...rest } = amountsOf(amounts);
+  if (isCompressible) return cpu ? { cpuShares: milliCpuToShares(milliValueOf(cpu)) } : {};
+  return { ...cgroupLimits({ ...rest, ...(cpu && { cpu }) }), hugePageLimit: {} };
+}
+
+/** The cgroups of pods, as far as enforcing goes. */
+interface PodsTogether {
+  readonly kubepods: CgroupName;
+  enforce(): Promise<string | undefined>;
+  updateQos(): Promise<void>;
+}
+
+/** @returns whether the kernel took the limits of all pods together */
+export async function enforceOnPods(node: PodsTogether, tell: TellOfEnforcement): Promise<boolean> {
+  const fault = await node.enforce();
+  if (fault === undefined) tell('Normal', 'Updated Node Allocatable limit across pods');
+  else tell('Warning', `Failed to update Node Allocatable Limits ${cgroupNameText(node.kubepods)}: ${fault}`);
+  return fault === undefined;
+}
+
+interface KeptDeps {
+  readonly node: PodsTogether;
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly logger: Logger;
+  readonly tell: TellOfEnforcement;
+}
+
+const keepPeriodMs = 60_000;
+
+/** Each minute what pods weigh together is set anew, and their limit until the kernel takes it. @param wasEnforced it took it already */
+export async function keepEnforced(
+  { node, clock, logger, tell }: KeptDeps,
+  wasEnforced: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  let isEnforced = wasEnforced;
+  for (;;) {
+    await clock.sleep(keepPeriodMs, signal).catch(() => undefined);
+    if (isAborted(signal)) return;
+    isEnforced ||= await enforceOnPods(node, tell);
+    try {
+      await node.updateQos();
+    } catch (reason) {
+      logger.warn('the cgroups above pods could not be updated', { err: messageOf(reason) });
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { goStructJson } from '../../go/go-json.ts';
+import { parseSchemelessUrl, registryMatches } from '../../kube/registry-url.ts';
+import type { PullCredential } from '../images/pull-credentials.ts';
+import type { DockerConfig, DockerConfigEntry } from './docker-config.ts';
+
+/** What Docker calls its own registry. */
+const defaultRegistry = 'index.docker.io';
+
+/**
+ * Credentials by registry, looked up by image. Follows `BasicDockerKeyring` (pkg/credentialprovider).
+ */
+export class DockerKeyring {
+  readonly #credentials = new Map<string, PullCredential[]>();
+
+  /** @param source whose they are; absent: the node's */
+  add(config: DockerConfig, source?: PullCredential['source']): void {
+    for (const [registry, entry] of Object.entries(config)) {
+      const key = keyOf(registry);
+      if (key === undefined) continue; // the kubelet too ignores what is no URL
+      const credential = { ...tracked(entry), ...(source && { source }) };
+      this.#credentials.set(key, [...(this.#credentials.get(key) ?? []), credential]);
+    }
+  }
+
+  /**
+   * Every credential that fits, those of longer paths first.
+   *
+   * @param repository an image without tag and digest
+   */
+  lookup(repository: string): readonly PullCredential[] {
+    const found = [...this.#credentials.entries()]
+      .filter(([pattern]) => registryMatches(pattern, repository))
+      .sort(([a], [b]) => Buffer.compare(Buffer.from(b), Buffer.from(a)))
+      .flatMap(([, credentials]) => credentials);
+    if (found.length > 0 || !isOfDefaultRegistry(repository)) return found;
+    return this.#credentials.get(defaultRegistry) ?? [];
+  }
+}
+
+/** Host and path; Docker takes `/v1/` and `/v2/` for the host itself. */
+function keyOf(registry: string): string | undefined {
+  const url = parseSchemelessUrl(registry.replace(/^https?:\/\//, ''));
+  if (typeof url === 'string') return undefined;
+  const path = /^\/v[12]\//.test(url.path) ? url.path.slice(3) : url.path;
+  return path === '/' ? url.host : `${url.host}${path}`;
+}
+
+/** `library/ubuntu` and `docker.io/ubuntu`, but not `host.example/ubuntu` or `localhost:5000/ubuntu`. */
+function isOfDefaultRegistry(repository: string): boolean {
+  const [first = '', ...rest] = repository.split('/');
+  if (first === '') return false;
+  return rest.length === 0 || first === 'docker.io' || first === defaultRegistry || !/[.:]/.test(first);
+}
+
+function tracked({ username, password, email }: DockerConfigEntry): PullCredential {
+  const given = Object.entries({ username, password, email }).filter(([, value]) => value !== '');
+  return {
+    auth: { username, password },
+    hash: createHash('sha256')
+      .update(goStructJson(Object.fromEntries(given)))
+      .digest('hex'),
+  };
+}

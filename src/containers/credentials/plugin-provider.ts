@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import { keyOf, namespaceOf, uidOf } from '../../kube/names.ts';
+import { registryMatches } from '../../kube/registry-url.ts';
+import type { KubeObject, Pod } from '../../kube/types.ts';
+import type { PullCredential } from '../images/pull-credentials.ts';
+import type { DockerConfig } from './docker-config.ts';
+import type { PluginRequest, PluginResponse } from './exec-plugin.ts';
+
+/** What a plug-in's settings say of it; kubelet's `CredentialProvider`. */
+export interface PluginSettings {
+  readonly name: string;
+  readonly matchImages: readonly string[];
+  readonly defaultCacheMs: number;
+  /** Absent: it gets no tokens. */
+  readonly token?: {
+    readonly audience: string;
+    readonly cacheType: 'ServiceAccount' | 'Token';
+    readonly requireServiceAccount: boolean;
+    readonly requiredAnnotations: readonly string[];
+    readonly optionalAnnotations: readonly string[];
+  };
+}
+
+/** Service accounts as a node may see them. */
+export interface ServiceAccounts {
+  /** That of the pod. */
+  get(pod: Pod): Promise<KubeObject>;
+  /** A token of the pod's account, bound to the pod. */
+  token(pod: Pod, wish: { readonly audience: string; readonly accountUid: string }): Promise<string>;
+}
+
+export interface PluginDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Logger;
+  readonly serviceAccounts: ServiceAccounts;
+  /** Runs the program. */
+  readonly exec: (request: PluginRequest) => Promise<PluginResponse>;
+}
+
+/** What a plug-in gives for one pod, and whose it is when a token got it. */
+export interface Provided {
+  readonly config: DockerConfig;
+  readonly source?: PullCredential['source'];
+}
+
+interface Account {
+  readonly token: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Answers for others must not serve it. */
+  readonly cacheKey: string;
+  readonly source: NonNullable<PullCredential['source']>;
+}
+
+const none: Provided = { config: {} };
+/** Between two sweeps of answers that have expired, ms. */
+const purgePeriodMs = 15 * 60_000;
+
+/**
+ * One plug-in with its answers, kept as long as they are good. What goes wrong is logged, and the pull goes on without it.
+ * Follows `pluginProvider` (pkg/credentialprovider/plugin).
+ */
+export class PluginProvider {
+  readonly #settings: PluginSettings;
+  readonly #deps: PluginDeps;
+  readonly #cache = new Map<string, { readonly config: DockerConfig; readonly expiresAt: number }>();
+  readonly #running = new Map<string, Promise<PluginResponse>>();
+  #purgedAt: number;
+
+  constructor(settings: PluginSettings, deps: PluginDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#purgedAt = deps.clock.now();
+  }
+
+  /** @param image without tag and digest */
+  async provide(image: string, pod: Pod): Promise<Provided> {
+    if (!this.#settings.matchImages.some((pattern) => registryMatches(pattern, image))) return none;
+    try {
+      const account = await this.#account(pod);
+      return account === 'skip' ? none : await this.#provide(image, account);
+    } catch (err) {
+      this.#deps.logger.error('image credential provider plug-in failed', {
+        plugin: this.#settings.name,
+        pod: keyOf(pod),
+        image,
+        err: messageOf(err),
+      });
+      return none;
+    }
+  }
+
+  async #provide(image: string, account: Account | undefined): Promise<Provided> {
+    const source = account && { source: account.source };
+    const cached = this.#cached(image, account?.cacheKey ?? '');
+    if (cached) return { config: cached, ...source };
+    const response = await this.#once(image, account);
+    this.#refuseEcho(response, account);
+    const config = Object.fromEntries(
+      Object.entries(response.auth).map(([registry, auth]) => [registry, { ...auth, email: '' }]),
+    );
+    this.#keep(image, account, response, config);
+    return { config, ...source };
+  }
+
+  /** `skip`: the plug-in is not for this pod. */
+  async #account(pod: Pod): Promise<Account | 'skip' | undefined> {
+    const { token: wanted } = this.#settings;
+    if (!wanted) return undefined;
+    const name = pod.spec?.serviceAccountName ?? '';
+    if (name === '') return wanted.requireServiceAccount ? 'skip' : undefined;
+    const account = await this.#deps.serviceAccounts.get(pod);
+    const present = account.metadata?.annotations ?? {};
+    if (wanted.requiredAnnotations.some((key) => present[key] === undefined)) return 'skip';
+    const keys = [...wanted.requiredAnnotations, ...wanted.optionalAnnotations];
+    const annotations = Object.fromEntries(
+      keys.flatMap((key) => (present[key] === undefined ? [] : [[key, present[key]]])),
+    );
+    const uid = uidOf(account);
+    const token = await this.#deps.serviceAccounts.token(pod, { audience: wanted.audience, accountUid: uid });
+    const namespace = namespaceOf(pod);
+    const sorted = Object.entries(annotations).sort(([a], [b]) => (a < b ? -1 : 1));
+    const perToken = wanted.cacheType === 'Token' ? [uidOf(pod), hashOf(token)] : [];
+    return {
+      token,
+      annotations,
+      cacheKey: JSON.stringify([namespace, name, uid, sorted, ...perToken]),
+      source: { serviceAccount: { uid, namespace, name } },
+    };
+  }
+
+  /** One run serves all who ask the same at the same time. */
+  #once(image: string, account: Account | undefined): Promise<PluginResponse> {
+    const key = JSON.stringify([image, hashOf(account?.token ?? ''), account?.annotations ?? {}]);
+    const running = this.#running.get(key);
+    if (running) return running;
+    const annotations = account?.annotations ?? {};
+    const started = this.#deps
+      .exec({
+        image,
+        ...(account && { serviceAccountToken: account.token }),
+        ...(Object.keys(annotations).length > 0 && { serviceAccountAnnotations: annotations }),
+      })
+      .finally(() => this.#running.delete(key));
+    this.#running.set(key, started);
+    return started;
+  }
+
+  #refuseEcho({ auth }: PluginResponse, account: Account | undefined): void {
+    if (!account || this.#settings.token?.cacheType === 'Token') return;
+    if (Object.values(auth).some(({ password }) => password === account.token))
+      throw new Error(
+        "it returned the service account token as the password, which is not allowed when service account cache type is not set to 'Token'",
+      );
+  }
+
+  #keep(
+    image: string,
+    account: Account | undefined,
+    { cacheKeyType, cacheMs = this.#settings.defaultCacheMs }: PluginResponse,
+    config: DockerConfig,
+  ): void {
+    const keys: Readonly<Record<string, string>> = {
+      Image: image,
+      Registry: registryOf(image),
+      Global: globalKey,
+    };
+    const key = keys[cacheKeyType];
+    if (key === undefined)
+      throw new Error(`it did not return a valid cacheKeyType: ${JSON.stringify(cacheKeyType)}`);
+    if (cacheMs === 0) return;
+    this.#cache.set(cacheKeyOf(key, account?.cacheKey ?? ''), {
+      config,
+      expiresAt: this.#deps.clock.now() + cacheMs,
+    });
+  }
+
+  #cached(image: string, accountKey: string): DockerConfig | undefined {
+    const now = this.#deps.clock.now();
+    if (now > this.#purgedAt + purgePeriodMs) {
+      for (const [key, { expiresAt }] of this.#cache) if (now > expiresAt) this.#cache.delete(key);
+      this.#purgedAt = now;
+    }
+    for (const key of [image, registryOf(image), globalKey]) {
+      const found = this.#cache.get(cacheKeyOf(key, accountKey));
+      if (found && now <= found.expiresAt) return found.config;
+    }
+    return undefined;
+  }
+}
+
+const globalKey = 'global';
+const cacheKeyOf = (key: string, accountKey: string): string => JSON.stringify([key, accountKey]);
+const registryOf = (image: string): string => image.split('/')[0] ?? '';
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');

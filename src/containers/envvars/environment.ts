@@ -1,0 +1,189 @@
+import { AgentError } from '../../base/errors.ts';
+import { expand } from '../../kube/expansion.ts';
+import { downwardField } from '../../kube/field-path.ts';
+import { fieldValue } from '../../kube/field-value.ts';
+import { goQuote } from '../../go/go-quote.ts';
+import { isStaticPod, namespaceOf } from '../../kube/names.ts';
+import { containerOfPod, resourceFieldValue } from '../../kube/resources/resource-field.ts';
+import type { ConfigMap, Container, EphemeralContainer, Pod, Secret, Service } from '../../kube/types.ts';
+import { onePerFamily, primaryFamilyOf } from '../../status/addresses.ts';
+import { serviceEnvironment } from './service-environment.ts';
+
+type EnvVar = NonNullable<Container['env']>[number];
+type EnvSource = NonNullable<EnvVar['valueFrom']>;
+type FileKey = NonNullable<EnvSource['fileKeyRef']>;
+type EnvFrom = NonNullable<Container['envFrom']>[number];
+
+/** What variables are made from, beside the pod. Lookups are of the pod's namespace. */
+export interface EnvironmentSources {
+  /** Absent: there is none of that name. May throw what the API server said instead. */
+  configMap(name: string): ConfigMap | undefined;
+  /** As for {@link configMap}; values in base64. */
+  secret(name: string): Secret | undefined;
+  /** All services that are known. */
+  readonly services: readonly Service[];
+  /** They were listed at least once; static pods do not wait for that. */
+  readonly servicesSynced: boolean;
+  /** The node's allocatable amounts: they stand in for limits that are not set. */
+  readonly nodeAllocatable: Readonly<Record<string, string>>;
+  /** The node's own addresses, the main one first. */
+  readonly hostIps: readonly string[];
+  readonly podIps: readonly string[];
+  /** A key of an environment file in a volume of the pod; absent: no such key, or no file and it may be missing. */
+  fileKey?(reference: FileKey): string | undefined;
+}
+
+/** One variable of a process. */
+export interface EnvironmentVariable {
+  readonly name: string;
+  readonly value: string;
+}
+
+/**
+ * The environment of a container: `envFrom`, then `env` over it (each may refer to those before it), then what services add.
+ *
+ * Follows kubelet `makeEnvironmentVariables`.
+ *
+ * @throws {AgentError} `unavailable` services are not known yet; `not_found`, `invalid_argument` a reference that cannot be resolved. The
+ *   message is the kubelet's, and becomes that of `CreateContainerConfigError`.
+ */
+export function makeEnvironment(
+  pod: Pod,
+  container: Container | EphemeralContainer,
+  sources: EnvironmentSources,
+): readonly EnvironmentVariable[] {
+  const links = pod.spec?.enableServiceLinks;
+  if (links === undefined)
+    throw new AgentError(
+      'invalid_argument',
+      'nil pod.spec.enableServiceLinks encountered, cannot construct envvars',
+    );
+  if (!isStaticPod(pod) && !sources.servicesSynced)
+    throw new AgentError(
+      'unavailable',
+      'services have not yet been read at least once, cannot construct envvars',
+    );
+  const services = serviceEnvironment(sources.services, namespaceOf(pod), links);
+  const own = new Map<string, string>();
+  for (const from of container.envFrom ?? [])
+    for (const [key, value] of valuesFrom(from, sources)) own.set(`${from.prefix ?? ''}${key}`, value);
+  for (const variable of container.env ?? []) {
+    const lookup = (name: string): string | undefined => own.get(name) ?? services.get(name);
+    const value = valueOf(variable, lookup, { pod, container, sources });
+    if (value !== undefined) own.set(variable.name, value);
+  }
+  return [...new Map([...services, ...own])].map(([name, value]) => ({ name, value }));
+}
+
+interface Resolution {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  readonly sources: EnvironmentSources;
+}
+
+function valueOf(
+  { value = '', valueFrom }: EnvVar,
+  lookup: (name: string) => string | undefined,
+  context: Resolution,
+): string | undefined {
+  if (value !== '') return expand(value, lookup);
+  return valueFrom ? resolve(valueFrom, context) : '';
+}
+
+/** The value behind a reference; nothing when it is optional and not there. */
+function resolve(source: EnvSource, { pod, container, sources }: Resolution): string | undefined {
+  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
+  if (fieldRef) return podField(pod, fieldRef, sources);
+  if (resourceFieldRef) {
+    const named = resourceFieldRef.containerName;
+    const of = named ? containerOfPod(pod, named) : container;
+    return resourceFieldValue(pod, of, resourceFieldRef, sources.nodeAllocatable);
+  }
+  if (configMapKeyRef) return configMapValue(configMapKeyRef, pod, sources);
+  if (secretKeyRef) return secretValue(secretKeyRef, pod, sources);
+  return fileKeyRef ? fileValue(fileKeyRef, sources) : '';
+}
+
+function configMapValue(reference: Reference, pod: Pod, sources: EnvironmentSources): string | undefined {
+  const map = demand('configmap', reference, sources.configMap(reference.name ?? ''));
+  return map && keyOf('ConfigMap', reference, map.data ?? {}, pod);
+}
+
+function secretValue(reference: Reference, pod: Pod, sources: EnvironmentSources): string | undefined {
+  const secret = demand('secret', reference, sources.secret(reference.name ?? ''));
+  return secret && keyOf('Secret', reference, decoded(secret), pod);
+}
+
+interface Reference {
+  readonly name?: string;
+  readonly key?: string;
+  readonly optional?: boolean;
+}
+
+/** The object, or nothing when it may be missing. */
+function demand<T>(kind: string, reference: Reference, object: T | undefined): T | undefined {
+  if (object === undefined && !(reference.optional ?? false))
+    throw new AgentError('not_found', `${kind} ${goQuote(reference.name ?? '')} not found`);
+  return object;
+}
+
+function keyOf(
+  kind: string,
+  { name = '', key = '', optional = false }: Reference,
+  data: Readonly<Record<string, string>>,
+  pod: Pod,
+): string | undefined {
+  const value = Object.hasOwn(data, key) ? data[key] : undefined;
+  if (value === undefined && !optional)
+    throw new AgentError('not_found', `couldn't find key ${key} in ${kind} ${namespaceOf(pod)}/${name}`);
+  return value;
+}
+
+const decoded = ({ data = {} }: Secret): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
+  );
+
+function valuesFrom(
+  { configMapRef, secretRef }: EnvFrom,
+  sources: EnvironmentSources,
+): readonly (readonly [string, string])[] {
+  if (configMapRef)
+    return Object.entries(
+      demand('configmap', configMapRef, sources.configMap(configMapRef.name ?? ''))?.data ?? {},
+    );
+  if (!secretRef) return [];
+  const secret = demand('secret', secretRef, sources.secret(secretRef.name ?? ''));
+  return secret ? Object.entries(decoded(secret)) : [];
+}
+
+function fileValue(reference: FileKey, sources: EnvironmentSources): string | undefined {
+  const { path, key, optional = false } = reference;
+  const value = sources.fileKey?.(reference);
+  if (value === undefined && !optional)
+    throw new AgentError(
+      'not_found',
+      `environment variable key ${goQuote(key)} not found in file ${goQuote(path)}`,
+    );
+  return value;
+}
+
+/** A field of the pod as its processes see it. Follows kubelet `podFieldSelectorRuntimeValue`. */
+function podField(
+  pod: Pod,
+  { apiVersion = '', fieldPath }: { readonly apiVersion?: string; readonly fieldPath: string },
+  { hostIps, podIps }: EnvironmentSources,
+): string {
+  const field = downwardField(apiVersion, fieldPath);
+  if ('error' in field) throw new AgentError('invalid_argument', field.error);
+  const ips = onePerFamily(podIps, primaryFamilyOf(hostIps));
+  const runtime: Readonly<Record<string, string | undefined>> = {
+    'spec.nodeName': pod.spec?.nodeName ?? '',
+    'spec.serviceAccountName': pod.spec?.serviceAccountName ?? '',
+    'status.hostIP': hostIps[0] ?? '',
+    'status.hostIPs': hostIps.join(','),
+    'status.podIP': ips[0] ?? '',
+    'status.podIPs': ips.join(','),
+  };
+  return runtime[field.path] ?? fieldValue(pod, field.path);
+}

@@ -1,0 +1,304 @@
+import { type Clock, steadyNow } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import { goDuration } from '../../kube/duration.ts';
+import { goQuote } from '../../go/go-quote.ts';
+import { uidOf } from '../../kube/names.ts';
+import type { Pod, Secret } from '../../kube/types.ts';
+import type { ImageService } from '../../provider/container-runtime.ts';
+import type { Image, ImageSpec, PodSandboxConfig } from '../../provider/cri-messages.ts';
+import type { BackoffTable } from '../container/backoff.ts';
+import type { PullCounts } from '../container/counts.ts';
+import { repositoryOf, withDefaultTag } from '../../kube/image-reference.ts';
+import { type ImageUser, imageUserOf } from '../kuberuntime/config/run-as-non-root.ts';
+import type { Keyring, PullCredential, PullRecords } from './pull-credentials.ts';
+import type { PullQueue } from './pull-queue.ts';
+import { aggregate, StartError } from '../container/runtime-errors.ts';
+
+/** Notes an event about one container. */
+export type NoteEvent = (type: 'Normal' | 'Warning', reason: string, message: string) => void;
+
+export interface ImageManagerDeps {
+  readonly images: ImageService;
+  readonly backoff: BackoffTable;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly queue: PullQueue;
+  readonly keyring: Keyring;
+  /** Absent: an image that is there is every pod's. */
+  readonly records?: PullRecords;
+  /** False: the gate `KubeletEnsureSecretPulledImages` is off, and events do not speak of access. */
+  readonly checksAccess?: boolean;
+  /** Takes a pull from what `registryPullQPS` allows; false: there is none left. Absent: no limit. */
+  readonly mayPull?: () => boolean;
+  /** Absent: nobody measures. */
+  readonly counts?: PullCounts;
+}
+
+/** What image a container (or image volume) wants. */
+export interface ImageRequest {
+  readonly pod: Pod;
+  readonly image: string;
+  /** `Always`, `IfNotPresent` or `Never`. */
+  readonly policy: string | undefined;
+  readonly secrets: readonly Secret[];
+  readonly sandboxConfig?: PodSandboxConfig;
+  readonly runtimeHandler?: string;
+}
+
+/** An image that is there. */
+export interface PresentImage {
+  /** What containers are created from. */
+  readonly imageRef: string;
+  /** What was said when no pull was needed; else empty. */
+  readonly message: string;
+  /** Whom it runs as; absent: not looked at. */
+  readonly user?: ImageUser;
+}
+
+interface HowToPull {
+  readonly credentials: readonly PullCredential[];
+  readonly note: NoteEvent;
+  readonly signal?: AbortSignal;
+}
+
+interface Pulled {
+  readonly imageRef: string;
+  /** Absent: no credential was needed. */
+  readonly used?: PullCredential;
+}
+
+/** What the event of an image that was there adds when it was looked up whether the pod may have it. */
+const accessible = ' and can be accessed by the pod';
+
+/** Prefixes of pull errors that the runtime may give, and how they read to users. */
+const knownPullErrors: Readonly<Record<string, string>> = {
+  RegistryUnavailable: 'the registry is unavailable',
+  SignatureValidationFailed: 'the signature validation failed',
+};
+
+/**
+ * Makes images present: looks, pulls where the policy wants it, and backs off per pod and image after a failed pull.
+ * Follows `imageManager.EnsureImageExists` (pkg/kubelet/images).
+ */
+export class ImageManager {
+  readonly #deps: ImageManagerDeps;
+  /** Why the last pull of a key failed; shown while it backs off. */
+  readonly #lastFailure = new Map<string, string>();
+
+  constructor(deps: ImageManagerDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * @throws {StartError} with one of the image reasons of R181
+   */
+  async ensureImageExists(
+    request: ImageRequest,
+    note: NoteEvent,
+    signal?: AbortSignal,
+  ): Promise<PresentImage> {
+    const spec = this.#spec(request, note);
+    const { image, policy } = request;
+    const credentials = this.#credentialsFor(request, spec);
+    if (policy === 'IfNotPresent' || policy === 'Never') {
+      const found = await this.#present(spec, note, signal);
+      const imageRef = found?.id ?? '';
+      if (imageRef !== '' && !(await this.#mustPull(image, imageRef, credentials))) {
+        const message = `Container image ${goQuote(image)} already present on machine${this.#deps.checksAccess === false ? '' : accessible}`;
+        note('Normal', 'Pulled', message);
+        return { imageRef, message, user: imageUserOf(found) };
+      }
+      if (policy === 'Never') {
+        const message = `Container image ${goQuote(image)} is not present with pull policy of Never`;
+        throw fail(note, 'ErrImageNeverPull', 'ErrImageNeverPull', message);
+      }
+    }
+    const how = { credentials: await credentials(), note, ...(signal && { signal }) };
+    const imageRef = await this.#recorded(image, () => this.#pull(request, spec, how));
+    return { imageRef, message: '' };
+  }
+
+  /**
+   * The user that a pulled image runs as.
+   *
+   * @param imageRef as told by {@link ensureImageExists}
+   */
+  async userOf(imageRef: string, signal?: AbortSignal): Promise<ImageUser> {
+    const { image } = await this.#deps.images.imageStatus(
+      { image: { image: imageRef } },
+      signal && { signal },
+    );
+    return imageUserOf(image);
+  }
+
+  #spec({ image, pod, runtimeHandler }: ImageRequest, note: NoteEvent): ImageSpec {
+    const annotations = pod.metadata?.annotations;
+    try {
+      return {
+        image: withDefaultTag(image),
+        userSpecifiedImage: image,
+        ...(annotations && { annotations }),
+        ...(runtimeHandler && { runtimeHandler }),
+      };
+    } catch (reason) {
+      const message = `Failed to apply default image tag ${goQuote(image)}: ${messageOf(reason)}`;
+      throw fail(note, 'InspectFailed', 'InvalidImageName', message);
+    }
+  }
+
+  async #present(
+    image: ImageSpec,
+    note: NoteEvent,
+    signal: AbortSignal | undefined,
+  ): Promise<Image | undefined> {
+    try {
+      return (await this.#deps.images.imageStatus({ image }, signal && { signal })).image;
+    } catch (reason) {
+      // the kubelet prints the reference that it did not get, which is empty
+      throw fail(
+        note,
+        'InspectFailed',
+        'ImageInspectError',
+        `Failed to inspect image "": ${messageOf(reason)}`,
+      );
+    }
+  }
+
+  /** Looks the pod's credentials up when they are first asked for. */
+  #credentialsFor(
+    { pod, secrets }: ImageRequest,
+    { image = '' }: ImageSpec,
+  ): () => Promise<readonly PullCredential[]> {
+    let found: Promise<readonly PullCredential[]> | undefined;
+    return () => {
+      found ??= (async () => this.#deps.keyring(repositoryOf(image), secrets, pod))();
+      return found.catch((reason: unknown) => {
+        // the kubelet has no reason for it but the error itself
+        throw new StartError(messageOf(reason), messageOf(reason), { cause: reason });
+      });
+    };
+  }
+
+  async #mustPull(
+    image: string,
+    imageRef: string,
+    credentials: () => Promise<readonly PullCredential[]>,
+  ): Promise<boolean> {
+    return (await this.#deps.records?.mustAttemptPull(image, imageRef, credentials)) ?? false;
+  }
+
+  /** Pulls between a note that it begins and one of how it went, so that no image seems to have come from elsewhere. */
+  async #recorded(image: string, pull: () => Promise<Pulled>): Promise<string> {
+    const { records } = this.#deps;
+    try {
+      records?.recordIntent(image);
+    } catch (cause) {
+      const message = `Failed to record image pull intent for container image ${goQuote(image)}: ${messageOf(cause)}`;
+      throw new StartError(messageOf(cause), message, { cause });
+    }
+    try {
+      const { imageRef, used } = await pull();
+      records?.recordPulled(image, imageRef, used);
+      return imageRef;
+    } catch (reason) {
+      records?.recordFailed(image);
+      throw reason;
+    }
+  }
+
+  async #pull(request: ImageRequest, spec: ImageSpec, how: HowToPull): Promise<Pulled> {
+    const { backoff, clock, queue, counts } = this.#deps;
+    const { note } = how;
+    const { image } = request;
+    const key = `${uidOf(request.pod)}_${image}`;
+    if (backoff.isInBackOffSinceUpdate(key, steadyNow(clock))) {
+      const message = `Back-off pulling image ${goQuote(image)}`;
+      note('Normal', 'BackOff', message);
+      const before = this.#lastFailure.get(key);
+      throw new StartError('ImagePullBackOff', before === undefined ? message : `${message}: ${before}`);
+    }
+    this.#lastFailure.delete(key);
+    counts?.pulling(uidOf(request.pod));
+    note('Normal', 'Pulling', `Pulling image ${goQuote(image)}`);
+    const askedAt = steadyNow(clock);
+    try {
+      const pulled = await queue.run(() => this.#pullNow(request, spec, how));
+      const tookMs = Math.floor(steadyNow(clock) - askedAt);
+      const total = goDuration(tookMs);
+      counts?.pulled(uidOf(request.pod), tookMs, pulled.bytes);
+      note(
+        'Normal',
+        'Pulled',
+        `Successfully pulled image ${goQuote(image)} in ${goDuration(pulled.pullMs)} (${total} including waiting). Image size: ${pulled.bytes} bytes.`,
+      );
+      backoff.gc();
+      return pulled;
+    } catch (reason) {
+      note('Warning', 'Failed', `Failed to pull image ${goQuote(image)}: ${messageOf(reason)}`);
+      backoff.next(key, steadyNow(clock));
+      const error = pullError(image, messageOf(reason), reason);
+      this.#lastFailure.set(key, `${error.reason}: ${error.message}`);
+      throw error;
+    }
+  }
+
+  async #pullNow(
+    request: ImageRequest,
+    spec: ImageSpec,
+    how: HowToPull,
+  ): Promise<Pulled & { readonly pullMs: number; readonly bytes: number }> {
+    const { clock } = this.#deps;
+    const startedAt = steadyNow(clock);
+    const pulled = await this.#tryCredentials(request, spec, how);
+    const pullMs = Math.floor(steadyNow(clock) - startedAt);
+    return { ...pulled, pullMs, bytes: await this.#size(spec, how.signal) };
+  }
+
+  /** One credential after the other; the first that works wins, else all failures are told. */
+  async #tryCredentials(
+    { sandboxConfig }: ImageRequest,
+    image: ImageSpec,
+    { credentials, signal }: HowToPull,
+  ): Promise<Pulled> {
+    const { images, mayPull } = this.#deps;
+    const config = sandboxConfig && { sandboxConfig };
+    const options = signal && { signal };
+    if (mayPull?.() === false) throw new Error('pull QPS exceeded');
+    if (credentials.length === 0)
+      return { imageRef: (await images.pullImage({ image, ...config }, options)).imageRef ?? '' };
+    const failures: unknown[] = [];
+    for (const used of credentials) {
+      try {
+        const { imageRef = '' } = await images.pullImage({ image, auth: used.auth, ...config }, options);
+        return { imageRef, used };
+      } catch (reason) {
+        failures.push(reason);
+      }
+    }
+    throw new Error(aggregate(failures.map(messageOf)), { cause: failures[0] });
+  }
+
+  /** For the event alone: no answer counts as 0. */
+  async #size(image: ImageSpec, signal: AbortSignal | undefined): Promise<number> {
+    const status = await this.#deps.images
+      .imageStatus({ image }, signal && { signal })
+      .catch(() => undefined);
+    return status?.image?.size ?? 0;
+  }
+}
+
+function fail(note: NoteEvent, event: string, reason: string, message: string): StartError {
+  note('Warning', event, message);
+  return new StartError(reason, message);
+}
+
+/** Follows `evalCRIPullErr`. */
+function pullError(image: string, text: string, cause: unknown): StartError {
+  for (const [prefix, why] of Object.entries(knownPullErrors))
+    if (text.startsWith(prefix))
+      return new StartError(
+        prefix,
+        `image pull failed for ${image} because ${why}${text.slice(prefix.length)}`,
+        { cause },
+      );
+  return new StartError('ErrImagePull', text, { cause });
+}

@@ -1,0 +1,221 @@
+import { asksForRestartOfAll } from '../../../kube/restart-policy.ts';
+import type { Container, Pod } from '../../../kube/types.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../provider/runtime-pod.ts';
+import { podSandboxChanged } from '../../../provider/sandbox-changed.ts';
+import { newestStatus } from './find.ts';
+import { hashContainer } from '../config/hash.ts';
+import { computeInitContainerActions } from './init-actions.ts';
+import type { KillReason } from '../grace-period.ts';
+import {
+  type ActuatedResources,
+  computeResize,
+  type ContainerUpdate,
+  podLevelResized,
+} from './resize-actions.ts';
+import { restartsOnFailure, shouldStart } from './restart.ts';
+
+/** What the last probe of a container said; absent: no result yet. */
+export type ProbeResult = 'Success' | 'Failure' | 'Unknown';
+
+/** The latest results of one kind of probe by container id (`type://id`). */
+export interface ProbeResults {
+  get(containerId: string): ProbeResult | undefined;
+}
+
+/** What the decision reads besides the pod and its runtime status. */
+export interface ActionInputs {
+  readonly liveness: ProbeResults;
+  readonly startup: ProbeResults;
+  readonly actuated: ActuatedResources;
+  readonly restartAllContainers?: boolean;
+  /** Kubernetes feature gates that differ from their default (on, for those that matter here). */
+  readonly features?: Readonly<Record<string, boolean>>;
+}
+
+/** A running (or perhaps running) container that must end, and what its event says. */
+export interface ContainerToKill {
+  readonly id: string;
+  readonly name: string;
+  readonly message: string;
+  readonly reason: KillReason;
+}
+
+/** An instance to remove so that all containers start anew; `kill`: it still runs. */
+export interface ContainerToReset {
+  readonly id: string;
+  readonly name: string;
+  readonly kill: boolean;
+}
+
+/** What a sync must do; indexes point in the spec's lists. Kubelet's `podActions`. */
+export interface PodActions {
+  killPod: boolean;
+  createSandbox: boolean;
+  /** The sandbox to use, or the one that is replaced; empty: none. */
+  sandboxId: string;
+  attempt: number;
+  initContainersToStart: number[];
+  containersToStart: number[];
+  ephemeralContainersToStart: number[];
+  /** By container id. */
+  readonly containersToKill: Map<string, ContainerToKill>;
+  /** In-place resizes by resource, decreases before increases. */
+  readonly containersToUpdate: { cpu: ContainerUpdate[]; memory: ContainerUpdate[] };
+  /** A resize that needs a restart also changes the pod's cgroup. */
+  updatePodResources: boolean;
+  /** The pod's own (pod-level) resources changed. */
+  updatePodLevelResources: boolean;
+  containersToReset: ContainerToReset[];
+}
+
+/**
+ * Compares the pod with what runs and says what to do (R167…R177). Pure.
+ * Follows `computePodActions` (pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+ */
+export function computePodActions(pod: Pod, observed: RuntimePodStatus, inputs: ActionInputs): PodActions {
+  const { changed, attempt, sandboxId } = podSandboxChanged(pod, observed);
+  const actions: PodActions = {
+    killPod: changed,
+    createSandbox: changed,
+    sandboxId,
+    attempt,
+    initContainersToStart: [],
+    containersToStart: [],
+    ephemeralContainersToStart: [],
+    containersToKill: new Map(),
+    containersToUpdate: { cpu: [], memory: [] },
+    updatePodResources: false,
+    updatePodLevelResources: false,
+    containersToReset: [],
+  };
+  if (inputs.restartAllContainers) {
+    actions.containersToReset = containersToReset(pod, observed);
+    return actions;
+  }
+  if (changed) {
+    startInNewSandbox(pod, observed, actions);
+    return actions;
+  }
+  for (const [index, { name }] of (pod.spec?.ephemeralContainers ?? []).entries())
+    if (!newestStatus(observed, name)) actions.ephemeralContainersToStart.push(index);
+  const initialized = computeInitContainerActions(pod, observed, inputs, actions);
+  if (actions.killPod || !initialized) return actions;
+  actions.updatePodLevelResources = podLevelResized(pod, inputs);
+  computeRegularActions(pod, observed, inputs, actions);
+  return actions;
+}
+
+/** R168…R170: what starts in a sandbox that is yet to be made, or that none is made any more. */
+function startInNewSandbox(pod: Pod, observed: RuntimePodStatus, actions: PodActions): void {
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  if (restartsNothing(pod) && actions.attempt !== 0 && observed.containerStatuses.length > 0) {
+    actions.createSandbox = false;
+    return;
+  }
+  const toStart: number[] = [];
+  for (const [index, container] of containers.entries())
+    if (!succeededForGood(pod, container, newestStatus(observed, container.name))) toStart.push(index);
+  if (toStart.length === 0 && containers.some(({ name }) => newestStatus(observed, name) !== undefined)) {
+    actions.createSandbox = false;
+    return;
+  }
+  if (initContainers.length > 0) actions.initContainersToStart = [0];
+  else actions.containersToStart = toStart;
+}
+
+/** R170 */
+const succeededForGood = (
+  pod: Pod,
+  container: Container,
+  status: RuntimeContainerStatus | undefined,
+): boolean =>
+  (container.restartPolicy ?? pod.spec?.restartPolicy) === 'OnFailure' &&
+  status?.state === 'exited' &&
+  status.exitCode === 0;
+
+const restartsNothing = (pod: Pod): boolean => pod.spec?.restartPolicy === 'Never';
+
+/**
+ * Every instance of each regular, then of each init container; the exited instance that asked for it goes last, so that an
+ * interrupted reset is taken up again.
+ */
+function containersToReset(pod: Pod, observed: RuntimePodStatus): ContainerToReset[] {
+  const first: ContainerToReset[] = [];
+  const last: ContainerToReset[] = [];
+  for (const container of [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])])
+    for (const { id, name, state, exitCode } of observed.containerStatuses) {
+      if (name !== container.name) continue;
+      const asked = state === 'exited' && asksForRestartOfAll(container, exitCode);
+      (asked ? last : first).push({ id, name, kill: state !== 'exited' });
+    }
+  return [...first, ...last];
+}
+
+function computeRegularActions(
+  pod: Pod,
+  observed: RuntimePodStatus,
+  inputs: ActionInputs,
+  actions: PodActions,
+): void {
+  let kept = 0;
+  for (const [index, container] of (pod.spec?.containers ?? []).entries()) {
+    const status = newestStatus(observed, container.name);
+    if (status?.state === 'running') {
+      if (keepRunning({ pod, container, index, status }, inputs, actions)) kept++;
+    } else if (shouldStart(pod, container, status)) {
+      actions.containersToStart.push(index);
+      if (status?.state === 'unknown') {
+        const message = `Container is in "unknown" state, try killing it before restart`;
+        actions.containersToKill.set(status.id, {
+          id: status.id,
+          name: status.name,
+          message,
+          reason: 'Unknown',
+        });
+      }
+    }
+  }
+  if (kept > 0 || actions.containersToStart.length > 0) return;
+  actions.killPod = true;
+  actions.initContainersToStart = []; // a sidecar must not keep a finished pod alive (R177)
+}
+
+interface Running {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly index: number;
+  readonly status: RuntimeContainerStatus;
+}
+
+/** R176: false when the running container must end; then the kill, and perhaps the new start, are noted. */
+function keepRunning(running: Running, inputs: ActionInputs, actions: PodActions): boolean {
+  const { pod, container, index, status } = running;
+  const fault = faultOf(container, status, inputs);
+  if (!fault)
+    return computeResize({ pod, container, status, inputs }, actions, () =>
+      actions.containersToStart.push(index),
+    );
+  const { id, name } = status;
+  const restart = fault.restart ?? restartsOnFailure(pod, container);
+  const message = `Container ${container.name} ${fault.what}${restart ? ', will be restarted' : ''}`;
+  if (restart) actions.containersToStart.push(index);
+  actions.containersToKill.set(id, { id, name, message, reason: fault.reason });
+  return false;
+}
+
+interface Fault {
+  readonly what: string;
+  readonly reason: KillReason;
+  readonly restart?: boolean;
+}
+
+function faultOf(
+  container: Container,
+  { id, hash }: RuntimeContainerStatus,
+  { liveness, startup }: ActionInputs,
+): Fault | undefined {
+  if (hash !== hashContainer(container)) return { what: 'definition changed', reason: '', restart: true };
+  if (liveness.get(id) === 'Failure') return { what: 'failed liveness probe', reason: 'LivenessProbe' };
+  if (startup.get(id) === 'Failure') return { what: 'failed startup probe', reason: 'StartupProbe' };
+  return undefined;
+}

@@ -1,0 +1,168 @@
+import { containerShouldRestart, isRestartableInitContainer } from '../../../kube/restart-policy.ts';
+import type { Container, Pod } from '../../../kube/types.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../provider/runtime-pod.ts';
+import type { ActionInputs, PodActions } from './actions.ts';
+import { newestStatus } from './find.ts';
+import type { KillReason } from '../grace-period.ts';
+import { hashContainer } from '../config/hash.ts';
+import { restartsOnFailure } from './restart.ts';
+import { computeResize } from './resize-actions.ts';
+
+interface Scan {
+  readonly pod: Pod;
+  readonly inputs: ActionInputs;
+  readonly actions: PodActions;
+  /** Whether the last init container of the spec is done, or a regular container shows that it was. */
+  initialized: boolean;
+  /** Whether a later container was found to have run already. */
+  previously: boolean;
+}
+
+interface Seen {
+  readonly container: Container;
+  readonly index: number;
+  readonly status: RuntimeContainerStatus;
+  readonly last: boolean;
+}
+
+/**
+ * R172…R174: which init containers start and which sidecars end. Scans from the last to the first: the last one with any
+ * status decides, since records of earlier ones may be gone. Answers whether the regular containers may start.
+ * Follows `computeInitContainerActions` (pkg/kubelet/kuberuntime/kuberuntime_container.go).
+ */
+export function computeInitContainerActions(
+  pod: Pod,
+  observed: RuntimePodStatus,
+  inputs: ActionInputs,
+  actions: PodActions,
+): boolean {
+  const containers = pod.spec?.initContainers ?? [];
+  if (containers.length === 0) return true;
+  const initialized = hasBeenInitialized(pod, observed);
+  const scan: Scan = { pod, inputs, actions, initialized, previously: initialized };
+  for (const [index, container] of [...containers.entries()].reverse()) {
+    const status = newestStatus(observed, container.name);
+    if (!status) {
+      if (scan.previously && isRestartableInitContainer(container)) actions.initContainersToStart.push(index);
+      continue;
+    }
+    if (scan.previously && !isRestartableInitContainer(container)) continue;
+    inspect(scan, { container, index, status, last: index === containers.length - 1 });
+    if (actions.killPod) return false;
+    scan.previously = true;
+  }
+  if (!scan.previously) actions.initContainersToStart.push(0);
+  actions.initContainersToStart.reverse();
+  return scan.initialized;
+}
+
+/** R174: exited regular containers do not count, for after a reboot they are of the old sandbox. */
+const hasBeenInitialized = (pod: Pod, observed: RuntimePodStatus): boolean =>
+  (pod.spec?.containers ?? []).some(({ name }) => {
+    const state = newestStatus(observed, name)?.state;
+    return state === 'created' || state === 'running';
+  });
+
+function inspect(scan: Scan, seen: Seen): void {
+  switch (seen.status.state) {
+    case 'created': // its start failed once: try again
+      scan.actions.initContainersToStart.push(seen.index);
+      return;
+    case 'running':
+      running(scan, seen);
+      return;
+    case 'exited':
+      exited(scan, seen);
+      return;
+    case 'unknown':
+      unknown(scan, seen);
+  }
+}
+
+/** This one is through: the next one starts, or the pod is initialized. */
+function advance(scan: Scan, { index, last }: Seen): void {
+  if (last) scan.initialized = true;
+  else if (!scan.previously) scan.actions.initContainersToStart.push(index + 1);
+}
+
+function running(scan: Scan, seen: Seen): void {
+  const { container, status, index } = seen;
+  const { pod, inputs, actions } = scan;
+  const sidecar = isRestartableInitContainer(container);
+  if (sidecar && !keepSidecar(scan, seen)) return;
+  if (!sidecar && inputs.features?.['InPlacePodVerticalScalingInitContainers'] === false) return;
+  computeResize({ pod, container, status, inputs }, actions, () => actions.initContainersToStart.push(index));
+}
+
+/** False: there is no more to look at, because it restarts or a probe has not spoken yet. */
+function keepSidecar(scan: Scan, seen: Seen): boolean {
+  const { container, status } = seen;
+  const { liveness, startup } = scan.inputs;
+  if (container.startupProbe) {
+    const started = startup.get(status.id);
+    if (started === 'Failure') restart(scan, seen, 'failed startup probe', 'StartupProbe');
+    if (started !== 'Success') return false;
+  }
+  advance(scan, seen);
+  if (status.hash !== hashContainer(container)) {
+    restart(scan, seen, 'definition changed', '');
+    return false;
+  }
+  if (!container.livenessProbe) return true;
+  const alive = liveness.get(status.id);
+  if (alive === 'Failure') restart(scan, seen, 'failed liveness probe', 'LivenessProbe');
+  return alive === 'Success' || alive === 'Unknown';
+}
+
+function restart(
+  { actions }: Scan,
+  { container, index, status }: Seen,
+  what: string,
+  reason: KillReason,
+): void {
+  const message = `Init container ${container.name} ${what}`;
+  actions.containersToKill.set(status.id, { id: status.id, name: container.name, message, reason });
+  actions.initContainersToStart.push(index);
+}
+
+function exited(scan: Scan, seen: Seen): void {
+  const { container, status, index } = seen;
+  if (isRestartableInitContainer(container)) {
+    scan.actions.initContainersToStart.push(index);
+    return;
+  }
+  if (!hasFailed(status)) {
+    advance(scan, seen);
+    return;
+  }
+  const { spec, metadata } = scan.pod;
+  if (spec && !metadata?.deletionTimestamp && containerShouldRestart(container, spec, status.exitCode))
+    scan.actions.initContainersToStart.push(index);
+  else giveUp(scan);
+}
+
+/** R173: an init container that may not run again ends the pod. */
+function giveUp({ actions }: Scan): void {
+  actions.killPod = true;
+  actions.initContainersToStart = [];
+}
+
+function unknown(scan: Scan, { container, index, status }: Seen): void {
+  const { pod, actions } = scan;
+  if (!isRestartableInitContainer(container) && !restartsOnFailure(pod, container)) {
+    giveUp(scan);
+    return;
+  }
+  const message = 'Init container is in "unknown" state, try killing it before restart';
+  actions.containersToKill.set(status.id, {
+    id: status.id,
+    name: container.name,
+    message,
+    reason: 'Unknown',
+  });
+  actions.initContainersToStart.push(index);
+}
+
+/** OOM-killed counts as failed even with exit code 0 (`isInitContainerFailed`). */
+const hasFailed = ({ state, exitCode, reason }: RuntimeContainerStatus): boolean =>
+  (state === 'exited' && exitCode !== 0) || state === 'unknown' || reason === 'OOMKilled';

@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+import { expand } from '../../../kube/expansion.ts';
+import type { Container, Pod } from '../../../kube/types.ts';
+import {
+  type ContainerConfig,
+  type LinuxContainerConfig,
+  type Mount,
+  Signal,
+} from '../../../provider/cri-messages.ts';
+import type { RunContainerOptions } from '../helper.ts';
+import { terminationPath } from '../termination-message.ts';
+import { newContainerAnnotations, newContainerLabels } from './labels.ts';
+import { containerLogPath } from '../../paths/log-paths.ts';
+import { linuxResources, type ResourceSettings } from './resources.ts';
+import { verifyRunAsNonRoot } from './run-as-non-root.ts';
+import { containerSecurityContext, type SecurityInputs } from './security-context.ts';
+
+/** What a container's configuration is made of besides pod and spec. */
+export interface ContainerConfigInputs extends SecurityInputs {
+  readonly options: RunContainerOptions;
+  readonly restartCount: number;
+  readonly imageRef: string;
+  readonly resources: ResourceSettings;
+  /** Kubernetes feature gates that differ from their default; `ContainerStopSignals` is off. */
+  readonly features?: Readonly<Record<string, boolean>>;
+  /** The termination log file on the node, already made; absent: the container gets none. */
+  readonly terminationLog?: string;
+}
+
+/**
+ * What CreateContainer is asked for. Follows `generateContainerConfig` (pkg/kubelet/kuberuntime).
+ *
+ * @throws {AgentError} `invalid_argument`; the message becomes that of `CreateContainerConfigError`
+ */
+export function generateContainerConfig(
+  container: Container,
+  pod: Pod,
+  inputs: ContainerConfigInputs,
+): ContainerConfig {
+  const { options, restartCount, imageRef } = inputs;
+  verifyRunAsNonRoot(pod, container, inputs.imageUser ?? {});
+  const envs = options.envs ?? [];
+  const expandAll = (texts: readonly string[] | undefined): readonly string[] =>
+    (texts ?? []).map((text) => expand(text, (name) => envs.findLast((env) => env.name === name)?.value));
+  return {
+    metadata: { name: container.name, attempt: restartCount },
+    image: { image: imageRef, userSpecifiedImage: container.image ?? '' },
+    command: expandAll(container.command),
+    args: expandAll(container.args),
+    workingDir: container.workingDir ?? '',
+    labels: newContainerLabels(container, pod),
+    annotations: newContainerAnnotations(container, pod, restartCount, options.annotations),
+    envs: envs.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
+    mounts: mountsOf(container, inputs),
+    devices: options.devices ?? [],
+    cdiDevices: options.cdiDevices ?? [],
+    logPath: containerLogPath(container.name, restartCount),
+    ...streamsOf(container),
+    ...stopSignalOf(container, inputs),
+    linux: linuxConfig(container, pod, inputs),
+  };
+}
+
+const streamsOf = ({
+  stdin = false,
+  stdinOnce = false,
+  tty = false,
+}: Container): Pick<ContainerConfig, 'stdin' | 'stdinOnce' | 'tty'> => ({ stdin, stdinOnce, tty });
+
+const signals: Readonly<Record<string, Signal>> = Signal;
+
+/** The API writes `SIGRTMIN+1` where the runtime's names have words. */
+function stopSignalOf(
+  { lifecycle }: Container,
+  { features }: ContainerConfigInputs,
+): Pick<ContainerConfig, 'stopSignal'> {
+  const name = lifecycle?.stopSignal;
+  if (name === undefined || features?.['ContainerStopSignals'] !== true) return {};
+  const signal = signals[name.replace('+', 'PLUS').replace('-', 'MINUS')];
+  return { stopSignal: signal ?? Signal.RUNTIME_DEFAULT };
+}
+
+function mountsOf(container: Container, inputs: ContainerConfigInputs): readonly Mount[] {
+  const { options, terminationLog, users } = inputs;
+  const selinux = inputs.security.selinuxEnabled ?? false;
+  const mounts: Mount[] = (options.mounts ?? []).map((mount) => ({
+    ...mount,
+    selinuxRelabel: selinux && mount.selinuxRelabel === true,
+  }));
+  const path = container.terminationMessagePath ?? '';
+  if (terminationLog !== undefined && path !== '')
+    mounts.push({
+      containerPath: terminationPath(path),
+      hostPath: terminationLog,
+      selinuxRelabel: selinux,
+    });
+  if (!users.mapping) return mounts;
+  const { uids = [], gids = [] } = users.mapping;
+  return mounts.map((mount) => ({ ...mount, uidMappings: uids, gidMappings: gids }));
+}
+
+/** The name of a termination log file: random, as every start writes a new one. */
+export const terminationLogPath = (podContainerDir: string, random: string): string =>
+  join(podContainerDir, random);
+
+const linuxConfig = (
+  container: Container,
+  pod: Pod,
+  inputs: ContainerConfigInputs,
+): LinuxContainerConfig => ({
+  resources: linuxResources(pod, container, inputs.resources),
+  securityContext: containerSecurityContext(container, pod, inputs),
+});

@@ -1,0 +1,42 @@
+import { valueOf } from '../../../kube/resources/quantity.ts';
+import { amountsOf, hugePageSizeOf, type ResourceList } from '../../../kube/resources/resources.ts';
+import type { Container, Pod } from '../../../kube/types.ts';
+import type { HugepageLimit } from '../../../provider/cri-messages.ts';
+
+const units = ['', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+/**
+ * A limit for each page size that the host offers, 0 where there is none, so that none stays unlimited. Of a size for which the container
+ * has no limit of its own it may use the pod's.
+ *
+ * Follows `GetHugepageLimitsFromResources` (pkg/kubelet/kuberuntime).
+ *
+ * @param hostSizes spelled as by {@link hugePageUnit}
+ */
+export function hugePageLimits(
+  pod: Pod,
+  container: Container,
+  hostSizes: readonly string[],
+): readonly HugepageLimit[] {
+  const limits = new Map([
+    ...bytesBySize(pod.spec?.resources?.limits),
+    ...bytesBySize(container.resources?.limits),
+  ]);
+  return hostSizes.map((pageSize) => ({ pageSize, limit: limits.get(pageSize) ?? 0 }));
+}
+
+function bytesBySize(limits: ResourceList | undefined): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>();
+  for (const [name, amount] of Object.entries(amountsOf(limits))) {
+    const size = hugePageSizeOf(name);
+    if (size) sizes.set(hugePageUnit(valueOf(size)), valueOf(amount));
+  }
+  return sizes;
+}
+
+/** A page size as the kernel's cgroup files spell it: 2097152 is `2MB`. */
+export function hugePageUnit(bytes: number): string {
+  let [rest, unit] = [bytes, 0];
+  while (rest >= 1024 && rest % 1024 === 0 && unit < units.length - 1) [rest, unit] = [rest / 1024, unit + 1];
+  return `${rest}${units[unit] ?? ''}`;
+}

@@ -1,0 +1,149 @@
+import type { Clock } from '../../base/clock.ts';
+import { joinHostPort } from '../../go/dial-error.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import { httpGet, type HttpGetRequest, spokePlainText } from '../../go/http-get.ts';
+import type { EventRecorder } from '../../kube/events.ts';
+import { goQuote } from '../../go/go-quote.ts';
+import { httpGetRequest } from '../../kube/http-get-action.ts';
+import type { Container, Pod } from '../../kube/types.ts';
+import type { ContainerRuntime } from '../../provider/container-runtime.ts';
+import { podText } from '../container/backoff.ts';
+import { runtimeId } from './config/convert.ts';
+import type { HookCounts } from '../container/counts.ts';
+
+type Handler = NonNullable<NonNullable<Container['lifecycle']>['postStart']>;
+
+/** Which container of which pod a hook is for. */
+export interface HookTarget {
+  readonly pod: Pod;
+  readonly container: Container;
+  /** `type://id` */
+  readonly id: string;
+}
+
+export interface HookRunnerDeps {
+  readonly runtime: Pick<ContainerRuntime, 'execSync'>;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  /** Absent: nobody counts. */
+  readonly counts?: HookCounts;
+  /** The pod's addresses as the runtime has them now. */
+  readonly podIps: (pod: Pod) => Promise<readonly string[]>;
+}
+
+/** Runs postStart and preStop handlers. Follows `handlerRunner` (pkg/kubelet/lifecycle). */
+export class HookRunner {
+  readonly #deps: HookRunnerDeps;
+
+  constructor(deps: HookRunnerDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws {AgentError} what failed, as the waiting state shows it; it may hold the hook's output, so events do not show it */
+  async run(target: HookTarget, handler: Handler, signal: AbortSignal): Promise<void> {
+    const { exec, httpGet, sleep } = handler;
+    if (exec) await this.#exec(target, exec.command ?? [], signal);
+    else if (httpGet)
+      await this.#attempt(target, `HTTP lifecycle hook (${httpGet.path ?? ''})`, () =>
+        this.#get(target, httpGet, signal),
+      );
+    else if (sleep)
+      await this.#attempt(target, `Sleep lifecycle hook (${sleep.seconds})`, () =>
+        this.#sleep(sleep.seconds, signal),
+      );
+    else throw new AgentError('invalid_argument', `Cannot run handler: invalid handler: ${printed(handler)}`);
+  }
+
+  async #exec(target: HookTarget, command: readonly string[], signal: AbortSignal): Promise<void> {
+    let output = '';
+    const run = async (): Promise<void> => {
+      const { runtime } = this.#deps;
+      if (!runtime.execSync)
+        throw new AgentError('unimplemented', 'the runtime cannot run commands in containers');
+      const answer = await runtime.execSync(
+        { containerId: runtimeId(target.id), cmd: command, timeout: 0 },
+        { signal },
+      );
+      const stderr = text(answer.stderr);
+      output = text(answer.stdout) + stderr;
+      const code = answer.exitCode ?? 0;
+      if (code !== 0)
+        throw new AgentError('internal', `command '${command.join(' ')}' exited with ${code}: ${stderr}`);
+    };
+    const what = `Exec lifecycle hook ([${command.join(' ')}])`;
+    await this.#attempt(target, what, run, () => `, message: ${goQuote(output)}`);
+  }
+
+  async #attempt(
+    { pod, container }: HookTarget,
+    what: string,
+    run: () => Promise<void>,
+    tail: () => string = () => '',
+  ): Promise<void> {
+    try {
+      await run();
+    } catch (cause) {
+      const where = `for Container ${goQuote(container.name)} in Pod ${goQuote(podText(pod))}`;
+      const message = `${what} ${where} failed - error: ${messageOf(cause)}${tail()}`;
+      throw new AgentError('internal', message, { cause });
+    }
+  }
+
+  async #get(
+    { pod, container }: HookTarget,
+    action: NonNullable<Handler['httpGet']>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const ownHost = (action.host ?? '') !== '';
+    const [podIp = ''] = ownHost ? [] : await this.#deps.podIps(pod);
+    if (!ownHost && podIp === '')
+      throw new AgentError('unavailable', 'failed to find networking container: the pod has no IP');
+    const request = httpGetRequest({ httpGet: action, podIp, ports: container.ports }, 'lifecycle');
+    try {
+      await ask(request, signal);
+    } catch (reason) {
+      if (!spokePlainText(reason)) throw reason;
+      await ask(inPlainText(request), signal).catch(() => {
+        throw reason;
+      });
+      this.#deps.counts?.httpFallback();
+      const at = joinHostPort(request.host, request.port);
+      this.#deps.recorder.event(
+        pod,
+        'Warning',
+        'LifecycleHTTPFallback',
+        `request to HTTPS lifecycle hook ${at} got HTTP response, retry with HTTP succeeded`,
+      );
+    }
+  }
+
+  async #sleep(seconds: number, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#deps.clock.sleep(seconds * 1000, signal);
+    } catch (cause) {
+      this.#deps.counts?.sleepEnded();
+      throw new AgentError('cancelled', 'container terminated before sleep hook finished', { cause });
+    }
+  }
+}
+
+/** Any answer will do. */
+async function ask(request: HttpGetRequest, signal: AbortSignal): Promise<void> {
+  (await httpGet(request, signal)).destroy();
+}
+
+/** Hooks were once sent without TLS whatever they said; so a server that has none is asked again, without credentials. */
+function inPlainText(request: HttpGetRequest): HttpGetRequest {
+  const { Authorization: _secret, ...headers } = request.headers;
+  return { ...request, scheme: 'http', url: request.url.replace(/^https/, 'http'), headers };
+}
+
+const text = (bytes: Uint8Array | undefined): string => (bytes ? Buffer.from(bytes).toString('utf8') : '');
+
+/** A handler that nobody runs, as Go prints it: `tcpSocket` or nothing at all. */
+function printed({ tcpSocket }: Handler): string {
+  const { port = 0, host = '' } = tcpSocket ?? {};
+  const value = typeof port === 'string' ? `1 0 ${port}` : `0 ${port} `;
+  const socket = tcpSocket ? `&TCPSocketAction{Port:{${value}},Host:${host},}` : 'nil';
+  return `&LifecycleHandler{Exec:nil,HTTPGet:nil,TCPSocket:${socket},Sleep:nil,}`;
+}

@@ -1,0 +1,106 @@
+import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import { hasCode } from '../container/files.ts';
+
+const blockBytes = 64 * 1024;
+const newline = 0x0a;
+
+/**
+ * A log file read line by line, from the start or from a number of lines before the end. It can be read on when it grows, and
+ * opened anew when rotation has put another file in its place.
+ */
+export class LogFile {
+  readonly path: string;
+  #file: FileHandle;
+  #position: number;
+  #rest: Buffer = Buffer.alloc(0);
+  #block: Buffer = Buffer.alloc(0);
+
+  private constructor(path: string, file: FileHandle, position: number) {
+    this.path = path;
+    this.#file = file;
+    this.#position = position;
+  }
+
+  /** @throws {AgentError} `not_found` or `internal`, naming the path */
+  static async open(path: string, tailLines: number | undefined): Promise<LogFile> {
+    const real = await realpath(path).catch((cause: unknown) => {
+      const code = hasCode(cause, 'ENOENT') ? 'not_found' : 'internal';
+      throw new AgentError(code, `failed to try resolving symlinks in path "${path}": ${messageOf(cause)}`, {
+        cause,
+      });
+    });
+    const file = await open(real).catch((cause: unknown) => {
+      throw new AgentError('internal', `failed to open log file "${real}": ${messageOf(cause)}`, { cause });
+    });
+    return new LogFile(real, file, tailLines === undefined ? 0 : await tailStart(file, tailLines));
+  }
+
+  /** The next whole line with its newline; `undefined`: there is none yet. */
+  async nextLine(): Promise<Buffer | undefined> {
+    for (;;) {
+      const end = this.#block.indexOf(newline);
+      if (end >= 0) {
+        const line = Buffer.concat([this.#rest, this.#block.subarray(0, end + 1)]);
+        this.#rest = Buffer.alloc(0);
+        this.#block = this.#block.subarray(end + 1);
+        return line;
+      }
+      this.#rest = Buffer.concat([this.#rest, this.#block]);
+      const { bytesRead, buffer } = await this.#file.read(
+        Buffer.alloc(blockBytes),
+        0,
+        blockBytes,
+        this.#position,
+      );
+      this.#position += bytesRead;
+      this.#block = buffer.subarray(0, bytesRead);
+      if (bytesRead === 0) return undefined;
+    }
+  }
+
+  /** What stands after the last newline, taken out; empty when nothing does. */
+  takeRest(): Buffer {
+    const rest = this.#rest;
+    this.#rest = Buffer.alloc(0);
+    return rest;
+  }
+
+  /** Whether another file stands at the path now, or this one was cut. */
+  async isReplaced(): Promise<boolean> {
+    const [now, own] = await Promise.all([stat(this.path).catch(() => undefined), this.#file.stat()]);
+    return now !== undefined && (now.ino !== own.ino || now.size < this.#position);
+  }
+
+  /** Goes on with the file that stands at the path now; with the old one while there is none. */
+  async reopen(): Promise<void> {
+    const next = await open(this.path).catch(() => undefined);
+    if (!next) return;
+    await this.#file.close();
+    this.#file = next;
+    this.#position = 0;
+    this.#rest = this.#block = Buffer.alloc(0);
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+}
+
+/** Where the last `lines` newline-ended lines begin; what follows the last newline is on top of them (`findTailLineStartIndex`). */
+async function tailStart(file: FileHandle, lines: number): Promise<number> {
+  const { size } = await file.stat();
+  let missing = lines + 1; // the newline before the first wanted line
+  for (let right = size; right > 0; right -= blockBytes) {
+    const left = Math.max(0, right - blockBytes);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(right - left), 0, right - left, left);
+    const block = buffer.subarray(0, bytesRead);
+    for (
+      let at = block.lastIndexOf(newline);
+      at >= 0;
+      at = at === 0 ? -1 : block.lastIndexOf(newline, at - 1)
+    )
+      if (--missing === 0) return left + at + 1;
+  }
+  return 0;
+}

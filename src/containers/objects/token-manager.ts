@@ -1,0 +1,147 @@
+import { type ApiClient, isUnrelated } from '../../api/client.ts';
+import { serviceAccountResource } from '../../api/resources.ts';
+import type { Clock } from '../../base/clock.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
+import { goQuote } from '../../go/go-quote.ts';
+import { nameOf, namespaceOf, uidOf } from '../../kube/names.ts';
+import type { KubeObject, Pod } from '../../kube/types.ts';
+
+/** A token lives no longer than this before a new one is asked for, ms, however long it is good. */
+const longestUseMs = 24 * 3600 * 1000;
+
+/** Part of a token's life after which it is renewed. */
+const renewAt = 0.8;
+
+/** Up to this long sooner, by chance, so that not all pods ask at once, ms. */
+const spreadMs = 10_000;
+
+/** How often a token is asked for at most while the API server does not know yet that the pod is this node's, and the pause between, ms. */
+const mostTries = 5;
+const pauseMs = 100;
+
+interface TokenRequest extends KubeObject {
+  readonly spec: {
+    readonly audiences: readonly string[];
+    readonly expirationSeconds?: number;
+    readonly boundObjectRef: {
+      readonly kind: string;
+      readonly apiVersion: string;
+      readonly name: string;
+      readonly uid: string;
+    };
+  };
+  readonly status?: { readonly token: string; readonly expirationTimestamp: string };
+}
+
+interface Cached {
+  readonly token: string;
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+export interface TokenWish {
+  readonly audience?: string;
+  readonly expirationSeconds?: number;
+  /** The account must still be this one. */
+  readonly accountUid?: string;
+}
+
+/**
+ * Tokens of pods' service accounts, each bound to its pod and asked for anew before it ends.
+ *
+ * Follows kubelet `token.Manager`.
+ */
+export class TokenManager {
+  readonly #api: Pick<ApiClient, 'create'>;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #tokens = new Map<string, Cached>();
+
+  constructor(api: Pick<ApiClient, 'create'>, clock: Clock, random: Random) {
+    this.#api = api;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /**
+   * A token for the pod. While the server refuses, the last one serves as long as it is good.
+   *
+   * @throws {AgentError} with the server's word, when there is no good token
+   */
+  async get(pod: Pod, wish: TokenWish): Promise<string> {
+    const key = [
+      uidOf(pod),
+      pod.spec?.serviceAccountName,
+      wish.audience ?? '',
+      wish.expirationSeconds ?? '',
+      wish.accountUid ?? '',
+    ].join('|');
+    const held = this.#tokens.get(key);
+    if (held && !this.#isStale(held)) return held.token;
+    try {
+      const fresh = await this.#requestPatiently(pod, wish);
+      this.#tokens.set(key, fresh);
+      return fresh.token;
+    } catch (cause) {
+      if (held && held.expiresAt > this.#clock.now()) return held.token;
+      const what = held ? `token ${textOf(pod, wish)} expired and refresh failed` : 'failed to fetch token';
+      throw new AgentError(AgentError.from(cause).code, `${what}: ${messageOf(cause)}`, { cause });
+    }
+  }
+
+  /** The pod has ended: its tokens are not needed any more. */
+  forget(uid: string): void {
+    for (const key of this.#tokens.keys()) if (key.startsWith(`${uid}|`)) this.#tokens.delete(key);
+  }
+
+  #isStale({ issuedAt, expiresAt }: Cached): boolean {
+    const ageMs = this.#clock.now() - issuedAt + this.#random.float() * spreadMs;
+    return ageMs > Math.min(longestUseMs, (expiresAt - issuedAt) * renewAt);
+  }
+
+  /** The server's own watch of pods may be a moment behind the one that brought the pod here. */
+  async #requestPatiently(pod: Pod, wish: TokenWish): Promise<Cached> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#request(pod, wish);
+      } catch (reason) {
+        if (!isUnrelated(reason) || tries === mostTries) throw reason;
+        await this.#clock.sleep(pauseMs);
+      }
+    }
+  }
+
+  async #request(pod: Pod, { audience, expirationSeconds, accountUid }: TokenWish): Promise<Cached> {
+    const issuedAt = this.#clock.now();
+    const request: TokenRequest = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      metadata: { namespace: namespaceOf(pod), ...(accountUid !== undefined && { uid: accountUid }) },
+      spec: {
+        audiences: audience === undefined ? [] : [audience],
+        ...(expirationSeconds !== undefined && { expirationSeconds }),
+        boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: nameOf(pod), uid: uidOf(pod) },
+      },
+    };
+    const { status } = await this.#api.create<TokenRequest>(serviceAccountResource, request, {
+      name: accountOf(pod),
+      subresource: 'token',
+    });
+    return {
+      token: status?.token ?? '',
+      issuedAt,
+      expiresAt: Date.parse(status?.expirationTimestamp ?? '') || issuedAt,
+    };
+  }
+}
+
+/** A token as the kubelet names it in errors: values as Go writes them. Follows `keyFunc`. */
+function textOf(pod: Pod, { audience, expirationSeconds = 0, accountUid = '' }: TokenWish): string {
+  const audiences = audience === undefined ? '[]string(nil)' : `[]string{${goQuote(audience)}}`;
+  const bound = `v1.BoundObjectReference{Kind:"Pod", APIVersion:"v1", Name:${goQuote(nameOf(pod))}, UID:${goQuote(uidOf(pod))}}`;
+  const [account, namespace] = [accountOf(pod), namespaceOf(pod)].map(goQuote);
+  return [account, namespace, audiences, expirationSeconds, bound, goQuote(accountUid)].join('/');
+}
+
+const accountOf = (pod: Pod): string => pod.spec?.serviceAccountName ?? 'default';

@@ -1,0 +1,131 @@
+import { ApiError } from '../../api/client.ts';
+import { type BackOffOptions, reflectorBackOff } from '../../api/full-jitter.ts';
+import { Informer } from '../../api/cache/informer.ts';
+import type { ReflectorDeps } from '../../api/cache/reflector.ts';
+import type { Resource } from '../../api/resources.ts';
+import { AgentError } from '../../base/errors.ts';
+import { namespaceOf, uidOf } from '../../kube/names.ts';
+import type { KubeObject, Pod } from '../../kube/types.ts';
+
+/** How long a reader waits for the first state of an object, ms. */
+const firstStateTimeoutMs = 10_000;
+
+/** The API server may learn a moment later than this node that a pod is the node's, and refuses until then: the first retries are soon. */
+const backOff: BackOffOptions = { ...reflectorBackOff, baseMs: 100 };
+
+interface Entry<T extends KubeObject> {
+  readonly users: Set<string>;
+  readonly informer: Informer<T>;
+  readonly stop: AbortController;
+}
+
+interface Held {
+  readonly spec: Pod['spec'];
+  readonly keys: ReadonlySet<string>;
+}
+
+/**
+ * The config maps or secrets that pods of this node refer to, each watched by name as long as one of them does: what a node may read.
+ *
+ * Follows kubelet's watch-based manager (`configMapAndSecretChangeDetectionStrategy: Watch`).
+ */
+export class ObjectWatch<T extends KubeObject> {
+  readonly #deps: ReflectorDeps;
+  readonly #resource: Resource;
+  readonly #namesOf: (pod: Pod) => ReadonlySet<string>;
+  readonly #entries = new Map<string, Entry<T>>();
+  /** What each pod that refers to anything has registered, by UID. */
+  readonly #held = new Map<string, Held>();
+
+  /** @param namesOf what a pod refers to, in its own namespace */
+  constructor(deps: ReflectorDeps, resource: Resource, namesOf: (pod: Pod) => ReadonlySet<string>) {
+    this.#deps = deps;
+    this.#resource = resource;
+    this.#namesOf = namesOf;
+  }
+
+  /** The pod may need its objects from now on; what it no longer names is let go. */
+  register(pod: Pod): void {
+    const uid = uidOf(pod);
+    const held = this.#held.get(uid);
+    if (held && held.spec === pod.spec) return;
+    const names = this.#namesOf(pod);
+    if (names.size === 0) {
+      this.unregister(pod);
+      return;
+    }
+    const keys = new Set(Array.from(names, (name) => `${namespaceOf(pod)}/${name}`));
+    for (const key of keys) (this.#entries.get(key) ?? this.#watch(key)).users.add(uid);
+    for (const key of held?.keys ?? []) if (!keys.has(key)) this.#release(key, uid);
+    this.#held.set(uid, { spec: pod.spec, keys });
+  }
+
+  /** The pod needs nothing any more. */
+  unregister(pod: Pod): void {
+    const uid = uidOf(pod);
+    for (const key of this.#held.get(uid)?.keys ?? []) this.#release(key, uid);
+    this.#held.delete(uid);
+  }
+
+  /** Ends every watch. */
+  stop(): void {
+    for (const { stop } of this.#entries.values()) stop.abort();
+    this.#entries.clear();
+    this.#held.clear();
+  }
+
+  /**
+   * The object as last seen.
+   *
+   * @throws {ApiError} 404 when it does not exist; {AgentError} `unavailable` when the server has not told in time, `failed_precondition`
+   *   when no registered pod refers to it
+   */
+  async get(namespace: string, name: string): Promise<T> {
+    const key = `${namespace}/${name}`;
+    const entry = this.#entries.get(key);
+    if (!entry) throw new AgentError('failed_precondition', `object "${namespace}"/"${name}" not registered`);
+    await this.#firstState(entry.informer);
+    const found = entry.informer.store.get(key);
+    if (found) return found;
+    const message = `${this.#resource.kind.toLowerCase()} "${name}" not found`;
+    throw new ApiError(404, { reason: 'NotFound', message });
+  }
+
+  async #firstState(informer: Informer<T>): Promise<void> {
+    if (informer.synced) return;
+    const deadline = new AbortController();
+    const stop = this.#deps.clock.timer(firstStateTimeoutMs, () => {
+      deadline.abort(
+        new AgentError(
+          'unavailable',
+          `failed to sync ${this.#resource.kind.toLowerCase()} cache: timed out waiting for the condition`,
+        ),
+      );
+    });
+    try {
+      await informer.waitSynced(deadline.signal);
+    } finally {
+      stop();
+    }
+  }
+
+  #watch(key: string): Entry<T> {
+    const [namespace = '', name = ''] = key.split('/');
+    const informer = new Informer<T>(this.#deps, this.#resource, {
+      namespace,
+      fieldSelector: `metadata.name=${name}`,
+      backOff,
+    });
+    const entry: Entry<T> = { users: new Set(), informer, stop: new AbortController() };
+    this.#entries.set(key, entry);
+    void informer.run(entry.stop.signal);
+    return entry;
+  }
+
+  #release(key: string, uid: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry?.users.delete(uid) || entry.users.size > 0) return;
+    entry.stop.abort();
+    this.#entries.delete(key);
+  }
+}

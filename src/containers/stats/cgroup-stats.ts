@@ -1,0 +1,216 @@
+import type { Clock } from '../../base/clock.ts';
+import { type CgroupName, podCgroup } from '../../kube/cgroup.ts';
+import { nameOf, namespaceOf, uidOf } from '../../kube/names.ts';
+import type { Pod } from '../../kube/types.ts';
+import type { CgroupHost } from '../cm/host.ts';
+import type { SystemCgroup } from '../cm/system.ts';
+import type { CgroupTree } from '../cm/tree.ts';
+import { CpuRates } from './machine-usage.ts';
+import {
+  type CgroupUsage,
+  machineMemoryOf,
+  type MemoryUsage,
+  type Pressure,
+  type PressureKind,
+  usageOf,
+} from '../cm/usage.ts';
+
+/** CPU as `/stats/summary` shows it. */
+export interface CpuStats {
+  /** RFC 3339 */
+  readonly time: string;
+  /** Absent until there are two readings to compare. */
+  readonly usageNanoCores?: number;
+  readonly usageCoreNanoSeconds: number;
+  readonly psi?: Pressure;
+}
+
+/** Memory as `/stats/summary` shows it, in bytes. */
+export interface MemoryStats {
+  /** RFC 3339 */
+  readonly time: string;
+  /** Until the limit; absent without one. */
+  readonly availableBytes?: number;
+  readonly usageBytes: number;
+  readonly workingSetBytes: number;
+  readonly rssBytes: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+  readonly psi?: Pressure;
+}
+
+/** One cgroup as `/stats/summary` shows it; absent members could not be read. */
+export interface UsageStats {
+  readonly cpu?: CpuStats;
+  readonly memory?: MemoryStats;
+  readonly swap?: { readonly time: string; readonly swapUsageBytes: number };
+  readonly io?: { readonly time: string; readonly psi: Pressure };
+}
+
+export interface ContainerUsage extends UsageStats {
+  readonly name: string;
+}
+
+export interface PodUsage extends UsageStats {
+  readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
+  readonly containers: readonly ContainerUsage[];
+  readonly process_stats?: { readonly process_count: number };
+  /** A process of its sandbox: the pod's network is that one's. */
+  readonly sandboxPid?: number;
+}
+
+/** CPU and memory of node and pods, in the form of the Summary API; file systems and networks are for others to add. */
+export interface CgroupSummary {
+  readonly node: UsageStats & { readonly systemContainers: readonly ContainerUsage[] };
+  readonly pods: readonly PodUsage[];
+}
+
+/** A pod to measure. */
+export interface StatsTarget {
+  readonly pod: Pod;
+  /** Running containers by name: the runtime's own ids, without its type; none: neither they nor the sandbox are looked at. */
+  readonly containerIds: ReadonlyMap<string, string>;
+}
+
+export interface CgroupStatsDeps {
+  readonly tree: CgroupTree;
+  readonly version: CgroupHost['version'];
+  /** The cgroup of all pods. */
+  readonly kubepods: CgroupName;
+  readonly clock: Pick<Clock, 'now'>;
+  /** The node's own cgroups, and a tree that takes their names as they stand; absent: there are none. */
+  readonly system?: { readonly tree: CgroupTree; readonly cgroups: readonly SystemCgroup[] };
+  /** The text of `/proc/meminfo`; absent or unreadable: the node's memory is read from the root cgroup alone. */
+  readonly meminfo?: () => string | undefined;
+}
+
+/** Measures pods and containers by their cgroups, as kubelet has cAdvisor do it. */
+export class CgroupStats {
+  readonly #deps: CgroupStatsDeps;
+  readonly #rates = new CpuRates();
+
+  constructor(deps: CgroupStatsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Reads everything now; counters of pods that are not asked for are forgotten. */
+  collect(targets: readonly StatsTarget[]): CgroupSummary {
+    const pass = new Pass(this.#deps, this.#rates);
+    const { system } = this.#deps;
+    const ofNode = (system?.cgroups ?? []).map(({ name, cgroup }) => ({
+      name,
+      ...pass.stats(cgroup, system?.tree),
+    }));
+    const found = ofNode.filter(({ cpu, memory }) => cpu ?? memory);
+    const pods = { name: 'pods', ...pass.stats(this.#deps.kubepods) };
+    const summary = {
+      node: { ...pass.node(), systemContainers: [pods, ...found] },
+      pods: targets.map((target) => pass.pod(target)),
+    };
+    this.#rates.keepOnly(pass.measured);
+    return summary;
+  }
+}
+
+/** One round of readings, all at one time. */
+class Pass {
+  /** Whose rates were asked for. */
+  readonly measured = new Set<string>();
+  readonly #deps: CgroupStatsDeps;
+  readonly #rates: CpuRates;
+  readonly #nowMs: number;
+  readonly #time: string;
+
+  constructor(deps: CgroupStatsDeps, rates: CpuRates) {
+    this.#deps = deps;
+    this.#rates = rates;
+    this.#nowMs = deps.clock.now();
+    this.#time = new Date(this.#nowMs).toISOString();
+  }
+
+  node(): UsageStats {
+    const usage = this.#usage([]);
+    const stat = this.#deps.tree.read([], 'memory', 'memory.stat');
+    const memory = machineMemoryOf(this.#deps.meminfo?.() ?? '', stat);
+    const own = usage.memory ?? memory;
+    const limitBytes = memory?.limitBytes;
+    return this.#shown('', {
+      ...usage,
+      ...(own && { memory: { ...own, ...(limitBytes !== undefined && { limitBytes }) } }),
+    });
+  }
+
+  stats(name: CgroupName, tree = this.#deps.tree): UsageStats {
+    return this.#shown(tree.path(name), this.#usage(name, tree));
+  }
+
+  pod({ pod, containerIds }: StatsTarget): PodUsage {
+    const name = podCgroup(this.#deps.kubepods, pod);
+    const usage = this.#usage(name);
+    const folders = this.#deps.tree.folders(name, 'memory');
+    const ids = [...containerIds.values()];
+    const sandbox = ids.length > 0 && folders.find((one) => !ids.some((id) => isOfContainer(one, id)));
+    const sandboxPid = sandbox && this.#firstPid(name, sandbox);
+    return {
+      podRef: { name: nameOf(pod), namespace: namespaceOf(pod), uid: uidOf(pod) },
+      ...this.#shown(this.#deps.tree.path(name), usage),
+      containers: [...containerIds].map(([container, id]) => {
+        const folder = folders.find((candidate) => isOfContainer(candidate, id));
+        return { name: container, ...(folder !== undefined && this.#container(name, folder)) };
+      }),
+      ...(usage.processes !== undefined && { process_stats: { process_count: usage.processes } }),
+      ...(sandboxPid && { sandboxPid }),
+    };
+  }
+
+  #firstPid(pod: CgroupName, folder: string): number {
+    return Number.parseInt(this.#deps.tree.read(pod, 'memory', `${folder}/cgroup.procs`) ?? '0', 10);
+  }
+
+  #container(pod: CgroupName, folder: string): UsageStats {
+    const { tree, version } = this.#deps;
+    const usage = usageOf((controller, file) => tree.read(pod, controller, `${folder}/${file}`), version);
+    return this.#shown(`${tree.path(pod)}/${folder}`, usage);
+  }
+
+  #usage(name: CgroupName, tree = this.#deps.tree): CgroupUsage {
+    const { version } = this.#deps;
+    return usageOf((controller, file) => tree.read(name, controller, file), version);
+  }
+
+  #shown(key: string, { cpuNanos, memory, swapBytes, pressure = {} }: CgroupUsage): UsageStats {
+    const time = this.#time;
+    const psi = (kind: PressureKind): { readonly psi?: Pressure } =>
+      pressure[kind] ? { psi: pressure[kind] } : {};
+    return {
+      ...(cpuNanos !== undefined && { cpu: { ...this.#cpu(key, cpuNanos), ...psi('cpu') } }),
+      ...(memory && { memory: { time, ...shownMemory(memory), ...psi('memory') } }),
+      ...(swapBytes !== undefined && { swap: { time, swapUsageBytes: swapBytes } }),
+      ...(pressure.io && { io: { time, psi: pressure.io } }),
+    };
+  }
+
+  #cpu(key: string, cpuNanos: number): CpuStats {
+    this.measured.add(key);
+    const rate = this.#rates.rate(key, cpuNanos, this.#nowMs);
+    return {
+      time: this.#time,
+      ...(rate !== undefined && { usageNanoCores: Math.round(rate) }),
+      usageCoreNanoSeconds: cpuNanos,
+    };
+  }
+}
+
+function shownMemory({ limitBytes, ...memory }: MemoryUsage): Omit<MemoryStats, 'time'> {
+  if (limitBytes === undefined) return memory;
+  return { availableBytes: Math.max(0, limitBytes - memory.workingSetBytes), ...memory };
+}
+
+/** The runtime's own id in a container's id. */
+export const bareId = (id: string): string => id.replace(/^[^:]*:\/\//, '');
+
+/** Runtimes name a container's cgroup by its id, some with a word before it, systemd's with `.scope` behind it. */
+export const isOfContainer = (folder: string, id: string): boolean => {
+  const bare = folder.replace(/\.scope$/, '');
+  return bare === id || bare.endsWith(`-${id}`);
+};

@@ -1,0 +1,120 @@
+import { isAbsolute, join } from 'node:path';
+import { cleanPath } from '../../go/clean-path.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import { goQuote } from '../../go/go-quote.ts';
+import { isRecursiveReadOnly } from '../../kube/recursive-read-only.ts';
+import { expandSubPath } from '../../kube/sub-path-expr.ts';
+import type { Container, Pod } from '../../kube/types.ts';
+import { type Mount, MountPropagation } from '../../provider/cri-messages.ts';
+
+type VolumeMount = NonNullable<Container['volumeMounts']>[number];
+
+/** A volume of the pod that stands on the node. */
+export interface MountedVolume {
+  readonly path: string;
+  readonly readOnly?: boolean;
+  /** The node may label it for SELinux, and has not yet. */
+  readonly relabel?: boolean;
+}
+
+export interface MountInput {
+  readonly container: Container;
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
+  /** The container's environment, for `subPathExpr`. */
+  readonly envs: readonly { readonly name: string; readonly value: string }[];
+  readonly supportsRecursiveReadOnly: boolean;
+}
+
+/** One mount of a container, and the part of its volume that it shows. */
+export interface PlannedMount {
+  readonly mount: Mount;
+  readonly name: string;
+  readonly volumePath: string;
+  /** `''`: the whole volume. Otherwise `mount.hostPath` must be made safe against links before it is used. */
+  readonly subPath: string;
+}
+
+const propagations: Readonly<Record<string, MountPropagation>> = {
+  None: MountPropagation.PROPAGATION_PRIVATE,
+  HostToContainer: MountPropagation.PROPAGATION_HOST_TO_CONTAINER,
+  Bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
+};
+
+const bad = (message: string): AgentError => new AgentError('invalid_argument', message);
+
+function propagationOf({ mountPropagation: mode }: VolumeMount): MountPropagation {
+  const known = propagations[mode ?? 'None'];
+  if (known === undefined) throw bad(`invalid MountPropagation mode: ${goQuote(mode ?? '')}`);
+  return known;
+}
+
+function recursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
+  try {
+    return isRecursiveReadOnly(mount, supported);
+  } catch (reason) {
+    throw bad(`failed to resolve recursive read-only mode: ${messageOf(reason)}`);
+  }
+}
+
+function subPath(mount: VolumeMount, envs: MountInput['envs']): string {
+  const path = mount.subPathExpr
+    ? expandSubPath(mount.subPathExpr, (name) => envs.findLast((env) => env.name === name)?.value)
+    : (mount.subPath ?? '');
+  if (isAbsolute(path)) throw bad(`error SubPath \`${path}\` must not be an absolute path`);
+  if (path.split('/').includes('..'))
+    throw bad(`unable to provision SubPath \`${path}\`: must not contain '..'`);
+  return path;
+}
+
+/**
+ * What is mounted into a container, in the order of its volumeMounts. Follows kubelet `makeMounts`, without `/etc/hosts`.
+ *
+ * @throws {AgentError} `invalid_argument` a mount that cannot be made
+ */
+export function containerMounts(input: MountInput): readonly PlannedMount[] {
+  return (input.container.volumeMounts ?? []).map((wish) => {
+    const volume = input.volumes.get(wish.name);
+    if (!volume)
+      throw bad(
+        `cannot find volume ${goQuote(wish.name)} to mount into container ${goQuote(input.container.name)}`,
+      );
+    const path = subPath(wish, input.envs);
+    const propagation = propagationOf(wish);
+    const recursive = recursiveReadOnly(wish, input.supportsRecursiveReadOnly);
+    return {
+      name: wish.name,
+      volumePath: volume.path,
+      subPath: path,
+      mount: {
+        containerPath: isAbsolute(wish.mountPath) ? wish.mountPath : cleanPath(`/${wish.mountPath}`),
+        hostPath: path === '' ? volume.path : cleanPath(join(volume.path, path)),
+        readonly: wish.readOnly === true || volume.readOnly === true,
+        recursiveReadOnly: recursive,
+        selinuxRelabel: volume.relabel === true,
+        propagation,
+      },
+    };
+  });
+}
+
+/**
+ * Is the managed `/etc/hosts` mounted? Once the pod has an address, or at once on the host's network (whose sandboxes tell of none),
+ * and not over a mount of the container's own.
+ *
+ * Follows kubelet `shouldMountHostsFile`.
+ */
+export const mountsHostsFile = (
+  { spec }: Pod,
+  { volumeMounts }: Container,
+  podIps: readonly string[],
+): boolean =>
+  (podIps.length > 0 || spec?.hostNetwork === true) &&
+  !(volumeMounts ?? []).some(({ mountPath }) => mountPath === '/etc/hosts');
+
+/** The managed `/etc/hosts` as a mount; always the last. */
+export const hostsFileMount = (hostPath: string): Mount => ({
+  containerPath: '/etc/hosts',
+  hostPath,
+  readonly: false,
+  selinuxRelabel: true,
+});

@@ -1,0 +1,122 @@
+import { cleanPath } from '../../go/clean-path.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import { fieldValue } from '../../kube/field-value.ts';
+import { containerOfPod, resourceFieldValue } from '../../kube/resources/resource-field.ts';
+import type { ResourceList } from '../../kube/resources/resources.ts';
+import type { ConfigMap, Pod, Secret, Volume } from '../../kube/types.ts';
+import type { Payload, PayloadFile } from './atomic-writer.ts';
+
+type Items = readonly { readonly key: string; readonly path: string; readonly mode?: number }[];
+type DownwardItems = NonNullable<NonNullable<Volume['downwardAPI']>['items']>;
+
+/** How keys of an object become files. */
+export interface KeyMapping {
+  /** Absent or empty: every key under its own name. */
+  readonly items?: Items | null | undefined;
+  readonly defaultMode?: number | null | undefined;
+  /** A missing key is left out instead of failing. */
+  readonly optional?: boolean | undefined;
+}
+
+function modeOf(defaultMode: number | null | undefined): number {
+  if (typeof defaultMode === 'number') return defaultMode;
+  throw new AgentError('invalid_argument', 'no defaultMode used, not even the default value for it');
+}
+
+type Entries = readonly (readonly [string, Uint8Array])[];
+
+/**
+ * @param data where a key stands twice, an item takes the first, and all keys together the last
+ * @param missing the error's words before the key
+ */
+function pick(data: Entries, mapping: KeyMapping, missing: string): Payload {
+  const mode = modeOf(mapping.defaultMode);
+  const items = mapping.items ?? [];
+  if (items.length === 0) return Object.fromEntries(data.map(([key, bytes]) => [key, { data: bytes, mode }]));
+  const files = new Map<string, PayloadFile>();
+  for (const item of items) {
+    const bytes = data.find(([key]) => key === item.key)?.[1];
+    if (bytes) files.set(item.path, { data: bytes, mode: item.mode ?? mode });
+    else if (!mapping.optional) throw new AgentError('not_found', `${missing}: ${item.key}`);
+  }
+  return Object.fromEntries(files);
+}
+
+const base64 = (map: Readonly<Record<string, string>> | undefined): [string, Uint8Array][] =>
+  Object.entries(map ?? {}).map(([key, text]) => [key, Buffer.from(text, 'base64')]);
+
+/** The files of a config map. Follows `configmap.MakePayload`. @throws {AgentError} a key that is missing */
+export function configMapPayload(configMap: ConfigMap, mapping: KeyMapping): Payload {
+  const text = Object.entries(configMap.data ?? {}).map(([key, value]): [string, Uint8Array] => [
+    key,
+    Buffer.from(value),
+  ]);
+  return pick(
+    [...text, ...base64(configMap.binaryData)],
+    mapping,
+    'configmap references non-existent config key',
+  );
+}
+
+/** The files of a secret. Follows `secret.MakePayload`. @throws {AgentError} a key that is missing */
+export const secretPayload = (secret: Secret, mapping: KeyMapping): Payload =>
+  pick(base64(secret.data), mapping, 'references non-existent secret key');
+
+/** What the volume's files are made from besides the API's objects. */
+export interface DownwardSource {
+  readonly pod: Pod;
+  /** The node's allocatable amounts: they stand for limits that are not set. */
+  readonly nodeAllocatable: ResourceList;
+}
+
+/** Several faults in one error. */
+class AggregateFault extends AgentError {
+  readonly faults: readonly unknown[];
+
+  constructor(faults: readonly unknown[], message: string) {
+    super('invalid_argument', message);
+    this.faults = faults;
+  }
+}
+
+const leaves = (fault: unknown): readonly unknown[] =>
+  fault instanceof AggregateFault ? fault.faults.flatMap(leaves) : [fault];
+
+/** Several faults as one, each once: in brackets when there is more than one (Go's aggregate). */
+export function aggregate(faults: readonly unknown[]): AgentError | undefined {
+  const texts = [...new Set(faults.flatMap(leaves).map(messageOf))];
+  const [first] = texts;
+  if (first === undefined) return undefined;
+  return new AggregateFault(faults, texts.length === 1 ? first : `[${texts.join(', ')}]`);
+}
+
+/** The files of a downward API volume. Follows `downwardapi.CollectData`. @throws {AgentError} every item at fault at once */
+export function downwardPayload(
+  items: DownwardItems,
+  defaultMode: number | null | undefined,
+  source: DownwardSource,
+): Payload {
+  const fallback = modeOf(defaultMode);
+  const faults: unknown[] = [];
+  const files = new Map<string, PayloadFile>();
+  for (const { path, mode, fieldRef, resourceFieldRef } of items) {
+    try {
+      const text = fieldRef
+        ? fieldValue(source.pod, fieldRef.fieldPath)
+        : resourceFieldRef
+          ? resourceFieldValue(
+              source.pod,
+              containerOfPod(source.pod, resourceFieldRef.containerName ?? ''),
+              resourceFieldRef,
+              source.nodeAllocatable,
+            )
+          : '';
+      files.set(cleanPath(path), { data: Buffer.from(text), mode: mode ?? fallback });
+    } catch (reason) {
+      faults.push(reason);
+    }
+  }
+  const fault = aggregate(faults);
+  if (fault) throw fault;
+  return Object.fromEntries(files);
+}

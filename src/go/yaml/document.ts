@@ -1,0 +1,229 @@
+import {
+  Composer,
+  type CST,
+  type Document,
+  isPair,
+  isScalar,
+  LineCounter,
+  Parser,
+  visit,
+  type YAMLParseError,
+} from 'yaml';
+import { messageOf } from '../../base/errors.ts';
+import { goJson } from '../go-json.ts';
+import { findJsonFault, parseJson as parseJsonText } from '../json-fault.ts';
+import {
+  type Composed,
+  endsBefore,
+  expansionFault,
+  type Position,
+  type SyntaxFault,
+  unknownAnchor,
+  yamlFault,
+} from './faults.ts';
+import { goLexer } from './lexer.ts';
+import { lastWins } from './merge.ts';
+import { collectionKey, valueOfNullKey } from './keys.ts';
+import { numberTags, unsupportedNumber } from './scalars.ts';
+import { tabLine } from './tabs.ts';
+
+export type { Position, SyntaxFault };
+
+/** A document read from text. */
+export interface TextDocument {
+  readonly value: unknown;
+  /** As JSON with sorted keys; a text that is JSON already stays as it is. */
+  readonly body: string;
+  /** Where the value under a path of keys and indexes stands. */
+  readonly locate: (path: readonly (string | number)[]) => Position | undefined;
+  /** Keys that are given twice; the last one wins. */
+  readonly duplicates: readonly (Position & { readonly key: string })[];
+}
+
+export type Parsed =
+  | { readonly ok: true; readonly document: TextDocument }
+  | { readonly ok: false; readonly fault: SyntaxFault };
+
+/** Tags of YAML 1.1 that Kubernetes' reader leaves as text, and numbers, which it reads in its own way. */
+const ignoredTags: ReadonlySet<string> = new Set(
+  ['timestamp', 'binary', 'int', 'float'].map((name) => `tag:yaml.org,2002:${name}`),
+);
+
+/** How many times aliases may be expanded: a bomb of nested aliases stops here. */
+const maxAliases = 1000;
+
+/**
+ * Reads the first document of a text as Kubernetes does: JSON if it begins with `{`, else YAML 1.1 (`y` and `on` are booleans,
+ * `0755` is octal; dates and `1:30` are text).
+ */
+export function parseDocument(text: string): Parsed {
+  return /^\s*\{/.test(text) ? parseJson(text) : parseYaml(text);
+}
+
+function parseJson(text: string): Parsed {
+  try {
+    const value = parseJsonText(text);
+    let yaml: Composed | undefined;
+    const composed = (): Composed => (yaml ??= composeFirst(text));
+    return {
+      ok: true,
+      document: {
+        value,
+        body: text,
+        locate: (path) => locate(composed(), path),
+        get duplicates() {
+          return duplicatesOf(composed());
+        },
+      },
+    };
+  } catch {
+    return { ok: false, fault: jsonFault(text) };
+  }
+}
+
+function jsonFault(text: string): SyntaxFault {
+  const { offset, message } = findJsonFault(text);
+  const before = text.slice(0, offset).split('\n');
+  const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  return {
+    ...position,
+    message: `couldn't get version/kind; json parse error: ${message}`,
+    advice: `the JSON is broken: ${message}`,
+  };
+}
+
+function composeFirst(text: string): Composed {
+  const lines = new LineCounter();
+  const composer = new Composer({
+    version: '1.1',
+    uniqueKeys: false,
+    merge: true,
+    customTags: (tags) => [
+      ...tags.filter((tag) => typeof tag === 'string' || !ignoredTags.has(tag.tag)),
+      ...numberTags,
+    ],
+  });
+  const next = composer.compose(tokensOf(text, lines)).next();
+  return { doc: next.done ? undefined : next.value, lines };
+}
+
+function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  for (const lexeme of goLexer().lex(text)) yield* parser.next(lexeme);
+  yield* parser.end();
+}
+
+/** What YAML may hold. */
+const isNoText = /[^\t\n\r -~\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+
+export function parseYaml(text: string): Parsed {
+  const fault = isNoText.test(text) ? controlFault : undefined;
+  if (fault) return { ok: false, fault };
+  const composed = composeFirst(text);
+  const syntaxFault = syntaxFaultOf(text, composed);
+  return syntaxFault ? { ok: false, fault: syntaxFault } : readComposed(composed);
+}
+
+const controlFault: SyntaxFault = {
+  message: 'yaml: control characters are not allowed',
+  advice: 'the text holds characters that nobody sees; take them out, or write them as escapes',
+};
+
+function syntaxFaultOf(text: string, composed: Composed): SyntaxFault | undefined {
+  const { doc, lines } = composed;
+  const first = doc?.errors.find((error) => !isLoneComment(error, text));
+  const error = first && endsBefore(first, composed) ? undefined : first;
+  const tab = tabLine(text, doc);
+  if (!tab || (error && error.pos[0] <= tab.offset)) return error && yamlFault(error, text, composed);
+  const { line, col } = lines.linePos(tab.offset);
+  const [message, , advice] = tab.wording;
+  return { line, column: col, message: `yaml: ${line > 1 ? `line ${line}: ` : ''}${message}`, advice };
+}
+
+/** After a value in brackets a comment that begins its line is taken for one that touches the value. */
+const isLoneComment = ({ message, pos: [at] }: YAMLParseError, text: string): boolean =>
+  message.startsWith('Comments must be separated') && text[at - 1] === '\n';
+
+function readComposed(composed: Composed): Parsed {
+  const { doc } = composed;
+  const keyFault = doc && unusableKey(doc);
+  if (keyFault) return { ok: false, fault: keyFault };
+  try {
+    if (doc) lastWins(doc);
+    const value: unknown = doc?.toJS({ maxAliasCount: maxAliases }) ?? null;
+    const unsupported = unsupportedNumber(value);
+    if (unsupported !== undefined)
+      return {
+        ok: false,
+        fault: { message: `json: unsupported value: ${unsupported}`, advice: 'JSON has no such number' },
+      };
+    return {
+      ok: true,
+      document: {
+        value,
+        body: goJson(value),
+        locate: (path) => locate(composed, path),
+        get duplicates() {
+          return duplicatesOf(composed);
+        },
+      },
+    };
+  } catch (reason) {
+    const anchor = /^Unresolved alias .*: (\S+)$/.exec(messageOf(reason))?.[1];
+    if (anchor !== undefined) return { ok: false, fault: unknownAnchor(anchor) };
+    return { ok: false, fault: expansionFault(messageOf(reason), doc) };
+  }
+}
+
+function unusableKey(doc: Document): SyntaxFault | undefined {
+  const key = collectionKey(doc.contents, doc);
+  if (key !== undefined)
+    return {
+      message: `yaml: invalid map key: ${key}`,
+      advice:
+        'a list or mapping stands where a key is expected; was a template like `{{ x }}` left as it is?',
+    };
+  const value = valueOfNullKey(doc.contents);
+  if (value === undefined) return undefined;
+  return {
+    message: `unsupported map key of type: %!s(<nil>), key: <nil>, value: ${value}`,
+    advice: 'a key is empty or null; quote it if it is meant to be text',
+  };
+}
+
+function locate({ doc, lines }: Composed, path: readonly (string | number)[]): Position | undefined {
+  for (let length = path.length; length >= 0; length--) {
+    const node = doc?.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined;
+    const start = node?.range?.[0];
+    if (start !== undefined) {
+      const { line, col } = lines.linePos(start);
+      return { line, column: col };
+    }
+  }
+  return undefined;
+}
+
+function duplicatesOf({ doc, lines }: Composed): (Position & { readonly key: string })[] {
+  const found: (Position & { readonly key: string })[] = [];
+  if (!doc) return found;
+  visit(doc, {
+    Map: (_key, map, ancestors) => {
+      const seen = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) {
+          const { line, col } = lines.linePos(key.range?.[0] ?? 0);
+          found.push({ key: [...keysAbove(ancestors), String(key.value)].join('.'), line, column: col });
+        }
+        seen.add(key.value);
+      }
+    },
+  });
+  return found;
+}
+
+/** The keys on the way from the root to a node. */
+function keysAbove(ancestors: readonly unknown[]): string[] {
+  return ancestors.flatMap((node) => (isPair(node) && isScalar(node.key) ? [String(node.key.value)] : []));
+}

@@ -1,0 +1,171 @@
+import { gzipSync } from 'node:zlib';
+import { openMetricsText, openMetricsType, wantsOpenMetrics } from './open-metrics.ts';
+import type { Reply, ServerRequest } from '../server/reply.ts';
+
+/** One series of a family. `suffix` is of a histogram: `_bucket`, `_sum`, `_count`. */
+export interface Sample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+  readonly suffix?: string;
+  /** ms since the epoch; absent: the time of the scrape. */
+  readonly at?: number;
+}
+
+/** A metric with all its series. */
+export interface MetricFamily {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  /** One sentence. */
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+const contentType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
+
+const escapeLabel = (value: string): string =>
+  value.replace(/[\\\n"]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`));
+
+function sampleLine(name: string, { labels = {}, value, suffix = '', at }: Sample): string {
+  const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escapeLabel(text)}"`);
+  const inBraces = pairs.length > 0 ? `{${pairs.join(',')}}` : '';
+  const when = at === undefined ? '' : ` ${Math.floor(at)}`;
+  return `${name}${suffix}${inBraces} ${numberText(value)}${when}\n`;
+}
+
+function numberText(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf';
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
+}
+
+/** Families as Prometheus' text format has them, by name; one without series is left out. */
+export function metricsText(families: readonly MetricFamily[]): string {
+  return families
+    .filter(({ samples }) => samples.length > 0)
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, type, help, samples }) => {
+      const head = `# HELP ${name} ${help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n')}\n# TYPE ${name} ${type}\n`;
+      return head + samples.map((sample) => sampleLine(name, sample)).join('');
+    })
+    .join('');
+}
+
+/** Families as an answer, compressed for those who take it. @param open whether OpenMetrics is there for those who would have it */
+export function metricsReply(
+  families: readonly MetricFamily[],
+  { headers }: ServerRequest,
+  open: boolean,
+): Reply {
+  const isOpen = open && wantsOpenMetrics(headers.accept);
+  const body = isOpen ? openMetricsText(families) : metricsText(families);
+  const type = { 'Content-Type': isOpen ? openMetricsType : contentType };
+  if (!takesGzip(headers['accept-encoding'])) return { status: 200, headers: type, body };
+  return { status: 200, headers: { 'Content-Encoding': 'gzip', ...type }, body: gzipSync(body) };
+}
+
+const takesGzip = (accepted: string | string[] | undefined): boolean =>
+  String(accepted ?? '')
+    .split(',')
+    .some((one) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(one));
+
+/** A family of one series without labels. */
+export const single = (
+  name: string,
+  type: 'counter' | 'gauge',
+  help: string,
+  value: number,
+): MetricFamily => ({ name, type, help, samples: [{ value }] });
+
+/** A number that only grows, by labels. */
+export class Counter {
+  readonly name: string;
+  readonly #help: string;
+  readonly #type: 'counter' | 'gauge';
+  readonly #series = new Map<string, { labels: Readonly<Record<string, string>>; value: number }>();
+
+  constructor(name: string, help: string, type: 'counter' | 'gauge' = 'counter') {
+    this.name = name;
+    this.#help = help;
+    this.#type = type;
+  }
+
+  add(labels: Readonly<Record<string, string>>, value = 1): void {
+    const key = JSON.stringify(labels);
+    const series = this.#series.get(key);
+    if (series) series.value += value;
+    else this.#series.set(key, { labels, value });
+  }
+
+  /** Ends the series that have all these labels. */
+  drop(labels: Readonly<Record<string, string>>): void {
+    dropSeries(this.#series, labels);
+  }
+
+  collect(): MetricFamily {
+    return { name: this.name, type: this.#type, help: this.#help, samples: [...this.#series.values()] };
+  }
+}
+
+/** Prometheus' usual bounds, seconds. */
+export const defaultBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+interface Distribution {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Of each bucket alone; told is the sum of all up to a bound. */
+  readonly counts: number[];
+  sum: number;
+  count: number;
+}
+
+/** How values are spread, by labels. */
+export class Histogram {
+  readonly #name: string;
+  readonly #help: string;
+  readonly #bounds: readonly number[];
+  readonly #series = new Map<string, Distribution>();
+
+  constructor(name: string, help: string, bounds: readonly number[] = defaultBuckets) {
+    this.#name = name;
+    this.#help = help;
+    this.#bounds = bounds;
+  }
+
+  observe(labels: Readonly<Record<string, string>>, value: number): void {
+    const key = JSON.stringify(labels);
+    let series = this.#series.get(key);
+    if (!series) {
+      series = { labels, counts: this.#bounds.map(() => 0), sum: 0, count: 0 };
+      this.#series.set(key, series);
+    }
+    series.sum += value;
+    series.count++;
+    const bucket = this.#bounds.findIndex((bound) => value <= bound);
+    if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
+  }
+
+  /** Ends the series that have all these labels. */
+  drop(labels: Readonly<Record<string, string>>): void {
+    dropSeries(this.#series, labels);
+  }
+
+  collect(): MetricFamily {
+    const samples = [...this.#series.values()].flatMap(({ labels, counts, sum, count }) => [
+      ...this.#bounds.map((bound, i) => ({
+        suffix: '_bucket',
+        labels: { ...labels, le: String(bound) },
+        value: counts.slice(0, i + 1).reduce((total, own) => total + own, 0),
+      })),
+      { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
+      { suffix: '_sum', labels, value: sum },
+      { suffix: '_count', labels, value: count },
+    ]);
+    return { name: this.#name, type: 'histogram', help: this.#help, samples };
+  }
+}
+
+function dropSeries(
+  series: Map<string, { readonly labels: Readonly<Record<string, string>> }>,
+  wanted: Readonly<Record<string, string>>,
+): void {
+  for (const [key, { labels }] of series)
+    if (Object.entries(wanted).every(([name, value]) => labels[name] === value)) series.delete(key);
+}

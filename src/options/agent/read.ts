@@ -1,0 +1,96 @@
+import { durationMs } from '../../kube/duration.ts';
+import { agentFields, type AgentField, type AgentOptions, type LogLevel } from './fields.ts';
+import type { FlagTarget } from '../flags.ts';
+import type { OptionSources, Origin } from '../load.ts';
+import type { OptionFault } from '../options-error.ts';
+
+/** A flag that was given, read. */
+export interface FlagSetting {
+  readonly target: FlagTarget;
+  readonly value: unknown;
+}
+
+/** Longest name of a Node. */
+const mostNameLetters = 253;
+const nodeNameForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/**
+ * The agent's own settings from flags and the environment. What the environment sets is noted in `origins`, where the flags already are.
+ */
+export function readAgent(
+  settings: readonly FlagSetting[],
+  { env = {}, hostname = 'localhost', configFile }: OptionSources,
+  origins: Map<string, Origin>,
+): { readonly options: AgentOptions; readonly faults: readonly OptionFault[] } {
+  const values = new Map<string, unknown>();
+  for (const [name, field] of Object.entries<AgentField>(agentFields)) {
+    const value = valueOf(name, field, { settings, env, origins });
+    if (value !== undefined) values.set(name, value);
+  }
+  follow(values, origins);
+  if (configFile !== undefined) values.set('config', configFile);
+  const nodeName = textOf(values.get('hostnameOverride') ?? hostname)
+    .trim()
+    .toLowerCase();
+  values.set('nodeName', nodeName);
+  return {
+    options: Object.fromEntries(values) as unknown as AgentOptions,
+    faults: [...oddValues(values), ...spanFaults(values), ...nodeNameFaults(nodeName)],
+  };
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function valueOf(
+  name: string,
+  field: AgentField,
+  from: {
+    readonly settings: readonly FlagSetting[];
+    readonly env: Readonly<Record<string, string | undefined>>;
+    readonly origins: Map<string, Origin>;
+  },
+): unknown {
+  const flag = from.settings.find(({ target }) => target.group === 'agent' && target.path[0] === name);
+  if (flag) return flag.value;
+  const variable = field.env ?? '';
+  const value = from.env[variable];
+  if (variable === '' || value === undefined || value === '') return field.default;
+  from.origins.set(name, { from: 'env', variable });
+  return value;
+}
+
+/** A level of the log, or the one that the kubelet's verbosity means where that says more: 2 and 3 are `info`, from 4 on it is `debug`. */
+export function louder(said: LogLevel, verbosity: number): LogLevel {
+  if (verbosity < 2 || said === 'debug') return said;
+  return verbosity < 4 ? 'info' : 'debug';
+}
+
+/** Settings that follow others where they are not set themselves. */
+function follow(values: Map<string, unknown>, origins: ReadonlyMap<string, Origin>): void {
+  if (origins.has('rootDir') && !origins.has('certDir'))
+    values.set('certDir', `${textOf(values.get('rootDir'))}/pki`);
+}
+
+function oddValues(values: ReadonlyMap<string, unknown>): OptionFault[] {
+  return Object.entries<AgentField>(agentFields).flatMap(([path, { values: allowed }]) => {
+    const value = values.get(path);
+    if (!allowed || allowed.includes(textOf(value))) return [];
+    return [
+      { path, value, message: 'no such value', allowed: allowed.filter((one) => one !== '').join(', ') },
+    ];
+  });
+}
+
+function spanFaults(values: ReadonlyMap<string, unknown>): OptionFault[] {
+  return Object.entries<AgentField>(agentFields).flatMap(([path, { type, allowed = '' }]) => {
+    const value = values.get(path);
+    if (type !== 'duration' || durationMs(textOf(value)) >= 0) return [];
+    return [{ path, value, message: 'no such span of time', allowed }];
+  });
+}
+
+function nodeNameFaults(value: string): OptionFault[] {
+  if (value.length <= mostNameLetters && nodeNameForm.test(value)) return [];
+  const allowed = `a DNS-1123 subdomain of at most ${mostNameLetters} characters`;
+  return [{ path: 'hostnameOverride', value, message: 'not a name of a Node', allowed }];
+}

@@ -1,0 +1,57 @@
+import { AgentError } from '../base/errors.ts';
+import { flagNamed, type FlagValue } from './flags.ts';
+
+/** What the command line holds beside the command's own flags. */
+export interface Rest {
+  /** Kubelet flags by name, as given; a flag that is given again adds to a list. */
+  readonly flags: Readonly<Record<string, FlagValue>>;
+  /** Words that belong to no flag. */
+  readonly operands: readonly string[];
+}
+
+/** Reads kubelet flags: `--name=value`, `--name value`, and `--name` alone where it is a switch. Whether they exist is told later, for all at once. */
+export function readRest(words: readonly string[]): Rest {
+  const flags: Record<string, FlagValue> = {};
+  const operands: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    const [, name, , inline] = /^--?([A-Za-z][\w-]*)(=([\s\S]*))?$/.exec(word) ?? [];
+    if (name === undefined) operands.push(word);
+    else {
+      const next = inline === undefined ? valueAfter(name, words[at + 1]) : undefined;
+      if (next !== undefined) at += 1;
+      add(flags, name, next ?? inline ?? true);
+    }
+  }
+  return { flags, operands };
+}
+
+/** The word after a flag, when it is the flag's value. */
+function valueAfter(name: string, word: string | undefined): string | undefined {
+  return word === undefined || word.startsWith('--') || isSwitch(name) ? undefined : word;
+}
+
+function add(flags: Record<string, FlagValue>, name: string, value: FlagValue): void {
+  flags[name] = name in flags ? [...listOf(flags[name]), String(value)] : value;
+}
+
+/**
+ * Kubelet flags of a command that takes no operands.
+ *
+ * @throws {AgentError} `invalid_argument` for a word that is no flag
+ */
+export function readFlagsOnly(words: readonly string[]): Rest['flags'] {
+  const { flags, operands } = readRest(words);
+  const [first] = operands;
+  if (first !== undefined) throw new AgentError('invalid_argument', `unexpected argument "${first}"`);
+  return flags;
+}
+
+function isSwitch(name: string): boolean {
+  return flagNamed(name)?.field.type === 'bool';
+}
+
+function listOf(value: FlagValue | undefined): readonly string[] {
+  if (value === undefined) return [];
+  return typeof value === 'object' ? value : [String(value)];
+}

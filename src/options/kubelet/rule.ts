@@ -1,0 +1,89 @@
+import { parseDuration } from '../../kube/duration.ts';
+import { isGateOn } from './feature-gates.ts';
+import type { KubeletConfiguration } from './kubelet-configuration.ts';
+
+/** What the rules need to know of the agent itself. */
+export interface RuleContext {
+  /** Kubernetes version that the agent follows. */
+  readonly version: { readonly major: number; readonly minor: number };
+  readonly logFormats: readonly string[];
+}
+
+/** A rule of meaning: which setting it is about, and what is wrong, in the kubelet's words. */
+export interface Rule {
+  readonly path: string;
+  readonly broken: (
+    config: KubeletConfiguration,
+    context: RuleContext,
+  ) => string | readonly string[] | undefined;
+}
+
+/** Whether a gate is on with these settings. */
+export const gate = (config: KubeletConfiguration, name: string): boolean =>
+  isGateOn(name, config.featureGates);
+
+/** A span of settings that were decoded, ns; a number is that already. */
+export function nanosOf(span: string | number | undefined): bigint {
+  if (typeof span === 'number') return BigInt(span);
+  const nanos = parseDuration(span ?? '0s');
+  return typeof nanos === 'bigint' ? nanos : 0n;
+}
+
+export const second = 1_000_000_000n;
+
+type Numeric = {
+  [K in keyof KubeletConfiguration]-?: KubeletConfiguration[K] extends number | undefined ? K : never;
+}[keyof KubeletConfiguration];
+
+/** A number between two bounds; with `zeroIsOff`, 0 is allowed as well. */
+export function between(
+  path: Numeric,
+  flag: string,
+  [least, most]: readonly [number, number],
+  zeroIsOff?: { readonly shown: number },
+): Rule {
+  return {
+    path,
+    broken: (config) => {
+      const value = config[path] ?? 0;
+      if ((value >= least && value <= most) || (zeroIsOff && value === 0)) return undefined;
+      return `invalid configuration: ${path} (--${flag}) ${value} must be between ${zeroIsOff?.shown ?? least} and ${most}, inclusive`;
+    },
+  };
+}
+
+/** A number that is not below zero. */
+export function notNegative(path: Numeric, flag: string): Rule {
+  return {
+    path,
+    broken: (config) => {
+      const value = config[path] ?? 0;
+      return value < 0
+        ? `invalid configuration: ${path} (--${flag}) ${value} must not be a negative number`
+        : undefined;
+    },
+  };
+}
+
+/** A rule with its condition and its words. */
+export function when(
+  path: string,
+  broken: (config: KubeletConfiguration) => boolean,
+  message: string | ((config: KubeletConfiguration) => string),
+): Rule {
+  return {
+    path,
+    broken: (config) =>
+      broken(config)
+        ? `invalid configuration: ${typeof message === 'string' ? message : message(config)}`
+        : undefined,
+  };
+}
+
+/** As Go's `%v` prints it: with an exponent from a million on, and below a ten-thousandth. */
+export function goFloat(value: number): string {
+  const [digits = '', exponent = '0'] = value.toExponential().split('e');
+  const power = Number(exponent);
+  if (power >= -4 && power < 6) return String(value);
+  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+}

@@ -1,0 +1,81 @@
+import { safeSysctlsOf, SysctlAllowlist } from '../admission/sysctl.ts';
+import { AllocationManager } from '../allocation/allocation-manager.ts';
+import { nodeResource } from '../api/resources.ts';
+import type { Node, Pod } from '../kube/types.ts';
+import type { PodWorkers } from '../podworkers/pod-workers.ts';
+import type { StatusManager } from '../status/status-manager.ts';
+import { type AdmissionDeps, admitPod } from '../admission/admission-chain.ts';
+import type { EngineMetrics } from './metrics/agent-metrics.ts';
+import type { EnginesOptions } from './engines.ts';
+import type { PodHost } from './pod-host.ts';
+import type { PodManager } from './pod-manager.ts';
+import { preemptPod } from '../agent/preempt.ts';
+import { isActivePod } from './sync-handler.ts';
+
+/** What allocations depend on besides the workers. */
+export interface AllocationParts {
+  readonly podManager: PodManager;
+  readonly statusManager: StatusManager;
+  readonly host: PodHost;
+  readonly metrics: Pick<EngineMetrics, 'pods'>;
+}
+
+/** The allocation manager over these parts. @param workers asked late: they ask it for each pod's resources */
+export function makeAllocationManager(
+  options: EnginesOptions,
+  parts: AllocationParts,
+  workers: () => PodWorkers,
+): AllocationManager {
+  const { clock, logger, recorder, sourcesReady, allocations } = options;
+  const { podManager, statusManager } = parts;
+  const manager: AllocationManager = new AllocationManager({
+    clock,
+    logger,
+    recorder,
+    resizes: statusManager.resizes,
+    admit: (pod, otherPods, operation) => admitPod(admission, pod, { operation, otherPods }),
+    activePods: () => {
+      const deps = { workers: workers(), statuses: statusManager };
+      return podManager.getPods().filter((pod) => isActivePod(deps, pod));
+    },
+    podByUid: (uid) => podManager.getPodByUID(uid),
+    syncPod: (pod) => {
+      const mirrorPod = podManager.getMirrorPodByPod(pod);
+      workers().updatePod({ type: 'sync', pod, ...(mirrorPod && { mirrorPod }) });
+    },
+    deferredAccepted: parts.metrics.pods.deferredAccepted,
+    sourcesReady,
+    ...(allocations && { keeper: allocations }),
+  });
+  const admission: AdmissionDeps = {
+    ...admissionOf(options, parts, workers),
+    allocatedPod: (pod) => manager.allocatedPod(pod),
+    isSettled: () => manager.isSettled,
+  };
+  return manager;
+}
+
+function admissionOf(
+  { clock, logger, recorder, provider, nodeName, kubeClient, nodeGetter }: EnginesOptions,
+  { podManager, host, metrics }: AllocationParts,
+  workers: () => PodWorkers,
+): Omit<AdmissionDeps, 'allocatedPod' | 'isSettled'> {
+  return {
+    getNode: nodeGetter,
+    ledger: podManager.ledger,
+    ...(kubeClient && { refetchNode: () => kubeClient.get<Node>(nodeResource, { name: nodeName }) }),
+    pressure: host.pressure,
+    sysctls: new SysctlAllowlist([...safeSysctlsOf(host.kernelVersion), ...host.allowedUnsafeSysctls]),
+    appArmorFault: host.appArmorFault,
+    isShuttingDown: host.isShuttingDown,
+    preempt: (victim: Pod, missing: string) => {
+      const preempted = (): void => {
+        metrics.pods.preempted(missing);
+      };
+      return preemptPod({ clock, logger, recorder, workers: workers(), preempted }, victim);
+    },
+    infeasible: metrics.pods.infeasible,
+    provider,
+    recorder,
+  };
+}

@@ -1,0 +1,403 @@
+import type { AllocationManager } from '../allocation/allocation-manager.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { KnownObjects } from '../api/cache/known-objects.ts';
+import type { Clock } from '../base/clock.ts';
+import { AgentError } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { Tracer } from '../base/tracing.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { uidOf } from '../kube/names.ts';
+import type { ResourceKeeper } from '../kube/resources/pod-resources.ts';
+import { qosClassOf } from '../kube/resources/resources.ts';
+import type { Node, Pod, PodStatus } from '../kube/types.ts';
+import type { PodLifecycleEvent } from '../pleg/diff.ts';
+import { GenericPleg } from '../pleg/generic-pleg.ts';
+import { PodCache } from '../pleg/pod-cache.ts';
+import { DueQueue } from '../podworkers/due-queue.ts';
+import type { PodSyncer } from '../podworkers/pod-syncer.ts';
+import { PodWorkers } from '../podworkers/pod-workers.ts';
+import { ProbeManager } from '../prober/probe-manager.ts';
+import type { PodProvider } from '../provider/provider.ts';
+import { needsReadinessReconcile } from '../status/conditions.ts';
+import { ReasonCache } from '../status/reason-cache.ts';
+import { type StatusClient, statusClient } from '../status/status-client.ts';
+import { StatusManager, type StatusTelling } from '../status/status-manager.ts';
+import { ActiveDeadline } from './active-deadline.ts';
+import { makeAllocationManager } from './allocation.ts';
+import { Housekeeping, type HousekeepingDeps } from './housekeeping.ts';
+import { MirrorClient } from './mirror-client.ts';
+import { bareHost, type PodHost } from './pod-host.ts';
+import { PodManager } from './pod-manager.ts';
+import { type MirrorReconcileDeps, reconcileMirror } from '../agent/mirror-reconcile.ts';
+import type { ProbeUpdate } from '../agent/probe-update.ts';
+import { EngineMetrics } from './metrics/agent-metrics.ts';
+import { makeProber } from './probing.ts';
+import { RuntimeState } from './runtime-state.ts';
+import { watchRuntime } from '../agent/runtime-watch.ts';
+import { statusSource } from './status-source.ts';
+import { PodSyncHandler } from './sync-handler.ts';
+import { SyncSteps } from './sync-pod.ts';
+import { detachedObjects, detachedProbes, tracedProvider, tracedSyncer } from './tracing.ts';
+
+/** What the engines are made of; everything is decided by now. */
+export interface EnginesOptions {
+  readonly nodeName: string;
+  readonly nodeIPs: readonly string[];
+  readonly sourcesReady: { allReady(): boolean };
+  readonly kubeClient?: ApiClient;
+  readonly knownPods?: KnownObjects<Pod>;
+  readonly nodeGetter: () => Node | undefined;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly periods: { readonly resyncMs: number; readonly relistMs: number };
+  readonly statuses?: StatusTelling;
+  readonly host: Partial<PodHost>;
+  readonly provider: PodProvider;
+  readonly tracer?: Tracer;
+  /** Keeps the pods' resources for the next agent; absent: they end with this one. */
+  readonly allocations?: ResourceKeeper;
+}
+
+/** The parts of a pods controller, put together. */
+export interface Engines {
+  readonly provider: PodProvider;
+  readonly metrics: EngineMetrics;
+  readonly podManager: PodManager;
+  readonly podWorkers: PodWorkers;
+  readonly podCache: PodCache;
+  readonly pleg: GenericPleg;
+  readonly statusManager: StatusManager;
+  readonly probeManager: ProbeManager;
+  readonly syncHandler: PodSyncHandler;
+  readonly allocationManager: AllocationManager;
+  readonly runtimeState: RuntimeState;
+  readonly housekeeping: Housekeeping;
+  /** R43: pods whose time has come. */
+  podsToSync(): readonly Pod[];
+  /** Makes the mirrors of static pods that were synced before the API server knew the node. */
+  registerStaticPods(): Promise<void>;
+  /** R44. */
+  handleProbeUpdate(update: ProbeUpdate): void;
+  /** R42. */
+  trimDeadContainers(event: PodLifecycleEvent): void;
+  /** Starts what runs beside the sync loop; resolves when all of it has ended with `signal`. */
+  start(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Puts the engines of one node together: the one place that knows who fills whose slice.
+ *
+ * Follows kubelet `NewMainKubelet`.
+ */
+export function buildEngines(given: EnginesOptions): Engines {
+  const { tracer } = given;
+  const options = tracer ? { ...given, provider: tracedProvider(given.provider, tracer) } : given;
+  const parts = coreParts(options);
+  const syncHandler = makeSyncHandler(options, parts);
+  const { podManager, workQueue, deadline, statusManager, pleg, runtimeState, allocationManager } = parts;
+  return {
+    ...parts,
+    provider: options.provider,
+    syncHandler,
+    housekeeping: new Housekeeping(housekeepingDeps(options, parts, syncHandler)),
+    podsToSync: () => {
+      const due = new Set(workQueue.getWork());
+      for (const pod of podManager.podsWithDeadline()) if (deadline.shouldSync(pod)) due.add(uidOf(pod));
+      return Array.from(due, (uid) => podManager.getPodByUID(uid)).filter((pod) => pod !== undefined);
+    },
+    registerStaticPods: async () => {
+      for (const [pod, mirror] of podManager.getStaticPodToMirrorPodMap())
+        await reconcileMirror(mirrorDeps(options, parts), pod, mirror);
+    },
+    handleProbeUpdate: (update) => {
+      applyProbeUpdate(update, statusManager, syncHandler);
+    },
+    trimDeadContainers: (event) => {
+      const { podWorkers } = parts;
+      // the last status of an evicted pod is made of its containers: they stay until it is (R64 removes them then)
+      const ended = !podWorkers.couldHaveRunningContainers(event.uid);
+      const all = ended && podWorkers.shouldPodContentBeRemoved(event.uid);
+      removeDead(options, parts, event.uid, all);
+    },
+    start: async (signal) => {
+      const forget = options.provider.onPodEvent?.((uid) => void pleg.requestRelist(uid));
+      await Promise.all([
+        watchRuntime(options, runtimeState, signal),
+        pleg.run(signal),
+        allocationManager.run(signal),
+        options.kubeClient ? statusManager.run(signal) : undefined, // R25
+      ]);
+      forget?.();
+    },
+  };
+}
+
+interface Parts extends Pick<
+  Engines,
+  | 'metrics'
+  | 'podManager'
+  | 'podCache'
+  | 'pleg'
+  | 'runtimeState'
+  | 'statusManager'
+  | 'probeManager'
+  | 'podWorkers'
+  | 'allocationManager'
+> {
+  readonly workQueue: DueQueue;
+  readonly deadline: ActiveDeadline;
+  readonly mirrorClient: MirrorClient;
+  readonly host: PodHost;
+}
+
+/** Statuses of so many pods are told at once; more than the client's connections would only wait. */
+const statusesAtOnce = 16;
+
+/** What a relist finds changed is looked at side by side: the runtime answers many calls at once. */
+const inspectionsAtOnce = 16;
+
+/** Requests are served together, so many may wait. */
+const onDemandCapacity = 10_000;
+
+const makePleg = (
+  { clock, logger, provider, periods }: EnginesOptions,
+  cache: PodCache,
+  { relisted: observeRelist, relistedSome: observePodRelist }: EngineMetrics,
+): GenericPleg =>
+  new GenericPleg(
+    { clock, logger, provider, cache, observeRelist, observePodRelist },
+    { relistPeriodMs: periods.relistMs, onDemandCapacity, parallel: inspectionsAtOnce },
+  );
+
+/** What stands in a ring: workers call the steps, the steps ask the workers. The ring is closed by asking `parts.podWorkers` late. */
+function coreParts(options: EnginesOptions): Parts {
+  const { clock, logger, recorder, provider, random, kubeClient, periods } = options;
+  const metrics = new EngineMetrics(clock);
+  const podCache: PodCache = new PodCache((uid) => {
+    pleg.requestRelist(uid); // who waits for news does not wait for the next full relist
+  });
+  const pleg = makePleg(options, podCache, metrics);
+  const runtimeState = new RuntimeState(clock);
+  runtimeState.addHealthCheck({ name: 'PLEG', check: () => pleg.health() });
+  const podManager = new PodManager();
+  const couldRun = (pod: Pod): boolean => parts.podWorkers.couldHaveRunningContainers(uidOf(pod));
+  const statusManager = makeStatusManager(options, { podManager, metrics }, couldRun);
+  const statusOf = (uid: string): PodStatus | undefined => statusManager.getPodStatus(uid);
+  const prober = metrics.prober(makeProber(clock, provider, recorder));
+  const withoutWorkers = {
+    metrics,
+    podManager,
+    podCache,
+    pleg,
+    runtimeState,
+    statusManager,
+    probeManager: new ProbeManager({ clock, random, statusOf, prober }),
+    workQueue: new DueQueue(clock),
+    deadline: new ActiveDeadline({ clock, recorder, getPodStatus: statusOf }),
+    mirrorClient: new MirrorClient({
+      ...(kubeClient && { api: kubeClient }),
+      nodeName: options.nodeName,
+      getNode: async () => knownNode(options),
+      logger,
+    }),
+    host: { ...bareHost, ...options.host },
+  };
+  const workers = (): PodWorkers => parts.podWorkers;
+  const allocationManager = makeAllocationManager(options, withoutWorkers, workers);
+  const allocatedPod = (pod: Pod): Pod => allocationManager.allocatedPod(pod);
+  const syncer = makeSteps(options, withoutWorkers, workers);
+  const queue = withoutWorkers.workQueue;
+  const parts: Parts = {
+    ...withoutWorkers,
+    allocationManager,
+    podWorkers: new PodWorkers(
+      { clock, random, recorder, logger, syncer, cache: podCache, queue, allocatedPod },
+      { resyncMs: periods.resyncMs },
+    ),
+  };
+  return parts;
+}
+
+function makeStatusManager(
+  { clock, logger, kubeClient, knownPods, statuses: { settle, fromWatch = false } = {} }: EnginesOptions,
+  { podManager, metrics }: Pick<Parts, 'podManager' | 'metrics'>,
+  couldRun: (pod: Pod) => boolean,
+): StatusManager {
+  return new StatusManager({
+    clock,
+    logger,
+    client: kubeClient
+      ? statusClient(kubeClient, { fromWatch, ...(knownPods && { known: knownPods }) })
+      : nowhere,
+    pods: podManager,
+    deletionSafety: { podCouldHaveRunningContainers: couldRun },
+    parallel: statusesAtOnce,
+    ...(settle && { settle }),
+    listener: {
+      newsTold: metrics.pods.newsTold,
+      containerEnded: metrics.pods.containerEnded,
+      statusSent: (pod) => {
+        metrics.starts.told(pod);
+      },
+    },
+  });
+}
+
+/** The three verbs of a pod over these parts. @param workers asked late: they are made of the steps */
+function makeSteps(
+  options: EnginesOptions,
+  parts: Omit<Parts, 'podWorkers' | 'allocationManager'>,
+  workers: () => PodWorkers,
+): PodSyncer {
+  const { logger, recorder, provider, tracer } = options;
+  const { podManager, statusManager, probeManager, pleg, runtimeState, host, workQueue } = parts;
+  const reasons = new ReasonCache();
+  const steps = new SyncSteps({
+    logger,
+    recorder,
+    provider,
+    statuses: statusManager,
+    resizes: statusManager.resizes,
+    ...host,
+    probes: tracer ? detachedProbes(probeManager, tracer) : probeManager,
+    objects: tracer ? detachedObjects(host.objects, tracer) : host.objects,
+    reasons,
+    generateStatus: statusSource({ ...options, ...parts, ...host, reasons }),
+    isTerminationRequested: (uid) => workers().isPodTerminationRequested(uid),
+    networkError: () => host.networkError() ?? runtimeState.networkError(),
+    reconcileMirror: (pod, mirror) => reconcileMirror(mirrorDeps(options, parts), pod, mirror),
+    requestRelist: (uid, inspect) => {
+      if (inspect) pleg.requestReinspect(uid);
+      pleg.requestRelist(uid);
+    },
+    syncAgain: (uid) => {
+      const pod = podManager.getPodByUID(uid);
+      if (pod) workers().updatePod({ type: 'sync', pod });
+    },
+    syncSoon: (uid) => {
+      workQueue.enqueue(uid, 0);
+    },
+  });
+  const measured = parts.metrics.syncer(steps, (uid) => statusManager.getPodStatus(uid));
+  return tracer ? tracedSyncer(measured, tracer) : measured;
+}
+
+function mirrorDeps(
+  { logger, nodeGetter }: EnginesOptions,
+  { mirrorClient }: Pick<Parts, 'mirrorClient'>,
+): MirrorReconcileDeps {
+  return { mirrorClient, logger, nodeGetter };
+}
+
+/** Where a standalone agent's statuses would go. */
+const nowhere: StatusClient = {
+  getPod: () => Promise.reject(new AgentError('unavailable', 'standalone: there is no API server')),
+  patchStatus: () => Promise.reject(new AgentError('unavailable', 'standalone: there is no API server')),
+  deletePod: () => Promise.resolve(),
+};
+
+function knownNode({ nodeGetter, nodeName }: EnginesOptions): Node {
+  const node = nodeGetter();
+  if (node) return node;
+  throw new AgentError('not_found', `node "${nodeName}" is not known yet`);
+}
+
+function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler {
+  const { clock, logger, recorder, sourcesReady } = options;
+  const { podManager, podWorkers, statusManager, allocationManager, metrics } = parts;
+  return new PodSyncHandler({
+    starts: metrics.starts,
+    rejected: metrics.pods.rejected,
+    resizeAsked: metrics.pods.resizeAsked,
+    clock,
+    logger,
+    recorder,
+    pods: podManager,
+    workers: podWorkers,
+    allocation: allocationManager,
+    resizes: statusManager.resizes,
+    statuses: statusManager,
+    qosOf: qosClassOf,
+    allSourcesReady: () => sourcesReady.allReady(),
+    needsReadinessReconcile,
+    removeDeadContainers: (pod) => {
+      removeDead(options, parts, uidOf(pod), true);
+    },
+  });
+}
+
+function housekeepingDeps(
+  options: EnginesOptions,
+  parts: Parts,
+  syncHandler: PodSyncHandler,
+): HousekeepingDeps {
+  const { podManager, podWorkers, probeManager, statusManager, allocationManager, pleg, mirrorClient, host } =
+    parts;
+  return {
+    logger: options.logger,
+    counts: parts.metrics.pods,
+    pods: podManager,
+    workers: {
+      syncKnownPods: (desired, wanted, known) => podWorkers.syncKnownPods(desired, wanted, known),
+      startPod: (pod) => {
+        const mirrorPod = podManager.getMirrorPodByPod(pod);
+        podWorkers.updatePod({ type: 'create', pod, ...(mirrorPod && { mirrorPod }) });
+      },
+      killPod: (pod) => {
+        podWorkers.updatePod({ type: 'kill', pod });
+      },
+      killRuntimePod: (runningPod) => {
+        podWorkers.updatePod({ type: 'kill', runningPod, kill: { gracePeriodSeconds: 1 } });
+      },
+      isPodForMirrorPodTerminatingByFullName: (fullName) =>
+        podWorkers.isPodForMirrorPodTerminatingByFullName(fullName),
+    },
+    probes: probeManager,
+    statuses: statusManager,
+    allocations: allocationManager,
+    observations: pleg,
+    listRunningPods: async () => {
+      const pods = await options.provider.listPods();
+      return pods.every(isRunning) ? pods : pods.filter(isRunning);
+    },
+    isActive: (pod) => syncHandler.isActive(pod),
+    deleteMirrorPod: async (fullName) => {
+      await mirrorClient.deleteMirrorPod(fullName);
+    },
+    cleanupOrphans: host.cleanupOrphans,
+    cleanupNode: host.cleanupNode,
+  };
+}
+
+const isRunning = ({
+  containers,
+  sandboxes,
+}: {
+  containers: readonly { state: string }[];
+  sandboxes: readonly { state: string }[];
+}): boolean => containers.some(isRunningItem) || sandboxes.some(isRunningItem);
+
+const isRunningItem = ({ state }: { readonly state: string }): boolean => state === 'running';
+
+/** By what the runtime was seen to have last: a pod that is not known has nothing to remove. */
+function removeDead(
+  { provider }: Pick<EnginesOptions, 'provider'>,
+  { podCache }: Pick<Parts, 'podCache'>,
+  uid: string,
+  all: boolean,
+): void {
+  const observed = podCache.peek(uid);
+  if (observed) provider.removeDeadContainers?.(uid, all, observed);
+}
+
+/** R44: what a probe found is written first, then the pod is synced. */
+function applyProbeUpdate(update: ProbeUpdate, statuses: StatusManager, syncHandler: PodSyncHandler): void {
+  const { type, podUid, containerId, result } = update;
+  if (type === 'liveness' && result !== 'Failure') return;
+  if (type === 'readiness') statuses.setContainerReadiness(podUid, containerId, result === 'Success');
+  if (type === 'startup') statuses.setContainerStartup(podUid, containerId, result === 'Success');
+  syncHandler.handlePodSyncByUID(podUid);
+}

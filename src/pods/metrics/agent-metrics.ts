@@ -1,0 +1,247 @@
+import { type Clock, steadyNow } from '../../base/clock.ts';
+import { uidOf } from '../../kube/names.ts';
+import type { Pod, PodStatus } from '../../kube/types.ts';
+import type { PodSyncer } from '../../podworkers/pod-syncer.ts';
+import type { Prober } from '../../prober/prober.ts';
+import { Counter, Histogram, type MetricFamily } from '../../metrics/metrics.ts';
+import { firstSeenAt, PodMetrics } from './pod-metrics.ts';
+import { PodStarts, startBuckets } from './pod-starts.ts';
+
+type Probe = Pick<Prober, 'probe'>;
+
+/** What the engines count of their work, under the kubelet's names (pkg/kubelet/metrics). */
+export class EngineMetrics {
+  /** What becomes of pods. */
+  readonly pods: PodMetrics;
+  /** How long they take to start. */
+  readonly starts: PodStarts;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #relists = new Histogram(
+    'kubelet_pleg_relist_duration_seconds',
+    'Duration in seconds for relisting pods in PLEG.',
+  );
+  readonly #intervals = new Histogram(
+    'kubelet_pleg_relist_interval_seconds',
+    'Interval in seconds between relisting in PLEG.',
+  );
+  readonly #podRelists = new Histogram(
+    'kubelet_pleg_pod_relist_duration_seconds',
+    'Seconds that a look at the pods that asked for one took, beside the relists of all',
+  );
+  readonly #steps = new Histogram(
+    'kubelet_pod_worker_duration_seconds',
+    'Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync',
+  );
+  readonly #starts = new Histogram(
+    'kubelet_pod_start_duration_seconds',
+    'Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run',
+    startBuckets,
+  );
+  readonly #probes = new Counter(
+    'prober_probe_total',
+    'Cumulative number of a liveness, readiness or startup probe for a container by result.',
+  );
+  readonly #probeDurations = new Histogram(
+    'prober_probe_duration_seconds',
+    'Duration in seconds for a probe response.',
+  );
+  /** When pods that have not run yet were first seen, by UID; ms since the epoch. */
+  readonly #firstSeen = new Map<string, number | 'counted'>();
+  #relistedAt: number | undefined;
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+    this.pods = new PodMetrics(clock);
+    this.starts = new PodStarts(clock);
+  }
+
+  /** For `/metrics`. */
+  collect(): readonly MetricFamily[] {
+    const seen = this.#relistedAt;
+    const spans = [this.#relists, this.#podRelists, this.#intervals, this.#steps, this.#starts];
+    return [
+      ...spans.map((one) => one.collect()),
+      ...this.pods.collect(),
+      ...this.starts.collect(),
+      {
+        name: 'kubelet_pleg_last_seen_seconds',
+        type: 'gauge',
+        help: 'Timestamp in seconds when PLEG was last seen active.',
+        samples: seen === undefined ? [] : [{ value: Math.floor(seen / 1000) }],
+      },
+    ];
+  }
+
+  /** For `/metrics/probes`. */
+  collectProbes(): readonly MetricFamily[] {
+    return [this.#probes.collect(), this.#probeDurations.collect()];
+  }
+
+  readonly relisted = (durationMs: number): void => {
+    const startedAt = this.#clock.now() - durationMs;
+    this.#relists.observe({}, durationMs / 1000);
+    if (this.#relistedAt !== undefined) this.#intervals.observe({}, (startedAt - this.#relistedAt) / 1000);
+    this.#relistedAt = startedAt;
+  };
+
+  readonly relistedSome = (durationMs: number): void => {
+    this.#podRelists.observe({}, durationMs / 1000);
+  };
+
+  /** The steps of pods, each measured. @param statusOf what the API server is told of a pod */
+  syncer(steps: PodSyncer, statusOf: (uid: string) => PodStatus | undefined): PodSyncer {
+    const timed = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
+      const startedAt = steadyNow(this.#clock);
+      try {
+        return await work();
+      } finally {
+        this.#steps.observe({ operation_type: operation }, (steadyNow(this.#clock) - startedAt) / 1000);
+      }
+    };
+    return {
+      syncPod: async (order, signal) => {
+        const uid = uidOf(order.pod);
+        if (!this.#firstSeen.has(uid)) {
+          this.#firstSeen.set(uid, this.#firstStep(order.pod, statusOf(uid)));
+          this.pods.takenUp(order.pod);
+        }
+        const outcome = await timed(order.updateType, () => steps.syncPod(order, signal));
+        this.#started(uid, statusOf(uid));
+        return outcome;
+      },
+      syncTerminatingPod: (order, signal) => timed('kill', () => steps.syncTerminatingPod(order, signal)),
+      syncTerminatingRuntimePod: (running, signal) =>
+        timed('kill', () => steps.syncTerminatingRuntimePod(running, signal)),
+      syncTerminatedPod: async (order, signal) => {
+        await timed('kill', () => steps.syncTerminatedPod(order, signal));
+        this.#forget(order.pod);
+      },
+    };
+  }
+
+  /** What is told by pod ends with the pod. */
+  #forget(pod: Pod): void {
+    const { namespace = '', name = '' } = pod.metadata ?? {};
+    this.#firstSeen.delete(uidOf(pod));
+    this.#probes.drop({ pod_uid: uidOf(pod) });
+    this.#probeDurations.drop({ namespace, pod: name });
+  }
+
+  /** A pod that ran before this agent does not start. */
+  #firstStep(pod: Pod, status: PodStatus | undefined): number | 'counted' {
+    if (status?.phase !== undefined && status.phase !== 'Pending') return 'counted';
+    return firstSeenAt(pod) ?? this.#clock.now();
+  }
+
+  #started(uid: string, status: PodStatus | undefined): void {
+    const seenAt = this.#firstSeen.get(uid);
+    if (typeof seenAt !== 'number' || status?.phase !== 'Running') return;
+    this.#firstSeen.set(uid, 'counted');
+    this.#starts.observe({}, (this.#clock.now() - seenAt) / 1000);
+  }
+
+  prober(prober: Probe): Probe {
+    return {
+      probe: async (target, status, containerId) => {
+        const { namespace = '', name: pod = '' } = target.pod.metadata ?? {};
+        const labels = { probe_type: titles[target.type], container: target.container.name, pod, namespace };
+        const startedAt = steadyNow(this.#clock);
+        const answer = await prober.probe(target, status, containerId);
+        this.#probeDurations.observe(labels, (steadyNow(this.#clock) - startedAt) / 1000);
+        const result = answer === undefined ? 'unknown' : answer === 'Success' ? 'successful' : 'failed';
+        this.#probes.add({ ...labels, result, pod_uid: uidOf(target.pod) });
+        return answer;
+      },
+    };
+  }
+}
+
+const titles = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
+
+/** What calls to the runtime come to (kubelet `instrumentedRuntimeService`). */
+export class RuntimeCallMetrics {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #calls = new Counter(
+    'kubelet_runtime_operations_total',
+    'Cumulative number of runtime operations by operation type.',
+  );
+  readonly #errors = new Counter(
+    'kubelet_runtime_operations_errors_total',
+    'Cumulative number of runtime operation errors by operation type.',
+  );
+  readonly #durations = new Histogram(
+    'kubelet_runtime_operations_duration_seconds',
+    'Duration in seconds of runtime operations. Broken down by operation type.',
+    Array.from({ length: 14 }, (_, step) => Number((0.005 * 2.5 ** step).toPrecision(6))),
+  );
+
+  readonly #sandboxes = new Histogram(
+    'kubelet_run_podsandbox_duration_seconds',
+    'Seconds that the runtime took for the sandboxes of pods, by the handler of their runtime class',
+  );
+  readonly #sandboxErrors = new Counter(
+    'kubelet_run_podsandbox_errors_total',
+    'Sandboxes of pods that the runtime could not make, by the handler of their runtime class',
+  );
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  collect(): readonly MetricFamily[] {
+    const counters = [this.#calls, this.#errors, this.#sandboxErrors];
+    return [...counters, this.#durations, this.#sandboxes].map((one) => one.collect());
+  }
+
+  /** The same runtime or image service, its calls counted. */
+  around<T extends object>(service: T): T {
+    const made = new Map<string, { readonly of: unknown; readonly call: unknown }>();
+    return new Proxy(service, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== 'function' || typeof name !== 'string') return value;
+        const known = made.get(name);
+        if (known?.of === value) return known.call;
+        const operation = operationOf(name);
+        const call = (...args: readonly unknown[]): unknown => {
+          const startedAt = steadyNow(this.#clock);
+          const answer: unknown = Reflect.apply(value, target, args);
+          if (!(answer instanceof Promise)) return answer;
+          if (operation === runSandbox) void this.#countSandbox(handlerOf(args[0]), startedAt, answer);
+          return this.#counted(operation, startedAt, answer);
+        };
+        made.set(name, { of: value, call });
+        return call;
+      },
+    });
+  }
+
+  /** Never throws: the caller gets the answer itself. */
+  async #countSandbox(runtime_handler: string, startedAt: number, answer: Promise<unknown>): Promise<void> {
+    await answer.catch(() => {
+      this.#sandboxErrors.add({ runtime_handler });
+    });
+    this.#sandboxes.observe({ runtime_handler }, (steadyNow(this.#clock) - startedAt) / 1000);
+  }
+
+  async #counted<T>(operation_type: string, startedAt: number, answer: Promise<T>): Promise<T> {
+    this.#calls.add({ operation_type });
+    try {
+      return await answer;
+    } catch (reason) {
+      this.#errors.add({ operation_type });
+      throw reason;
+    } finally {
+      this.#durations.observe({ operation_type }, (steadyNow(this.#clock) - startedAt) / 1000);
+    }
+  }
+}
+
+const runSandbox = 'run_podsandbox';
+
+const handlerOf = (request: unknown): string =>
+  (request as { readonly runtimeHandler?: string } | undefined)?.runtimeHandler ?? '';
+
+/** `stopPodSandbox` is `stop_podsandbox` to the kubelet. */
+const operationOf = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace('pod_sandbox', 'podsandbox');

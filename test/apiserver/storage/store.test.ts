@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { type Change, type Journal, Store } from '../../../src/apiserver/storage/store.ts';
+import { AgentError } from '../../../src/base/errors.ts';
+
+const object = (
+  name: string,
+  text: string,
+): { metadata: { name: string; namespace: string }; data: object } => ({
+  metadata: { name, namespace: 'ns' },
+  data: { text },
+});
+
+/** A disk that does as it is told. */
+class Disk implements Journal {
+  fault: Error | undefined;
+  readonly kept: string[] = [];
+
+  load(): ReturnType<Journal['load']> {
+    return { version: 1, rows: [] };
+  }
+
+  commit(writes: Parameters<Journal['commit']>[0]): void {
+    if (this.fault) throw this.fault;
+    for (const { key, json } of writes) this.kept.push(`${key} ${json === undefined ? 'gone' : 'kept'}`);
+  }
+
+  close(): void {
+    // nothing to let go of
+  }
+}
+
+function storeOn(disk: Disk): { store: Store; announced: Change[]; failures: unknown[] } {
+  const failures: unknown[] = [];
+  const store = new Store({ journal: disk, onFailure: (reason) => failures.push(reason) });
+  const announced: Change[] = [];
+  store.onChange((_storage, changes) => announced.push(...changes));
+  return { store, announced, failures };
+}
+
+const textsOf = (store: Store): unknown[] =>
+  Array.from(store.list('maps'), ({ key, object: { data } }) => [key, (data as { text: string }).text]);
+
+test('what a full disk did not take is as if it had never been written, and the next write is taken', async () => {
+  const disk = new Disk();
+  const { store, announced, failures } = storeOn(disk);
+  store.put('maps', object('a', 'old'));
+  store.put('maps', object('b', 'old'));
+  await store.settled();
+  disk.fault = new AgentError('resource_exhausted', 'the disk is full');
+  store.put('maps', object('a', 'new'));
+  store.put('maps', object('a', 'newer'));
+  store.delete('maps', 'ns/b');
+  store.put('maps', object('c', 'new'));
+  await expect(store.settled()).rejects.toThrow('Internal error occurred: the disk is full');
+  expect(failures).toHaveLength(1);
+  expect(textsOf(store)).toEqual([
+    ['ns/a', 'old'],
+    ['ns/b', 'old'],
+  ]);
+  expect(announced).toHaveLength(2);
+  disk.fault = undefined;
+  store.put('maps', object('c', 'again'));
+  await store.settled();
+  expect(textsOf(store).at(-1)).toEqual(['ns/c', 'again']);
+  expect(announced.at(-1)?.type).toBe('ADDED');
+  expect(disk.kept.at(-1)).toBe('ns/c kept');
+});
+
+test('after another fault of the disk no write is taken any more', async () => {
+  const disk = new Disk();
+  const { store } = storeOn(disk);
+  disk.fault = new Error('input/output error');
+  store.put('maps', object('a', 'new'));
+  await expect(store.settled()).rejects.toThrow('input/output error');
+  disk.fault = undefined;
+  expect(() => store.put('maps', object('a', 'new'))).toThrow('takes no more');
+  expect(textsOf(store)).toEqual([]);
+});

@@ -4,7 +4,7 @@ import { builtIn, groupVersionOf, type Kind } from '../apimachinery/kinds.ts';
 import type { ResourceApi } from './endpoints/handlers/resource-api.ts';
 import { firstServiceAddress } from './registry/core/service-addresses.ts';
 import { keyOf } from './storage/store.ts';
-import type { World } from './registry/strategy.ts';
+import type { World } from './request/write-context.ts';
 
 const systemNamespaces = ['kube-system', 'kube-public', 'default', 'kube-node-lease'];
 const priorityDescriptions: Readonly<Record<string, string>> = {

@@ -36,7 +36,7 @@ import { serviceAddresses } from './registry/core/service-addresses.ts';
 import { seed } from './seed.ts';
 import { SqliteJournal } from './storage/sqlite-journal.ts';
 import { Store } from './storage/store.ts';
-import type { World } from './registry/strategy.ts';
+import type { World } from './request/write-context.ts';
 import type { UsageReaderDeps } from './metrics-server/usage-reader.ts';
 import { Subresources } from './endpoints/handlers/subresources.ts';
 import { TokenSigner, type TokenUser } from './authentication/users.ts';

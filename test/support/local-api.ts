@@ -19,7 +19,7 @@ import { serviceAddresses } from '../../src/apiserver/registry/core/service-addr
 import { conflict, StatusError } from '../../src/apimachinery/status-error.ts';
 import { type Change, keyOf, Store } from '../../src/apiserver/storage/store.ts';
 import { strategies } from '../../src/apiserver/registry/strategy-table.ts';
-import type { World } from '../../src/apiserver/registry/strategy.ts';
+import type { World } from '../../src/apiserver/request/write-context.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { AgentError } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';

@@ -10,7 +10,7 @@ import {
   withMetadata,
 } from '../../apimachinery/json.ts';
 import { forbidden } from '../../apimachinery/status-error.ts';
-import type { WriteContext } from '../registry/strategy.ts';
+import type { WriteContext } from '../request/write-context.ts';
 
 const annotation = 'kubernetes.io/limit-ranger';
 const sidesOf = (holder: JsonObject): Sides => {

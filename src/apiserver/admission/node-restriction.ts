@@ -14,7 +14,7 @@ import {
   valueAt,
 } from '../../apimachinery/json.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
-import { pathSegment } from '../registry/metadata-rules.ts';
+import { pathSegment } from '../../apimachinery/path-segment.ts';
 import { accountOf, isMirror } from './pod-plugins.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Admission } from '../endpoints/exchange.ts';

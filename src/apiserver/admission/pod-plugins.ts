@@ -15,7 +15,7 @@ import {
 import { withDefaultLimits } from './limit-ranges.ts';
 import { forbidden, StatusError } from '../../apimachinery/status-error.ts';
 import { keyOf, type Store } from '../storage/store.ts';
-import type { WriteContext } from '../registry/strategy.ts';
+import type { WriteContext } from '../request/write-context.ts';
 import { admittedName, randomSuffix } from '../storage/names.ts';
 
 const tokenPath = '/var/run/secrets/kubernetes.io/serviceaccount';

@@ -6,7 +6,7 @@ import { builtIn, type Kind, kinds } from '../../apimachinery/kinds.ts';
 import { quotaStatus } from '../admission/quotas.ts';
 import type { ResourceApi } from '../endpoints/handlers/resource-api.ts';
 import { type Change, keyOf, type Store } from '../storage/store.ts';
-import type { World, WriteContext } from '../registry/strategy.ts';
+import type { World, WriteContext } from '../request/write-context.ts';
 import type { User } from '../authentication/users.ts';
 
 export interface ControllerDeps {

@@ -10,7 +10,7 @@ import {
 } from '../../apimachinery/serializer/json-scan.ts';
 import { isObject, type JsonObject, stringAt } from '../../apimachinery/json.ts';
 import { findByKind, groupVersionOf } from '../../apimachinery/kinds.ts';
-import { mediaTypeOf } from '../media-type.ts';
+import { mediaTypeOf } from './negotiate.ts';
 import { formats, mediaTypes, type Representation } from './negotiate.ts';
 import { ProtobufError, readProtobuf } from '../../apimachinery/serializer/protobuf-body.ts';
 import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/status-error.ts';

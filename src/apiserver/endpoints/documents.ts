@@ -15,11 +15,10 @@ import { checkConsumed, checkOffered, mediaTypes, negotiate, wantsPretty } from 
 import { swaggerProtobuf } from './openapi-protobuf.ts';
 import { type Document, openApi, openApiIndex, swagger } from './openapi.ts';
 import { writeProtobuf } from '../../apimachinery/serializer/protobuf-writer.ts';
+import { noSniff } from '../request/headers.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { sendBody, sendText } from './respond.ts';
 import { methodNotAllowed, noSuchResource } from '../../apimachinery/status-error.ts';
-
-export const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
 /** @param consumes what may be said of the body that is not there; absent: anything @throws {StatusError} 405, 415 */
 export function readOnly(request: ApiRequest, consumes?: readonly string[]): void {
@@ -195,3 +194,40 @@ async function sendHashed(
 
 const swaggerType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 const swaggerMessages = new WeakMap<Document, Buffer>();
+
+/** The checks that `/livez?verbose` and its siblings list. */
+const checks: readonly string[] = ['ping', 'log', 'storage'];
+
+export interface TextAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** `/healthz`, `/livez`, `/readyz` and one check below them; `undefined` for a check that is not there. */
+export function health(path: string, query: URLSearchParams): TextAnswer | undefined {
+  const [, root = '', check = '', ...below] = path.split('/');
+  if (check !== '' || below.length > 0)
+    return checks.includes(check) && below.length === 0 ? { status: 200, text: 'ok' } : undefined;
+  if (!query.has('verbose')) return { status: 200, text: 'ok' };
+  const excluded = new Set(query.getAll('exclude'));
+  const lines = checks.map((name) => (excluded.has(name) ? `[+]${name} excluded: ok` : `[+]${name} ok`));
+  if (root === 'readyz') lines.push('[+]shutdown ok');
+  return { status: 200, text: `${lines.join('\n')}\n${root} check passed\n` };
+}
+
+/** What `/version` answers: the Kubernetes release whose behaviour this server follows, with this program's own build after the plus sign. */
+export const versionInfo: JsonObject = {
+  major: '1',
+  minor: '36',
+  emulationMajor: '1',
+  emulationMinor: '36',
+  minCompatibilityMajor: '1',
+  minCompatibilityMinor: '35',
+  gitVersion: 'v1.36.2+podtender',
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: `node${process.versions.node}`,
+  compiler: 'v8',
+  platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+};

@@ -9,7 +9,8 @@ import type { ApiRequest, ResourcePath } from '../request/request.ts';
 import { sendBody } from './respond.ts';
 import { fieldMatcher, fieldTerms, labelMatcher } from '../../apimachinery/selectors.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
-import type { Strategy, World, WriteContext } from '../registry/strategy.ts';
+import type { Strategy } from '../registry/strategy.ts';
+import type { World, WriteContext } from '../request/write-context.ts';
 import { viewFor, viewOne } from './views.ts';
 
 /** Checks that depend on who asks and where. @throws {StatusError} */

@@ -4,8 +4,9 @@ import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
 import { bodyFormat, expectedOf, internalName, judged, readBody, readObject } from './body.ts';
 import { denied } from '../filters/authorization.ts';
 import { isGroup } from './discovery.ts';
-import { discovery, noSniff, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
-import { health } from '../health.ts';
+import { discovery, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
+import { noSniff } from '../request/headers.ts';
+import { health } from './documents.ts';
 import { impersonated } from '../filters/impersonation.ts';
 import { decodedPath } from '../../go/url-path.ts';
 import { parseDuration } from '../../kube/duration.ts';
@@ -44,7 +45,7 @@ import {
   StatusError,
 } from '../../apimachinery/status-error.ts';
 import type { Subresources } from './handlers/subresources.ts';
-import { versionInfo } from '../version.ts';
+import { versionInfo } from './documents.ts';
 import { selectedName } from '../../apimachinery/selectors.ts';
 import type { Upgrading } from '../request/upgrade.ts';
 import { bareViews, viewBare } from './views.ts';

@@ -1,5 +1,5 @@
 import type { Attributes } from '../authorization/authorizer.ts';
-import { noSniff } from '../endpoints/documents.ts';
+import { noSniff } from '../request/headers.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 
 /** 403 in the API server's words. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { decodedPath } from '../../go/url-path.ts';
 import type { Attributes, Decision } from '../authorization/authorizer.ts';
 import { denied } from './authorization.ts';
-import { noSniff } from '../endpoints/documents.ts';
+import { noSniff } from '../request/headers.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import { anonymous, type User } from '../authentication/users.ts';
 

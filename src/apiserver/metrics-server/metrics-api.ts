@@ -11,7 +11,7 @@ import { sendBody } from '../endpoints/respond.ts';
 import { fieldMatcher, fieldTerms, labelMatcher } from '../../apimachinery/selectors.ts';
 import { methodNotAllowed, noSuchResource, notFound } from '../../apimachinery/status-error.ts';
 import { keyOf, type Store } from '../storage/store.ts';
-import { column } from '../table-format.ts';
+import { column } from '../printers/table-printer.ts';
 import { seconds } from '../../apimachinery/times.ts';
 import type { KnownUsage, UsageReader } from './usage-reader.ts';
 import { metaVersion, partial } from '../endpoints/views.ts';

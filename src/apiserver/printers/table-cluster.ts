@@ -10,7 +10,7 @@ import {
   textOf,
   valueAt,
 } from '../../apimachinery/json.ts';
-import { column } from '../table-format.ts';
+import { column } from './table-printer.ts';
 import {
   cols,
   countAt,

@@ -7,7 +7,7 @@ import {
   textOf,
   valueAt,
 } from '../../apimachinery/json.ts';
-import { ageOf, type Column, column } from '../table-format.ts';
+import { ageOf, type Column, column } from './table-printer.ts';
 
 export const podColumns: readonly Column[] = [
   column('Name'),

@@ -1,5 +1,5 @@
 import { type JsonObject, listAt, nameOf, objectAt, stringAt, valueAt } from '../../apimachinery/json.ts';
-import { type Column, column } from '../table-format.ts';
+import { type Column, column } from './table-printer.ts';
 
 const shortModes: Readonly<Record<string, string>> = {
   ReadWriteOnce: 'RWO',

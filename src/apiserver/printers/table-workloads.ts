@@ -9,7 +9,7 @@ import {
   textOf,
   valueAt,
 } from '../../apimachinery/json.ts';
-import { age, ageOf } from '../table-format.ts';
+import { age, ageOf } from './table-printer.ts';
 import {
   cols,
   containerCells,

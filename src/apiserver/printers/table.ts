@@ -9,7 +9,7 @@ import {
 } from '../../apimachinery/json.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
 import { clusterPrinters } from './table-cluster.ts';
-import { age, ageOf, type Column, column } from '../table-format.ts';
+import { age, ageOf, type Column, column } from './table-printer.ts';
 import { networkPrinters } from './table-network.ts';
 import { podCells, podColumns, podConditions } from './table-pods.ts';
 import { cols, createdAgo as created, printer, type Printers } from './table-printer.ts';

@@ -6,7 +6,7 @@ import { manageUpdate } from '../../apimachinery/managed-fields/managed-fields.t
 import type { Registry } from './registry.ts';
 import { conflict, StatusError } from '../../apimachinery/status-error.ts';
 import type { Store } from '../storage/store.ts';
-import type { WriteContext } from './strategy.ts';
+import type { WriteContext } from '../request/write-context.ts';
 import { seconds } from '../../apimachinery/times.ts';
 
 const budgets = 'policy/poddisruptionbudgets';

@@ -5,18 +5,21 @@ import {
 } from '../../kube/validation/metadata.ts';
 import { validateMetadataUpdate as updateFaults } from '../../kube/validation/metadata-update.ts';
 import { dns1123Label, dns1123Subdomain } from '../../kube/validation/name-rules.ts';
-import { type JsonObject, namespaceOf, objectAt } from '../../apimachinery/json.ts';
+import {
+  type JsonObject,
+  namespaceOf,
+  objectAt,
+  objectsAt,
+  sameJson,
+  stringAt,
+  withMetadata,
+} from '../../apimachinery/json.ts';
+import { pathSegment } from '../../apimachinery/path-segment.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
 import { badRequest, causeOf, type FieldFault } from '../../apimachinery/status-error.ts';
 
 export const subdomainName: NameCheck = namesBy(dns1123Subdomain);
 const label: NameCheck = namesBy(dns1123Label);
-/** Any text that can stand as one segment of a path. */
-export const pathSegment: NameCheck = (name) => {
-  if (name === '.' || name === '..') return [`may not be '${name}'`];
-  return ['/', '%'].filter((c) => name.includes(c)).map((c) => `may not contain '${c}'`);
-};
-
 const checks: Readonly<Record<string, NameCheck>> = {
   Namespace: (name, prefix) =>
     name.includes('.') && !name.includes('/') ? ['must not contain dots'] : label(name, prefix),
@@ -72,3 +75,22 @@ const changes = (object: JsonObject, old: JsonObject, knownFinalizers: boolean):
   [...updateFaults('metadata', objectAt(object, 'metadata'), objectAt(old, 'metadata'), knownFinalizers)].map(
     causeOf,
   );
+
+const told = (when: string, uids: readonly string[]): string =>
+  `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids.join(', ')}`;
+
+/**
+ * The object with each of its owners once; that some were there again is a warning. Follows apiserver `dedupOwnerReferences`.
+ *
+ * @param patched made by a patch: such an object is looked at after admission alone, and its warning says so
+ */
+export function withoutRepeatedOwners(object: JsonObject, warnings: string[], patched = false): JsonObject {
+  const owners = objectsAt(objectAt(object, 'metadata'), 'ownerReferences');
+  const isRepeated = (owner: JsonObject, i: number): boolean =>
+    owners.findIndex((other) => sameJson(other, owner)) < i;
+  const again = owners.filter(isRepeated);
+  if (again.length === 0) return object;
+  const uids = again.map((owner) => stringAt(owner, 'uid'));
+  warnings.push(told(patched ? ' after mutating admission happens' : '', uids));
+  return withMetadata(object, { ownerReferences: owners.filter((owner, i) => !isRepeated(owner, i)) });
+}

@@ -21,10 +21,10 @@ import {
 import {
   commonMetadata,
   commonMetadataUpdate,
-  pathSegment,
   validateMetadata,
   validateMetadataUpdate,
 } from './metadata-rules.ts';
+import { pathSegment } from '../../apimachinery/path-segment.ts';
 import { chargeQuotas } from '../admission/quotas.ts';
 import {
   alreadyExists,
@@ -38,7 +38,8 @@ import {
   type Subject,
 } from '../../apimachinery/status-error.ts';
 import { type Entry, keyOf, type Store } from '../storage/store.ts';
-import type { Strategy, UpdateRules, WriteContext } from './strategy.ts';
+import type { Strategy, UpdateRules } from './strategy.ts';
+import type { WriteContext } from '../request/write-context.ts';
 import { longestPrefix, randomSuffix } from '../storage/names.ts';
 import { seconds } from '../../apimachinery/times.ts';
 

@@ -1,43 +1,9 @@
-import type { Empties } from '../../apimachinery/serializer/codec.ts';
 import type { DeleteOptions } from './deletion.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { Random } from '../../base/random.ts';
-import type { PodFeatures } from '../../kube/validation/disabled-fields.ts';
 import type { JsonObject } from '../../apimachinery/json.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
 import type { ResetFields } from '../../apimachinery/managed-fields/managed-fields.ts';
 import type { FieldFault } from '../../apimachinery/status-error.ts';
-import type { Store } from '../storage/store.ts';
-import type { User } from '../authentication/users.ts';
-
-/** What every rule may look at. */
-export interface World {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly services: ServiceAddresses;
-  /** Features of pods that are on; absent: the defaults. */
-  readonly features?: PodFeatures;
-}
-
-/** Cluster addresses and node ports that are free; refusals name the service that wants one. */
-export interface ServiceAddresses {
-  allocate(name: string, wanted?: string): string;
-  /** @throws {StatusError} when the wanted one cannot be had */
-  nodePort(name: string, wanted?: number, use?: 'traffic' | 'health'): number;
-}
-
-/** One write, on its way through the rules. */
-export interface WriteContext {
-  readonly world: World;
-  readonly user: User;
-  readonly now: number;
-  readonly dryRun: boolean;
-  /** Told to the client in `Warning` headers. */
-  readonly warnings: string[];
-  /** Lists and maps that were sent empty: Go tells them from absent ones in a few places. */
-  empties?: Empties;
-}
+import type { WriteContext } from '../request/write-context.ts';
 
 /** What one door to a kind (the main resource or a subresource) may change and must check. */
 export interface UpdateRules {

@@ -11,7 +11,7 @@ import {
   badRequest,
 } from '../../apimachinery/status-error.ts';
 import { type Entry, keyOf } from '../storage/store.ts';
-import type { WriteContext } from './strategy.ts';
+import type { WriteContext } from '../request/write-context.ts';
 import { seconds } from '../../apimachinery/times.ts';
 import type { TokenSigner } from '../authentication/users.ts';
 

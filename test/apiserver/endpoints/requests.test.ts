@@ -1,7 +1,7 @@
 import { request } from 'node:https';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
-import { mediaTypeOf } from '../../../src/apiserver/media-type.ts';
+import { mediaTypeOf } from '../../../src/apiserver/endpoints/negotiate.ts';
 import { negotiate } from '../../../src/apiserver/endpoints/negotiate.ts';
 import { call, pod, podsPath } from '../support.ts';
 

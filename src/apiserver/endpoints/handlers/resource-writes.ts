@@ -28,10 +28,10 @@ import {
   readPatch,
 } from './patch-request.ts';
 import { checkKey, type Written } from '../../registry/registry.ts';
-import { withoutRepeatedOwners } from '../../repeated-owners.ts';
+import { withoutRepeatedOwners } from '../../registry/metadata-rules.ts';
 import type { ResourcePath } from '../../request/request.ts';
 import { badRequest, StatusError } from '../../../apimachinery/status-error.ts';
-import type { WriteContext } from '../../registry/strategy.ts';
+import type { WriteContext } from '../../request/write-context.ts';
 import { listBody, viewFor } from '../views.ts';
 import { readDeleteOptions, readWriteQuery, type WriteQuery } from '../write-options.ts';
 

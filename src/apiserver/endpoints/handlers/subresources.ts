@@ -35,7 +35,7 @@ import {
 } from '../../../apimachinery/status-error.ts';
 
 import { bound } from '../../registry/core/strategy-pods.ts';
-import type { World, WriteContext } from '../../registry/strategy.ts';
+import type { World, WriteContext } from '../../request/write-context.ts';
 import { seconds } from '../../../apimachinery/times.ts';
 import { defaultLifetime, issueToken } from '../../registry/token-request.ts';
 import { bareViews, viewBare } from '../views.ts';

@@ -8,9 +8,10 @@ import {
   specOf,
   stringAt,
 } from '../../../apimachinery/json.ts';
+import { signerName } from '../../../kube/validation/signer-name.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
-import { signerFaults } from '../../signer-name.ts';
-import { fault, type FieldFault } from '../../../apimachinery/status-error.ts';
+
+import { causeOf, fault, type FieldFault } from '../../../apimachinery/status-error.ts';
 import { commonStrategy, statusRules } from '../strategies.ts';
 import type { Strategy } from '../strategy.ts';
 import { seconds } from '../../../apimachinery/times.ts';
@@ -63,6 +64,10 @@ function faults(object: JsonObject): FieldFault[] {
     );
   return found;
 }
+
+/** Faults of the signer that an object names. */
+export const signerFaults = (name: string): FieldFault[] =>
+  [...signerName('spec.signerName', name)].map(causeOf);
 
 /** Certificate signing requests: who asks is written by the server, only the approval door approves, only the status door issues. */
 export const csrStrategy: Strategy = {

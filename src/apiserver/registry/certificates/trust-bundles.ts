@@ -3,7 +3,7 @@ import { type JsonObject, objectAt, stringAt } from '../../../apimachinery/json.
 import { trustBundleKinds } from '../../../apimachinery/kinds.ts';
 import type { NameCheck } from '../../../kube/validation/metadata.ts';
 import { nameCheckOf, validateMetadata } from '../metadata-rules.ts';
-import { signerFaults } from '../../signer-name.ts';
+import { signerFaults } from './csr.ts';
 import { fault, type FieldFault } from '../../../apimachinery/status-error.ts';
 import { commonStrategy } from '../strategies.ts';
 import type { Strategy } from '../strategy.ts';

@@ -2,7 +2,7 @@ import type { Random } from '../../../base/random.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt } from '../../../apimachinery/json.ts';
 import { fault, internalError, invalid } from '../../../apimachinery/status-error.ts';
 import type { Store } from '../../storage/store.ts';
-import type { ServiceAddresses } from '../strategy.ts';
+import type { ServiceAddresses } from '../../request/write-context.ts';
 
 /** Where the API server is found in the cluster. */
 export const firstServiceAddress = '10.97.0.1';

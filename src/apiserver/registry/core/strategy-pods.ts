@@ -27,7 +27,8 @@ import { resizeBeyondNode } from '../../admission/resize-capacity.ts';
 import { forbidden } from '../../../apimachinery/status-error.ts';
 import { seconds } from '../../../apimachinery/times.ts';
 import { commonStrategy, statusRules } from '../strategies.ts';
-import type { Strategy, UpdateRules, WriteContext } from '../strategy.ts';
+import type { Strategy, UpdateRules } from '../strategy.ts';
+import type { WriteContext } from '../../request/write-context.ts';
 
 const kind = builtIn('pods');
 const terminal = new Set(['Succeeded', 'Failed']);

@@ -19,7 +19,8 @@ import {
 } from '../validation/service-validation.ts';
 import { fault, type FieldFault, invalid } from '../../../apimachinery/status-error.ts';
 import { commonStrategy, mainRules } from '../strategies.ts';
-import type { Strategy, WriteContext } from '../strategy.ts';
+import type { Strategy } from '../strategy.ts';
+import type { WriteContext } from '../../request/write-context.ts';
 
 const services = builtIn('services');
 

@@ -17,7 +17,8 @@ import { oldLabelWarnings } from '../validation/pod-warnings.ts';
 import { quotaFaults, quotaStatusFaults, quotaUpdateFaults } from '../validation/quota-validation.ts';
 import { causeOf, fault, type FieldFault, forbidden } from '../../../apimachinery/status-error.ts';
 import { commonStrategy, mainRules, statusRules } from '../strategies.ts';
-import type { Strategy, WriteContext } from '../strategy.ts';
+import type { Strategy } from '../strategy.ts';
+import type { WriteContext } from '../../request/write-context.ts';
 
 /** Above this are the system's own. */
 const highestPriority = 1_000_000_000;

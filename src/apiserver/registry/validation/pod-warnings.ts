@@ -10,8 +10,6 @@ import {
   textOf,
   valueAt,
 } from '../../../apimachinery/json.ts';
-import { pathWarnings } from '../../path-warnings.ts';
-import { type Placed, portWarnings } from '../../port-warnings.ts';
 
 const oldNodeLabels: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
@@ -248,4 +246,125 @@ export function podWarnings(pod: JsonObject): readonly string[] {
       ipWarnings(`spec.hostAliases[${i}].ip`, stringAt(alias, 'ip')),
     ),
   ];
+}
+
+/** A path in a volume, and which source puts a file there. */
+interface SourcePath {
+  readonly path: string;
+  readonly source: string;
+}
+
+const text = ({ path, source }: SourcePath): string =>
+  source === '' ? JSON.stringify(path) : `${JSON.stringify(path)} (${source})`;
+
+const itemPaths = (holder: JsonObject, source = ''): SourcePath[] =>
+  objectsAt(holder, 'items').map((item) => ({ path: stringAt(item, 'path'), source }));
+
+/** Pairs of paths of which one is, or lies in, the other. */
+function overlaps(paths: readonly SourcePath[]): string[] {
+  const trimmed = paths.map(({ path, source }) => ({ path: path.replace(/\/+$/, ''), source }));
+  return trimmed.flatMap((one, i) =>
+    trimmed
+      .slice(0, i)
+      .filter((other) => one.path !== '' && other.path !== '' && meet(one.path, other.path))
+      .map((other) => `${text(one)} with ${text(other)}`),
+  );
+}
+
+const meet = (a: string, b: string): boolean => `${a}/`.startsWith(`${b}/`) || `${b}/`.startsWith(`${a}/`);
+
+function projectedPaths(source: JsonObject): readonly SourcePath[] {
+  const [map, secret] = [objectAt(source, 'configMap'), objectAt(source, 'secret')];
+  const [token, bundle] = [objectAt(source, 'serviceAccountToken'), objectAt(source, 'clusterTrustBundle')];
+  const certificate = objectAt(source, 'podCertificate');
+  const bundleName = stringAt(bundle, 'name') || stringAt(bundle, 'signerName');
+  const named = (kind: string, holder: JsonObject): string =>
+    `${kind} ${JSON.stringify(stringAt(holder, 'name'))}`;
+  return [
+    ...itemPaths(map, named('ConfigMap', map)),
+    ...itemPaths(secret, named('Secret', secret)),
+    ...itemPaths(objectAt(source, 'downwardAPI'), 'DownwardAPI'),
+    { path: stringAt(token, 'path'), source: 'ServiceAccountToken' },
+    { path: stringAt(bundle, 'path'), source: `ClusterTrustBundle ${JSON.stringify(bundleName)}` },
+    { path: stringAt(certificate, 'certificateChainPath'), source: 'PodCertificate chain' },
+    { path: stringAt(certificate, 'keyPath'), source: 'PodCertificate key' },
+    { path: stringAt(certificate, 'credentialBundlePath'), source: 'PodCertificate credential bundle' },
+  ].filter(({ path }) => path !== '');
+}
+
+/** Files of one volume that stand in each other's way, and projections of nothing. */
+export function pathWarnings(volumes: readonly JsonObject[]): string[] {
+  return volumes.flatMap((volume) => {
+    const head = `volume ${JSON.stringify(stringAt(volume, 'name'))}`;
+    const told = (what: string, paths: readonly SourcePath[]): string[] =>
+      overlaps(paths).map((pair) => `${head} (${what}): overlapping paths: ${pair}`);
+    const [map, secret] = [objectAt(volume, 'configMap'), objectAt(volume, 'secret')];
+    const sources = objectsAt(objectAt(volume, 'projected'), 'sources');
+    return [
+      ...told(`ConfigMap ${JSON.stringify(stringAt(map, 'name'))}`, itemPaths(map)),
+      ...told(`Secret ${JSON.stringify(stringAt(secret, 'secretName'))}`, itemPaths(secret)),
+      ...told('DownwardAPI', itemPaths(objectAt(volume, 'downwardAPI'))),
+      ...sources
+        .filter((source) => Object.keys(source).length === 0)
+        .map(() => `${head} (Projected) has no sources provided`),
+      ...told('Projected', sources.flatMap(projectedPaths)),
+    ];
+  });
+}
+
+/** A container and where it stands. */
+export type Placed = readonly [field: string, container: JsonObject];
+
+interface PlacedPort {
+  readonly field: string;
+  readonly port: JsonObject;
+}
+
+const numberAt = (port: JsonObject, key: string): number => Number(port[key] ?? 0);
+
+/** How Go's `%+v` prints a port. */
+const shown = (port: JsonObject): string =>
+  `{Name:${stringAt(port, 'name')} HostPort:${numberAt(port, 'hostPort')} ContainerPort:${numberAt(port, 'containerPort')} ` +
+  `Protocol:${stringAt(port, 'protocol')} HostIP:${stringAt(port, 'hostIP')}}`;
+
+/** Ports of a pod's containers that are likely not meant so: named, or given to the host, twice. */
+export function portWarnings(containers: readonly Placed[]): string[] {
+  const ports = containers.flatMap(([at, container]) =>
+    objectsAt(container, 'ports').map((port, i): PlacedPort => ({ field: `${at}.ports[${i}]`, port })),
+  );
+  return [
+    ...ports.flatMap((one, i) => [
+      ...(stringAt(one.port, 'hostIP') !== '' && numberAt(one.port, 'hostPort') === 0
+        ? [`${one.field}: hostIP set without hostPort: ${shown(one.port)}`]
+        : []),
+      ...ports.slice(0, i).flatMap((other) => clash(one, other)),
+    ]),
+    ...sameNames(ports),
+  ];
+}
+
+function clash({ field, port }: PlacedPort, other: PlacedPort): string[] {
+  const same = (key: string): boolean => (port[key] ?? '') === (other.port[key] ?? '');
+  if (!same('containerPort') || !same('protocol')) return [];
+  const [mine, theirs] = [numberAt(port, 'hostPort'), numberAt(other.port, 'hostPort')];
+  if (same('hostIP') && mine === theirs) return [`${field}: duplicate port definition with ${other.field}`];
+  if (mine === 0 || theirs === 0) return [`${field}: overlapping port definition with ${other.field}`];
+  const oneOpen = (stringAt(port, 'hostIP') === '') !== (stringAt(other.port, 'hostIP') === '');
+  return mine === theirs && oneOpen
+    ? [`${field}: dangerously ambiguous port definition with ${other.field}`]
+    : [];
+}
+
+function sameNames(ports: readonly PlacedPort[]): string[] {
+  const first = new Map<string, string>();
+  return ports.flatMap(({ field, port }) => {
+    const name = stringAt(port, 'name');
+    const other = first.get(name);
+    if (name !== '' && other === undefined) first.set(name, field);
+    return name === '' || other === undefined
+      ? []
+      : [
+          `${field}: duplicate port name ${JSON.stringify(name)} with ${other}, services and probes that select ports by name will use ${other}`,
+        ];
+  });
 }

@@ -63,7 +63,7 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts'],
-    ignores: ['src/base/clock.ts', 'src/cli/**'],
+    ignores: ['src/base/clock.ts', 'src/cli/**', 'src/app/**'],
     rules: {
       'no-restricted-syntax': ['error', ...ambient],
       'no-restricted-globals': [

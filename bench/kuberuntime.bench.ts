@@ -3,11 +3,12 @@
  * microseconds, and the cost must grow linearly with the containers. Run with `node bench/kuberuntime.bench.ts`.
  */
 import { Bench } from 'tinybench';
-import { type ActionInputs, computePodActions } from '../src/containers/kuberuntime/actions/actions.ts';
+import { computePodActions } from '../src/containers/kuberuntime/actions/actions.ts';
 import { ActuatedStore } from '../src/containers/kuberuntime/resize/actuated.ts';
 import { hashContainer } from '../src/containers/kuberuntime/config/hash.ts';
 import type { Container, Pod } from '../src/kube/types.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../src/provider/runtime-pod.ts';
+import type { ActionInputs } from '../src/containers/kuberuntime/actions/pod-actions.ts';
 
 const containerOf = (index: number): Container => ({
   name: `container-${index}`,

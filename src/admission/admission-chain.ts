@@ -1,12 +1,16 @@
-import { admitAppArmor } from './apparmor.ts';
-import { admitted, type AdmitResult, refused } from './admit-result.ts';
+import {
+  admitted,
+  type AdmitResult,
+  refused,
+  admitAppArmor,
+  admitUnderPressure,
+  admitResize,
+  admitVolumes,
+  type AdmitOperation,
+} from './admit-result.ts';
 import { admitByPredicates, type FailureReason, resultOf } from './predicates.ts';
 import { podsToPreempt, type Requirement } from './preemption.ts';
-import { admitResize } from './resize.ts';
-import { admitUnderPressure } from './pressure.ts';
 import type { SysctlAllowlist } from './sysctl.ts';
-import { admitVolumes } from './volumes.ts';
-import type { AdmitOperation } from '../allocation/allocation-manager.ts';
 import { messageOf } from '../base/errors.ts';
 import { hostPortsOf } from '../kube/host-ports.ts';
 import { isStaticPod, uidOf } from '../kube/names.ts';

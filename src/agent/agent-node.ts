@@ -9,7 +9,7 @@ import type { ReadyFaults } from '../node/setters/conditions.ts';
 import type { NodeStatusSetter } from '../node/setters/setter.ts';
 import type { NodeProvider } from '../provider/provider.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
-import type { CommonParts } from './agent-parts.ts';
+import type { CommonParts } from './common-parts.ts';
 import type { Endings } from './node-protection.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
 import type { RuntimeState } from '../pods/runtime-state.ts';

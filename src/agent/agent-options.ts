@@ -7,7 +7,7 @@ import type { Tracer } from '../base/tracing.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
-import type { MetricFamily } from '../metrics/metrics.ts';
+import type { MetricFamily } from '../metrics/family.ts';
 import type { EvictionOptions, ShutdownOptions } from './evictions.ts';
 import type { ServedPorts } from './kubelet-api.ts';
 import type { NodeSettings } from './node-setters.ts';

@@ -4,10 +4,10 @@ import { EventBroadcaster } from '../api/events/event-recorder.ts';
 import type { Informer } from '../api/cache/informer.ts';
 import { nodeResource, podResource, serviceResource } from '../api/resources.ts';
 import { SharedInformers } from '../api/cache/shared-informers.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { type Logger, silentLogger } from '../base/logger.ts';
-import { type Random, systemRandom } from '../base/random.ts';
+import { silentLogger } from '../base/logger.ts';
+import { systemRandom } from '../base/random.ts';
 import { PodConfig, SourcesReady } from '../config/pod-config.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { ResourceList } from '../kube/resources/resources.ts';
@@ -40,14 +40,7 @@ import { StartMetrics } from './metrics/start-metrics.ts';
 import type { Surroundings } from './provider-context.ts';
 import { UserNamespaces } from '../containers/userns/userns-manager.ts';
 import { hostSubordinateIds } from '../containers/userns/subordinate-ids.ts';
-
-/** What all parts have in common. */
-export interface CommonParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly recorder: EventRecorder;
-}
+import type { CommonParts } from './common-parts.ts';
 
 /** The API server as this agent sees it; empty when standalone. */
 interface ApiView {

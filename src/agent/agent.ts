@@ -10,8 +10,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type AgentParts, makeParts } from './agent-parts.ts';
 import { nodeRefOf } from './evictions.ts';
-import { LastingProblems } from './lasting-problems.ts';
-import { manifestSources, type ReportProblem } from './manifest-sources.ts';
+import { manifestSources, type ReportProblem, LastingProblems } from './manifest-sources.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
 
 /** What the agent tells those in the same process. */

@@ -16,7 +16,7 @@ import {
   serveHealthz,
   serveReadOnly,
 } from '../server/kubelet-server.ts';
-import type { MetricFamily } from '../metrics/metrics.ts';
+import type { MetricFamily } from '../metrics/family.ts';
 import { certificateMetrics } from './metrics/certificate-metrics.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
 import { serverHost, type ServeOptions, serveKubeletApi, type ServerHostOptions } from './server-host.ts';

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { decodingAside } from '../config/decode-aside.ts';
 import { fileSource } from '../config/file-source.ts';
 import { fetchManifestThrough, httpSource } from '../config/http-source.ts';
@@ -69,3 +69,30 @@ const toldChars = 1000;
 
 const shortened = (message: string): string =>
   message.length <= 2 * toldChars ? message : `${message.slice(0, toldChars)} … ${message.slice(-toldChars)}`;
+
+/** A problem that is not found for this long was gone in between, ms: more than the period of listings. */
+const problemLastsMs = 45_000;
+
+/** Which problems of manifests last, so that each is told once. Those that are gone are forgotten: some tell something else each time. */
+export class LastingProblems {
+  readonly #clock: Pick<Clock, 'now' | 'steady'>;
+  /** When each was last found, the longest ago first. */
+  readonly #foundAt = new Map<string, number>();
+
+  constructor(clock: Pick<Clock, 'now' | 'steady'>) {
+    this.#clock = clock;
+  }
+
+  /** Takes note of a problem that was found. @returns whether it is one that was not there before */
+  isNew(source: string, message: string): boolean {
+    const now = steadyNow(this.#clock);
+    for (const [known, at] of this.#foundAt) {
+      if (now - at <= problemLastsMs) break;
+      this.#foundAt.delete(known);
+    }
+    const key = `${source}\n${message}`;
+    const isNew = !this.#foundAt.delete(key);
+    this.#foundAt.set(key, now);
+    return isNew;
+  }
+}

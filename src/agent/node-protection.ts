@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { EvictionManager } from '../eviction/manager.ts';
 import type { ShutdownManager } from '../nodeshutdown/shutdown-manager.ts';
-import { Counter, Histogram, type MetricFamily, single } from '../metrics/metrics.ts';
+import { Counter, Histogram, single } from '../metrics/metrics.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import type { CgroupStats } from '../containers/stats/cgroup-stats.ts';
 import { diskUsage } from '../containers/stats/disk-usage.ts';
@@ -10,11 +10,13 @@ import { type EndingParts, hardThresholds, makeEvictions, makeShutdown } from '.
 import { machineUsage } from '../containers/stats/machine-usage.ts';
 import type { NodeSettings } from './node-setters.ts';
 import { NodeSummary } from '../containers/stats/summary-provider.ts';
-import { interfaceUsage, kernelProcessFiles } from '../containers/cm/process-files.ts';
+import { kernelProcessFiles } from '../containers/cm/process-files.ts';
 import type { PodHost } from '../pods/pod-host.ts';
 import type { Upkeep } from './garbage-collection.ts';
 import { claimMetrics } from './metrics/claim-metrics.ts';
 import { type OwnFileSystems, VolumeUsage } from '../containers/stats/volume-usage.ts';
+import { interfaceUsage } from '../containers/stats/interface-usage.ts';
+import type { MetricFamily } from '../metrics/family.ts';
 
 /** What the endings of pods are made of. */
 export interface EndingsParts extends EndingParts {

@@ -5,8 +5,9 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { servePodResources } from '../containers/podresources/server.ts';
 import { type Endpoint, podResourcesRate, PodResourcesService } from '../containers/podresources/service.ts';
-import { Counter, type MetricFamily } from '../metrics/metrics.ts';
+import { Counter } from '../metrics/metrics.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
+import type { MetricFamily } from '../metrics/family.ts';
 
 const callOf: Readonly<Record<Endpoint, string>> = {
   list: 'List',

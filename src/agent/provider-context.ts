@@ -4,7 +4,7 @@ import type { Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { ServiceAccounts } from '../containers/credentials/plugin-provider.ts';
 import type { ResourceKeeper } from '../kube/resources/pod-resources.ts';
-import type { ProbeResults } from '../containers/kuberuntime/actions/actions.ts';
+import type { ProbeResults } from '../containers/kuberuntime/actions/pod-actions.ts';
 import type { RuntimeHelper } from '../containers/kuberuntime/helper.ts';
 import type { MeasuredMachine } from '../containers/stats/machine-info.ts';
 import type { RuntimeCallMetrics } from '../pods/metrics/agent-metrics.ts';

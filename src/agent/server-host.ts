@@ -11,7 +11,7 @@ import type { PodUsage } from '../provider/usage.ts';
 import { alwaysAllow } from '../server/access.ts';
 import type { ByteSink, LogRequest, ServerHost } from '../server/host.ts';
 import { KubeletServer, type KubeletServerOptions, webhookAccess } from '../server/kubelet-server.ts';
-import type { MetricFamily } from '../metrics/metrics.ts';
+import type { MetricFamily } from '../metrics/family.ts';
 import type { ServedPodUsage, Usage } from '../containers/stats/usage.ts';
 import type { ProgramStatus } from '../server/zpages.ts';
 import {
@@ -25,9 +25,11 @@ import type { CgroupReadings } from '../containers/stats/cgroup-readings.ts';
 import { kubeletMetrics, type MetricSources } from './metrics/kubelet-metrics.ts';
 import { CpuRates, machineUsage } from '../containers/stats/machine-usage.ts';
 import type { NodeSummary } from '../containers/stats/summary-provider.ts';
-import { containerCheckpoints } from './container-checkpoints.ts';
 import type { EngineMetrics } from '../pods/metrics/agent-metrics.ts';
 import type { Reviews, SubjectAccessReviewSpec, TokenReviewStatus, WebhookTimes } from '../server/webhook.ts';
+import { join } from 'node:path';
+import { rfc3339 } from '../kube/time.ts';
+import { mkdir } from 'node:fs/promises';
 
 /** The slice of an agent's engines that the kubelet API shows. */
 export interface ServedEngines {
@@ -331,5 +333,28 @@ function accessOf(
   throw new AgentError(
     'invalid_argument',
     'webhook authorization needs an API server to ask; without one choose alwaysAllow',
+  );
+}
+
+interface ContainerCheckpointsDeps {
+  readonly provider: Pick<PodProvider, 'checkpoint'>;
+  readonly rootDir: string;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Has checkpoints of containers written below the root directory, under the kubelet's names (`CheckpointContainer`, pkg/kubelet/kubelet.go). */
+export function containerCheckpoints(deps: ContainerCheckpointsDeps): ServerHost['checkpoint'] {
+  const write = deps.provider.checkpoint?.bind(deps.provider);
+  return (
+    write &&
+    (async (container, timeoutSeconds, signal) => {
+      const folder = join(deps.rootDir, 'checkpoints');
+      const { pod, namespace, container: name } = container;
+      const at = rfc3339(deps.clock.now());
+      const location = join(folder, `checkpoint-${pod}_${namespace}-${name}-${at}.tar`);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await write(container, location, timeoutSeconds, signal);
+      return [location];
+    })
   );
 }

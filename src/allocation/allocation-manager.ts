@@ -10,20 +10,11 @@ import type { Pod, PodCondition } from '../kube/types.ts';
 import { AllocationState } from './allocation-state.ts';
 import { byTurn } from './pending-order.ts';
 import { resizePendingMessage, resizeStartedMessage } from './resize-messages.ts';
-
-/** What is asked of admission: may a pod come, or may one that is here change its size. Kubelet's `lifecycle.Operation`. */
-export type AdmitOperation = 'add' | 'resize';
+import type { AdmitOperation, AllocationVerdict } from '../admission/admit-result.ts';
 
 /** Why waiting resizes are tried again, as metrics name it. */
 export type ResizeTrigger =
   'pods_added' | 'pod_updated' | 'pods_removed' | 'pod_resized' | 'pod_terminated' | 'periodic_retry';
-
-/** What admission says. */
-export interface AllocationVerdict {
-  readonly admit: boolean;
-  readonly reason: string;
-  readonly message: string;
-}
 
 /** What is told of resizes, by pod UID (`ResizeStatuses`). */
 export interface ResizeConditionStore {

@@ -16,11 +16,12 @@ import { isGateOn } from '../options/kubelet/feature-gates.ts';
 import { agentFields } from '../options/agent/fields.ts';
 import { louder } from '../options/agent/read.ts';
 import { flagTargets } from '../options/flags.ts';
-import { type EffectiveOptions, loadOptions, originOf } from '../options/load.ts';
+import { type EffectiveOptions, loadOptions } from '../options/load.ts';
 import { formatFault } from '../options/options-error.ts';
 import type { UpOptions } from './running.ts';
 import { tlsSettings } from './tls.ts';
 import { readFlagsOnly } from '../options/command-line.ts';
+import { originOf } from '../options/origin.ts';
 
 /**
  * What the agent runs with: the command's words, the environment and the KubeletConfiguration file together.

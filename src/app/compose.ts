@@ -29,12 +29,11 @@ import {
   tellWarnings,
 } from './agent-settings.ts';
 import { openDataDir } from './data-dir.ts';
-import type { RunOptions } from '../cli/program.ts';
 import { criParts } from './cri.ts';
 import { checkMachine, thisMachine } from './machine.ts';
 import { makeProviderOf } from './providers.ts';
 import { reachOf } from './reach.ts';
-import type { PodChange, Running, UpOptions } from './running.ts';
+import type { PodChange, Running, UpOptions, RunOptions } from './running.ts';
 import { stopPods } from './stop-pods.ts';
 import { startTracing, type Tracing } from './tracing.ts';
 

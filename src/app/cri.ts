@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { appArmorFault } from '../admission/apparmor.ts';
+import { appArmorFault } from '../admission/admit-result.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { enforcesAppArmor } from '../agent/apparmor-host.ts';
 import { kernelCgroupFiles } from '../containers/cm/files.ts';

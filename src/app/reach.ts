@@ -8,8 +8,8 @@ import type { Logger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { clientCredentials } from '../certificates/client-credentials.ts';
 import type { EffectiveOptions } from '../options/load.ts';
-import type { MetricFamily } from '../metrics/metrics.ts';
-import type { RunOptions } from '../cli/program.ts';
+import type { MetricFamily } from '../metrics/family.ts';
+import type { RunOptions } from './running.ts';
 
 const clock = systemClock;
 

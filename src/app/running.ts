@@ -58,3 +58,9 @@ export interface UpOptions {
 
 export type { LogLevel };
 export type { Output };
+
+/** What the command line says to `podtender run`. */
+export interface RunOptions extends Omit<UpOptions, 'port' | 'leaveRunning'> {
+  /** Absent: `$KUBECONFIG`, or the in-cluster credentials. */
+  readonly kubeconfig?: string;
+}

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { cgroupFromPath } from '../kube/cgroup.ts';
 import { durationMs } from '../kube/duration.ts';
-import { hugePageUnit } from '../containers/kuberuntime/config/huge-pages.ts';
+import { hugePageUnit } from '../kube/resources/huge-page-unit.ts';
 import type { MemoryQos, SwapSettings } from '../containers/kuberuntime/config/memory-limits.ts';
 import type { ResourceSettings } from '../containers/kuberuntime/config/resources.ts';
 import type { SecuritySettings } from '../containers/kuberuntime/config/security-profiles.ts';

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { hostPortOf } from '../go/dial-error.ts';
+import { hostPortOf } from './host-port.ts';
 import { AgentError } from './errors.ts';
 
 /** Variables of the environment by name; `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are looked at, in upper case first. */

@@ -6,7 +6,7 @@ import type { KeyPair } from '../pki/certificates.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import { selfSigned } from '../server/kubelet-server.ts';
+import { selfSigned } from '../pki/self-signed.ts';
 
 /** Where a serving certificate and its key lie, PEM. */
 export interface CertificateFiles {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { agentFields } from '../options/agent/fields.ts';
 import { exitCodes } from './exit-codes.ts';
-import type { LogLevel, UpOptions } from '../app/running.ts';
+import type { LogLevel, UpOptions, RunOptions } from '../app/running.ts';
 
 /** What the subcommands do; each is loaded when it is asked for, since start-up counts. Every one returns its exit code. */
 export interface Commands {
@@ -12,12 +12,6 @@ export interface Commands {
   run(options: RunOptions): Promise<number>;
   validate(files: readonly string[]): Promise<number>;
   explain(options: ExplainOptions): Promise<number>;
-}
-
-/** What the command line says to `podtender run`. */
-export interface RunOptions extends Omit<UpOptions, 'port' | 'leaveRunning'> {
-  /** Absent: `$KUBECONFIG`, or the in-cluster credentials. */
-  readonly kubeconfig?: string;
 }
 
 /** What the command line says to `podtender explain`. */

@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { concatMap, defer, filter, map, type Observable } from 'rxjs';
 import { machineTrust } from '../pki/authorities.ts';
 import type { Clock } from '../base/clock.ts';
-import { addressPatienceMs, dialError, hostPortOf } from '../go/dial-error.ts';
+import { dialError } from '../go/dial-error.ts';
 import { messageOf } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { maxRedirects, redirects, withoutPassword } from '../go/http-get.ts';
@@ -22,6 +22,7 @@ import {
 import type { SourceSnapshot } from './pod-update.ts';
 import type { DecodeManifest, ManifestFault } from './static-pod.ts';
 import { every } from './timing.ts';
+import { addressPatienceMs, hostPortOf } from '../base/host-port.ts';
 
 /** A request that gave no pods. */
 export interface UrlProblem extends ManifestFault {

@@ -9,7 +9,7 @@ import { defaultPod } from '../kube/validation/defaults.ts';
 import type { PodValidationOptions } from '../kube/validation/options.ts';
 import { staticPodFaults } from '../kube/validation/pod.ts';
 import { apiReferenceFault } from './api-references.ts';
-import { fnv128a } from './fnv128.ts';
+import { fnv128a } from '../base/fnv.ts';
 
 /** Where a manifest came from. */
 export interface ManifestOrigin {

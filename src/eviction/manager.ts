@@ -4,12 +4,9 @@ import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, uidOf } from '../kube/names.ts';
 import type { KubeObject, Pod, PodStatus } from '../kube/types.ts';
-import { type Assessment, assess, type EvictionState, initialState } from './assess.ts';
-import { withContainerFsThresholds } from './container-fs.ts';
+import { type Assessment, assess, type EvictionState, initialState, thresholdsMet } from './assess.ts';
 import { evictedReason, evictedStatus, type Eviction, evictionFor, limitEvictions } from './eviction.ts';
-import { thresholdsMet } from './met.ts';
-import { type Observations, observationsOf } from './observations.ts';
-import { type NodeReclaim, nodeReclaimsFor } from './reclaim.ts';
+import { type Observations, observationsOf, withContainerFsThresholds } from './observations.ts';
 import { type FileSystemLayout, type PressureCondition, type Signal, signalFacts } from './signals.ts';
 import { statsByUid, type StatsSummary } from '../kube/stats-summary.ts';
 import type { Threshold } from './thresholds.ts';
@@ -293,3 +290,31 @@ export class EvictionManager {
     return this.#deps.clock.sleep(ms, signal).catch(() => undefined);
   }
 }
+
+/** What the node itself can give up before a pod must go. */
+type NodeReclaim = 'deadContainers' | 'unusedImages';
+
+/**
+ * What to free on the node when `signal` is short, in order (R250). With images apart, the node's own file system holds nothing that
+ * could be freed.
+ *
+ * Follows kubelet `buildSignalToNodeReclaimFuncs`.
+ */
+export function nodeReclaimsFor(signal: Signal, layout: FileSystemLayout): readonly NodeReclaim[] {
+  const fileSystem = signal.split('.')[0];
+  if (fileSystem !== 'nodefs' && fileSystem !== 'imagefs' && fileSystem !== 'containerfs') return [];
+  return tableOf(layout)[fileSystem];
+}
+
+type FileSystemReclaims = Readonly<Record<'nodefs' | 'imagefs' | 'containerfs', readonly NodeReclaim[]>>;
+
+const both = ['deadContainers', 'unusedImages'] as const;
+
+const tables: Readonly<Record<'together' | 'images' | 'split', FileSystemReclaims>> = {
+  together: { nodefs: both, imagefs: both, containerfs: both },
+  images: { nodefs: [], imagefs: both, containerfs: both },
+  split: { nodefs: ['deadContainers'], imagefs: ['unusedImages'], containerfs: ['deadContainers'] },
+};
+
+const tableOf = ({ dedicatedImageFs, splitContainerFs }: FileSystemLayout): FileSystemReclaims =>
+  tables[dedicatedImageFs ? (splitContainerFs ? 'split' : 'images') : 'together'];

@@ -8,7 +8,7 @@ import {
   zeroQuantity,
 } from '../kube/resources/quantity.ts';
 import type { Container, Pod } from '../kube/types.ts';
-import { amountOfValue } from './met.ts';
+import { amountOfValue } from './assess.ts';
 import type { Observations } from './observations.ts';
 import { signalFacts, type StarvedResource } from './signals.ts';
 import type { ContainerStats, PodStats, StatsOf } from '../kube/stats-summary.ts';

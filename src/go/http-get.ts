@@ -1,8 +1,9 @@
 import { type IncomingMessage, type RequestOptions, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { dialError, hostPortOf, joinHostPort } from './dial-error.ts';
+import { dialError } from './dial-error.ts';
 import { messageOf } from '../base/errors.ts';
 import { goQuote } from './go-quote.ts';
+import { hostPortOf, joinHostPort } from '../base/host-port.ts';
 
 /** A GET as it will be sent. */
 export interface HttpGetRequest {

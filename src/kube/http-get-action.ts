@@ -1,4 +1,4 @@
-import { joinHostPort } from '../go/dial-error.ts';
+import { joinHostPort } from '../base/host-port.ts';
 import { AgentError } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
 import type { HttpGetRequest } from '../go/http-get.ts';

@@ -1,26 +1,6 @@
-import { gzipSync } from 'node:zlib';
-import { openMetricsText, openMetricsType, wantsOpenMetrics } from './open-metrics.ts';
-import type { Reply, ServerRequest } from '../server/reply.ts';
+import type { Sample, MetricFamily } from './family.ts';
 
-/** One series of a family. `suffix` is of a histogram: `_bucket`, `_sum`, `_count`. */
-export interface Sample {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly value: number;
-  readonly suffix?: string;
-  /** ms since the epoch; absent: the time of the scrape. */
-  readonly at?: number;
-}
-
-/** A metric with all its series. */
-export interface MetricFamily {
-  readonly name: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
-  /** One sentence. */
-  readonly help: string;
-  readonly samples: readonly Sample[];
-}
-
-const contentType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
+export const contentType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
 const escapeLabel = (value: string): string =>
   value.replace(/[\\\n"]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`));
@@ -49,20 +29,7 @@ export function metricsText(families: readonly MetricFamily[]): string {
     .join('');
 }
 
-/** Families as an answer, compressed for those who take it. @param open whether OpenMetrics is there for those who would have it */
-export function metricsReply(
-  families: readonly MetricFamily[],
-  { headers }: ServerRequest,
-  open: boolean,
-): Reply {
-  const isOpen = open && wantsOpenMetrics(headers.accept);
-  const body = isOpen ? openMetricsText(families) : metricsText(families);
-  const type = { 'Content-Type': isOpen ? openMetricsType : contentType };
-  if (!takesGzip(headers['accept-encoding'])) return { status: 200, headers: type, body };
-  return { status: 200, headers: { 'Content-Encoding': 'gzip', ...type }, body: gzipSync(body) };
-}
-
-const takesGzip = (accepted: string | string[] | undefined): boolean =>
+export const takesGzip = (accepted: string | string[] | undefined): boolean =>
   String(accepted ?? '')
     .split(',')
     .some((one) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(one));

@@ -1,4 +1,4 @@
-import type { MetricFamily, Sample } from './metrics.ts';
+import type { MetricFamily, Sample } from './family.ts';
 
 export const openMetricsType =
   'application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores';

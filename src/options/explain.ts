@@ -1,5 +1,6 @@
 import { withoutPassword } from '../go/http-get.ts';
-import { type EffectiveOptions, type Origin, originOf } from './load.ts';
+import type { EffectiveOptions } from './load.ts';
+import { type Origin, originOf } from './origin.ts';
 
 /** One effective setting. */
 export interface ExplainedSetting {

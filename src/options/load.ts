@@ -1,33 +1,15 @@
-import type { Position } from '../go/yaml/document.ts';
 import type { AgentOptions } from './agent/fields.ts';
 import { type FlagSetting, louder, readAgent } from './agent/read.ts';
 import { settingFaults, type Settings, valueAt } from './decode.ts';
 import { withDefaults } from './defaults.ts';
-import { mergedSettings, type ReadFile, readFiles, type SettingFiles } from './files.ts';
-import { flagNamed, flagTargets, type FlagTarget, type FlagValue, parseFlag } from './flags.ts';
+import { mergedSettings, type ReadFile, readFiles } from './files.ts';
+import { flagNamed, flagTargets, type FlagTarget, parseFlag } from './flags.ts';
 import type { KubeletConfiguration } from './kubelet/kubelet-configuration.ts';
 import { nearest } from './nearest.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
 import { validateKubeletConfiguration } from './kubelet/validate.ts';
 import { idleSettings } from './kubelet/without-effect.ts';
-
-/** Where a setting came from. */
-export type Origin =
-  | { readonly from: 'default' }
-  | ({ readonly from: 'file'; readonly file: string } & Partial<Position>)
-  | { readonly from: 'flag'; readonly flag: string }
-  | { readonly from: 'env'; readonly variable: string };
-
-/** Where settings are taken from. */
-export interface OptionSources extends SettingFiles {
-  /** By the flag's name, with dashes or in camel case. */
-  readonly flags?: Readonly<Record<string, FlagValue | undefined>>;
-  /** A KubeletConfiguration; `--config` names it otherwise. */
-  readonly configFile?: string;
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Name of this machine, for the Node's. */
-  readonly hostname?: string;
-}
+import { type Origin, type OptionSources, originOf } from './origin.ts';
 
 /** What the agent runs with. */
 export interface EffectiveOptions {
@@ -160,15 +142,6 @@ const withVerbosity = (
   origins: ReadonlyMap<string, Origin>,
 ): AgentOptions =>
   origins.has('logLevel') ? agent : { ...agent, logLevel: louder(agent.logLevel, verbosity) };
-
-/** The origin of a setting: its own, or that of what it is part of. */
-export function originOf(path: string, origins: ReadonlyMap<string, Origin>): Origin {
-  for (let at = path; at !== ''; at = at.slice(0, Math.max(at.lastIndexOf('.'), 0))) {
-    const origin = origins.get(at);
-    if (origin) return origin;
-  }
-  return { from: 'default' };
-}
 
 function placeOf(path: string, origins: ReadonlyMap<string, Origin>): Partial<OptionFault> {
   const origin = originOf(path, origins);

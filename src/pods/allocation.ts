@@ -1,16 +1,21 @@
 import { safeSysctlsOf, SysctlAllowlist } from '../admission/sysctl.ts';
 import { AllocationManager } from '../allocation/allocation-manager.ts';
 import { nodeResource } from '../api/resources.ts';
-import type { Node, Pod } from '../kube/types.ts';
+import type { Node, Pod, PodStatus } from '../kube/types.ts';
 import type { PodWorkers } from '../podworkers/pod-workers.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import { type AdmissionDeps, admitPod } from '../admission/admission-chain.ts';
 import type { EngineMetrics } from './metrics/agent-metrics.ts';
-import type { EnginesOptions } from './engines.ts';
+import type { EnginesOptions } from './engine-options.ts';
 import type { PodHost } from './pod-host.ts';
 import type { PodManager } from './pod-manager.ts';
-import { preemptPod } from '../agent/preempt.ts';
 import { isActivePod } from './sync-handler.ts';
+import { type KillPodDeps, killPodNow } from '../podworkers/kill-pod.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { terminatedByKubelet } from '../kube/disruption.ts';
+import { keyOf } from '../kube/names.ts';
+import { messageOf } from '../base/errors.ts';
 
 /** What allocations depend on besides the workers. */
 export interface AllocationParts {
@@ -78,4 +83,40 @@ function admissionOf(
     provider,
     recorder,
   };
+}
+
+const message = 'Preempted in order to admit critical pod';
+
+/**
+ * Ends a pod so that a critical one can run, with the victim's own grace (R135); resolves when it has stopped. One that does not stop in
+ * time keeps nobody waiting: its worker goes on trying.
+ *
+ * Follows kubelet `CriticalPodAdmissionHandler.evictPodsToFreeRequests`.
+ */
+export async function preemptPod(
+  deps: KillPodDeps & {
+    readonly clock: Pick<Clock, 'now'>;
+    readonly logger: Logger;
+    /** It has stopped; absent: nobody counts. */
+    readonly preempted?: () => void;
+  },
+  victim: Pod,
+): Promise<void> {
+  deps.recorder.event(victim, 'Warning', 'Preempting', message);
+  const termination = {
+    message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+    now: deps.clock.now(),
+  };
+  const statusFn = (status: PodStatus): PodStatus => ({
+    ...terminatedByKubelet(status, victim, termination),
+    phase: 'Failed',
+    reason: 'Preempting',
+    message,
+  });
+  try {
+    await killPodNow(deps, victim, { evict: true, statusFn });
+    deps.preempted?.();
+  } catch (err) {
+    deps.logger.error('preempted pod has not stopped', { pod: keyOf(victim), err: messageOf(err) });
+  }
 }

@@ -1,14 +1,6 @@
 import type { AllocationManager } from '../allocation/allocation-manager.ts';
-import type { ApiClient } from '../api/client.ts';
-import type { KnownObjects } from '../api/cache/known-objects.ts';
-import type { Clock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
-import type { Logger } from '../base/logger.ts';
-import type { Random } from '../base/random.ts';
-import type { Tracer } from '../base/tracing.ts';
-import type { EventRecorder } from '../kube/events.ts';
 import { uidOf } from '../kube/names.ts';
-import type { ResourceKeeper } from '../kube/resources/pod-resources.ts';
 import { qosClassOf } from '../kube/resources/resources.ts';
 import type { Node, Pod, PodStatus } from '../kube/types.ts';
 import type { PodLifecycleEvent } from '../pleg/diff.ts';
@@ -22,44 +14,21 @@ import type { PodProvider } from '../provider/provider.ts';
 import { needsReadinessReconcile } from '../status/conditions.ts';
 import { ReasonCache } from '../status/reason-cache.ts';
 import { type StatusClient, statusClient } from '../status/status-client.ts';
-import { StatusManager, type StatusTelling } from '../status/status-manager.ts';
+import { StatusManager } from '../status/status-manager.ts';
 import { ActiveDeadline } from './active-deadline.ts';
 import { makeAllocationManager } from './allocation.ts';
 import { Housekeeping, type HousekeepingDeps } from './housekeeping.ts';
-import { MirrorClient } from './mirror-client.ts';
+import { MirrorClient, type MirrorReconcileDeps, reconcileMirror } from './mirror-client.ts';
 import { bareHost, type PodHost } from './pod-host.ts';
 import { PodManager } from './pod-manager.ts';
-import { type MirrorReconcileDeps, reconcileMirror } from '../agent/mirror-reconcile.ts';
-import type { ProbeUpdate } from '../agent/probe-update.ts';
 import { EngineMetrics } from './metrics/agent-metrics.ts';
-import { makeProber } from './probing.ts';
-import { RuntimeState } from './runtime-state.ts';
-import { watchRuntime } from '../agent/runtime-watch.ts';
+import { makeProber, type ProbeUpdate } from './probing.ts';
+import { RuntimeState, watchRuntime } from './runtime-state.ts';
 import { statusSource } from './status-source.ts';
 import { PodSyncHandler } from './sync-handler.ts';
 import { SyncSteps } from './sync-pod.ts';
 import { detachedObjects, detachedProbes, tracedProvider, tracedSyncer } from './tracing.ts';
-
-/** What the engines are made of; everything is decided by now. */
-export interface EnginesOptions {
-  readonly nodeName: string;
-  readonly nodeIPs: readonly string[];
-  readonly sourcesReady: { allReady(): boolean };
-  readonly kubeClient?: ApiClient;
-  readonly knownPods?: KnownObjects<Pod>;
-  readonly nodeGetter: () => Node | undefined;
-  readonly recorder: EventRecorder;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly periods: { readonly resyncMs: number; readonly relistMs: number };
-  readonly statuses?: StatusTelling;
-  readonly host: Partial<PodHost>;
-  readonly provider: PodProvider;
-  readonly tracer?: Tracer;
-  /** Keeps the pods' resources for the next agent; absent: they end with this one. */
-  readonly allocations?: ResourceKeeper;
-}
+import type { EnginesOptions } from './engine-options.ts';
 
 /** The parts of a pods controller, put together. */
 export interface Engines {

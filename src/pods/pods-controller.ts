@@ -17,9 +17,8 @@ import type { PodProvider } from '../provider/provider.ts';
 import type { StatusManager, StatusTelling } from '../status/status-manager.ts';
 import { buildEngines, type Engines } from './engines.ts';
 import type { PodHost } from './pod-host.ts';
-import { type ProbeUpdate, probeUpdates } from '../agent/probe-update.ts';
-import { SyncLoop } from './sync-loop.ts';
-import { ticks } from '../agent/ticks.ts';
+import { type ProbeUpdate, probeUpdates } from './probing.ts';
+import { SyncLoop, ticks } from './sync-loop.ts';
 
 /** Periods of the sync loop; the defaults are the kubelet's. */
 export interface PodsControllerPeriods {

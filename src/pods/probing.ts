@@ -8,6 +8,10 @@ import { httpProbe } from '../prober/http-probe.ts';
 import { Prober } from '../prober/prober.ts';
 import { tcpProbe } from '../prober/tcp-probe.ts';
 import type { PodProvider } from '../provider/provider.ts';
+import type { ResultUpdate } from '../prober/results.ts';
+import type { ProbeType } from '../prober/update-pod-status.ts';
+import type { ProbeManager } from '../prober/probe-manager.ts';
+import { type Observable, merge, map } from 'rxjs';
 
 /** The four kinds of probes over real networks and the provider's own exec. */
 export function makeProber(
@@ -31,3 +35,14 @@ export function makeProber(
     recorder,
   );
 }
+
+/** A changed probe result, and of which kind of probe. */
+export interface ProbeUpdate extends ResultUpdate {
+  readonly type: ProbeType;
+}
+
+const types: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
+
+/** The changes of all three kinds of probes, as the sync loop takes them (R44). */
+export const probeUpdates = (probes: Pick<ProbeManager, 'results'>): Observable<ProbeUpdate> =>
+  merge(...types.map((type) => probes.results[type].updates.pipe(map((update) => ({ ...update, type })))));

@@ -1,7 +1,7 @@
 import { uidOf } from '../kube/names.ts';
 import type { Node, Pod, PodStatus } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
-import { primaryFamilyOf } from '../status/addresses.ts';
+import { primaryFamilyOf } from '../kube/address-family.ts';
 import { generateApiPodStatus } from '../status/generate.ts';
 import type { PodCgroupConfig } from '../status/pod-resources.ts';
 import type { StatusManager } from '../status/status-manager.ts';

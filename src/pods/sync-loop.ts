@@ -1,5 +1,5 @@
-import type { Observable, Subscription } from 'rxjs';
-import { type Clock, steadyNow } from '../base/clock.ts';
+import { Observable, type Subscription } from 'rxjs';
+import { type Clock, steadyNow, type StopTimer } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 
@@ -135,4 +135,21 @@ export class SyncLoop<Input extends { readonly type: string }> {
       if (signal.aborted) return false;
     }
   }
+}
+
+/** Emits `value` every `periodMs`, first after one period. */
+export function ticks<T>(clock: Clock, periodMs: number, value: T): Observable<T> {
+  return new Observable((subscriber) => {
+    let stop: StopTimer;
+    const arm = (): void => {
+      stop = clock.timer(periodMs, () => {
+        arm();
+        subscriber.next(value);
+      });
+    };
+    arm();
+    return () => {
+      stop();
+    };
+  });
 }

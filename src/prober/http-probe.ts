@@ -3,8 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { httpGet, type HttpGetRequest } from '../go/http-get.ts';
 import { httpGetRequest } from '../kube/http-get-action.ts';
-import { deadline } from './deadline.ts';
-import type { ProbeAnswer, ProbeHandler } from './prober.ts';
+import { type ProbeAnswer, type ProbeHandler, deadline } from './prober.ts';
 
 /** Of an answer's body no more is read, bytes. */
 export const maxBodyBytes: number = 10 * 1024;

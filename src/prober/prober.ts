@@ -3,6 +3,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import type { Container, PodStatus } from '../kube/types.ts';
 import type { ProbeTarget } from './probe-step.ts';
 import type { ProbeType } from './update-pod-status.ts';
+import type { Clock, StopTimer } from '../base/clock.ts';
 
 /** What a probe answered. */
 export interface ProbeAnswer {
@@ -103,4 +104,19 @@ function fieldPathOf(container: Container, spec: ProbeTarget['pod']['spec']): st
     ? 'initContainers'
     : 'containers';
   return `spec.${list}{${container.name}}`;
+}
+
+/**
+ * Calls `fn` after `ms`, unless stopped before. What came in until then is heard first: that this process was held up is not the fault of
+ * the pod that is probed.
+ */
+export function deadline(clock: Clock, ms: number, fn: () => void): StopTimer {
+  let last: NodeJS.Immediate | undefined;
+  const stop = clock.timer(ms, () => {
+    last = setImmediate(fn);
+  });
+  return () => {
+    stop();
+    clearImmediate(last);
+  };
 }

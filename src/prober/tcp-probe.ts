@@ -1,8 +1,10 @@
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { resolvePort } from '../kube/container-port.ts';
-import { dial } from './dial.ts';
-import type { ProbeHandler } from './prober.ts';
+import { type ProbeHandler, deadline } from './prober.ts';
+import { type Socket, connect } from 'node:net';
+import { joinHostPort } from '../base/host-port.ts';
+import { dialError } from '../go/dial-error.ts';
 
 /** Succeeds when the port takes a connection. Follows kubelet `probe/tcp`. */
 export const tcpProbe =
@@ -20,3 +22,34 @@ export const tcpProbe =
       return { outcome: 'failure', output: messageOf(reason) };
     }
   };
+
+/** Where to connect, and how long that may take, ms. */
+interface Address {
+  readonly host: string;
+  readonly port: number;
+  readonly timeoutMs: number;
+}
+
+/**
+ * A connection, ready to be used.
+ *
+ * @throws {Error} with Go's words for why there is none
+ */
+export function dial(clock: Clock, address: Address): Promise<Socket> {
+  const { host, port, timeoutMs } = address;
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port });
+    const stop = deadline(clock, timeoutMs, () => {
+      socket.destroy();
+      reject(new Error(`dial tcp ${joinHostPort(host, port)}: i/o timeout`));
+    });
+    socket.once('connect', () => {
+      stop();
+      resolve(socket);
+    });
+    socket.on('error', (reason) => {
+      stop();
+      reject(new Error(dialError(reason, address), { cause: reason }));
+    });
+  });
+}

@@ -5,8 +5,8 @@ import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../kube/types.ts';
 import type { ContainerRef, LogOptions } from '../provider/powers.ts';
 import type { ServerHost } from './host.ts';
-import { flag, instant, integer } from './query.ts';
 import { type Reply, type ServerRequest, text } from './reply.ts';
+import { zeroTime as zeroTimeText } from '../kube/time.ts';
 
 /** The options that a query asks for. @throws {RangeError} when one cannot be read */
 export function logOptionsOf(given: URLSearchParams): LogOptions {
@@ -183,4 +183,39 @@ function streamed(
       otherwise: (reason) => refused(messageOf(reason)),
     },
   };
+}
+
+/** Values of a query parameter turned into what Kubernetes' option types want. */
+
+/** A flag: absent, `false` and `0` are false, all else is true, the empty text too (K3). */
+function flag(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name);
+  return value !== null && value !== '0' && value.toLowerCase() !== 'false';
+}
+
+const integerPattern = /^[+-]?\d+$/;
+
+/** An integer; absent: not given. @throws {RangeError} for what is none */
+function integer(query: URLSearchParams, name: string): number | undefined {
+  const value = query.get(name);
+  if (value === null) return undefined;
+  const number = Number(value);
+  if (!integerPattern.test(value) || !Number.isSafeInteger(number))
+    throw new RangeError(`${name} is no integer: ${value}`);
+  return number;
+}
+
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** Go's zero time, ms since the epoch. */
+const zeroTime = Date.parse(zeroTimeText);
+
+/** An instant as RFC 3339, ms since the epoch; absent: not given; an empty text or `null` is Go's zero time. @throws {RangeError} for what is none */
+function instant(query: URLSearchParams, name: string): number | undefined {
+  const value = query.get(name);
+  if (value === null) return undefined;
+  if (value === '' || value === 'null') return zeroTime;
+  const ms = rfc3339.test(value) ? Date.parse(value.replace(',', '.')) : Number.NaN;
+  if (Number.isNaN(ms)) throw new RangeError(`${name} is no time: ${value}`);
+  return ms;
 }

@@ -1,4 +1,4 @@
-import type { MetricFamily } from '../metrics/metrics.ts';
+import type { MetricFamily } from '../metrics/family.ts';
 import { httpError, pageNotFound, type Reply, text } from './reply.ts';
 
 /** One named question after the kubelet's health. */

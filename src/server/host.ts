@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Pod, PodStatus } from '../kube/types.ts';
 import type { ContainerRef, LogOptions, StreamUrls, TerminalIo } from '../provider/powers.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
-import type { MetricFamily } from '../metrics/metrics.ts';
+import type { MetricFamily } from '../metrics/family.ts';
 import type { Usage } from '../containers/stats/usage.ts';
 import type { ProgramStatus } from './zpages.ts';
 

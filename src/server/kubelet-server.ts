@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.ts';
-import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
+import { type KeyPair } from '../pki/certificates.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import type { Tracer } from '../base/tracing.ts';
 import { alwaysAllow, type Authenticator, type Authorizer, certificateAuthenticator } from './access.ts';
@@ -16,13 +16,14 @@ import {
   type ServicesDeps,
 } from './kubelet-services.ts';
 import { Listener, type ListenerLimits, type TlsSettings } from './listener.ts';
-import type { MetricFamily } from '../metrics/metrics.ts';
+import type { MetricFamily } from '../metrics/family.ts';
 import { ServerMetrics } from './server-metrics.ts';
 import type { Reply, ServerRequest } from './reply.ts';
 import { traceRequests } from './request-tracing.ts';
 import { streamServices } from './stream-services.ts';
 import { type StreamTimes, streamTimes } from '../streams/times.ts';
 import { tokenAuthenticator, type Reviews, webhookAuthorizer, type WebhookTimes } from './webhook.ts';
+import { selfSigned } from '../pki/self-signed.ts';
 
 /** How a kubelet API is served. */
 export interface KubeletServerOptions {
@@ -232,17 +233,4 @@ async function serveOpen(
 function tlsOf({ tls, tlsSettings, clientCa, host }: KubeletServerOptions, now: number): TlsSettings {
   const pair = tls === 'later' ? {} : (tls ?? selfSigned(host.nodeName, now));
   return { ...tlsSettings, ...pair, ...(clientCa !== undefined && { clientCa }) };
-}
-
-/** A serving certificate from an authority that nobody else knows, good for a year. */
-export function selfSigned(nodeName: string, now: number): KeyPair {
-  const authority = Authority.create(`${nodeName}-ca@${Math.floor(now / 1000)}`, now);
-  const { cert, key } = authority.issue({
-    subject: { commonName: `${nodeName}@${Math.floor(now / 1000)}` },
-    notBefore: now - hour,
-    notAfter: now + year,
-    usages: ['server auth'],
-    hosts: [nodeName],
-  });
-  return { cert: `${cert}${authority.cert}`, key };
 }

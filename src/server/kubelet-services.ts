@@ -14,7 +14,7 @@ import {
 } from './health.ts';
 import type { ServerHost } from './host.ts';
 import { podList, runningOnly, runningPodList } from './pod-lists.ts';
-import { type MetricFamily, metricsReply } from '../metrics/metrics.ts';
+import { metricsReply } from './metrics-reply.ts';
 import { splitTarget } from './mux.ts';
 import { nodeLogs } from './node-logs.ts';
 import { httpError, json, type Reply, text } from './reply.ts';
@@ -23,6 +23,7 @@ import { statsSummary } from '../containers/stats/stats-summary.ts';
 import { cadvisorMetrics, resourceMetrics } from './usage-metrics.ts';
 import type { Usage } from '../containers/stats/usage.ts';
 import { flagzPage, statuszPage, zpage } from './zpages.ts';
+import type { MetricFamily } from '../metrics/family.ts';
 
 /** What the services are made of. */
 export interface ServicesDeps {

@@ -1,7 +1,8 @@
 import { type Clock, steadyNow } from '../base/clock.ts';
-import { Counter, Histogram, type MetricFamily } from '../metrics/metrics.ts';
+import { Counter, Histogram } from '../metrics/metrics.ts';
 import { splitTarget } from './mux.ts';
 import type { Reply, ServerRequest } from './reply.ts';
+import type { MetricFamily } from '../metrics/family.ts';
 
 const longRunning = new Set(['exec', 'attach', 'portforward', 'containerlogs']);
 

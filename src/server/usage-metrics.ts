@@ -1,7 +1,8 @@
 import type { ContainerUsage } from '../provider/usage.ts';
 import { cgroupMetrics, type CgroupReading } from '../containers/stats/cgroup-metrics.ts';
-import { type MetricFamily, type Sample, single } from '../metrics/metrics.ts';
+import { single } from '../metrics/metrics.ts';
 import { type NodeUsage, type ServedPodUsage, sumOf, type Usage } from '../containers/stats/usage.ts';
+import type { MetricFamily, Sample } from '../metrics/family.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

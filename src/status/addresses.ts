@@ -1,5 +1,6 @@
-import { canonicalIp, ipFamily } from '../kube/ip.ts';
+import { ipFamily } from '../kube/ip.ts';
 import type { PodStatus } from '../kube/types.ts';
+import { onePerFamily } from '../kube/address-family.ts';
 
 /** The addresses of a pod status. */
 export type StatusAddresses = Pick<PodStatus, 'hostIP' | 'hostIPs' | 'podIP' | 'podIPs'>;
@@ -32,18 +33,6 @@ export function podAddresses(input: AddressInput): StatusAddresses {
 }
 
 const toIp = (ip: string): { readonly ip: string } => ({ ip });
-
-/** The family of the node's main address, IPv4 when it has none. */
-export const primaryFamilyOf = (nodeIPs: readonly string[]): 'IPv4' | 'IPv6' =>
-  ipFamily(nodeIPs[0] ?? '') ?? 'IPv4';
-
-/** One address of each family in its shortest text, that of the primary family first. Follows kubelet `sortPodIPs`. */
-export function onePerFamily(ips: readonly string[], primary: 'IPv4' | 'IPv6'): readonly string[] {
-  const texts = ips.map(canonicalIp);
-  if (texts.length < 2) return texts.filter((ip) => ipFamily(ip) !== undefined);
-  const secondary = primary === 'IPv4' ? 'IPv6' : 'IPv4';
-  return [primary, secondary].flatMap((family) => texts.find((ip) => ipFamily(ip) === family) ?? []);
-}
 
 function withHostIps(
   own: readonly string[],

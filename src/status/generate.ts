@@ -14,8 +14,9 @@ import {
   restartsAllContainers,
 } from './conditions.ts';
 import { containerStatuses, initAndRegular, type StartFailure } from './container-statuses.ts';
-import { hasActiveRegular, isTerminalPhase, podPhase } from './phase.ts';
+import { hasActiveRegular, podPhase } from './phase.ts';
 import { type PodCgroupConfig, podResourceStatus } from './pod-resources.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
 
 /** Why a pod has to end whatever its containers do (R207). */
 export interface Eviction {

@@ -8,7 +8,7 @@ import {
   withTransitionTime,
 } from './condition-list.ts';
 import { terminalCondition } from './conditions.ts';
-import { isTerminalPhase } from './phase.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
 
 /** What decides how much of a status may be told. */
 export interface MergeContext {

@@ -17,10 +17,6 @@ export interface PhaseContext {
 
 type Terminated = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
 
-/** Is the phase one that a pod never leaves? */
-export const isTerminalPhase = (phase: string | undefined): phase is 'Succeeded' | 'Failed' =>
-  phase === 'Succeeded' || phase === 'Failed';
-
 /**
  * The phase of a pod by its spec and the statuses of its containers (R208…R214): a container that waits for its first start keeps
  * the whole pod Pending, one that waits after an end does not.

@@ -13,7 +13,7 @@ import { isPodStatusByKubeletEqual, saysTheSame } from './equal.ts';
 import { mergePodStatus } from './merge.ts';
 import { normalizeStatus } from './normalize.ts';
 import { statusPatch } from './patch.ts';
-import { isTerminalPhase } from './phase.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
 import { ResizeStatuses } from './resize-statuses.ts';
 import type { StatusClient } from './status-client.ts';
 import { rfc3339 } from '../kube/time.ts';

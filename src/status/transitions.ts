@@ -7,7 +7,7 @@ import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus 
 import { conditionOf, withTransitionTime } from './condition-list.ts';
 import { vanished } from './container-status.ts';
 import { isStaticPod } from '../kube/names.ts';
-import { isTerminalPhase } from './phase.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
 
 /**
  * R196: why a status may not follow another, or nothing when it may: a container that ended for good never comes back.

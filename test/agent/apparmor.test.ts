@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { appArmorFault } from '../../src/admission/apparmor.ts';
+import { appArmorFault } from '../../src/admission/admit-result.ts';
 import { enforcesAppArmor } from '../../src/agent/apparmor-host.ts';
 import type { Pod } from '../../src/kube/types.ts';
 

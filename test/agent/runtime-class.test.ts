@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { admitVolumes } from '../../src/admission/volumes.ts';
-import { RuntimeClasses, runtimeClassParts } from '../../src/agent/runtime-class.ts';
+import { admitVolumes } from '../../src/admission/admit-result.ts';
+import { runtimeClassParts } from '../../src/agent/runtime-class.ts';
 import { ApiError } from '../../src/api/client.ts';
 import type { Pod } from '../../src/kube/types.ts';
+import { RuntimeClasses } from '../../src/containers/objects/runtime-class-manager.ts';
 
 const podWith = (spec: object): Pod => ({ metadata: { name: 'p' }, spec: { containers: [], ...spec } });
 const classes = (get: (...args: never[]) => Promise<unknown>) => new RuntimeClasses({ get } as never);

@@ -82,8 +82,8 @@ function inProcess(script: string, hidden = 'none'): { readonly stdout: string; 
       if (/opentelemetry/.test(name)) seen.add(name);
       return next(name, context);
     } });
-    const { startTracing } = await import('../cli/src/app/tracing.ts');
-    const { systemClock: clock } = await import('../cli/src/base/clock.ts');
+    const { startTracing } = await import('./src/app/tracing.ts');
+    const { systemClock: clock } = await import('./src/base/clock.ts');
     const logger = { warn() {}, error() {}, info() {}, debug() {} };
     const deps = { nodeName: 'n', clock, logger };
     ${script}

@@ -31,7 +31,7 @@ test('who has no file descriptor left is told so at once, and lives on', () => {
 
 test('a command on a terminal that cannot be had for want of descriptors fails, and nothing else', () => {
   const told = withoutDescriptors(`${takeAll}
-    import { execStreams } from '${source('providers/process/exec.ts')}';
+    import { execStreams } from '${source('processes/exec.ts')}';
     const plan = { argv: ['/bin/true'], env: new Map(), workingDir: '/', prefix: [] };
     const leader = () => undefined;
     all();
@@ -41,7 +41,7 @@ test('a command on a terminal that cannot be had for want of descriptors fails, 
 
 test('a program that goes on has ended when it cannot be started', () => {
   const told = withoutDescriptors(`${takeAll}
-    import { hostPrograms } from '${source('node/programs.ts')}';
+    import { hostPrograms } from '${source('base/programs.ts')}';
     all();
     const program = hostPrograms.start('/bin/true', [], () => undefined);
     program.stop();

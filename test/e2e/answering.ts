@@ -2,7 +2,7 @@ import { createServer, type Server as HttpServer } from 'node:http';
 import { createServer as createGrpcServer, type Http2Server } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import type { Server } from 'node:net';
-import { selfSigned } from '../../src/server/kubelet-server.ts';
+import { selfSigned } from '../../src/pki/self-signed.ts';
 
 /** A server of the test's own process, on every address of the machine, for probes and hooks to ask. */
 export interface Answering {

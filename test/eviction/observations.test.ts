@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { evictionMessage } from '../../src/eviction/message.ts';
-import { mergeThresholds, pressuresOf, thresholdsMet } from '../../src/eviction/met.ts';
+import { mergeThresholds, pressuresOf, thresholdsMet } from '../../src/eviction/assess.ts';
 import { observationsOf } from '../../src/eviction/observations.ts';
-import { nodeReclaimsFor } from '../../src/eviction/reclaim.ts';
+import { nodeReclaimsFor } from '../../src/eviction/manager.ts';
 import { statsByUid, type StatsSummary } from '../../src/kube/stats-summary.ts';
 import { parseThresholds } from '../../src/eviction/thresholds.ts';
 import { podDiskUsage } from '../../src/eviction/usage.ts';

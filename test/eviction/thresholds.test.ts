@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AgentError } from '../../src/base/errors.ts';
-import { withContainerFsThresholds } from '../../src/eviction/container-fs.ts';
-import { parsePercentage } from '../../src/eviction/percentage.ts';
+import { withContainerFsThresholds } from '../../src/eviction/observations.ts';
 import { isSignal } from '../../src/eviction/signals.ts';
-import { isHardThreshold, parseThresholds, type Threshold } from '../../src/eviction/thresholds.ts';
+import {
+  isHardThreshold,
+  parseThresholds,
+  type Threshold,
+  parsePercentage,
+} from '../../src/eviction/thresholds.ts';
 import { formatQuantity, parseQuantity } from '../../src/kube/resources/quantity.ts';
 
 test('a share is kept at 32 bits, an amount exactly', () => {

@@ -2,17 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { healthMetrics, log, ping } from '../../src/server/health.ts';
-import {
-  Counter,
-  Histogram,
-  type MetricFamily,
-  metricsReply,
-  metricsText,
-  single,
-} from '../../src/metrics/metrics.ts';
+import { Counter, Histogram, metricsText, single } from '../../src/metrics/metrics.ts';
 import { openMetricsText, wantsOpenMetrics } from '../../src/metrics/open-metrics.ts';
 import { cadvisorMetrics, resourceMetrics } from '../../src/server/usage-metrics.ts';
 import { fullUsage } from '../containers/stats/usage.ts';
+import type { MetricFamily } from '../../src/metrics/family.ts';
+import { metricsReply } from '../../src/server/metrics-reply.ts';
 
 const counted = new Counter('x_things_total', 'Things that "came" by \\ way');
 counted.add({ way: 'a\\b"c\nd' }, 3);

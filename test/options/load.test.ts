@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { decodeKubeletConfiguration } from '../../src/options/decode.ts';
 import { explain } from '../../src/options/explain.ts';
 import { flagTargets } from '../../src/options/flags.ts';
-import { loadOptions, type OptionSources } from '../../src/options/load.ts';
+import { loadOptions } from '../../src/options/load.ts';
 import { OptionsError } from '../../src/options/options-error.ts';
+import type { OptionSources } from '../../src/options/origin.ts';
 
 const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 const load = (sources: OptionSources & { text?: string }): ReturnType<typeof loadOptions> =>

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { alwaysAllow } from '../../src/server/access.ts';
 import { attachPodRoutes, instrumentHandler, podMetricsHandler } from '../../src/server/pod-routes.ts';
 import { Authority, createKey } from '../../src/pki/certificates.ts';
-import { selfSigned } from '../../src/server/kubelet-server.ts';
+import { selfSigned } from '../../src/pki/self-signed.ts';
 import { ask, clientPair, hostWith, startServer } from './support.ts';
 
 test('a provider author mounts the routes on a server of their own', async () => {

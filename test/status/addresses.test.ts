@@ -1,11 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  type AddressInput,
-  hostIpsOf,
-  onePerFamily,
-  podAddresses,
-  primaryFamilyOf,
-} from '../../src/status/addresses.ts';
+import { type AddressInput, hostIpsOf, podAddresses } from '../../src/status/addresses.ts';
+import { onePerFamily, primaryFamilyOf } from '../../src/kube/address-family.ts';
 
 const [host4, host6, pod4, pod6] = ['192.0.2.1', '2001:db8::1', '10.0.0.7', 'fd00::7'];
 const node: AddressInput = { podIps: [], hostIps: [host4], primaryFamily: 'IPv4', hostNetwork: false };

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { configSourceAnnotation } from '../../src/kube/names.ts';
 import type { Container, ContainerStatus, Pod } from '../../src/kube/types.ts';
 import type { RuntimeContainerState, RuntimePodStatus } from '../../src/provider/runtime-pod.ts';
-import { hasActiveRegular, hasRegularCreated, isTerminalPhase, podPhase } from '../../src/status/phase.ts';
+import { hasActiveRegular, hasRegularCreated, podPhase } from '../../src/status/phase.ts';
 import { bareStatusOf, instanceOf, runtimeOf, statusOf } from './support/statuses.ts';
+import { isTerminalPhase } from '../../src/kube/pod-phase.ts';
 
 const ended = (exitCode: number, reason?: string) => ({
   terminated: { exitCode, ...(reason !== undefined && { reason }) },

@@ -2,7 +2,7 @@ import { Backoff, crashLoopBackoff, imagePullBackoff } from '../../src/base/back
 import { silentLogger } from '../../src/base/logger.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Clock } from '../../src/base/clock.ts';
-import type { ProbeResult } from '../../src/containers/kuberuntime/actions/actions.ts';
+import type { ProbeResult } from '../../src/containers/kuberuntime/actions/pod-actions.ts';
 import type { RuntimeHelper } from '../../src/containers/kuberuntime/helper.ts';
 import { KubeRuntime, type KubeRuntimeDeps } from '../../src/containers/kuberuntime/kube-runtime.ts';
 import { nameOf as nameOfObject } from '../../src/kube/names.ts';

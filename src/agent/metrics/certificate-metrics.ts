@@ -1,4 +1,5 @@
-import { type MetricFamily, single } from '../../metrics/metrics.ts';
+import { single } from '../../metrics/metrics.ts';
+import type { MetricFamily } from '../../metrics/family.ts';
 
 /** What a certificate manager tells of itself. */
 export interface CertificateState {

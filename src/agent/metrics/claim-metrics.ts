@@ -1,4 +1,4 @@
-import type { MetricFamily } from '../../metrics/metrics.ts';
+import type { MetricFamily } from '../../metrics/family.ts';
 import type { VolumeUse } from '../../containers/stats/volume-usage.ts';
 
 interface ClaimUse extends VolumeUse {

@@ -2,9 +2,10 @@ import { isStaticPod, uidOf } from '../../kube/names.ts';
 import type { Pod } from '../../kube/types.ts';
 import type { PodWorkerSync } from '../../podworkers/queries.ts';
 import type { RuntimePod } from '../../provider/runtime-pod.ts';
-import { type MetricFamily, type Sample, single } from '../../metrics/metrics.ts';
+import { single } from '../../metrics/metrics.ts';
 import { runningOnly } from '../../server/pod-lists.ts';
 import type { ResizeStatuses } from '../../status/resize-statuses.ts';
+import type { MetricFamily, Sample } from '../../metrics/family.ts';
 
 /** The slice of the engines that is counted. */
 export interface MetricSources {

@@ -7,8 +7,9 @@ import type {
   StartCounts,
 } from '../../containers/container/counts.ts';
 import { wantsOwnUsers } from '../../containers/kuberuntime/config/user-namespace.ts';
-import { Counter, Histogram, type MetricFamily } from '../../metrics/metrics.ts';
+import { Counter, Histogram } from '../../metrics/metrics.ts';
 import type { PodStarts } from '../../pods/metrics/pod-starts.ts';
+import type { MetricFamily } from '../../metrics/family.ts';
 
 /** What was started, as far as the agent itself makes sandboxes and containers. */
 export class StartMetrics implements StartCounts, PullCounts, HookCounts {

@@ -3,7 +3,7 @@ import { messageOf } from '../../base/errors.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import type { KubeObject } from '../../kube/types.ts';
-import { type BackOffOptions, FullJitter, reflectorBackOff } from '../full-jitter.ts';
+import { type BackOffOptions, FullJitter, reflectorBackOff } from '../../base/backoff.ts';
 import { type ApiClient, ApiError, hasCause } from '../client.ts';
 import type { KnownObjects } from './known-objects.ts';
 import { listAll } from './list-pager.ts';

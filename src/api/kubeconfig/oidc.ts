@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { machineTrust } from '../../pki/authorities.ts';
 import type { Clock } from '../../base/clock.ts';
-import { addressPatienceMs } from '../../go/dial-error.ts';
+import { addressPatienceMs } from '../../base/host-port.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Credentials, CredentialSource } from '../rest/connection.ts';
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import makeConnector from 'undici/lib/core/connect.js';
 import { machineAuthorities } from '../../pki/authorities.ts';
-import { addressPatienceMs, type HostPort, hostPortOf, joinHostPort } from '../../go/dial-error.ts';
+import { addressPatienceMs, type HostPort, hostPortOf, joinHostPort } from '../../base/host-port.ts';
 import { messageOf } from '../../base/errors.ts';
 
 /** The proxy, and how connections are made through it. */

@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { machineAuthorities } from '../../pki/authorities.ts';
 import type { Clock } from '../../base/clock.ts';
-import { addressPatienceMs } from '../../go/dial-error.ts';
+import { addressPatienceMs } from '../../base/host-port.ts';
 import {
   type ApiConnection,
   type CredentialSource,

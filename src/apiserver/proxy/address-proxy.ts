@@ -8,7 +8,7 @@ import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { normalize } from 'node:path/posix';
-import { dialError, joinHostPort } from '../../go/dial-error.ts';
+import { dialError } from '../../go/dial-error.ts';
 import { keepAlive } from '../../base/keep-alive.ts';
 import { escapedPath, unescapedPath } from '../../go/url-path.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from '../../apimachinery/json.ts';
@@ -16,6 +16,7 @@ import type { KubeletProxy } from './kubelet-proxy.ts';
 import { badRequest, notFound, StatusError } from '../../apimachinery/status-error.ts';
 import { keyOf, type Store } from '../storage/store.ts';
 import { forwardedFor, passUpgrade, sentOn, type Upgrading } from '../request/upgrade.ts';
+import { joinHostPort } from '../../base/host-port.ts';
 
 export interface AddressProxyDeps {
   readonly store: Store;

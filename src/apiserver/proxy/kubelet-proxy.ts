@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { KeyPair } from '../../pki/certificates.ts';
-import { dialError, joinHostPort } from '../../go/dial-error.ts';
+import { dialError } from '../../go/dial-error.ts';
 import { keepAlive } from '../../base/keep-alive.ts';
 import { zeroTime } from '../../kube/time.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from '../../apimachinery/json.ts';
@@ -18,6 +18,7 @@ import {
   StatusError,
 } from '../../apimachinery/status-error.ts';
 import { keyOf, type Store } from '../storage/store.ts';
+import { joinHostPort } from '../../base/host-port.ts';
 
 export interface KubeletProxyDeps {
   readonly store: Store;

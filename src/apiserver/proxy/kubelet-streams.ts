@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { KeyPair } from '../../pki/certificates.ts';
 import type { Clock } from '../../base/clock.ts';
-import { joinHostPort } from '../../go/dial-error.ts';
+import { joinHostPort } from '../../base/host-port.ts';
 import { serveCommand } from '../../streams/remote-command.ts';
 import { remoteCommand } from '../../streams/remote-command-client.ts';
 import { streamTimes } from '../../streams/times.ts';

@@ -1,5 +1,5 @@
 import { sharesToWeight, weightToShares } from '../../kube/cgroup.ts';
-import { hugePageUnit } from '../kuberuntime/config/huge-pages.ts';
+import { hugePageUnit } from '../../kube/resources/huge-page-unit.ts';
 import type { CgroupHost } from './host.ts';
 
 /** What a cgroup is set to; an absent member is left as it is. */

@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto';
 import { goStructJson } from '../../go/go-json.ts';
 import { parseSchemelessUrl, registryMatches } from '../../kube/registry-url.ts';
-import type { PullCredential } from '../images/pull-credentials.ts';
-import type { DockerConfig, DockerConfigEntry } from './docker-config.ts';
+import type { PullCredential, Keyring } from '../images/pull-credentials.ts';
+import {
+  type DockerConfig,
+  type DockerConfigEntry,
+  readDockerConfigJson,
+  readDockerConfig,
+} from './docker-config.ts';
+import type { PluginProvider } from './plugin-provider.ts';
+import type { Secret } from '../../kube/types.ts';
+import { uidOf, namespaceOf, nameOf } from '../../kube/names.ts';
 
 /** What Docker calls its own registry. */
 const defaultRegistry = 'index.docker.io';
@@ -61,4 +69,52 @@ function tracked({ username, password, email }: DockerConfigEntry): PullCredenti
       .update(goStructJson(Object.fromEntries(given)))
       .digest('hex'),
   };
+}
+
+interface PodKeyringDeps {
+  /** The node's own credentials. */
+  readonly nodeConfig: () => DockerConfig;
+  /** In the order of their settings. */
+  readonly plugins: readonly PluginProvider[];
+}
+
+/**
+ * All credentials for an image of a pod: its pull secrets', the node's, the plug-ins', in this order.
+ * Follows `makeLookupPullCredentialsFunc` (pkg/kubelet/images).
+ */
+export function podKeyring({ nodeConfig, plugins }: PodKeyringDeps): Keyring {
+  return async (repository, secrets, pod) => {
+    const ofSecrets = secretKeyring(secrets);
+    const node = new DockerKeyring();
+    node.add(nodeConfig());
+    const external = new DockerKeyring();
+    for (const plugin of plugins) {
+      const { config, source } = await plugin.provide(repository, pod);
+      external.add(config, source);
+    }
+    return [ofSecrets, node, external].flatMap((keyring) => keyring.lookup(repository));
+  };
+}
+
+/** The types of secrets that hold credentials, the key that they are under, and how it is read. */
+const kinds: readonly (readonly [type: string, key: string, read: (text: string) => DockerConfig])[] = [
+  ['kubernetes.io/dockerconfigjson', '.dockerconfigjson', readDockerConfigJson],
+  ['kubernetes.io/dockercfg', '.dockercfg', readDockerConfig],
+];
+
+/**
+ * The credentials of pull secrets; those of other types are passed over. Follows `MakeDockerKeyring` (pkg/credentialprovider/secrets).
+ *
+ * @throws {AgentError} `invalid_argument` the first secret that cannot be read, in the words of Go's decoder
+ */
+export function secretKeyring(secrets: readonly Secret[]): DockerKeyring {
+  const keyring = new DockerKeyring();
+  for (const secret of secrets) {
+    const [, key = '', read] = kinds.find(([type]) => type === secret.type) ?? [];
+    const data = secret.data?.[key] ?? '';
+    if (!read || data === '') continue;
+    const coordinates = { uid: uidOf(secret), namespace: namespaceOf(secret), name: nameOf(secret) };
+    keyring.add(read(Buffer.from(data, 'base64').toString()), { secret: coordinates });
+  }
+  return keyring;
 }

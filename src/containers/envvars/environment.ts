@@ -6,7 +6,7 @@ import { goQuote } from '../../go/go-quote.ts';
 import { isStaticPod, namespaceOf } from '../../kube/names.ts';
 import { containerOfPod, resourceFieldValue } from '../../kube/resources/resource-field.ts';
 import type { ConfigMap, Container, EphemeralContainer, Pod, Secret, Service } from '../../kube/types.ts';
-import { onePerFamily, primaryFamilyOf } from '../../status/addresses.ts';
+import { onePerFamily, primaryFamilyOf } from '../../kube/address-family.ts';
 import { serviceEnvironment } from './service-environment.ts';
 
 type EnvVar = NonNullable<Container['env']>[number];

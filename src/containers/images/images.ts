@@ -9,7 +9,7 @@ import type { Image, ImageSpec, PodSandboxConfig } from '../../provider/cri-mess
 import type { BackoffTable } from '../container/backoff.ts';
 import type { PullCounts } from '../container/counts.ts';
 import { repositoryOf, withDefaultTag } from '../../kube/image-reference.ts';
-import { type ImageUser, imageUserOf } from '../kuberuntime/config/run-as-non-root.ts';
+import { type ImageUser, imageUserOf } from './image-user.ts';
 import type { Keyring, PullCredential, PullRecords } from './pull-credentials.ts';
 import type { PullQueue } from './pull-queue.ts';
 import { aggregate, StartError } from '../container/runtime-errors.ts';

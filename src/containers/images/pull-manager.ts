@@ -4,7 +4,6 @@ import type { Logger } from '../../base/logger.ts';
 import { repositoryOf } from '../../kube/image-reference.ts';
 import type { Coordinates, PullCredential, PullRecords } from './pull-credentials.ts';
 import type { Image } from '../../provider/cri-messages.ts';
-import type { RequiresVerification } from '../../credentials/pull-policy.ts';
 import {
   credentialsOf,
   type ImagePullCredentials,
@@ -12,6 +11,7 @@ import {
   type ImagePullSecret,
   newRecord,
   withCredentials,
+  type RequiresVerification,
 } from './pull-record.ts';
 import type { PullRecordFiles } from './pull-record-files.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { joinHostPort } from '../../go/dial-error.ts';
+import { joinHostPort } from '../../base/host-port.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { httpGet, type HttpGetRequest, spokePlainText } from '../../go/http-get.ts';
 import type { EventRecorder } from '../../kube/events.ts';

@@ -10,13 +10,13 @@ import type { ContainerRef, PodResizes, ProviderPowers, StreamUrls } from '../..
 import type { NodeProvider, PodProvider, PodSyncResult, SyncPodRequest } from '../../provider/provider.ts';
 import type { RuntimePod, RuntimePodStatus } from '../../provider/runtime-pod.ts';
 import type { PodUsage } from '../../provider/usage.ts';
-import type { ProbeResults } from './actions/actions.ts';
+import type { ProbeResults } from './actions/pod-actions.ts';
 import { ActuatedStore } from './resize/actuated.ts';
 import type { BackoffTable } from '../container/backoff.ts';
 import { ContainerGc } from './gc/container-gc.ts';
 import { ContainerRemover } from './gc/container-remover.ts';
 import { ContainerStarter } from './container-starter.ts';
-import { containersToDelete } from '../../kuberuntime/containers-to-delete.ts';
+import { containersToDelete } from './gc/container-gc-decide.ts';
 import type { HookCounts, PullCounts, StartCounts } from '../container/counts.ts';
 import { runtimeId } from './config/convert.ts';
 import { nodeFiles, type RuntimeFiles } from '../container/files.ts';

@@ -17,7 +17,7 @@ import {
 } from './config/convert.ts';
 import type { RuntimeFiles } from '../container/files.ts';
 import { identityFromLabels, podUidLabel } from './config/labels.ts';
-import type { ActuatedResources } from './actions/resize-actions.ts';
+import type { ActuatedResources } from './actions/pod-actions.ts';
 import { demandStatus, isNotFound } from '../container/runtime-errors.ts';
 import { joinMessages, type LogTail, terminationMessage } from './termination-message.ts';
 

@@ -8,7 +8,7 @@ import type { Container } from '../../kube/types.ts';
 import type { ContainerRuntime } from '../../provider/container-runtime.ts';
 import type { PodSandboxConfig } from '../../provider/cri-messages.ts';
 import type { PodSyncResult, SyncPodRequest, SyncResult } from '../../provider/provider.ts';
-import { type ActionInputs, computePodActions, type PodActions } from './actions/actions.ts';
+import { computePodActions } from './actions/actions.ts';
 import { type BackoffTable, crashBackoff, podText } from '../container/backoff.ts';
 import { containerEvents } from './container-events.ts';
 import type { ContainerRemover } from './gc/container-remover.ts';
@@ -25,6 +25,7 @@ import { resizes } from './resize/resize-plan.ts';
 import { aggregate, StartError } from '../container/runtime-errors.ts';
 import type { StartTurns } from './start-turns.ts';
 import { type ConfigSettings, generateSandboxConfig } from './config/sandbox-config.ts';
+import type { ActionInputs, PodActions } from './actions/pod-actions.ts';
 
 export interface PodSyncDeps extends PodResizeDeps {
   readonly runtime: Pick<ContainerRuntime, 'runPodSandbox' | 'podSandboxStatus'> & PodResizeDeps['runtime'];

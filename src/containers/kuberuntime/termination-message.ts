@@ -9,8 +9,6 @@ export const terminationPath = (path: string): string => resolve('/', path);
 
 /** A termination message is at most this long, bytes. */
 export const maxTerminationMessageBytes = 4096;
-/** What stands in for a missing one: the end of the log, at most so many lines … */
-export const maxTerminationLogLines = 80;
 /** … and bytes. */
 export const maxTerminationLogBytes = 2048;
 

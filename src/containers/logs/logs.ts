@@ -5,7 +5,6 @@ import { AgentError } from '../../base/errors.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import type { LogOptions } from '../../provider/powers.ts';
 import { LogFile } from './log-file.ts';
-import { maxTerminationLogLines } from '../kuberuntime/termination-message.ts';
 import { formatOf, formatTime, isBefore, type LogLine, type ParseLine } from './log-line.ts';
 
 /** Takes bytes of one stream; a promise holds the reading back until it settles. */
@@ -184,3 +183,6 @@ async function waitForChange(path: string, { clock, signal }: FollowDeps): Promi
   signal.removeEventListener('abort', wake);
   watcher.close();
 }
+
+/** What stands in for a missing one: the end of the log, at most so many lines … */
+export const maxTerminationLogLines = 80;

@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/client.ts';
-import { type BackOffOptions, reflectorBackOff } from '../../api/full-jitter.ts';
+import { type BackOffOptions, reflectorBackOff } from '../../base/backoff.ts';
 import { Informer } from '../../api/cache/informer.ts';
 import type { ReflectorDeps } from '../../api/cache/reflector.ts';
 import type { Resource } from '../../api/resources.ts';

@@ -1,4 +1,4 @@
-import type { MetricFamily, Sample } from '../../metrics/metrics.ts';
+import type { MetricFamily, Sample } from '../../metrics/family.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -9,7 +9,8 @@ import { cgroupSeries } from './cgroup-series.ts';
 import type { SystemCgroup } from '../cm/system.ts';
 import type { CgroupTree } from '../cm/tree.ts';
 import { diskOf } from './disk-counters.ts';
-import { type InterfaceCounters, interfacesOf, type ProcessFiles } from '../cm/process-files.ts';
+import type { ProcessFiles } from '../cm/process-files.ts';
+import { type InterfaceCounters, interfacesOf } from './interface-usage.ts';
 
 export interface CgroupReadingsDeps {
   /** Spells names as the pods' driver does. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ContainerUsage, PodUsage } from '../../provider/usage.ts';
 import type { FsUsage, MachineIds, NodeUsage } from './usage.ts';
 import { mostProcesses } from './machine-info.ts';
-import { interfaceUsage } from '../cm/process-files.ts';
+import { interfaceUsage } from './interface-usage.ts';
 
 const nanosPerTick = 1e7;
 

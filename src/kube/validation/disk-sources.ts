@@ -1,7 +1,7 @@
 import { dns1123Label } from './name-rules.ts';
 import { type Faults, invalid, invalidEach, oneOf, required, unsupported } from './field-error.ts';
 import { textOf } from './shared.ts';
-import type { SourceRule } from './volume-sources.ts';
+import type { SourceRule } from './volume-rule.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 

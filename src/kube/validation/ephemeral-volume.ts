@@ -4,7 +4,7 @@ import { type Faults, forbidden, invalid, invalidEach, oneOf, required, unsuppor
 import { annotations } from './metadata.ts';
 import { dns1123Label, dns1123Subdomain } from './name-rules.ts';
 import { labels, labelSelector, type Selector, textOf } from './shared.ts';
-import type { VolumeContext } from './volume-sources.ts';
+import type { VolumeContext } from './volume-rule.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import { signOfQuantity, tryParseQuantity } from '../resources/quantity.ts';
-import { type Faults, forbidden, invalid, invalidEach, oneOf, required, tooLong } from './field-error.ts';
+import { forbidden, invalid, invalidEach, oneOf, required, tooLong } from './field-error.ts';
 import { pullPolicy } from './containers.ts';
 import {
   azureDisk,
@@ -16,20 +16,9 @@ import { validateDownwardApi } from './downward-api.ts';
 import { validateEphemeralVolume } from './ephemeral-volume.ts';
 import { dns1123Subdomain } from './name-rules.ts';
 import { keysToPaths } from './keys-to-paths.ts';
-import type { PodContext } from './options.ts';
 import { validateProjected } from './projected.ts';
 import { fileMode, noBacksteps, textOf } from './shared.ts';
-
-type Source = Readonly<Record<string, unknown>>;
-
-/** The volume that a source belongs to. */
-export interface VolumeContext {
-  readonly name: string;
-  readonly context: PodContext;
-}
-
-/** The faults of one kind of source; `field` ends in that kind. */
-export type SourceRule = (field: string, source: Source, volume: VolumeContext) => Faults;
+import type { SourceRule, VolumeContext, Source } from './volume-rule.ts';
 
 /** Members that must not be empty. */
 const needs = (...keys: readonly string[]): SourceRule =>

@@ -1,7 +1,7 @@
 import { durationMs } from '../../kube/duration.ts';
 import { agentFields, type AgentField, type AgentOptions, type LogLevel } from './fields.ts';
 import type { FlagTarget } from '../flags.ts';
-import type { OptionSources, Origin } from '../load.ts';
+import type { OptionSources, Origin } from '../origin.ts';
 import type { OptionFault } from '../options-error.ts';
 
 /** A flag that was given, read. */

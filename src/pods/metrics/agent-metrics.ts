@@ -3,9 +3,10 @@ import { uidOf } from '../../kube/names.ts';
 import type { Pod, PodStatus } from '../../kube/types.ts';
 import type { PodSyncer } from '../../podworkers/pod-syncer.ts';
 import type { Prober } from '../../prober/prober.ts';
-import { Counter, Histogram, type MetricFamily } from '../../metrics/metrics.ts';
+import { Counter, Histogram } from '../../metrics/metrics.ts';
 import { firstSeenAt, PodMetrics } from './pod-metrics.ts';
 import { PodStarts, startBuckets } from './pod-starts.ts';
+import type { MetricFamily } from '../../metrics/family.ts';
 
 type Probe = Pick<Prober, 'probe'>;
 

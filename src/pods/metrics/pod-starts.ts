@@ -1,8 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { uidOf } from '../../kube/names.ts';
 import type { Pod, Volume } from '../../kube/types.ts';
-import { Histogram, type MetricFamily, single } from '../../metrics/metrics.ts';
-import { isTerminalPhase } from '../../status/phase.ts';
+import { Histogram, single } from '../../metrics/metrics.ts';
+import { isTerminalPhase } from '../../kube/pod-phase.ts';
+import type { MetricFamily } from '../../metrics/family.ts';
 
 /** The kubelet's bounds for starts of pods, seconds. */
 export const startBuckets: readonly number[] = [

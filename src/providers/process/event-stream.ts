@@ -1,6 +1,6 @@
 import type { Emitter } from '../../base/emitter.ts';
 import type { ContainerEventResponse } from '../../provider/cri-messages.ts';
-import type { ProcessEvents } from './runtime.ts';
+import type * as cri from '../../provider/cri-messages.ts';
 
 /** The changes of all containers in order, as an endless iteration that `signal` ends. */
 export async function* eventStream(
@@ -27,4 +27,9 @@ export async function* eventStream(
     off();
     signal?.removeEventListener('abort', abort);
   }
+}
+
+/** What it tells as it happens. */
+export interface ProcessEvents {
+  change: [podUid: string, event: cri.ContainerEventResponse];
 }

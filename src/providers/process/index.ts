@@ -2,5 +2,6 @@
 export { admitProcessPod, type ProcessAdmissionHost } from './admission.ts';
 export { defaultImages, findImage, imageTable, type HostImage } from './images.ts';
 export { processPowers } from './powers.ts';
-export { ProcessRuntime, type ProcessEvents, type ProcessRuntimeDeps } from './runtime.ts';
+export { ProcessRuntime, type ProcessRuntimeDeps } from './runtime.ts';
+export { type ProcessEvents } from './event-stream.ts';
 export type { ProcessSettings } from './settings.ts';

@@ -18,7 +18,7 @@ import {
   toSandbox,
   toSandboxStatus,
 } from './convert.ts';
-import { eventStream } from './event-stream.ts';
+import { eventStream, type ProcessEvents } from './event-stream.ts';
 import { execCollect, type ExecPlan } from '../../processes/exec.ts';
 import { inspectHost, type Host } from './host.ts';
 import { HostImageService } from './image-service.ts';
@@ -35,11 +35,6 @@ export interface ProcessRuntimeDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-}
-
-/** What it tells as it happens. */
-export interface ProcessEvents {
-  change: [podUid: string, event: cri.ContainerEventResponse];
 }
 
 const eventTypes: Readonly<Record<ContainerChange, ContainerEventType>> = {

@@ -1,9 +1,10 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { IncomingHttpHeaders } from 'node:http';
-import { dialError, hostPortOf } from '../../go/dial-error.ts';
+import { dialError } from '../../go/dial-error.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { keepAlive } from '../../base/keep-alive.ts';
+import { hostPortOf } from '../../base/host-port.ts';
 
 /** A connection that a streaming server has upgraded. */
 export interface Upgraded {

@@ -8,7 +8,7 @@ import { StartMetrics } from '../../../src/agent/metrics/start-metrics.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import type { SyncPodStep } from '../../../src/podworkers/pod-syncer.ts';
-import type { MetricFamily } from '../../../src/metrics/metrics.ts';
+import type { MetricFamily } from '../../../src/metrics/family.ts';
 import { ServerMetrics } from '../../../src/server/server-metrics.ts';
 
 /** Name, type and labels, as the kubelet 1.36 has them; `*`: there without a series until something happens. */

@@ -2,10 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import { readDockerConfig, readDockerConfigJson } from '../../../src/containers/credentials/docker-config.ts';
-import { DockerKeyring } from '../../../src/containers/credentials/docker-keyring.ts';
+import {
+  DockerKeyring,
+  podKeyring,
+  secretKeyring,
+} from '../../../src/containers/credentials/docker-keyring.ts';
 import { nodeDockerConfig } from '../../../src/containers/credentials/node-config.ts';
-import { podKeyring } from '../../../src/credentials/pod-keyring.ts';
-import { secretKeyring } from '../../../src/credentials/secret-keyring.ts';
 import { repositoryOf } from '../../../src/kube/image-reference.ts';
 import { globMatches, parseSchemelessUrl, registryMatches } from '../../../src/kube/registry-url.ts';
 import type { Secret } from '../../../src/kube/types.ts';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { PullManager } from '../../../src/containers/images/pull-manager.ts';
-import { requiresVerification, type VerificationPolicy } from '../../../src/credentials/pull-policy.ts';
+import { requiresVerification, type VerificationPolicy } from '../../../src/containers/images/pull-record.ts';
 import { PullRecordFiles } from '../../../src/containers/images/pull-record-files.ts';
 import type { PullCredential } from '../../../src/containers/images/pull-credentials.ts';
 

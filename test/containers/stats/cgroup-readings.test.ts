@@ -5,11 +5,12 @@ import { detectCgroups } from '../../../src/containers/cm/host.ts';
 import { cgroupSeries } from '../../../src/containers/stats/cgroup-series.ts';
 import { strayProcesses, systemCgroups } from '../../../src/containers/cm/system.ts';
 import { CgroupTree } from '../../../src/containers/cm/tree.ts';
-import { interfaceUsage, type ProcessFiles } from '../../../src/containers/cm/process-files.ts';
+import type { ProcessFiles } from '../../../src/containers/cm/process-files.ts';
 import type { CgroupReading, CgroupSeries } from '../../../src/containers/stats/cgroup-metrics.ts';
 import { cadvisorMetrics } from '../../../src/server/usage-metrics.ts';
 import { fullUsage } from './usage.ts';
 import { FakeCgroups } from '../../support/fake-cgroups.ts';
+import { interfaceUsage } from '../../../src/containers/stats/interface-usage.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

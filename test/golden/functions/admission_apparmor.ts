@@ -1,4 +1,4 @@
-import { admitAppArmor } from '../../../src/admission/apparmor.ts';
+import { admitAppArmor } from '../../../src/admission/admit-result.ts';
 import { check, type Replay } from '../harness.ts';
 
 export const replay: Replay = ({ in: input, out }) => {

@@ -1,4 +1,4 @@
-import { admitUnderPressure } from '../../../src/admission/pressure.ts';
+import { admitUnderPressure } from '../../../src/admission/admit-result.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
 

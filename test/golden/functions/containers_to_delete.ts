@@ -1,4 +1,4 @@
-import { containersToDelete } from '../../../src/kuberuntime/containers-to-delete.ts';
+import { containersToDelete } from '../../../src/containers/kuberuntime/gc/container-gc-decide.ts';
 import { check, type Replay } from '../harness.ts';
 import { podStatusFrom } from '../support/runtime-status.ts';
 

@@ -2,7 +2,7 @@ import { AgentError, messageOf } from '../../../src/base/errors.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { generateContainerConfig } from '../../../src/containers/kuberuntime/config/container-config.ts';
 import type { RunContainerOptions } from '../../../src/containers/kuberuntime/helper.ts';
-import { imageUserOf } from '../../../src/containers/kuberuntime/config/run-as-non-root.ts';
+import { imageUserOf } from '../../../src/containers/images/image-user.ts';
 import { podUsersOf } from '../../../src/containers/kuberuntime/config/user-namespace.ts';
 import type { ContainerConfig } from '../../../src/provider/cri-messages.ts';
 import { check, type Replay } from '../harness.ts';

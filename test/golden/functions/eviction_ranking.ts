@@ -1,5 +1,5 @@
 import { evictionMessage } from '../../../src/eviction/message.ts';
-import { pressuresOf, thresholdsMet } from '../../../src/eviction/met.ts';
+import { pressuresOf, thresholdsMet } from '../../../src/eviction/assess.ts';
 import { observationsOf } from '../../../src/eviction/observations.ts';
 import { rankPods } from '../../../src/eviction/ranking.ts';
 import type { Signal, StarvedResource } from '../../../src/eviction/signals.ts';

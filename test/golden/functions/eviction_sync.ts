@@ -1,4 +1,4 @@
-import { admitUnderPressure } from '../../../src/admission/pressure.ts';
+import { admitUnderPressure } from '../../../src/admission/admit-result.ts';
 import { messageOf } from '../../../src/base/errors.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../src/base/errors.ts';
-import { withContainerFsThresholds } from '../../../src/eviction/container-fs.ts';
+import { withContainerFsThresholds } from '../../../src/eviction/observations.ts';
 import { parseThresholds, type ThresholdSettings } from '../../../src/eviction/thresholds.ts';
 import { check, type Replay } from '../harness.ts';
 import {

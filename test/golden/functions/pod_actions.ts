@@ -1,7 +1,8 @@
-import { type ActionInputs, computePodActions } from '../../../src/containers/kuberuntime/actions/actions.ts';
+import { computePodActions } from '../../../src/containers/kuberuntime/actions/actions.ts';
 import type { Pod, ResourceRequirements } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
 import { podStatusFrom } from '../support/runtime-status.ts';
+import type { ActionInputs } from '../../../src/containers/kuberuntime/actions/pod-actions.ts';
 
 interface Input {
   readonly pod: Pod;

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { PodMetrics } from '../../../src/pods/metrics/pod-metrics.ts';
+import { PodMetrics, requestedResizes } from '../../../src/pods/metrics/pod-metrics.ts';
 import { PodStarts } from '../../../src/pods/metrics/pod-starts.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
-import type { Pod, PodSpec, PodStatus } from '../../../src/kube/types.ts';
-import { type MetricFamily, metricsText } from '../../../src/metrics/metrics.ts';
+import type { Container, Pod, PodSpec, PodStatus } from '../../../src/kube/types.ts';
+import { metricsText } from '../../../src/metrics/metrics.ts';
 import { newEnds } from '../../../src/status/container-ends.ts';
+import type { MetricFamily } from '../../../src/metrics/family.ts';
 
 const createdAt = Date.parse('2026-01-01T00:00:00Z');
 const spec: PodSpec = { containers: [{ name: 'c' }] };
@@ -150,4 +151,38 @@ test('what becomes of pods is counted under the names of the kubelet', async () 
     'kubelet_restarted_pods_total{static="true"} 0',
     'kubelet_terminated_containers_total{container_type="container",exit_code="139",reason="Error"} 1',
   ]);
+});
+
+const podWith = (resources: Container['resources'], more: Partial<Container> = {}): Pod => ({
+  spec: {
+    containers: [{ name: 'c', ...(resources && { resources }) }],
+    initContainers: [{ name: 'i', ...more }],
+  },
+});
+
+test.for([
+  { old: { requests: { cpu: '1' } }, next: { requests: { cpu: '1000m' } }, told: [] },
+  { old: undefined, next: { limits: { memory: '1Gi' } }, told: ['memory limits add'] },
+  {
+    old: { requests: { cpu: '1', memory: '1' } },
+    next: {},
+    told: ['memory requests remove', 'cpu requests remove'],
+  },
+  { old: { requests: { cpu: '1' } }, next: { requests: { cpu: '2' } }, told: ['cpu requests increase'] },
+  { old: { limits: { cpu: '2' } }, next: { limits: { cpu: '1' } }, told: ['cpu limits decrease'] },
+  { old: { limits: { 'example.com/gpu': '2' } }, next: { limits: { 'example.com/gpu': '1' } }, told: [] },
+])('from $old to $next is $told', ({ old, next, told }) => {
+  const found = requestedResizes(podWith(old), podWith(next));
+  expect(
+    found.map(({ resource, requirement, operation }) => `${resource} ${requirement} ${operation}`),
+  ).toEqual(told);
+});
+
+test('an init container counts where it goes on beside the others', () => {
+  const resources = { requests: { cpu: '1' } };
+  expect(requestedResizes(podWith({}), podWith({}, { resources }))).toEqual([]);
+  const restartPolicy = 'Always';
+  expect(
+    requestedResizes(podWith({}, { restartPolicy }), podWith({}, { restartPolicy, resources })),
+  ).toHaveLength(1);
 });

@@ -1,7 +1,7 @@
 import { containerShouldRestart, isRestartableInitContainer } from '../../../kube/restart-policy.ts';
 import type { Container, Pod } from '../../../kube/types.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../provider/runtime-pod.ts';
-import type { ActionInputs, PodActions } from './actions.ts';
+import type { ActionInputs, PodActions } from './pod-actions.ts';
 import { newestStatus } from './find.ts';
 import type { KillReason } from '../grace-period.ts';
 import { hashContainer } from '../config/hash.ts';

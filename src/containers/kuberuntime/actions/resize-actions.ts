@@ -3,30 +3,14 @@ import { uidOf } from '../../../kube/names.ts';
 import { resizableContainers } from '../../../kube/resources/pod-resources.ts';
 import type { Container, Pod, ResourceRequirements } from '../../../kube/types.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../provider/runtime-pod.ts';
-import type { ActionInputs, PodActions } from './actions.ts';
+import type {
+  ActionInputs,
+  PodActions,
+  ResourceNumbers,
+  ActuatedResources,
+  ContainerUpdate,
+} from './pod-actions.ts';
 import { newestStatus } from './find.ts';
-
-/** The resources last handed to the runtime, per container and for the pod as a whole. */
-export interface ActuatedResources {
-  container(podUid: string, name: string): ResourceRequirements | undefined;
-  pod(podUid: string): ResourceRequirements | undefined;
-}
-
-/** CPU in milli-cores, memory in bytes; absent counts as 0. */
-export interface ResourceNumbers {
-  readonly memoryLimit: number;
-  readonly memoryRequest: number;
-  readonly cpuLimitMilli: number;
-  readonly cpuRequestMilli: number;
-}
-
-/** One container whose resources change while it runs. */
-export interface ContainerUpdate {
-  readonly id: string;
-  readonly name: string;
-  readonly desired: ResourceNumbers;
-  readonly current: ResourceNumbers;
-}
 
 type Level = ResourceRequirements | undefined;
 

@@ -2,8 +2,7 @@ import { valueOf } from '../../../kube/resources/quantity.ts';
 import { amountsOf, hugePageSizeOf, type ResourceList } from '../../../kube/resources/resources.ts';
 import type { Container, Pod } from '../../../kube/types.ts';
 import type { HugepageLimit } from '../../../provider/cri-messages.ts';
-
-const units = ['', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
+import { hugePageUnit } from '../../../kube/resources/huge-page-unit.ts';
 
 /**
  * A limit for each page size that the host offers, 0 where there is none, so that none stays unlimited. Of a size for which the container
@@ -32,11 +31,4 @@ function bytesBySize(limits: ResourceList | undefined): ReadonlyMap<string, numb
     if (size) sizes.set(hugePageUnit(valueOf(size)), valueOf(amount));
   }
   return sizes;
-}
-
-/** A page size as the kernel's cgroup files spell it: 2097152 is `2MB`. */
-export function hugePageUnit(bytes: number): string {
-  let [rest, unit] = [bytes, 0];
-  while (rest >= 1024 && rest % 1024 === 0 && unit < units.length - 1) [rest, unit] = [rest / 1024, unit + 1];
-  return `${rest}${units[unit] ?? ''}`;
 }

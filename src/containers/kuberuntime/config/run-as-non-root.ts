@@ -1,20 +1,8 @@
 import { AgentError } from '../../../base/errors.ts';
 import { goQuote } from '../../../go/go-quote.ts';
 import type { Container, Pod } from '../../../kube/types.ts';
-import type { Image } from '../../../provider/cri-messages.ts';
 import { podText } from '../../container/backoff.ts';
-
-/** The user that an image runs as: by number or by name. */
-export interface ImageUser {
-  readonly uid?: number;
-  readonly username?: string;
-}
-
-/** An image that names no user runs as root (`getImageUser`). */
-export function imageUserOf(image: Pick<Image, 'uid' | 'username'> | undefined): ImageUser {
-  if (image?.uid) return { uid: image.uid.value ?? 0 };
-  return image?.username ? { username: image.username } : { uid: 0 };
-}
+import type { ImageUser } from '../../images/image-user.ts';
 
 const maxUid = 2_147_483_647;
 

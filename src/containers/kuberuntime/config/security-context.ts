@@ -10,7 +10,7 @@ import {
   SecurityProfileProfileType,
   SupplementalGroupsPolicy,
 } from '../../../provider/cri-messages.ts';
-import type { ImageUser } from './run-as-non-root.ts';
+import type { ImageUser } from '../../images/image-user.ts';
 import { appArmorOf, procPathsOf, seccompOf, type SecuritySettings } from './security-profiles.ts';
 import { type PodUsers, userNamespaceOf } from './user-namespace.ts';
 

@@ -1,3 +1,6 @@
+import type { RuntimePodStatus, RuntimeContainerStatus } from '../../../provider/runtime-pod.ts';
+import { runtimeId } from '../config/convert.ts';
+
 /** How many dead containers stay; a negative count means no limit. Kubelet's `GCPolicy`. */
 export interface ContainerGcPolicy {
   /** Younger ones stay, ms. */
@@ -106,4 +109,23 @@ export function sandboxesToCollect(
     collected.unshift(sandbox);
   }
   return collected;
+}
+
+/**
+ * R42: exited instances to remove after the container `filterId` ended (all names when empty), newest first, without the newest
+ * `keep`. An id that is not of this pod removes nothing. Follows `getContainersToDeleteInPod` (pkg/kubelet/pod_container_deletor.go).
+ *
+ * @param filterId the runtime's own id
+ */
+export function containersToDelete(
+  filterId: string,
+  { containerStatuses }: Pick<RuntimePodStatus, 'containerStatuses'>,
+  keep: number,
+): readonly RuntimeContainerStatus[] {
+  const named = containerStatuses.find(({ id }) => runtimeId(id) === filterId);
+  if (filterId !== '' && !named) return [];
+  return containerStatuses
+    .filter(({ name, state }) => state === 'exited' && (!named || name === named.name))
+    .toSorted((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0))
+    .slice(Math.max(0, keep));
 }

@@ -7,7 +7,7 @@ import type {
 } from '../../../kube/resources/pod-resources.ts';
 import type { Container, Pod, ResourceRequirements } from '../../../kube/types.ts';
 import type { RuntimePodStatus } from '../../../provider/runtime-pod.ts';
-import type { ActuatedResources } from '../actions/resize-actions.ts';
+import type { ActuatedResources } from '../actions/pod-actions.ts';
 
 /** Keeps which resources were last handed to the runtime, per pod and container. */
 export class ActuatedStore implements ActuatedResources {

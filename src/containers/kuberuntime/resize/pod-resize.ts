@@ -7,13 +7,12 @@ import { formatQuantity, milliQuantity, quantityOf } from '../../../kube/resourc
 import type { ResourceList } from '../../../kube/resources/resources.ts';
 import type { Container, Pod, ResourceRequirements } from '../../../kube/types.ts';
 import type { ContainerRuntime } from '../../../provider/container-runtime.ts';
-import type { PodActions } from '../actions/actions.ts';
+import type { PodActions, ResourceNumbers } from '../actions/pod-actions.ts';
 import type { ActuatedStore } from './actuated.ts';
 import { podText } from '../../container/backoff.ts';
 import { runtimeId } from '../config/convert.ts';
 import type { PodCgroupAccess, RuntimeHelper } from '../helper.ts';
 import { podUidLabel } from '../config/labels.ts';
-import type { ResourceNumbers } from '../actions/resize-actions.ts';
 import {
   growth,
   memoryFault,

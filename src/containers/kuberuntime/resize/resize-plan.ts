@@ -1,6 +1,5 @@
 import type { PodCgroupConfig } from '../../../kube/cgroup.ts';
-import type { PodActions } from '../actions/actions.ts';
-import type { ContainerUpdate, ResourceNumbers } from '../actions/resize-actions.ts';
+import type { PodActions, ContainerUpdate, ResourceNumbers } from '../actions/pod-actions.ts';
 import { aggregate } from '../../container/runtime-errors.ts';
 
 /** CPU and memory of a pod's cgroup; an absent member is not limited, or left as it is. */

@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest';
 import type { Container, Pod } from '../../../../src/kube/types.ts';
 import { generateContainerConfig } from '../../../../src/containers/kuberuntime/config/container-config.ts';
-import { hugePageUnit } from '../../../../src/containers/kuberuntime/config/huge-pages.ts';
+import { hugePageUnit } from '../../../../src/kube/resources/huge-page-unit.ts';
 import { memoryQosOf, swapOf } from '../../../../src/containers/kuberuntime/config/memory-limits.ts';
 import {
   linuxResources,
   overheadResources,
   sandboxResources,
 } from '../../../../src/containers/kuberuntime/config/resources.ts';
-import {
-  imageUserOf,
-  verifyRunAsNonRoot,
-} from '../../../../src/containers/kuberuntime/config/run-as-non-root.ts';
+import { verifyRunAsNonRoot } from '../../../../src/containers/kuberuntime/config/run-as-non-root.ts';
 import {
   containerSecurityContext,
   sandboxSecurityContext,
@@ -19,6 +16,7 @@ import {
 import { appArmorOf, seccompOf } from '../../../../src/containers/kuberuntime/config/security-profiles.ts';
 import { podUsersOf, userNamespaceOf } from '../../../../src/containers/kuberuntime/config/user-namespace.ts';
 import { NamespaceMode, Signal } from '../../../../src/provider/cri-messages.ts';
+import { imageUserOf } from '../../../../src/containers/images/image-user.ts';
 
 type Spec = Partial<NonNullable<Pod['spec']>>;
 

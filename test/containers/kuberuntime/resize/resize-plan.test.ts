@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type {
   ContainerUpdate,
   ResourceNumbers,
-} from '../../../../src/containers/kuberuntime/actions/resize-actions.ts';
+} from '../../../../src/containers/kuberuntime/actions/pod-actions.ts';
 import {
   growth,
   memoryFault,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { preemptPod } from '../../src/agent/preempt.ts';
+import { preemptPod } from '../../src/pods/allocation.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { Pod } from '../../src/kube/types.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../src/base/fake-clock.ts';
-import { LastingProblems } from '../../src/agent/lasting-problems.ts';
+import { LastingProblems } from '../../src/agent/manifest-sources.ts';
 
 test('a problem is new once while each listing finds it, and again after it was gone for longer than between two', async () => {
   const clock = new FakeClock();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { containerCheckpoints } from '../../src/agent/container-checkpoints.ts';
+import { containerCheckpoints } from '../../src/agent/server-host.ts';
 
 const container = { id: 'test://1', podUid: 'u', namespace: 'ns', pod: 'web', container: 'c' };
 const { signal } = new AbortController();

@@ -1,0 +1,8 @@
+const units = ['', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+/** A page size as the kernel's cgroup files spell it: 2097152 is `2MB`. */
+export function hugePageUnit(bytes: number): string {
+  let [rest, unit] = [bytes, 0];
+  while (rest >= 1024 && rest % 1024 === 0 && unit < units.length - 1) [rest, unit] = [rest / 1024, unit + 1];
+  return `${rest}${units[unit] ?? ''}`;
+}

@@ -10,6 +10,8 @@ import { tcpKeepAlive } from '../base/keep-alive.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
+import { BoundedConnections, type ConnectionLimits } from '../streams/bounded-connections.ts';
+import { streamTimes } from '../streams/times.ts';
 import { lastAnswer, Turns } from '../streams/turns.ts';
 import { createAdmission } from './admission/node-restriction.ts';
 import { Authenticator } from './authentication/authenticator.ts';
@@ -68,6 +70,8 @@ export interface EmbeddedApiServerOptions {
   readonly clusterTrustBundles?: boolean;
   /** Makes the service `default/kubernetes`, as kube-apiserver does; true unless said. Its address leads nowhere without a proxy on the nodes. */
   readonly kubernetesService?: boolean;
+  /** Bounds on connections, in number and in time. */
+  readonly limits?: Partial<ConnectionLimits>;
   /** How many changes of each kind are remembered for watches; 10000 unless said. */
   readonly history?: number;
 }
@@ -173,7 +177,12 @@ export class EmbeddedApiServer {
         metrics: metricsApi({ store, clock, logger, kubelets: proxy, stopping: stopping.signal }),
       }),
     });
-    const server = await listen(router, authority, { host, port: options.port ?? 0, clock });
+    const server = await listen(router, authority, {
+      host,
+      port: options.port ?? 0,
+      clock,
+      limits: options.limits,
+    });
     const { port } = server.address() as AddressInfo;
     seed(resources, world, options.kubernetesService === false ? undefined : port);
     const ends = control({ world, resources, authority, clock, logger }, subresources, options);
@@ -324,7 +333,12 @@ function control(
 async function listen(
   router: Router,
   authority: Authority,
-  at: { readonly host: string; readonly port: number; readonly clock: Clock },
+  at: {
+    readonly host: string;
+    readonly port: number;
+    readonly clock: Clock;
+    readonly limits?: Partial<ConnectionLimits> | undefined;
+  },
 ): Promise<Server> {
   const now = at.clock.now();
   const serving = authority.issue({
@@ -353,10 +367,10 @@ async function listen(
     minVersion: 'TLSv1.2',
     // Go's: the address of an exec has the whole command
     maxHeaderSize: 1024 * 1024,
+    handshakeTimeout: connectionLimits.headersMs,
     ...tcpKeepAlive,
   });
-  server.keepAliveTimeout = 120_000;
-  server.headersTimeout = 60_000;
+  new BoundedConnections({ ...connectionLimits, ...at.limits }).watch(server);
   answer(server, router);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (reason: NodeJS.ErrnoException) => {
@@ -367,11 +381,29 @@ async function listen(
   return server;
 }
 
+/**
+ * Bounds on the server's connections. All may be of one address, for pods and clients share this machine's; what waits for a request is fewer, so that
+ * memory is not held by those who never send one. The times are kube-apiserver's where it has one.
+ */
+const connectionLimits: ConnectionLimits = {
+  connections: 16_384,
+  perAddress: 16_384,
+  waiting: 4096,
+  headersMs: 32_000,
+  requestMs: 60_000,
+  keepAliveMs: 120_000,
+  stalledMs: 5 * 60_000,
+  streamMs: streamTimes.idleMs,
+};
+
 /** Hands everything that comes to the router, also what Node's parser does not know. */
 function answer(server: Server, router: Router): void {
   const turns = new Turns();
   const handle = (request: IncomingMessage, response: ServerResponse, head?: Buffer): void => {
     turns.note(response);
+    route(request, response, head);
+  };
+  const route = (request: IncomingMessage, response: ServerResponse, head?: Buffer): void => {
     router.handle(request, response, head).catch(() => request.socket.destroy());
   };
   const inTurn = (socket: Duplex, act: () => void): void => {
@@ -381,7 +413,12 @@ function answer(server: Server, router: Router): void {
     acted.catch(() => socket.destroy());
   };
   server.on('request', (request, response) => {
-    handle(request, response);
+    turns.next(response).then(
+      (open) => {
+        if (open) route(request, response);
+      },
+      () => request.socket.destroy(),
+    );
   });
   server.on('upgrade', (request, socket, head: Buffer) => {
     socket.on('error', () => undefined);

@@ -9,10 +9,13 @@ import {
 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { tcpKeepAlive } from '../base/keep-alive.ts';
 import type { Logger } from '../base/logger.ts';
 import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
+import { BoundedConnections, type ConnectionLimits } from '../streams/bounded-connections.ts';
+import { streamTimes } from '../streams/times.ts';
 import { lastAnswer, Turns } from '../streams/turns.ts';
 import type { Reply, ReplySink, ServerRequest } from './reply.ts';
 
@@ -31,13 +34,9 @@ export interface TlsSettings {
 }
 
 /** Bounds on what a client may ask of the listener. */
-export interface ListenerLimits {
+export interface ListenerLimits extends ConnectionLimits {
   /** With the request's line, which has the command of an exec. */
   readonly headerBytes: number;
-  /** For TLS handshake and for all headers of a request, ms. */
-  readonly headersMs: number;
-  readonly keepAliveMs: number;
-  readonly connections: number;
   /** The kubelet API takes no bodies worth the name. */
   readonly bodyBytes: number;
 }
@@ -45,8 +44,12 @@ export interface ListenerLimits {
 export const listenerLimits: ListenerLimits = {
   headerBytes: 1024 * 1024,
   headersMs: 10_000,
+  requestMs: 20_000,
   keepAliveMs: 90_000,
+  stalledMs: 60_000,
+  streamMs: streamTimes.idleMs,
   connections: 4096,
+  perAddress: 2048,
   bodyBytes: 1024 * 1024,
 };
 
@@ -57,6 +60,8 @@ export interface ListenerOptions {
   /** Somebody else's server: it is served, but neither started nor ended here. */
   readonly server?: HttpServer | HttpsServer;
   readonly limits?: Partial<ListenerLimits>;
+  /** For deadlines of connections; default: the machine's. */
+  readonly clock?: Clock;
 }
 
 /** Each layer of a tunnelled stream listens to the socket's end. */
@@ -77,6 +82,7 @@ export class Listener {
   /** What listens: before TLS stands one who looks at the first byte. */
   readonly #front: TcpServer;
   readonly #upgraded = new Set<Duplex>();
+  readonly #connections: BoundedConnections;
   readonly #turns = new Turns();
 
   constructor(options: ListenerOptions) {
@@ -85,7 +91,8 @@ export class Listener {
     this.#server = options.server ?? this.#make();
     const own = options.server === undefined;
     this.#front = own && this.#server instanceof HttpsServer ? this.#sniffer(this.#server) : this.#server;
-    if (own) this.#front.maxConnections = this.#limits.connections;
+    this.#connections = new BoundedConnections(this.#limits, options.clock);
+    if (own) this.#connections.watch(this.#server, this.#front === this.#server);
     this.#server.on('request', (message: IncomingMessage, response: ServerResponse) => {
       this.#guard(this.#serve(message, response), message.socket);
     });
@@ -135,12 +142,9 @@ export class Listener {
   }
 
   #make(): HttpServer | HttpsServer {
-    const { headerBytes, headersMs, keepAliveMs } = this.#limits;
+    const { headerBytes, headersMs } = this.#limits;
     const http = {
       maxHeaderSize: headerBytes,
-      headersTimeout: headersMs,
-      requestTimeout: headersMs * 3,
-      keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: Math.max(100, Math.min(5000, headersMs / 2)),
       insecureHTTPParser: false,
       ...tcpKeepAlive,
@@ -165,15 +169,12 @@ export class Listener {
   /** Tells who speaks plain HTTP to a TLS port so, as Go's server does; hands the rest on. */
   #sniffer(server: HttpsServer): TcpServer {
     return createTcpServer({ allowHalfOpen: true, noDelay: true, ...tcpKeepAlive }, (socket) => {
+      socket.on('error', () => undefined);
+      if (!this.#connections.admit(socket)) return;
       this.#upgraded.add(socket);
       socket.once('close', () => this.#upgraded.delete(socket));
-      socket.on('error', () => undefined);
-      socket.setTimeout(this.#limits.headersMs, () => {
-        socket.destroy();
-      });
       socket.once('data', (first: Buffer) => {
         socket.pause();
-        socket.setTimeout(0);
         if (first[0] === tlsHandshake) {
           socket.unshift(first);
           server.emit('connection', socket);
@@ -188,7 +189,7 @@ export class Listener {
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     message.on('error', () => undefined);
     response.on('error', () => undefined);
-    this.#turns.note(response);
+    if (!(await this.#turns.next(response))) return;
     this.#limitBody(message, response);
     const gone = new AbortController();
     response.once('close', () => {
@@ -245,6 +246,7 @@ export class Listener {
     if (typeof body === 'object' && 'stream' in body) {
       response.statusCode = status;
       setHeaders(response, headers);
+      if (response.socket && !this.#options.server) this.#connections.allowPauses(response.socket);
       const sink = sinkOf(response, signal);
       try {
         await body.stream(sink);

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Listener } from '../../src/server/listener.ts';
 import type { Reply, ReplySink } from '../../src/server/reply.ts';
+import { mostAtOnce } from '../../src/streams/turns.ts';
 
 const text = (body: string): Reply => ({ status: 200, headers: {}, body });
 const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
@@ -103,4 +104,16 @@ test('what fails in one connection ends that one alone', async () => {
   await answer(0, { ...text(''), headers: { 'not a header': 'x' } });
   await once(socket, 'close');
   expect(read).toBe('');
+});
+
+test('of requests sent ahead a few are served at a time, and all are answered in order', async () => {
+  const paths = Array.from({ length: 40 }, (_unused, i) => `/${i}`);
+  await send(paths.map((path) => get(path)).join(''));
+  let most = 0;
+  for (let i = 0; i < paths.length; i++) {
+    await answer(i, text(`<${i}>`));
+    most = Math.max(most, handled.length - i);
+  }
+  expect(most).toBe(mostAtOnce);
+  await expect.poll(() => read.match(/<\d+>/g)).toEqual(paths.map((path) => `<${path.slice(1)}>`));
 });

@@ -1,0 +1,326 @@
+import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type Clock, steadyNow, type StopTimer, systemClock } from '../base/clock.ts';
+import { mostAtOnce } from './turns.ts';
+
+/** Bounds on the connections of one listener; times in ms. */
+export interface ConnectionLimits {
+  /** Connections in total. */
+  readonly connections: number;
+  /** Connections of one address; of IPv6, of one /64. */
+  readonly perAddress: number;
+  /** Connections that wait for a request, in total; default: as many as there may be. */
+  readonly waiting?: number;
+  /** From the start of a connection to the end of its first request's headers, TLS handshake included; and from a later request's first byte to the end of its headers. */
+  readonly headersMs: number;
+  /** From the end of a request's headers to the end of its body. */
+  readonly requestMs: number;
+  /** Between two requests. */
+  readonly keepAliveMs: number;
+  /** While a client takes nothing of an answer that waits for it. */
+  readonly stalledMs: number;
+  /** The same for a stream that may stand still for long: a log that somebody reads page by page, an exec. */
+  readonly streamMs: number;
+}
+
+/** Requests of one connection that may wait at all; one packet holds some 2,600 of the shortest. */
+const mostQueued = 4096;
+
+/** One connection as the bounds see it. */
+interface Connection {
+  /** What was accepted; TLS may lie above it. */
+  readonly socket: Socket;
+  readonly peer: Peer;
+  /** When it was accepted, or when its last answer ended. */
+  since: number;
+  /** Requests that are not answered; an upgrade counts as one for ever. */
+  open: number;
+  /** Whether it has ever sent a whole request head. */
+  proven: boolean;
+  /** The request whose body may not have come whole. */
+  receiving?: { readonly message: IncomingMessage; readonly since: number };
+  /** Bytes received when it began to wait for a request. */
+  readAtRest: number;
+  /** When the next request's first byte was seen. */
+  headSince?: number;
+  paused: boolean;
+}
+
+/** Connections that wait for a request, the one that has waited longest first. */
+class Waiting {
+  readonly #fresh = new Set<Connection>();
+  readonly #proven = new Set<Connection>();
+
+  get size(): number {
+    return this.#fresh.size + this.#proven.size;
+  }
+
+  add(connection: Connection): void {
+    (connection.proven ? this.#proven : this.#fresh).add(connection);
+  }
+
+  delete(connection: Connection): void {
+    this.#fresh.delete(connection);
+    this.#proven.delete(connection);
+  }
+
+  /** The one that gives way first: of those that have never sent a request if there are any. */
+  oldest(): Connection | undefined {
+    for (const connection of this.#fresh) return connection;
+    for (const connection of this.#proven) return connection;
+    return undefined;
+  }
+
+  *all(): Iterable<Connection> {
+    yield* this.#fresh;
+    yield* this.#proven;
+  }
+}
+
+/** An address and what it holds. */
+interface Peer {
+  readonly address: string;
+  connections: number;
+  readonly waiting: Waiting;
+}
+
+/** Who a connection is counted for: an IPv4 address, or the /64 of an IPv6 address. */
+export function addressGroup(remoteAddress: string | undefined): string {
+  const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '');
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.split('::');
+  const first = head === '' ? [] : head.split(':');
+  const last = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length);
+  return [...first, ...Array.from({ length: zeros }, () => '0'), ...last].slice(0, 4).join(':');
+}
+
+const placeOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
+  `${remoteAddress ?? ''} ${remotePort ?? ''} ${localPort ?? ''}`;
+
+/**
+ * Holds the connections of one listener within bounds, in number and in time. Node's own deadlines do not count connections that reach a server by
+ * `emit('connection')`; these do, and see a connection from the moment it is accepted. Where a bound on numbers is reached, the connection that has waited
+ * longest for a request gives way to the new one, so that slow clients never lock others out; a connection that is being answered never does.
+ */
+export class BoundedConnections {
+  readonly #limits: ConnectionLimits;
+  readonly #clock: Clock;
+  readonly #all = new Set<Connection>();
+  readonly #waiting = new Waiting();
+  readonly #peers = new Map<string, Peer>();
+  readonly #bySocket = new WeakMap<Duplex, Connection>();
+  readonly #byPlace = new Map<string, Connection>();
+  #stopSweep: StopTimer | undefined;
+
+  constructor(limits: ConnectionLimits, clock: Clock = systemClock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** How many connections there are. */
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** Bounds the requests of a server, and its connections unless something before it accepts them and calls {@link admit}. */
+  watch(server: HttpServer | HttpsServer, accepts = true): void {
+    const { headersMs, requestMs, keepAliveMs, stalledMs, streamMs } = this.#limits;
+    server.headersTimeout = headersMs;
+    server.requestTimeout = requestMs + headersMs;
+    server.keepAliveTimeout = keepAliveMs;
+    server.timeout = stalledMs;
+    if (accepts)
+      server.prependListener('connection', (socket: Socket) => {
+        this.admit(socket);
+      });
+    server.prependListener('request', (message: IncomingMessage, response: ServerResponse) => {
+      this.#begin(message, response);
+    });
+    server.prependListener('upgrade', (_message: IncomingMessage, socket: Duplex) => {
+      this.#take(socket as Socket);
+      (socket as Socket).setTimeout(streamMs, () => {
+        this.#quiet(socket as Socket);
+      });
+    });
+    server.on('timeout', (socket) => {
+      this.#quiet(socket);
+    });
+  }
+
+  /** Counts a connection that was just accepted. @returns whether there is room for it; otherwise it is ended */
+  admit(socket: Socket): boolean {
+    const peer = this.#peerOf(socket);
+    const { connections, perAddress, waiting = connections } = this.#limits;
+    const room =
+      (peer.connections < perAddress || this.#evict(peer.waiting)) &&
+      (this.#all.size < connections || this.#evict(this.#waiting)) &&
+      (this.#waiting.size < waiting || this.#evict(this.#waiting));
+    if (!room) {
+      this.#forgetPeer(peer);
+      socket.destroy();
+      return false;
+    }
+    const since = steadyNow(this.#clock);
+    const connection = { socket, peer, since, open: 0, proven: false, readAtRest: 0, paused: false };
+    this.#enter(connection);
+    return true;
+  }
+
+  /** The peer of a connection; one that is evicted for it meanwhile does not take it away, since it has no connection before. */
+  #peerOf(socket: Socket): Peer {
+    const address = addressGroup(socket.remoteAddress);
+    const found = this.#peers.get(address);
+    if (found) return found;
+    const made: Peer = { address, connections: 0, waiting: new Waiting() };
+    this.#peers.set(address, made);
+    return made;
+  }
+
+  #forgetPeer(peer: Peer): void {
+    if (peer.connections === 0) this.#peers.delete(peer.address);
+  }
+
+  #enter(connection: Connection): void {
+    const { socket, peer } = connection;
+    const place = placeOf(socket);
+    peer.connections++;
+    // an eviction may have taken the last connection of this very peer
+    this.#peers.set(peer.address, peer);
+    this.#all.add(connection);
+    this.#bySocket.set(socket, connection);
+    this.#byPlace.set(place, connection);
+    this.#rest(connection);
+    socket.once('close', () => {
+      if (this.#byPlace.get(place) === connection) this.#byPlace.delete(place);
+      this.#leave(connection);
+    });
+    this.#sweepLater();
+  }
+
+  #leave(connection: Connection): void {
+    if (!this.#all.delete(connection)) return;
+    const { peer } = connection;
+    peer.connections--;
+    this.#unrest(connection);
+    this.#forgetPeer(peer);
+    if (this.#all.size > 0) return;
+    this.#stopSweep?.();
+    this.#stopSweep = undefined;
+  }
+
+  #end(connection: Connection): void {
+    this.#leave(connection);
+    connection.socket.destroy();
+  }
+
+  #evict(waiting: Waiting): boolean {
+    const oldest = waiting.oldest();
+    if (oldest) this.#end(oldest);
+    return oldest !== undefined;
+  }
+
+  #rest(connection: Connection): void {
+    this.#waiting.add(connection);
+    connection.peer.waiting.add(connection);
+  }
+
+  #unrest(connection: Connection): void {
+    this.#waiting.delete(connection);
+    connection.peer.waiting.delete(connection);
+  }
+
+  /** The connection below a socket: TLS has the ends of what it lies on. */
+  #of(socket: Socket): Connection | undefined {
+    const found = this.#bySocket.get(socket) ?? this.#byPlace.get(placeOf(socket));
+    if (found) this.#bySocket.set(socket, found);
+    return found;
+  }
+
+  #take(socket: Socket): Connection | undefined {
+    const connection = this.#of(socket);
+    if (!connection) return undefined;
+    this.#unrest(connection);
+    connection.open++;
+    connection.proven = true;
+    delete connection.headSince;
+    return connection;
+  }
+
+  #begin(message: IncomingMessage, response: ServerResponse): void {
+    const { socket } = message;
+    const connection = this.#take(socket);
+    if (!connection) return;
+    connection.receiving = { message, since: steadyNow(this.#clock) };
+    if (connection.open > mostQueued) {
+      this.#end(connection);
+      return;
+    }
+    this.#pace(connection, socket);
+    response.once('close', () => {
+      connection.open--;
+      if (!this.#all.has(connection)) return;
+      this.#pace(connection, socket);
+      if (connection.open > 0) return;
+      connection.since = steadyNow(this.#clock);
+      connection.readAtRest = connection.socket.bytesRead;
+      this.#rest(connection);
+    });
+  }
+
+  /** Reads no further while more requests wait for their answers than are served at a time. Node reads on when a body is done with, hence later. */
+  #pace(connection: Connection, socket: Socket): void {
+    if (connection.open <= mostAtOnce) {
+      if (connection.paused) socket.resume();
+      connection.paused = false;
+      return;
+    }
+    connection.paused = true;
+    setImmediate(() => {
+      if (connection.paused && !socket.destroyed) socket.pause();
+    });
+  }
+
+  /** Nothing has moved on a connection for as long as its timeout: it is stalled, or it just has nothing to say. */
+  #quiet(socket: Socket): void {
+    const isAnswered = (this.#of(socket)?.open ?? 0) > 0;
+    if (isAnswered && socket.writableLength === 0) socket.setTimeout(socket.timeout ?? this.#limits.stalledMs);
+    else socket.destroy();
+  }
+
+  /** Lets a client take its time with an answer that is being sent. */
+  allowPauses(socket: Socket): void {
+    socket.setTimeout(this.#limits.streamMs);
+  }
+
+  #sweepLater(): void {
+    const tickMs = Math.max(50, Math.min(1000, this.#limits.headersMs / 4));
+    this.#stopSweep ??= this.#clock.timer(tickMs, () => {
+      this.#stopSweep = undefined;
+      this.#sweep(steadyNow(this.#clock));
+      if (this.#all.size > 0) this.#sweepLater();
+    });
+  }
+
+  #sweep(now: number): void {
+    for (const connection of [...this.#all])
+      if (this.#isLate(connection, now)) this.#end(connection);
+  }
+
+  #isLate(connection: Connection, now: number): boolean {
+    const { receiving, socket } = connection;
+    const { headersMs, requestMs } = this.#limits;
+    if (receiving && !receiving.message.complete) {
+      connection.readAtRest = socket.bytesRead;
+      return now - receiving.since >= requestMs;
+    }
+    delete connection.receiving;
+    if (connection.open > 0) return false;
+    if (!connection.proven) return now - connection.since >= headersMs;
+    if (socket.bytesRead === connection.readAtRest) return false;
+    connection.headSince ??= now;
+    return now - connection.headSince >= headersMs;
+  }
+}

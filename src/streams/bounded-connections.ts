@@ -145,7 +145,7 @@ export class BoundedConnections {
         this.#quiet(socket as Socket);
       });
     });
-    server.on('timeout', (socket) => {
+    server.on('timeout', (socket: Socket) => {
       this.#quiet(socket);
     });
   }
@@ -286,7 +286,8 @@ export class BoundedConnections {
   /** Nothing has moved on a connection for as long as its timeout: it is stalled, or it just has nothing to say. */
   #quiet(socket: Socket): void {
     const isAnswered = (this.#of(socket)?.open ?? 0) > 0;
-    if (isAnswered && socket.writableLength === 0) socket.setTimeout(socket.timeout ?? this.#limits.stalledMs);
+    if (isAnswered && socket.writableLength === 0)
+      socket.setTimeout(socket.timeout ?? this.#limits.stalledMs);
     else socket.destroy();
   }
 
@@ -305,8 +306,7 @@ export class BoundedConnections {
   }
 
   #sweep(now: number): void {
-    for (const connection of [...this.#all])
-      if (this.#isLate(connection, now)) this.#end(connection);
+    for (const connection of [...this.#all]) if (this.#isLate(connection, now)) this.#end(connection);
   }
 
   #isLate(connection: Connection, now: number): boolean {

@@ -26,6 +26,13 @@ const methodsOf = (service: PodResourcesService): readonly Method[] => [
   ['/v1alpha1.PodResourcesLister/List', () => encodeList(service.list('v1alpha1'))],
 ];
 
+/** Calls of one connection at a time. */
+const mostStreams = 100;
+/** Bytes of a request: at most a namespace and a name. */
+const mostBytes = 64 * 1024;
+/** How long a connection without a call stays open, ms. */
+const idleMs = 15 * 60_000;
+
 const bytes = (value: Buffer): Buffer => value;
 
 /**
@@ -44,7 +51,12 @@ export async function servePodResources(
     reason instanceof AgentError && reason.code === 'resource_exhausted'
       ? status.RESOURCE_EXHAUSTED
       : status.UNKNOWN;
-  const server = new Server({ 'grpc.enable_channelz': 0 });
+  const server = new Server({
+    'grpc.enable_channelz': 0,
+    'grpc.max_concurrent_streams': mostStreams,
+    'grpc.max_receive_message_length': mostBytes,
+    'grpc.max_connection_idle_ms': idleMs,
+  });
   for (const [path, answer] of methodsOf(service)) {
     const name = path.slice(path.lastIndexOf('/') + 1);
     const handlers: UntypedServiceImplementation = {

@@ -127,7 +127,7 @@ export async function makeParts(options: AgentOptions): Promise<AgentParts> {
   const serve = serving(options, served, (port) => {
     kubeletPort = port;
   });
-  const upkeep = upkeepOf({ ...given, ...node, ...counted, provider, sourcesReady, endings, cgroups });
+  const upkeep = upkeepOf({ ...given, ...node, ...counted, sourcesReady, endings, cgroups });
   return { ...common, ...view, config, controller, provider, host, endings, serve, upkeep, ...node };
 }
 
@@ -144,7 +144,6 @@ interface UpkeepInput {
   readonly options: AgentOptions;
   readonly common: CommonParts;
   readonly controller: PodsController;
-  readonly provider: AgentProvider;
   readonly host: Pick<NodeHost, 'podVolumes'>;
   readonly sourcesReady: SourcesReady;
   readonly endings: Endings;
@@ -155,7 +154,7 @@ interface UpkeepInput {
 
 /** The provider's upkeep, and the endings that it helps to put off. */
 function upkeepOf(input: UpkeepInput): AgentParts['upkeep'] {
-  const { options, common, controller, provider, host, sourcesReady, endings, cgroups, node, starts } = input;
+  const { options, common, controller, host, sourcesReady, endings, cgroups, node, starts } = input;
   const { nodeName } = options;
   const nodeRef = nodeRefOf(nodeName);
   const allSourcesReady = (): boolean => sourcesReady.allReady();
@@ -170,7 +169,7 @@ function upkeepOf(input: UpkeepInput): AgentParts['upkeep'] {
     ...common,
     nodeName,
     options,
-    provider,
+    provider: controller.engines.provider,
     engines: () => controller.engines,
     podVolumes: host.podVolumes,
     ...(upkeep && { upkeep }),

@@ -62,7 +62,10 @@ export class PingLoop {
             own.abort(new Error('ping timed out'));
           });
     try {
-      const answer = this.#provider.ping(own.signal).then(
+      const ping = async (): Promise<void> => {
+        await this.#provider.ping(own.signal);
+      };
+      const answer = ping().then(
         () => undefined,
         (reason: unknown) => messageOf(reason),
       );

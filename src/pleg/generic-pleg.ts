@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { FaultLog } from '../base/fault-log.ts';
 import type { Logger } from '../base/logger.ts';
 import { goDuration } from '../kube/duration.ts';
 import type { PodProvider } from '../provider/provider.ts';
@@ -35,6 +36,8 @@ export interface GenericPlegDeps {
   readonly logger: Logger;
   readonly provider: Pick<PodProvider, 'listPods' | 'listSome' | 'getPodStatus' | 'getListedPodStatus'>;
   readonly cache: PodCache;
+  /** Called when pods cannot be listed or inspected: with the pods that someone wants an observation of, and the error. */
+  readonly lookFailed?: (uids: readonly string[], message: string) => void;
   /** How long a relist took. */
   readonly observeRelist?: (durationMs: number) => void;
   /** How long a look at some pods took, those that asked for one. */
@@ -64,6 +67,7 @@ export class GenericPleg {
   readonly #requests = new Map<string, number>();
   #wake: (() => void) | undefined;
   #relistedAt: number | undefined;
+  readonly #faults = new FaultLog();
   /** Relists of all pods and of one exclude each other. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -203,14 +207,18 @@ export class GenericPleg {
 
   /** @param uids absent: of all pods */
   async #list(signal?: AbortSignal, uids?: readonly string[]): Promise<readonly RuntimePod[] | undefined> {
-    const { provider } = this.#deps;
+    const { provider, logger, cache, lookFailed } = this.#deps;
     try {
-      return uids && provider.listSome
-        ? await provider.listSome(uids, signal)
-        : await provider.listPods(signal);
+      const pods =
+        uids && provider.listSome ? await provider.listSome(uids, signal) : await provider.listPods(signal);
+      this.#faults.clear(listing);
+      return pods;
     } catch (reason) {
-      if (!signal?.aborted)
-        this.#deps.logger.error('relist: pods cannot be listed', { err: messageOf(reason) });
+      if (signal?.aborted) return undefined;
+      const fields = this.#faults.fieldsOf(listing, reason);
+      logger.error('relist: pods cannot be listed', { step: 'listPods', ...fields });
+      const wanted = new Set([...(uids ?? []), ...cache.awaited()]);
+      lookFailed?.([...wanted], `error listing pods: ${messageOf(reason)}`);
       return undefined;
     }
   }
@@ -237,10 +245,19 @@ export class GenericPleg {
       await this.#inspect(uid, current, listedAt, signal);
     } catch (reason) {
       this.#toReinspect.add(uid);
-      this.#deps.logger.error('relist: pod cannot be inspected', { uid, err: messageOf(reason) });
+      const { name, namespace } = current ?? nowhere;
+      const pod = `${namespace}/${name}`;
+      const fault = this.#faults.fieldsOf(uid, reason);
+      this.#deps.logger.error('relist: pod cannot be inspected', {
+        pod,
+        uid,
+        step: 'getPodStatus',
+        ...fault,
+      });
+      this.#deps.lookFailed?.([uid], `error determining status: ${messageOf(reason)}`);
       return;
     }
-    this.#toReinspect.delete(uid);
+    if (this.#toReinspect.delete(uid)) this.#faults.clear(uid);
     if (current) record.old = current;
     else this.#records.delete(uid);
     this.#tell(events.length > 0 ? events : [{ uid, type: 'PodSync' }]);
@@ -325,5 +342,8 @@ export class GenericPleg {
     });
   }
 }
+
+/** What the fault of a listing is remembered by; no UID is empty. */
+const listing = '';
 
 const nowhere = { name: '', namespace: '', containers: [], sandboxes: [] };

@@ -91,6 +91,11 @@ export class PodCache {
     return count;
   }
 
+  /** UIDs of pods whose readers wait for an observation. */
+  awaited(): Iterable<string> {
+    return this.#waiters.keys();
+  }
+
   #observation(uid: string, newerThan: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {

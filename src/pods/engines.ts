@@ -10,6 +10,7 @@ import { DueQueue } from '../podworkers/due-queue.ts';
 import type { PodSyncer } from '../podworkers/pod-syncer.ts';
 import { PodWorkers } from '../podworkers/pod-workers.ts';
 import { ProbeManager } from '../prober/probe-manager.ts';
+import { guardedProvider } from '../provider/guarded-provider.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import { needsReadinessReconcile } from '../status/conditions.ts';
 import { ReasonCache } from '../status/reason-cache.ts';
@@ -63,7 +64,8 @@ export interface Engines {
  */
 export function buildEngines(given: EnginesOptions): Engines {
   const { tracer } = given;
-  const options = tracer ? { ...given, provider: tracedProvider(given.provider, tracer) } : given;
+  const guarded = guardedProvider(given.provider, given);
+  const options = { ...given, provider: tracer ? tracedProvider(guarded, tracer) : guarded };
   const parts = coreParts(options);
   const syncHandler = makeSyncHandler(options, parts);
   const { podManager, workQueue, deadline, statusManager, pleg, runtimeState, allocationManager } = parts;
@@ -132,12 +134,25 @@ const inspectionsAtOnce = 16;
 const onDemandCapacity = 10_000;
 
 const makePleg = (
-  { clock, logger, provider, periods }: EnginesOptions,
+  { clock, logger, provider, periods, recorder }: EnginesOptions,
   cache: PodCache,
+  podManager: PodManager,
   { relisted: observeRelist, relistedSome: observePodRelist }: EngineMetrics,
 ): GenericPleg =>
   new GenericPleg(
-    { clock, logger, provider, cache, observeRelist, observePodRelist },
+    {
+      clock,
+      logger,
+      provider,
+      cache,
+      observeRelist,
+      observePodRelist,
+      lookFailed: (uids, message) => {
+        if (provider.recordsEvents === true) return;
+        for (const pod of uids.map((uid) => podManager.getPodByUID(uid)))
+          if (pod) recorder.event(pod, 'Warning', 'FailedSync', message);
+      },
+    },
     { relistPeriodMs: periods.relistMs, onDemandCapacity, parallel: inspectionsAtOnce },
   );
 
@@ -148,10 +163,10 @@ function coreParts(options: EnginesOptions): Parts {
   const podCache: PodCache = new PodCache((uid) => {
     pleg.requestRelist(uid); // who waits for news does not wait for the next full relist
   });
-  const pleg = makePleg(options, podCache, metrics);
+  const podManager = new PodManager();
+  const pleg = makePleg(options, podCache, podManager, metrics);
   const runtimeState = new RuntimeState(clock);
   runtimeState.addHealthCheck({ name: 'PLEG', check: () => pleg.health() });
-  const podManager = new PodManager();
   const couldRun = (pod: Pod): boolean => parts.podWorkers.couldHaveRunningContainers(uidOf(pod));
   const statusManager = makeStatusManager(options, { podManager, metrics }, couldRun);
   const statusOf = (uid: string): PodStatus | undefined => statusManager.getPodStatus(uid);

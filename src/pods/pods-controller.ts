@@ -13,6 +13,7 @@ import type { ResourceKeeper } from '../kube/resources/pod-resources.ts';
 import type { Node, Pod } from '../kube/types.ts';
 import type { PodLifecycleEvent } from '../pleg/diff.ts';
 import type { PodWorkers } from '../podworkers/pod-workers.ts';
+import { requireProvider } from '../provider/guarded-provider.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { StatusManager, StatusTelling } from '../status/status-manager.ts';
 import { buildEngines, type Engines } from './engines.ts';
@@ -102,10 +103,15 @@ export class PodsController {
     this.#periods = { ...podsControllerPeriods, ...options.periods };
   }
 
-  /** Who runs the pods. @throws {AgentError} `already_exists` on a second call */
+  /**
+   * Sets the provider that runs the pods. To be called once, before {@link run}.
+   *
+   * @throws {AgentError} `already_exists` on a second call, `invalid_argument` naming what the object lacks to be a provider
+   */
   registerProvider(provider: PodProvider): void {
     if (this.#engines)
       throw new AgentError('already_exists', 'a provider is registered already; a controller has one');
+    requireProvider(provider);
     const { nodeIP, host, eventRecorder, random, ...rest } = this.#options;
     this.#engines = buildEngines({
       ...rest,

@@ -1,5 +1,6 @@
 import type { ResizeTrigger } from '../allocation/allocation-manager.ts';
 import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { isMirrorPod, keyOf, uidOf } from '../kube/names.ts';
@@ -155,7 +156,12 @@ export class PodSyncHandler {
   async #admitted(pod: Pod): Promise<boolean> {
     const { workers, allocation } = this.#deps;
     if (workers.isPodTerminationRequested(uidOf(pod)) || isTerminal(pod.status)) return true;
-    const { admit, reason, message } = await allocation.addPod(pod);
+    const { admit, reason, message } = await allocation.addPod(pod).catch((fault: unknown) => ({
+      // without an answer the pod is refused: housekeeping starts what is wanted and was not
+      admit: false,
+      reason: 'UnexpectedAdmissionError',
+      message: `Admission failed due to ${messageOf(fault)}, which is unexpected`,
+    }));
     if (!admit) {
       this.#reject(pod, reason, message);
       this.#deps.rejected?.(reason);

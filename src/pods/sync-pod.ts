@@ -4,7 +4,7 @@ import { resizeCompletedMessage, resizeErrorMessage } from '../allocation/resize
 import type { EventRecorder } from '../kube/events.ts';
 import { isStaticPod, keyOf, uidOf } from '../kube/names.ts';
 import type { Pod, PodStatus, Secret } from '../kube/types.ts';
-import type { PodProvider, PodSyncResult, SyncResult } from '../provider/provider.ts';
+import type { PodProvider, PodSyncResult, SyncPodRequest, SyncResult } from '../provider/provider.ts';
 import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { replaceOrAppend } from '../status/condition-list.ts';
 import { ownCondition } from '../status/conditions.ts';
@@ -133,12 +133,37 @@ export class SyncSteps implements PodSyncer {
     const sandboxReady = (): void => {
       this.#tellSandbox(pod);
     };
-    const result = await this.#deps.provider.syncPod(
-      { pod, observed, pullSecrets, restartAllContainers, sandboxReady },
-      new AbortController().signal,
-    );
+    const request = { pod, observed, pullSecrets, restartAllContainers, sandboxReady };
+    const result = await this.#provided(request);
     this.#deps.reasons.update(uidOf(pod), result.results);
     return this.#outcome(pod, result);
+  }
+
+  /** What the provider fails of is recorded here, unless it has recorded the parts itself. */
+  async #provided(request: SyncPodRequest): Promise<PodSyncResult> {
+    const { provider } = this.#deps;
+    const { pod } = request;
+    const result = await this.#recorded(pod, 'error syncing pod', () =>
+      provider.syncPod(request, new AbortController().signal),
+    );
+    const { error, results } = result;
+    if (error && provider.recordsEvents !== true)
+      if (isBackOff(results)) this.#deps.recorder.event(pod, 'Warning', 'BackOff', error.message);
+      else this.#failedSync(pod, `error syncing pod: ${error.message}`);
+    return result;
+  }
+
+  #failedSync(pod: Pod, message: string): void {
+    this.#deps.recorder.event(pod, 'Warning', 'FailedSync', message);
+  }
+
+  async #recorded<T>(pod: Pod, what: string, act: () => Promise<T>): Promise<T> {
+    try {
+      return await act();
+    } catch (reason) {
+      this.#failedSync(pod, `${what}: ${messageOf(reason)}`);
+      throw reason;
+    }
   }
 
   /** R139. */
@@ -254,7 +279,10 @@ export class SyncSteps implements PodSyncer {
     await this.#kill(pod, runtimePodOf(runtimeStatus), gracePeriodSeconds);
     probes.removePod(pod);
 
-    const stopped = await provider.getPodStatus(refOf(pod));
+    const look = (): Promise<RuntimePodStatus> => provider.getPodStatus(refOf(pod));
+    const stopped = await (provider.recordsEvents === true
+      ? look()
+      : this.#recorded(pod, 'error determining status', look));
     const running = stopped.containerStatuses.filter((c) => c.state === 'running').map((c) => c.name);
     if (running.length > 0)
       throw new Error(
@@ -302,6 +330,13 @@ function withIps(observed: RuntimePodStatus, status: PodStatus): RuntimePodStatu
   return status.podIP === undefined || status.podIP === '' ? observed : { ...observed, ips: [status.podIP] };
 }
 
+/** Does all that has failed only wait? That is no fault. */
+const isBackOff = (results: readonly SyncResult[]): boolean => {
+  const reasons = results.map(({ reason }) => reason).filter((reason) => reason !== undefined);
+  return reasons.length > 0 && reasons.every((reason) => backOffs.has(reason));
+};
+const backOffs: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
+
 const refOf = (pod: Pod): { uid: string; name: string; namespace: string } => ({
   uid: uidOf(pod),
   name: pod.metadata?.name ?? '',
@@ -324,7 +359,14 @@ export function runtimePodOf(status: RuntimePodStatus): RuntimePod {
     namespace: status.namespace,
     containers: status.containerStatuses
       .filter((c) => c.state === 'running')
-      .map(({ id, name, state, image, imageId, hash }) => ({ id, name, state, image, imageId, hash })),
+      .map(({ id, name, state, image, imageId, hash }) => ({
+        id,
+        name,
+        state,
+        image,
+        imageId,
+        ...(hash !== undefined && { hash }),
+      })),
     sandboxes: status.sandboxStatuses.map(({ id, state }) => ({
       id,
       name: '',

@@ -3,6 +3,7 @@ import { traced } from '../base/tracing.ts';
 import { keyOf, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import type { PodSyncer } from '../podworkers/pod-syncer.ts';
+import { withMethods } from '../provider/guarded-provider.ts';
 import type { ContainerRef } from '../provider/powers.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
@@ -98,7 +99,7 @@ export function tracedProvider<P extends PodProvider>(provider: P, tracer: Trace
         ),
     }),
   };
-  return instead(provider, own);
+  return withMethods(provider, own);
 }
 
 const attributesOfContainer = ({ podUid, namespace, pod, container }: ContainerRef): SpanAttributes => ({
@@ -107,17 +108,6 @@ const attributesOfContainer = ({ podUid, namespace, pod, container }: ContainerR
   'k8s.namespace.name': namespace,
   'k8s.container.name': container,
 });
-
-/** `target` with some methods replaced; the others still run on the object that they belong to. */
-function instead<T extends object>(target: T, own: object): T {
-  return new Proxy(target, {
-    get: (_target, key) => {
-      if (Object.hasOwn(own, key)) return Reflect.get(own, key) as unknown;
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
-}
 
 /** Probe workers live longer than the step that starts them. */
 export const detachedProbes = (probes: ProbeControl, tracer: Tracer): ProbeControl => ({

@@ -1,7 +1,10 @@
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import type { FaultLog } from '../base/fault-log.ts';
+import type { Logger } from '../base/logger.ts';
 import { jitter, type Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import { keyOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 import type { PodSyncer, SyncPodOutcome } from './pod-syncer.ts';
@@ -19,6 +22,9 @@ export interface PodWorkerHost {
   readonly clock: Pick<Clock, 'now'>;
   readonly random: Random;
   readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  /** Which errors were logged with their stack. */
+  readonly faults: FaultLog;
   readonly syncer: PodSyncer;
   readonly cache: {
     getNewerThan(uid: string, newerThan: number, signal?: AbortSignal): Promise<RuntimePodStatus>;
@@ -150,11 +156,27 @@ export class PodWorker {
     const inFlight = new AbortController();
     this.#inFlight = inFlight;
     const { terminal, error, postSync } = await this.#attempt(step, work, inFlight.signal);
+    this.#logEnd(step, work, error, inFlight.signal);
     postSync?.();
     const transitioned = error === undefined && this.#advance(step, work, terminal);
     if (!this.#retired) this.#planNext({ transitioned, error });
     this.#inFlight = undefined;
     if (this.#token) this.#awaitTurn();
+  }
+
+  /** A step that failed is logged; one that was cancelled has failed for what comes next, and that is no fault. */
+  #logEnd(step: WorkType, work: Work, error: Error | undefined, signal: AbortSignal): void {
+    const { faults, logger } = this.#host;
+    if (error === undefined) {
+      faults.clear(this.uid);
+      return;
+    }
+    const fields = { pod: nameOfWork(work), uid: this.uid, step };
+    if (signal.aborted || this.#retired) {
+      logger.debug('a step of a pod was cancelled', { ...fields, err: messageOf(error) });
+      return;
+    }
+    logger.error('error syncing pod, skipping', { ...fields, ...faults.fieldsOf(this.uid, error) });
   }
 
   /** R117, R119. */
@@ -233,5 +255,9 @@ export class PodWorker {
     }
   }
 }
+
+/** `namespace/name` */
+const nameOfWork = ({ pod, runningPod }: Work): string =>
+  pod ? keyOf(pod) : `${runningPod.namespace}/${runningPod.name}`;
 
 const errorOf = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(messageOf(reason)));

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
+import { FaultLog } from '../base/fault-log.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import type { Members } from '../base/members.ts';
 import type { Random } from '../base/random.ts';
@@ -70,6 +71,8 @@ export class PodWorkers {
       clock,
       random,
       recorder,
+      logger: this.#logger,
+      faults: new FaultLog(),
       syncer,
       cache,
       queue,

@@ -80,8 +80,28 @@ export interface PodResizes {
   inProgress(pod: Pod, observed: RuntimePodStatus): boolean;
 }
 
+/**
+ * How long the agent waits for an answer of the provider, ms. When the time is over the call's signal aborts, the call counts as failed with
+ * `deadline_exceeded`, and it is made again later; what the late call still returns is dropped. `Infinity`: no deadline.
+ */
+export interface ProviderDeadlines {
+  /** Of `syncPod`. Default: 10 min, so that an image can be fetched. */
+  readonly syncPod?: number;
+  /** Of `killPod`, beyond the grace period. Default: 2 min, as the kubelet's `runtimeRequestTimeout`. */
+  readonly killPod?: number;
+  /** Of what only looks: `listPods`, `getPodStatus`, `listUsage`, `logPath`, `runtimeHealth`. Default: 2 min. */
+  readonly query?: number;
+}
+
 /** Abilities that a provider may have; an absent one is answered as not implemented. */
 export interface ProviderPowers {
+  /** How long the agent waits for answers; absent: the defaults. */
+  readonly deadlines?: ProviderDeadlines;
+  /**
+   * The provider records an Event for each part of a sync that fails, as the kubelet's container manager does. Default false: the agent
+   * records `FailedSync` for an `error` that `syncPod` resolves with. A call that rejects is always recorded by the agent.
+   */
+  readonly recordsEvents?: boolean;
   /** Where the container's CRI-format log is; the server reads it. */
   logPath?(container: ContainerRef, options?: { readonly previous?: boolean }): Promise<string>;
   /** Runs a command in the container and collects what it prints; for exec probes, hooks and `/run`. */

@@ -9,7 +9,10 @@ export interface RuntimeContainer {
   readonly state: RuntimeContainerState;
   readonly image?: string;
   readonly imageId?: string;
-  /** The spec's hash at creation; a different one restarts the container. */
+  /**
+   * Fingerprint of the container's spec when it was created. The kubelet's container manager compares it with the spec of today and replaces
+   * a container that differs. The agent only passes it on: a provider that compares specs in another way leaves it out.
+   */
   readonly hash?: number;
   /** ms since the epoch */
   readonly createdAt?: number;
@@ -50,7 +53,9 @@ export interface RuntimeContainerStatus {
   readonly imageId: string;
   readonly imageRef: string;
   readonly imageRuntimeHandler?: string;
-  readonly hash: number;
+  /** As {@link RuntimeContainer.hash}; absent: the provider compares specs in another way. */
+  readonly hash?: number;
+  /** 0 for the first instance of the container, 1 for the second, and so on. */
   readonly restartCount: number;
   readonly reason: string;
   readonly message: string;
@@ -95,7 +100,14 @@ export interface RuntimePodStatus {
   readonly observedAt?: number;
 }
 
-/** What is to be said of a pod of which the runtime knows nothing. */
+/**
+ * The status of a pod of which the runtime knows nothing: no container, no sandbox, no address.
+ *
+ * @example
+ * async getPodStatus(ref) {
+ *   return this.#statuses.get(ref.uid) ?? emptyPodStatus(ref);
+ * }
+ */
 export const emptyPodStatus = ({
   uid,
   name,

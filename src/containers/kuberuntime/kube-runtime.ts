@@ -6,7 +6,13 @@ import type { Random } from '../../base/random.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { Pod } from '../../kube/types.ts';
 import type { ContainerRuntime, ImageService } from '../../provider/container-runtime.ts';
-import type { ContainerRef, PodResizes, ProviderPowers, StreamUrls } from '../../provider/powers.ts';
+import type {
+  ContainerRef,
+  PodResizes,
+  ProviderDeadlines,
+  ProviderPowers,
+  StreamUrls,
+} from '../../provider/powers.ts';
 import type { NodeProvider, PodProvider, PodSyncResult, SyncPodRequest } from '../../provider/provider.ts';
 import type { RuntimePod, RuntimePodStatus } from '../../provider/runtime-pod.ts';
 import type { PodUsage } from '../../provider/usage.ts';
@@ -109,6 +115,9 @@ function imageManagerOf(deps: KubeRuntimeDeps, options: KubeRuntimeOptions): Ima
  */
 export class KubeRuntime implements PodProvider, NodeProvider {
   readonly name: string;
+  readonly recordsEvents = true;
+  /** Each call to the runtime has its own (`runtimeRequestTimeout`), and a pull may take as long as it makes progress. */
+  readonly deadlines: ProviderDeadlines = { syncPod: Infinity, killPod: Infinity, query: Infinity };
   readonly streamUrls?: StreamUrls;
   readonly exec?: NonNullable<ProviderPowers['exec']>;
   readonly attach?: NonNullable<ProviderPowers['attach']>;

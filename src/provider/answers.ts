@@ -1,0 +1,174 @@
+import { AgentError } from '../base/errors.ts';
+import { goQuote } from '../go/go-quote.ts';
+import type { PodSyncResult, SyncResult } from './provider.ts';
+import type { RuntimePod, RuntimePodStatus } from './runtime-pod.ts';
+
+/**
+ * Checks what a provider's methods return. TypeScript promises these shapes only to those who use it, and a provider may pass on what some
+ * backend said: an answer that is not one fails by name here, instead of somewhere inside the agent.
+ */
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value);
+const isList: Check = (value) => Array.isArray(value);
+const oneOf = (...values: readonly string[]): Check & { readonly what: string } =>
+  Object.assign((value: unknown) => values.includes(value as string), {
+    what: `one of ${values.map((value) => `"${value}"`).join(', ')}`,
+  });
+
+interface Field {
+  readonly name: string;
+  readonly check: Check;
+  readonly what: string;
+  readonly optional?: true;
+}
+
+const text = (name: string): Field => ({ name, check: isText, what: 'a string' });
+const number = (name: string): Field => ({ name, check: isNumber, what: 'a finite number' });
+const list = (name: string): Field => ({ name, check: isList, what: 'an array' });
+const optional = (field: Field): Field => ({ ...field, optional: true });
+
+const containerState = oneOf('created', 'running', 'exited', 'unknown');
+const sandboxState = oneOf('SANDBOX_READY', 'SANDBOX_NOTREADY');
+
+const listedFields: readonly Field[] = [
+  text('id'),
+  text('name'),
+  { name: 'state', check: containerState, what: containerState.what },
+  optional(number('createdAt')),
+];
+
+const containerFields: readonly Field[] = [
+  ...listedFields,
+  optional(number('startedAt')),
+  optional(number('finishedAt')),
+  number('exitCode'),
+  text('image'),
+  text('imageId'),
+  text('imageRef'),
+  optional(number('hash')),
+  number('restartCount'),
+  text('reason'),
+  text('message'),
+];
+
+const sandboxFields: readonly Field[] = [
+  text('id'),
+  { name: 'state', check: sandboxState, what: sandboxState.what },
+  number('attempt'),
+  number('createdAt'),
+];
+
+const podFields: readonly Field[] = [text('uid'), text('name'), text('namespace')];
+const listedPodFields: readonly Field[] = [
+  ...podFields,
+  optional(number('createdAt')),
+  list('containers'),
+  list('sandboxes'),
+];
+const statusFields: readonly Field[] = [
+  ...podFields,
+  list('ips'),
+  list('containerStatuses'),
+  list('activeContainerStatuses'),
+  list('sandboxStatuses'),
+];
+const resultFields: readonly Field[] = [
+  text('action'),
+  text('target'),
+  optional(text('reason')),
+  optional(text('message')),
+];
+
+/** How a value reads in an error: short, and never the whole of an object. */
+function told(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return typeof value === 'function' ? 'a function' : String(value);
+}
+
+/** Says which field of `value` is not what it must be; absent: all are. */
+function faultOf(value: unknown, fields: readonly Field[], path: string): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return `${path} is ${told(value)}, not an object`;
+  const record = value as Readonly<Record<string, unknown>>;
+  for (const { name, check, what, optional: mayMiss } of fields) {
+    const found = record[name];
+    if (mayMiss && found === undefined) continue;
+    if (!check(found)) return `${path}.${name} is ${told(found)}, not ${what}`;
+  }
+  return undefined;
+}
+
+function faultOfAll(values: readonly unknown[], fields: readonly Field[], path: string): string | undefined {
+  for (let index = 0; index < values.length; index++) {
+    const fault = faultOf(values[index], fields, `${path}[${index}]`);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+const refuse = (fault: string | undefined): void => {
+  if (fault !== undefined) throw new AgentError('internal', fault);
+};
+
+/** Returns `answer` if it is a listing of pods. @throws {AgentError} `internal`, naming what in it is not as it must be */
+export function podListing(answer: unknown): readonly RuntimePod[] {
+  if (!Array.isArray(answer)) throw new AgentError('internal', `the answer is ${told(answer)}, not an array`);
+  refuse(faultOfAll(answer, listedPodFields, 'pod'));
+  const pods = answer as readonly RuntimePod[];
+  for (const { uid, containers, sandboxes } of pods) {
+    if (uid === '') refuse('the uid of a pod is empty');
+    refuse(faultOfAll(containers, listedFields, `containers of pod ${uid}`));
+    refuse(faultOfAll(sandboxes, listedFields, `sandboxes of pod ${uid}`));
+  }
+  return pods;
+}
+
+/** Returns `answer` if it is the status of a pod. @throws {AgentError} `internal`, naming what in it is not as it must be */
+export function podStatusAnswer(answer: unknown): RuntimePodStatus {
+  refuse(faultOf(answer, statusFields, 'the answer'));
+  const status = answer as RuntimePodStatus;
+  refuse(faultOfAll(status.containerStatuses, containerFields, 'containerStatuses'));
+  refuse(faultOfAll(status.activeContainerStatuses, containerFields, 'activeContainerStatuses'));
+  refuse(faultOfAll(status.sandboxStatuses, sandboxFields, 'sandboxStatuses'));
+  if (!status.ips.every(isText)) refuse('ips holds something that is not a string');
+  return status;
+}
+
+/**
+ * Returns how a sync went. An `error` that is no Error becomes one, and a `backOffUntil` that is no number is left out.
+ *
+ * @throws {AgentError} `internal`, naming what in it is not as it must be
+ */
+export function syncAnswer(answer: unknown): PodSyncResult {
+  const fields = [list('results'), { name: 'changed', check: isBoolean, what: 'true or false' }];
+  refuse(faultOf(answer, fields, 'the answer'));
+  const { error, backOffUntil, results, ...rest } = answer as PodSyncResult;
+  refuse(faultOfAll(results, resultFields, 'results'));
+  return {
+    ...rest,
+    results,
+    ...(error !== undefined && { error: errorOf(error) }),
+    ...(isNumber(backOffUntil) && backOffUntil !== undefined && { backOffUntil }),
+  };
+}
+
+const isBoolean: Check = (value) => typeof value === 'boolean';
+
+const errorOf = (reason: unknown): Error =>
+  reason instanceof Error ? reason : AgentError.from(typeof reason === 'string' ? reason : told(reason));
+
+/** The failures in `results` as one error, in the kubelet's words; absent: none failed. Follows kubelet `PodSyncResult.Error`. */
+export function failureOf(results: readonly SyncResult[]): Error | undefined {
+  const failed = results.filter(({ reason }) => reason !== undefined);
+  if (failed.length === 0) return undefined;
+  const texts = failed.map(
+    ({ action, target, reason = '', message = '' }) =>
+      `failed to "${action}" for "${target}" with ${reason}: ${goQuote(message)}`,
+  );
+  return new AgentError('internal', texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`);
+}

@@ -1,0 +1,407 @@
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import { FaultLog } from '../base/fault-log.ts';
+import type { Logger } from '../base/logger.ts';
+import { goDuration } from '../kube/duration.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { keyOf, uidOf } from '../kube/names.ts';
+import type { Pod } from '../kube/types.ts';
+import { failureOf, podListing, podStatusAnswer, syncAnswer } from './answers.ts';
+import type { PodResizes, ProviderAdmission, ProviderDeadlines } from './powers.ts';
+import type { PodProvider, PodSyncResult, SyncPodRequest } from './provider.ts';
+import type { RuntimePod, RuntimePodStatus } from './runtime-pod.ts';
+
+/** What the guard needs besides the provider. */
+export interface GuardDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder;
+}
+
+/** After this time without an answer of `syncPod` its pod is told so by an Event, ms. */
+const noticeMs = 120_000;
+
+const defaults: Required<ProviderDeadlines> = { syncPod: 600_000, killPod: 120_000, query: 120_000 };
+
+/** The grace period of a pod that names none, seconds. */
+const defaultGraceSeconds = 30;
+
+/**
+ * Wraps a provider so that whatever it does, the agent gets an answer of the promised shape or a rejection, in bounded time. What it throws
+ * becomes a rejection; an answer that is no answer is refused by name; a call that never settles fails when its deadline is over
+ * ({@link ProviderDeadlines}). Methods that must not fail (`admit`, `onPodEvent`, `removeDeadContainers`, `resizes`) do not: what goes wrong
+ * in them is logged, and the answer is the one that is safe.
+ *
+ * Powers that the provider does not have are absent here too.
+ */
+export function guardedProvider<P extends PodProvider>(provider: P, deps: GuardDeps): P {
+  const guard = new Guard(provider, deps);
+  const own: Partial<PodProvider> = {
+    syncPod: (request, signal) => guard.syncPod(request, signal),
+    killPod: (pod, running, grace, signal) => guard.killPod(pod, running, grace, signal),
+    listPods: (signal) => guard.listPods(signal),
+    getPodStatus: (ref, signal) => guard.getPodStatus(ref, signal),
+    ...guardedQueries(provider, guard),
+    ...guardedStreams(provider, guard),
+    ...guardedVerdicts(provider, guard),
+  };
+  return withMethods(provider, own);
+}
+
+type Ref = Parameters<PodProvider['getPodStatus']>[0];
+
+/** The calls of one provider, each with its deadline and its check. */
+class Guard {
+  readonly faults = new FaultLog();
+  readonly logger: Logger;
+  readonly #provider: PodProvider;
+  readonly #clock: Clock;
+  readonly #recorder: EventRecorder;
+  readonly #deadlines: Required<ProviderDeadlines>;
+
+  constructor(provider: PodProvider, { clock, logger, recorder }: GuardDeps) {
+    this.#provider = provider;
+    this.#clock = clock;
+    this.#recorder = recorder;
+    this.logger = logger;
+    this.#deadlines = { ...defaults, ...provider.deadlines };
+  }
+
+  async syncPod(request: SyncPodRequest, signal: AbortSignal): Promise<PodSyncResult> {
+    const call = (own: AbortSignal): unknown => this.#provider.syncPod(request, own);
+    const stopNotice = this.#noticeSlowSync(request.pod);
+    const answer = await this.within('syncPod', this.#deadlines.syncPod, call, signal).finally(stopNotice);
+    const result = this.checked('syncPod', answer, syncAnswer);
+    if (this.#provider.recordsEvents === true || result.error) return result;
+    const error = failureOf(result.results);
+    return error ? { ...result, error } : result;
+  }
+
+  #noticeSlowSync(pod: Pod): () => void {
+    const { syncPod: ms } = this.#deadlines;
+    if (ms <= noticeMs || ms === Infinity) return nothing;
+    return this.#clock.timer(noticeMs, () => {
+      const message = `no answer for ${goDuration(noticeMs)}; the call ends after ${goDuration(ms)}`;
+      this.logger.warn('provider is slow to sync a pod', {
+        pod: keyOf(pod),
+        uid: uidOf(pod),
+        step: 'syncPod',
+      });
+      this.#recorder.event(pod, 'Warning', 'FailedSync', this.about('syncPod', message));
+    });
+  }
+
+  async killPod(
+    pod: Pod | undefined,
+    running: RuntimePod,
+    gracePeriodSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const graceSeconds =
+      gracePeriodSeconds ?? pod?.spec?.terminationGracePeriodSeconds ?? defaultGraceSeconds;
+    const call = (own: AbortSignal): unknown => this.#provider.killPod(pod, running, gracePeriodSeconds, own);
+    await this.within('killPod', graceSeconds * 1000 + this.#deadlines.killPod, call, signal);
+  }
+
+  async listPods(signal?: AbortSignal): Promise<readonly RuntimePod[]> {
+    const answer = await this.query('listPods', (own) => this.#provider.listPods(own), signal);
+    return this.checked('listPods', answer, podListing);
+  }
+
+  async getPodStatus(ref: Ref, signal?: AbortSignal): Promise<RuntimePodStatus> {
+    const answer = await this.query('getPodStatus', (own) => this.#provider.getPodStatus(ref, own), signal);
+    return this.checked('getPodStatus', answer, podStatusAnswer);
+  }
+
+  /** A call that only looks. */
+  query<T>(method: string, call: (signal: AbortSignal) => T, signal?: AbortSignal): Promise<Awaited<T>> {
+    return this.within(method, this.#deadlines.query, call, signal);
+  }
+
+  /** The answer, or a rejection when `ms` are over; the call's signal aborts then. */
+  async within<T>(
+    method: string,
+    ms: number,
+    call: (signal: AbortSignal) => T,
+    signal?: AbortSignal,
+  ): Promise<Awaited<T>> {
+    if (ms === Infinity) return await call(signal ?? new AbortController().signal);
+    const own = new AbortController();
+    const abort = (): void => {
+      own.abort(signal?.reason);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    const late = Promise.withResolvers<never>();
+    const stop = this.#clock.timer(ms, () => {
+      const fault = new AgentError(
+        'deadline_exceeded',
+        this.about(method, `no answer within ${goDuration(ms)}`),
+      );
+      own.abort(fault);
+      late.reject(fault);
+    });
+    try {
+      return await Promise.race([call(own.signal), late.promise]);
+    } finally {
+      stop();
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  checked<T>(method: string, answer: unknown, check: (answer: unknown) => T): T {
+    try {
+      return check(answer);
+    } catch (reason) {
+      throw new AgentError('internal', this.about(method, messageOf(reason)));
+    }
+  }
+
+  about(method: string, fault: string): string {
+    return `provider ${this.#provider.name}: ${method}: ${fault}`;
+  }
+
+  /** Does what must not fail; an error is logged, a rejection too, and `instead` is the answer. */
+  safely<T>(method: string, act: () => T, instead: (reason: unknown) => T): T {
+    const failed = (reason: unknown): T => {
+      this.report(method, reason);
+      return instead(reason);
+    };
+    try {
+      const answer = act();
+      return this.settled(method, answer);
+    } catch (reason) {
+      return failed(reason);
+    }
+  }
+
+  /** The answer of a method that answers at once; where it is a promise after all, its rejection is logged. */
+  settled<T>(method: string, answer: T): T {
+    if (answer instanceof Promise)
+      answer.catch((reason: unknown) => {
+        this.report(method, reason);
+      });
+    return answer;
+  }
+
+  report(method: string, reason: unknown): void {
+    const { name: provider } = this.#provider;
+    this.logger.error('provider call failed', {
+      provider,
+      step: method,
+      ...this.faults.fieldsOf(method, reason),
+    });
+  }
+
+  /** A query whose failure only its caller would see. */
+  async reported<T>(method: string, ask: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await ask();
+      this.faults.clear(method);
+      return answer;
+    } catch (reason) {
+      this.report(method, reason);
+      throw reason;
+    }
+  }
+}
+
+function guardedQueries(provider: PodProvider, guard: Guard): Partial<PodProvider> {
+  const listSome = provider.listSome?.bind(provider);
+  const getListedPodStatus = provider.getListedPodStatus?.bind(provider);
+  const listUsage = provider.listUsage?.bind(provider);
+  const runtimeHealth = provider.runtimeHealth?.bind(provider);
+  const logPath = provider.logPath?.bind(provider);
+  return {
+    ...(listSome && {
+      listSome: async (uids, signal) =>
+        guard.checked(
+          'listSome',
+          await guard.query('listSome', (own) => listSome(uids, own), signal),
+          podListing,
+        ),
+    }),
+    ...(getListedPodStatus && {
+      getListedPodStatus: async (listed, signal) => {
+        const answer = await guard.query(
+          'getListedPodStatus',
+          (own) => getListedPodStatus(listed, own),
+          signal,
+        );
+        return guard.checked('getListedPodStatus', answer, podStatusAnswer);
+      },
+    }),
+    ...(listUsage && {
+      listUsage: (signal) =>
+        guard.reported('listUsage', () => guard.query('listUsage', (own) => listUsage(own), signal)),
+    }),
+    ...(runtimeHealth && {
+      runtimeHealth: (signal) =>
+        guard.reported('runtimeHealth', () =>
+          guard.query('runtimeHealth', (own) => runtimeHealth(own), signal),
+        ),
+    }),
+    ...(logPath && {
+      logPath: (container, options) => guard.query('logPath', () => logPath(container, options)),
+    }),
+  };
+}
+
+/** How much longer than its time-out a command may take to be told of, ms. */
+const execMarginMs = 10_000;
+
+/** Streams last as long as their client wants; only what is thrown becomes a rejection. */
+function guardedStreams(provider: PodProvider, guard: Guard): Partial<PodProvider> {
+  const exec = provider.exec?.bind(provider);
+  const attach = provider.attach?.bind(provider);
+  const portForward = provider.portForward?.bind(provider);
+  const execSync = provider.execSync?.bind(provider);
+  return {
+    ...(execSync && {
+      // the provider ends the command at `timeoutMs`; 0 is no time-out
+      execSync: (container, command, timeoutMs) =>
+        timeoutMs > 0
+          ? guard.within('execSync', timeoutMs + execMarginMs, () => execSync(container, command, timeoutMs))
+          : guard.within('execSync', Infinity, () => execSync(container, command, timeoutMs)),
+    }),
+    ...(exec && {
+      exec: async (container, command, io, signal) => {
+        const code: unknown = await exec(container, command, io, signal);
+        return guard.checked('exec', code, exitCode);
+      },
+    }),
+    ...(attach && {
+      attach: async (container, io, signal) => {
+        await attach(container, io, signal);
+      },
+    }),
+    ...(portForward && {
+      portForward: async (pod, port, stream, signal) => {
+        await portForward(pod, port, stream, signal);
+      },
+    }),
+  };
+}
+
+function exitCode(code: unknown): number {
+  if (typeof code === 'number' && Number.isInteger(code)) return code;
+  throw new AgentError('internal', `the answer is ${typeof code}, not an exit code`);
+}
+
+type Removal = Parameters<NonNullable<PodProvider['removeDeadContainers']>>;
+
+function guardedVerdicts(provider: PodProvider, guard: Guard): Partial<PodProvider> {
+  const admit = provider.admit?.bind(provider);
+  // an author's may be async after all
+  const removeDeadContainers: ((...args: Removal) => unknown) | undefined =
+    provider.removeDeadContainers?.bind(provider);
+  const onPodEvent = provider.onPodEvent?.bind(provider);
+  const { resizes } = provider;
+  return {
+    ...(admit && {
+      admit: (pod, activePods) =>
+        guard.safely(
+          'admit',
+          () => guard.checked('admit', guard.settled('admit', admit(pod, activePods)), admission),
+          (reason) => ({
+            admit: false,
+            reason: 'UnexpectedAdmissionError',
+            message: `provider ${provider.name} could not judge the pod: ${messageOf(reason)}, which is unexpected`,
+          }),
+        ),
+    }),
+    ...(removeDeadContainers && {
+      removeDeadContainers: (uid, all, observed) => {
+        guard.safely(
+          'removeDeadContainers',
+          () => removeDeadContainers(uid, all, observed),
+          () => undefined,
+        );
+      },
+    }),
+    ...(onPodEvent && {
+      onPodEvent: (listener) => {
+        const stop: unknown = guard.safely(
+          'onPodEvent',
+          (): unknown => onPodEvent(toPods(listener)),
+          () => undefined,
+        );
+        return typeof stop === 'function' ? (stop as () => void) : nothing;
+      },
+    }),
+    ...(resizes && { resizes: guardedResizes(resizes, guard) }),
+  };
+}
+
+const nothing = (): void => undefined;
+
+/** Providers in JavaScript may name a pod that is none. */
+const toPods =
+  (listener: (uid: string) => void) =>
+  (uid: unknown): void => {
+    if (typeof uid === 'string' && uid !== '') listener(uid);
+  };
+
+function admission(answer: unknown): ProviderAdmission {
+  const said = answer as Partial<ProviderAdmission> | null | undefined;
+  if (typeof said?.admit === 'boolean') return said as ProviderAdmission;
+  if (answer instanceof Promise)
+    throw new AgentError('internal', 'the answer is a promise; admit answers at once');
+  throw new AgentError('internal', 'the answer has no "admit" that is true or false');
+}
+
+const guardedResizes = (resizes: PodResizes, guard: Guard): PodResizes => ({
+  fault: (desired, allocated) =>
+    guard.safely(
+      'resizes.fault',
+      () => resizes.fault(desired, allocated),
+      (reason) => messageOf(reason),
+    ),
+  inProgress: (pod, observed) =>
+    guard.safely(
+      'resizes.inProgress',
+      () => resizes.inProgress(pod, observed),
+      () => false,
+    ),
+});
+
+/** `target` with some methods replaced; the others still run on the object that they belong to, which may be frozen. */
+export function withMethods<T extends object>(target: T, own: object): T {
+  return new Proxy(Object.create(Object.getPrototypeOf(target) as object | null) as T, {
+    has: (_shell, key) => key in own || key in target,
+    get: (_shell, key) => {
+      if (Object.hasOwn(own, key)) return Reflect.get(own, key) as unknown;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+/** The four methods that every provider has. */
+const required = ['syncPod', 'killPod', 'listPods', 'getPodStatus'] as const;
+
+/** Refuses what is no provider. @throws {AgentError} `invalid_argument`, naming the methods that are missing */
+export function requireProvider(provider: PodProvider): void {
+  const candidate = provider as Partial<PodProvider> | null | undefined;
+  if (typeof candidate !== 'object' || candidate === null)
+    throw new AgentError(
+      'invalid_argument',
+      `a provider is an object, not ${candidate === null ? 'null' : typeof candidate}`,
+    );
+  const missing = required.filter((method) => typeof candidate[method] !== 'function');
+  if (missing.length > 0)
+    throw new AgentError(
+      'invalid_argument',
+      `the provider lacks ${missing.map((name) => `${name}()`).join(', ')}`,
+    );
+  if (typeof candidate.name !== 'string' || candidate.name === '')
+    throw new AgentError(
+      'invalid_argument',
+      'the provider has no name: set `name` to a short word such as "rooms"',
+    );
+  for (const [call, ms] of Object.entries(candidate.deadlines ?? {}))
+    if (typeof ms !== 'number' || !(ms > 0))
+      throw new AgentError(
+        'invalid_argument',
+        `deadlines.${call} of the provider is ${String(ms)}, not a number of ms above 0`,
+      );
+}

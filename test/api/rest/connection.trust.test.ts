@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
+import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
 
 let server: EmbeddedApiServer;
 let dir: string;
@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-const program = join(import.meta.dirname, '../support/ask-api.ts');
+const program = join(import.meta.dirname, '../../support/ask-api.ts');
 
 /** What a program of that environment is answered. */
 async function asked(env: Readonly<Record<string, string>>): Promise<unknown> {

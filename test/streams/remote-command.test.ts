@@ -14,7 +14,7 @@ import type { ServerHost } from '../../src/server/host.ts';
 import type { KubeletServer } from '../../src/server/kubelet-server.ts';
 import { SpdyConnection } from '../../src/streams/spdy/connection.ts';
 import { openStream, spdyClient } from '../support/spdy-client.ts';
-import { admin, hostWith, startServer } from './support.ts';
+import { admin, hostWith, startServer } from '../server/support.ts';
 
 let server: KubeletServer;
 const closing: (() => unknown)[] = [];

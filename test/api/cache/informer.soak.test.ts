@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { faults } from '../support/chaos-proxy.ts';
-import { soak } from '../support/soak.ts';
+import { faults } from '../../support/chaos-proxy.ts';
+import { soak } from '../../support/soak.ts';
 
 test(
   'whatever happens on the way, caches and handlers end up equal to the server',

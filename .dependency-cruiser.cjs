@@ -1,61 +1,117 @@
-/** Import direction of ARCHITECTURE.md: a folder imports itself and what its row lists, nothing else; no cycles. */
+/**
+ * What each room of src may import besides itself; ARCHITECTURE.md has the picture. Type imports count. The rooms are listed from the ground up,
+ * and a row names rooms above it only: so there is no circle of rooms. A file may not be part of a circle of files either.
+ */
+const ground = ['base', 'go', 'kube'];
+const engine = [...ground, 'provider'];
+const containers = (...more) => more.map((room) => `containers/${room}`);
+
 const rows = {
+  // the ground
   base: [],
-  kube: ['base'],
-  provider: ['base', 'kube'],
-  streams: ['base', 'kube', 'provider'],
-  api: ['base', 'kube'],
-  options: ['base', 'kube'],
-  config: ['base', 'kube', 'api'],
-  certificates: ['base', 'kube', 'api'],
-  status: ['base', 'kube', 'api', 'provider'],
-  apiserver: ['base', 'kube', 'api', 'streams'],
-  controller: ['base', 'kube', 'api'],
-  podworkers: ['base', 'kube', 'provider'],
-  pleg: ['base', 'kube', 'provider'],
-  prober: ['base', 'kube', 'provider'],
-  admission: ['base', 'kube', 'provider'],
-  eviction: ['base', 'kube', 'provider'],
-  allocation: ['base', 'kube', 'provider'],
-  volumes: ['base', 'kube', 'provider'],
-  server: ['base', 'kube', 'provider', 'streams'],
-  kuberuntime: ['base', 'kube', 'provider'],
-  credentials: ['base', 'kube', 'provider'],
-  podresources: ['base', 'kube'],
-  node: ['base', 'kube', 'api', 'provider'],
-  agent: [
-    'base',
-    'kube',
-    'provider',
-    'api',
-    'options',
-    'certificates',
-    'config',
-    'podworkers',
-    'pleg',
-    'status',
-    'prober',
-    'admission',
-    'allocation',
-    'eviction',
-    'volumes',
-    'kuberuntime',
-    'credentials',
-    'node',
-    'podresources',
-    'server',
+  go: ['base'],
+  pki: ['base', 'go'],
+  metrics: ['base'],
+  kube: ['base', 'go'],
+  apimachinery: ground,
+  api: [...ground, 'pki'],
+  provider: ground,
+  streams: engine,
+  // the spine: engines
+  options: ground,
+  config: [...ground, 'pki'],
+  certificates: [...ground, 'pki', 'api'],
+  admission: engine,
+  allocation: [...engine, 'admission'],
+  eviction: ground,
+  pleg: engine,
+  podworkers: engine,
+  prober: engine,
+  status: [...engine, 'api'],
+  node: [...engine, 'api'],
+  nodeshutdown: ground,
+  // the wing for real containers
+  'containers/paths': ['kube'],
+  'containers/cm': ground,
+  'containers/envvars': ground,
+  'containers/podresources': ground,
+  'containers/container': engine,
+  'containers/logs': [...engine, ...containers('container')],
+  'containers/images': [...engine, ...containers('container')],
+  'containers/credentials': [...ground, ...containers('images')],
+  'containers/userns': [...engine, ...containers('paths')],
+  'containers/volumes': [...engine, 'pki', ...containers('paths')],
+  'containers/objects': [...ground, 'api', ...containers('volumes')],
+  'containers/stats': [...engine, 'metrics', ...containers('paths', 'cm', 'volumes')],
+  'containers/kuberuntime': [...engine, ...containers('paths', 'container', 'logs', 'images')],
+  // the spine: what brings engines together
+  pods: [
+    ...engine,
+    ...['metrics', 'api', 'config', 'admission', 'allocation', 'pleg', 'podworkers', 'prober', 'status'],
   ],
-  conformance: ['base', 'kube', 'provider', 'apiserver', 'agent'],
+  server: [...engine, 'pki', 'metrics', 'streams', ...containers('stats')],
+  // the API server
+  apiserver: [...ground, 'pki', 'metrics', 'apimachinery', 'streams'],
+  // providers are strangers to each other and to the agent, so that a third party can do all that they do
+  processes: engine,
+  'providers/memory': engine,
+  'providers/cri': engine,
+  'providers/process': [...engine, 'processes'],
+  'providers/oci': [...engine, 'processes'],
+  'providers/eci': engine,
+  'providers/kubernetes': [...engine, 'api', 'apimachinery'],
+  // a node agent
+  agent: [
+    ...engine,
+    ...['pki', 'metrics', 'api', 'options', 'config', 'certificates', 'admission', 'allocation', 'eviction'],
+    ...['pleg', 'podworkers', 'prober', 'status', 'node', 'nodeshutdown', 'pods', 'server'],
+    ...containers('paths', 'cm', 'envvars', 'podresources', 'container', 'logs', 'images', 'credentials'),
+    ...containers('userns', 'volumes', 'objects', 'stats', 'kuberuntime'),
+  ],
+  // wings for other programs
+  controller: [...ground, 'pki', 'metrics', 'apimachinery', 'api'],
+  envtest: [...ground, 'pki', 'api', 'apiserver'],
+  middleware: [...engine, 'api', 'apimachinery'],
+  conformance: [...engine, 'api', 'pods', 'apiserver', 'agent'],
+  simulate: [
+    ...engine,
+    ...['metrics', 'api', 'config', 'podworkers', 'status', 'node', 'pods', 'apiserver', 'providers/memory'],
+    'agent',
+  ],
+  inspector: [...engine, 'metrics', 'pleg', 'podworkers', 'status', 'pods', 'agent'],
+  vkubelet: [
+    ...engine,
+    ...['pki', 'metrics', 'api', 'streams', 'config', 'certificates', 'status', 'node', 'pods', 'server'],
+    ...containers('envvars', 'stats'),
+    'agent',
+  ],
+  // the command
+  app: [
+    ...engine,
+    ...['pki', 'metrics', 'api', 'options', 'certificates', 'node', 'pods', 'server', 'apiserver', 'agent'],
+    ...containers('paths', 'cm', 'images', 'credentials', 'volumes', 'stats', 'kuberuntime'),
+    ...['memory', 'cri', 'process', 'oci', 'eci', 'kubernetes'].map((name) => `providers/${name}`),
+    ...['middleware', 'simulate', 'inspector', 'vkubelet'],
+  ],
+  cli: [...ground, 'options', 'conformance', 'simulate', 'inspector', 'app'],
 };
-const layers = Object.entries(rows).map(([folder, may]) => ({
-  name: `layer-${folder}`,
-  comment: `src/${folder} may import ${may.join(', ') || 'nothing'}`,
+
+const seen = new Set();
+for (const [room, may] of Object.entries(rows)) {
+  const below = may.find((other) => !seen.has(other));
+  if (below) throw new Error(`.dependency-cruiser.cjs: ${room} names ${below}, which is not listed above it`);
+  seen.add(room);
+}
+
+const layers = Object.entries(rows).map(([room, may]) => ({
+  name: `room-${room.replace('/', '-')}`,
+  comment: `src/${room} may import ${may.join(', ') || 'nothing'}`,
   severity: 'error',
-  from: { path: `^src/${folder}/` },
-  to: { path: '^src/', pathNot: `^src/(${[folder, ...may].join('|')})/`, dependencyTypesNot: ['type-only'] },
+  from: { path: `^src/${room}/` },
+  to: { path: '^src/', pathNot: `^src/(${[room, ...may].join('|')})/` },
 }));
 const home = (pkg, where) => ({
-  name: `home-of-${pkg.replace(/[^a-z]+/g, '-')}`,
+  name: `home-of-${pkg.replace(/[^a-z0-9]+/g, '-')}`,
   comment: `${pkg} has one home (type-only imports are free)`,
   severity: 'error',
   from: { path: '^src/', pathNot: where },
@@ -63,31 +119,29 @@ const home = (pkg, where) => ({
 });
 module.exports = {
   forbidden: [
+    { name: 'no-circles', comment: 'of types neither', severity: 'error', from: {}, to: { circular: true } },
     {
-      name: 'no-cycles',
+      name: 'room-without-a-row',
+      comment: 'a new room states here what it may import',
       severity: 'error',
-      from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      from: { path: '^src/[^/]+/', pathNot: `^src/(${Object.keys(rows).join('|')})/` },
+      to: {},
+    },
+    {
+      name: 'the-library-without-the-command',
+      comment: 'what embedders import starts no program',
+      severity: 'error',
+      from: { path: '^src/[^/]+$' },
+      to: { path: '^src/(app|cli)/' },
     },
     ...layers,
-    {
-      name: 'providers-are-strangers',
-      comment: 'a provider imports base, kube, provider and itself, so a third party can do all it does',
-      severity: 'error',
-      from: { path: '^src/providers/([^/]+)/' },
-      to: {
-        path: '^src/',
-        pathNot: '^src/(base|kube|provider|providers/$1)/',
-        dependencyTypesNot: ['type-only'],
-      },
-    },
-    home('@kubernetes/client-node', '^src/api/kube-client'),
-    home('@grpc/grpc-js', '^src/(providers/cri|podresources|cli)/'),
-    home('@opentelemetry', '^src/(base|cli)/tracing'),
+    home('@kubernetes/client-node', '^src/api/kubeconfig/'),
+    home('@grpc/grpc-js', '^src/(providers/cri|containers/podresources|app)/'),
+    home('@opentelemetry', '^src/(base|app)/tracing'),
     home('pino', '^src/(agent|cli)/'),
     home('ajv', '^src/(options|kube)/'),
     home('eventemitter3', '^src/base/'),
-    home('rxjs', '^src/(config|pleg|prober|api|agent)/'),
+    home('rxjs', '^src/(config|pleg|prober|api|pods|agent)/'),
     home('undici', '^src/(api|config|prober|server|apiserver)/'),
   ],
   options: {

@@ -9,11 +9,19 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { messageOf } from '../base/errors.ts';
-import { ExitError, exitCodes } from '../cli/exit-codes.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 
 /** The layout that this version reads and writes. */
 const layout = 'podtender data 1';
+
+/** The data directory cannot be used: it is not writable, in use by another agent, or of another version. */
+export class DataDirError extends AgentError {
+  override readonly name = 'DataDirError';
+
+  constructor(path: string, what: string, cause?: unknown) {
+    super('failed_precondition', `data directory ${path} ${what}`, { cause });
+  }
+}
 
 /** A data directory in use; {@link DataDir.release} lets the next agent in. */
 export interface DataDir {
@@ -24,11 +32,10 @@ export interface DataDir {
 /**
  * Makes and claims the data directory: writable, of this version's layout, and of no other running agent.
  *
- * @throws {ExitError} 73, saying what is wrong with it
+ * @throws {DataDirError} saying what is wrong with it
  */
 export function openDataDir(path: string): DataDir {
-  const refuse = (what: string, cause?: unknown): ExitError =>
-    new ExitError(exitCodes.dataDir, `data directory ${path} ${what}`, { cause });
+  const refuse = (what: string, cause?: unknown): DataDirError => new DataDirError(path, what, cause);
   try {
     makeAll(path);
     if (!statSync(path).isDirectory()) throw new Error('it is not a directory');
@@ -61,7 +68,7 @@ function makeAll(path: string): void {
 }
 
 /** @returns what the lock says now: pid and start time, so that a pid used again is no living owner */
-function claim(lock: string, refuse: (what: string, cause?: unknown) => ExitError): string {
+function claim(lock: string, refuse: (what: string, cause?: unknown) => DataDirError): string {
   const self = ownerLine(process.pid) ?? String(process.pid);
   for (let attempt = 0; attempt < 3; attempt++) {
     try {

@@ -1,4 +1,5 @@
-import { AgentError, messageOf, type ErrorCode } from '../base/errors.ts';
+import { DataDirError } from '../app/data-dir.ts';
+import { messageOf, type ErrorCode } from '../base/errors.ts';
 import { formatFault, OptionsError } from '../options/options-error.ts';
 
 /** How the command ends. The numbers are for scripts; docs/cli.md says what each asks of the caller. */
@@ -39,20 +40,9 @@ const bySystemCode: Readonly<Partial<Record<string, number>>> = {
   EPERM: exitCodes.noPermission,
 };
 
-/** An error that knows its exit code; its message is the one line that the user sees. */
-export class ExitError extends AgentError {
-  override readonly name = 'ExitError';
-  readonly exitCode: number;
-
-  constructor(exitCode: number, message: string, options?: ErrorOptions) {
-    super('failed_precondition', message, options);
-    this.exitCode = exitCode;
-  }
-}
-
-/** The exit code of any failure: its own, or by the code of the error or of a system error somewhere behind it. */
+/** The exit code of any failure, by the code of the error or of a system error among its causes. */
 export function exitCodeOf(reason: unknown): number {
-  if (reason instanceof ExitError) return reason.exitCode;
+  if (reason instanceof DataDirError) return exitCodes.dataDir;
   for (let cause = reason, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++) {
     const code: unknown = 'code' in cause ? cause.code : undefined;
     const known = typeof code === 'string' ? (bySystemCode[code] ?? byCode[code as ErrorCode]) : undefined;

@@ -1,7 +1,7 @@
-import { type Quantity, type QuantityFormat, quantityOf } from '../kube/resources/quantity.ts';
-import type { Signal, FileSystemLayout } from './signals.ts';
-import type { FsStats, MemoryStats, RlimitStats, StatsSummary } from '../kube/stats-summary.ts';
-import { type Threshold, isHardThreshold } from './thresholds.ts';
+import { type Quantity,type QuantityFormat,quantityOf } from '../kube/resources/quantity.ts';
+import type { Signal } from './signals.ts';
+import type { FsStats,MemoryStats,RlimitStats,StatsSummary,FileSystemLayout } from '../kube/stats-summary.ts';
+import { type Threshold,isHardThreshold } from './thresholds.ts';
 
 /** One signal, as measured. */
 export interface Observation {

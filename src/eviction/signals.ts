@@ -39,11 +39,3 @@ export const isSignal = (text: string): text is Signal => Object.hasOwn(signalFa
 
 /** Memory goes first when several thresholds are met: its shortage kills at once (kubelet `byEvictionPriority`). */
 export const isMemorySignal = (signal: Signal): boolean => signalFacts[signal].resource === 'memory';
-
-/** How the node's storage is laid out; asked once. */
-export interface FileSystemLayout {
-  /** Images lie on a file system of their own. */
-  readonly dedicatedImageFs: boolean;
-  /** Writable layers lie apart from the images, with the node's own files. */
-  readonly splitContainerFs: boolean;
-}

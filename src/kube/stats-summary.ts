@@ -75,3 +75,11 @@ export function statsByUid({ pods }: StatsSummary): StatsOf {
   const byUid = new Map((pods ?? []).map((stats) => [stats.podRef.uid, stats]));
   return (uid) => byUid.get(uid);
 }
+
+/** How the node's storage is laid out; asked once. */
+export interface FileSystemLayout {
+  /** Images lie on a file system of their own. */
+  readonly dedicatedImageFs: boolean;
+  /** Writable layers lie apart from the images, with the node's own files. */
+  readonly splitContainerFs: boolean;
+}

@@ -7,10 +7,26 @@ import { AgentError } from '../base/errors.ts';
 import type { TerminalIo } from '../provider/powers.ts';
 import type { LogStream } from './cri-log.ts';
 import { readIfThere } from './files.ts';
-import type { ProcessContainer } from '../providers/process/process-container.ts';
 import { sendSignal } from './sweep.ts';
 
 const chunkBytes = 65_536;
+
+/** The running container whose streams are joined. */
+export interface AttachableContainer {
+  readonly state: 'created' | 'running' | 'exited' | 'unknown';
+  readonly record: {
+    readonly id: string;
+    readonly config: { readonly stdin?: boolean; readonly stdinOnce?: boolean };
+  };
+  /** The directory of its stream files. */
+  readonly runDir: string;
+  /** Calls `listener` whenever the container's process has written; returns what ends that. */
+  onOutput(listener: () => void): () => void;
+  /** The bytes of a stream file that were written and removed again. */
+  freedOutput(name: LogStream): number;
+  /** Resolves when the container's process has ended. */
+  ended(signal: AbortSignal): Promise<unknown>;
+}
 
 /**
  * Joins the streams of a container's own process: what it writes from now on, and its stdin where it has one. Resolves when the
@@ -19,7 +35,7 @@ const chunkBytes = 65_536;
  * @throws {AgentError} `failed_precondition` the container does not run
  */
 export async function attachStreams(
-  container: ProcessContainer,
+  container: AttachableContainer,
   io: TerminalIo,
   signal: AbortSignal,
 ): Promise<void> {
@@ -52,7 +68,7 @@ export async function attachStreams(
  * container instead, and its log.
  */
 class Follower {
-  readonly #container: ProcessContainer;
+  readonly #container: AttachableContainer;
   readonly #name: LogStream;
   readonly #to: Writable;
   readonly #file: number;
@@ -63,7 +79,7 @@ class Follower {
     this.read();
   };
 
-  constructor(container: ProcessContainer, name: LogStream, to: Writable) {
+  constructor(container: AttachableContainer, name: LogStream, to: Writable) {
     this.#container = container;
     this.#name = name;
     this.#to = to;
@@ -100,7 +116,7 @@ class Follower {
 }
 
 /** Feeds the container's fifo. With `stdinOnce` the end of the client's input is the end of the container's. */
-function attachStdin(container: ProcessContainer, io: TerminalIo): () => void {
+function attachStdin(container: AttachableContainer, io: TerminalIo): () => void {
   const path = join(container.runDir, 'stdin');
   const { stdin } = io;
   if (!stdin || container.record.config.stdin !== true || !existsSync(path)) return () => undefined;

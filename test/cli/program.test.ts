@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AgentError } from '../../src/base/errors.ts';
-import { openDataDir } from '../../src/app/data-dir.ts';
-import { exitCodeOf, ExitError, failureLines } from '../../src/cli/exit-codes.ts';
+import { DataDirError, openDataDir } from '../../src/app/data-dir.ts';
+import { exitCodeOf, failureLines } from '../../src/cli/exit-codes.ts';
 import { explain } from '../../src/cli/explain.ts';
 import { defaultDataDir, runProgram } from '../../src/cli/program.ts';
 import { readFlagsOnly, readRest } from '../../src/options/command-line.ts';
@@ -118,7 +118,7 @@ describe('exit codes', () => {
     code: 'EADDRINUSE',
   });
   test.for<readonly [unknown, number, string]>([
-    [new ExitError(73, 'no'), 73, 'no'],
+    [new DataDirError('/d', 'is in use'), 73, 'data directory /d is in use'],
     [inUse, 75, 'port 6443 is in use; choose another with --port'],
     [new AgentError('internal', 'server: x', { cause: inUse }), 75, 'server: x'],
     [new AgentError('invalid_argument', 'bad'), 2, 'bad'],

@@ -14,7 +14,6 @@ import {
 import { milliValueOf } from '../../kube/resources/quantity.ts';
 import { amountsOf, type ResourceList } from '../../kube/resources/resources.ts';
 import { cgroupLimits } from './allocatable.ts';
-import type { KubeletConfiguration } from '../../options/kubelet/kubelet-configuration.ts';
 import type { DrivenCgroups } from './driven.ts';
 import type { CgroupSettings } from './settings.ts';
 
@@ -29,10 +28,13 @@ export interface ReservedCgroup {
 }
 
 /** The settings that say what node allocatable is enforced on. */
-export type EnforcementSettings = Pick<
-  KubeletConfiguration,
-  'enforceNodeAllocatable' | 'systemReserved' | 'systemReservedCgroup' | 'kubeReserved' | 'kubeReservedCgroup'
->;
+export interface EnforcementSettings {
+  readonly enforceNodeAllocatable: readonly string[];
+  readonly systemReserved?: ResourceList;
+  readonly systemReservedCgroup?: string;
+  readonly kubeReserved?: ResourceList;
+  readonly kubeReservedCgroup?: string;
+}
 
 /** The daemons' cgroups that are to be held to their reservations, in the order in which the kubelet goes through them. */
 export function reservedCgroups(config: EnforcementSettings): readonly ReservedCgroup[] {

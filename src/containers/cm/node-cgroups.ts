@@ -24,7 +24,6 @@ import type { SystemCgroupSettings } from './system.ts';
 import { CgroupTree } from './tree.ts';
 import type { SliceUnits } from './units.ts';
 import { usageOf } from './usage.ts';
-import type { PodCgroups } from '../../pods/sync-pod.ts';
 
 export interface NodeCgroupsDeps {
   readonly files: CgroupFiles;
@@ -66,7 +65,7 @@ const firstPauseMs = 10;
  *
  * Follows kubelet `podContainerManagerImpl` and `qosContainerManagerImpl` (pkg/kubelet/cm).
  */
-export class NodeCgroups implements PodCgroups {
+export class NodeCgroups {
   readonly tree: CgroupTree;
   /** Makes and sets them. */
   readonly driven: DrivenCgroups;

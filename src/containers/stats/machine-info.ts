@@ -10,13 +10,33 @@ import {
 } from 'node:os';
 import { join } from 'node:path';
 import { formatQuantity, quantityOf } from '../../kube/resources/quantity.ts';
-import type { MachineInfo } from '../../node/setters/machine.ts';
-import type { VersionSettings } from '../../node/setters/runtime.ts';
+
+/** Huge pages of one size that the kernel has reserved. */
+interface HugePages {
+  readonly pageSizeKib: number;
+  readonly count: number;
+}
 
 /** What was found out about this machine. */
 export interface MeasuredMachine {
-  readonly machine: MachineInfo;
-  readonly system: Pick<VersionSettings, 'kernelVersion' | 'osImage' | 'operatingSystem' | 'architecture'>;
+  readonly machine: {
+    readonly numCores: number;
+    /** Bytes. */
+    readonly memoryCapacity: number;
+    /** Bytes; 0 without swap. */
+    readonly swapCapacity: number;
+    readonly machineId: string;
+    readonly systemUuid: string;
+    readonly bootId: string;
+    readonly hugePages: readonly HugePages[];
+  };
+  readonly system: {
+    readonly kernelVersion: string;
+    readonly osImage: string;
+    readonly operatingSystem: string;
+    /** Go's name: `amd64`, `arm64`. */
+    readonly architecture: string;
+  };
   readonly hostname: string;
   /** `ephemeral-storage` of the file system that holds `root`. */
   readonly storage: Readonly<Record<string, string>>;
@@ -83,7 +103,7 @@ function reachable(): readonly string[] {
 }
 
 /** The huge pages of each size that the kernel offers, largest first; none of them may be set aside. @param folder the kernel's */
-export async function hugePagesIn(folder: string): Promise<NonNullable<MachineInfo['hugePages']>> {
+export async function hugePagesIn(folder: string): Promise<readonly HugePages[]> {
   const names = await readdir(folder).catch(() => []);
   const sizes = names.flatMap((name) => {
     const pageSizeKib = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0);

@@ -2,19 +2,17 @@ import { stat } from 'node:fs/promises';
 import { messageOf } from '../../base/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { EvictionDeps } from '../../eviction/manager.ts';
-import type { FileSystemLayout } from '../../eviction/signals.ts';
-import type { ContainerStats, FsStats, NodeStats, PodStats, StatsSummary } from '../../kube/stats-summary.ts';
+import type { ContainerStats,FsStats,NodeStats,PodStats,StatsSummary,FileSystemLayout } from '../../kube/stats-summary.ts';
 import type { Pod } from '../../kube/types.ts';
 import { containerLogsDirectory } from '../paths/log-paths.ts';
-import type { ContainerUsage, PodUsage } from '../../provider/usage.ts';
+import type { ContainerUsage,PodUsage } from '../../provider/usage.ts';
 import { networkStats } from './stats-summary.ts';
-import { type InterfaceUsage, type NodeUsage, sumOf } from './usage.ts';
+import { type InterfaceUsage,type NodeUsage,sumOf } from './usage.ts';
 import { layout } from '../paths/layout.ts';
-import { bareId, type CgroupStats, type CgroupSummary } from './cgroup-stats.ts';
+import { bareId,type CgroupStats,type CgroupSummary } from './cgroup-stats.ts';
 import type { MeasureDisk } from './disk-usage.ts';
-import type { RuntimeFileSystem, RuntimeFileSystems } from './runtime-file-systems.ts';
-import type { VolumeUsage, VolumeUse } from './volume-usage.ts';
+import type { RuntimeFileSystem,RuntimeFileSystems } from './runtime-file-systems.ts';
+import type { VolumeUsage,VolumeUse } from './volume-usage.ts';
 
 export interface NodeSummaryDeps {
   readonly clock: Pick<Clock, 'now'>;
@@ -37,14 +35,12 @@ export interface NodeSummaryDeps {
   readonly podLogsDir?: string;
 }
 
-type Summary = EvictionDeps['summary'];
-
 /**
  * What node and pods use, as eviction asks it. Pods whose containers do not run are left out: nothing of them is measured.
  *
  * Follows kubelet `criStatsProvider` and its `ListPodStatsAndUpdateCPUNanoCoreUsage`.
  */
-export class NodeSummary implements Summary {
+export class NodeSummary {
   readonly #deps: NodeSummaryDeps;
 
   constructor(deps: NodeSummaryDeps) {

@@ -6,12 +6,17 @@ import type { Random } from '../../base/random.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import { uidOf } from '../../kube/names.ts';
 import type { Pod } from '../../kube/types.ts';
-import type { HandlerFeatures } from '../../node/setters/runtime.ts';
 import { NamespaceMode, type UserNamespace } from '../../provider/cri-messages.ts';
 import { layout } from '../paths/layout.ts';
 import { mappingText, parseMapping } from './mapping-file.ts';
 import { type IdRange, idUnit, UserRanges } from './ranges.ts';
 import { nodeIds, type SubordinateIds } from './subordinate-ids.ts';
+
+/** Whether a handler of the container runtime can run pods in user namespaces of their own. */
+interface HandlerSupport {
+  readonly name: string;
+  readonly userNamespaces: boolean;
+}
 
 /** What {@link UserNamespaces} is made of. */
 export interface UserNamespacesDeps {
@@ -22,7 +27,7 @@ export interface UserNamespacesDeps {
   /** Kubelet `userNamespaces.idsPerPod`; default: 65536. */
   readonly idsPerPod?: number;
   /** What the runtime's handlers can do; absent: it was not asked. */
-  readonly handlers: () => readonly HandlerFeatures[] | undefined;
+  readonly handlers: () => readonly HandlerSupport[] | undefined;
 }
 
 /**

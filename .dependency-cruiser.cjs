@@ -88,7 +88,19 @@ const rows = {
   // the command
   app: [
     ...engine,
-    ...['pki', 'metrics', 'api', 'options', 'certificates', 'node', 'pods', 'server', 'apiserver', 'agent'],
+    ...[
+      'pki',
+      'metrics',
+      'api',
+      'options',
+      'certificates',
+      'admission',
+      'node',
+      'pods',
+      'server',
+      'apiserver',
+      'agent',
+    ],
     ...containers('paths', 'cm', 'images', 'credentials', 'volumes', 'stats', 'kuberuntime'),
     ...['memory', 'cri', 'process', 'oci', 'eci', 'kubernetes'].map((name) => `providers/${name}`),
     ...['middleware', 'simulate', 'inspector', 'vkubelet'],

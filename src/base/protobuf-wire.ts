@@ -127,14 +127,14 @@ export class WireWriter {
     this.#bytes[this.#at++] = rest;
   }
 
-  /** Any integer that a number holds exactly; a negative one takes ten bytes, as two's complement of 64 bits. */
-  int64(value: number): void {
+  /** An integer; a negative one takes ten bytes, as two's complement of 64 bits. A fraction is dropped. */
+  int64(value: number | bigint): void {
     if (value >= 0 && value <= 0xffff_ffff) {
-      this.uint32(value);
+      this.uint32(Number(value));
       return;
     }
     this.#reserve(10);
-    let rest = BigInt.asUintN(64, BigInt(Math.trunc(value)));
+    let rest = BigInt.asUintN(64, typeof value === 'bigint' ? value : BigInt(Math.trunc(value)));
     for (; rest > 0x7fn; rest >>= 7n) this.#bytes[this.#at++] = Number(rest & 0x7fn) | 0x80;
     this.#bytes[this.#at++] = Number(rest);
   }
@@ -178,4 +178,72 @@ export class WireWriter {
     this.#bytes.copy(grown, 0, 0, this.#at);
     this.#bytes = grown;
   }
+}
+
+/** A whole field that holds an integer of up to 64 bits. */
+export function intField(number: number, value: number | bigint): Buffer {
+  const writer = new WireWriter();
+  writer.tag(number, 0);
+  writer.int64(value);
+  return writer.finish();
+}
+
+/** A whole field that holds text, bytes or a message. */
+export function bytesField(number: number, value: Buffer | string): Buffer {
+  const body = typeof value === 'string' ? Buffer.from(value) : value;
+  const head = new WireWriter();
+  head.tag(number, 2);
+  head.uint32(body.length);
+  return Buffer.concat([head.finish(), body]);
+}
+
+/** A whole field that holds a 64-bit floating point number. */
+export function doubleField(number: number, value: number): Buffer {
+  const writer = new WireWriter();
+  writer.tag(number, 1);
+  writer.double(value);
+  return writer.finish();
+}
+
+/** One field of a message as it lies on the wire: `value` of a varint, `bytes` of any other. */
+export interface WireField {
+  readonly number: number;
+  /** Signed, of 64 bits. */
+  readonly value: bigint;
+  readonly bytes: Buffer;
+}
+
+/**
+ * All fields of a message of an unknown type.
+ *
+ * @param fault makes the error to throw for bytes that are no message
+ */
+export function wireFields(body: Buffer, fault: (message: string) => Error): WireField[] {
+  const out: WireField[] = [];
+  let at = 0;
+  const varint = (): bigint => {
+    let [value, shift] = [0n, 0n];
+    for (;;) {
+      const byte = body[at++];
+      if (byte === undefined || shift > 63n) throw fault('unexpected EOF');
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asIntN(64, value);
+      shift += 7n;
+    }
+  };
+  const take = (length: number): Buffer => {
+    if (at + length > body.length) throw fault('unexpected EOF');
+    at += length;
+    return body.subarray(at - length, at);
+  };
+  while (at < body.length) {
+    const key = Number(varint());
+    const wire = key & 7;
+    const empty = { number: key >> 3, value: 0n, bytes: Buffer.alloc(0) };
+    if (wire === 0) out.push({ ...empty, value: varint() });
+    else if (wire === 2) out.push({ ...empty, bytes: take(Number(varint())) });
+    else if (wire === 1 || wire === 5) out.push({ ...empty, bytes: take(wire === 1 ? 8 : 4) });
+    else throw fault(`proto: illegal wireType ${wire}`);
+  }
+  return out;
 }

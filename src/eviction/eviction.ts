@@ -1,13 +1,13 @@
 import { terminatedByKubelet } from '../kube/disruption.ts';
 import { isCriticalPod } from '../kube/priority.ts';
 import { uidOf } from '../kube/names.ts';
-import type { Pod,PodStatus } from '../kube/types.ts';
+import type { Pod, PodStatus } from '../kube/types.ts';
 import { localStorageViolation } from './local-storage.ts';
-import { evictionMessage,type MessageInput } from './message.ts';
+import { evictionMessage, type MessageInput } from './message.ts';
 import { rankPods } from './ranking.ts';
 import { signalFacts } from './signals.ts';
-import type { StatsOf,FileSystemLayout } from '../kube/stats-summary.ts';
-import { isHardThreshold,type Threshold } from './thresholds.ts';
+import type { StatsOf, FileSystemLayout } from '../kube/stats-summary.ts';
+import { isHardThreshold, type Threshold } from './thresholds.ts';
 
 /** The reason of an evicted pod's status and of the Event about it. */
 export const evictedReason = 'Evicted';

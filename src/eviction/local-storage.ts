@@ -1,14 +1,14 @@
 import {
-addQuantities,
-compareQuantities,
-formatQuantity,
-parseQuantity,
-signOfQuantity,
-zeroQuantity,
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  signOfQuantity,
+  zeroQuantity,
 } from '../kube/resources/quantity.ts';
 import { podLimits } from '../kube/resources/resources.ts';
 import type { Pod } from '../kube/types.ts';
-import type { PodStats,FileSystemLayout } from '../kube/stats-summary.ts';
+import type { PodStats, FileSystemLayout } from '../kube/stats-summary.ts';
 import { diskUsage } from './usage.ts';
 
 /** A limit that is broken. */

@@ -1,14 +1,14 @@
-import { type Clock,steadyNow } from '../base/clock.ts';
-import { AgentError,messageOf } from '../base/errors.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { keyOf,uidOf } from '../kube/names.ts';
-import type { KubeObject,Pod,PodStatus } from '../kube/types.ts';
-import { type Assessment,assess,type EvictionState,initialState,thresholdsMet } from './assess.ts';
-import { evictedReason,evictedStatus,type Eviction,evictionFor,limitEvictions } from './eviction.ts';
-import { type Observations,observationsOf,withContainerFsThresholds } from './observations.ts';
-import { type PressureCondition,type Signal,signalFacts } from './signals.ts';
-import { statsByUid,type StatsSummary,type FileSystemLayout } from '../kube/stats-summary.ts';
+import { keyOf, uidOf } from '../kube/names.ts';
+import type { KubeObject, Pod, PodStatus } from '../kube/types.ts';
+import { type Assessment, assess, type EvictionState, initialState, thresholdsMet } from './assess.ts';
+import { evictedReason, evictedStatus, type Eviction, evictionFor, limitEvictions } from './eviction.ts';
+import { type Observations, observationsOf, withContainerFsThresholds } from './observations.ts';
+import { type PressureCondition, type Signal, signalFacts } from './signals.ts';
+import { statsByUid, type StatsSummary, type FileSystemLayout } from '../kube/stats-summary.ts';
 import type { Threshold } from './thresholds.ts';
 
 /** How an evicted pod is ended. */

@@ -1,7 +1,13 @@
-import { type Quantity,type QuantityFormat,quantityOf } from '../kube/resources/quantity.ts';
+import { type Quantity, type QuantityFormat, quantityOf } from '../kube/resources/quantity.ts';
 import type { Signal } from './signals.ts';
-import type { FsStats,MemoryStats,RlimitStats,StatsSummary,FileSystemLayout } from '../kube/stats-summary.ts';
-import { type Threshold,isHardThreshold } from './thresholds.ts';
+import type {
+  FsStats,
+  MemoryStats,
+  RlimitStats,
+  StatsSummary,
+  FileSystemLayout,
+} from '../kube/stats-summary.ts';
+import { type Threshold, isHardThreshold } from './thresholds.ts';
 
 /** One signal, as measured. */
 export interface Observation {

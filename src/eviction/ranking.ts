@@ -1,10 +1,10 @@
 import { uidOf } from '../kube/names.ts';
-import { compareQuantities,type Quantity,subQuantities } from '../kube/resources/quantity.ts';
+import { compareQuantities, type Quantity, subQuantities } from '../kube/resources/quantity.ts';
 import { podRequestOf } from '../kube/resources/resources.ts';
 import type { Pod } from '../kube/types.ts';
-import { type Signal,signalFacts } from './signals.ts';
-import type { PodStats,StatsOf,FileSystemLayout } from '../kube/stats-summary.ts';
-import { type DiskPart,type DiskResource,memoryUsage,podDiskUsage } from './usage.ts';
+import { type Signal, signalFacts } from './signals.ts';
+import type { PodStats, StatsOf, FileSystemLayout } from '../kube/stats-summary.ts';
+import { type DiskPart, type DiskResource, memoryUsage, podDiskUsage } from './usage.ts';
 
 /** Negative when the first pod goes first. */
 export type ComparePods = (a: Pod, b: Pod) => number;

@@ -5,6 +5,7 @@ import { goDuration } from '../kube/duration.ts';
 import { userAgentOf } from '../kube/http-get-action.ts';
 import { dial } from './tcp-probe.ts';
 import { joinHostPort } from '../base/host-port.ts';
+import { bytesField } from '../base/protobuf-wire.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { type ProbeAnswer, type ProbeHandler, deadline } from './prober.ts';
 
@@ -177,19 +178,10 @@ const prefixBytes = 5;
 
 /** A `HealthCheckRequest` as it goes over the wire: prefix, then field 1 with the service's name. */
 export function encodeCheck(service: string): Buffer {
-  const name = Buffer.from(service);
-  const message =
-    name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a, ...varint(name.length)]), name]);
+  const message = service === '' ? Buffer.alloc(0) : bytesField(1, service);
   const prefix = Buffer.alloc(prefixBytes);
   prefix.writeUInt32BE(message.length, 1);
   return Buffer.concat([prefix, message]);
-}
-
-function varint(value: number): number[] {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-  return [...bytes, rest];
 }
 
 /** The status inside a `HealthCheckResponse`; `UNKNOWN` when it tells none. */

@@ -413,8 +413,7 @@ test('the hard thresholds are what a node keeps from its pods', () => {
 });
 
 test('all pods together are limited to what the reservations leave', () => {
-  const ids = { machineId: '', systemUuid: '', bootId: '' };
-  const machine = { numCores: 4, memoryCapacity: 8 * gi, swapCapacity: 0, hugePages: [], ...ids };
+  const machine = { numCores: 4, memoryCapacity: 8 * gi, machineId: '', systemUuid: '', bootId: '' };
   const measured = { machine, storage: {} };
   expect(allPodsLimits(measured, {}, true)).toEqual({ cpuShares: 4096, memory: 8 * gi });
   const reserving = { kubeReserved: { cpu: '500m' }, systemReserved: { cpu: '1', memory: '1Gi' } };

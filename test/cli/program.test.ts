@@ -150,7 +150,7 @@ describe('the data directory', () => {
   test('that is a file is refused with 73', () => {
     const path = join(dir, 'file');
     writeFileSync(path, '');
-    expect(() => openDataDir(path)).toThrow(expect.objectContaining({ exitCode: 73 }));
+    expect(() => openDataDir(path)).toThrow(DataDirError);
   });
 });
 

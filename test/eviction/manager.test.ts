@@ -1,11 +1,11 @@
-import { expect,test } from 'vitest';
-import { FakeClock,settle } from '../../src/base/fake-clock.ts';
+import { expect, test } from 'vitest';
+import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import { type EvictionDeps,EvictionManager,type EvictionSettings } from '../../src/eviction/manager.ts';
-import type { StatsSummary,FileSystemLayout } from '../../src/kube/stats-summary.ts';
+import { type EvictionDeps, EvictionManager, type EvictionSettings } from '../../src/eviction/manager.ts';
+import type { StatsSummary, FileSystemLayout } from '../../src/kube/stats-summary.ts';
 import { parseThresholds } from '../../src/eviction/thresholds.ts';
 import { nameOf } from '../../src/kube/names.ts';
-import type { Pod,PodStatus } from '../../src/kube/types.ts';
+import type { Pod, PodStatus } from '../../src/kube/types.ts';
 
 const gi = 1024 ** 3;
 

@@ -1,4 +1,5 @@
 import numbers from './api-protobuf.json' with { type: 'json' };
+import { type WireField, wireFields } from '../../base/protobuf-wire.ts';
 import { fieldsOf, isKnownType, type Scalar, type Shape } from '../api-types.ts';
 import type { Draft, JsonObject } from '../json.ts';
 
@@ -11,44 +12,10 @@ type Numbers = Readonly<Record<string, string | Readonly<Record<string, string>>
 const table = numbers as Readonly<Record<string, Numbers>>;
 const magic = Buffer.from('k8s\0');
 
-interface Piece {
-  readonly number: number;
-  readonly value: bigint;
-  readonly bytes: Buffer;
-}
+const pieces = (body: Buffer): readonly WireField[] =>
+  wireFields(body, (message) => new ProtobufError(message));
 
-/** The fields of a message as they stand on the wire. */
-function pieces(body: Buffer): Piece[] {
-  const out: Piece[] = [];
-  let at = 0;
-  const varint = (): bigint => {
-    let [value, shift] = [0n, 0n];
-    for (;;) {
-      const byte = body[at++];
-      if (byte === undefined || shift > 63n) throw new ProtobufError('unexpected EOF');
-      value |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) return BigInt.asIntN(64, value);
-      shift += 7n;
-    }
-  };
-  const take = (length: number): Buffer => {
-    if (at + length > body.length) throw new ProtobufError('unexpected EOF');
-    at += length;
-    return body.subarray(at - length, at);
-  };
-  while (at < body.length) {
-    const key = Number(varint());
-    const wire = key & 7;
-    const empty = { number: key >> 3, value: 0n, bytes: Buffer.alloc(0) };
-    if (wire === 0) out.push({ ...empty, value: varint() });
-    else if (wire === 2) out.push({ ...empty, bytes: take(Number(varint())) });
-    else if (wire === 1 || wire === 5) out.push({ ...empty, bytes: take(wire === 1 ? 8 : 4) });
-    else throw new ProtobufError(`proto: illegal wireType ${wire}`);
-  }
-  return out;
-}
-
-const find = (body: Buffer, number: number): Piece | undefined =>
+const find = (body: Buffer, number: number): WireField | undefined =>
   pieces(body).find((piece) => piece.number === number);
 
 function time(body: Buffer, micro: boolean): string | undefined {
@@ -65,7 +32,7 @@ function intOrString(body: Buffer): unknown {
     : Number(find(body, 2)?.value ?? 0n);
 }
 
-const scalars: Readonly<Record<Scalar, (piece: Piece) => unknown>> = {
+const scalars: Readonly<Record<Scalar, (piece: WireField) => unknown>> = {
   string: ({ bytes }) => bytes.toString(),
   boolean: ({ value }) => value !== 0n,
   int32: ({ value }) => Number(value),
@@ -88,7 +55,7 @@ function json(bytes: Buffer): unknown {
   }
 }
 
-function read(piece: Piece, shape: Shape, standing: unknown): unknown {
+function read(piece: WireField, shape: Shape, standing: unknown): unknown {
   switch (shape.is) {
     case 'scalar':
       return scalars[shape.scalar](piece);
@@ -105,7 +72,7 @@ function read(piece: Piece, shape: Shape, standing: unknown): unknown {
 }
 
 /** Lists as values of a map are messages of their own. */
-const mapValue = (piece: Piece, shape: Shape): unknown =>
+const mapValue = (piece: WireField, shape: Shape): unknown =>
   shape.is === 'list'
     ? pieces(piece.bytes).map((item) => read(item, shape.of, undefined))
     : read(piece, shape, undefined);

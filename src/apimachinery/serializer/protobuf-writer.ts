@@ -2,7 +2,7 @@ import numbers from './api-protobuf.json' with { type: 'json' };
 import { type FieldType, fieldsOf, isKnownType, type Scalar, type Shape } from '../api-types.ts';
 import { isObject, type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf } from '../json.ts';
 import { findByKind } from '../kinds.ts';
-import { bytes, double, int } from '../../apiserver/protobuf-wire.ts';
+import { bytesField, doubleField, intField } from '../../base/protobuf-wire.ts';
 
 type Numbers = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 const table = numbers as Readonly<Record<string, Numbers>>;
@@ -15,27 +15,30 @@ function time(value: unknown): Buffer {
   const at = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(at)) return Buffer.alloc(0);
   const fraction = /\.(\d+)/.exec(textOf(value))?.[1] ?? '';
-  return Buffer.concat([int(1, Math.floor(at / 1000)), int(2, Number(fraction.padEnd(9, '0').slice(0, 9)))]);
+  return Buffer.concat([
+    intField(1, Math.floor(at / 1000)),
+    intField(2, Number(fraction.padEnd(9, '0').slice(0, 9))),
+  ]);
 }
 
 const intOrString = (value: unknown): Buffer =>
   typeof value === 'string'
-    ? Buffer.concat([int(1, 1), int(2, 0), bytes(3, value)])
-    : Buffer.concat([int(1, 0), int(2, wholeOf(value)), bytes(3, '')]);
+    ? Buffer.concat([intField(1, 1), intField(2, 0), bytesField(3, value)])
+    : Buffer.concat([intField(1, 0), intField(2, wholeOf(value)), bytesField(3, '')]);
 
 const scalars: Readonly<Record<Scalar, (number: number, value: unknown) => Buffer>> = {
-  string: (number, value) => bytes(number, textOf(value)),
-  boolean: (number, value) => int(number, value === true ? 1 : 0),
-  int32: (number, value) => int(number, wholeOf(value)),
-  int64: (number, value) => int(number, wholeOf(value)),
-  double: (number, value) => double(number, Number(value)),
-  time: (number, value) => bytes(number, time(value)),
-  microtime: (number, value) => bytes(number, time(value)),
-  bytes: (number, value) => bytes(number, Buffer.from(textOf(value), 'base64')),
-  intstr: (number, value) => bytes(number, intOrString(value)),
-  quantity: (number, value) => bytes(number, bytes(1, textOf(value))),
+  string: (number, value) => bytesField(number, textOf(value)),
+  boolean: (number, value) => intField(number, value === true ? 1 : 0),
+  int32: (number, value) => intField(number, wholeOf(value)),
+  int64: (number, value) => intField(number, wholeOf(value)),
+  double: (number, value) => doubleField(number, Number(value)),
+  time: (number, value) => bytesField(number, time(value)),
+  microtime: (number, value) => bytesField(number, time(value)),
+  bytes: (number, value) => bytesField(number, Buffer.from(textOf(value), 'base64')),
+  intstr: (number, value) => bytesField(number, intOrString(value)),
+  quantity: (number, value) => bytesField(number, bytesField(1, textOf(value))),
   // RawExtension and FieldsV1 carry JSON
-  any: (number, value) => bytes(number, bytes(1, JSON.stringify(value))),
+  any: (number, value) => bytesField(number, bytesField(1, JSON.stringify(value))),
 };
 
 /** Lists that are a message of their own. */
@@ -51,7 +54,7 @@ function write(number: number, value: unknown, shape: Shape): Buffer {
     case 'scalar':
       return scalars[shape.scalar](number, value);
     case 'struct':
-      return bytes(number, message(isObject(value) ? value : {}, shape.type));
+      return bytesField(number, message(isObject(value) ? value : {}, shape.type));
     case 'list':
       return Buffer.concat(
         (Array.isArray(value) ? (value as unknown[]) : []).map((item) => write(number, item, shape.of)),
@@ -60,13 +63,15 @@ function write(number: number, value: unknown, shape: Shape): Buffer {
       return Buffer.concat(
         Object.entries(isObject(value) ? value : {})
           .sort(([a], [b]) => (a < b ? -1 : 1))
-          .map(([key, inner]) => bytes(number, Buffer.concat([bytes(1, key), mapValue(inner, shape.of)]))),
+          .map(([key, inner]) =>
+            bytesField(number, Buffer.concat([bytesField(1, key), mapValue(inner, shape.of)])),
+          ),
       );
   }
 }
 
 const mapValue = (value: unknown, shape: Shape): Buffer =>
-  shape.is === 'list' ? bytes(2, write(1, value, shape)) : write(2, value, shape);
+  shape.is === 'list' ? bytesField(2, write(1, value, shape)) : write(2, value, shape);
 
 /** Whether a field stands in the message although it is not set. */
 function standsEmpty(type: string, field: FieldType): boolean {
@@ -84,7 +89,7 @@ function message(object: JsonObject, type: string, names: Numbers = table[type] 
   for (const [text, name] of Object.entries(names)) {
     const number = Number(text);
     if (typeof name !== 'string') {
-      out.push(bytes(number, message(object, type, name)));
+      out.push(bytesField(number, message(object, type, name)));
       continue;
     }
     const field = fields.get(name);
@@ -92,7 +97,7 @@ function message(object: JsonObject, type: string, names: Numbers = table[type] 
     const value = object[name];
     if ((value === undefined || value === null) && !standsEmpty(type, field)) continue;
     const own = wrapped.has(`${type}.${name}`);
-    out.push(own ? bytes(number, write(1, value, field.shape)) : write(number, value, field.shape));
+    out.push(own ? bytesField(number, write(1, value, field.shape)) : write(number, value, field.shape));
   }
   return Buffer.concat(out);
 }
@@ -104,8 +109,8 @@ const metaTypes = new Set('Status APIVersions APIGroup'.split(' '));
 
 const list = (object: JsonObject, item: (object: JsonObject) => Buffer): Buffer =>
   Buffer.concat([
-    bytes(1, message(objectAt(object, 'metadata'), 'ListMeta')),
-    ...objectsAt(object, 'items').map((one) => bytes(2, item(one))),
+    bytesField(1, message(objectAt(object, 'metadata'), 'ListMeta')),
+    ...objectsAt(object, 'items').map((one) => bytesField(2, item(one))),
   ]);
 
 const each = (
@@ -113,18 +118,18 @@ const each = (
   object: JsonObject,
   key: string,
   item: (object: JsonObject) => Buffer,
-): Buffer => Buffer.concat(objectsAt(object, key).map((one) => bytes(number, item(one))));
+): Buffer => Buffer.concat(objectsAt(object, key).map((one) => bytesField(number, item(one))));
 const text = (number: number, object: JsonObject, key: string): Buffer =>
-  bytes(number, stringAt(object, key));
+  bytesField(number, stringAt(object, key));
 const texts = (number: number, object: JsonObject, key: string): Buffer =>
-  Buffer.concat(listAt(object, key).map((one) => bytes(number, textOf(one))));
+  Buffer.concat(listAt(object, key).map((one) => bytesField(number, textOf(one))));
 const metadataOnly = (object: JsonObject): Buffer =>
-  bytes(1, message(objectAt(object, 'metadata'), 'ObjectMeta'));
+  bytesField(1, message(objectAt(object, 'metadata'), 'ObjectMeta'));
 
 const kindNamed = (object: JsonObject): Buffer =>
   Buffer.concat([text(1, object, 'group'), text(2, object, 'version'), text(3, object, 'kind')]);
 const respondsWith = (object: JsonObject): Buffer =>
-  isObject(object['responseKind']) ? bytes(2, kindNamed(object['responseKind'])) : Buffer.alloc(0);
+  isObject(object['responseKind']) ? bytesField(2, kindNamed(object['responseKind'])) : Buffer.alloc(0);
 
 const subresourceFound = (object: JsonObject): Buffer =>
   Buffer.concat([
@@ -183,13 +188,22 @@ export function writeProtobuf(object: JsonObject): Buffer | undefined {
   const [apiVersion, kind] = [stringAt(object, 'apiVersion'), stringAt(object, 'kind')];
   const body = bodyOf(apiVersion, kind, object);
   if (!body) return undefined;
-  const meta = Buffer.concat([bytes(1, apiVersion), bytes(2, kind)]);
-  return Buffer.concat([magic, bytes(1, meta), bytes(2, body), bytes(3, ''), bytes(4, '')]);
+  const meta = Buffer.concat([bytesField(1, apiVersion), bytesField(2, kind)]);
+  return Buffer.concat([
+    magic,
+    bytesField(1, meta),
+    bytesField(2, body),
+    bytesField(3, ''),
+    bytesField(4, ''),
+  ]);
 }
 
 /** One event of a watch: its length stands before it. */
 export function writeProtobufEvent(type: string, object: JsonObject): Buffer {
-  const event = Buffer.concat([bytes(1, type), bytes(2, bytes(1, writeProtobuf(object) ?? Buffer.alloc(0)))]);
+  const event = Buffer.concat([
+    bytesField(1, type),
+    bytesField(2, bytesField(1, writeProtobuf(object) ?? Buffer.alloc(0))),
+  ]);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(event.length);
   return Buffer.concat([length, event]);

@@ -7,7 +7,7 @@ import {
   stringAt,
   textOf,
 } from '../../apimachinery/json.ts';
-import { bytes as field } from '../protobuf-wire.ts';
+import { bytesField as field } from '../../base/protobuf-wire.ts';
 
 const message = (...parts: readonly (Buffer | undefined)[]): Buffer =>
   Buffer.concat(parts.filter((part) => part !== undefined));

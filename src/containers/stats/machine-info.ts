@@ -24,11 +24,11 @@ export interface MeasuredMachine {
     /** Bytes. */
     readonly memoryCapacity: number;
     /** Bytes; 0 without swap. */
-    readonly swapCapacity: number;
+    readonly swapCapacity?: number;
     readonly machineId: string;
     readonly systemUuid: string;
     readonly bootId: string;
-    readonly hugePages: readonly HugePages[];
+    readonly hugePages?: readonly HugePages[];
   };
   readonly system: {
     readonly kernelVersion: string;

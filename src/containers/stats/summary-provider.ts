@@ -2,17 +2,24 @@ import { stat } from 'node:fs/promises';
 import { messageOf } from '../../base/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { ContainerStats,FsStats,NodeStats,PodStats,StatsSummary,FileSystemLayout } from '../../kube/stats-summary.ts';
+import type {
+  ContainerStats,
+  FsStats,
+  NodeStats,
+  PodStats,
+  StatsSummary,
+  FileSystemLayout,
+} from '../../kube/stats-summary.ts';
 import type { Pod } from '../../kube/types.ts';
 import { containerLogsDirectory } from '../paths/log-paths.ts';
-import type { ContainerUsage,PodUsage } from '../../provider/usage.ts';
+import type { ContainerUsage, PodUsage } from '../../provider/usage.ts';
 import { networkStats } from './stats-summary.ts';
-import { type InterfaceUsage,type NodeUsage,sumOf } from './usage.ts';
+import { type InterfaceUsage, type NodeUsage, sumOf } from './usage.ts';
 import { layout } from '../paths/layout.ts';
-import { bareId,type CgroupStats,type CgroupSummary } from './cgroup-stats.ts';
+import { bareId, type CgroupStats, type CgroupSummary } from './cgroup-stats.ts';
 import type { MeasureDisk } from './disk-usage.ts';
-import type { RuntimeFileSystem,RuntimeFileSystems } from './runtime-file-systems.ts';
-import type { VolumeUsage,VolumeUse } from './volume-usage.ts';
+import type { RuntimeFileSystem, RuntimeFileSystems } from './runtime-file-systems.ts';
+import type { VolumeUsage, VolumeUse } from './volume-usage.ts';
 
 export interface NodeSummaryDeps {
   readonly clock: Pick<Clock, 'now'>;

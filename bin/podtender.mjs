@@ -35,7 +35,7 @@ const { existsSync } = process.getBuiltinModule('node:fs');
 const { fileURLToPath } = process.getBuiltinModule('node:url');
 const built = fileURLToPath(new URL('../dist/program/main.cjs', import.meta.url));
 if (existsSync(built)) {
-  const { loadProgram } = await import('../dist/cli/bundled-program.js');
+  const { loadProgram } = await import('../dist/cli/process/bundled-program.js');
   const program = loadProgram(built, code);
   await program.exports.start(program.code);
 } else {

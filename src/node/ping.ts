@@ -62,10 +62,8 @@ export class PingLoop {
             own.abort(new Error('ping timed out'));
           });
     try {
-      const ping = async (): Promise<void> => {
-        await this.#provider.ping(own.signal);
-      };
-      const answer = ping().then(
+      // what is no promise is one that has settled
+      const answer = Promise.resolve(this.#provider.ping(own.signal)).then(
         () => undefined,
         (reason: unknown) => messageOf(reason),
       );

@@ -47,7 +47,7 @@ import {
 import type { Subresources } from './handlers/subresources.ts';
 import { versionInfo } from './documents.ts';
 import { selectedName } from '../../apimachinery/selectors.ts';
-import type { Upgrading } from '../request/upgrade.ts';
+import type { Upgrading } from '../request/upgrading.ts';
 import { bareViews, viewBare } from './views.ts';
 import { readWriteQuery } from './write-options.ts';
 import type { Clock } from '../../base/clock.ts';

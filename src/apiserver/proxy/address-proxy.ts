@@ -15,7 +15,8 @@ import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from '../../a
 import type { KubeletProxy } from './kubelet-proxy.ts';
 import { badRequest, notFound, StatusError } from '../../apimachinery/status-error.ts';
 import { keyOf, type Store } from '../storage/store.ts';
-import { forwardedFor, passUpgrade, sentOn, type Upgrading } from '../request/upgrade.ts';
+import { forwardedFor, passUpgrade, sentOn } from '../request/upgrade.ts';
+import type { Upgrading } from '../request/upgrading.ts';
 import { joinHostPort } from '../../base/host-port.ts';
 
 export interface AddressProxyDeps {

@@ -9,7 +9,8 @@ import { offeredProtocols } from '../../streams/websocket.ts';
 import { webSocketStreams } from '../../streams/websocket-streams.ts';
 import type { KubeletEndpoint, KubeletProxy } from './kubelet-proxy.ts';
 import { isTrue } from '../request/request.ts';
-import { passUpgrade, sentOn, takeWebSocket, type Upgrading, wantsWebSocket } from '../request/upgrade.ts';
+import { passUpgrade, sentOn, takeWebSocket, wantsWebSocket } from '../request/upgrade.ts';
+import type { Upgrading } from '../request/upgrading.ts';
 
 export interface KubeletStreamsDeps {
   readonly clock: Clock;

@@ -3,7 +3,7 @@ import { decodedPath } from '../../go/url-path.ts';
 import { findKind, type Kind, type Subresource } from '../../apimachinery/kinds.ts';
 import { selectedName } from '../../apimachinery/selectors.ts';
 import { badRequest, methodNotAllowed, noSuchResource } from '../../apimachinery/status-error.ts';
-import type { Upgrading } from './upgrade.ts';
+import type { Upgrading } from './upgrading.ts';
 import type { User } from '../authentication/users.ts';
 
 /** A path of the resource API taken apart; `kind` is absent when the server does not serve it. */

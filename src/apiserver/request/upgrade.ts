@@ -10,15 +10,7 @@ import { joinDuplexes } from '../../streams/join.ts';
 import { acceptWebSocket } from '../../streams/websocket.ts';
 import { isBearer } from '../authentication/authenticator.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
-
-/** A client's connection that asks for an upgrade. As long as nobody takes it over, `response` is its answer. */
-export interface Upgrading {
-  readonly incoming: IncomingMessage;
-  readonly socket: Socket;
-  /** What came behind the request. */
-  readonly head: Buffer;
-  readonly response: ServerResponse;
-}
+import type { Upgrading } from './upgrading.ts';
 
 /** Where an upgrade goes on to, and as what. */
 export interface Passed {

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { offeredProtocols } from '../../../streams/websocket.ts';
 import { isBearer } from '../../authentication/authenticator.ts';
 import { badRequest, StatusError } from '../../../apimachinery/status-error.ts';
-import { takeWebSocket, type Upgrading } from '../../request/upgrade.ts';
+import { takeWebSocket } from '../../request/upgrade.ts';
+import type { Upgrading } from '../../request/upgrading.ts';
 
 /** Where the events of a watch go. */
 export interface WatchOutlet {

@@ -5,11 +5,10 @@ import { AgentError } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { isStaticPod, uidOf } from '../kube/names.ts';
 import type { KubeObject, Pod, PodStatus } from '../kube/types.ts';
-import { readLogs, sinceOf } from '../containers/logs/logs.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { PodUsage } from '../provider/usage.ts';
 import { alwaysAllow } from '../server/access.ts';
-import type { ByteSink, LogRequest, ServerHost } from '../server/host.ts';
+import type { ServerHost } from '../server/host.ts';
 import { KubeletServer, type KubeletServerOptions, webhookAccess } from '../server/kubelet-server.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 import type { ServedPodUsage, Usage } from '../containers/stats/usage.ts';
@@ -94,13 +93,9 @@ export function serverHost(options: ServerHostOptions): ServerHost {
     podStatus: (uid) => statusManager.getPodStatus(uid),
     runningPods: () => provider.listPods(),
     syncLoopFault: () => options.syncLoopFault?.(),
-    ...(provider.logPath && {
-      readLog: (request: LogRequest, sink: ByteSink, signal: AbortSignal) =>
-        readLog({ provider, clock }, request, sink, signal),
-    }),
     ...livePowers(engines),
     ...(streamUrls && { streamUrls }),
-    ...(provider.listUsage && { usage: usageOf(options, provider.listUsage.bind(provider)) }),
+    ...usagePowers(options),
     metrics: () => [
       ...kubeletMetrics(engines, nodeName),
       ...(engines.metrics?.collect() ?? []),
@@ -161,10 +156,26 @@ function withStarts(pod: PodUsage, status: PodStatus | undefined): ServedPodUsag
   return { ...pod, containers, ...(startTime !== undefined && { startedAt: Date.parse(startTime) }) };
 }
 
-type Live = Pick<ServerHost, 'run' | 'exec' | 'attach' | 'portForward'>;
+/** What the provider knows of use: measured here by pod, or as whole pages of its backend's. */
+function usagePowers(
+  options: ServerHostOptions,
+): Pick<ServerHost, 'usage' | 'statsSummary' | 'resourceMetrics'> {
+  const { provider } = options.engines;
+  const listUsage = provider.listUsage?.bind(provider);
+  const statsSummary = provider.statsSummary?.bind(provider);
+  const resourceMetrics = provider.resourceMetrics?.bind(provider);
+  return {
+    ...(listUsage && { usage: usageOf(options, listUsage) }),
+    ...(statsSummary && { statsSummary }),
+    ...(resourceMetrics && { resourceMetrics }),
+  };
+}
+
+type Live = Pick<ServerHost, 'readLog' | 'run' | 'exec' | 'attach' | 'portForward'>;
 
 /** What of the provider's powers takes part in a container's life. */
 function livePowers({ provider, podManager }: ServedEngines): Live {
+  const readLogs = provider.readLogs?.bind(provider);
   const run = provider.execSync?.bind(provider);
   const exec = provider.exec?.bind(provider);
   const attach = provider.attach?.bind(provider);
@@ -176,6 +187,9 @@ function livePowers({ provider, podManager }: ServedEngines): Live {
     await forward?.(status, port, stream, signal);
   };
   return {
+    ...(readLogs && {
+      readLog: ({ container, options }, sink, signal) => readLogs(container, options, sink, signal),
+    }),
     ...(run && { run: (container, command) => run(container, command, runTimeoutMs) }),
     ...(exec && { exec }),
     ...(attach && { attach }),
@@ -187,33 +201,6 @@ function livePowers({ provider, podManager }: ServedEngines): Live {
 function withStatus(pod: Pod, statuses: ServedEngines['statusManager']): Pod {
   const status = isStaticPod(pod) ? statuses.getPodStatus(uidOf(pod)) : undefined;
   return status ? { ...pod, status } : pod;
-}
-
-/** Follows kubelet `GetContainerLogs` and, for the reading, CRI's `ReadLogs`. */
-async function readLog(
-  { provider, clock }: { readonly provider: PodProvider; readonly clock: Clock },
-  { pod, container, options }: LogRequest,
-  sink: ByteSink,
-  signal: AbortSignal,
-): Promise<void> {
-  const path = await provider.logPath?.(container, { previous: options.previous ?? false });
-  if (path === undefined) throw new AgentError('unimplemented', 'this provider keeps no logs');
-  const since = sinceOf(options, clock.now());
-  const { stream = 'All' } = options;
-  const sinks = {
-    ...(stream !== 'Stderr' && { stdout: sink }),
-    ...(stream !== 'Stdout' && { stderr: sink }),
-  };
-  const { name = '', namespace = '' } = pod.metadata ?? {};
-  const isRunning = async (): Promise<boolean> => {
-    const { containerStatuses } = await provider.getPodStatus({ uid: uidOf(pod), name, namespace }, signal);
-    return containerStatuses.some(({ id, state }) => id === container.id && state === 'running');
-  };
-  await readLogs(path, { ...options, ...(since !== undefined && { since }) }, sinks, {
-    clock,
-    isRunning,
-    signal,
-  });
 }
 
 const review = (group: string, resource: string, kind: string): Resource => ({

@@ -4,6 +4,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import { FaultLog } from '../base/fault-log.ts';
 import type { Logger } from '../base/logger.ts';
 import { goDuration } from '../kube/duration.ts';
+import type { ObservedPod } from '../provider/hooks.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import { emptyPodStatus, type RuntimePod, type RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { isUnchanged, type PodLifecycleEvent, podEvents } from './diff.ts';
@@ -65,6 +66,8 @@ export class GenericPleg {
   /** Pods to be inspected even without a change (R233), and those whose last inspection failed. */
   readonly #toReinspect = new Set<string>();
   readonly #requests = new Map<string, number>();
+  /** When a pod was last pushed, a steady time, ms: listings that began before say nothing of it. */
+  readonly #pushedAt = new Map<string, number>();
   #wake: (() => void) | undefined;
   #relistedAt: number | undefined;
   readonly #faults = new FaultLog();
@@ -112,6 +115,7 @@ export class GenericPleg {
         record.current = undefined;
       });
       pods.forEach((pod) => this.#setCurrent(pod.uid, pod));
+      this.#keepPushed(startedAt);
       const due: (readonly [uid: string, record: PodRecord])[] = [];
       this.#records.forEach((record, uid) => {
         if (this.#isDue(uid, record)) due.push([uid, record]);
@@ -134,11 +138,39 @@ export class GenericPleg {
       const find = await this.#finder(uids, signal);
       if (!find) return;
       await this.#each(uids, async (uid) => {
+        if ((this.#pushedAt.get(uid) ?? -Infinity) >= startedAt) return; // what was pushed meanwhile is newer
         const record = this.#setCurrent(uid, find(uid) ?? { ...nowhere, uid });
         await this.#observe(uid, record, startedAt, signal);
         if (!this.#toReinspect.has(uid)) this.#deps.cache.setObservedTime(uid, startedAt);
       });
       this.#deps.observePodRelist?.(steadyNow(this.#deps.clock) - startedAt);
+    });
+  }
+
+  /**
+   * Takes in a pod as its provider pushed it: cached and told at once, without a listing or an inspection. It is newer than every listing that
+   * has begun.
+   */
+  push({ pod, status }: ObservedPod): void {
+    const { uid } = pod;
+    const at = steadyNow(this.#deps.clock);
+    const record = this.#setCurrent(uid, pod);
+    const events = podEvents(uid, record.old, record.current);
+    this.#deps.cache.set(uid, this.#withLastIps(status, uid), undefined, at);
+    this.#toReinspect.delete(uid);
+    this.#pushedAt.set(uid, at);
+    record.old = record.current;
+    this.#tell(events.length > 0 ? events : [{ uid, type: 'PodSync' }]);
+  }
+
+  /** What was pushed since the listing began stands as it is. */
+  #keepPushed(startedAt: number): void {
+    this.#pushedAt.forEach((at, uid) => {
+      if (at < startedAt) this.#pushedAt.delete(uid);
+      else {
+        const record = this.#records.get(uid);
+        if (record) record.current = record.old;
+      }
     });
   }
 

@@ -15,7 +15,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import { needsReadinessReconcile } from '../status/conditions.ts';
 import { ReasonCache } from '../status/reason-cache.ts';
 import { type StatusClient, statusClient } from '../status/status-client.ts';
-import { StatusManager } from '../status/status-manager.ts';
+import { type DeletionSafety, StatusManager } from '../status/status-manager.ts';
 import { ActiveDeadline } from './active-deadline.ts';
 import { makeAllocationManager } from './allocation.ts';
 import { Housekeeping, type HousekeepingDeps } from './housekeeping.ts';
@@ -24,6 +24,7 @@ import { bareHost, type PodHost } from './pod-host.ts';
 import { PodManager } from './pod-manager.ts';
 import { EngineMetrics } from './metrics/agent-metrics.ts';
 import { makeProber, type ProbeUpdate } from './probing.ts';
+import { Remains } from './remains.ts';
 import { RuntimeState, watchRuntime } from './runtime-state.ts';
 import { statusSource } from './status-source.ts';
 import { PodSyncHandler } from './sync-handler.ts';
@@ -95,6 +96,9 @@ export function buildEngines(given: EnginesOptions): Engines {
     },
     start: async (signal) => {
       const forget = options.provider.onPodEvent?.((uid) => void pleg.requestRelist(uid));
+      const forgetPushes = options.provider.onPodStatus?.((observed) => {
+        pleg.push(observed);
+      });
       await Promise.all([
         watchRuntime(options, runtimeState, signal),
         pleg.run(signal),
@@ -102,6 +106,7 @@ export function buildEngines(given: EnginesOptions): Engines {
         options.kubeClient ? statusManager.run(signal) : undefined, // R25
       ]);
       forget?.();
+      forgetPushes?.();
     },
   };
 }
@@ -122,6 +127,8 @@ interface Parts extends Pick<
   readonly deadline: ActiveDeadline;
   readonly mirrorClient: MirrorClient;
   readonly host: PodHost;
+  /** Absent: the provider keeps nothing of pods that have ended. */
+  readonly remains?: Remains;
 }
 
 /** Statuses of so many pods are told at once; more than the client's connections would only wait. */
@@ -168,7 +175,17 @@ function coreParts(options: EnginesOptions): Parts {
   const runtimeState = new RuntimeState(clock);
   runtimeState.addHealthCheck({ name: 'PLEG', check: () => pleg.health() });
   const couldRun = (pod: Pod): boolean => parts.podWorkers.couldHaveRunningContainers(uidOf(pod));
-  const statusManager = makeStatusManager(options, { podManager, metrics }, couldRun);
+  const remains = remainsOf(options, (uid) => {
+    statusManager.retry(uid);
+  });
+  const statusManager: StatusManager = makeStatusManager(
+    options,
+    { podManager, metrics },
+    {
+      podCouldHaveRunningContainers: couldRun,
+      ...(remains && { podResourcesAreReclaimed: (pod: Pod) => remains.areGone(pod) }),
+    },
+  );
   const statusOf = (uid: string): PodStatus | undefined => statusManager.getPodStatus(uid);
   const prober = metrics.prober(makeProber(clock, provider, recorder));
   const withoutWorkers = {
@@ -178,6 +195,7 @@ function coreParts(options: EnginesOptions): Parts {
     pleg,
     runtimeState,
     statusManager,
+    ...(remains && { remains }),
     probeManager: new ProbeManager({ clock, random, statusOf, prober }),
     workQueue: new DueQueue(clock),
     deadline: new ActiveDeadline({ clock, recorder, getPodStatus: statusOf }),
@@ -205,10 +223,19 @@ function coreParts(options: EnginesOptions): Parts {
   return parts;
 }
 
+/** @param removed is called when nothing of a pod is left */
+function remainsOf(
+  { provider, clock, logger, recorder }: EnginesOptions,
+  removed: (uid: string) => void,
+): Remains | undefined {
+  const deletePod = provider.deletePod?.bind(provider);
+  return deletePod && new Remains({ provider: { deletePod }, clock, logger, recorder, removed });
+}
+
 function makeStatusManager(
   { clock, logger, kubeClient, knownPods, statuses: { settle, fromWatch = false } = {} }: EnginesOptions,
   { podManager, metrics }: Pick<Parts, 'podManager' | 'metrics'>,
-  couldRun: (pod: Pod) => boolean,
+  deletionSafety: DeletionSafety,
 ): StatusManager {
   return new StatusManager({
     clock,
@@ -217,7 +244,7 @@ function makeStatusManager(
       ? statusClient(kubeClient, { fromWatch, ...(knownPods && { known: knownPods }) })
       : nowhere,
     pods: podManager,
-    deletionSafety: { podCouldHaveRunningContainers: couldRun },
+    deletionSafety,
     parallel: statusesAtOnce,
     ...(settle && { settle }),
     listener: {
@@ -237,7 +264,7 @@ function makeSteps(
   workers: () => PodWorkers,
 ): PodSyncer {
   const { logger, recorder, provider, tracer } = options;
-  const { podManager, statusManager, probeManager, pleg, runtimeState, host, workQueue } = parts;
+  const { podManager, statusManager, probeManager, pleg, runtimeState, host, workQueue, remains } = parts;
   const reasons = new ReasonCache();
   const steps = new SyncSteps({
     logger,
@@ -246,6 +273,7 @@ function makeSteps(
     statuses: statusManager,
     resizes: statusManager.resizes,
     ...host,
+    ...(remains && { remains }),
     probes: tracer ? detachedProbes(probeManager, tracer) : probeManager,
     objects: tracer ? detachedObjects(host.objects, tracer) : host.objects,
     reasons,
@@ -343,10 +371,8 @@ function housekeepingDeps(
     statuses: statusManager,
     allocations: allocationManager,
     observations: pleg,
-    listRunningPods: async () => {
-      const pods = await options.provider.listPods();
-      return pods.every(isRunning) ? pods : pods.filter(isRunning);
-    },
+    listPods: () => options.provider.listPods(),
+    ...remoteCleanups(options, parts),
     isActive: (pod) => syncHandler.isActive(pod),
     deleteMirrorPod: async (fullName) => {
       await mirrorClient.deleteMirrorPod(fullName);
@@ -356,15 +382,16 @@ function housekeepingDeps(
   };
 }
 
-const isRunning = ({
-  containers,
-  sandboxes,
-}: {
-  containers: readonly { state: string }[];
-  sandboxes: readonly { state: string }[];
-}): boolean => containers.some(isRunningItem) || sandboxes.some(isRunningItem);
-
-const isRunningItem = ({ state }: { readonly state: string }): boolean => state === 'running';
+/** What housekeeping does at providers whose pods are not on this machine. */
+const remoteCleanups = (
+  { provider }: EnginesOptions,
+  { remains }: Parts,
+): Pick<HousekeepingDeps, 'remains' | 'cleanupProvider'> => ({
+  ...(remains && { remains }),
+  ...(provider.cleanupPods && {
+    cleanupProvider: async (wanted) => provider.cleanupPods?.(wanted, new AbortController().signal),
+  }),
+});
 
 /** By what the runtime was seen to have last: a pod that is not known has nothing to remove. */
 function removeDead(

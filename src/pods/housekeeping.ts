@@ -5,6 +5,7 @@ import { isMirrorPod, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import type { PodWorkerSync } from '../podworkers/queries.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
+import type { Remains } from './remains.ts';
 
 export interface HousekeepingDeps {
   readonly logger: Logger;
@@ -30,12 +31,16 @@ export interface HousekeepingDeps {
   readonly statuses: { removeOrphanedStatuses(keep: Members): void };
   readonly allocations: { removeOrphanedPods(remaining: Members): void };
   readonly observations: { removeOrphans(keep: (uid: string) => boolean): void };
-  /** R70: the runtime's own listing, not the cache's. Stopped pods count only where `running` says so. */
-  listRunningPods(): Promise<readonly RuntimePod[]>;
+  /** R70: the runtime's own listing, not the cache's; stopped pods too. */
+  listPods(): Promise<readonly RuntimePod[]>;
   isActive(pod: Pod): boolean;
   deleteMirrorPod(fullName: string): Promise<void>;
   /** R73: directories, volumes, allocations of pods that nobody wants or runs. */
   cleanupOrphans(desired: Members, running: Members): Promise<void>;
+  /** What a remote provider keeps of pods that have ended; absent: nothing. */
+  readonly remains?: Pick<Remains, 'sweep' | 'forget'>;
+  /** What of the provider belongs to no pod that is wanted or has a worker; absent: nothing. */
+  cleanupProvider?(wanted: Members): Promise<void>;
   /** R79: cgroups and back-off entries of what cannot run. What there is is noted before the pods are read (R67). */
   cleanupNode(): (possiblyRunning: Members) => Promise<void>;
 }
@@ -45,6 +50,8 @@ interface Findings {
   readonly desired: RecurringSet;
   readonly inRuntime: RecurringSet;
   readonly known: Map<string, PodWorkerSync>;
+  /** What ran without being wanted in the last pass. */
+  orphans: ReadonlySet<string>;
 }
 
 /**
@@ -67,6 +74,7 @@ export class Housekeeping {
       desired: new RecurringSet(),
       inRuntime: new RecurringSet(),
       known: new Map(),
+      orphans: new Set(),
     };
     this.#spare = undefined; // another pass, should it begin before the end of this one, has its own
     try {
@@ -77,12 +85,14 @@ export class Housekeeping {
   }
 }
 
-async function sweep(deps: HousekeepingDeps, { known, ...sets }: Findings): Promise<void> {
+async function sweep(deps: HousekeepingDeps, findings: Findings): Promise<void> {
+  const { known, ...sets } = findings;
   const cleanupNode = deps.cleanupNode(); // R67: notes what there is before the pods are read
   const { pods, mirrors, orphanedMirrorFullNames } = deps.pods.getPodsAndMirrorPods();
   const desired = sets.desired.refill(pods, uidOf);
   deps.workers.syncKnownPods(pods, desired, known);
-  const running = await deps.listRunningPods(); // R70: without it the pass ends here
+  const listed = await deps.listPods(); // R70: without it the pass ends here
+  const running = listed.every(isRunning) ? listed : listed.filter(isRunning);
   const inRuntime = sets.inRuntime.refill(running, ({ uid }) => uid);
   const possiblyRunning: Members = {
     has: (uid) => (known.get(uid)?.state ?? 'terminated') !== 'terminated',
@@ -97,13 +107,31 @@ async function sweep(deps: HousekeepingDeps, { known, ...sets }: Findings): Prom
   await deleteOrphanedMirrors(deps, orphanedMirrorFullNames);
   const restarted = restartMissingWorkers(deps, pods, known);
   finishRejected(deps, pods, known, inRuntime);
-  // R77: what runs without a worker has no one who wants it, a refused pod's containers too
-  running.forEach((pod) => {
-    if (known.has(pod.uid) || restarted.has(pod.uid)) return;
+  const orphans = running.filter(({ uid }) => !known.has(uid) && !restarted.has(uid));
+  killOrphans(deps, orphans, findings);
+  await attempt(deps.logger, 'cgroups and back-offs', () => cleanupNode(possiblyRunning));
+  const wanted: Members = { has: (uid) => desired.has(uid) || known.has(uid) || restarted.has(uid) };
+  deps.remains?.sweep(listed, (uid) => wanted.has(uid));
+  deps.remains?.forget(wanted);
+  await attempt(deps.logger, 'what the provider keeps', async () => deps.cleanupProvider?.(wanted));
+}
+
+const isRunning = ({ containers, sandboxes }: RuntimePod): boolean =>
+  containers.some(isRunningItem) || sandboxes.some(isRunningItem);
+
+const isRunningItem = ({ state }: { readonly state: string }): boolean => state === 'running';
+
+/**
+ * R77: what runs without a worker is not wanted, a refused pod's containers too. A remote provider's listing may be late: what runs there must be
+ * shown by two listings.
+ */
+function killOrphans(deps: HousekeepingDeps, orphans: readonly RuntimePod[], findings: Findings): void {
+  for (const pod of orphans) {
+    if (deps.remains && !findings.orphans.has(pod.uid)) continue;
     deps.workers.killRuntimePod(pod);
     deps.counts?.orphanFound();
-  });
-  await attempt(deps.logger, 'cgroups and back-offs', () => cleanupNode(possiblyRunning));
+  }
+  if (deps.remains) findings.orphans = new Set(orphans.map(({ uid }) => uid));
 }
 
 /** R74. */

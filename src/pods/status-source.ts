@@ -17,6 +17,8 @@ export interface StatusSourceDeps {
   readonly podCgroupConfig?: (pod: Pod) => PodCgroupConfig;
   /** Whether the pod's runtime handler can make mounts read-only with all below them; absent: none can. */
   readonly supportsRecursiveReadOnly?: (pod: Pod) => boolean;
+  /** Who runs the pods' probes. */
+  readonly provider?: { readonly probedBy?: 'agent' | 'provider' };
   readonly reasons: {
     get(uid: string, container: string): { readonly reason: string; readonly message: string } | undefined;
   };
@@ -39,6 +41,7 @@ export function statusSource(
       // only told of pods that the API server knows as running
       cgroup: pod.status?.phase === 'Running' ? deps.podCgroupConfig?.(pod) : undefined,
       hostIps: nodeIPs,
+      probedByAgent: deps.provider?.probedBy !== 'provider',
       primaryFamily: primaryFamilyOf(nodeIPs),
       supportsRecursiveReadOnly: () => deps.supportsRecursiveReadOnly?.(pod) ?? false,
       startFailureOf: (container) => reasons.get(uid, container),

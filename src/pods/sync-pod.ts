@@ -5,6 +5,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import { isStaticPod, keyOf, uidOf } from '../kube/names.ts';
 import type { Pod, PodStatus, Secret } from '../kube/types.ts';
 import type { PodProvider, PodSyncResult, SyncPodRequest, SyncResult } from '../provider/provider.ts';
+import type { PodRef } from '../provider/refs.ts';
 import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { replaceOrAppend } from '../status/condition-list.ts';
 import { ownCondition } from '../status/conditions.ts';
@@ -70,6 +71,8 @@ export interface SyncStepsDeps {
   readonly objects: ReferencedObjects;
   readonly cgroups: PodCgroups;
   readonly releaseUsers: (uid: string) => void;
+  /** What a remote provider keeps of pods that have ended; absent: it keeps nothing. */
+  readonly remains?: { remove(ref: PodRef, pod: Pod): Promise<void> };
   readonly reasons: { update(uid: string, results: readonly SyncResult[]): void };
   /** What is told of resizes (`ResizeStatuses`). */
   readonly resizes: ResizeProgress;
@@ -126,7 +129,7 @@ export class SyncSteps implements PodSyncer {
     this.#requireNetwork(pod);
     await this.#prepare(pod, mirrorPod, observed, signal);
     const pullSecrets = await this.#deps.pullSecrets(pod);
-    this.#deps.probes.addPod(pod);
+    if (this.#deps.provider.probedBy !== 'provider') this.#deps.probes.addPod(pod);
     const restartAllContainers =
       status.conditions?.some((c) => c.type === 'AllContainersRestarting' && c.status === 'True') ?? false;
     // R150: a pull or a start in progress is not interrupted by a deletion
@@ -313,9 +316,10 @@ export class SyncSteps implements PodSyncer {
 
   /** R160. */
   async syncTerminatedPod({ pod, runtimeStatus }: PodStep, signal: AbortSignal): Promise<void> {
-    const { statuses, volumes, objects, cgroups, releaseUsers, generateStatus } = this.#deps;
+    const { statuses, volumes, objects, cgroups, releaseUsers, generateStatus, remains } = this.#deps;
     statuses.setPodStatus(pod, generateStatus(pod, runtimeStatus, true));
     await volumes.unmount(pod, signal);
+    if (pod.metadata?.deletionTimestamp) await remains?.remove(refOf(pod), pod);
     objects.unregister(pod);
     await cgroups.destroy(pod);
     releaseUsers(uidOf(pod));
@@ -337,7 +341,7 @@ const isBackOff = (results: readonly SyncResult[]): boolean => {
 };
 const backOffs: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
 
-const refOf = (pod: Pod): { uid: string; name: string; namespace: string } => ({
+const refOf = (pod: Pod): PodRef => ({
   uid: uidOf(pod),
   name: pod.metadata?.name ?? '',
   namespace: pod.metadata?.namespace ?? '',

@@ -4,7 +4,7 @@ import { keyOf, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import type { PodSyncer } from '../podworkers/pod-syncer.ts';
 import { withMethods } from '../provider/guarded-provider.ts';
-import type { ContainerRef } from '../provider/powers.ts';
+import type { ContainerRef } from '../provider/refs.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
 import type { ProbeControl, ReferencedObjects } from './sync-pod.ts';

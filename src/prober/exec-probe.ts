@@ -3,7 +3,7 @@ import { goQuote } from '../go/go-quote.ts';
 import { goDuration } from '../kube/duration.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Container } from '../kube/types.ts';
-import type { ContainerRef } from '../provider/powers.ts';
+import type { ContainerRef } from '../provider/refs.ts';
 import type { ProbeHandler } from './prober.ts';
 
 /** Output beyond this is cut off, bytes. */

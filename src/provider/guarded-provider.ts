@@ -7,6 +7,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import { failureOf, podListing, podStatusAnswer, syncAnswer } from './answers.ts';
+import type { ObservedPod } from './hooks.ts';
 import type { PodResizes, ProviderAdmission, ProviderDeadlines } from './powers.ts';
 import type { PodProvider, PodSyncResult, SyncPodRequest } from './provider.ts';
 import type { RuntimePod, RuntimePodStatus } from './runtime-pod.ts';
@@ -42,6 +43,7 @@ export function guardedProvider<P extends PodProvider>(provider: P, deps: GuardD
     listPods: (signal) => guard.listPods(signal),
     getPodStatus: (ref, signal) => guard.getPodStatus(ref, signal),
     ...guardedQueries(provider, guard),
+    ...guardedRemote(provider, guard),
     ...guardedStreams(provider, guard),
     ...guardedVerdicts(provider, guard),
   };
@@ -210,7 +212,6 @@ function guardedQueries(provider: PodProvider, guard: Guard): Partial<PodProvide
   const getListedPodStatus = provider.getListedPodStatus?.bind(provider);
   const listUsage = provider.listUsage?.bind(provider);
   const runtimeHealth = provider.runtimeHealth?.bind(provider);
-  const logPath = provider.logPath?.bind(provider);
   return {
     ...(listSome && {
       listSome: async (uids, signal) =>
@@ -240,8 +241,31 @@ function guardedQueries(provider: PodProvider, guard: Guard): Partial<PodProvide
           guard.query('runtimeHealth', (own) => runtimeHealth(own), signal),
         ),
     }),
-    ...(logPath && {
-      logPath: (container, options) => guard.query('logPath', () => logPath(container, options)),
+  };
+}
+
+/** What serves providers whose pods are elsewhere. */
+function guardedRemote(provider: PodProvider, guard: Guard): Partial<PodProvider> {
+  const statsSummary = provider.statsSummary?.bind(provider);
+  const resourceMetrics = provider.resourceMetrics?.bind(provider);
+  const deletePod = provider.deletePod?.bind(provider);
+  const cleanupPods = provider.cleanupPods?.bind(provider);
+  return {
+    ...(statsSummary && {
+      statsSummary: (signal) =>
+        guard.reported('statsSummary', () => guard.query('statsSummary', (own) => statsSummary(own), signal)),
+    }),
+    ...(resourceMetrics && {
+      resourceMetrics: (signal) =>
+        guard.reported('resourceMetrics', () =>
+          guard.query('resourceMetrics', (own) => resourceMetrics(own), signal),
+        ),
+    }),
+    ...(deletePod && {
+      deletePod: (ref, pod, signal) => guard.query('deletePod', (own) => deletePod(ref, pod, own), signal),
+    }),
+    ...(cleanupPods && {
+      cleanupPods: (wanted, signal) => guard.query('cleanupPods', (own) => cleanupPods(wanted, own), signal),
     }),
   };
 }
@@ -255,7 +279,13 @@ function guardedStreams(provider: PodProvider, guard: Guard): Partial<PodProvide
   const attach = provider.attach?.bind(provider);
   const portForward = provider.portForward?.bind(provider);
   const execSync = provider.execSync?.bind(provider);
+  const readLogs = provider.readLogs?.bind(provider);
   return {
+    ...(readLogs && {
+      readLogs: async (container, options, sink, signal) => {
+        await readLogs(container, options, sink, signal);
+      },
+    }),
     ...(execSync && {
       // the provider ends the command at `timeoutMs`; 0 is no time-out
       execSync: (container, command, timeoutMs) =>
@@ -295,6 +325,7 @@ function guardedVerdicts(provider: PodProvider, guard: Guard): Partial<PodProvid
   const removeDeadContainers: ((...args: Removal) => unknown) | undefined =
     provider.removeDeadContainers?.bind(provider);
   const onPodEvent = provider.onPodEvent?.bind(provider);
+  const onPodStatus = provider.onPodStatus?.bind(provider);
   const { resizes } = provider;
   return {
     ...(admit && {
@@ -328,6 +359,16 @@ function guardedVerdicts(provider: PodProvider, guard: Guard): Partial<PodProvid
         return typeof stop === 'function' ? (stop as () => void) : nothing;
       },
     }),
+    ...(onPodStatus && {
+      onPodStatus: (listener) => {
+        const stop: unknown = guard.safely(
+          'onPodStatus',
+          (): unknown => onPodStatus(toObservations(listener, guard)),
+          () => undefined,
+        );
+        return typeof stop === 'function' ? (stop as () => void) : nothing;
+      },
+    }),
     ...(resizes && { resizes: guardedResizes(resizes, guard) }),
   };
 }
@@ -339,6 +380,25 @@ const toPods =
   (listener: (uid: string) => void) =>
   (uid: unknown): void => {
     if (typeof uid === 'string' && uid !== '') listener(uid);
+  };
+
+/** An observation of the wrong shape is refused by name, to the one who pushes it and in the log. */
+const toObservations =
+  (listener: (observed: ObservedPod) => void, guard: Guard) =>
+  (observed: ObservedPod): void => {
+    guard.safely(
+      'onPodStatus',
+      () => {
+        const [pod] = guard.checked(
+          'onPodStatus',
+          [(observed as Partial<ObservedPod> | null)?.pod],
+          podListing,
+        );
+        const status = guard.checked('onPodStatus', observed.status, podStatusAnswer);
+        if (pod) listener({ pod, status });
+      },
+      nothing,
+    );
   };
 
 function admission(answer: unknown): ProviderAdmission {

@@ -1,8 +1,12 @@
 /** What those who run pods write against: `podtender/provider`. Re-exports only. */
 export * from './cri-messages.ts';
 export type * from './container-runtime.ts';
+export type * from './hooks.ts';
+export * from './logs.ts';
 export type * from './powers.ts';
 export type * from './provider.ts';
+export type * from './refs.ts';
+export type * from './reported.ts';
 export type * from './runtime-pod.ts';
 export type * from './usage.ts';
 export { createProvider, registerProvider, type ProviderFactory } from './registry.ts';

@@ -1,16 +1,10 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Pod } from '../kube/types.ts';
+import type { ProviderHooks } from './hooks.ts';
+import type { ProviderLogs } from './logs.ts';
+import type { ContainerRef } from './refs.ts';
 import type { RuntimePodStatus } from './runtime-pod.ts';
 import type { PodUsage } from './usage.ts';
-
-/** One container of one pod; `id` is `type://id`. */
-export interface ContainerRef {
-  readonly podUid: string;
-  readonly namespace: string;
-  readonly pod: string;
-  readonly container: string;
-  readonly id: string;
-}
 
 /** The streams of an exec or attach; an absent one was not asked for. */
 export interface TerminalIo {
@@ -20,19 +14,6 @@ export interface TerminalIo {
   readonly tty: boolean;
   /** Terminal sizes in characters, as the client changes them. */
   readonly resize?: AsyncIterable<{ readonly width: number; readonly height: number }>;
-}
-
-/** Options of a log read, after kubelet `v1.PodLogOptions`. */
-export interface LogOptions {
-  readonly follow?: boolean;
-  readonly previous?: boolean;
-  readonly tailLines?: number;
-  readonly sinceSeconds?: number;
-  /** ms since the epoch */
-  readonly sinceTime?: number;
-  readonly timestamps?: boolean;
-  readonly limitBytes?: number;
-  readonly stream?: 'All' | 'Stdout' | 'Stderr';
 }
 
 /** Where a streaming request is served by the runtime itself: it is proxied byte by byte. */
@@ -89,12 +70,12 @@ export interface ProviderDeadlines {
   readonly syncPod?: number;
   /** Of `killPod`, beyond the grace period. Default: 2 min, as the kubelet's `runtimeRequestTimeout`. */
   readonly killPod?: number;
-  /** Of what only looks: `listPods`, `getPodStatus`, `listUsage`, `logPath`, `runtimeHealth`. Default: 2 min. */
+  /** Of what only looks: `listPods`, `getPodStatus`, `listUsage`, `statsSummary`, `resourceMetrics`, `runtimeHealth`. Default: 2 min. */
   readonly query?: number;
 }
 
 /** Abilities that a provider may have; an absent one is answered as not implemented. */
-export interface ProviderPowers {
+export interface ProviderPowers extends ProviderLogs, ProviderHooks {
   /** How long the agent waits for answers; absent: the defaults. */
   readonly deadlines?: ProviderDeadlines;
   /**
@@ -102,8 +83,8 @@ export interface ProviderPowers {
    * records `FailedSync` for an `error` that `syncPod` resolves with. A call that rejects is always recorded by the agent.
    */
   readonly recordsEvents?: boolean;
-  /** Where the container's CRI-format log is; the server reads it. */
-  logPath?(container: ContainerRef, options?: { readonly previous?: boolean }): Promise<string>;
+  /** Who runs the pods' probes: `provider` when its backend does and reports the outcome (`reported`). Default: the agent. */
+  readonly probedBy?: 'agent' | 'provider';
   /** Runs a command in the container and collects what it prints; for exec probes, hooks and `/run`. */
   execSync?(
     container: ContainerRef,
@@ -111,7 +92,6 @@ export interface ProviderPowers {
     timeoutMs: number,
   ): Promise<{ readonly exitCode: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
   /** Runs a command with live streams; resolves with its exit code. */
-
   exec?(
     container: ContainerRef,
     command: readonly string[],
@@ -143,6 +123,10 @@ export interface ProviderPowers {
   readonly resizes?: PodResizes;
   /** What the running containers use, by pod; for `/stats/summary` and metrics. */
   listUsage?(signal?: AbortSignal): Promise<readonly PodUsage[]>;
+  /** The whole answer of `/stats/summary` (`stats/v1alpha1` Summary), where the backend makes one; wins over `listUsage`. */
+  statsSummary?(signal: AbortSignal): Promise<object>;
+  /** The whole page of `/metrics/resource` in the Prometheus text format; wins over `listUsage`. */
+  resourceMetrics?(signal: AbortSignal): Promise<string>;
   /**
    * Removes containers of the pod that have ended: all of them, or those beyond the newest of each name (R42, R64).
    *

@@ -1,3 +1,5 @@
+import type { ReportedStatus } from './reported.ts';
+
 /** State of a container or, for a sandbox, `running` (ready) and `exited` (not ready). */
 export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
@@ -98,6 +100,8 @@ export interface RuntimePodStatus {
   readonly sandboxStatuses: readonly RuntimeSandboxStatus[];
   /** When it was observed, ms since the epoch. */
   readonly observedAt?: number;
+  /** What a backend that runs whole pods says besides; absent: containers and sandboxes say all. */
+  readonly reported?: ReportedStatus;
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { Duplex } from 'node:stream';
 import type { Pod, PodStatus } from '../kube/types.ts';
-import type { ContainerRef, LogOptions, StreamUrls, TerminalIo } from '../provider/powers.ts';
+import type { LogOptions } from '../provider/logs.ts';
+import type { StreamUrls, TerminalIo } from '../provider/powers.ts';
+import type { ContainerRef } from '../provider/refs.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 import type { Usage } from '../containers/stats/usage.ts';
@@ -61,6 +63,10 @@ export interface ServerHost {
   readonly configz?: () => unknown;
   /** What node and pods use. */
   readonly usage?: () => Promise<Usage>;
+  /** The whole answer of `/stats/summary`; wins over `usage`. */
+  readonly statsSummary?: (signal: AbortSignal) => Promise<object>;
+  /** The whole page of `/metrics/resource` in the Prometheus text format; wins over `usage`. */
+  readonly resourceMetrics?: (signal: AbortSignal) => Promise<string>;
   /** The agent's own metrics, for `/metrics`. */
   readonly metrics?: () => readonly MetricFamily[];
   /** Metrics of probes, for `/metrics/probes`. */

@@ -18,7 +18,7 @@ import { metricsReply } from './metrics-reply.ts';
 import { splitTarget } from './mux.ts';
 import { nodeLogs } from './node-logs.ts';
 import { httpError, json, type Reply, text } from './reply.ts';
-import type { Call, Service } from './services.ts';
+import type { Call, Handler, Service } from './services.ts';
 import { statsSummary } from '../containers/stats/stats-summary.ts';
 import { cadvisorMetrics, resourceMetrics } from './usage-metrics.ts';
 import type { Usage } from '../containers/stats/usage.ts';
@@ -98,7 +98,7 @@ export function openServices(deps: OpenDeps): readonly Service[] {
           methods: ['GET', 'POST'],
           parts: 'summary',
           produces: jsonType,
-          handle: ({ query }) => summary(host, query),
+          handle: ({ query, request }) => summary(host, query, request.signal),
         },
       ],
     },
@@ -106,7 +106,8 @@ export function openServices(deps: OpenDeps): readonly Service[] {
   ];
 }
 
-async function summary(host: ServerHost, query: URLSearchParams): Promise<Reply> {
+async function summary(host: ServerHost, query: URLSearchParams, signal: AbortSignal): Promise<Reply> {
+  if (host.statsSummary) return json(await host.statsSummary(signal));
   if (!host.usage) return text(501, 'this provider keeps no statistics');
   const only = query.getAll('only_cpu_and_memory');
   const usage = await host.usage();
@@ -149,7 +150,9 @@ function metricServices({ host, serverMetrics, openMetrics = true }: OpenDeps): 
     (host.usage?.() ?? Promise.resolve(undefined)).catch(() => undefined);
   return [
     at('/metrics', () => [...(metrics?.() ?? []), ...serverMetrics()]),
-    at('/metrics/resource', async () => resourceMetrics(await usage())),
+    ...(host.resourceMetrics
+      ? [{ patterns: ['/metrics/resource'], routes: resourcePage(host.resourceMetrics) }]
+      : [at('/metrics/resource', async () => resourceMetrics(await usage()))]),
     at('/metrics/cadvisor', async () => {
       const used = await usage();
       return used ? cadvisorMetrics(used, await used.cgroups?.()) : [];
@@ -165,6 +168,15 @@ function metricServices({ host, serverMetrics, openMetrics = true }: OpenDeps): 
     },
   ];
 }
+
+/** A page that the provider's backend made. */
+const resourcePage =
+  (page: NonNullable<ServerHost['resourceMetrics']>): Handler =>
+  async ({ request }) => ({
+    status: 200,
+    headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' },
+    body: Buffer.from(await page(request.signal)),
+  });
 
 const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 

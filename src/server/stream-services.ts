@@ -4,7 +4,7 @@ import { messageOf } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
-import type { ContainerRef } from '../provider/powers.ts';
+import type { ContainerRef } from '../provider/refs.ts';
 import { refOf } from './container-logs.ts';
 import type { ServerHost } from './host.ts';
 import { bothOf } from './kubelet-services.ts';

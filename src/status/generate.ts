@@ -16,6 +16,7 @@ import {
 import { containerStatuses, initAndRegular, type StartFailure } from './container-statuses.ts';
 import { hasActiveRegular, podPhase } from './phase.ts';
 import { type PodCgroupConfig, podResourceStatus } from './pod-resources.ts';
+import { reportedEnd, reportedReason, withReportedConditions, withReportedContainers } from './reported.ts';
 import { isTerminalPhase } from '../kube/pod-phase.ts';
 
 /** Why a pod has to end whatever its containers do (R207). */
@@ -42,6 +43,8 @@ export interface GenerateInput {
   readonly cgroup?: PodCgroupConfig | undefined;
   /** Whether the pod's runtime handler can make mounts read-only with all below them. */
   supportsRecursiveReadOnly?(): boolean;
+  /** Whether the agent runs the pod's probes, and not the backend; default true. */
+  readonly probedByAgent?: boolean;
   /** Reason cache: why this container could not start lately. */
   startFailureOf(container: string): StartFailure | undefined;
   /** Fills `started` and `ready` of the containers from the probes' results. */
@@ -59,14 +62,17 @@ export function generateApiPodStatus(input: GenerateInput): PodStatus {
   const old = input.cached ?? pod.status ?? {};
   const containers = allContainerStatuses(input, old);
   const outcome = outcomeOf(input, old, containers);
-  const probed = input.withProbeResults(pod, { ...outcome, ...containers });
+  const { reported } = input.runtime;
+  const own = input.withProbeResults(pod, { ...outcome, ...containers });
+  const probed = reported ? withReportedContainers(own, reported, input.probedByAgent ?? true) : own;
+  const conditions = conditionsOf(input, old, probed);
   return {
     ...probed,
-    conditions: conditionsOf(input, old, probed),
+    conditions: reported ? withReportedConditions(conditions, reported) : conditions,
     qosClass: qosClassOf(pod),
     ...podAddresses({
       podIps: input.runtime.ips,
-      hostIps: input.hostIps,
+      hostIps: reported?.hostIp ? [reported.hostIp] : input.hostIps,
       primaryFamily: input.primaryFamily,
       hostNetwork: pod.spec?.hostNetwork === true,
     }),
@@ -119,11 +125,19 @@ function outcomeOf(input: GenerateInput, old: PodStatus, lists: ContainerLists):
   const podHasInitialized = hasActiveRegular(pod.spec, runtime);
   const computed = podPhase(pod, initAndRegular(lists), { podIsTerminal, podHasInitialized });
   const before = [old.phase, apiPhase].find(isTerminalPhase);
-  const phase = isTerminalPhase(computed) ? computed : (before ?? computed);
-  const outcome: Outcome = evict
-    ? { phase: 'Failed', ...evict }
-    : { phase, ...(phase === old.phase && keptReason(old, pod.status)) };
+  const ended = reportedEnd(runtime);
+  const own = isTerminalPhase(computed) ? computed : (before ?? computed);
+  const phase = ended ? (before ?? ended) : own;
+  const outcome: Outcome = evict ? { phase: 'Failed', ...evict } : { phase, ...reasonOf(input, old, phase) };
   return isTerminalPhase(apiPhase) ? { ...outcome, phase: apiPhase } : outcome;
+}
+
+/** A backend's reason stands for as long as it is reported; any other as R206 says. */
+function reasonOf({ pod, runtime }: GenerateInput, old: PodStatus, phase: string): Omit<Outcome, 'phase'> {
+  const reported = runtime.reported && reportedReason(runtime.reported);
+  if (reported?.reason ?? reported?.message) return reported ?? {};
+  if (phase !== old.phase || (runtime.reported && !isTerminalPhase(phase))) return {};
+  return keptReason(old, pod.status);
 }
 
 /** R206. */

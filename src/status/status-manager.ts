@@ -35,6 +35,8 @@ export interface PodLookup {
 /** Whether the end of a pod may be told (R201). */
 export interface DeletionSafety {
   podCouldHaveRunningContainers(pod: Pod): boolean;
+  /** Whether nothing of an ended pod is left elsewhere, so that its API object may go; {@link StatusManager.retry} tells when. Default: yes. */
+  podResourcesAreReclaimed?(pod: Pod): boolean;
 }
 
 /** Is told what becomes of statuses; all calls return at once. */
@@ -313,7 +315,7 @@ export class StatusManager {
     if (!all) return (sent ?? 0) < entry.version;
     if (sent === undefined || sent < entry.version) return true;
     const apiPod = this.#deps.pods.getPodByUID(apiUid);
-    if (apiPod && canBeDeleted(apiPod, entry)) return true;
+    if (apiPod && this.#mayGo(apiPod, entry)) return true;
     if (!this.#hasDrifted(uid, entry)) return false;
     this.#sent.delete(apiUid);
     return true;
@@ -348,7 +350,7 @@ export class StatusManager {
       keepOneCopy(entry, told);
       this.#sent.set(apiUid, entry.version);
       this.#measure(uid, entry);
-      if (!canBeDeleted(told, entry)) return;
+      if (!this.#mayGo(told, entry)) return;
       await client.deletePod(podNamespace, podName, apiUid);
       this.#drop(uid);
     } catch (reason) {
@@ -385,6 +387,20 @@ export class StatusManager {
     this.#deps.listener?.newsTold?.(now - since);
     if (this.#cache.get(uid) === told) this.#newsSince.delete(uid);
     else this.#newsSince.set(uid, now);
+  }
+
+  #mayGo(pod: Pod, entry: Entry): boolean {
+    const { deletionSafety } = this.#deps;
+    return canBeDeleted(pod, entry) && (deletionSafety.podResourcesAreReclaimed?.(pod) ?? true);
+  }
+
+  /** Looks at a pod again soon although nothing of it is new: what kept its API object may be gone. */
+  retry(uid: string): void {
+    if (!this.#cache.has(uid)) return;
+    this.#sent.delete(this.#deps.pods.getUIDTranslations().podToMirror.get(uid) ?? uid);
+    this.#untold.add(uid);
+    this.#signalled = true;
+    this.#notify?.();
   }
 
   #drop(uid: string): void {

@@ -12,7 +12,8 @@ const podOf = (uid: string, more: Partial<Pod> = {}): Pod => ({
 });
 
 const runningOf = (uid: string): RuntimePod => ({
-  ...{ uid, name: uid, namespace: 'default', createdAt: 0, containers: [], sandboxes: [] },
+  ...{ uid, name: uid, namespace: 'default', createdAt: 0, sandboxes: [] },
+  containers: [{ id: `memory://${uid}`, name: 'main', state: 'running' }],
 });
 
 const workerIn = (state: PodWorkerSync['state']): PodWorkerSync => ({
@@ -81,7 +82,7 @@ class Node {
           say('observations', { has: keep });
         },
       },
-      listRunningPods: () => this.list(),
+      listPods: () => this.list(),
       isActive: ({ status }) => status?.phase !== 'Failed',
       deleteMirrorPod: async (fullName) => {
         say(`mirror ${fullName} deleted`);

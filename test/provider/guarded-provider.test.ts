@@ -3,7 +3,7 @@ import { FakeClock } from '../../src/base/fake-clock.ts';
 import type { LogFields, Logger } from '../../src/base/logger.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { guardedProvider } from '../../src/provider/guarded-provider.ts';
-import type { ContainerRef } from '../../src/provider/powers.ts';
+import type { ContainerRef } from '../../src/provider/refs.ts';
 import type { PodProvider } from '../../src/provider/provider.ts';
 import { emptyPodStatus } from '../../src/provider/runtime-pod.ts';
 

@@ -6,13 +6,10 @@ import type { Random } from '../../base/random.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { Pod } from '../../kube/types.ts';
 import type { ContainerRuntime, ImageService } from '../../provider/container-runtime.ts';
-import type {
-  ContainerRef,
-  PodResizes,
-  ProviderDeadlines,
-  ProviderPowers,
-  StreamUrls,
-} from '../../provider/powers.ts';
+import { ContainerState } from '../../provider/cri-messages.ts';
+import type { LogOptions, LogSink } from '../../provider/logs.ts';
+import type { PodResizes, ProviderDeadlines, ProviderPowers, StreamUrls } from '../../provider/powers.ts';
+import type { ContainerRef } from '../../provider/refs.ts';
 import type { NodeProvider, PodProvider, PodSyncResult, SyncPodRequest } from '../../provider/provider.ts';
 import type { RuntimePod, RuntimePodStatus } from '../../provider/runtime-pod.ts';
 import type { PodUsage } from '../../provider/usage.ts';
@@ -31,6 +28,7 @@ import { HookRunner } from './hooks.ts';
 import { ImageManager } from '../images/images.ts';
 import { ContainerKiller } from './kill.ts';
 import { tailLog } from '../logs/logs.ts';
+import { readPodLog } from '../logs/read-pod-log.ts';
 import { RuntimeObserver } from './observer.ts';
 import { PodSync, type PodSyncDeps } from './pod-sync.ts';
 import type { Keyring, PullRecords } from '../images/pull-credentials.ts';
@@ -140,6 +138,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly #killer: ContainerKiller;
   readonly #sync: PodSyncDeps;
   readonly #deadInstancesKept: number;
+  readonly #clock: Clock;
 
   constructor(deps: KubeRuntimeDeps, options: KubeRuntimeOptions) {
     const { runtime } = deps;
@@ -150,6 +149,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     this.actuated = actuated;
     this.name = runtimeName;
     this.#runtime = runtime;
+    this.#clock = deps.clock;
     if (runtime.exec && !deps.powers?.exec)
       this.streamUrls = streamUrls(runtime, (uid) => this.#readySandbox(uid));
     const checkpointContainer = runtime.checkpointContainer?.bind(runtime);
@@ -244,10 +244,28 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   }
 
   /** @throws {AgentError} `not_found` when the runtime does not know the container or keeps no log of it */
-  async logPath(container: ContainerRef): Promise<string> {
-    const { status } = await this.#runtime.containerStatus({ containerId: runtimeId(container.id) });
-    if (status?.logPath) return status.logPath;
-    throw new AgentError('not_found', `container "${container.container}" has no log`);
+  async readLogs(
+    container: ContainerRef,
+    options: LogOptions,
+    sink: LogSink,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const containerId = runtimeId(container.id);
+    const { status } = await this.#runtime.containerStatus({ containerId }, { signal });
+    if (!status?.logPath) throw new AgentError('not_found', `container "${container.container}" has no log`);
+    const clock = this.#clock;
+    const isRunning = (): Promise<boolean> => this.#isRunning(containerId, signal);
+    await readPodLog({ path: status.logPath, clock, isRunning }, options, sink, signal);
+  }
+
+  async #isRunning(containerId: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const { status } = await this.#runtime.containerStatus({ containerId }, { signal });
+      return status?.state === ContainerState.CONTAINER_RUNNING;
+    } catch (reason) {
+      if (AgentError.from(reason).code === 'not_found' || signal.aborted) return false;
+      throw reason;
+    }
   }
 
   async execSync(

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
 import { goQuote } from '../../go/go-quote.ts';
-import type { LogOptions } from '../../provider/powers.ts';
+import type { LogOptions } from '../../provider/logs.ts';
 import { LogFile } from './log-file.ts';
 import { formatOf, formatTime, isBefore, type LogLine, type ParseLine } from './log-line.ts';
 

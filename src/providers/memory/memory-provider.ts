@@ -4,7 +4,8 @@ import { AgentError, messageOf } from '../../base/errors.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
 import { nameOf, namespaceOf, uidOf } from '../../kube/names.ts';
 import type { Container, Pod } from '../../kube/types.ts';
-import type { ContainerRef, PodResizes } from '../../provider/powers.ts';
+import type { PodResizes } from '../../provider/powers.ts';
+import type { ContainerRef } from '../../provider/refs.ts';
 import type {
   NodeProvider,
   PodProvider,

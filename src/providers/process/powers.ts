@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AgentError } from '../../base/errors.ts';
-import type { ContainerRef, ProviderPowers, TerminalIo } from '../../provider/powers.ts';
+import type { ProviderPowers, TerminalIo } from '../../provider/powers.ts';
+import type { ContainerRef } from '../../provider/refs.ts';
 import { admitProcessPod } from './admission.ts';
 import { attachStreams } from '../../processes/attach.ts';
 import { execStreams } from '../../processes/exec.ts';

@@ -7,7 +7,6 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { connectKubeRuntime, type KubeRuntime } from '../../../src/containers/kuberuntime/kube-runtime.ts';
-import { readLogs } from '../../../src/containers/logs/logs.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import type { RuntimePodStatus } from '../../../src/provider/runtime-pod.ts';
 import { ProcessRuntime } from '../../../src/providers/process/runtime.ts';
@@ -188,8 +187,7 @@ test('logs are read where the runtime writes them, and the next agent finds the 
     text.push(bytes.toString());
     enough.abort();
   };
-  const following = { clock: systemClock, isRunning: async () => true, signal: enough.signal };
-  await readLogs(await provider.logPath(where), { follow: true }, { stdout: take }, following);
+  await provider.readLogs(where, { follow: true }, take, enough.signal);
   expect(text.join('')).toBe('hello\n');
   expect((await provider.execSync(where, ['/bin/echo', 'hi'], 5000)).stdout.toString()).toBe('hi\n');
 });

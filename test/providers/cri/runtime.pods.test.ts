@@ -9,7 +9,6 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { connectKubeRuntime, type KubeRuntime } from '../../../src/containers/kuberuntime/kube-runtime.ts';
-import { readLogs } from '../../../src/containers/logs/logs.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../src/provider/runtime-pod.ts';
 import { connectCri, type CriRuntime } from '../../../src/providers/cri/index.ts';
 import { type Containerd, skipWithoutContainerd, startContainerd } from '../../support/containerd.ts';
@@ -110,7 +109,7 @@ describe.skipIf(skipWithoutContainerd())('pods in containerd', () => {
     if (running) await provider.killPod(pod, running, gracePeriodSeconds, signal);
   }
 
-  const refTo = (pod: Pod, { id, name }: RuntimeContainerStatus): Parameters<KubeRuntime['logPath']>[0] => ({
+  const refTo = (pod: Pod, { id, name }: RuntimeContainerStatus): Parameters<KubeRuntime['readLogs']>[0] => ({
     podUid: pod.metadata?.uid ?? '',
     namespace: 'default',
     pod: pod.metadata?.name ?? '',
@@ -136,7 +135,7 @@ describe.skipIf(skipWithoutContainerd())('pods in containerd', () => {
     expect(ran.stdout.toString()).toBe('whole\n');
     const text: string[] = [];
     const stdout = (bytes: Buffer): void => void text.push(bytes.toString());
-    await readLogs(await provider.logPath(refTo(pod, one)), {}, { stdout });
+    await provider.readLogs(refTo(pod, one), {}, stdout, signal);
     expect(text.join('')).toBe('hello\n');
     await kill(pod);
     const { containerStatuses, sandboxStatuses } = await statusOf(pod);

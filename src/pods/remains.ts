@@ -1,0 +1,124 @@
+import { Backoff } from '../base/backoff.ts';
+import { type Clock, steadyNow } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Members } from '../base/members.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { keyOf, nameOf, namespaceOf, uidOf } from '../kube/names.ts';
+import type { Pod } from '../kube/types.ts';
+import type { ProviderHooks } from '../provider/hooks.ts';
+import type { PodRef } from '../provider/refs.ts';
+import type { RuntimePod } from '../provider/runtime-pod.ts';
+
+/** How long one try may take, ms. */
+const tryTimeoutMs = 30_000;
+
+/** Between two tries for one pod, ms: doubles from the first to the second. */
+const retries = { initialMs: 1000, maxMs: 60_000 };
+
+export interface RemainsDeps {
+  readonly provider: Required<Pick<ProviderHooks, 'deletePod'>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder;
+  /** Called when nothing of a pod is left and its API object may go. */
+  readonly removed: (uid: string) => void;
+}
+
+/**
+ * Removes what a remote provider keeps of pods that have ended: by UID, one call at a time for each, again with a growing delay until it
+ * succeeds. The API object of a pod waits for it.
+ */
+export class Remains {
+  readonly #deps: RemainsDeps;
+  readonly #backoff: Backoff;
+  /** Pods of which nothing is left, until they are forgotten. */
+  readonly #gone = new Set<string>();
+  readonly #running = new Map<string, Promise<void>>();
+  /** When the next try may begin, a steady time, ms. */
+  readonly #nextTry = new Map<string, number>();
+  /** Stopped pods of the last listing that nobody wants. */
+  #suspects: ReadonlySet<string> = new Set();
+
+  constructor(deps: RemainsDeps) {
+    this.#deps = deps;
+    this.#backoff = new Backoff({ now: () => steadyNow(deps.clock) }, retries);
+  }
+
+  /** Whether nothing of the pod is left; if something may be, its removal is begun. True again only for a pod of another UID. */
+  areGone(pod: Pod): boolean {
+    const uid = uidOf(pod);
+    if (this.#gone.has(uid)) return true;
+    this.#begin({ uid, name: nameOf(pod), namespace: namespaceOf(pod) }, pod);
+    return false;
+  }
+
+  /** Removes what is left of the pod and resolves when nothing is. @throws what the provider throws */
+  async remove(ref: PodRef, pod?: Pod): Promise<void> {
+    if (this.#gone.has(ref.uid)) return;
+    const running = this.#running.get(ref.uid) ?? this.#try(ref, pod);
+    this.#running.set(ref.uid, running);
+    await running;
+  }
+
+  /**
+   * Removes the stopped pods of a listing that have neither an API object nor a worker, if the last listing showed them as well. To be called with
+   * complete listings only.
+   */
+  sweep(listed: readonly RuntimePod[], isWanted: (uid: string) => boolean): void {
+    const orphans = listed.filter((pod) => !isWanted(pod.uid) && !isRunning(pod));
+    for (const pod of orphans) {
+      this.#gone.delete(pod.uid); // the listing shows it still
+      if (this.#suspects.has(pod.uid)) this.#begin(pod, undefined);
+    }
+    this.#suspects = new Set(orphans.map(({ uid }) => uid));
+  }
+
+  /** Forgets pods of which nothing is left and that nobody wants any more. */
+  forget(wanted: Members): void {
+    for (const uid of this.#gone) if (!wanted.has(uid)) this.#gone.delete(uid);
+    for (const uid of this.#nextTry.keys())
+      if (!wanted.has(uid) && !this.#suspects.has(uid)) this.#nextTry.delete(uid);
+  }
+
+  #begin({ uid, name, namespace }: PodRef, pod: Pod | undefined): void {
+    if (this.#running.has(uid) || steadyNow(this.#deps.clock) < (this.#nextTry.get(uid) ?? 0)) return;
+    this.remove({ uid, name, namespace }, pod).then(
+      () => {
+        this.#deps.removed(uid);
+      },
+      () => undefined, // reported, and tried again
+    );
+  }
+
+  async #try(ref: PodRef, pod: Pod | undefined): Promise<void> {
+    const { uid } = ref;
+    const { provider, clock, logger, recorder } = this.#deps;
+    const end = new AbortController();
+    try {
+      await Promise.race([provider.deletePod(ref, pod, end.signal), deadline(clock, end.signal)]);
+      this.#gone.add(uid);
+      this.#nextTry.delete(uid);
+    } catch (reason) {
+      const now = steadyNow(clock);
+      this.#backoff.next(uid, now);
+      this.#nextTry.set(uid, now + this.#backoff.get(uid));
+      const message = `failed to remove what the provider keeps of the pod: ${messageOf(reason)}`;
+      logger.warn(message, { pod: pod ? keyOf(pod) : `${ref.namespace}/${ref.name}`, uid });
+      if (pod) recorder.event(pod, 'Warning', 'FailedDeletePod', message);
+      throw reason;
+    } finally {
+      end.abort();
+      this.#running.delete(uid);
+    }
+  }
+}
+
+/** Rejects when a try has taken too long. */
+async function deadline(clock: Clock, signal: AbortSignal): Promise<never> {
+  await clock.sleep(tryTimeoutMs, signal);
+  throw new AgentError('deadline_exceeded', `no answer within ${tryTimeoutMs / 1000} s`);
+}
+
+const isRunning = ({ containers, sandboxes }: RuntimePod): boolean =>
+  containers.some(({ state }) => state === 'running') || sandboxes.some(({ state }) => state === 'running');

@@ -1,0 +1,83 @@
+import type { ContainerStatus, PodCondition, PodPhase, PodStatus } from '../kube/types.ts';
+import type { ReportedContainer, ReportedStatus } from '../provider/reported.ts';
+import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { conditionOf, replaceOrAppend } from './condition-list.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
+
+/**
+ * The phase that a backend reports, if it ends the pod: a terminal one, while no container runs. A backend that says so of a pod whose
+ * containers run is not believed until they have stopped.
+ */
+export function reportedEnd({ reported, containerStatuses }: RuntimePodStatus): PodPhase | undefined {
+  if (!isTerminalPhase(reported?.phase)) return undefined;
+  return containerStatuses.some(({ state }) => state === 'running') ? undefined : reported.phase;
+}
+
+/** Reason and message as the backend reports them. */
+export const reportedReason = ({
+  reason,
+  message,
+}: ReportedStatus): Pick<PodStatus, 'reason' | 'message'> => ({
+  ...(reason && { reason }),
+  ...(message && { message }),
+});
+
+/**
+ * Container statuses with what the backend reports of them: why they wait, and whether they have started and are ready.
+ *
+ * @param probedByAgent the agent runs the pod's probes: then both it and the backend must find a container ready
+ */
+export function withReportedContainers(
+  status: PodStatus,
+  { containers }: ReportedStatus,
+  probedByAgent: boolean,
+): PodStatus {
+  if (!containers) return status;
+  const merged = (lists: readonly ContainerStatus[] | undefined): readonly ContainerStatus[] | undefined =>
+    lists?.map((one) => withReported(one, containers[one.name] ?? {}, probedByAgent));
+  const regular = merged(status.containerStatuses);
+  const init = merged(status.initContainerStatuses);
+  return {
+    ...status,
+    ...(regular && { containerStatuses: regular }),
+    ...(init && { initContainerStatuses: init }),
+  };
+}
+
+function withReported(
+  status: ContainerStatus,
+  { waiting, ready, started }: ReportedContainer,
+  probedByAgent: boolean,
+): ContainerStatus {
+  const { state = {} } = status;
+  if (state.running) {
+    const isUp = (own: boolean | undefined, backend: boolean): boolean =>
+      backend && (own === true || !probedByAgent);
+    return {
+      ...status,
+      ...(ready !== undefined && { ready: isUp(status.ready, ready) }),
+      ...(started !== undefined && { started: isUp(status.started, started) }),
+    };
+  }
+  if (!waiting) return status;
+  return { ...status, ...(state.terminated && { lastState: state }), state: { waiting }, ready: false };
+}
+
+/** Conditions with those that the backend reports as False: it may know why a pod whose containers are ready is not. */
+export function withReportedConditions(
+  conditions: readonly PodCondition[],
+  reported: ReportedStatus,
+): readonly PodCondition[] {
+  return ['ContainersReady', 'Ready'].reduce((list, type) => {
+    const said = conditionOf(reported.conditions, type);
+    const own = conditionOf(list, type);
+    if (said?.status !== 'False' || own?.status !== 'True') return list;
+    const { reason, message } = said;
+    return replaceOrAppend(list, {
+      ...own,
+      status: 'False',
+      ...(reason && { reason }),
+      ...(message && { message }),
+    });
+  }, conditions);
+}

@@ -255,3 +255,34 @@ test('a pod whose inspection takes long holds up no other, where several are ins
   await relist;
   expect(pleg.channel.drain().map(({ uid }) => uid)).toEqual(['a']);
 });
+
+test('a pushed pod is cached and told at once, and no listing that had begun takes it back', async () => {
+  const { clock, cache, world, pleg } = setUp();
+  let list: (pods: RuntimePod[]) => void = () => undefined;
+  world.pods = [podOf('a', 'running')];
+  await pleg.relist();
+  pleg.channel.drain();
+  await clock.advance(1000);
+  const slow = new GenericPleg({
+    clock,
+    cache,
+    logger: silentLogger,
+    provider: {
+      listPods: () => new Promise((resolve) => (list = resolve)),
+      getPodStatus: () => Promise.reject(new Error('not asked for')),
+    },
+  });
+  const relisted = slow.relist();
+  await settle();
+  await clock.advance(5);
+  const status = { ...emptyStatus('a'), ips: ['192.0.2.9'] };
+  slow.push({ pod: podOf('a', 'exited'), status });
+  expect(cache.peek('a')).toEqual(status);
+  expect(slow.channel.drain()).toEqual([{ uid: 'a', type: 'ContainerDied', containerId: 'c-a' }]);
+  list([podOf('a', 'running')]);
+  await relisted;
+  expect(slow.channel.drain()).toEqual([]);
+  expect(cache.peek('a')).toEqual(status);
+  slow.push({ pod: podOf('a', 'exited'), status: { ...status, ips: [] } });
+  expect(slow.channel.drain()).toEqual([{ uid: 'a', type: 'PodSync' }]);
+});

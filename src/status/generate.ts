@@ -135,7 +135,7 @@ function outcomeOf(input: GenerateInput, old: PodStatus, lists: ContainerLists):
 /** A backend's reason stands for as long as it is reported; any other as R206 says. */
 function reasonOf({ pod, runtime }: GenerateInput, old: PodStatus, phase: string): Omit<Outcome, 'phase'> {
   const reported = runtime.reported && reportedReason(runtime.reported);
-  if (reported?.reason ?? reported?.message) return reported ?? {};
+  if (reported?.reason !== undefined || reported?.message !== undefined) return reported;
   if (phase !== old.phase || (runtime.reported && !isTerminalPhase(phase))) return {};
   return keptReason(old, pod.status);
 }

@@ -140,7 +140,7 @@ export class PodNode {
       metadata: { name, ...metadata },
       spec: { nodeName: 'n', containers: [{ name: 'main', image: 'any' }], ...spec },
     };
-    return uidOf(this.api.create(podResource, pod, 'default') as Pod);
+    return uidOf(this.api.create(podResource, pod, 'default'));
   }
 
   delete(name: string, gracePeriodSeconds?: number): void {

@@ -13,7 +13,7 @@ import type { ResourceKeeper } from '../kube/resources/pod-resources.ts';
 import type { Node, Pod } from '../kube/types.ts';
 import type { PodLifecycleEvent } from '../pleg/diff.ts';
 import type { PodWorkers } from '../podworkers/pod-workers.ts';
-import { requireProvider } from '../provider/guarded-provider.ts';
+import { requireProvider } from '../provider/require-provider.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { StatusManager, StatusTelling } from '../status/status-manager.ts';
 import { buildEngines, type Engines } from './engines.ts';

@@ -1,18 +1,40 @@
-import type { ChildProcess, SpawnOptions } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import {
+  closeSync,
+  constants as fileConstants,
+  fchownSync,
+  fstatSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants } from 'node:os';
+import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { AgentError, messageOf } from '../base/errors.ts';
+import { AgentError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import { spawnProgram } from '../base/spawn.ts';
-import { findProgram } from './program.ts';
+import { fileFault } from '../go/file-fault.ts';
+import {
+  launchFd,
+  launchScript,
+  launchScriptPath,
+  type LaunchTools,
+  type LaunchWords,
+} from './launch-script.ts';
+import { findProgram, launchFault, wordFault } from './program.ts';
+import { quote } from './shell-word.ts';
 import { sendSignal } from './sweep.ts';
+import type { ProcessUser } from './user.ts';
 
 /** A command to run beside a container's own: same environment, directory and user. */
-export interface ExecPlan {
-  readonly argv: readonly string[];
-  readonly env: ReadonlyMap<string, string>;
-  readonly workingDir: string;
+export interface ExecPlan extends LaunchWords {
+  readonly user: ProcessUser;
   readonly prefix: readonly string[];
+  readonly shell: string;
+  readonly tools: LaunchTools;
+  /** A directory that the agent alone writes to. */
+  readonly scratch: string;
 }
 
 /** What the command printed and how it ended. */
@@ -33,6 +55,7 @@ const maxCollectedBytes = 16 * 1024 * 1024;
  */
 export async function execCollect(plan: ExecPlan, timeoutMs: number, clock: Clock): Promise<ExecResult> {
   const child = startExec(plan, { stdin: false });
+  const report = launchReport(child, plan);
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
   const timeout = { late: false };
@@ -41,6 +64,7 @@ export async function execCollect(plan: ExecPlan, timeoutMs: number, clock: Cloc
     const exitCode = await exitOf(child, 'close');
     if (timeout.late)
       throw new AgentError('deadline_exceeded', `command timed out: ${timeoutMs / 1000}s exceeded`);
+    await report(() => stderr().toString());
     return { exitCode, stdout: stdout(), stderr: stderr() };
   } finally {
     stop?.();
@@ -52,8 +76,17 @@ export interface ExecStreams {
   readonly stdin?: Readable;
   readonly stdout?: Writable;
   readonly stderr?: Writable;
-  /** Told the number that the command writes to descriptor 3: a process whose group ends with the command. */
-  readonly leader?: (pid: number) => void;
+  readonly terminal?: ExecTerminal;
+}
+
+/** What holds the terminal of a command. */
+export interface ExecTerminal {
+  /** util-linux's `script`. */
+  readonly script: string;
+  /** Commands of a shell that set the terminal up, each with `; ` after it. No word of them comes from outside. */
+  readonly setUp: string;
+  /** Called with the number of a process whose group ends with the command. */
+  readonly leader: (pid: number) => void;
 }
 
 /**
@@ -67,8 +100,10 @@ export async function execStreams(
   signal: AbortSignal,
 ): Promise<number> {
   signal.throwIfAborted();
-  const child = startExec(plan, { stdin: streams.stdin !== undefined, report: streams.leader !== undefined });
-  const leader = streams.leader && reported(child, streams.leader);
+  const { terminal } = streams;
+  const child = startExec(plan, { stdin: streams.stdin !== undefined, ...(terminal && { terminal }) });
+  const report = launchReport(child, plan);
+  const leader = terminal && reported(child, terminal.leader);
   const abort = (): void => {
     killGroup(child);
     if (leader?.pid !== undefined) sendSignal(-leader.pid, 'SIGKILL');
@@ -83,6 +118,7 @@ export async function execStreams(
   try {
     const exitCode = await exitOf(child, 'exit');
     await Promise.all(done);
+    await report(() => '');
     return exitCode;
   } finally {
     signal.removeEventListener('abort', abort);
@@ -90,38 +126,108 @@ export async function execStreams(
   }
 }
 
-function startExec(
-  plan: ExecPlan,
-  options: { readonly stdin: boolean; readonly report?: boolean },
-): ChildProcess {
-  const [name = ''] = plan.argv;
-  const found = findProgram(name, plan.env.get('PATH') ?? '', plan.workingDir);
+interface ExecSettings {
+  readonly stdin: boolean;
+  readonly terminal?: ExecTerminal;
+}
+
+function startExec(plan: ExecPlan, settings: ExecSettings): ChildProcess {
+  const { argv, env, workingDir, user, prefix } = plan;
+  const [name = '', ...args] = argv;
+  const odd = wordFault(plan);
+  const found =
+    odd === undefined ? findProgram(name, { path: env.get('PATH') ?? '', workingDir, user }) : { fault: odd };
   if (found.fault !== undefined) throw new AgentError('internal', execFault(found.fault));
-  const [file = '', ...args] = [...plan.prefix, ...plan.argv];
-  const direct = plan.prefix.length === 0;
-  const how: SpawnOptions = {
-    cwd: plan.workingDir,
-    env: Object.fromEntries(plan.env),
-    detached: true,
-    stdio: [
-      options.stdin ? 'pipe' : 'ignore',
-      'pipe',
-      'pipe',
-      ...(options.report === true ? ['pipe' as const] : []),
-    ],
-    ...(direct && { argv0: name }),
-  };
+  const input = settings.stdin ? 'pipe' : 'ignore';
   try {
-    return spawnProgram(direct ? found.path : file, args, how);
+    if (prefix.length > 0 || settings.terminal || found.path === undefined)
+      return startScript(plan, settings, name.startsWith('-') ? found.path : undefined);
+    return spawnProgram(found.path, args, {
+      cwd: workingDir,
+      env: Object.fromEntries(env),
+      argv0: name,
+      detached: true,
+      stdio: [input, 'pipe', 'pipe'],
+    });
   } catch (cause) {
-    throw new AgentError('internal', execFault(messageOf(cause)), { cause });
+    throw new AgentError('internal', execFault(fileFault(cause)), { cause });
   }
 }
 
-/** Reads the one line that a command writes to descriptor 3. */
+/** Privileges go first, then the shell reads what comes from outside: see {@link launchScript}. */
+function startScript(
+  plan: ExecPlan,
+  { stdin, terminal }: ExecSettings,
+  program: string | undefined,
+): ChildProcess {
+  const { prefix, shell, tools, user, root } = plan;
+  const held = terminal
+    ? [
+        terminal.script,
+        '-qefc',
+        // the leader's number first: by it the terminal is found, and those who take no notice of its end
+        `echo "$$" >&${launchFd.leader}; exec ${launchFd.leader}>&-; ${terminal.setUp}exec ${quote(shell)} ${launchScriptPath}`,
+        '/dev/null',
+      ]
+    : [shell, launchScriptPath];
+  const [file = '', ...args] = [...prefix, ...held];
+  const script = unlinkedFile(join(plan.scratch, 'exec.sh'), launchScript(plan, tools, program), user.uid);
+  try {
+    return spawnProgram(file, args, {
+      cwd: root,
+      env: terminal ? { SHELL: shell } : {},
+      detached: true,
+      stdio: [
+        stdin ? 'pipe' : 'ignore',
+        'pipe',
+        'pipe',
+        script,
+        'pipe',
+        ...(terminal ? ['pipe' as const] : []),
+      ],
+    });
+  } finally {
+    closeSync(script);
+  }
+}
+
+/**
+ * Reads what the launcher of a command reports, from its start on.
+ *
+ * @returns to be called when the command has ended, with what was said of errors; throws {AgentError} `internal` when the kernel refused the program
+ */
+function launchReport(child: ChildProcess, plan: ExecPlan): (said: () => string) => Promise<void> {
+  const from = (child.stdio as readonly unknown[])[launchFd.fault] as Readable | null | undefined;
+  if (!from) return () => Promise.resolve();
+  // its end comes with the start of the program, which does not inherit it, or with the launcher's end
+  const ended = new Promise<string>((resolve) => {
+    let text = '';
+    from.on('data', (part: Buffer) => (text += part.toString()));
+    for (const event of ['end', 'error', 'close']) from.once(event, () => { resolve(text); });
+  });
+  return async (said) => {
+    const code = Number.parseInt(await ended, 10);
+    if (!Number.isNaN(code)) throw new AgentError('internal', execFault(launchFault(plan, code, said())));
+  };
+}
+
+/** A file that one user can read and that has no name any more. The caller closes it. */
+function unlinkedFile(path: string, text: string, uid: number): number {
+  rmSync(path, { force: true });
+  writeFileSync(path, text, { mode: 0o400, flag: 'wx' });
+  try {
+    const file = openSync(path, fileConstants.O_RDONLY | fileConstants.O_NOFOLLOW);
+    if (fstatSync(file).uid !== uid) fchownSync(file, uid, -1);
+    return file;
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+/** Reads the one line that a terminal's first process writes. */
 function reported(child: ChildProcess, tell: (pid: number) => void): { pid?: number } {
   const found: { pid?: number } = {};
-  const from = child.stdio[3] as Readable | undefined;
+  const from = (child.stdio as readonly unknown[])[launchFd.leader] as Readable | undefined;
   from?.on('error', () => undefined);
   from?.once('data', (line: Buffer) => {
     const pid = Number(line.toString());
@@ -141,7 +247,7 @@ function execFault(fault: string): string {
 function exitOf(child: ChildProcess, event: 'exit' | 'close'): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => {
-      reject(new AgentError('internal', execFault(messageOf(cause)), { cause }));
+      reject(new AgentError('internal', execFault(fileFault(cause)), { cause }));
     });
     child.once(event, (code: number | null, signal: NodeJS.Signals | null) => {
       resolve(code ?? 128 + signalOf(signal));

@@ -88,6 +88,13 @@ export function hasEnvironment(pid: number, name: string, value: string): boolea
   return text?.split('\0').includes(`${name}=${value}`) ?? false;
 }
 
+/** Has the process the word on its command line, or none yet, as in the middle of `execve`? False once it has ended. */
+export function mayHaveWord(pid: number, word: string): boolean {
+  const text = readProc(`${pid}/cmdline`);
+  if (text === undefined || text === '') return !isDead(readStat(pid));
+  return text.split('\0').includes(word);
+}
+
 /** Resident memory in bytes; 0 when the process is gone. */
 export function residentBytes(pid: number): number {
   const match = /^VmRSS:\s+(\d+) kB/m.exec(readProc(`${pid}/status`) ?? '');

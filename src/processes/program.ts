@@ -1,43 +1,123 @@
-import { closeSync, openSync, readSync, statSync, accessSync, constants, type Stats } from 'node:fs';
-import { resolve } from 'node:path';
-
-/** Where a command's program is, or why it cannot run, in the words that container runtimes use. */
-export type ProgramLookup =
-  { readonly path: string; readonly fault?: never } | { readonly path?: never; readonly fault: string };
+import { closeSync, openSync, readSync, statSync, type Stats } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { launchCodes, type LaunchWords } from './launch-script.ts';
+import type { ProcessUser } from './user.ts';
 
 /**
- * Finds the program that `name` means on `path` from `workingDir`, as `execvp` would, and says beforehand why it would fail.
- * The faults read as runc's, since users and tools know them: `exec: "x": executable file not found in $PATH`.
+ * Where a command's program is, or why it cannot run, in the words that container runtimes use. Neither: file modes alone do not say what
+ * the user may do there, so only the kernel can tell.
  */
-export function findProgram(name: string, path: string, workingDir: string): ProgramLookup {
-  if (name === '') return { fault: 'exec: "": executable file not found in $PATH' };
-  if (name.includes('/')) return check(resolve(workingDir, name), name);
-  for (const directory of path.split(':')) {
-    const candidate = resolve(workingDir, directory, name);
-    if (isExecutable(candidate)) return check(candidate, name);
-  }
-  return { fault: `exec: "${name}": executable file not found in $PATH` };
+export type ProgramLookup =
+  | { readonly path: string; readonly fault?: never }
+  | { readonly path?: never; readonly fault: string }
+  | { readonly path?: never; readonly fault?: never };
+
+/** What a lookup goes by. */
+export interface ProgramSearch {
+  /** The container's PATH. */
+  readonly path: string;
+  readonly workingDir: string;
+  /** Nothing that this user cannot reach is looked at, so no answer tells what lies there. */
+  readonly user: ProcessUser;
 }
 
-function check(path: string, name: string): ProgramLookup {
+/** Words that no program can get: the kernel's strings end at a NUL. */
+export function wordFault({
+  argv,
+  env,
+}: {
+  argv: readonly string[];
+  env: ReadonlyMap<string, string>;
+}): string | undefined {
+  const name = argv[0] ?? '';
+  const words = [...argv, ...[...env].flat()];
+  if (words.some((word) => word.includes('\0'))) return `exec: ${JSON.stringify(name)}: invalid argument`;
+  const odd = [...env.keys()].find((key) => key === '' || key.includes('='));
+  return odd === undefined
+    ? undefined
+    : `exec: ${JSON.stringify(name)}: invalid environment variable name ${JSON.stringify(odd)}`;
+}
+
+/**
+ * Finds the program that `name` means, as `execvp` would with the rights of the user, and says beforehand why it would fail.
+ * The faults read as runc's, since users and tools know them: `exec: "x": executable file not found in $PATH`.
+ */
+export function findProgram(name: string, { path, workingDir, user }: ProgramSearch): ProgramLookup {
+  if (name === '') return { fault: 'exec: "": executable file not found in $PATH' };
+  if (name.includes('/')) return check(resolve(workingDir, name), name, user);
+  let isDecided = true;
+  for (const directory of path.split(':')) {
+    const candidate = resolve(workingDir, directory, name);
+    if (!canReach(candidate, user)) {
+      isDecided &&= user.uid === 0;
+      continue;
+    }
+    const stat = statOf(candidate);
+    if (stat?.isFile() !== true) continue;
+    if (mayExecute(stat, user)) return check(candidate, name, user);
+    isDecided &&= user.uid === 0;
+  }
+  return isDecided ? { fault: `exec: "${name}": executable file not found in $PATH` } : {};
+}
+
+/**
+ * Why a launch failed, as runc puts it.
+ *
+ * @param code the launcher's exit code
+ * @param said what its shell said, in the kernel's words at the end
+ */
+export function launchFault(
+  { argv, workingDir }: Pick<LaunchWords, 'argv' | 'workingDir'>,
+  code: number,
+  said: string,
+): string {
+  const name = argv[0] ?? '';
+  const why = /: ([A-Z][a-z]+(?: [a-z]+)+)\s*$/.exec(said)?.[1]?.toLowerCase();
+  if (code === launchCodes.directory)
+    return `chdir to cwd ("${workingDir}") set in config.json failed: ${why ?? 'permission denied'}`;
+  if (why === 'exec format error' || why === 'no such file or directory') return `exec ${name}: ${why}`;
+  if (code === 127 && !name.includes('/')) return `exec: "${name}": executable file not found in $PATH`;
+  return `exec: "${name}": ${why ?? (code === 127 ? 'no such file or directory' : 'permission denied')}`;
+}
+
+function check(path: string, name: string, user: ProcessUser): ProgramLookup {
+  if (!canReach(path, user)) return {};
   const stat = statOf(path);
   if (!stat) return { fault: `exec: "${name}": stat ${path}: no such file or directory` };
   if (stat.isDirectory()) return { fault: `exec: "${name}": is a directory` };
-  if (!isExecutable(path)) return { fault: `exec: "${name}": permission denied` };
+  if (!stat.isFile()) return { fault: `exec: "${name}": permission denied` };
+  if (!mayExecute(stat, user)) return user.uid === 0 ? { fault: `exec: "${name}": permission denied` } : {};
+  return checkFormat(path, stat.size);
+}
+
+function checkFormat(path: string, bytes: number): ProgramLookup {
   const head = firstBytes(path);
-  if (head === undefined || head.startsWith('\x7fELF')) return { path };
-  const shebang = /^#![ \t]*(\S+)/.exec(head);
+  if (head === undefined) return { path };
+  if (head.startsWith('\x7fELF'))
+    return bytes < smallestElf ? { fault: `exec ${path}: exec format error` } : { path };
+  const shebang = /^#![ \t]*([^\s\0]+)/.exec(head);
   if (!shebang) return { fault: `exec ${path}: exec format error` };
   return statOf(shebang[1] ?? '') ? { path } : { fault: `exec ${path}: no such file or directory` };
 }
 
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statOf(path)?.isFile() ?? false;
-  } catch {
-    return false;
+/** The header of a 32-bit program, bytes. */
+const smallestElf = 52;
+
+/** May the user pass through all directories above? By their modes alone. */
+function canReach(path: string, user: ProcessUser): boolean {
+  if (user.uid === 0) return true;
+  for (let at = dirname(path); ; at = dirname(at)) {
+    const stat = statOf(at);
+    if (stat && !mayExecute(stat, user)) return false;
+    if (at === '/') return true;
   }
+}
+
+function mayExecute({ mode, uid, gid }: Stats, user: ProcessUser): boolean {
+  if (user.uid === 0) return (mode & 0o111) !== 0;
+  if (uid === user.uid) return (mode & 0o100) !== 0;
+  if (gid === user.gid || user.supplementalGroups.includes(gid)) return (mode & 0o010) !== 0;
+  return (mode & 0o001) !== 0;
 }
 
 /** Follows links; absent for whatever cannot be reached, a file where a directory should be included. */

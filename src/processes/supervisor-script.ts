@@ -1,10 +1,11 @@
+import { launchFd, launchScriptPath, type LaunchTools, type LaunchWords } from './launch-script.ts';
+import { quote } from './shell-word.ts';
+import type { ProcessUser } from './user.ts';
+
 /** What one run of a container needs, ready to be executed. */
-export interface LaunchPlan {
-  /** The command as the container says it; the first word is found on the container's PATH. */
-  readonly argv: readonly string[];
-  readonly env: ReadonlyMap<string, string>;
-  readonly workingDir: string;
-  /** Words put before the command, e.g. `setpriv …` to change the user. */
+export interface LaunchPlan extends LaunchWords {
+  readonly user: ProcessUser;
+  /** Words put before the command to change user and privileges, `setpriv … --`. None of them comes from outside. */
   readonly prefix: readonly string[];
   /** The command reads from the fifo `stdin` instead of nothing. */
   readonly stdin: boolean;
@@ -12,10 +13,9 @@ export interface LaunchPlan {
   readonly tty: boolean;
 }
 
-/** Where the programs are that the script calls; absolute, since the container's PATH is not ours. */
-export interface HostTools {
+/** Where the programs are that the scripts call. */
+export interface HostTools extends LaunchTools {
   readonly setsid: string;
-  readonly env: string;
   readonly sleep: string;
 }
 
@@ -26,15 +26,20 @@ export interface TerminalTools {
   readonly stty: string;
 }
 
+/** What one supervisor is made for. */
+export interface SupervisorSettings {
+  /** The shell that runs `../command.sh`, see {@link commandScript}. */
+  readonly shell: string;
+  /** See {@link launchMark}. */
+  readonly mark: string;
+  /** The command reads from the fifo `stdin`, held open by the process in `holder`, instead of nothing. */
+  readonly stdin: boolean;
+  /** util-linux's: the command has a terminal, which `script` holds; it needs the fifo then. */
+  readonly script?: string;
+}
+
 /** The variable that marks every process of a container, also those that leave its group and session. */
 export const containerIdVariable = 'PODTENDER_CONTAINER_ID';
-
-/** Names that a shell keeps for itself: assigning them would fail or change the script. */
-const shellNames = new Set(
-  'BASHOPTS BASHPID BASH_VERSINFO DIRSTACK ENV EUID FUNCNAME GROUPS IFS LINENO OLDPWD OPTARG OPTIND PPID PS4 PWD RANDOM SHELLOPTS UID _'.split(
-    ' ',
-  ),
-);
 
 /**
  * The script of one container's supervisor: a POSIX shell that outlives the agent. It runs in the directory `run` of the
@@ -43,13 +48,13 @@ const shellNames = new Set(
  * - `claim`: made exclusively first of all, so that a container runs once at most, whoever starts the script;
  * - `pid`: boot id, then the `/proc/PID/stat` lines of the command and of the supervisor, then `ok`;
  * - `stdout`, `stderr`: what the command writes, only ever appended to;
+ * - `fault`: the exit code of a launch whose program the kernel refused; empty otherwise;
  * - `exit`: the exit code (128+n for signal n), after the whole process group has been killed.
- *
- * @param shell the shell that runs `../command.sh`, see {@link commandScript}
- * @param stdin the command reads from the fifo `stdin`, held open by the process in `holder`, instead of nothing
- * @param script util-linux's: the command has a terminal, which `script` holds; it needs the fifo then
  */
-export function supervisorScript(tools: HostTools, shell: string, stdin: boolean, script?: string): string {
+export function supervisorScript(
+  tools: HostTools,
+  { shell, mark, stdin, script }: SupervisorSettings,
+): string {
   const hold = [
     'exec 3<>stdin',
     `${quote(tools.sleep)} infinity &`,
@@ -59,8 +64,8 @@ export function supervisorScript(tools: HostTools, shell: string, stdin: boolean
   ];
   const start =
     script === undefined
-      ? `${quote(tools.setsid)} ${quote(shell)} ../command.sh "$supervisor"`
-      : `supervisor="$supervisor" SHELL=${quote(shell)} ${quote(script)} -qefc 'stat=$supervisor; unset supervisor SHELL; exec ${quote(shell)} ../command.sh "$stat"' /dev/null`;
+      ? `${quote(tools.setsid)} ${quote(shell)} ../command.sh "$supervisor" ${quote(mark)}`
+      : `supervisor="$supervisor" SHELL=${quote(shell)} ${quote(script)} -qefc 'stat=$supervisor; unset supervisor SHELL; exec ${quote(shell)} ../command.sh "$stat" ${mark}' /dev/null`;
   return [
     "trap ':' HUP INT QUIT TERM",
     'umask 022',
@@ -80,33 +85,24 @@ export function supervisorScript(tools: HostTools, shell: string, stdin: boolean
 }
 
 /**
- * The script that becomes the container's command by `exec`, already as leader of a session and process group of its own. It
- * writes `pid` at the last moment before: whoever reads it may signal the group.
+ * The script by which the container's first process becomes its launch script, already as leader of a session and process group of its own:
+ * it gives up privileges and nothing else. It runs as the agent's user, with an empty environment and no word from outside.
+ * It writes `pid` first: whoever reads it may signal the group.
+ *
+ * @param mark the last word of the command line of every stage, until the container's program has been started: see {@link launchMark}
  */
-export function commandScript(plan: LaunchPlan, tools: HostTools): string {
-  const plain = [...plan.env].filter(([name]) => isPlainName(name));
-  const odd = [...plan.env].filter(([name]) => !isPlainName(name));
-  const command = [
-    ...(odd.length > 0 ? [tools.env, ...odd.map(([name, value]) => `${name}=${value}`)] : []),
-    ...plan.prefix,
-    ...plan.argv,
-  ];
+export function commandScript(prefix: readonly string[], shell: string, mark: string): string {
+  const launch = [...prefix, shell, launchScriptPath, mark];
   return [
     'read -r boot </proc/sys/kernel/random/boot_id',
     'read -r self </proc/self/stat',
     `printf '%s\\n' "$boot" "$self" "$1" ok >pid`,
-    `cd ${quote(plan.workingDir)} || exit 126`,
-    ...plain.map(([name, value]) => `export ${name}=${quote(value)}`),
-    `exec ${command.map(quote).join(' ')}`,
+    `exec ${launchFd.script}<../launch.sh ${launchFd.fault}>>fault`,
+    'cd ../root || exit 126',
+    `exec ${launch.map(quote).join(' ')}`,
     '',
   ].join('\n');
 }
 
-/** One word of shell, whatever is in it. */
-export function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) && !/^[\w]+=/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
-function isPlainName(name: string): boolean {
-  return /^[A-Za-z_]\w*$/.test(name) && !shellNames.has(name);
-}
+/** Stands on the command line of a container's first process as long as its program has not been started. */
+export const launchMark = (containerId: string): string => `podtender-launch:${containerId}`;

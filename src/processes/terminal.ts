@@ -3,7 +3,8 @@ import { readlinkSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 import type { TerminalIo } from '../provider/powers.ts';
 import { type ExecPlan, execStreams } from './exec.ts';
-import { quote, type TerminalTools } from './supervisor-script.ts';
+import { quote } from './shell-word.ts';
+import type { TerminalTools } from './supervisor-script.ts';
 
 type Sizes = NonNullable<TerminalIo['resize']>;
 
@@ -32,10 +33,8 @@ export async function execTerminal(
   const first = sizes?.next();
   const known = await within(firstSizeMs, clock, first);
   const size = known?.done === false ? known.value : undefined;
-  const resize = size ? `${quote(tools.stty)} cols ${size.width} rows ${size.height}; ` : '';
-  // the leader's number first: by it the terminal is found, and those who take no notice of its end
-  const line = `echo "$$" >&3; exec 3>&-; ${resize}exec ${plan.argv.map(quote).join(' ')}`;
-  const env = new Map([...plan.env, ['SHELL', '/bin/sh'] as const]);
+  const setUp = size ? `${quote(tools.stty)} cols ${size.width} rows ${size.height}; ` : '';
+  const env = new Map(plan.env);
   if (!env.has('TERM')) env.set('TERM', 'xterm');
   const { stdin, stdout } = io;
   const over = new AbortController();
@@ -44,8 +43,12 @@ export async function execTerminal(
   };
   try {
     return await execStreams(
-      { ...plan, env, argv: [tools.script, '-qefc', line, '/dev/null'] },
-      { ...(stdin && { stdin }), ...(stdout && { stdout }), leader },
+      { ...plan, env },
+      {
+        ...(stdin && { stdin }),
+        ...(stdout && { stdout }),
+        terminal: { script: tools.script, setUp, leader },
+      },
       signal,
     );
   } finally {

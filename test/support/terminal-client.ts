@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { PassThrough } from 'node:stream';
 import { systemClock } from '../../src/base/clock.ts';
 import type { TerminalIo } from '../../src/provider/powers.ts';
@@ -41,7 +42,17 @@ export class TerminalClient {
 
   /** Runs a program of this machine at the terminal. @returns its exit code */
   run(argv: readonly string[], env: Readonly<Record<string, string>>, signal: AbortSignal): Promise<number> {
-    const plan = { argv, env: new Map(Object.entries(env)), workingDir: '/', prefix: [] };
+    const plan = {
+      argv,
+      env: new Map(Object.entries(env)),
+      workingDir: '/',
+      root: '/',
+      scratch: tmpdir(),
+      prefix: [],
+      shell: '/bin/sh',
+      user: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, supplementalGroups: [] },
+      tools: { env: '/usr/bin/env', nice: '/usr/bin/nice' },
+    };
     const tools = { script: '/usr/bin/script', stty: '/usr/bin/stty' };
     return execTerminal(plan, { tools, io: this.io, clock: systemClock }, signal);
   }

@@ -1,22 +1,29 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chownSync, closeSync, existsSync, mkdirSync, openSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { AgentError, messageOf } from '../../base/errors.ts';
+import { AgentError } from '../../base/errors.ts';
+import { fileFault } from '../../go/file-fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../provider/cri-messages.ts';
 import { punchHole, type Host } from './host.ts';
 import type { HostImage } from './images.ts';
 import { commandOf, planLaunch, workingDirCandidates } from './launch.ts';
-import { layOutMounts } from './mounts.ts';
+import { layOutMounts, makeDirectory } from './mounts.ts';
 import { createRawFiles, ProcessContainer, type ContainerChange } from './process-container.ts';
 import { ProcessTable } from '../../processes/proc.ts';
-import { findProgram } from '../../processes/program.ts';
+import { findProgram, launchFault, wordFault } from '../../processes/program.ts';
+import { launchScript } from '../../processes/launch-script.ts';
 import { loadAll, saveRecord, type ContainerRecord, type SandboxRecord } from './record.ts';
-import type { ProcessSettings } from './settings.ts';
+import { defaultShell, type ProcessSettings } from './settings.ts';
 import { sendSignal } from '../../processes/sweep.ts';
-import { commandScript, supervisorScript, type LaunchPlan } from '../../processes/supervisor-script.ts';
+import {
+  commandScript,
+  launchMark,
+  supervisorScript,
+  type LaunchPlan,
+} from '../../processes/supervisor-script.ts';
 
 /** What the containers are kept with. */
 export interface ContainerStoreDeps {
@@ -73,9 +80,10 @@ export class ContainerStore {
       throw new AgentError('failed_precondition', `container ${container.record.id} is ${container.state}`);
     }
     try {
+      makeLog(container.record.logPath);
       this.#prepare(container, sandbox);
     } catch (cause) {
-      const message = messageOf(cause);
+      const message = fileFault(cause);
       container.failStart(message);
       throw new AgentError('internal', message, { cause });
     }
@@ -137,12 +145,12 @@ export class ContainerStore {
   }
 
   #add(record: ContainerRecord): ProcessContainer {
-    const { host, settings, clock, logger, onChange } = this.#deps;
+    const { host, images, settings, clock, logger, onChange } = this.#deps;
     const container = new ProcessContainer({
       record,
       dir: join(this.#deps.dir, record.id),
       bootId: host.bootId,
-      shell: settings.shell ?? '/bin/sh',
+      shell: settings.shell ?? defaultShell,
       processes: this.#processes,
       clock,
       logger,
@@ -150,6 +158,10 @@ export class ContainerStore {
         punchHole(host, path, bytes);
       },
       onChange,
+      launchFault: ({ config }, code, said) =>
+        startFault(
+          launchFault({ argv: commandOf(config, images), workingDir: config.workingDir ?? '' }, code, said),
+        ),
     });
     this.#containers.set(record.id, container);
     this.#bySandbox.set(record.sandboxId, [...this.of(record.sandboxId), container]);
@@ -163,37 +175,32 @@ export class ContainerStore {
     mkdirSync(root, { recursive: true, mode: 0o755 });
     layOutMounts(root, config.mounts ?? []);
     const plan = this.plan(container, sandbox);
-    mkdirSync(plan.workingDir, { recursive: true });
+    if (!existsSync(plan.workingDir)) makeDirectory(root, config.mounts ?? [], config.workingDir ?? '');
     if (!statSync(plan.workingDir).isDirectory())
       throw new Error(startFault(`chdir to cwd ("${config.workingDir ?? ''}") failed: not a directory`));
-    const found = findProgram(plan.argv[0] ?? '', plan.env.get('PATH') ?? '', plan.workingDir);
-    if (found.fault !== undefined) throw new Error(startFault(found.fault));
+    const program = demandProgram(plan);
     mkdirSync(container.runDir, { recursive: true, mode: 0o711 });
     createRawFiles(container.runDir);
-    this.#writeScripts(container, plan);
-    if (host.uid === 0) this.#giveTo(container, plan.workingDir === root ? root : undefined);
+    this.#writeScripts(container, plan, program);
+    if (host.uid === 0) giveTo(container, plan);
   }
 
-  #writeScripts(container: ProcessContainer, plan: LaunchPlan): void {
+  #writeScripts(container: ProcessContainer, plan: LaunchPlan, program: string | undefined): void {
     const { host, settings } = this.#deps;
     const script = plan.tty ? host.terminal?.script : undefined;
     const stdin = plan.stdin || script !== undefined;
     if (stdin && host.mkfifo !== undefined)
-      execFileSync(host.mkfifo, ['-m', '600', join(container.runDir, 'stdin')]);
-    const shell = settings.shell ?? '/bin/sh';
-    writeFileSync(join(container.dir, 'command.sh'), commandScript(plan, host.tools), { mode: 0o600 });
-    const supervisor = supervisorScript(host.tools, shell, stdin, script);
-    writeFileSync(join(container.dir, 'supervise.sh'), supervisor, { mode: 0o600 });
-  }
-
-  /** Lets the container's own user write where it must. */
-  #giveTo(container: ProcessContainer, root: string | undefined): void {
-    const context = container.record.config.linux?.securityContext;
-    const uid = context?.runAsUser?.value;
-    if (uid === undefined || uid === 0) return;
-    const gid = context?.runAsGroup?.value ?? uid;
-    for (const name of ['stdout', 'stderr']) chownSync(join(container.runDir, name), uid, gid);
-    if (root !== undefined) chownSync(root, uid, gid);
+      execFileSync(host.mkfifo, ['-m', '600', '--', join(container.runDir, 'stdin')], { env: {} });
+    const shell = settings.shell ?? defaultShell;
+    const mark = launchMark(container.record.id);
+    const supervisor = { shell, mark, stdin, ...(script !== undefined && { script }) };
+    const scripts = {
+      'launch.sh': launchScript(plan, host.tools, program),
+      'command.sh': commandScript(plan.prefix, shell, mark),
+      'supervise.sh': supervisorScript(host.tools, supervisor),
+    };
+    for (const [file, text] of Object.entries(scripts))
+      writeFileSync(join(container.dir, file), text, { mode: 0o600 });
   }
 
   /** ns since the epoch, later than any before: newer containers sort after older ones. */
@@ -213,6 +220,37 @@ function isSuspect(container: ProcessContainer): boolean {
     !sendSignal(identity.supervisorPid, 0) &&
     container.isGone()
   );
+}
+
+/** Lets the container's own user read how it is launched, and write where it must. */
+function giveTo(container: ProcessContainer, { user: { uid, gid }, workingDir, root }: LaunchPlan): void {
+  if (uid === 0) return;
+  const files = [
+    join(container.runDir, 'stdout'),
+    join(container.runDir, 'stderr'),
+    join(container.dir, 'launch.sh'),
+  ];
+  for (const path of [...files, ...(workingDir === root ? [root] : [])]) chownSync(path, uid, gid);
+}
+
+/**
+ * @returns the program's path where its name would be taken for an option
+ * @throws {AgentError} in runc's words, when it is certain that it cannot run
+ */
+function demandProgram(plan: LaunchPlan): string | undefined {
+  const [name = ''] = plan.argv;
+  const odd = wordFault(plan);
+  const path = plan.env.get('PATH') ?? '';
+  const found = odd === undefined ? findProgram(name, { ...plan, path }) : { fault: odd };
+  if (found.fault !== undefined) throw new AgentError('internal', startFault(found.fault));
+  return name.startsWith('-') ? found.path : undefined;
+}
+
+/** A container that cannot be started has a log too, an empty one. */
+function makeLog(path: string): void {
+  if (path === '') return;
+  mkdirSync(dirname(path), { recursive: true });
+  closeSync(openSync(path, 'a', 0o640));
 }
 
 /** In runc's words: users and tools know them. */

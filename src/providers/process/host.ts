@@ -35,6 +35,7 @@ export function inspectHost(): Host {
     tools: {
       setsid: need('setsid', 'util-linux'),
       env: need('env', 'coreutils'),
+      nice: need('nice', 'coreutils'),
       sleep: need('sleep', 'coreutils'),
     },
     ...optional('setpriv'),

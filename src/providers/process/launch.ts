@@ -1,11 +1,11 @@
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { AgentError } from '../../base/errors.ts';
 import type {
   ContainerConfig,
   LinuxContainerSecurityContext,
   PodSandboxConfig,
 } from '../../provider/cri-messages.ts';
-import { userOf } from '../../processes/user.ts';
+import { type ProcessUser, userOf } from '../../processes/user.ts';
 import { findImage, type HostImage } from './images.ts';
 import { defaultPath } from './settings.ts';
 import { containerIdVariable, type LaunchPlan } from '../../processes/supervisor-script.ts';
@@ -37,6 +37,8 @@ export function planLaunch(request: LaunchRequest, host: LaunchHost): LaunchPlan
     argv: commandOf(request.config, host.images),
     env: environmentOf(request, host),
     workingDir: request.workingDir,
+    root: request.root,
+    user: userOf(request.config.linux?.securityContext ?? {}, host),
     prefix: privilegesOf(request.config.linux?.securityContext, host),
     stdin: request.config.stdin ?? false,
     tty: request.config.tty ?? false,
@@ -135,7 +137,7 @@ export function privilegesOf(
 }
 
 /** Who a process becomes, in `setpriv`'s words. */
-function identity(wanted: ReturnType<typeof userOf>, changes: boolean): readonly string[] {
+function identity(wanted: ProcessUser, changes: boolean): readonly string[] {
   const { uid, gid, supplementalGroups } = wanted;
   const groups = supplementalGroups.length > 0 ? [`--groups=${supplementalGroups.join(',')}`] : [];
   if (!changes) return groups;
@@ -145,12 +147,15 @@ function identity(wanted: ReturnType<typeof userOf>, changes: boolean): readonly
 /** Capabilities to give up; an agent without root has none to begin with. */
 function dropped(names: readonly string[], host: LaunchHost): readonly string[] {
   if (names.length === 0 || host.uid !== 0) return [];
+  const odd = names.find((name) => !/^(?:cap_)?[a-z_]+$/i.test(name));
+  if (odd !== undefined)
+    throw new AgentError('invalid_argument', `unknown capability ${JSON.stringify(odd)}`);
   const list = names.map((name) => `-${name.toLowerCase().replace(/^cap_/, '')}`).join(',');
   return [`--bounding-set=${list}`, `--inh-caps=${list}`];
 }
 
-/** The directory that a container sees as `path`: its own copy where it has one, the host's otherwise. */
+/** Where a container's working directory may be: in its own directory, or else on the host. */
 export function workingDirCandidates(root: string, path: string | undefined): readonly string[] {
-  if (path === undefined || path === '' || path === '/') return [root];
-  return [join(root, path), path];
+  const clean = posix.resolve('/', path ?? '');
+  return clean === '/' ? [root] : [join(root, clean), clean];
 }

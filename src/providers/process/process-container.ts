@@ -8,7 +8,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { LogStream } from '../../processes/cri-log.ts';
 import { readIfThere, writtenAt } from '../../processes/files.ts';
 import { LogPump } from '../../processes/log-pump.ts';
-import { isDead, parseStat, readStat, type ProcessTable } from '../../processes/proc.ts';
+import { isDead, mayHaveWord, parseStat, readStat, type ProcessTable } from '../../processes/proc.ts';
 import {
   loadRecord,
   saveRecord,
@@ -16,6 +16,7 @@ import {
   type Outcome,
   type ProcessIdentity,
 } from './record.ts';
+import { launchMark } from '../../processes/supervisor-script.ts';
 import { sendSignal, sweep } from '../../processes/sweep.ts';
 
 /** What became of a container, told as it is seen. */
@@ -33,11 +34,15 @@ export interface ProcessContainerDeps {
   readonly logger: Logger;
   readonly release: (path: string, bytes: number) => void;
   readonly onChange: (container: ProcessContainer, change: ContainerChange) => void;
+  /** Why a program was not started, by the exit code of its launcher and what that said. */
+  readonly launchFault: (record: ContainerRecord, code: number, said: string) => string;
 }
 
 const nanosPerMs = 1e6;
-/** How long a supervisor may take from its claim to its pid file. */
+/** How long a supervisor may take from its claim to its pid file, and a launch from there to the program, ms. */
 const claimMs = 5000;
+/** How often a container that is about to start is looked at: no notice comes of a program that has been started. */
+const launchingMs = 2;
 /** How often a container that was killed is looked at, should no notice come. */
 const recheckMs = 100;
 
@@ -225,7 +230,7 @@ export class ProcessContainer {
   }
 
   async #lookOnce(check: boolean): Promise<void> {
-    if (!this.#identity) this.#readIdentity();
+    if (!this.#identity && !this.#readIdentity()) return;
     if (!this.#identity) return;
     if (!existsSync(this.runDir)) {
       if (check && this.isGone()) this.#endLost();
@@ -253,14 +258,44 @@ export class ProcessContainer {
     }
   }
 
-  #readIdentity(): void {
+  /** @returns whether the program has been started */
+  #readIdentity(): boolean {
     const path = join(this.runDir, 'pid');
     const identity = parseIdentity(readIfThere(path));
-    if (!identity) return;
+    if (!identity) return false;
+    if (this.#isLaunching(identity, writtenAt(path))) {
+      this.#lookSoon();
+      return false;
+    }
+    if (this.#launchFailed(identity)) return false;
     this.#identity = identity;
     this.#startedAt = Math.round((writtenAt(path) ?? this.#deps.clock.now()) * nanosPerMs);
+    rmSync(join(this.dir, 'launch.sh'), { force: true });
     this.#started.open();
     this.#deps.onChange(this, 'started');
+    return true;
+  }
+
+  /** Past {@link claimMs} it has the word of the launcher of its own accord. */
+  #isLaunching({ pid, bootId }: ProcessIdentity, since: number | undefined): boolean {
+    const age = this.#deps.clock.now() - (since ?? 0);
+    return bootId === this.#deps.bootId && age < claimMs && mayHaveWord(pid, launchMark(this.record.id));
+  }
+
+  /** Did the kernel refuse the program? What was said then is the launcher's and does not become the container's log. */
+  #launchFailed({ supervisorPid, supervisorStartTicks }: ProcessIdentity): boolean {
+    const code = Number.parseInt(readIfThere(join(this.runDir, 'fault')) ?? '', 10);
+    if (Number.isNaN(code)) return false;
+    if (this.#exitCode() === undefined && isAlive(supervisorPid, supervisorStartTicks)) this.#lookSoon();
+    else {
+      const said = readIfThere(join(this.runDir, 'stderr')) ?? '';
+      this.failStart(this.#deps.launchFault(this.record, code, said));
+    }
+    return true;
+  }
+
+  #lookSoon(): void {
+    this.#deps.clock.timer(launchingMs, () => void this.look(true));
   }
 
   /** Do the command and its supervisor live no more, by the kernel's word? */

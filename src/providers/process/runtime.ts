@@ -25,7 +25,7 @@ import { HostImageService } from './image-service.ts';
 import { imageTable, type HostImage } from './images.ts';
 import type { ContainerChange, ProcessContainer } from './process-container.ts';
 import { SandboxStore } from './sandbox-store.ts';
-import type { ProcessSettings } from './settings.ts';
+import { defaultShell, type ProcessSettings } from './settings.ts';
 import { signalNumber } from '../../processes/signals.ts';
 import { sandboxStats, StatsReader } from './stats.ts';
 
@@ -223,7 +223,15 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
       );
     }
     const sandbox = this.#sandboxes.get(container.record.sandboxId);
-    return { ...this.#containers.plan(container, sandbox.config), argv };
+    const { settings } = this.#deps;
+    const { tools } = this.host;
+    return {
+      ...this.#containers.plan(container, sandbox.config),
+      argv,
+      tools,
+      scratch: container.dir,
+      shell: settings.shell ?? defaultShell,
+    };
   }
 
   /** @throws {AgentError} `not_found` */

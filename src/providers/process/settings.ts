@@ -12,9 +12,12 @@ export interface ProcessSettings {
   readonly nodePath?: string;
   /** PATH of a container that sets none. */
   readonly path?: string;
-  /** The shell that runs the supervisor script; POSIX is enough. */
+  /** The shell that runs the supervisor and what launches programs; POSIX is enough. */
   readonly shell?: string;
 }
 
 /** PATH where neither the container nor the settings say one: what most images have. */
 export const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** The shell where the settings name none. */
+export const defaultShell = '/bin/sh';

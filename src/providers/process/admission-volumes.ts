@@ -41,6 +41,7 @@ function mountFaults(mount: Mount, volume: Volume | undefined, relative: boolean
   const isPayload = payloads.some((kind) => volume?.[kind] !== undefined);
   const where = `mount of "${name}" at ${mountPath}`;
   return [
+    ...(mountPath.split('/').includes('..') ? [`${where}: ".." in a mountPath is refused`] : []),
     ...(relative || isHostPath(mount, volume) || isApiToken(mount)
       ? []
       : [

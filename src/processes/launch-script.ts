@@ -17,20 +17,20 @@ export interface LaunchTools {
 }
 
 /** File descriptors of a launch script; the program inherits none of them. */
-export const launchFd = {
+export const launchFd: {
   /** The script itself: read through `/proc/self/fd`, since its user need not reach the directory that it lies in. */
-  script: 3,
+  readonly script: 3;
   /** Gets the exit code of a launch that failed. */
-  fault: 4,
+  readonly fault: 4;
   /** Gets the number of a terminal's first process. */
-  leader: 5,
-} as const;
+  readonly leader: 5;
+} = { script: 3, fault: 4, leader: 5 };
 
 /** Exit codes of a launch that failed, besides those by which shells tell of a program: 126 and 127. */
-export const launchCodes = { directory: 125 } as const;
+export const launchCodes: { readonly directory: 125 } = { directory: 125 };
 
 /** What a launch script is called on the command line of its shell. */
-export const launchScriptPath = `/proc/self/fd/${launchFd.script}`;
+export const launchScriptPath: string = `/proc/self/fd/${launchFd.script}`;
 
 /** Names that shells keep for themselves: assigning them would fail, change the value or change the script. */
 const shellNames = new Set(

@@ -203,7 +203,10 @@ function launchReport(child: ChildProcess, plan: ExecPlan): (said: () => string)
   const ended = new Promise<string>((resolve) => {
     let text = '';
     from.on('data', (part: Buffer) => (text += part.toString()));
-    for (const event of ['end', 'error', 'close']) from.once(event, () => { resolve(text); });
+    for (const event of ['end', 'error', 'close'])
+      from.once(event, () => {
+        resolve(text);
+      });
   });
   return async (said) => {
     const code = Number.parseInt(await ended, 10);

@@ -60,6 +60,7 @@ export class AtomicWriter {
   write(payload: Payload, now: number, beforeSwap?: (dir: string) => void): boolean {
     for (const path of Object.keys(payload)) checkPath(path);
     const files = new Map(Object.entries(payload).map(([path, file]) => [cleanPath(path), file]));
+    guard(this.#dir);
     const oldTarget = this.#oldTarget();
     const stale = oldTarget === undefined ? new Set<string>() : this.#stale(files, oldTarget);
     if (oldTarget !== undefined && stale.size === 0 && this.#same(files, oldTarget)) {
@@ -77,7 +78,8 @@ export class AtomicWriter {
 
   #oldTarget(): string | undefined {
     try {
-      return readlinkSync(join(this.#dir, dataLink));
+      const target = readlinkSync(join(this.#dir, dataLink));
+      return isOwnName(target) && lstatSync(join(this.#dir, target)).isDirectory() ? target : undefined;
     } catch {
       return undefined;
     }
@@ -137,6 +139,18 @@ export class AtomicWriter {
     for (const name of topLevel(stale)) if (!wanted.has(name)) unlinkSync(join(this.#dir, name));
   }
 }
+
+/**
+ * Keeps those who may write to the directory from what is not theirs in it, by the sticky bit. A process has no read-only mounts: it could
+ * exchange the files that an agent with more rights is about to write, or the directory that it is about to remove.
+ */
+function guard(dir: string): void {
+  const { mode } = statSync(dir);
+  if ((mode & 0o022) !== 0 && (mode & 0o1000) === 0) chmodSync(dir, (mode & 0o7777) | 0o1000);
+}
+
+/** Can the writer have made it? A link that leads elsewhere is somebody else's. */
+const isOwnName = (target: string): boolean => /^\.\.\d{4}(?:_\d\d){5}\.\w+$/.test(target);
 
 const topLevel = (paths: Iterable<string>): ReadonlySet<string> =>
   new Set([...paths].map((path) => path.split('/', 1)[0] ?? path));

@@ -6,13 +6,24 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { AgentError, messageOf } from '../base/errors.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { AgentError } from '../base/errors.ts';
+import { fileFault } from '../go/file-fault.ts';
+import { holdSign, isHeld, type LifeSign } from './life-sign.ts';
 
 /** The layout that this version reads and writes. */
 const layout = 'podtender data 1';
+
+/** How often the directory is looked at and its lock renewed, ms. */
+const renewMs = 10_000;
+
+/** How old the lock of an agent on another host may be, ms: that agent renews it more often. */
+const foreignLockMs = 60_000;
 
 /** The data directory cannot be used: it is not writable, in use by another agent, or of another version. */
 export class DataDirError extends AgentError {
@@ -26,22 +37,30 @@ export class DataDirError extends AgentError {
 /** A data directory in use; {@link DataDir.release} lets the next agent in. */
 export interface DataDir {
   readonly path: string;
+  /** Why the directory is no longer this agent's: it was deleted, replaced or claimed by another agent. `undefined` while it is. */
+  fault(): string | undefined;
+  /** Renews the lock, and calls back once when the directory is lost; stops when the directory is released. */
+  watch(onLost: (fault: string) => void): void;
   release(): void;
 }
+
+type DataDirClock = Pick<Clock, 'now' | 'timer'>;
+
+type Refuse = (what: string, cause?: unknown) => DataDirError;
 
 /**
  * Makes and claims the data directory: writable, of this version's layout, and of no other running agent.
  *
  * @throws {DataDirError} saying what is wrong with it
  */
-export function openDataDir(path: string): DataDir {
-  const refuse = (what: string, cause?: unknown): DataDirError => new DataDirError(path, what, cause);
+export function openDataDir(path: string, clock: DataDirClock = systemClock): DataDir {
+  const refuse: Refuse = (what, cause) => new DataDirError(path, what, cause);
   try {
     makeAll(path);
-    if (!statSync(path).isDirectory()) throw new Error('it is not a directory');
+    if (!statSync(path).isDirectory()) throw new Error(`${path}: not a directory`);
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw refuse(`cannot be used: ${messageOf(cause)}; choose another with --data-dir`, cause);
+    throw refuse(`cannot be used: ${fileFault(cause)}; choose another with --data-dir`, cause);
   }
   const format = readText(join(path, 'format'));
   if (format !== undefined && format.trim() !== layout) {
@@ -49,15 +68,67 @@ export function openDataDir(path: string): DataDir {
       `holds "${format.trim().slice(0, 60)}", this version reads "${layout}"; choose another with --data-dir`,
     );
   }
-  const lock = join(path, 'agent.lock');
-  const owner = claim(lock, refuse);
+  const claimed = claim(path, clock.now(), refuse);
   if (format === undefined) writeFileSync(join(path, 'format'), `${layout}\n`);
+  return dataDirOf(path, claimed, clock);
+}
+
+interface Claim {
+  readonly owner: string;
+  readonly sign: LifeSign;
+}
+
+function dataDirOf(path: string, { owner, sign }: Claim, clock: DataDirClock): DataDir {
+  const lock = lockOf(path);
+  const { dev, ino } = statSync(path);
+  let released = false;
+  const fault = (): string | undefined => {
+    const now = statSync(path, { throwIfNoEntry: false });
+    if (!now) return 'was deleted';
+    if (now.dev !== dev || now.ino !== ino) return 'was replaced by another';
+    const held = readText(lock);
+    if (held === undefined) return 'was emptied: its lock is gone';
+    return held === owner ? undefined : 'was claimed by another agent';
+  };
+  const watch: DataDir['watch'] = (onLost) => {
+    clock.timer(renewMs, () => {
+      if (released) return;
+      const lost = faultOf(fault);
+      if (lost === undefined) {
+        touch(lock, clock.now());
+        watch(onLost);
+      } else onLost(lost);
+    });
+  };
   return {
     path,
+    fault: () => faultOf(fault),
+    watch,
     release: () => {
+      released = true;
+      sign.end();
       if (readText(lock) === owner) rmSync(lock, { force: true });
     },
   };
+}
+
+const lockOf = (path: string): string => join(path, 'agent.lock');
+
+function faultOf(look: () => string | undefined): string | undefined {
+  try {
+    return look();
+  } catch (reason) {
+    return `cannot be read: ${fileFault(reason)}`;
+  }
+}
+
+/** Its time tells agents of other hosts that its owner lives. A full or read-only disk is no reason to end. */
+function touch(lock: string, now: number): void {
+  try {
+    utimesSync(lock, now / 1000, now / 1000);
+  } catch {
+    return;
+  }
 }
 
 /** Step by step: Node's own recursion never ends below a directory that answers ENOENT, as /proc does. */
@@ -67,33 +138,55 @@ function makeAll(path: string): void {
   mkdirSync(path, { mode: 0o711 });
 }
 
-/** @returns what the lock says now: pid and start time, so that a pid used again is no living owner */
-function claim(lock: string, refuse: (what: string, cause?: unknown) => DataDirError): string {
-  const self = ownerLine(process.pid) ?? String(process.pid);
+function claim(path: string, now: number, refuse: Refuse): Claim {
+  const lock = lockOf(path);
+  const sign = join(path, 'agent.alive');
+  const self = [processLine(process.pid) ?? String(process.pid), machineLine()].join('\n');
   for (let attempt = 0; attempt < 3; attempt++) {
+    const owner = readText(lock);
+    const inUse = useOf(owner, { lock, sign, now });
+    if (inUse !== undefined) throw refuse(`is in use by ${inUse}; stop it, or choose another with --data-dir`);
+    rmSync(lock, { force: true });
     try {
       writeFileSync(lock, self, { flag: 'wx', mode: 0o600 });
-      return self;
+      return { owner: self, sign: holdSign(sign) };
     } catch (cause) {
-      const held = readText(lock);
-      if (held === undefined && !isExisting(cause))
-        throw refuse(`cannot be used: ${messageOf(cause)}`, cause);
-      const pid = Number.parseInt(held ?? '', 10);
-      if (held !== undefined && ownerLine(pid) === held) {
-        throw refuse(`is in use by process ${pid}; stop it, or choose another with --data-dir`);
-      }
-      rmSync(lock, { force: true });
+      if (!isExisting(cause)) throw refuse(`cannot be used: ${fileFault(cause)}`, cause);
     }
   }
   throw refuse('is being claimed by another process');
 }
 
-/** `PID START`; absent when there is no such process. */
-function ownerLine(pid: number): string | undefined {
-  const stat = readText(`/proc/${pid}/stat`);
-  const start = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-  return start === undefined ? undefined : `${pid} ${start}`;
+/**
+ * Who uses the directory, in words; `undefined` when no living agent does. A process of this host is looked up by its id and start time,
+ * so that an id used again counts for nothing, and neither does one that has ended and is not yet reaped. One of another PID namespace
+ * (a container) is found by the sign of life that it holds open, one of another host by the age of its lock.
+ */
+function useOf(
+  owner: string | undefined,
+  { lock, sign, now }: { readonly lock: string; readonly sign: string; readonly now: number },
+): string | undefined {
+  const [ofProcess = '', ofMachine = ''] = owner?.split('\n') ?? [];
+  const pid = Number.parseInt(ofProcess, 10);
+  if (owner !== undefined && processLine(pid) === ofProcess) return `process ${pid}`;
+  if (isHeld(sign)) return Number.isNaN(pid) ? 'another agent' : `process ${pid} of another container`;
+  const [boot = '', host = ''] = ofMachine.split(' ');
+  const [ownBoot, ownHost] = machineLine().split(' ');
+  if (host === '' || boot === ownBoot || host === ownHost) return undefined;
+  const renewed = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return Math.abs(now - renewed) < foreignLockMs ? `process ${pid} of host ${host}` : undefined;
 }
+
+/** `PID START`; absent when no such process runs. One in state Z or X has ended: it holds nothing any more. */
+function processLine(pid: number): string | undefined {
+  const stat = readText(`/proc/${pid}/stat`);
+  const [state = 'X', ...rest] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+  return 'ZX'.includes(state) ? undefined : `${pid} ${rest[18] ?? ''}`;
+}
+
+/** `BOOT HOST`: which start of which machine. */
+const machineLine = (): string =>
+  `${readText('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown'} ${hostname()}`;
 
 function isExisting(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';

@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+
+/** Something that a process holds open as long as it lives; the kernel lets it go even when the process is killed. */
+export interface LifeSign {
+  end(): void;
+}
+
+/** Longest wait for `mkfifo`, ms. */
+const mkfifoMs = 5000;
+
+/**
+ * Holds a named pipe open for reading. Others that see the same file ({@link isHeld}), in other PID namespaces too, find out by it that this
+ * process lives. Where no pipe can be made there is no sign.
+ */
+export function holdSign(path: string): LifeSign {
+  const pipe = openPipe(path, constants.O_RDONLY) ?? openMadePipe(path);
+  return {
+    end: () => {
+      if (pipe !== undefined) closeSync(pipe);
+    },
+  };
+}
+
+function openMadePipe(path: string): number | undefined {
+  spawnSync('mkfifo', ['-m', '600', '--', path], { stdio: 'ignore', timeout: mkfifoMs });
+  return openPipe(path, constants.O_RDONLY);
+}
+
+/** Does a living process hold the sign? A pipe without a reader cannot be opened for writing. */
+export function isHeld(path: string): boolean {
+  const pipe = openPipe(path, constants.O_WRONLY);
+  if (pipe === undefined) return false;
+  closeSync(pipe);
+  return true;
+}
+
+function openPipe(path: string, how: number): number | undefined {
+  try {
+    return openSync(path, how | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  } catch {
+    return undefined;
+  }
+}

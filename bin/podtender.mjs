@@ -33,12 +33,14 @@ if (code) process.getBuiltinModule('node:module').enableCompileCache?.(code); //
 // asked for as objects: an import would make Node load all that lies behind the modules' exports
 const { existsSync } = process.getBuiltinModule('node:fs');
 const { fileURLToPath } = process.getBuiltinModule('node:url');
+// a module of the user's: code of the bundle could only load what is in it
+const load = (url) => import(url);
 const built = fileURLToPath(new URL('../dist/program/main.cjs', import.meta.url));
 if (existsSync(built)) {
   const { loadProgram } = await import('../dist/cli/process/bundled-program.js');
   const program = loadProgram(built, code);
-  await program.exports.start(program.code);
+  await program.exports.start(program.code, load);
 } else {
   const { start } = await import('../src/cli/main.ts');
-  await start();
+  await start(undefined, load);
 }

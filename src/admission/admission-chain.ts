@@ -34,6 +34,8 @@ export interface AdmissionDeps {
   readonly appArmorFault: (pod: Pod) => string | undefined;
   /** The node is shutting down and takes no pods (R251). */
   readonly isShuttingDown: () => boolean;
+  /** What is wrong with where the agent keeps its things; absent: nothing. */
+  readonly storageFault?: () => string | undefined;
   /** Ends a pod so that a critical one can run (R135), which the first of these resources was `missing` for; resolves when it has stopped. */
   readonly preempt: (victim: Pod, missing: string) => Promise<void>;
   /** What all desired pods ask for, active or not. */
@@ -78,6 +80,8 @@ export async function admitPod(
   const appArmor = admitAppArmor(pod, deps.appArmorFault);
   if (!appArmor.admit) return appArmor;
   if (deps.isShuttingDown()) return refused('NodeShutdown', 'Pod was rejected as the node is shutting down.');
+  const storage = deps.storageFault?.();
+  if (storage !== undefined) return refused('NodeStorageLost', `Pod was rejected: ${storage}.`);
   return operation === 'resize' ? admitted : admitByProvider(deps, pod, otherPods);
 }
 

@@ -61,19 +61,25 @@ export function makeNodeController({
     ping && !isWatched ? { ping: (signal) => ping.call(provider, signal) } : alwaysWell,
     new ResourceClient<Node>(client, nodeResource),
     new ResourceClient<Lease>(client, leaseResource, 'kube-node-lease'),
-    { ...config, readyFaults: () => readyFaults(controller, endings.shutdownFault()), ...options.node },
+    {
+      ...config,
+      readyFaults: () => readyFaults(controller, endings.shutdownFault(), options.storageFault?.()),
+      ...options.node,
+    },
   );
 }
 
-/** What the runtime and a shutdown say against being ready (R258). */
+/** What the runtime, a shutdown and the agent's storage say against being ready (R258). */
 export function readyFaults(
   { engines: { runtimeState } }: { readonly engines: { readonly runtimeState: RuntimeState } },
   shutdown: string | undefined,
+  storage?: string,
 ): ReadyFaults {
   const network = runtimeState.networkError();
   const errors = runtimeState.errors();
   return {
     runtime: errors,
+    ...(storage !== undefined && { storage }),
     ...(shutdown !== undefined && { shutdown }),
     ...(network !== undefined && { network }),
   };

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../api/client.ts';
+import type { RawEvent } from '../api/events/event-correlator.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ProxyEnvironment } from '../base/proxy.ts';
@@ -42,10 +43,14 @@ export interface AgentOptions extends ServedPorts {
   readonly nodeIPs?: readonly string[];
   /** Where the agent keeps its things (`--root-dir`). */
   readonly rootDir: string;
+  /** What is wrong with where the agent keeps its things. While something is, the node is not ready and takes no more pods. */
+  readonly storageFault?: () => string | undefined;
   /** Absent: standalone (R25). */
   readonly client?: ApiClient;
   /** Static pods: a directory or a file. */
   readonly manifests?: string;
+  /** The setting that `manifests` comes from, for messages; default: `staticPodPath`. */
+  readonly manifestsSetting?: string;
   /** Between two listings of the manifests, ms (kubelet fileCheckFrequency). */
   readonly manifestPeriodMs?: number;
   /** A broken manifest does not end its pod (R21); default: it does, as with the kubelet. */
@@ -53,6 +58,8 @@ export interface AgentOptions extends ServedPorts {
   readonly manifestUrl?: string;
   readonly manifestUrlPeriodMs?: number;
   readonly manifestHeaders?: Readonly<Record<string, readonly string[]>>;
+  /** Called with each Event that is reported, before it is combined with others or limited. */
+  readonly onEvent?: (event: RawEvent) => void;
   /** By which proxies the manifest's server is asked; default: by none. */
   readonly proxies?: ProxyEnvironment;
   readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;

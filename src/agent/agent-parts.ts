@@ -289,9 +289,10 @@ function commonParts({
   client,
   nodeName: host,
   events,
+  onEvent: observe,
 }: AgentOptions): CommonParts {
   const base = { clock, random, logger };
-  const recorder = client ? new EventBroadcaster({ client, ...base }, { host, ...events }) : silentRecorder;
+  const recorder = client ? new EventBroadcaster({ client, ...base, ...(observe && { observe }) }, { host, ...events }) : silentRecorder;
   return { ...base, recorder };
 }
 

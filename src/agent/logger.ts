@@ -1,6 +1,7 @@
 import { pino, type DestinationStream, type Logger as Pino, type LoggerOptions } from 'pino';
 import { messageOf } from '../base/errors.ts';
 import type { LogFields, Logger } from '../base/logger.ts';
+import { logText } from './log-text.ts';
 
 /** Levels from the loudest to the quietest. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -24,10 +25,16 @@ export interface LeveledLogger extends Logger {
 /** Levels from the loudest to the quietest, as numbers that compare. */
 const ranks: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
 
-/** Log lines as JSON, one a line. `destination` is a path or a stream; default: stderr. */
+/**
+ * Makes a logger that writes a line for each entry.
+ *
+ * @param destination a path or a stream; default: stderr
+ * @param format `json`: one JSON object a line; `text`: words for people
+ */
 export function pinoLogger(
   level: LogLevel,
   destination: string | DestinationStream = standardError(),
+  format: 'json' | 'text' = 'json',
 ): LeveledLogger {
   const options: LoggerOptions = {
     level: 'debug',
@@ -35,7 +42,8 @@ export function pinoLogger(
     redact: redacted,
     timestamp: pino.stdTimeFunctions.isoTime,
   };
-  const stream = typeof destination === 'string' ? logFile(destination) : destination;
+  const target = typeof destination === 'string' ? logFile(destination) : destination;
+  const stream = format === 'json' ? target : { write: (line: string) => void target.write(logText(line)) };
   const gate = { level };
   return Object.defineProperty(adapt(pino(options, stream), gate), 'level', {
     get: () => gate.level,

@@ -19,7 +19,7 @@ export function manifestSources(
   clock: Clock,
   report: ReportProblem,
 ): readonly Named[] {
-  const { nodeName, manifests, manifestPeriodMs, keepLastGoodManifest } = options;
+  const { nodeName, manifests, manifestPeriodMs, keepLastGoodManifest, manifestsSetting } = options;
   const { manifestUrl, manifestUrlPeriodMs, manifestHeaders, proxies = {} } = options;
   const sources: Named[] = [];
   if (manifests !== undefined) {
@@ -30,6 +30,7 @@ export function manifestSources(
     const settings = {
       path: manifests,
       nodeName,
+      ...(manifestsSetting !== undefined && { setting: manifestsSetting }),
       ...(manifestPeriodMs !== undefined && { periodMs: manifestPeriodMs }),
       ...(keepLastGoodManifest !== undefined && { keepLastGood: keepLastGoodManifest }),
     };

@@ -38,8 +38,9 @@ export interface EndingsParts extends EndingParts {
  */
 export class Endings {
   /** For admission. */
-  readonly host: Pick<PodHost, 'pressure' | 'isShuttingDown'> = {
+  readonly host: Pick<PodHost, 'pressure' | 'isShuttingDown' | 'storageFault'> = {
     pressure: () => this.#evictions?.conditions() ?? [],
+    storageFault: () => this.#storageFault?.(),
     isShuttingDown: () => this.#shutdown?.isShuttingDown ?? false,
   };
   /** For the node's status. */
@@ -54,11 +55,13 @@ export class Endings {
   );
   /** Of the last shutdown, ms since the epoch; 0: none, or not over. */
   #shutdownTimes = { start: 0, end: 0 };
+  readonly #storageFault: AgentOptions['storageFault'];
   #evictions: EvictionManager | undefined;
   #shutdown: ShutdownManager | undefined;
   #summary: NodeSummary | undefined;
 
-  constructor({ eviction }: Pick<AgentOptions, 'eviction'>) {
+  constructor({ eviction, storageFault }: Pick<AgentOptions, 'eviction' | 'storageFault'>) {
+    this.#storageFault = storageFault;
     this.node = {
       ...(eviction && { hardEviction: hardThresholds(eviction.settings.thresholds) }),
       pressure: (kind) => this.#evictions?.pressure(kind) ?? false,

@@ -23,23 +23,28 @@ import { tlsSettings } from './tls.ts';
 import { readFlagsOnly } from '../options/command-line.ts';
 import { originOf } from '../options/origin.ts';
 
+/** Flags of `podtender up` and `run` that are no settings: what a mistyped flag may have meant. */
+const ownFlags = ['manifests', 'manifest-url', 'node-name'];
+
 /**
  * What the agent runs with: the command's words, the environment and the KubeletConfiguration file together.
  *
  * @throws {OptionsError} every fault of file, flags and environment at once
  */
 export function effectiveOptions(
-  options: Pick<UpOptions, 'kubeletFlags' | 'config' | 'nodeName' | 'logLevel'>,
+  options: Pick<UpOptions, 'kubeletFlags' | 'config' | 'nodeName' | 'logLevel' | 'logFormat'>,
 ): EffectiveOptions {
-  const { nodeName, logLevel } = options;
+  const { nodeName, logLevel, logFormat } = options;
   return loadOptions({
     flags: {
       ...readFlagsOnly(options.kubeletFlags),
       ...(nodeName !== undefined && { 'hostname-override': nodeName }),
       ...(logLevel !== undefined && { 'log-level': logLevel }),
+      ...(logFormat !== undefined && { 'log-format': logFormat }),
     },
     env: process.env,
     hostname: hostname(),
+    ownFlags,
     ...(options.config !== undefined && { configFile: options.config }),
   });
 }

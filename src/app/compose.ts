@@ -1,168 +1,155 @@
-import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Agent } from '../agent/agent.ts';
+import type { Agent } from '../agent/agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { shutdownOptions } from '../agent/evictions.ts';
 import { declaredFeatures } from '../agent/declared-features.ts';
-import { type KubeletApiOptions, syncLoopFault } from '../agent/kubelet-api.ts';
+import { syncLoopFault } from '../agent/kubelet-api.ts';
 import { type LeveledLogger, pinoLogger } from '../agent/logger.ts';
-import { createApiClient, type HttpApiClient } from '../api/rest/http-client.ts';
-import { Informer } from '../api/cache/informer.ts';
-import { eventResource } from '../api/resources.ts';
-import type { EmbeddedApiServer } from '../apiserver/index.ts';
 import { steadyNow, systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { keyOf } from '../kube/names.ts';
-import type { Event, Pod } from '../kube/types.ts';
+import type { Pod } from '../kube/types.ts';
 import { SystemdService } from '../node/watchdog.ts';
 import { gatesInForce, isGateOn } from '../options/kubelet/feature-gates.ts';
 import type { EffectiveOptions } from '../options/load.ts';
-import {
-  agentSettings,
-  certDirOf,
-  effectiveOptions,
-  isSaid,
-  kubeletApiOptions,
-  type KubeletApiPlace,
-  openPorts,
-  tellWarnings,
-} from './agent-settings.ts';
-import { openDataDir } from './data-dir.ts';
+import { formatOrigin } from '../options/explain.ts';
+import { originOf } from '../options/origin.ts';
+import { activityHandler, eventActivity } from './activity.ts';
+import { agentSettings, isSaid } from './agent-settings.ts';
+import { watchRejected } from './rejected-pods.ts';
+import type { DataDir } from './data-dir.ts';
+import { portError, portSetting } from './ports.ts';
 import { criParts } from './cri.ts';
-import { checkMachine, thisMachine } from './machine.ts';
 import { makeProviderOf } from './providers.ts';
-import { reachOf } from './reach.ts';
-import type { PodChange, Running, UpOptions, RunOptions } from './running.ts';
-import { stopPods } from './stop-pods.ts';
-import { startTracing, type Tracing } from './tracing.ts';
+import type { PodChange, Problem, RunOptions, Running, StartContext, UpOptions } from './running.ts';
+import type { Tracing } from './tracing.ts';
 
 const clock = systemClock;
 
-/** Puts an embedded API server, the agent and a provider together, for `podtender up`. */
-export async function startUp(options: UpOptions): Promise<Running> {
-  const settings = effectiveOptions(options);
-  const dataDir = openDataDir(options.dataDir);
-  try {
-    const logger = pinoLogger(settings.agent.logLevel, join(dataDir.path, 'podtender.log'));
-    tellWarnings(settings, logger);
-    const systemd = systemdService(logger);
-    // an agent that joins a cluster never loads it
-    const { EmbeddedApiServer: ApiServer } = await import('../apiserver/index.ts');
-    const server = await ApiServer.start({
-      dataDir: join(dataDir.path, 'apiserver'),
-      port: options.port,
-      logger,
-      metricsApi: true,
-      kubernetesService: false, // nobody listens at its address here
-      clusterTrustBundles: isGateOn('ClusterTrustBundle', settings.kubelet.featureGates),
-    });
-    const kubeconfigPath = join(dataDir.path, 'kubeconfig');
-    writeFileSync(kubeconfigPath, server.kubeconfig(), { mode: 0o600 });
-    chmodSync(kubeconfigPath, 0o600); // of an older file too
-    return await startAgent({
-      options,
-      settings,
-      server,
-      logger,
-      kubeconfigPath,
-      dataDir: dataDir.path,
-      systemd,
-      release: () => {
-        dataDir.release();
-      },
-    });
-  } catch (reason) {
-    dataDir.release();
-    throw reason;
-  }
-}
-
-interface UpParts {
-  readonly options: UpOptions;
+/** What an agent of the command is composed of. */
+export interface AgentInputs extends Pick<StartContext, 'load'> {
+  readonly options: UpOptions | RunOptions;
   readonly settings: EffectiveOptions;
-  readonly server: EmbeddedApiServer;
-  readonly logger: LeveledLogger;
-  readonly kubeconfigPath: string;
-  readonly dataDir: string;
-  readonly release: () => void;
-  readonly systemd: SystemdService;
-}
-
-async function startAgent(parts: UpParts): Promise<Running> {
-  const { options, settings, server, logger, dataDir } = parts;
-  const { nodeName } = settings.agent;
-  const tracing = await startTracing(settings.kubelet.tracing, { nodeName, clock, logger });
-  const traced = tracing && { tracer: tracing.tracer };
-  const connect = (user: { cert: string; key: string }, deps = {}): HttpApiClient =>
-    createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, logger, qps: 0, ...deps });
-  const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']), traced);
-  const certDir = certDirOf(settings, dataDir);
-  const kubeletApi = embeddedKubeletApi(settings, server, { certDir, nodeName, logger });
-  const { readOnly, healthz } = openPorts(settings);
-  const { disconnect, ...own } = agentOptions(options, settings, { dataDir, tracing, logger });
-  const agent = await Agent.create({
-    ...own,
-    ...(readOnly && { readOnly }),
-    ...(healthz && isSaid('healthzPort', settings) && { healthz }),
-    client,
-    logger,
-    ...(kubeletApi && { kubeletApi }),
-  });
-  return runAgent(parts, agent, { client, observer: connect(server.admin), disconnect, tracing });
-}
-
-interface Clients {
-  /** The agent's own. */
-  readonly client: HttpApiClient;
-  /** Reads what the view shows. */
-  readonly observer: HttpApiClient;
-  /** Lets the runtime go. */
-  readonly disconnect: () => Promise<void>;
+  readonly dataDir: DataDir;
   readonly tracing: Tracing | undefined;
+  readonly logger: LeveledLogger;
+  /** Called with each Event that the agent reports. */
+  readonly onEvent?: AgentOptions['onEvent'];
 }
 
-function runAgent(
-  { settings, server, logger, kubeconfigPath, release, systemd }: UpParts,
-  agent: Agent,
-  { client, observer, disconnect, tracing }: Clients,
-): Running {
-  const stop = new AbortController();
-  const failed = failureOf(agent.run(stop.signal), stop.signal);
-  keepSystemdTold(systemd, agent, stop.signal);
-  const events = new Informer<Event>({ client: observer, clock, logger }, eventResource);
-  void events.run(stop.signal);
+/** The agent's options but for its API server, and what lets its runtime go. */
+export function agentOptions(inputs: AgentInputs): AgentOptions & { readonly disconnect: () => Promise<void> } {
+  const { options, settings, dataDir, tracing, logger } = inputs;
+  const { provider } = options;
+  const common = agentSettings(settings);
+  const kubelet = { ...settings.kubelet, featureGates: gatesInForce(settings.kubelet.featureGates) };
+  const { close: disconnect, ...own } =
+    provider === 'cri'
+      ? criParts({ ...kubelet, ...settings.agent }, tracing?.tracer)
+      : { hostDns: true, close: nothing, ...makeProviderOf(provider, inputs) };
+  const shutdown = shutdownOptions(
+    kubelet,
+    { clock, logger },
+    { byLogindOnly: settings.agent.shutdownByLogindOnly },
+  );
+  const observed = (event: Parameters<NonNullable<AgentOptions['onEvent']>>[0]): void => {
+    eventActivity(logger, event);
+    inputs.onEvent?.(event);
+  };
   return {
-    kubeconfigPath,
-    serverUrl: server.url,
+    disconnect,
+    ...common,
+    ...(shutdown && { shutdown }),
     nodeName: settings.agent.nodeName,
-    failed,
-    watchPods: (listener) => watchPods(agent, listener),
-    watchProblems: (listener) => agent.events.on('problem', listener),
-    watchEvents: (listener) => watchEvents(events, listener),
-    stopPods: async (onProgress, force) => {
-      await agent.stop();
-      await stopPods(
-        { provider: agent.provider, podOf: (uid) => agent.controller.engines.podManager.getPodByUID(uid) },
-        onProgress,
-        force,
-      );
+    rootDir: rootDirOf(settings, dataDir.path),
+    ...own,
+    onEvent: observed,
+    storageFault: () => storageFault(dataDir),
+    projectsTrustBundles: isGateOn('ClusterTrustBundleProjection', settings.kubelet.featureGates),
+    node: { ...common.node, ...own.node, features: featuresOf(settings, provider) },
+    ...manifestOptions(options, settings),
+    ...(tracing && { tracer: tracing.tracer }),
+  };
+}
+
+function storageFault(dataDir: DataDir): string | undefined {
+  const fault = dataDir.fault();
+  return fault === undefined ? undefined : `the data directory ${dataDir.path} ${fault}`;
+}
+
+/** The command's flags win over the configuration; faults of manifests name the setting that they come from. */
+function manifestOptions(
+  { manifests, manifestUrl }: UpOptions | RunOptions,
+  { origins }: EffectiveOptions,
+): Pick<AgentOptions, 'manifests' | 'manifestUrl' | 'manifestsSetting'> {
+  const origin = originOf('staticPodPath', origins);
+  const configured = origin.from === 'file' ? `staticPodPath (${formatOrigin(origin)})` : formatOrigin(origin);
+  return {
+    manifestsSetting: manifests === undefined ? configured : '--manifests',
+    ...(manifests !== undefined && { manifests }),
+    ...(manifestUrl !== undefined && { manifestUrl }),
+  };
+}
+
+/** The members of {@link Running} that any agent fills in the same way. */
+export function runningParts(
+  agent: Agent,
+  { dataDir, logger, settings }: Pick<AgentInputs, 'dataDir' | 'logger' | 'settings'>,
+  { signal, apiPort }: { readonly signal: AbortSignal; readonly apiPort: string },
+): Pick<Running, 'nodeName' | 'failed' | 'watchPods' | 'watchProblems'> {
+  const lost = Promise.withResolvers<Problem>();
+  dataDir.watch((fault) => {
+    const message = `the directory ${fault}: no more pods are admitted; stop this agent and start it again`;
+    logger.error('the data directory is lost', { path: dataDir.path, problem: fault });
+    lost.resolve({ source: dataDir.path, message });
+  });
+  if (agent.podInformer) activityHandler(logger, agent.podInformer);
+  return {
+    nodeName: settings.agent.nodeName,
+    failed: failureOf(agent.run(signal), signal).then((reason) =>
+      AgentError.from(portError(reason, portSetting(settings, apiPort))),
+    ),
+    watchPods: (listener) => {
+      const offs = [watchPods(agent, listener), watchRejected(agent.controller.engines, clock, listener)];
+      return () => {
+        for (const off of offs) off();
+      };
     },
-    close: async () => {
-      stop.abort();
-      await agent.stop();
-      await Promise.all([client.close(), observer.close(), disconnect()]);
-      await server.stop();
-      await tracing?.stop();
-      release();
+    watchProblems: (listener) => {
+      let watched = true;
+      void lost.promise.then((problem) => {
+        if (watched) listener(problem);
+      });
+      const off = agent.events.on('problem', listener);
+      return () => {
+        watched = false;
+        off();
+      };
     },
   };
 }
 
-const systemdService = (logger: Logger): SystemdService =>
+/** Where the log goes: a file, or what the command gives, or stderr. */
+export function makeLogger(
+  { agent: { logLevel, logFormat } }: EffectiveOptions,
+  destination?: string | { write(line: string): unknown },
+): LeveledLogger {
+  const stream =
+    typeof destination === 'object' ? { write: (line: string) => void destination.write(line) } : destination;
+  return pinoLogger(logLevel, stream, logFormat);
+}
+
+/** Where volumes and checkpoints are kept: as set, or beside the rest of what this agent keeps. */
+export const rootDirOf = (settings: EffectiveOptions, dataDir: string): string =>
+  isSaid('rootDir', settings) ? settings.agent.rootDir : join(dataDir, 'agent');
+
+/** Tells systemd of the agent. */
+export const systemdService = (logger: Logger): SystemdService =>
   new SystemdService(process.env, { clock, logger, pid: process.pid });
 
-function keepSystemdTold(systemd: SystemdService, agent: Agent, signal: AbortSignal): void {
+/** Reports the start and signs of life to systemd. */
+export function keepSystemdTold(systemd: SystemdService, agent: Agent, signal: AbortSignal): void {
   void systemd.started();
   void systemd.watch(() => syncLoopFault(agent.controller, steadyNow(clock)), signal);
 }
@@ -179,70 +166,6 @@ function failureOf(running: Promise<void>, stop: AbortSignal): Promise<Error> {
       },
     );
   });
-}
-
-function watchEvents(events: Informer<Event>, listener: (event: Event) => void): () => void {
-  const registration = events.addHandler({
-    added: (event, initial) => {
-      if (!initial) listener(event);
-    },
-    updated: (_old, event) => {
-      listener(event);
-    },
-  });
-  return () => {
-    registration.remove();
-  };
-}
-
-/** Beside an embedded server, on the node's address and any free port unless the settings say which. */
-function embeddedKubeletApi(
-  settings: EffectiveOptions,
-  server: EmbeddedApiServer,
-  place: Omit<KubeletApiPlace, 'now'>,
-): KubeletApiOptions | undefined {
-  const said = kubeletApiOptions(settings, { ...place, now: clock.now() });
-  return (
-    said && {
-      clientCa: server.ca,
-      ...said,
-      tls: (hosts) => server.servingCertificate(`system:node:${hosts[0] ?? ''}`, hosts),
-      port: isSaid('port', settings) ? (said.port ?? 0) : 0,
-      address: isSaid('address', settings) ? (said.address ?? 'node') : 'node',
-    }
-  );
-}
-
-function agentOptions(
-  options: UpOptions | RunOptions,
-  settings: EffectiveOptions,
-  { dataDir, tracing, logger }: Pick<UpParts, 'dataDir' | 'logger'> & Pick<Clients, 'tracing'>,
-): AgentOptions & Pick<Clients, 'disconnect'> {
-  const { manifests, manifestUrl, provider } = options;
-  const common = agentSettings(settings);
-  const kubelet = { ...settings.kubelet, featureGates: gatesInForce(settings.kubelet.featureGates) };
-  const { close: disconnect, ...own } =
-    provider === 'cri'
-      ? criParts({ ...kubelet, ...settings.agent }, tracing?.tracer)
-      : { hostDns: true, close: nothing, ...makeProviderOf(provider, dataDir, settings) };
-  const shutdown = shutdownOptions(
-    kubelet,
-    { clock, logger },
-    { byLogindOnly: settings.agent.shutdownByLogindOnly },
-  );
-  return {
-    disconnect,
-    ...common,
-    ...(shutdown && { shutdown }),
-    nodeName: settings.agent.nodeName,
-    rootDir: isSaid('rootDir', settings) ? settings.agent.rootDir : join(dataDir, 'agent'),
-    ...own,
-    projectsTrustBundles: isGateOn('ClusterTrustBundleProjection', settings.kubelet.featureGates),
-    node: { ...common.node, ...own.node, features: featuresOf(settings, provider) },
-    ...(manifests !== undefined && { manifests }),
-    ...(manifestUrl !== undefined && { manifestUrl }),
-    ...(tracing && { tracer: tracing.tracer }),
-  };
 }
 
 /** What the node declares: only what these settings and this provider have. */
@@ -273,62 +196,4 @@ function watchPods(agent: Agent, listener: (change: PodChange) => void): () => v
   return () => {
     registration?.remove();
   };
-}
-
-/** Joins a cluster, for `podtender run`; returns the exit code. Containers go on when it ends, as with the kubelet. */
-export async function joinCluster(
-  options: RunOptions,
-  onSignal: (listener: () => void) => () => void,
-): Promise<number> {
-  const settings = effectiveOptions(options);
-  const dataDir = openDataDir(options.dataDir);
-  const logger = pinoLogger(settings.agent.logLevel);
-  tellWarnings(settings, logger);
-  const stop = new AbortController();
-  const off = onSignal(() => {
-    stop.abort();
-  });
-  try {
-    const systemd = systemdService(logger);
-    if (options.provider === 'cri') checkMachine(settings, thisMachine(), logger);
-    const certDir = certDirOf(settings, dataDir.path);
-    const { nodeName } = settings.agent;
-    const reach = await reachOf(options, settings, { certDir, dataDir: dataDir.path, logger });
-    const keeping = reach.keep(stop.signal);
-    await reach.ready?.(stop.signal);
-    const { connection } = reach;
-    const { kubeAPIQPS: qps, kubeAPIBurst: burst } = settings.kubelet;
-    const tracing = await startTracing(settings.kubelet.tracing, { nodeName, clock, logger });
-    const traced = tracing && { tracer: tracing.tracer };
-    const client = createApiClient(connection, { clock, logger, qps, burst, ...traced });
-    const kubeletApi = kubeletApiOptions(settings, { certDir, nodeName, now: clock.now(), logger });
-    const { disconnect, ...own } = agentOptions(options, settings, {
-      dataDir: dataDir.path,
-      tracing,
-      logger,
-    });
-    const ports = openPorts(settings);
-    const agent = await Agent.create({
-      ...own,
-      ...ports,
-      client,
-      logger,
-      ...(kubeletApi && { kubeletApi }),
-      ...(reach.metrics && { moreMetrics: reach.metrics }),
-    });
-    logger.info('agent runs', {
-      node: nodeName,
-      server: connection.server,
-      provider: options.provider,
-    });
-    keepSystemdTold(systemd, agent, stop.signal);
-    await Promise.all([agent.run(stop.signal), keeping]);
-    await Promise.all([client.close(), disconnect()]);
-    await tracing?.stop();
-    return 0;
-  } finally {
-    stop.abort();
-    off();
-    dataDir.release();
-  }
 }

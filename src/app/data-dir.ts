@@ -19,8 +19,11 @@ import { holdSign, isHeld, type LifeSign } from './life-sign.ts';
 /** The layout that this version reads and writes. */
 const layout = 'podtender data 1';
 
-/** How often the directory is looked at and its lock renewed, ms. */
-const renewMs = 10_000;
+/** How often the directory is looked at, ms. */
+const lookMs = 5000;
+
+/** How old the lock gets before it is renewed, ms. */
+const renewMs = 20_000;
 
 /** How old the lock of an agent on another host may be, ms: that agent renews it more often. */
 const foreignLockMs = 60_000;
@@ -91,11 +94,11 @@ function dataDirOf(path: string, { owner, sign }: Claim, clock: DataDirClock): D
     return held === owner ? undefined : 'was claimed by another agent';
   };
   const watch: DataDir['watch'] = (onLost) => {
-    clock.timer(renewMs, () => {
+    clock.timer(lookMs, () => {
       if (released) return;
       const lost = faultOf(fault);
       if (lost === undefined) {
-        touch(lock, clock.now());
+        renew(lock, clock.now());
         watch(onLost);
       } else onLost(lost);
     });
@@ -123,8 +126,9 @@ function faultOf(look: () => string | undefined): string | undefined {
 }
 
 /** Its time tells agents of other hosts that its owner lives. A full or read-only disk is no reason to end. */
-function touch(lock: string, now: number): void {
+function renew(lock: string, now: number): void {
   try {
+    if (now - statSync(lock).mtimeMs < renewMs) return;
     utimesSync(lock, now / 1000, now / 1000);
   } catch {
     return;

@@ -11,17 +11,19 @@ import type { EffectiveOptions } from '../options/load.ts';
 import type { ProcessRuntime } from '../providers/process/index.ts';
 import { deadContainers, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf } from './crash-back-off.ts';
-import type { UpOptions } from './running.ts';
+import type { AgentInputs } from './compose.ts';
+import { providerFactory } from './provider-module.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
   Pick<AgentOptions, 'eviction' | 'upkeep' | 'statuses'>;
 
-/** How each provider that the command knows is made; its code is loaded only when it is asked for. */
+/** How each provider but a container runtime is made, also that of a user's module; its code is loaded only when it is asked for. */
 export function makeProviderOf(
-  name: Exclude<UpOptions['provider'], 'cri'>,
-  dataDir: string,
-  settings: EffectiveOptions,
+  name: string,
+  inputs: Pick<AgentInputs, 'dataDir' | 'settings' | 'load'>,
 ): OwnParts {
+  const { settings } = inputs;
+  const dataDir = inputs.dataDir.path;
   const { kubelet } = settings;
   switch (name) {
     case 'process':
@@ -37,7 +39,27 @@ export function makeProviderOf(
         // all that a pod's start or end brings about at once happens within this turn of the event loop
         statuses: { settle: () => nextTurn(), fromWatch: true },
       };
+    default:
+      return moduleParts(name, inputs);
   }
+}
+
+/** A provider that a module of the user makes. Its factory is given where it may keep things, and the tools of the agent. */
+function moduleParts(
+  name: string,
+  { dataDir, settings, load }: Pick<AgentInputs, 'dataDir' | 'settings' | 'load'>,
+): OwnParts {
+  let runtimeName = 'provider';
+  return {
+    node: { runtimeVersion: () => `${runtimeName}://0.0.0` },
+    makeProvider: async (surroundings) => {
+      const make = await providerFactory(name, { cwd: process.cwd(), load });
+      const { nodeName } = settings.agent;
+      const provider = await make({ ...surroundings, nodeName, dataDir: dataDir.path });
+      runtimeName = provider.name;
+      return provider;
+    },
+  };
 }
 
 /** Containers as local processes; what the dead ones leave behind goes as a kubelet's does. */

@@ -4,6 +4,7 @@ import type { ApiConnection } from '../api/rest/connection.ts';
 import { connectionFromKubeconfig, throughProxy } from '../api/kubeconfig/kube-client.ts';
 import { type InCluster, inClusterConnection } from '../api/kubeconfig/plain-kubeconfig.ts';
 import { systemClock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { clientCredentials } from '../certificates/client-credentials.ts';
@@ -37,7 +38,7 @@ export async function reachOf(
   const bootstraps = bootstrapKubeconfig !== '';
   const keep = (): Promise<void> => Promise.resolve();
   if (kubeconfig === undefined && !bootstraps)
-    return { connection: throughProxy(await inClusterConnection(clock, inPod()), process.env), keep };
+    return { connection: throughProxy(await ofThisPod(), process.env), keep };
   const rotate = kubelet.rotateCertificates ?? false;
   if (kubeconfig !== undefined && !bootstraps && !rotate)
     return { connection: throughProxy(await connectionFromKubeconfig(clock, kubeconfig), process.env), keep };
@@ -61,6 +62,19 @@ export async function reachOf(
       return certificateMetrics('client', { certificate: credentials.certificate(), failures }, clock.now());
     },
   };
+}
+
+/** @throws {AgentError} `invalid_argument`, which names the flag that is missing outside of a pod */
+async function ofThisPod(): Promise<ApiConnection> {
+  try {
+    return await inClusterConnection(clock, inPod());
+  } catch (cause) {
+    throw new AgentError(
+      'invalid_argument',
+      `there are no credentials of a cluster: name a kubeconfig with --kubeconfig or $KUBECONFIG (without one those of a pod are used, but: ${messageOf(cause)})`,
+      { cause },
+    );
+  }
 }
 
 const inPod = (): InCluster => ({

@@ -1,5 +1,5 @@
 import type { Event, Pod } from '../kube/types.ts';
-import type { LogLevel, Output } from '../options/agent/fields.ts';
+import type { LogFormat, LogLevel, Output } from '../options/agent/fields.ts';
 
 /** One pod as the agent has it, or its key (`namespace/name`) once it is gone. */
 export type PodChange =
@@ -11,9 +11,10 @@ export interface Problem {
   readonly message: string;
 }
 
-/** What `podtender up` started: an API server, the agent and a provider. The composition makes it, the view and the end use it. */
+/** What `podtender up` or `run` started: an agent and a provider, and for `up` an API server. The composition makes it, the view and the end use it. */
 export interface Running {
-  readonly kubeconfigPath: string;
+  /** How to reach the API server; absent with the credentials of a pod. */
+  readonly kubeconfigPath?: string;
   readonly serverUrl: string;
   readonly nodeName: string;
   /** Tells every pod now and each change after; the returned function ends that. */
@@ -35,6 +36,24 @@ export interface Running {
   readonly failed: Promise<Error>;
 }
 
+/** What a start gets from the command. */
+export interface StartContext {
+  /** Gives the start up when it aborts: then it rejects. */
+  readonly signal: AbortSignal;
+  /** Called with each step of the start that may take long, in words. */
+  readonly progress: (message: string) => void;
+  /** Takes the lines of the log that would go to stderr, each with its end; absent: stderr does. */
+  readonly logTo?: { write(line: string): unknown };
+  /** Loads a module by its URL. Code in a bundle cannot load by itself what is not part of the bundle. */
+  readonly load: (url: string) => Promise<unknown>;
+}
+
+/** What the command line says to `podtender run`. */
+export interface RunOptions extends Omit<UpOptions, 'port' | 'leaveRunning'> {
+  /** Absent: `$KUBECONFIG`, or the in-cluster credentials. */
+  readonly kubeconfig?: string;
+}
+
 /** What the command line says to `podtender up`. */
 export interface UpOptions {
   readonly dataDir: string;
@@ -43,11 +62,14 @@ export interface UpOptions {
   readonly manifestUrl?: string;
   /** Of the embedded API server; 0: any free one. */
   readonly port: number;
-  readonly provider: 'process' | 'memory' | 'cri';
+  /** `process`, `memory`, `cri`, or a module that makes a provider: a file, a `file:` URL or the name of a package. */
+  readonly provider: string;
   /** Absent: `--hostname-override`, `$NODE_NAME` or the machine's. */
   readonly nodeName?: string;
   /** Absent: `warn`, or what the kubelet's verbosity means. */
   readonly logLevel?: LogLevel;
+  /** Absent: `text`, or what the KubeletConfiguration says. */
+  readonly logFormat?: LogFormat;
   readonly output: Output;
   readonly leaveRunning: boolean;
   /** A KubeletConfiguration file. */
@@ -56,11 +78,4 @@ export interface UpOptions {
   readonly kubeletFlags: readonly string[];
 }
 
-export type { LogLevel };
-export type { Output };
-
-/** What the command line says to `podtender run`. */
-export interface RunOptions extends Omit<UpOptions, 'port' | 'leaveRunning'> {
-  /** Absent: `$KUBECONFIG`, or the in-cluster credentials. */
-  readonly kubeconfig?: string;
-}
+export type { LogFormat, LogLevel, Output };

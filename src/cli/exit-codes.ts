@@ -1,5 +1,7 @@
 import { DataDirError } from '../app/data-dir.ts';
+import { portAdvice } from '../app/ports.ts';
 import { messageOf, type ErrorCode } from '../base/errors.ts';
+import { fileFault } from '../go/file-fault.ts';
 import { formatFault, OptionsError } from '../options/options-error.ts';
 
 /** How the command ends. The numbers are for scripts; docs/cli.md says what each asks of the caller. */
@@ -40,21 +42,32 @@ const bySystemCode: Readonly<Partial<Record<string, number>>> = {
   EPERM: exitCodes.noPermission,
 };
 
-/** The exit code of any failure, by the code of the error or of a system error among its causes. */
+/**
+ * The exit code of any failure: that of a system error somewhere behind it, or that of its kind. What the system refused says more
+ * than what the program made of it.
+ */
 export function exitCodeOf(reason: unknown): number {
   if (reason instanceof DataDirError) return exitCodes.dataDir;
-  for (let cause = reason, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++) {
-    const code: unknown = 'code' in cause ? cause.code : undefined;
-    const known = typeof code === 'string' ? (bySystemCode[code] ?? byCode[code as ErrorCode]) : undefined;
-    if (known !== undefined) return known;
-  }
-  return exitCodes.failed;
+  const codes = causesOf(reason).flatMap((cause) => ('code' in cause ? String(cause.code) : []));
+  const found =
+    codes.map((code) => bySystemCode[code]).find(Boolean) ??
+    codes.map((code) => byCode[code as ErrorCode]).find(Boolean);
+  return found ?? exitCodes.failed;
 }
 
-/** The lines that tell a failure: one, or one for each fault of the settings. A port in use says what to do about it. */
+/** How many causes behind each other are looked at. */
+const mostCauses = 8;
+
+function causesOf(reason: unknown): readonly Error[] {
+  const causes: Error[] = [];
+  for (let cause = reason; cause instanceof Error && causes.length < mostCauses; cause = cause.cause)
+    causes.push(cause);
+  return causes;
+}
+
+/** The lines that tell a failure: one, or one for each fault of the settings. A port that cannot be taken says what to do about it. */
 export function failureLines(reason: unknown): readonly string[] {
   if (reason instanceof OptionsError) return reason.faults.map(formatFault);
-  const message = messageOf(reason);
-  const port = /EADDRINUSE.*?:(\d+)\b/.exec(message);
-  return [port ? `port ${port[1] ?? ''} is in use; choose another with --port` : message];
+  const [, code, port = ''] = /\blisten (EADDRINUSE|EACCES)\b.*?:(\d+)$/.exec(messageOf(reason)) ?? [];
+  return [code === undefined ? fileFault(reason) : portAdvice(code, port, '--port')];
 }

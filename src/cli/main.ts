@@ -1,60 +1,54 @@
 import { readFileSync } from 'node:fs';
+import type { StartContext } from '../app/running.ts';
 import type { KeptCode } from './process/bundled-program.ts';
 import { keepCompiledCode } from './process/code-cache.ts';
 import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
+import { jobs } from './process/job-control.ts';
 import { runProgram, type Commands, type Surroundings } from './program.ts';
+import type { CommandDeps } from './up.ts';
 
 /**
  * The command: parses the line, runs the one subcommand, tells a failure in clear lines, and ends the process with its exit code.
  *
  * @param code what is kept of the bundle's compiled code; `undefined` where there is no bundle, or nothing can be kept
+ * @param load loads a module that is not part of the program, by its URL
  */
-export async function start(code: KeptCode | undefined): Promise<void> {
+export async function start(code: KeptCode | undefined, load: StartContext['load']): Promise<void> {
   // a reader that went away (`podtender up | head`) ends the command quietly; pods do not end because a file took no more of what is told of them
   process.stdout.on('error', ({ code: what }: NodeJS.ErrnoException) => {
     if (what === 'EPIPE' || process.argv[2] !== 'up') process.exit(exitCodes.failed);
   });
   process.stderr.on('error', () => undefined);
-  process.exitCode = await main(code);
+  process.exitCode = await main(code, load);
   code?.keep(0);
   setImmediate(() => process.exit()); // that the last line could not be written is told a moment later
 }
 
-async function main(code: KeptCode | undefined): Promise<number> {
+async function main(code: KeptCode | undefined, load: StartContext['load']): Promise<number> {
   try {
-    return await runProgram(process.argv.slice(2), commandsOf(code), around());
+    return await runProgram(process.argv.slice(2), commandsOf(code, load), around());
   } catch (reason) {
     for (const line of failureLines(reason)) process.stderr.write(`podtender: ${line}\n`);
     return exitCodeOf(reason);
   }
 }
 
-const commandsOf = (code: KeptCode | undefined): Commands => ({
+const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Commands => ({
   async up(options) {
-    const [{ up }, { systemClock }, { startUp }, { trimOwnMemory }] = await Promise.all([
+    const [{ up }, { startUp: start }, deps] = await Promise.all([
       import('./up.ts'),
-      import('../base/clock.ts'),
-      import('../app/compose.ts'),
-      import('./process/idle-memory.ts'),
+      import('../app/up.ts'),
+      longRunning(code, load),
     ]);
-    trimOwnMemory();
-    keepCompiledCode(code);
-    return up(options, {
-      start: startUp,
-      stdout: process.stdout,
-      colour: !process.env['NO_COLOR'],
-      clock: systemClock,
-      onSignal,
-    });
+    return up(options, { ...deps, start });
   },
   async run(options) {
-    const [{ joinCluster }, { trimOwnMemory }] = await Promise.all([
-      import('../app/compose.ts'),
-      import('./process/idle-memory.ts'),
+    const [{ run }, { startRun: start }, deps] = await Promise.all([
+      import('./up.ts'),
+      import('../app/run.ts'),
+      longRunning(code, load),
     ]);
-    trimOwnMemory();
-    keepCompiledCode(code);
-    return joinCluster(options, onSignal);
+    return run(options, { ...deps, start, sharesTerminal: process.stderr.isTTY });
   },
   async validate(files) {
     const { validateFiles } = await import('./validate.ts');
@@ -65,6 +59,20 @@ const commandsOf = (code: KeptCode | undefined): Commands => ({
     return explain(options, process.env, (line) => process.stdout.write(`${line}\n`));
   },
 });
+
+/** What commands have in common that run until they are stopped. */
+async function longRunning(
+  code: KeptCode | undefined,
+  load: StartContext['load'],
+): Promise<Omit<CommandDeps<unknown>, 'start'>> {
+  const [{ systemClock }, { trimOwnMemory }] = await Promise.all([
+    import('../base/clock.ts'),
+    import('./process/idle-memory.ts'),
+  ]);
+  trimOwnMemory();
+  keepCompiledCode(code);
+  return { stdout: process.stdout, colour: !process.env['NO_COLOR'], clock: systemClock, onSignal, jobs, load };
+}
 
 const stopSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 

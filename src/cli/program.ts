@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { agentFields } from '../options/agent/fields.ts';
 import { exitCodes } from './exit-codes.ts';
-import type { LogLevel, UpOptions, RunOptions } from '../app/running.ts';
+import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.ts';
 
 /** What the subcommands do; each is loaded when it is asked for, since start-up counts. Every one returns its exit code. */
 export interface Commands {
@@ -35,7 +35,7 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   const program = new Command('podtender')
     .description("The kubelet's pod lifecycle as a node agent, with or without a cluster.")
     .version(around.version, '--version', 'print the version')
-    .helpOption('--help', 'print this help')
+    .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
     .showHelpAfterError('(podtender COMMAND --help tells what there is)')
     .exitOverride()
@@ -87,7 +87,7 @@ export function defaultDataDir({ env, uid }: Pick<Surroundings, 'env' | 'uid'>):
 type Raw = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** An option with the choices and the default of its setting. */
-const ofField = (name: 'provider' | 'output', flags: string, about: string): Option =>
+const ofField = (name: 'output', flags: string, about: string): Option =>
   new Option(flags, about).choices(agentFields[name].values ?? []).default(agentFields[name].default);
 
 function addShared(command: Command, around: Surroundings): Command {
@@ -95,7 +95,11 @@ function addShared(command: Command, around: Surroundings): Command {
     .option('--data-dir <dir>', 'where state is kept', defaultDataDir(around))
     .option('--manifests <path>', 'directory or file of static pods')
     .option('--manifest-url <url>', 'URL of static pods', url)
-    .addOption(ofField('provider', '--provider <name>', 'who runs the containers'))
+    .option(
+      '--provider <name>',
+      'what runs the containers: process, memory, cri, or a module with a provider (a file such as ./provider.mjs, or a package)',
+      agentFields.provider.default as string,
+    )
     .option('--node-name <name>', "name of the node; default: $NODE_NAME, or this machine's")
     .addOption(
       ofField('output', '--output <form>', 'what is printed; auto: a table on a terminal, lines elsewhere'),
@@ -106,9 +110,15 @@ function addShared(command: Command, around: Surroundings): Command {
         `least level of the log; it goes to stderr, that of up to podtender.log in the data directory (default: ${JSON.stringify(agentFields.logLevel.default)})`,
       ).choices(agentFields.logLevel.values ?? []),
     )
+    .addOption(
+      new Option(
+        '--log-format <form>',
+        `form of the log: words, or a JSON object a line (default: ${JSON.stringify(agentFields.logFormat.default)})`,
+      ).choices(agentFields.logFormat.values ?? []),
+    )
     .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
     .usage('[options] [kubelet flags]')
-    .helpOption('--help', 'print this help')
+    .helpOption('-h, --help', 'print this help')
     .allowUnknownOption()
     .allowExcessArguments();
 }
@@ -169,7 +179,7 @@ function addValidate(program: Command, act: (files: readonly string[]) => Promis
       'Check pod manifests and KubeletConfiguration files: every fault at once, where it stands and what is allowed.',
     )
     .argument('<file...>', 'files to check; - is standard input')
-    .helpOption('--help', 'print this help')
+    .helpOption('-h, --help', 'print this help')
     .addHelpText(
       'after',
       examples([
@@ -190,7 +200,7 @@ function addExplain(program: Command, act: (options: ExplainOptions) => Promise<
     .usage('[options] [kubelet flags] [path]')
     .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
     .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))
-    .helpOption('--help', 'print this help')
+    .helpOption('-h, --help', 'print this help')
     .allowUnknownOption()
     .allowExcessArguments()
     .addHelpText(
@@ -224,15 +234,17 @@ function shared(
   const manifestUrl = text('manifestUrl');
   const nodeName = text('nodeName');
   const logLevel = text('logLevel');
+  const logFormat = text('logFormat');
   return {
     dataDir: path('dataDir') ?? defaultDataDir(around),
     ...(pods !== undefined && { manifests: pods }),
     ...(manifestUrl !== undefined && { manifestUrl }),
     ...(config !== undefined && { config }),
     ...(nodeName !== undefined && { nodeName }),
-    provider: raw['provider'] as UpOptions['provider'],
+    provider: text('provider') ?? 'process',
     output: raw['output'] as UpOptions['output'],
     ...(logLevel !== undefined && { logLevel: logLevel as LogLevel }),
+    ...(logFormat !== undefined && { logFormat: logFormat as LogFormat }),
   };
 }
 

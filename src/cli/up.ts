@@ -1,69 +1,127 @@
 import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
-import { exitCodes } from './exit-codes.ts';
+import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
 import { LineReporter, TableReporter, type Reporter } from './view/reporter.ts';
-import type { Running, UpOptions } from '../app/running.ts';
-import type { Terminal } from './view/terminal.ts';
+import type { RunOptions, Running, StartContext, UpOptions } from '../app/running.ts';
+import type { JobControl, Terminal } from './view/terminal.ts';
 
 /** The terminal that the command was started on. */
 export interface Console extends Terminal {
   readonly isTTY?: boolean;
 }
 
-/** What `up` is run with: the composition, and the process around it. */
-export interface UpDeps {
-  /** Starts server, agent and provider; `src/app/compose.ts`. */
-  readonly start: (options: UpOptions) => Promise<Running>;
+/** What a command is run with: the composition, and the process around it. */
+export interface CommandDeps<Options> {
+  /** Starts agent and provider, and for `up` the API server; `src/app`. */
+  readonly start: (options: Options, context: StartContext) => Promise<Running>;
   readonly stdout: Console;
   /** `NO_COLOR` is not set. */
   readonly colour: boolean;
   readonly clock: Clock;
   /** Calls back at each SIGINT, SIGTERM and SIGHUP; the returned function ends that. */
   readonly onSignal: (listener: () => void) => () => void;
+  /** How the shell stops the program and lets it go on; absent: it does not. */
+  readonly jobs?: JobControl;
+  /** Log lines that would go to stderr would tear up the table: both are one terminal. */
+  readonly sharesTerminal?: boolean;
+  /** Loads a module by its URL. */
+  readonly load?: StartContext['load'];
 }
 
+export type UpDeps = CommandDeps<UpOptions>;
+
 /**
- * Runs until a signal or a failure, and returns the exit code. The first signal stops the pods within their grace periods (or
+ * Runs `podtender up` until a signal or a failure, and returns the exit code. The first signal stops the pods within their grace periods (or
  * leaves them, with `leaveRunning`), the second kills what is left.
  */
-export async function up(options: UpOptions, deps: UpDeps): Promise<number> {
+export const up = (options: UpOptions, deps: UpDeps): Promise<number> =>
+  conduct({ options, leaveRunning: options.leaveRunning, joins: false }, deps);
+
+/** Runs `podtender run` until a signal or a failure, and returns the exit code. The pods run on. */
+export const run = (options: RunOptions, deps: CommandDeps<RunOptions>): Promise<number> =>
+  conduct({ options, leaveRunning: true, joins: true }, deps);
+
+interface Task<Options> {
+  readonly options: Options;
+  readonly leaveRunning: boolean;
+  /** The cluster was there before. */
+  readonly joins: boolean;
+}
+
+async function conduct<Options extends Pick<UpOptions, 'output'>>(
+  task: Task<Options>,
+  deps: CommandDeps<Options>,
+): Promise<number> {
   const force = new AbortController();
+  const giveUp = new AbortController();
   const asked = Promise.withResolvers<'signal'>();
   let signals = 0;
   const off = deps.onSignal(() => {
     signals += 1;
-    if (signals === 1) asked.resolve('signal');
-    else force.abort(new Error('forced'));
+    if (signals > 1) force.abort(new Error('forced'));
+    asked.resolve('signal');
+    giveUp.abort(new Error('ended'));
   });
+  const reporter = makeReporter(task.options, deps);
   try {
-    const running = await deps.start(options);
-    const reporter = makeReporter(options, deps);
-    const unwatch = watch(running, reporter);
+    const running = await started(task.options, deps, { reporter, signal: giveUp.signal });
+    if (!running) return exitCodes.ok;
+    const unwatch = watch(running, reporter, task.joins);
     const end = await Promise.race([asked.promise, running.failed]);
-    const code = await finish({ running, reporter, force: force.signal, options }, end);
+    const code = await finish({ running, reporter, force: force.signal, task }, end);
     unwatch();
     return code;
   } finally {
+    reporter.close();
     off();
+  }
+}
+
+/** What was started; nothing when the start was given up for a signal. */
+async function started<Options>(
+  options: Options,
+  { start, load = (url) => import(url), sharesTerminal }: CommandDeps<Options>,
+  { reporter, signal }: { readonly reporter: Reporter; readonly signal: AbortSignal },
+): Promise<Running | undefined> {
+  const log = sharesTerminal === true && reporter.log?.bind(reporter);
+  try {
+    return await start(options, {
+      signal,
+      load,
+      progress: (message) => {
+        reporter.notice({ type: 'progress', message });
+      },
+      ...(log && { logTo: { write: log } }),
+    });
+  } catch (reason) {
+    if (signal.aborted) return undefined;
+    throw reason;
   }
 }
 
 /** Picks how to tell: the live table on a terminal, plain lines elsewhere, unless the user said. */
 export function makeReporter(
   { output }: Pick<UpOptions, 'output'>,
-  { stdout, clock, colour }: Pick<UpDeps, 'stdout' | 'clock' | 'colour'>,
+  { stdout, clock, colour, jobs }: Pick<UpDeps, 'stdout' | 'clock' | 'colour' | 'jobs'>,
 ): Reporter {
   const live = output === 'table' || (output === 'auto' && stdout.isTTY === true);
-  if (live) return new TableReporter(stdout, clock, colour && stdout.isTTY === true);
+  if (live)
+    return new TableReporter({
+      terminal: stdout,
+      clock,
+      colour: colour && stdout.isTTY === true,
+      ...(jobs && { jobs }),
+    });
   return new LineReporter({ write: (text) => stdout.write(text), clock }, output === 'json');
 }
 
-function watch(running: Running, reporter: Reporter): () => void {
+function watch(running: Running, reporter: Reporter, joins: boolean): () => void {
+  const { kubeconfigPath: kubeconfig } = running;
   reporter.notice({
     type: 'started',
-    kubeconfig: running.kubeconfigPath,
+    ...(kubeconfig !== undefined && { kubeconfig }),
     server: running.serverUrl,
     node: running.nodeName,
+    ...(joins && { joined: true }),
   });
   const offPods = running.watchPods((change) => {
     reporter.pod(change);
@@ -85,24 +143,25 @@ interface Ending {
   readonly running: Running;
   readonly reporter: Reporter;
   readonly force: AbortSignal;
-  readonly options: UpOptions;
+  readonly task: Pick<Task<unknown>, 'leaveRunning'>;
 }
 
-async function finish({ running, reporter, force, options }: Ending, end: 'signal' | Error): Promise<number> {
+async function finish({ running, reporter, force, task }: Ending, end: 'signal' | Error): Promise<number> {
+  const { leaveRunning } = task;
   if (end instanceof Error) {
     // the containers stay: whoever starts the agent again finds them
     reporter.close();
-    reporter.notice({ type: 'error', message: messageOf(end) });
+    for (const message of failureLines(end)) reporter.notice({ type: 'error', message });
     await running.close();
-    return exitCodes.failed;
+    return exitCodeOf(end);
   }
-  if (!options.leaveRunning) {
+  if (!leaveRunning) {
     await running.stopPods((pods) => {
       reporter.progress(pods, force.aborted);
     }, force);
   }
   await running.close();
   reporter.close();
-  reporter.notice({ type: 'stopped', leftRunning: options.leaveRunning });
+  reporter.notice({ type: 'stopped', leftRunning: leaveRunning });
   return force.aborted ? exitCodes.forced : exitCodes.ok;
 }

@@ -37,6 +37,8 @@ export interface ManifestFilesDeps {
 export interface ManifestFilesOptions extends Pick<ManifestOrigin, 'nodeName'> {
   /** A directory of manifests, or one manifest. */
   readonly path: string;
+  /** The setting that the path comes from, for messages. */
+  readonly setting?: string;
   /**
    * A manifest that cannot be read or is wrong leaves its pod as it was. Without this, the pod vanishes at the next listing and is
    * killed, as the kubelet does it (R21).
@@ -125,7 +127,8 @@ export class ManifestFiles {
 
   #unlisted(path: string, fault: SystemFault): FilesOutcome {
     if (fault.code !== 'ENOENT') return this.#failed(path, fault);
-    const advice = 'create the directory, or set staticPodPath to where the manifests are';
+    const { setting = 'staticPodPath' } = this.#options;
+    const advice = `create the directory, or set ${setting} to where the manifests are`;
     return { ...this.#failed(path, { message: 'path does not exist, ignoring', advice }), pods: [] };
   }
 

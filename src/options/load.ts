@@ -28,7 +28,7 @@ export interface EffectiveOptions {
  */
 export function loadOptions(sources: OptionSources): EffectiveOptions {
   const faults: OptionFault[] = [];
-  const settings = readFlags(sources.flags ?? {}, faults);
+  const settings = readFlags(sources, faults);
   const path = sources.configFile ?? textFlag(settings, 'config');
   const files = readFiles(path, textFlag(settings, 'config-dir'), sources, faults);
   const origins = new Map<string, Origin>();
@@ -51,7 +51,7 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
   if (faults.length > 0) throw new OptionsError(faults);
   return {
     kubelet,
-    agent: withVerbosity(agent.options, kubelet, origins),
+    agent: withLogging(agent.options, kubelet, origins),
     origins,
     warnings: [
       ...files.flatMap(({ warnings }) => warnings),
@@ -66,18 +66,17 @@ function textFlag(settings: readonly FlagSetting[], flag: string): string | unde
   return typeof value === 'string' ? value : undefined;
 }
 
-function readFlags(flags: NonNullable<OptionSources['flags']>, faults: OptionFault[]): FlagSetting[] {
+function readFlags(
+  { flags = {}, ownFlags = [] }: Pick<OptionSources, 'flags' | 'ownFlags'>,
+  faults: OptionFault[],
+): FlagSetting[] {
   return Object.entries(flags).flatMap(([name, given]) => {
     if (given === undefined) return [];
     const target = flagNamed(name);
     if (!target) {
-      const near = nearest(name, [...flagTargets.keys()]);
-      faults.push({
-        path: '',
-        from: `--${name}`,
-        message: 'there is no such flag',
-        ...(near !== undefined && { allowed: `--${near}` }),
-      });
+      const near = nearest(name, [...ownFlags, ...flagTargets.keys()]);
+      const hint = near === undefined ? '' : `; did you mean --${near}?`;
+      faults.push({ path: '', from: `--${name}`, message: `there is no such flag${hint}` });
       return [];
     }
     const parsed = parseFlag(target.field, given);
@@ -135,13 +134,17 @@ function placer(
   };
 }
 
-/** The level of the log, unless it is said itself, follows the kubelet's verbosity (`--v`, `logging.verbosity`). */
-const withVerbosity = (
+/** Level and form of the log, unless they are set themselves, follow the kubelet's (`--v`, `logging.verbosity`, `logging.format`). */
+const withLogging = (
   agent: AgentOptions,
-  { logging: { verbosity } }: KubeletConfiguration,
+  { logging: { verbosity, format } }: KubeletConfiguration,
   origins: ReadonlyMap<string, Origin>,
 ): AgentOptions =>
-  origins.has('logLevel') ? agent : { ...agent, logLevel: louder(agent.logLevel, verbosity) };
+  ({
+    ...agent,
+    ...(!origins.has('logLevel') && { logLevel: louder(agent.logLevel, verbosity) }),
+    ...(!origins.has('logFormat') && { logFormat: format === 'json' ? 'json' : 'text' }),
+  });
 
 function placeOf(path: string, origins: ReadonlyMap<string, Origin>): Partial<OptionFault> {
   const origin = originOf(path, origins);

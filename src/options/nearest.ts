@@ -1,4 +1,4 @@
-/** The name that a typing error most likely meant: at most a third of it differs. */
+/** The name that a typing error most likely meant: at most a third of it differs. Two letters that changed places are one difference. */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Math.floor(typed.length / 3) + 1;
@@ -9,19 +9,24 @@ export function nearest(typed: string, names: readonly string[]): string | undef
   return best;
 }
 
-/** Letters to add, drop or change. */
+/** Letters to add, drop, change or swap with their neighbour. */
 function distance(a: string, b: string): number {
+  let before: readonly number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
-    for (let j = 1; j <= b.length; j++)
+    for (let j = 1; j <= b.length; j++) {
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       next.push(
         Math.min(
           (row[j] ?? 0) + 1,
           (next[j - 1] ?? 0) + 1,
           (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
+          swapped ? (before[j - 2] ?? 0) + 1 : Infinity,
         ),
       );
+    }
+    before = row;
     row = next;
   }
   return row[b.length] ?? 0;

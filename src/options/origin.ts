@@ -16,6 +16,8 @@ export interface OptionSources extends SettingFiles {
   /** A KubeletConfiguration; `--config` names it otherwise. */
   readonly configFile?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Flags that are no settings, without dashes, for suggestions. */
+  readonly ownFlags?: readonly string[];
   /** Name of this machine, for the Node's. */
   readonly hostname?: string;
 }

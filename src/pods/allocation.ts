@@ -73,6 +73,7 @@ function admissionOf(
     sysctls: new SysctlAllowlist([...safeSysctlsOf(host.kernelVersion), ...host.allowedUnsafeSysctls]),
     appArmorFault: host.appArmorFault,
     isShuttingDown: host.isShuttingDown,
+    storageFault: host.storageFault,
     preempt: (victim: Pod, missing: string) => {
       const preempted = (): void => {
         metrics.pods.preempted(missing);

@@ -25,6 +25,8 @@ export interface PodHost {
   /** What is wrong with the pod's network before it can start; absent: nothing (R143). */
   readonly networkError: () => string | undefined;
   readonly isShuttingDown: () => boolean;
+  /** What is wrong with where the agent keeps its things: no pods are taken meanwhile. */
+  readonly storageFault: () => string | undefined;
   /** Which sysctls are safe depends on it; `''`: not known. */
   readonly kernelVersion: string;
   /** Sysctls beyond the safe ones that pods may set. */
@@ -47,6 +49,7 @@ export const bareHost: PodHost = {
   cleanupNode: () => nothing,
   networkError: () => undefined,
   isShuttingDown: () => false,
+  storageFault: () => undefined,
   kernelVersion: '',
   allowedUnsafeSysctls: [],
   appArmorFault: () => undefined,

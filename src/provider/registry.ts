@@ -6,16 +6,25 @@ export type ProviderFactory = (
   settings: Readonly<Record<string, unknown>>,
 ) => PodProvider | Promise<PodProvider>;
 
-const factories = new Map<string, ProviderFactory>();
+/** One registry for the process: the command and the module of a provider may have a copy of this package each. */
+const registry = Symbol.for('podtender.providers');
+
+function factories(): Map<string, ProviderFactory> {
+  const shared = globalThis as { [registry]?: Map<string, ProviderFactory> };
+  return (shared[registry] ??= new Map<string, ProviderFactory>());
+}
+
+/** The factories of all registered providers, by name. */
+export const registeredProviders = (): ReadonlyMap<string, ProviderFactory> => factories();
 
 /**
- * Makes a provider known under `name`, for `--provider name` and {@link createProvider}.
+ * Makes a provider known under `name`, for {@link createProvider} and for `--provider FILE`, which loads the file that calls this.
  *
  * @throws {AgentError} `already_exists` when the name is taken
  */
 export function registerProvider(name: string, factory: ProviderFactory): void {
-  if (factories.has(name)) throw new AgentError('already_exists', `provider "${name}" is registered already`);
-  factories.set(name, factory);
+  if (factories().has(name)) throw new AgentError('already_exists', `provider "${name}" is registered already`);
+  factories().set(name, factory);
 }
 
 /** @throws {AgentError} `not_found`, naming the providers that there are */
@@ -23,8 +32,8 @@ export async function createProvider(
   name: string,
   settings: Readonly<Record<string, unknown>> = {},
 ): Promise<PodProvider> {
-  const factory = factories.get(name);
+  const factory = factories().get(name);
   if (factory) return factory(settings);
-  const known = [...factories.keys()].sort().join(', ') || 'none';
+  const known = [...factories().keys()].sort().join(', ') || 'none';
   throw new AgentError('not_found', `no provider "${name}" is registered; there are: ${known}`);
 }

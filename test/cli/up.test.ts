@@ -161,7 +161,7 @@ test('a terminal gets the table, written anew in place, and no timer is left', a
   await settle();
   up.tell(pod);
   await up.clock.advance(100);
-  expect(up.written()).toContain('default/p   Running');
+  expect(up.written()).toContain('default/p  Running');
   await up.clock.advance(1000);
   expect(up.written()).toContain('\u001b[4A\r\u001b[0J');
   up.signal();

@@ -182,7 +182,7 @@ describe('flags', () => {
 
   test.for([
     [{ bogus: 'x' }, '--bogus | there is no such flag'],
-    [{ 'max-podz': '1' }, '--max-podz | there is no such flag | --max-pods'],
+    [{ 'max-podz': '1' }, '--max-podz | there is no such flag; did you mean --max-pods?'],
     [{ 'max-pods': 'many' }, '--max-pods | maxPods | "many" is not a number | 0 or more'],
     [{ 'fail-swap-on': 'perhaps' }, '--fail-swap-on | failSwapOn | "perhaps" is neither true nor false'],
     [{ 'feature-gates': 'A' }, '--feature-gates | featureGates | "A" is not key=value'],

@@ -19,6 +19,8 @@ export interface EventBroadcasterDeps {
   readonly clock: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
+  /** Called with each event as it is reported, before it is combined or limited. */
+  readonly observe?: (event: RawEvent) => void;
 }
 
 export interface EventBroadcasterOptions {
@@ -80,12 +82,8 @@ export class EventBroadcaster implements EventRecorder {
     details: EventDetails = {},
   ): void {
     if (this.#stop.signal.aborted) return;
-    if (this.#waiting.length >= this.#options.maxWaiting) {
-      this.#lost++;
-      return;
-    }
     const { fieldPath = '', annotations } = details;
-    this.#waiting.push({
+    const raw: RawEvent = {
       object: withKind(object),
       fieldPath,
       type,
@@ -93,7 +91,13 @@ export class EventBroadcaster implements EventRecorder {
       message,
       annotations,
       at: this.#deps.clock.now(),
-    });
+    };
+    this.#deps.observe?.(raw);
+    if (this.#waiting.length >= this.#options.maxWaiting) {
+      this.#lost++;
+      return;
+    }
+    this.#waiting.push(raw);
     this.#sending ??= this.#send();
   }
 

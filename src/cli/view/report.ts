@@ -6,10 +6,15 @@ import type { PodRow, ViewModel } from './view-model.ts';
 export type Notice =
   | {
       readonly type: 'started';
-      readonly kubeconfig: string;
+      /** Absent: the cluster is reached with the credentials of a pod. */
+      readonly kubeconfig?: string;
       readonly server: string;
       readonly node: string;
+      /** The node has joined a cluster that was there. */
+      readonly joined?: true;
     }
+  /** A step of the start that may take long. */
+  | { readonly type: 'progress'; readonly message: string }
   /** A manifest, directory or URL that cannot be used; the others go on. */
   | { readonly type: 'problem'; readonly source: string; readonly message: string }
   | { readonly type: 'stopping'; readonly pods: readonly string[] }
@@ -64,18 +69,25 @@ export function eventLine(event: Event, now: number, json: boolean): string {
   return `${clockText(now)} ${object}: ${reason}: ${message.replaceAll(/\s+/g, ' ').trim()}`;
 }
 
-/** What to try first, once it runs. */
-export function welcomeLines(kubeconfig: string, server: string, node: string): readonly string[] {
+/** What runs, and what to try first. */
+export function welcomeLines({ kubeconfig, server, node, joined }: Extract<Notice, { type: 'started' }>): readonly string[] {
+  if (joined === true) return [`podtender runs node ${node} of the cluster at ${server}`, ''];
   return [
     `podtender runs node ${node}, API server ${server}`,
-    `kubeconfig: ${kubeconfig}`,
+    `kubeconfig: ${kubeconfig ?? ''}`,
     '',
-    `  export KUBECONFIG=${kubeconfig}`,
+    `  export KUBECONFIG=${kubeconfig ?? ''}`,
     '  kubectl get pods -A -w',
     `  kubectl describe node ${node}`,
     '  kubectl apply -f pod.yaml',
     '',
   ];
+}
+
+/** The same in as few lines as stay above the live table. */
+export function headerLines({ kubeconfig, server, node, joined }: Extract<Notice, { type: 'started' }>): readonly string[] {
+  if (joined === true) return [`podtender: node ${node} of the cluster at ${server}`];
+  return [`podtender: node ${node}, API server ${server}`, `export KUBECONFIG=${kubeconfig ?? ''}`];
 }
 
 /** How far a stop has come. */

@@ -1,16 +1,27 @@
 import type { Clock, StopTimer } from '../../base/clock.ts';
 import type { Event } from '../../kube/types.ts';
-import { changeLines, eventLine, jsonNotice, stoppingLine, welcomeLines, type Notice } from './report.ts';
+import {
+  changeLines,
+  eventLine,
+  headerLines,
+  jsonNotice,
+  stoppingLine,
+  welcomeLines,
+  type Notice,
+} from './report.ts';
 import type { PodChange } from '../../app/running.ts';
-import { tableLines } from './table.ts';
-import { LiveBlock, type Terminal } from './terminal.ts';
-import { withEvent, withoutPod, withPod, type ViewModel } from './view-model.ts';
+import { finalLines, screenLines } from './screen.ts';
+import type { Screen } from './table.ts';
+import { type JobControl, LiveScreen, type Terminal } from './terminal.ts';
+import { withEvent, withoutPod, withPod, withStopping, type ViewModel } from './view-model.ts';
 
 /** Tells the user what happens; which one depends on where the output goes. */
 export interface Reporter {
   notice(notice: Notice): void;
   pod(change: PodChange): void;
   event(event: Event): void;
+  /** A line of the log that goes where this reporter writes; absent: it writes elsewhere. */
+  log?(line: string): void;
   /** The pods that still run while all are being stopped. */
   progress(stillRunning: readonly string[], forced: boolean): void;
   close(): void;
@@ -66,32 +77,57 @@ export class LineReporter implements Reporter {
 const frameMs = 100;
 /** Ages move on. */
 const ageMs = 1000;
+/** Notices that are kept for the end. */
+const mostNotices = 200;
 
-/** The live table on a terminal. */
+/** What the live view is made of. */
+export interface TableDeps {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly colour: boolean;
+  /** Absent: the program is never stopped. */
+  readonly jobs?: JobControl;
+}
+
+/** The live table on a terminal. At the end the last state of all pods stays on it. */
 export class TableReporter implements Reporter {
-  readonly #terminal: Terminal;
-  readonly #clock: Clock;
-  readonly #colour: boolean;
-  readonly #block: LiveBlock;
+  readonly #deps: TableDeps;
+  readonly #screen: LiveScreen;
   #model: ViewModel = new Map();
+  #header: readonly string[] = [];
+  #notices: readonly string[] = [];
   #footer = 'Ctrl-C stops all pods and ends.';
   #frame: StopTimer | undefined;
   #age: StopTimer | undefined;
-  readonly #resized = (): void => {
-    this.#soon();
+  #closed = false;
+  readonly #offs: (() => void)[] = [];
+  readonly #redraw = (): void => {
+    this.#screen.forget();
+    this.#draw();
   };
 
-  constructor(terminal: Terminal, clock: Clock, colour: boolean) {
-    this.#terminal = terminal;
-    this.#clock = clock;
-    this.#colour = colour;
-    this.#block = new LiveBlock(terminal);
-    terminal.on('resize', this.#resized);
+  constructor(deps: TableDeps) {
+    this.#deps = deps;
+    const { terminal, jobs } = deps;
+    this.#screen = new LiveScreen(terminal);
+    terminal.on('resize', this.#redraw);
+    const leave = (): void => {
+      this.#screen.leave();
+    };
+    if (jobs) this.#offs.push(jobs.onStop(leave), jobs.onContinue(this.#redraw), jobs.onExit(leave));
     this.#tick();
   }
 
   notice(notice: Notice): void {
-    this.#block.print(noticeLines(notice));
+    if (this.#closed) this.#deps.terminal.write(textOf(noticeLines(notice)));
+    else if (notice.type === 'started') this.#started(notice);
+    else this.#note(noticeLines(notice));
+  }
+
+  /** A line of the log. */
+  log(line: string): void {
+    if (this.#closed) this.#deps.terminal.write(line);
+    else this.#note([line.trimEnd()]);
   }
 
   pod(change: PodChange): void {
@@ -106,41 +142,73 @@ export class TableReporter implements Reporter {
 
   progress(stillRunning: readonly string[], forced: boolean): void {
     this.#footer = stoppingLine(stillRunning, forced);
+    this.#model = withStopping(this.#model, stillRunning);
     this.#soon();
   }
 
   close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
     this.#frame?.();
     this.#age?.();
-    this.#terminal.off('resize', this.#resized);
+    this.#deps.terminal.off('resize', this.#redraw);
+    for (const off of this.#offs) off();
+    this.#screen.leave();
+    const view = { model: this.#model, notices: this.#notices };
+    // a start that failed has no state to show
+    const lines =
+      this.#header.length === 0 ? this.#notices : finalLines(view, this.#deps.clock.now(), this.#size());
+    this.#deps.terminal.write(textOf(lines));
+  }
+
+  /** It stays on the terminal behind the live view, where its lines can be copied. */
+  #started(notice: Extract<Notice, { type: 'started' }>): void {
+    this.#screen.leave();
+    this.#deps.terminal.write(textOf(noticeLines(notice)));
+    this.#header = headerLines(notice);
+    if (notice.kubeconfig === undefined || notice.joined === true) this.#footer = 'Ctrl-C ends; the pods run on.';
     this.#draw();
-    this.#block.end();
+  }
+
+  #note(lines: readonly string[]): void {
+    this.#notices = [...this.#notices, ...lines].slice(-mostNotices);
+    this.#soon();
   }
 
   #tick(): void {
-    this.#age = this.#clock.timer(ageMs, () => {
+    this.#age = this.#deps.clock.timer(ageMs, () => {
       this.#draw();
       this.#tick();
     });
   }
 
   #soon(): void {
-    this.#frame ??= this.#clock.timer(frameMs, () => {
+    this.#frame ??= this.#deps.clock.timer(frameMs, () => {
       this.#frame = undefined;
       this.#draw();
     });
   }
 
   #draw(): void {
-    const screen = {
-      columns: this.#terminal.columns ?? 80,
-      rows: this.#terminal.rows ?? 24,
-      colour: this.#colour,
+    const { clock, jobs } = this.#deps;
+    if (this.#closed || jobs?.isForeground() === false) return;
+    const view = {
+      header: this.#header,
+      model: this.#model,
+      notices: this.#notices,
+      footer: this.#footer,
     };
-    const lines = tableLines(this.#model, this.#clock.now(), screen, 3);
-    this.#block.show([...lines, '', this.#footer]);
+    this.#screen.show(screenLines(view, clock.now(), this.#size()));
+  }
+
+  /** A terminal that does not know its size is taken for one of 80 by 24. */
+  #size(): Screen {
+    const { terminal, colour } = this.#deps;
+    return { columns: terminal.columns || 80, rows: terminal.rows || 24, colour };
   }
 }
+
+const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 
 function applied(model: ViewModel, change: PodChange): ViewModel {
   return change.type === 'set' ? withPod(model, change.pod) : withoutPod(model, change.key);
@@ -149,7 +217,9 @@ function applied(model: ViewModel, change: PodChange): ViewModel {
 function noticeLines(notice: Notice): readonly string[] {
   switch (notice.type) {
     case 'started':
-      return welcomeLines(notice.kubeconfig, notice.server, notice.node);
+      return welcomeLines(notice);
+    case 'progress':
+      return [notice.message];
     case 'problem':
       return [`problem: ${notice.source}: ${notice.message}`];
     case 'stopping':

@@ -1,4 +1,4 @@
-import type { PodRow, ViewModel } from './view-model.ts';
+import { type PodRow, stopped, type ViewModel } from './view-model.ts';
 
 /** How wide and high the terminal is, and whether colours are wanted. */
 export interface Screen {
@@ -7,40 +7,144 @@ export interface Screen {
   readonly colour: boolean;
 }
 
-const heads = ['POD', 'PHASE', 'READY', 'RESTARTS', 'AGE', 'LAST EVENT'] as const;
-const gap = '   ';
+const heads = ['POD', 'STATUS', 'READY', 'RESTARTS', 'AGE', 'LAST EVENT'] as const;
+const gap = '  ';
+/** Wider ones are cut: what the status does not say in so many letters stands below the row. */
+const statusWidth = 22;
+/** Less room than this is left neither to the name nor to the last event. */
+const leastNameWidth = 16;
+const leastEventWidth = 14;
+const indent = '    ';
 
 /** ANSI colour numbers by how a pod fares. */
 const colours = { good: 32, busy: 33, bad: 31, done: 90 } as const;
 
+/** How a pod fares, the worst first. */
+export type Mood = 'bad' | 'busy' | 'good' | 'done';
+
 /**
- * The table as lines that fit the screen: pods in order of their keys; if they are too many for its height, the last line says
- * how many are left out. Pure.
+ * The table as lines that fit the screen: failing pods first, each with its full reason below, then the others in order of their keys. If
+ * they are too many for its height, the last line says how many are left out. Pure.
  *
  * @param now ms since the epoch
  * @param spare lines of the screen that others need
  */
 export function tableLines(model: ViewModel, now: number, screen: Screen, spare: number): readonly string[] {
-  const rows = [...model.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+  const rows = sorted(model);
   const room = Math.max(1, screen.rows - spare - 1);
-  const shown = rows.length > room ? rows.slice(0, Math.max(0, room - 1)) : rows;
-  const cells = shown.map((row) => cellsOf(row, now));
-  const widths = heads.map((head, index) =>
+  const reasons = rows.map((row) => (moodOf(row) === 'bad' ? wrapped(row.failure, screen.columns) : []));
+  const plan = planned(reasons, room);
+  const shown = rows.slice(0, plan.rows);
+  const lay = layout(shown, now, screen.columns);
+  const lines = [paint(lay(heads), 1, screen.colour)];
+  for (const [index, row] of shown.entries()) {
+    const colour = colours[moodOf(row)];
+    lines.push(paint(lay(cellsOf(row, now)), colour, screen.colour));
+    const reason = clipped(reasons[index] ?? [], plan.reasonLines[index] ?? 0, screen.columns);
+    lines.push(...reason.map((line) => paint(line, colour, screen.colour)));
+  }
+  if (shown.length < rows.length) lines.push(cut(`… and ${rows.length - shown.length} more: ${summaryOf(rows.slice(plan.rows))}`, screen.columns));
+  return lines;
+}
+
+/** How many pods there are, and how they fare: `5 pods: 1 failing, 3 running, 1 completed`. Pure. */
+export function summaryLine(model: ViewModel): string {
+  if (model.size === 0) return 'no pods';
+  return `${model.size === 1 ? '1 pod' : `${model.size} pods`}: ${summaryOf([...model.values()])}`;
+}
+
+const moodNames: Readonly<Record<Mood, string>> = {
+  bad: 'failing',
+  busy: 'not ready',
+  good: 'running',
+  done: 'ended',
+};
+
+function summaryOf(rows: readonly PodRow[]): string {
+  const counts = new Map<Mood, number>();
+  for (const row of rows) counts.set(moodOf(row), (counts.get(moodOf(row)) ?? 0) + 1);
+  return (Object.keys(moodNames) as Mood[])
+    .flatMap((mood) => (counts.has(mood) ? `${counts.get(mood) ?? 0} ${moodNames[mood]}` : []))
+    .join(', ');
+}
+
+function sorted(model: ViewModel): readonly PodRow[] {
+  const isBad = (row: PodRow): number => (moodOf(row) === 'bad' ? 0 : 1);
+  return [...model.values()].sort((a, b) => isBad(a) - isBad(b) || (a.key < b.key ? -1 : 1));
+}
+
+/** How many rows are shown, and how many lines of each row's reason. Rows come first; reasons get what is left, half of the room at least. */
+function planned(
+  reasons: readonly (readonly string[])[],
+  room: number,
+): { readonly rows: number; readonly reasonLines: readonly number[] } {
+  const wanted = reasons.reduce((sum, lines) => sum + lines.length, 0);
+  const forReasons = Math.min(wanted, Math.max(room - reasons.length, Math.floor(room / 2)));
+  const forRows = room - forReasons;
+  const rows = reasons.length <= forRows ? reasons.length : Math.max(0, forRows - 1);
+  let left = forReasons;
+  const reasonLines = reasons.slice(0, rows).map(({ length }) => {
+    const lines = Math.min(length, left);
+    left -= lines;
+    return lines;
+  });
+  return { rows, reasonLines };
+}
+
+function clipped(lines: readonly string[], most: number, columns: number): readonly string[] {
+  if (lines.length <= most) return lines;
+  return lines.slice(0, most).map((line, index) => (index === most - 1 ? cut(`${line} …`, columns) : line));
+}
+
+/** A text in lines that fit, each indented; words that are too long are broken. */
+function wrapped(text: string, columns: number): readonly string[] {
+  const width = Math.max(8, columns - indent.length);
+  const lines: string[] = [];
+  let line = '';
+  for (const word of plainText(text).split(' ').flatMap((each) => pieces(each, width))) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  if (line !== '') lines.push(line);
+  return lines.map((each) => indent + each);
+}
+
+const pieces = (word: string, width: number): readonly string[] =>
+  word.length <= width ? [word] : (word.match(new RegExp(`.{1,${width}}`, 'gu')) ?? []);
+
+type Cells = readonly string[];
+
+/** Lays cells out in columns that fit: the name gives way, then the last event takes what is left. No other column is ever cut. */
+function layout(rows: readonly PodRow[], now: number, columns: number): (cells: Cells) => string {
+  const cells = rows.map((row) => cellsOf(row, now));
+  const natural = heads.map((head, index) =>
     Math.max(head.length, ...cells.map((line) => line[index]?.length ?? 0)),
   );
-  const lay = (line: readonly string[]): string =>
-    line
-      .map((cell, index) => (index === heads.length - 1 ? cell : cell.padEnd(widths[index] ?? 0)))
-      .join(gap);
-  const lines = [
-    paint(cut(lay(heads), screen.columns), 1, screen.colour),
-    ...cells.map((line, index) => {
-      const row = shown[index];
-      return paint(cut(lay(line), screen.columns), row ? colours[moodOf(row)] : 0, screen.colour);
-    }),
-  ];
-  if (shown.length < rows.length) lines.push(cut(`… and ${rows.length - shown.length} more`, screen.columns));
-  return lines;
+  const [name = 0, ...rest] = natural;
+  const middle = rest.slice(0, -1);
+  const fixed = middle.reduce((sum, width) => sum + width + gap.length, 0);
+  const beside = columns - fixed - gap.length - leastEventWidth;
+  // where there is no room for both, the name has all of it
+  const nameWidth = Math.min(name, beside >= leastNameWidth ? beside : Math.max(1, columns - fixed));
+  const eventWidth = columns - nameWidth - fixed - gap.length;
+  return ([first = '', ...others]) => {
+    const event = others.at(-1) ?? '';
+    const parts = [
+      shortened(first, nameWidth).padEnd(nameWidth),
+      ...others.slice(0, -1).map((cell, index) => cell.padEnd(middle[index] ?? 0)),
+      ...(eventWidth >= leastEventWidth ? [cut(event, eventWidth)] : []),
+    ];
+    return cut(parts.join(gap), columns);
+  };
+}
+
+/** A name without its middle: what tells names apart is at their begin or end. */
+function shortened(name: string, width: number): string {
+  if (name.length <= width) return name;
+  const tail = Math.floor((width - 1) / 2);
+  return `${name.slice(0, width - 1 - tail)}…${name.slice(name.length - tail)}`;
 }
 
 /** `Running`, or with what holds it up: `Pending Init:1/2`. */
@@ -59,22 +163,41 @@ export function ageText(ms: number): string {
   return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
 }
 
-function cellsOf(row: PodRow, now: number): readonly string[] {
+function cellsOf(row: PodRow, now: number): Cells {
   const age = row.createdAt === 0 ? '' : ageText(now - row.createdAt);
-  return [row.key, phaseText(row), row.ready, String(row.restarts), age, row.lastEvent];
+  const event = row.lastEventAt === 0 ? row.lastEvent : `${ageText(now - row.lastEventAt)} ${row.lastEvent}`;
+  return [
+    plainText(row.key),
+    cut(row.detail === '' ? row.phase : row.detail, statusWidth),
+    row.ready,
+    restartsText(row, now),
+    age,
+    event,
+  ];
 }
 
-function moodOf(row: PodRow): keyof typeof colours {
-  if (row.phase === 'Failed') return 'bad';
-  if (row.phase === 'Succeeded') return 'done';
-  if (/BackOff|Err|Invalid|Unknown/.test(row.detail)) return 'bad';
+/** As kubectl writes them: `3 (12s ago)`. */
+export function restartsText(
+  { restarts, restartedAt }: Pick<PodRow, 'restarts' | 'restartedAt'>,
+  now: number,
+): string {
+  return restarts === 0 || restartedAt === 0 ? String(restarts) : `${restarts} (${ageText(now - restartedAt)} ago)`;
+}
+
+/** How a pod fares: it fails, is under way or held up, runs with all it has, or has ended well. */
+export function moodOf(row: PodRow): Mood {
+  if (row.phase === 'Failed' || row.failure !== '') return 'bad';
+  if (row.phase === 'Succeeded' || row.detail === stopped) return 'done';
   const [ready, total] = row.ready.split('/');
   return row.phase === 'Running' && row.detail === '' && ready === total ? 'good' : 'busy';
 }
 
-/** Control characters would break the frame; what is too long ends in `…`. */
+/** Control characters would break the frame. */
+const plainText = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
+
+/** The text on one line; what is too long ends in `…`. */
 export function cut(text: string, columns: number): string {
-  const plain = text.replaceAll(/[\u0000-\u001f\u007f]/g, ' ');
+  const plain = plainText(text);
   return plain.length <= columns ? plain.trimEnd() : `${plain.slice(0, Math.max(0, columns - 1))}…`;
 }
 

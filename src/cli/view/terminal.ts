@@ -7,45 +7,53 @@ export interface Terminal {
   off(event: 'resize', listener: () => void): unknown;
 }
 
+/** What happens to the program in its shell; each function returned ends what it began. */
+export interface JobControl {
+  /** Calls back before the program is stopped by the terminal (Ctrl-Z). */
+  onStop(listener: () => void): () => void;
+  /** Calls back when it goes on (`fg`, `bg`). */
+  onContinue(listener: () => void): () => void;
+  /** Calls back as the process ends, however it does. */
+  onExit(listener: () => void): () => void;
+  /** Whether the terminal is this program's now: not after `bg`. */
+  isForeground(): boolean;
+}
+
 const escape = '\u001b[';
+/** The second buffer of the terminal, as `less` and `top` use it: without a cursor, and lines that are too long are cut. */
+const enter = `${escape}?1049h${escape}?25l${escape}?7l`;
+const leave = `${escape}H${escape}0J${escape}?7h${escape}?25h${escape}?1049l`;
 
-/** Keeps a block of lines at the end of the terminal's output and writes it anew in place; other lines scroll above it. */
-export class LiveBlock {
-  readonly #terminal: Terminal;
-  #lines: readonly string[] = [];
+/**
+ * Shows whole screens of lines in the terminal's second buffer, which has no history that a resize could shift or double. What stood on the terminal
+ * before is there again afterwards.
+ */
+export class LiveScreen {
+  readonly #terminal: Pick<Terminal, 'write'>;
+  #shown: string | undefined;
 
-  constructor(terminal: Terminal) {
+  constructor(terminal: Pick<Terminal, 'write'>) {
     this.#terminal = terminal;
   }
 
-  /** Shows `lines` where the last ones were. */
+  /** Writes the lines from the upper left corner on; nothing when they are shown already. */
   show(lines: readonly string[]): void {
-    this.#terminal.write(`${this.#erase()}${lines.map((line) => `${line}\n`).join('')}`);
-    this.#lines = lines;
+    const text = lines.map((line) => `${line}${escape}K`).join('\r\n');
+    if (text === this.#shown) return;
+    const start = this.#shown === undefined ? enter : '';
+    this.#shown = text;
+    this.#terminal.write(`${start}${escape}H${text}${escape}0J`);
   }
 
-  /** Writes lines above the block that stay. */
-  print(lines: readonly string[]): void {
-    const block = this.#lines;
-    this.#terminal.write(`${this.#erase()}${[...lines, ...block].map((line) => `${line}\n`).join('')}`);
+  /** Writes all lines anew at the next {@link show}: the terminal may hold something else. */
+  forget(): void {
+    if (this.#shown !== undefined) this.#shown = '';
   }
 
-  /** Leaves the block as it stands; what follows comes below it. */
-  end(): void {
-    this.#lines = [];
+  /** Leaves the second buffer; a later {@link show} enters it again. */
+  leave(): void {
+    if (this.#shown === undefined) return;
+    this.#shown = undefined;
+    this.#terminal.write(leave);
   }
-
-  /** Moves to the block's first line and clears from there. A narrower terminal has wrapped its lines meanwhile. */
-  #erase(): string {
-    const columns = Math.max(1, this.#terminal.columns ?? 80);
-    const height = this.#lines.reduce(
-      (sum, line) => sum + Math.max(1, Math.ceil(visibleLength(line) / columns)),
-      0,
-    );
-    return height === 0 ? '' : `${escape}${height}A\r${escape}0J`;
-  }
-}
-
-function visibleLength(line: string): number {
-  return line.replaceAll(/\u001b\[[\d;]*m/g, '').length;
 }

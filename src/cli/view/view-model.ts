@@ -7,11 +7,18 @@ export interface PodRow {
   /** The API's phase, and after it what holds the pod up. */
   readonly phase: string;
   readonly detail: string;
+  /** Why the pod fails, in full: what its containers, or its status, say; empty when it does not. */
+  readonly failure: string;
   readonly ready: string;
+  /** As `kubectl get pods` counts them. */
   readonly restarts: number;
+  /** When the last of them was due, ms since the epoch; 0: unknown. */
+  readonly restartedAt: number;
   /** ms since the epoch */
   readonly createdAt: number;
   readonly lastEvent: string;
+  /** ms since the epoch; 0: unknown */
+  readonly lastEventAt: number;
   /** The pod has a container that runs. */
   readonly runs: boolean;
 }
@@ -23,7 +30,8 @@ export type ViewModel = ReadonlyMap<string, PodRow>;
 export function withPod(model: ViewModel, pod: Pod): ViewModel {
   const key = keyOf(pod);
   const next = new Map(model);
-  next.set(key, { ...rowOf(pod), lastEvent: model.get(key)?.lastEvent ?? '' });
+  const { lastEvent = '', lastEventAt = 0 } = model.get(key) ?? {};
+  next.set(key, { ...rowOf(pod), lastEvent, lastEventAt });
   return next;
 }
 
@@ -39,11 +47,34 @@ export function withEvent(model: ViewModel, event: Event): ViewModel {
   const { kind, namespace = '', name = '' } = event.involvedObject;
   const row = kind === 'Pod' ? model.get(`${namespace}/${name}`) : undefined;
   if (!row) return model;
-  const lastEvent = `${event.reason ?? ''}: ${(event.message ?? '').replaceAll(/\s+/g, ' ').trim()}`;
-  return new Map(model).set(row.key, { ...row, lastEvent });
+  const lastEvent = `${event.reason ?? ''}: ${oneLine(event.message)}`;
+  return new Map(model).set(row.key, { ...row, lastEvent, lastEventAt: eventTime(event) });
 }
 
-function rowOf(pod: Pod): Omit<PodRow, 'lastEvent'> {
+/** The model while all pods are stopped, and afterwards: those that ran say how far they are. */
+export function withStopping(model: ViewModel, stillRunning: readonly string[]): ViewModel {
+  const left = new Set(stillRunning);
+  return new Map(
+    [...model].map(([key, row]) => {
+      if (!row.runs) return [key, row];
+      if (left.has(key)) return [key, { ...row, detail: 'Stopping' }];
+      const ready = row.ready.replace(/^\d+/, '0');
+      return [key, { ...row, detail: stopped, ready, failure: '' }];
+    }),
+  );
+}
+
+/** The detail of a pod that ran until the agent stopped it. */
+export const stopped = 'Stopped';
+
+/** When the event was last seen. */
+function eventTime({ lastTimestamp, series, eventTime: first, firstTimestamp }: Event): number {
+  return Date.parse(lastTimestamp ?? series?.lastObservedTime ?? first ?? firstTimestamp ?? '') || 0;
+}
+
+const oneLine = (text = ''): string => text.replaceAll(/\s+/g, ' ').trim();
+
+function rowOf(pod: Pod): Omit<PodRow, 'lastEvent' | 'lastEventAt'> {
   const { initContainers = [], containers = [] } = pod.spec ?? {};
   const { containerStatuses = [], initContainerStatuses = [], phase = 'Pending' } = pod.status ?? {};
   const sidecars = new Set(initContainers.filter(isSidecar).map(({ name }) => name));
@@ -54,10 +85,57 @@ function rowOf(pod: Pod): Omit<PodRow, 'lastEvent'> {
     phase,
     detail: detailOf(pod, sidecars),
     ready: `${counted.filter(({ ready }) => ready).length}/${containers.length + sidecars.size}`,
-    restarts: all.reduce((sum, { restartCount }) => sum + restartCount, 0),
+    failure: failureOf(pod),
+    ...restartsOf(pod, sidecars),
     createdAt: createdAt(pod),
     runs: all.some(({ state }) => state?.running !== undefined),
   };
+}
+
+/**
+ * Restarts as kubectl counts them: while the pod is initialized those of its init containers up to the one under way, then those of sidecars and
+ * containers.
+ */
+function restartsOf(pod: Pod, sidecars: ReadonlySet<string>): Pick<PodRow, 'restarts' | 'restartedAt'> {
+  const { containerStatuses = [], initContainerStatuses = [], conditions = [] } = pod.status ?? {};
+  const pending = initContainerStatuses.findIndex((each) => !isPassed(each, sidecars));
+  const initialized = conditions.some(({ type, status }) => type === 'Initialized' && status === 'True');
+  const counted =
+    pending >= 0 && !initialized
+      ? initContainerStatuses.slice(0, pending + 1)
+      : [...initContainerStatuses.filter(({ name }) => sidecars.has(name)), ...containerStatuses];
+  const ends = counted.map(({ lastState }) => Date.parse(lastState?.terminated?.finishedAt ?? '') || 0);
+  return {
+    restarts: counted.reduce((sum, { restartCount }) => sum + restartCount, 0),
+    restartedAt: Math.max(0, ...ends),
+  };
+}
+
+/** An init container that has succeeded, or a sidecar that has started. */
+const isPassed = (each: ContainerStatus, sidecars: ReadonlySet<string>): boolean =>
+  sidecars.has(each.name) ? each.started === true : each.state?.terminated?.exitCode === 0;
+
+/** All that pod and containers say of why it fails, one after the other. */
+function failureOf({ metadata, status = {} }: Pod): string {
+  if (metadata?.deletionTimestamp !== undefined || status.phase === 'Succeeded') return '';
+  const { phase, reason = '', message = '' } = status;
+  const own = phase === 'Failed' ? [reason, oneLine(message)].filter(Boolean).join(': ') : '';
+  const all = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  return [own, ...all.map(containerFailure)].filter(Boolean).join('; ');
+}
+
+function containerFailure(status: ContainerStatus): string {
+  const trouble = troubleOf(status);
+  if (trouble === '') return '';
+  const { name, state, lastState } = status;
+  const ended = state?.terminated ?? lastState?.terminated;
+  const texts = [
+    trouble,
+    ended === undefined ? '' : `exit code ${ended.exitCode}`,
+    oneLine(state?.waiting?.message),
+    oneLine(ended?.message),
+  ];
+  return `${name}: ${texts.filter(Boolean).join(', ')}`;
 }
 
 function createdAt({ metadata, status }: Pod): number {
@@ -79,8 +157,7 @@ function detailOf(pod: Pod, sidecars: ReadonlySet<string>): string {
 function initDetail(pod: Pod, sidecars: ReadonlySet<string>): string {
   const total = pod.spec?.initContainers?.length ?? 0;
   const statuses = pod.status?.initContainerStatuses ?? [];
-  const isDone = (each: ContainerStatus): boolean =>
-    sidecars.has(each.name) ? each.started === true : each.state?.terminated?.exitCode === 0;
+  const isDone = (each: ContainerStatus): boolean => isPassed(each, sidecars);
   const done = statuses.filter(isDone).length;
   if (total === 0 || done >= total || pod.status?.phase !== 'Pending') return '';
   const trouble = statuses

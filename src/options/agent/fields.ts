@@ -16,6 +16,7 @@ export interface AgentOptions {
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly provider: string;
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
   readonly output: Output;
   readonly leaveRunning: boolean;
   readonly keepLastGoodManifest: boolean;
@@ -34,6 +35,9 @@ export interface AgentOptions {
 
 /** From all to nothing. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** How lines of the log look: words for people, or JSON. */
+export type LogFormat = 'text' | 'json';
 
 /** `auto` is the live table on a terminal and plain lines elsewhere. */
 export type Output = 'auto' | 'table' | 'plain' | 'json';
@@ -110,9 +114,8 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     type: 'string',
     default: 'process',
     flag: 'provider',
-    allowed: 'process, memory, cri',
-    values: ['process', 'memory', 'cri'],
-    about: 'Who runs the pods: local processes, nobody, or a container runtime.',
+    allowed: 'process, memory, cri, a file such as ./provider.mjs, or the name of a package',
+    about: 'What runs the pods: local processes, a simulation, a container runtime, or a provider of your own.',
   },
   logLevel: {
     type: 'string',
@@ -122,13 +125,21 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     values: ['debug', 'info', 'warn', 'error', 'silent'],
     about: 'What is logged; --v of 2 and 3 means info at least, of 4 and more debug.',
   },
+  logFormat: {
+    type: 'string',
+    default: 'text',
+    flag: 'log-format',
+    allowed: 'text, json',
+    values: ['text', 'json'],
+    about: 'Form of the log: lines in words, or one JSON object a line; it wins over the kubelet’s `logging.format`.',
+  },
   output: {
     type: 'string',
     default: 'auto',
     flag: 'output',
     allowed: 'auto, table, plain, json',
     values: ['auto', 'table', 'plain', 'json'],
-    about: 'Form of what `podtender up` prints; auto: a table on a terminal, lines elsewhere.',
+    about: 'Form of what is printed; auto: a table on a terminal, lines elsewhere.',
   },
   leaveRunning: {
     type: 'bool',

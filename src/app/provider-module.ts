@@ -1,0 +1,160 @@
+import { existsSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { AgentError, messageOf } from '../base/errors.ts';
+import { nearest } from '../options/nearest.ts';
+import type { PodProvider } from '../provider/provider.ts';
+import { type ProviderFactory, registeredProviders } from '../provider/registry.ts';
+
+/** The providers that the command has itself. */
+export const ownProviders = ['process', 'memory', 'cri'] as const;
+export type OwnProvider = (typeof ownProviders)[number];
+
+export const isOwnProvider = (name: string): name is OwnProvider => ownProviders.some((own) => own === name);
+
+/** The methods that every provider must have. */
+const methods = ['syncPod', 'killPod', 'listPods', 'getPodStatus'] as const;
+
+/** How a module of a provider is found and loaded. */
+export interface ModuleLoading {
+  /** Paths and packages are looked for from here. */
+  readonly cwd: string;
+  readonly load: (url: string) => Promise<unknown>;
+}
+
+/**
+ * Loads the module that `--provider` names: a file, a `file:` URL or a package, with `#name` behind it where it registers several providers.
+ * The module exports a provider, its class or a function that makes it as its default, or calls `registerProvider` while it is loaded.
+ *
+ * @throws {AgentError} `invalid_argument` the module cannot be loaded, or makes no provider
+ */
+export async function providerFactory(named: string, loading: ModuleLoading): Promise<ProviderFactory> {
+  const [, source = named, wanted] = /^(.*?)(?:#([^#/]+))?$/s.exec(named) ?? [];
+  const before = new Set(registeredProviders().keys());
+  const module = await loadModule(named, source, loading);
+  const added = [...registeredProviders()].filter(([name]) => !before.has(name));
+  const refuse = (what: string): AgentError => new AgentError('invalid_argument', `--provider ${named}: ${what}`);
+  const make = wanted === undefined ? (madeBy(module) ?? oneOf(added, refuse)) : registeredProviders().get(wanted);
+  if (!make)
+    throw refuse(
+      wanted === undefined
+        ? 'the module neither exports a provider as its default nor calls registerProvider(name, factory)'
+        : `the module registers no provider ${wanted}${listed(added)}`,
+    );
+  return async (settings) => checked(await made(make, settings, refuse), refuse);
+}
+
+type Refuse = (what: string) => AgentError;
+type Registered = readonly (readonly [string, ProviderFactory])[];
+
+const listed = (added: Registered): string =>
+  added.length === 0 ? '' : `; it registers ${added.map(([name]) => name).join(', ')}`;
+
+function oneOf(added: Registered, refuse: Refuse): ProviderFactory | undefined {
+  if (added.length > 1)
+    throw refuse(`the module registers several providers; name one of them, as in #${added[0]?.[0] ?? ''}${listed(added)}`);
+  return added[0]?.[1];
+}
+
+async function loadModule(named: string, source: string, { cwd, load }: ModuleLoading): Promise<unknown> {
+  findOwnPackage(cwd);
+  try {
+    return await load(moduleUrl(source, cwd));
+  } catch (cause) {
+    throw new AgentError('invalid_argument', `--provider ${named}: ${loadFault(source, cause)}`, { cause });
+  }
+}
+
+const isFile = (source: string): boolean => /^\.{0,2}\/|^\.{1,2}$/.test(source) || /\.[cm]?[jt]s$/.test(source);
+
+/** Packages keep their bare name, behind a mark that says that they are looked for from the user's directory. */
+const packageMark = 'podtender-provider:';
+
+function moduleUrl(source: string, cwd: string): string {
+  if (source.startsWith('file:')) return source;
+  return isFile(source) ? pathToFileURL(resolve(cwd, source)).href : `${packageMark}${source}`;
+}
+
+function loadFault(source: string, cause: unknown): string {
+  const { code = '' } = (cause ?? {}) as NodeJS.ErrnoException;
+  const [first = ''] = messageOf(cause).split('\n');
+  if (source.startsWith('file:') || isFile(source)) {
+    const missing = code === 'ERR_MODULE_NOT_FOUND' && first.includes('imported from') === false;
+    return missing ? 'there is no such file' : `the module cannot be loaded: ${first}`;
+  }
+  if (code !== 'ERR_MODULE_NOT_FOUND' || !first.includes(`'${source}'`)) return `the module cannot be loaded: ${first}`;
+  const near = nearest(source, ownProviders);
+  const hint = near === undefined ? '' : `; did you mean ${near}?`;
+  return `there is no such provider: it is ${ownProviders.join(', ')}, a file such as ./provider.mjs, or an installed package${hint}`;
+}
+
+/**
+ * From now on packages of providers are found from the user's directory, and `podtender` itself is found where it is not installed beside
+ * the module, as with `npx`.
+ */
+function findOwnPackage(cwd: string): void {
+  const parentURL = pathToFileURL(resolve(cwd, 'provider.mjs')).href;
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier.startsWith(packageMark))
+        return next(specifier.slice(packageMark.length), { ...context, parentURL });
+      try {
+        return next(specifier, context);
+      } catch (reason) {
+        const own = ownModule(specifier);
+        if (own === undefined) throw reason;
+        return next(own, context);
+      }
+    },
+  });
+}
+
+/** The file behind `podtender` and `podtender/…`, built or as source. */
+function ownModule(specifier: string): string | undefined {
+  const [match, below = ''] =
+    /^podtender(?:\/(provider|server|apiserver|providers\/[a-z]+))?$/.exec(specifier) ?? [];
+  if (match === undefined) return undefined;
+  const root = new URL('../../', import.meta.url);
+  const found = ['dist', 'src']
+    .map((folder) => new URL(`${folder}/${below === '' ? '' : `${below}/`}index.${folder === 'dist' ? 'js' : 'ts'}`, root))
+    .find((url) => existsSync(fileURLToPath(url)));
+  return found?.href;
+}
+
+/** What the default export makes: it is a provider, its class, or a function that makes one. */
+function madeBy(module: unknown): ProviderFactory | undefined {
+  const { default: exported } = (module ?? {}) as { readonly default?: unknown };
+  if (typeof exported === 'function') {
+    const isClass = Function.prototype.toString.call(exported).startsWith('class');
+    return isClass
+      ? (settings) => new (exported as new (given: typeof settings) => PodProvider)(settings)
+      : (exported as ProviderFactory);
+  }
+  // the default of a CommonJS module is its exports, which need not be a provider
+  const isProvider = typeof exported === 'object' && exported !== null && methods.some((name) => name in exported);
+  return isProvider ? () => exported as PodProvider : undefined;
+}
+
+async function made(
+  make: ProviderFactory,
+  settings: Parameters<ProviderFactory>[0],
+  refuse: Refuse,
+): Promise<unknown> {
+  try {
+    return await make(settings);
+  } catch (cause) {
+    throw Object.assign(refuse(`the provider cannot be made: ${messageOf(cause)}`), { cause });
+  }
+}
+
+function checked(provider: unknown, refuse: Refuse): PodProvider {
+  if (typeof provider !== 'object' || provider === null) throw refuse('what it makes is no provider');
+  const members = provider as Readonly<Record<string, unknown>>;
+  const missing = methods.filter((name) => typeof members[name] !== 'function');
+  if (missing.length > 0)
+    throw refuse(`the provider lacks the method${missing.length === 1 ? '' : 's'} ${missing.join(', ')}`);
+  if (typeof members['name'] !== 'string' || members['name'] === '')
+    throw refuse('the provider lacks `name`, the text that container IDs begin with');
+  return provider as PodProvider;
+}

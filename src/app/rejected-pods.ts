@@ -1,0 +1,49 @@
+import type { Clock } from '../base/clock.ts';
+import { keyOf, uidOf } from '../kube/names.ts';
+import type { Pod } from '../kube/types.ts';
+import type { Engines } from '../pods/engines.ts';
+import type { PodChange } from './running.ts';
+
+/** How often static pods are looked at, ms. */
+const lookMs = 1000;
+
+/** What of an agent knows its static pods. */
+export interface StaticPods {
+  readonly podManager: Pick<Engines['podManager'], 'getStaticPodToMirrorPodMap'>;
+  readonly statusManager: Pick<Engines['statusManager'], 'getPodStatus'>;
+}
+
+/** Tells of static pods that were refused: they have no mirror pod, so that the API server, and whoever watches it, knows nothing of them. */
+export function watchRejected(
+  { podManager, statusManager }: StaticPods,
+  clock: Pick<Clock, 'timer'>,
+  listener: (change: PodChange) => void,
+): () => void {
+  let shown = new Map<string, string>();
+  const look = (): void => {
+    const found = new Map<string, string>();
+    for (const pod of rejectedPods({ podManager, statusManager })) {
+      const said = JSON.stringify(pod.status);
+      found.set(keyOf(pod), said);
+      if (shown.get(keyOf(pod)) !== said) listener({ type: 'set', pod });
+    }
+    const mirrored = new Set<string>();
+    for (const [pod, mirror] of podManager.getStaticPodToMirrorPodMap()) if (mirror) mirrored.add(keyOf(pod));
+    // from now on the API server tells of those with a mirror
+    for (const key of shown.keys())
+      if (!found.has(key) && !mirrored.has(key)) listener({ type: 'gone', key });
+    shown = found;
+    stop = clock.timer(lookMs, look);
+  };
+  let stop = clock.timer(lookMs, look);
+  return () => {
+    stop();
+  };
+}
+
+function* rejectedPods({ podManager, statusManager }: StaticPods): Generator<Pod> {
+  for (const [pod, mirror] of podManager.getStaticPodToMirrorPodMap()) {
+    const status = statusManager.getPodStatus(uidOf(pod));
+    if (!mirror && status?.phase === 'Failed') yield { ...pod, status };
+  }
+}

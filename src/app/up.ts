@@ -1,0 +1,193 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent } from '../agent/agent.ts';
+import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
+import type { LeveledLogger } from '../agent/logger.ts';
+import { createApiClient, type HttpApiClient } from '../api/rest/http-client.ts';
+import { Informer } from '../api/cache/informer.ts';
+import { eventResource } from '../api/resources.ts';
+import type { EmbeddedApiServer } from '../apiserver/index.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Event } from '../kube/types.ts';
+import type { SystemdService } from '../node/watchdog.ts';
+import { isGateOn } from '../options/kubelet/feature-gates.ts';
+import type { EffectiveOptions } from '../options/load.ts';
+import {
+  certDirOf,
+  effectiveOptions,
+  isSaid,
+  kubeletApiOptions,
+  type KubeletApiPlace,
+  openPorts,
+  tellWarnings,
+} from './agent-settings.ts';
+import { agentOptions, keepSystemdTold, makeLogger, runningParts, systemdService } from './compose.ts';
+import { type DataDir, openDataDir } from './data-dir.ts';
+import { portError } from './ports.ts';
+import type { Running, StartContext, UpOptions } from './running.ts';
+import { stopPods } from './stop-pods.ts';
+import { startTracing, type Tracing } from './tracing.ts';
+
+const clock = systemClock;
+
+/** Puts an embedded API server, the agent and a provider together, for `podtender up`. */
+export async function startUp(options: UpOptions, context: StartContext): Promise<Running> {
+  const settings = effectiveOptions(options);
+  const dataDir = openDataDir(options.dataDir);
+  try {
+    const logger = makeLogger(settings, join(dataDir.path, 'podtender.log'));
+    tellWarnings(settings, logger);
+    const systemd = systemdService(logger);
+    const server = await startServer(options, settings, { dataDir, logger });
+    const kubeconfigPath = join(dataDir.path, 'kubeconfig');
+    writeFileSync(kubeconfigPath, server.kubeconfig(), { mode: 0o600 });
+    chmodSync(kubeconfigPath, 0o600); // of an older file too
+    return await startAgent({
+      options,
+      settings,
+      server,
+      logger,
+      kubeconfigPath,
+      dataDir,
+      systemd,
+      load: context.load,
+    });
+  } catch (reason) {
+    dataDir.release();
+    throw reason;
+  }
+}
+
+async function startServer(
+  { port }: UpOptions,
+  { kubelet }: EffectiveOptions,
+  { dataDir, logger }: Pick<UpParts, 'dataDir' | 'logger'>,
+): Promise<EmbeddedApiServer> {
+  // an agent that joins a cluster never loads it
+  const { EmbeddedApiServer: ApiServer } = await import('../apiserver/index.ts');
+  try {
+    return await ApiServer.start({
+      dataDir: join(dataDir.path, 'apiserver'),
+      port,
+      logger,
+      metricsApi: true,
+      kubernetesService: false, // nobody listens at its address here
+      clusterTrustBundles: isGateOn('ClusterTrustBundle', kubelet.featureGates),
+    });
+  } catch (reason) {
+    throw portError(reason, () => '--port');
+  }
+}
+
+interface UpParts extends Pick<StartContext, 'load'> {
+  readonly options: UpOptions;
+  readonly settings: EffectiveOptions;
+  readonly server: EmbeddedApiServer;
+  readonly logger: LeveledLogger;
+  readonly kubeconfigPath: string;
+  readonly dataDir: DataDir;
+  readonly systemd: SystemdService;
+}
+
+async function startAgent(parts: UpParts): Promise<Running> {
+  const { settings, server, logger, dataDir } = parts;
+  const { nodeName } = settings.agent;
+  const tracing = await startTracing(settings.kubelet.tracing, { nodeName, clock, logger });
+  const traced = tracing && { tracer: tracing.tracer };
+  const connect = (user: { cert: string; key: string }, deps = {}): HttpApiClient =>
+    createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, logger, qps: 0, ...deps });
+  const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']), traced);
+  const certDir = certDirOf(settings, dataDir.path);
+  const kubeletApi = embeddedKubeletApi(settings, server, { certDir, nodeName, logger });
+  const { readOnly, healthz } = openPorts(settings);
+  const { disconnect, ...own } = agentOptions({ ...parts, tracing });
+  const agent = await Agent.create({
+    ...own,
+    ...(readOnly && { readOnly }),
+    ...(healthz && isSaid('healthzPort', settings) && { healthz }),
+    client,
+    logger,
+    ...(kubeletApi && { kubeletApi }),
+  });
+  return runAgent(parts, agent, { client, observer: connect(server.admin), disconnect, tracing });
+}
+
+interface Clients {
+  /** The agent's own. */
+  readonly client: HttpApiClient;
+  /** Reads what the view shows. */
+  readonly observer: HttpApiClient;
+  /** Lets the runtime go. */
+  readonly disconnect: () => Promise<void>;
+  readonly tracing: Tracing | undefined;
+}
+
+function runAgent(
+  parts: UpParts,
+  agent: Agent,
+  { client, observer, disconnect, tracing }: Clients,
+): Running {
+  const { server, logger, kubeconfigPath, dataDir, systemd } = parts;
+  const stop = new AbortController();
+  const running = runningParts(agent, parts, {
+    signal: stop.signal,
+    apiPort: 'port in the file of --config',
+  });
+  keepSystemdTold(systemd, agent, stop.signal);
+  const events = new Informer<Event>({ client: observer, clock, logger }, eventResource);
+  void events.run(stop.signal);
+  return {
+    ...running,
+    kubeconfigPath,
+    serverUrl: server.url,
+    watchEvents: (listener) => watchEvents(events, listener),
+    stopPods: async (onProgress, force) => {
+      await agent.stop();
+      await stopPods(
+        { provider: agent.provider, podOf: (uid) => agent.controller.engines.podManager.getPodByUID(uid) },
+        onProgress,
+        force,
+      );
+    },
+    close: async () => {
+      stop.abort();
+      await agent.stop();
+      await Promise.all([client.close(), observer.close(), disconnect()]);
+      await server.stop();
+      await tracing?.stop();
+      dataDir.release();
+    },
+  };
+}
+
+function watchEvents(events: Informer<Event>, listener: (event: Event) => void): () => void {
+  const registration = events.addHandler({
+    added: (event, initial) => {
+      if (!initial) listener(event);
+    },
+    updated: (_old, event) => {
+      listener(event);
+    },
+  });
+  return () => {
+    registration.remove();
+  };
+}
+
+/** Beside an embedded server, on the node's address and any free port unless the settings say which. */
+function embeddedKubeletApi(
+  settings: EffectiveOptions,
+  server: EmbeddedApiServer,
+  place: Omit<KubeletApiPlace, 'now'>,
+): KubeletApiOptions | undefined {
+  const said = kubeletApiOptions(settings, { ...place, now: clock.now() });
+  return (
+    said && {
+      clientCa: server.ca,
+      ...said,
+      tls: (hosts) => server.servingCertificate(`system:node:${hosts[0] ?? ''}`, hosts),
+      port: isSaid('port', settings) ? (said.port ?? 0) : 0,
+      address: isSaid('address', settings) ? (said.address ?? 'node') : 'node',
+    }
+  );
+}

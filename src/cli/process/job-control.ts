@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import type { JobControl } from '../view/terminal.ts';
+
+function onSignal(signal: NodeJS.Signals, listener: () => void): () => void {
+  process.on(signal, listener);
+  return () => {
+    process.off(signal, listener);
+  };
+}
+
+/** This process in its shell: Ctrl-Z, `fg` and `bg`. */
+export const jobs: JobControl = {
+  onStop: (listener) =>
+    onSignal('SIGTSTP', () => {
+      listener();
+      // whoever handles SIGTSTP has to stop by itself
+      process.kill(process.pid, 'SIGSTOP');
+    }),
+  onContinue: (listener) => onSignal('SIGCONT', listener),
+  onExit: (listener) => {
+    process.on('exit', listener);
+    return () => {
+      process.off('exit', listener);
+    };
+  },
+  isForeground,
+};
+
+/** Is this process in the group that the terminal belongs to? True where there is no terminal, or no way to know. */
+function isForeground(): boolean {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8');
+    const [, , , group, , , owner = '-1'] = stat.slice(stat.lastIndexOf(')') + 1).split(' ');
+    return owner === '-1' || owner === group;
+  } catch {
+    return true;
+  }
+}

@@ -36,7 +36,7 @@ const leanUndici = {
 const ownGrpc = {
   name: 'own-grpc',
   resolveId(source, importer) {
-    return source === '@grpc/grpc-js' && importer?.endsWith('/cli/tracing.js')
+    return source === '@grpc/grpc-js' && importer?.endsWith('/app/tracing.js')
       ? { id: source, external: true }
       : undefined;
   },

@@ -292,7 +292,9 @@ function commonParts({
   onEvent: observe,
 }: AgentOptions): CommonParts {
   const base = { clock, random, logger };
-  const recorder = client ? new EventBroadcaster({ client, ...base, ...(observe && { observe }) }, { host, ...events }) : silentRecorder;
+  const recorder = client
+    ? new EventBroadcaster({ client, ...base, ...(observe && { observe }) }, { host, ...events })
+    : silentRecorder;
   return { ...base, recorder };
 }
 

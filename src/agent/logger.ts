@@ -43,7 +43,7 @@ export function pinoLogger(
     timestamp: pino.stdTimeFunctions.isoTime,
   };
   const target = typeof destination === 'string' ? logFile(destination) : destination;
-  const stream = format === 'json' ? target : { write: (line: string) => void target.write(logText(line)) };
+  const stream = format === 'json' ? target : wordsTo(target);
   const gate = { level };
   return Object.defineProperty(adapt(pino(options, stream), gate), 'level', {
     get: () => gate.level,
@@ -52,6 +52,13 @@ export function pinoLogger(
     },
   }) as LeveledLogger;
 }
+
+/** Writes each line in words. */
+const wordsTo = (target: DestinationStream): DestinationStream => ({
+  write: (line) => {
+    target.write(logText(line));
+  },
+});
 
 /** Lines wait, up to so many bytes, while the file cannot be written. */
 const mostWaiting = 256 * 1024;

@@ -38,7 +38,11 @@ function deletion(before: Pod, after: Pod, about: LogFields): readonly Activity[
 function phaseChange(before: Pod, after: Pod, about: LogFields): readonly Activity[] {
   const { phase = 'Pending', reason, message } = after.status ?? {};
   if (phase === (before.status?.phase ?? 'Pending')) return [];
-  const why = { ...about, ...(reason !== undefined && { reason }), ...(message !== undefined && { problem: message }) };
+  const why = {
+    ...about,
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { problem: message }),
+  };
   switch (phase) {
     case 'Running':
       return [info('pod started', about)];

@@ -39,7 +39,9 @@ export interface AgentInputs extends Pick<StartContext, 'load'> {
 }
 
 /** The agent's options but for its API server, and what lets its runtime go. */
-export function agentOptions(inputs: AgentInputs): AgentOptions & { readonly disconnect: () => Promise<void> } {
+export function agentOptions(
+  inputs: AgentInputs,
+): AgentOptions & { readonly disconnect: () => Promise<void> } {
   const { options, settings, dataDir, tracing, logger } = inputs;
   const { provider } = options;
   const common = agentSettings(settings);
@@ -84,7 +86,8 @@ function manifestOptions(
   { origins }: EffectiveOptions,
 ): Pick<AgentOptions, 'manifests' | 'manifestUrl' | 'manifestsSetting'> {
   const origin = originOf('staticPodPath', origins);
-  const configured = origin.from === 'file' ? `staticPodPath (${formatOrigin(origin)})` : formatOrigin(origin);
+  const configured =
+    origin.from === 'file' ? `staticPodPath (${formatOrigin(origin)})` : formatOrigin(origin);
   return {
     manifestsSetting: manifests === undefined ? configured : '--manifests',
     ...(manifests !== undefined && { manifests }),

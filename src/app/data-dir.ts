@@ -149,7 +149,8 @@ function claim(path: string, now: number, refuse: Refuse): Claim {
   for (let attempt = 0; attempt < 3; attempt++) {
     const owner = readText(lock);
     const inUse = useOf(owner, { lock, sign, now });
-    if (inUse !== undefined) throw refuse(`is in use by ${inUse}; stop it, or choose another with --data-dir`);
+    if (inUse !== undefined)
+      throw refuse(`is in use by ${inUse}; stop it, or choose another with --data-dir`);
     rmSync(lock, { force: true });
     try {
       writeFileSync(lock, self, { flag: 'wx', mode: 0o600 });
@@ -174,11 +175,19 @@ function useOf(
   const pid = Number.parseInt(ofProcess, 10);
   if (owner !== undefined && processLine(pid) === ofProcess) return `process ${pid}`;
   if (isHeld(sign)) return Number.isNaN(pid) ? 'another agent' : `process ${pid} of another container`;
+  const host = otherHost(ofMachine);
+  const isRenewed = host !== undefined && Math.abs(now - changedAt(lock)) < foreignLockMs;
+  return isRenewed ? `process ${pid} of host ${host}` : undefined;
+}
+
+/** ms since the epoch; 0: there is no such file. */
+const changedAt = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+/** The host of a lock, when it is not this one: neither by name nor since its start. */
+function otherHost(ofMachine: string): string | undefined {
   const [boot = '', host = ''] = ofMachine.split(' ');
   const [ownBoot, ownHost] = machineLine().split(' ');
-  if (host === '' || boot === ownBoot || host === ownHost) return undefined;
-  const renewed = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return Math.abs(now - renewed) < foreignLockMs ? `process ${pid} of host ${host}` : undefined;
+  return host === '' || boot === ownBoot || host === ownHost ? undefined : host;
 }
 
 /** `PID START`; absent when no such process runs. One in state Z or X has ended: it holds nothing any more. */

@@ -34,8 +34,10 @@ export async function providerFactory(named: string, loading: ModuleLoading): Pr
   const before = new Set(registeredProviders().keys());
   const module = await loadModule(named, source, loading);
   const added = [...registeredProviders()].filter(([name]) => !before.has(name));
-  const refuse = (what: string): AgentError => new AgentError('invalid_argument', `--provider ${named}: ${what}`);
-  const make = wanted === undefined ? (madeBy(module) ?? oneOf(added, refuse)) : registeredProviders().get(wanted);
+  const refuse = (what: string): AgentError =>
+    new AgentError('invalid_argument', `--provider ${named}: ${what}`);
+  const make =
+    wanted === undefined ? (madeBy(module) ?? oneOf(added, refuse)) : registeredProviders().get(wanted);
   if (!make)
     throw refuse(
       wanted === undefined
@@ -53,7 +55,9 @@ const listed = (added: Registered): string =>
 
 function oneOf(added: Registered, refuse: Refuse): ProviderFactory | undefined {
   if (added.length > 1)
-    throw refuse(`the module registers several providers; name one of them, as in #${added[0]?.[0] ?? ''}${listed(added)}`);
+    throw refuse(
+      `the module registers several providers; name one of them, as in #${added[0]?.[0] ?? ''}${listed(added)}`,
+    );
   return added[0]?.[1];
 }
 
@@ -66,7 +70,8 @@ async function loadModule(named: string, source: string, { cwd, load }: ModuleLo
   }
 }
 
-const isFile = (source: string): boolean => /^\.{0,2}\/|^\.{1,2}$/.test(source) || /\.[cm]?[jt]s$/.test(source);
+const isFile = (source: string): boolean =>
+  /^\.{0,2}\/|^\.{1,2}$/.test(source) || /\.[cm]?[jt]s$/.test(source);
 
 /** Packages keep their bare name, behind a mark that says that they are looked for from the user's directory. */
 const packageMark = 'podtender-provider:';
@@ -80,10 +85,11 @@ function loadFault(source: string, cause: unknown): string {
   const { code = '' } = (cause ?? {}) as NodeJS.ErrnoException;
   const [first = ''] = messageOf(cause).split('\n');
   if (source.startsWith('file:') || isFile(source)) {
-    const missing = code === 'ERR_MODULE_NOT_FOUND' && first.includes('imported from') === false;
+    const missing = code === 'ERR_MODULE_NOT_FOUND' && !first.includes('imported from');
     return missing ? 'there is no such file' : `the module cannot be loaded: ${first}`;
   }
-  if (code !== 'ERR_MODULE_NOT_FOUND' || !first.includes(`'${source}'`)) return `the module cannot be loaded: ${first}`;
+  if (code !== 'ERR_MODULE_NOT_FOUND' || !first.includes(`'${source}'`))
+    return `the module cannot be loaded: ${first}`;
   const near = nearest(source, ownProviders);
   const hint = near === undefined ? '' : `; did you mean ${near}?`;
   return `there is no such provider: it is ${ownProviders.join(', ')}, a file such as ./provider.mjs, or an installed package${hint}`;
@@ -117,7 +123,10 @@ function ownModule(specifier: string): string | undefined {
   if (match === undefined) return undefined;
   const root = new URL('../../', import.meta.url);
   const found = ['dist', 'src']
-    .map((folder) => new URL(`${folder}/${below === '' ? '' : `${below}/`}index.${folder === 'dist' ? 'js' : 'ts'}`, root))
+    .map(
+      (folder) =>
+        new URL(`${folder}/${below === '' ? '' : `${below}/`}index.${folder === 'dist' ? 'js' : 'ts'}`, root),
+    )
     .find((url) => existsSync(fileURLToPath(url)));
   return found?.href;
 }
@@ -132,7 +141,8 @@ function madeBy(module: unknown): ProviderFactory | undefined {
       : (exported as ProviderFactory);
   }
   // the default of a CommonJS module is its exports, which need not be a provider
-  const isProvider = typeof exported === 'object' && exported !== null && methods.some((name) => name in exported);
+  const isProvider =
+    typeof exported === 'object' && exported !== null && methods.some((name) => name in exported);
   return isProvider ? () => exported as PodProvider : undefined;
 }
 

@@ -122,11 +122,7 @@ interface Clients {
   readonly tracing: Tracing | undefined;
 }
 
-function runAgent(
-  parts: UpParts,
-  agent: Agent,
-  { client, observer, disconnect, tracing }: Clients,
-): Running {
+function runAgent(parts: UpParts, agent: Agent, { client, observer, disconnect, tracing }: Clients): Running {
   const { server, logger, kubeconfigPath, dataDir, systemd } = parts;
   const stop = new AbortController();
   const running = runningParts(agent, parts, {

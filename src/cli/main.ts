@@ -71,7 +71,14 @@ async function longRunning(
   ]);
   trimOwnMemory();
   keepCompiledCode(code);
-  return { stdout: process.stdout, colour: !process.env['NO_COLOR'], clock: systemClock, onSignal, jobs, load };
+  return {
+    stdout: process.stdout,
+    colour: !process.env['NO_COLOR'],
+    clock: systemClock,
+    onSignal,
+    jobs,
+    load,
+  };
 }
 
 const stopSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];

@@ -139,12 +139,11 @@ const withLogging = (
   agent: AgentOptions,
   { logging: { verbosity, format } }: KubeletConfiguration,
   origins: ReadonlyMap<string, Origin>,
-): AgentOptions =>
-  ({
-    ...agent,
-    ...(!origins.has('logLevel') && { logLevel: louder(agent.logLevel, verbosity) }),
-    ...(!origins.has('logFormat') && { logFormat: format === 'json' ? 'json' : 'text' }),
-  });
+): AgentOptions => ({
+  ...agent,
+  ...(!origins.has('logLevel') && { logLevel: louder(agent.logLevel, verbosity) }),
+  ...(!origins.has('logFormat') && { logFormat: format === 'json' ? 'json' : 'text' }),
+});
 
 function placeOf(path: string, origins: ReadonlyMap<string, Origin>): Partial<OptionFault> {
   const origin = originOf(path, origins);

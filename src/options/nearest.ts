@@ -11,23 +11,18 @@ export function nearest(typed: string, names: readonly string[]): string | undef
 
 /** Letters to add, drop, change or swap with their neighbour. */
 function distance(a: string, b: string): number {
-  let before: readonly number[] = [];
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  let [before, row]: readonly number[][] = [[], Array.from({ length: b.length + 1 }, (_, i) => i)];
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      next.push(
-        Math.min(
-          (row[j] ?? 0) + 1,
-          (next[j - 1] ?? 0) + 1,
-          (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
-          swapped ? (before[j - 2] ?? 0) + 1 : Infinity,
-        ),
-      );
+      const isSame = a[i - 1] === b[j - 1];
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const ways = [at(row, j) + 1, at(next, j - 1) + 1, at(row, j - 1) + (isSame ? 0 : 1)];
+      next.push(Math.min(...ways, isSwapped ? at(before, j - 2) + 1 : Infinity));
     }
-    before = row;
-    row = next;
+    [before, row] = [row, next];
   }
-  return row[b.length] ?? 0;
+  return at(row, b.length);
 }
+
+const at = (row: readonly number[] | undefined, index: number): number => row?.[index] ?? 0;

@@ -10,8 +10,11 @@ export type ProviderFactory = (
 const registry = Symbol.for('podtender.providers');
 
 function factories(): Map<string, ProviderFactory> {
-  const shared = globalThis as { [registry]?: Map<string, ProviderFactory> };
-  return (shared[registry] ??= new Map<string, ProviderFactory>());
+  const shared = Reflect.get(globalThis, registry) as Map<string, ProviderFactory> | undefined;
+  if (shared) return shared;
+  const first = new Map<string, ProviderFactory>();
+  Reflect.set(globalThis, registry, first);
+  return first;
 }
 
 /** The factories of all registered providers, by name. */
@@ -23,7 +26,8 @@ export const registeredProviders = (): ReadonlyMap<string, ProviderFactory> => f
  * @throws {AgentError} `already_exists` when the name is taken
  */
 export function registerProvider(name: string, factory: ProviderFactory): void {
-  if (factories().has(name)) throw new AgentError('already_exists', `provider "${name}" is registered already`);
+  if (factories().has(name))
+    throw new AgentError('already_exists', `provider "${name}" is registered already`);
   factories().set(name, factory);
 }
 

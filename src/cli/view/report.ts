@@ -70,7 +70,12 @@ export function eventLine(event: Event, now: number, json: boolean): string {
 }
 
 /** What runs, and what to try first. */
-export function welcomeLines({ kubeconfig, server, node, joined }: Extract<Notice, { type: 'started' }>): readonly string[] {
+export function welcomeLines({
+  kubeconfig,
+  server,
+  node,
+  joined,
+}: Extract<Notice, { type: 'started' }>): readonly string[] {
   if (joined === true) return [`podtender runs node ${node} of the cluster at ${server}`, ''];
   return [
     `podtender runs node ${node}, API server ${server}`,
@@ -85,7 +90,12 @@ export function welcomeLines({ kubeconfig, server, node, joined }: Extract<Notic
 }
 
 /** The same in as few lines as stay above the live table. */
-export function headerLines({ kubeconfig, server, node, joined }: Extract<Notice, { type: 'started' }>): readonly string[] {
+export function headerLines({
+  kubeconfig,
+  server,
+  node,
+  joined,
+}: Extract<Notice, { type: 'started' }>): readonly string[] {
   if (joined === true) return [`podtender: node ${node} of the cluster at ${server}`];
   return [`podtender: node ${node}, API server ${server}`, `export KUBECONFIG=${kubeconfig ?? ''}`];
 }

@@ -166,7 +166,8 @@ export class TableReporter implements Reporter {
     this.#screen.leave();
     this.#deps.terminal.write(textOf(noticeLines(notice)));
     this.#header = headerLines(notice);
-    if (notice.kubeconfig === undefined || notice.joined === true) this.#footer = 'Ctrl-C ends; the pods run on.';
+    if (notice.kubeconfig === undefined || notice.joined === true)
+      this.#footer = 'Ctrl-C ends; the pods run on.';
     this.#draw();
   }
 
@@ -204,7 +205,8 @@ export class TableReporter implements Reporter {
   /** A terminal that does not know its size is taken for one of 80 by 24. */
   #size(): Screen {
     const { terminal, colour } = this.#deps;
-    return { columns: terminal.columns || 80, rows: terminal.rows || 24, colour };
+    const { columns = 0, rows = 0 } = terminal;
+    return { columns: columns > 0 ? columns : 80, rows: rows > 0 ? rows : 24, colour };
   }
 }
 

@@ -31,7 +31,11 @@ export function screenLines(view: View, now: number, screen: Screen): readonly s
 }
 
 /** The view as it stays on the terminal at the end: without limits of height. Pure. */
-export function finalLines(view: Pick<View, 'model' | 'notices'>, now: number, screen: Screen): readonly string[] {
+export function finalLines(
+  view: Pick<View, 'model' | 'notices'>,
+  now: number,
+  screen: Screen,
+): readonly string[] {
   const tall = { ...screen, rows: Number.MAX_SAFE_INTEGER };
   const table = view.model.size === 0 ? [] : tableLines(view.model, now, tall, 0);
   return [...view.notices, summaryLine(view.model), ...table];

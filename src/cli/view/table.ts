@@ -10,7 +10,10 @@ export interface Screen {
 const heads = ['POD', 'STATUS', 'READY', 'RESTARTS', 'AGE', 'LAST EVENT'] as const;
 const gap = '  ';
 /** Wider ones are cut: what the status does not say in so many letters stands below the row. */
-const statusWidth = 22;
+const statusWidth = (columns: number): number => {
+  if (columns < 60) return 12;
+  return columns < 100 ? 17 : 26;
+};
 /** Less room than this is left neither to the name nor to the last event. */
 const leastNameWidth = 16;
 const leastEventWidth = 14;
@@ -39,11 +42,14 @@ export function tableLines(model: ViewModel, now: number, screen: Screen, spare:
   const lines = [paint(lay(heads), 1, screen.colour)];
   for (const [index, row] of shown.entries()) {
     const colour = colours[moodOf(row)];
-    lines.push(paint(lay(cellsOf(row, now)), colour, screen.colour));
+    lines.push(paint(lay(cellsOf(row, now, screen.columns)), colour, screen.colour));
     const reason = clipped(reasons[index] ?? [], plan.reasonLines[index] ?? 0, screen.columns);
     lines.push(...reason.map((line) => paint(line, colour, screen.colour)));
   }
-  if (shown.length < rows.length) lines.push(cut(`… and ${rows.length - shown.length} more: ${summaryOf(rows.slice(plan.rows))}`, screen.columns));
+  if (shown.length < rows.length)
+    lines.push(
+      cut(`… and ${rows.length - shown.length} more: ${summaryOf(rows.slice(plan.rows))}`, screen.columns),
+    );
   return lines;
 }
 
@@ -101,7 +107,9 @@ function wrapped(text: string, columns: number): readonly string[] {
   const width = Math.max(8, columns - indent.length);
   const lines: string[] = [];
   let line = '';
-  for (const word of plainText(text).split(' ').flatMap((each) => pieces(each, width))) {
+  for (const word of plainText(text)
+    .split(' ')
+    .flatMap((each) => pieces(each, width))) {
     if (line !== '' && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;
@@ -118,7 +126,7 @@ type Cells = readonly string[];
 
 /** Lays cells out in columns that fit: the name gives way, then the last event takes what is left. No other column is ever cut. */
 function layout(rows: readonly PodRow[], now: number, columns: number): (cells: Cells) => string {
-  const cells = rows.map((row) => cellsOf(row, now));
+  const cells = rows.map((row) => cellsOf(row, now, columns));
   const natural = heads.map((head, index) =>
     Math.max(head.length, ...cells.map((line) => line[index]?.length ?? 0)),
   );
@@ -163,12 +171,12 @@ export function ageText(ms: number): string {
   return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
 }
 
-function cellsOf(row: PodRow, now: number): Cells {
+function cellsOf(row: PodRow, now: number, columns: number): Cells {
   const age = row.createdAt === 0 ? '' : ageText(now - row.createdAt);
   const event = row.lastEventAt === 0 ? row.lastEvent : `${ageText(now - row.lastEventAt)} ${row.lastEvent}`;
   return [
     plainText(row.key),
-    cut(row.detail === '' ? row.phase : row.detail, statusWidth),
+    cut(row.detail === '' ? row.phase : row.detail, statusWidth(columns)),
     row.ready,
     restartsText(row, now),
     age,
@@ -181,7 +189,9 @@ export function restartsText(
   { restarts, restartedAt }: Pick<PodRow, 'restarts' | 'restartedAt'>,
   now: number,
 ): string {
-  return restarts === 0 || restartedAt === 0 ? String(restarts) : `${restarts} (${ageText(now - restartedAt)} ago)`;
+  return restarts === 0 || restartedAt === 0
+    ? String(restarts)
+    : `${restarts} (${ageText(now - restartedAt)} ago)`;
 }
 
 /** How a pod fares: it fails, is under way or held up, runs with all it has, or has ended well. */

@@ -115,7 +115,8 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     default: 'process',
     flag: 'provider',
     allowed: 'process, memory, cri, a file such as ./provider.mjs, or the name of a package',
-    about: 'What runs the pods: local processes, a simulation, a container runtime, or a provider of your own.',
+    about:
+      'What runs the pods: local processes, a simulation, a container runtime, or a provider of your own.',
   },
   logLevel: {
     type: 'string',
@@ -131,7 +132,8 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     flag: 'log-format',
     allowed: 'text, json',
     values: ['text', 'json'],
-    about: 'Form of the log: lines in words, or one JSON object a line; it wins over the kubelet’s `logging.format`.',
+    about:
+      'Form of the log: lines in words, or one JSON object a line; it wins over the kubelet’s `logging.format`.',
   },
   output: {
     type: 'string',

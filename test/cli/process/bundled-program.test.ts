@@ -19,11 +19,11 @@ beforeEach(() => {
   mkdirSync(join(folder, 'program'));
   write(
     'main.cjs',
-    "const { double } = require('../part.cjs'); exports.four = () => double(2); exports.file = __filename;",
+    "const { double } = require('./part.cjs'); exports.four = () => double(2); exports.file = __filename;",
   );
   write(
     'part.cjs',
-    "exports.path = require('node:path'); exports.double = (value) => value * 2; exports.main = require('../main.cjs');",
+    "exports.path = require('node:path'); exports.double = (value) => value * 2; exports.main = require('./main.cjs');",
   );
 });
 afterEach(() => {

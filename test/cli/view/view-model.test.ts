@@ -1,37 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Event, Pod } from '../../../src/kube/types.ts';
-import { changeLines, eventLine, jsonNotice, stoppingLine } from '../../../src/cli/view/report.ts';
-import { ageText, cut, phaseText, tableLines } from '../../../src/cli/view/table.ts';
-import { withEvent, withoutPod, withPod, type ViewModel } from '../../../src/cli/view/view-model.ts';
+import { phaseText } from '../../../src/cli/view/table.ts';
+import { withEvent, withStopping } from '../../../src/cli/view/view-model.ts';
+import { main, modelOf, pod, running } from '../../support/view-pods.ts';
 
-type Spec = NonNullable<Pod['spec']>;
-type Status = NonNullable<Pod['status']>;
-type ContainerStatus = NonNullable<Status['containerStatuses']>[number];
-
-const now = Date.parse('2026-11-21T08:00:10Z');
-
-function pod(name: string, status: Partial<Status> = {}, spec: Partial<Spec> = {}): Pod {
-  return {
-    metadata: { name, namespace: 'default', creationTimestamp: '2026-11-21T08:00:00Z' },
-    spec: { containers: [{ name: 'main' }], ...spec },
-    status: { phase: 'Running', ...status },
-  };
-}
-
-const main = (state: ContainerStatus['state'], more: Partial<ContainerStatus> = {}): ContainerStatus =>
-  ({
-    name: 'main',
-    image: '',
-    imageID: '',
-    ready: false,
-    restartCount: 0,
-    state,
-    ...more,
-  }) as ContainerStatus;
-
-const modelOf = (...pods: readonly Pod[]): ViewModel => pods.reduce<ViewModel>(withPod, new Map());
-
-const running = main({ running: {} }, { ready: true });
 const inits = { initContainers: [{ name: 'one' }, { name: 'two' }] };
 const sidecar = { initContainers: [{ name: 'side', restartPolicy: 'Always' }] };
 
@@ -113,112 +85,97 @@ test('a pod that is being deleted says so', () => {
   expect(row?.detail).toBe('Terminating');
 });
 
-describe('the table', () => {
-  const screen = { columns: 100, rows: 24, colour: false };
-  const event = {
-    involvedObject: { kind: 'Pod', namespace: 'default', name: 'a' },
-    reason: 'Started',
-    message: 'Container\nstarted',
-  } as Event;
-  const model = withEvent(
-    modelOf(pod('b', { phase: 'Pending' }), pod('a', { containerStatuses: [running] })),
-    event,
+test.for<readonly [string, Pod, readonly [number, number]]>([
+  [
+    'of init containers up to the one under way, while the pod is initialized',
+    pod(
+      'p',
+      {
+        phase: 'Pending',
+        initContainerStatuses: [
+          main(
+            { running: {} },
+            {
+              name: 'one',
+              restartCount: 2,
+              lastState: { terminated: { exitCode: 1, finishedAt: '2026-11-21T08:00:04Z' } },
+            },
+          ),
+          main({ waiting: {} }, { name: 'two', restartCount: 9 }),
+        ],
+        containerStatuses: [main({ waiting: {} }, { restartCount: 5 })],
+      },
+      inits,
+    ),
+    [2, 4],
+  ],
+  [
+    'of sidecars and containers afterwards',
+    pod(
+      'p',
+      {
+        initContainerStatuses: [
+          main({ terminated: { exitCode: 0 } }, { name: 'one', restartCount: 3 }),
+          main({ running: {} }, { name: 'side', restartCount: 1, started: true }),
+        ],
+        containerStatuses: [
+          main(
+            { running: {} },
+            {
+              restartCount: 2,
+              lastState: { terminated: { exitCode: 1, finishedAt: '2026-11-21T08:00:07Z' } },
+            },
+          ),
+        ],
+      },
+      { initContainers: [{ name: 'one' }, { name: 'side', restartPolicy: 'Always' }] },
+    ),
+    [3, 7],
+  ],
+])('restarts are counted as kubectl counts them: %s', ([, given, [restarts, second]]) => {
+  const row = modelOf(given).get('default/p');
+  expect(row).toMatchObject({ restarts, restartedAt: Date.parse('2026-11-21T08:00:00Z') + second * 1000 });
+});
+
+test('a failure is told in full: what each container says of its last end, and the pod itself', () => {
+  const containerStatuses = [
+    main(
+      { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s restarting\nfailed container' } },
+      { lastState: { terminated: { exitCode: 3, message: 'no such table' } } },
+    ),
+    main({ terminated: { exitCode: 137, reason: 'OOMKilled' } }, { name: 'other' }),
+  ];
+  expect(modelOf(pod('p', { containerStatuses })).get('default/p')?.failure).toBe(
+    'main: CrashLoopBackOff, exit code 3, back-off 10s restarting failed container, no such table; other: OOMKilled, exit code 137',
   );
-
-  test('lists pods by name with their last event', () => {
-    expect(tableLines(model, now, screen, 2)).toEqual([
-      'POD         PHASE     READY   RESTARTS   AGE   LAST EVENT',
-      'default/a   Running   1/1     0          10s   Started: Container started',
-      'default/b   Pending   0/1     0          10s',
-    ]);
-  });
-
-  test('is cut to the width and height of the screen', () => {
-    expect(tableLines(model, now, { ...screen, columns: 30, rows: 4 }, 2)).toEqual([
-      'POD   PHASE   READY   RESTART…',
-      '… and 2 more',
-    ]);
-  });
-
-  test('has colours only where they are wanted', () => {
-    const lines = tableLines(model, now, { ...screen, colour: true }, 2);
-    expect(lines[1]?.startsWith('\u001b[32m')).toBe(true);
-    expect(lines[2]?.startsWith('\u001b[33m')).toBe(true);
-  });
-
-  test('an event of another object or an unknown pod changes nothing', () => {
-    const other = { ...event, involvedObject: { kind: 'Node', name: 'n' } } as Event;
-    expect(withEvent(model, other)).toBe(model);
-  });
+  const rejected = pod('p', { phase: 'Failed', reason: 'NodePorts', message: 'Pod was rejected: a port' });
+  expect(modelOf(rejected).get('default/p')?.failure).toBe('NodePorts: Pod was rejected: a port');
+  const done = pod('p', { phase: 'Succeeded', containerStatuses: [main({ terminated: { exitCode: 0 } })] });
+  expect(modelOf(done).get('default/p')?.failure).toBe('');
 });
 
-test.for([
-  [0, '0s'],
-  [119_000, '119s'],
-  [120_000, '2m'],
-  [200_000, '3m20s'],
-  [11 * 60_000, '11m'],
-  [3 * 3_600_000, '3h'],
-  [49 * 3_600_000, '2d'],
-  [-5, '0s'],
-] as const)('%i ms is an age of %s', ([ms, text]) => {
-  expect(ageText(ms)).toBe(text);
+test('the time of the last event is its newest', () => {
+  const event = {
+    involvedObject: { kind: 'Pod', namespace: 'default', name: 'p' },
+    reason: 'Pulled',
+    message: 'x',
+    firstTimestamp: '2026-11-21T08:00:01Z',
+    lastTimestamp: '2026-11-21T08:00:05Z',
+  } as Event;
+  const row = withEvent(modelOf(pod('p')), event).get('default/p');
+  expect(row).toMatchObject({ lastEvent: 'Pulled: x', lastEventAt: Date.parse('2026-11-21T08:00:05Z') });
 });
 
-test('control characters cannot break the frame', () => {
-  expect(cut('a\u001b[2Jb\n', 80)).toBe('a [2Jb');
-});
-
-describe('lines', () => {
-  const before = modelOf(pod('a', { phase: 'Pending' }), pod('b'));
-  const after = withPod(withoutPod(before, 'default/b'), pod('a', { containerStatuses: [running] }));
-
-  test('tell what changed, and nothing when nothing did', () => {
-    expect(changeLines(before, after, now, false)).toEqual([
-      '08:00:10 default/a: Running, ready 1/1, restarts 0',
-      '08:00:10 default/b: gone',
-    ]);
-    expect(
-      changeLines(after, withPod(after, pod('a', { containerStatuses: [running] })), now, false),
-    ).toEqual([]);
-  });
-
-  test('are one JSON object each for machines', () => {
-    const at = '2026-11-21T08:00:10.000Z';
-    expect(changeLines(before, after, now, true).map((line) => JSON.parse(line) as unknown)).toEqual([
-      { type: 'pod', pod: 'default/a', phase: 'Running', detail: '', ready: '1/1', restarts: 0, at },
-      { type: 'gone', pod: 'default/b', at },
-    ]);
-    expect(
-      JSON.parse(jsonNotice({ type: 'started', kubeconfig: '/k', server: 's', node: 'n' }, now)),
-    ).toEqual({
-      type: 'started',
-      kubeconfig: '/k',
-      server: 's',
-      node: 'n',
-      at,
-    });
-  });
-
-  test('tell events about any object', () => {
-    const event = {
-      involvedObject: { kind: 'Node', name: 'n' },
-      reason: 'Starting',
-      message: 'x',
-      type: 'Normal',
-    } as Event;
-    expect(eventLine(event, now, false)).toBe('08:00:10 node n: Starting: x');
-    expect(JSON.parse(eventLine(event, now, true))).toMatchObject({
-      type: 'event',
-      about: { kind: 'Node', name: 'n' },
-    });
-  });
-
-  test.for<readonly [readonly string[], boolean, string]>([
-    [[], false, 'Stopping: no pod runs any more.'],
-    [['a'], false, 'Stopping: 1 pod still runs: a. Ctrl-C again kills at once.'],
-    [['a', 'b', 'c', 'd'], true, 'Killing: 4 pods still run.'],
-  ])('%j still running reads well', ([pods, forced, line]) => {
-    expect(stoppingLine(pods, forced)).toBe(line);
-  });
+test('while all pods are stopped, those that ran say how far they are', () => {
+  const ran = modelOf(
+    pod('a', { containerStatuses: [running] }),
+    pod('b', { containerStatuses: [running] }),
+    pod('c', { phase: 'Succeeded' }),
+  );
+  const rows = [...withStopping(ran, ['default/b']).values()].map(({ detail, ready }) => [detail, ready]);
+  expect(rows).toEqual([
+    ['Stopped', '0/1'],
+    ['Stopping', '1/1'],
+    ['', '0/1'],
+  ]);
 });

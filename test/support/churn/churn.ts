@@ -175,7 +175,7 @@ export class Churn {
       throw new Error(`the agent ended with ${exitCode ?? signalCode ?? ''}, see its log`);
     return readFileSync(join(this.#options.dir, 'agent.log'), 'utf8')
       .slice(this.#logged)
-      .includes('"agent runs"');
+      .includes('agent runs');
   }
 
   async #acts(ms: number): Promise<void> {

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import type { Event } from '../../../src/kube/types.ts';
+import {
+  changeLines,
+  eventLine,
+  headerLines,
+  jsonNotice,
+  stoppingLine,
+  welcomeLines,
+} from '../../../src/cli/view/report.ts';
+import { withoutPod, withPod } from '../../../src/cli/view/view-model.ts';
+import { modelOf, now, pod, running } from '../../support/view-pods.ts';
+
+describe('lines', () => {
+  const before = modelOf(pod('a', { phase: 'Pending' }), pod('b'));
+  const after = withPod(withoutPod(before, 'default/b'), pod('a', { containerStatuses: [running] }));
+
+  test('tell what changed, and nothing when nothing did', () => {
+    expect(changeLines(before, after, now, false)).toEqual([
+      '08:00:10 default/a: Running, ready 1/1, restarts 0',
+      '08:00:10 default/b: gone',
+    ]);
+    expect(
+      changeLines(after, withPod(after, pod('a', { containerStatuses: [running] })), now, false),
+    ).toEqual([]);
+  });
+
+  test('are one JSON object each for machines', () => {
+    const at = '2026-11-21T08:00:10.000Z';
+    expect(changeLines(before, after, now, true).map((line) => JSON.parse(line) as unknown)).toEqual([
+      { type: 'pod', pod: 'default/a', phase: 'Running', detail: '', ready: '1/1', restarts: 0, at },
+      { type: 'gone', pod: 'default/b', at },
+    ]);
+    expect(
+      JSON.parse(jsonNotice({ type: 'started', kubeconfig: '/k', server: 's', node: 'n' }, now)),
+    ).toEqual({
+      type: 'started',
+      kubeconfig: '/k',
+      server: 's',
+      node: 'n',
+      at,
+    });
+  });
+
+  test('tell events about any object', () => {
+    const event = {
+      involvedObject: { kind: 'Node', name: 'n' },
+      reason: 'Starting',
+      message: 'x',
+      type: 'Normal',
+    } as Event;
+    expect(eventLine(event, now, false)).toBe('08:00:10 node n: Starting: x');
+    expect(JSON.parse(eventLine(event, now, true))).toMatchObject({
+      type: 'event',
+      about: { kind: 'Node', name: 'n' },
+    });
+  });
+
+  test.for<readonly [readonly string[], boolean, string]>([
+    [[], false, 'Stopping: no pod runs any more.'],
+    [['a'], false, 'Stopping: 1 pod still runs: a. Ctrl-C again kills at once.'],
+    [['a', 'b', 'c', 'd'], true, 'Killing: 4 pods still run.'],
+  ])('%j still running reads well', ([pods, forced, line]) => {
+    expect(stoppingLine(pods, forced)).toBe(line);
+  });
+});
+
+test('a node of a cluster that was there is not told how to reach it', () => {
+  const notice = { type: 'started', server: 'https://s', node: 'n', joined: true } as const;
+  expect(welcomeLines(notice)[0]).toBe('podtender runs node n of the cluster at https://s');
+  expect(headerLines(notice)).toEqual(['podtender: node n of the cluster at https://s']);
+  expect(headerLines({ ...notice, joined: undefined, kubeconfig: '/k' } as never)).toEqual([
+    'podtender: node n, API server https://s',
+    'export KUBECONFIG=/k',
+  ]);
+});

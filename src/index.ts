@@ -17,11 +17,45 @@ export type { Surroundings } from './agent/provider-context.ts';
 export { nodeHost, type HostDeps, type NodeHost } from './agent/volume-host.ts';
 export type { PodHost } from './pods/pod-host.ts';
 export {
+  type FrameworkOptions,
+  type NodeGetter,
   PodsController,
+  type PodsControllerConfig,
   type PodsControllerOptions,
   type PodsControllerPeriods,
   podsControllerPeriods,
+  type SourcesSeen,
+  type SyncHandler,
 } from './pods/pods-controller.ts';
+export type { Engines } from './pods/engines.ts';
+export type { RegistryAuth, RegistryOptions } from './pods/registry.ts';
+export { PodCache } from './pleg/pod-cache.ts';
+export {
+  ContainerCreating,
+  type KillPodOptions,
+  NetworkNotReadyErrorMsg,
+  type OnCompleteFunc,
+  PodInitializing,
+  type PodStateProvider,
+  type PodStatusFunc,
+  PodWorkers,
+  type PodWorkersDeps,
+  type PodWorkerState,
+  type PodWorkType,
+  type StandalonePodWorkers,
+  type UpdatePodOptions,
+} from './podworkers/embedding.ts';
+export type { PodWorkersOptions } from './podworkers/pod-workers.ts';
+export type {
+  PodStep,
+  PodSyncer,
+  SyncPodOutcome,
+  SyncPodStep,
+  SyncTerminatingPodStep,
+} from './podworkers/pod-syncer.ts';
+export type { PodWorkerSync } from './podworkers/queries.ts';
+export type { PodState } from './podworkers/state.ts';
+export type { Completion, PodStatusFn, UpdateType } from './podworkers/updates.ts';
 export type * from './api/client.ts';
 export { ApiError, isAlreadyExists, isConflict, isNotFound } from './api/client.ts';
 export type { ApiConnection, Credentials, CredentialSource } from './api/rest/connection.ts';
@@ -38,6 +72,7 @@ export { type InCluster, inClusterConnection } from './api/kubeconfig/plain-kube
 export { ResourceClient } from './api/resource-client.ts';
 export * from './api/resources.ts';
 export { SharedInformers } from './api/cache/shared-informers.ts';
+export { type ReadonlyStore, Store } from './api/cache/store.ts';
 export { type Clock, type StopTimer, systemClock } from './base/clock.ts';
 export { AgentError, disposition, type ErrorCode } from './base/errors.ts';
 export { FakeClock, settle } from './base/fake-clock.ts';
@@ -63,7 +98,9 @@ export type * from './kube/types.ts';
 export { nodeStatusSetters, type NodeStatusSources } from './node/default-setters.ts';
 export { type ExitPolicy, type NodeControllerConfig, virtualKubeletDefaults } from './node/node-config.ts';
 export { NodeController, nodeLeaseNamespace } from './node/node-controller.ts';
+export type { LeaseClient, NodeClient } from './node/clients.ts';
 export type { NodeIdentity } from './node/register.ts';
+export type { MachineSettings } from './node/setters/machine.ts';
 export type { NodeStatusSetter } from './node/setters/setter.ts';
 export type {
   NodeProvider,
@@ -73,5 +110,8 @@ export type {
   SyncResult,
 } from './provider/provider.ts';
 export { createProvider, registerProvider, type ProviderFactory } from './provider/registry.ts';
-export type * from './provider/runtime-pod.ts';
-export { StatusManager, type StatusTelling } from './status/status-manager.ts';
+export type * from './provider/powers.ts';
+export * from './provider/runtime-pod.ts';
+export { StatusManager } from './status/embedding.ts';
+export type { DeletionSafety, PodLookup, StatusManagerDeps, StatusTelling } from './status/status-manager.ts';
+export { type StatusClient, statusClient } from './status/status-client.ts';

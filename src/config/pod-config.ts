@@ -105,11 +105,19 @@ export class PodConfig {
   }
 }
 
+/** Which sources of pods were handled. Nothing is deleted before all were. */
+export interface SourcesReady {
+  /** Notes that an update of `source` was handled; to be called after that, not before. */
+  addSource(source: string): void;
+  /** Whether all sources were handled. False at first, true for good once each has delivered its first pods. */
+  allReady(): boolean;
+}
+
 /**
  * Which sources the sync loop has handled, and whether that is all of them. Until then nothing may be deleted (R15, R16, R60, R75).
  * Kubelet's `SourcesReady`.
  */
-export class SourcesReady {
+class SeenSources implements SourcesReady {
   readonly #seen = new Set<string>();
   readonly #config: Pick<PodConfig, 'seenAllSources'>;
 
@@ -126,3 +134,6 @@ export class SourcesReady {
     return this.#config.seenAllSources(this.#seen);
   }
 }
+
+/** Makes a {@link SourcesReady:interface} for the sources of a `PodConfig`. */
+export const SourcesReady: new (config: Pick<PodConfig, 'seenAllSources'>) => SourcesReady = SeenSources;

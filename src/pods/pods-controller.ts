@@ -10,7 +10,8 @@ import type { Tracer } from '../base/tracing.ts';
 import type { PodUpdate } from '../config/pod-update.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { ResourceKeeper } from '../kube/resources/pod-resources.ts';
-import type { Node, Pod } from '../kube/types.ts';
+import { uidOf } from '../kube/names.ts';
+import type { Node, Pod, PodStatus } from '../kube/types.ts';
 import type { PodLifecycleEvent } from '../pleg/diff.ts';
 import type { PodWorkers } from '../podworkers/pod-workers.ts';
 import { requireProvider } from '../provider/require-provider.ts';
@@ -18,6 +19,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import type { StatusManager, StatusTelling } from '../status/status-manager.ts';
 import { buildEngines, type Engines } from './engines.ts';
 import type { PodHost } from './pod-host.ts';
+import { checkRegistry, type RegistryOptions, withRegistry } from './registry.ts';
 import { type ProbeUpdate, probeUpdates } from './probing.ts';
 import { SyncLoop, ticks } from './sync-loop.ts';
 
@@ -37,6 +39,38 @@ export const podsControllerPeriods: PodsControllerPeriods = {
   relistMs: 1000,
 };
 
+/** Knows the node as it was last seen. {@link NodeController} is one. */
+export interface NodeGetter {
+  /** The node; `undefined` until it is known. */
+  getNode(): Node | undefined;
+}
+
+/** Knows which sources of pods were seen; `SourcesReady` is one. */
+export interface SourcesSeen {
+  /** Notes that an update of the source was handled; absent: that is noted elsewhere. */
+  addSource?(source: string): void;
+  /** Whether all sources were seen. False at first, true for good once each has delivered its first pods. Nothing is deleted before. */
+  allReady(): boolean;
+}
+
+/** What the sync loop calls for each kind of change; {@link PodsController} is one. Follows kubelet `SyncHandler`. */
+export interface SyncHandler {
+  handlePodAdditions(pods: readonly Pod[]): Promise<void>;
+  handlePodUpdates(pods: readonly Pod[]): Promise<void>;
+  handlePodRemoves(pods: readonly Pod[]): Promise<void>;
+  handlePodReconcile(pods: readonly Pod[]): Promise<void>;
+  handlePodSyncs(pods: readonly Pod[]): void;
+  /** Returns false when no pod of that UID is desired. */
+  handlePodSyncByUID(uid: string): boolean;
+  handlePodCleanups(): Promise<void>;
+}
+
+/** How often the controller does what; the same as {@link PodsControllerPeriods}, in the words of the reference framework. */
+export interface FrameworkOptions {
+  /** Between two looks at an unchanged pod, ms; here also `periods.resyncMs`. Default: 60,000. */
+  readonly syncFrequency?: number;
+}
+
 /** What the controller is told by the one who embeds it. */
 export interface PodsControllerOptions {
   /** Only pods of this namespace are this agent's; absent: all. */
@@ -47,13 +81,16 @@ export interface PodsControllerOptions {
   /** What the sources of pods want, in one stream (`PodConfig.updates`). */
   readonly configUpdates: Observable<PodUpdate>;
   /** Which sources were handled (`SourcesReady`): nothing is deleted before all are. */
-  readonly sourcesReady: { addSource(source: string): void; allReady(): boolean };
+  readonly sourcesReady: SourcesSeen;
   /** Absent: standalone. Static pods run, nothing is written (R25). */
   readonly kubeClient?: ApiClient;
   /** What the informer of the node's pods has at hand (`Informer.known`): statuses are then told with half the parsing. */
   readonly knownPods?: KnownObjects<Pod>;
   /** The node as last seen. */
-  readonly nodeGetter: () => Node | undefined;
+  readonly nodeGetter: (() => Node | undefined) | NodeGetter;
+  /** Where images come from, and the credentials for it; absent: images are taken as pods name them. */
+  readonly registry?: RegistryOptions;
+  readonly framework?: FrameworkOptions;
   readonly eventRecorder?: EventRecorder;
   /** Keeps the pods' resources for the next agent; absent: they end with this one. */
   readonly allocations?: ResourceKeeper;
@@ -68,6 +105,19 @@ export interface PodsControllerOptions {
   /** Traces the steps of pods and what they ask of the provider. */
   readonly tracer?: Tracer;
 }
+
+/**
+ * The options of {@link PodsController} by the name that the reference framework has for them.
+ *
+ * | reference | here |
+ * |---|---|
+ * | `Namespace`, `NodeName`, `NodeIP` | `namespace`, `nodeName`, `nodeIP` |
+ * | `ConfigCh` | `configUpdates` |
+ * | `FrameworkCfg` | `framework` |
+ * | `RegistryCfg` | `registry` |
+ * | `KubeClient`, `NodeGetter`, `EventRecorder`, `SourcesReady` | `kubeClient`, `nodeGetter`, `eventRecorder`, `sourcesReady` |
+ */
+export type PodsControllerConfig = PodsControllerOptions;
 
 /** What the sync loop takes. */
 export type LoopInput =
@@ -85,7 +135,7 @@ const silentRecorder: EventRecorder = { event: () => undefined };
  *
  * Follows the kubelet's sync loop (R35…R80).
  */
-export class PodsController {
+export class PodsController implements SyncHandler {
   readonly #options: PodsControllerOptions;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -100,7 +150,13 @@ export class PodsController {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger ?? silentLogger;
-    this.#periods = { ...podsControllerPeriods, ...options.periods };
+    const { syncFrequency } = options.framework ?? {};
+    this.#periods = {
+      ...podsControllerPeriods,
+      ...(syncFrequency !== undefined && { resyncMs: syncFrequency }),
+      ...options.periods,
+    };
+    if (options.registry) checkRegistry(options.registry);
   }
 
   /**
@@ -112,7 +168,8 @@ export class PodsController {
     if (this.#engines)
       throw new AgentError('already_exists', 'a provider is registered already; a controller has one');
     requireProvider(provider);
-    const { nodeIP, host, eventRecorder, random, ...rest } = this.#options;
+    const { nodeIP, nodeGetter, host, eventRecorder, random, registry, ...rest } = this.#options;
+    const { kubeClient } = rest;
     this.#engines = buildEngines({
       ...rest,
       nodeIPs: typeof nodeIP === 'string' ? [nodeIP] : nodeIP,
@@ -122,7 +179,8 @@ export class PodsController {
       logger: this.#logger,
       periods: this.#periods,
       host: host ?? {},
-      provider,
+      nodeGetter: typeof nodeGetter === 'function' ? nodeGetter : () => nodeGetter.getNode(),
+      provider: registry ? withRegistry(provider, registry, { kubeClient, logger: this.#logger }) : provider,
     });
   }
 
@@ -150,6 +208,34 @@ export class PodsController {
   /** What other parts may ask about a pod's worker (R120). */
   getPodStateProvider(): PodWorkers {
     return this.engines.podWorkers;
+  }
+
+  /**
+   * Whether a container of the pod may run or be started. True from the moment that the pod is known, false once its worker has terminated.
+   * Before all sources were seen it is true of unknown pods, too.
+   *
+   * Follows kubelet `PodCouldHaveRunningContainers`.
+   */
+  podCouldHaveRunningContainers(pod: Pod): boolean {
+    return this.engines.podWorkers.couldHaveRunningContainers(uidOf(pod));
+  }
+
+  /**
+   * Whether everything that the pod used on the node is free again, so that its object may be deleted: its worker has terminated and cleaned
+   * up (volumes, cgroups, users), and `status` shows no running container. False before that; for a pod without a worker it is true once all
+   * sources were seen. Dead containers and their logs may still be there.
+   *
+   * @param status the pod's status as it was last reported
+   *
+   * Follows kubelet `PodResourcesAreReclaimed`.
+   */
+  podResourcesAreReclaimed(pod: Pod, status: PodStatus): boolean {
+    const { podWorkers } = this.engines;
+    const uid = uidOf(pod);
+    if (podWorkers.couldHaveRunningContainers(uid)) return false;
+    const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = status;
+    const containers = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses];
+    return !containers.some(({ state }) => state?.running) && podWorkers.shouldPodBeFinished(uid);
   }
 
   /** The parts that were put together, for those who serve them over HTTP. @throws {AgentError} before a provider is registered */
@@ -281,7 +367,7 @@ export class PodsController {
       case 'RECONCILE':
         await this.handlePodReconcile(pods);
     }
-    this.#options.sourcesReady.addSource(source);
+    this.#options.sourcesReady.addSource?.(source);
     if (this.#options.sourcesReady.allReady()) this.#ready.open();
   }
 

@@ -7,6 +7,6 @@ export type * from './powers.ts';
 export type * from './provider.ts';
 export type * from './refs.ts';
 export type * from './reported.ts';
-export type * from './runtime-pod.ts';
+export * from './runtime-pod.ts';
 export type * from './usage.ts';
 export { createProvider, registerProvider, type ProviderFactory } from './registry.ts';

@@ -423,6 +423,11 @@ export class StatusManager {
     return answer;
   }
 
+  /** {@link run} by the name that the kubelet has for it. */
+  start(signal: AbortSignal): Promise<void> {
+    return this.run(signal);
+  }
+
   /** Tells statuses as they come, and compares everything each {@link statusSyncPeriodMs}, until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, settle } = this.#deps;

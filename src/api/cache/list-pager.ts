@@ -1,13 +1,17 @@
 import type { KubeList, KubeObject } from '../../kube/types.ts';
 import type { ApiClient, ListOptions } from '../client.ts';
 import type { Resource } from '../resources.ts';
-import { isExpired } from './watch-session.ts';
+import { unreachable } from '../rest/transport.ts';
+import { checkCount, isExpired } from './watch-session.ts';
 
 /** What a paged list needs beside its first request. */
 export interface ListAll<T> {
   readonly options: ListOptions;
   readonly transform: (object: T) => T;
 }
+
+/** Pages of a list at most, also of empty ones. */
+const mostPages = 10_000;
 
 /**
  * Reads a list page by page and joins the pages. When the first page's version expires on the way, all is read again in
@@ -23,7 +27,8 @@ export async function listAll<T extends KubeObject>(
   const items: T[] = [];
   let page = await client.list<T>(resource, options);
   let resourceVersion = versionOf(page);
-  for (;;) {
+  for (let pages = 1; pages <= mostPages; pages++) {
+    checkCount(items.length + page.items.length, resource);
     for (const item of page.items) items.push(transform(named(item, page, resource)));
     const token = page.metadata?.continue;
     if (token === undefined || token === '') return { items, resourceVersion };
@@ -36,6 +41,7 @@ export async function listAll<T extends KubeObject>(
     }
     resourceVersion = versionOf(page);
   }
+  throw unreachable(`the list of ${resource.resource} has more than ${mostPages} pages; it was cut`);
 }
 
 const versionOf = (page: KubeList<KubeObject>): string => page.metadata?.resourceVersion ?? '';

@@ -8,6 +8,7 @@ import { type ApiClient, ApiError, hasCause } from '../client.ts';
 import type { KnownObjects } from './known-objects.ts';
 import { listAll } from './list-pager.ts';
 import type { Resource } from '../resources.ts';
+import { unreachable } from '../rest/transport.ts';
 import { isExpired, type WatchEnd, WatchSession } from './watch-session.ts';
 
 /** Where a reflector brings what it sees. Calls never overlap. */
@@ -54,6 +55,9 @@ export interface ReflectorStats {
   readonly events: number;
   readonly failures: number;
 }
+
+/** How long a list may take with all its pages, ms. */
+const longestListMs = 10 * 60_000;
 
 /** Leaves out what only the server reads: often a third of an object's bytes. */
 export function dropManagedFields<T extends KubeObject>(object: T): T {
@@ -129,6 +133,22 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #listByPages(signal: AbortSignal): Promise<{ items: T[]; resourceVersion: string }> {
+    const late = new AbortController();
+    const stopTimer = this.#deps.clock.timer(longestListMs, () => {
+      late.abort(
+        unreachable(
+          `the list of ${this.#resource.resource} did not end within ${longestListMs / 60_000} min`,
+        ),
+      );
+    });
+    try {
+      return await this.#pages(AbortSignal.any([signal, late.signal]));
+    } finally {
+      stopTimer();
+    }
+  }
+
+  async #pages(signal: AbortSignal): Promise<{ items: T[]; resourceVersion: string }> {
     const from = this.#wantsFresh ? '' : this.#version || '0';
     const scope = { ...this.#scope(), limit: this.#options.pageSize ?? 500 };
     try {

@@ -43,6 +43,15 @@ const initialEventsEnd = 'k8s.io/initial-events-end';
 /** How far behind the watch's start an ordered server may never show a version, this many times in a row. */
 const staleBeforeBack = 16;
 
+/** Objects of a list at most: more than a cluster may have (Kubernetes' limit is 150,000 pods). A list beyond it does not end. */
+const mostObjects = 250_000;
+
+/** @throws {ApiError} status 0 when there are more objects than any list has */
+export function checkCount(count: number, { resource }: Resource): void {
+  if (count > mostObjects)
+    throw unreachable(`the list of ${resource} has more than ${mostObjects} objects; it was cut`);
+}
+
 /** The history or the continue token is no longer on the server: HTTP 410, `Expired` or `Gone`. */
 export function isExpired(reason: unknown): boolean {
   return (
@@ -82,6 +91,7 @@ export class WatchSession<T extends KubeObject> {
         }
         if (event.type === 'DELETED') items.delete(storeKey(object));
         else items.set(storeKey(object), this.#options.transform(object, false));
+        checkCount(items.size, this.#resource);
       }
     });
     if (end === undefined) throw unreachable('the server ended a streamed list before it was whole');

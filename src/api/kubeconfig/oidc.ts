@@ -1,6 +1,5 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { text } from 'node:stream/consumers';
 import { machineTrust } from '../../pki/authorities.ts';
 import type { Clock } from '../../base/clock.ts';
 import { addressPatienceMs } from '../../base/host-port.ts';
@@ -19,6 +18,8 @@ export interface OidcTokens {
 /** A token is not used in the last seconds of its life, ms (client-go `expiryDelta`). */
 const marginMs = 10_000;
 const timeoutMs = 10_000;
+/** Bytes of an answer at most. */
+const mostBytes = 1024 * 1024;
 
 /**
  * OpenID Connect as kubeconfigs have it: the ID token until it expires, then another one for the refresh token.
@@ -157,11 +158,22 @@ export class OidcCredentials implements CredentialSource {
           : httpRequest(url, { ...options, agent: false }, resolve);
         sent.on('error', reject).end(body);
       });
-      return [response.statusCode ?? 0, await text(response)];
+      return [response.statusCode ?? 0, await textOf(response)];
     } finally {
       stop();
     }
   }
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw new Error(`the answer is longer than ${mostBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 interface Ask {

@@ -31,7 +31,15 @@ import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
 import { type Priority, RateLimiter } from './rate-limiter.ts';
 import type { Resource } from '../resources.ts';
 import { tracedTransport, type Wire } from './traced-transport.ts';
-import { type HttpAnswer, type HttpRequest, Transport, unreachable } from './transport.ts';
+import {
+  answerBytes,
+  type HttpAnswer,
+  type HttpRequest,
+  tooLong,
+  tooLongReason,
+  Transport,
+  unreachable,
+} from './transport.ts';
 
 /** What a client needs from outside, and how it may be tuned. */
 export interface ApiClientDeps {
@@ -52,6 +60,18 @@ export interface ApiClientDeps {
   readonly http2?: boolean;
   /** Traces every request. */
   readonly tracer?: Tracer;
+  /** Bounds on what a server answers. */
+  readonly answers?: Partial<AnswerLimits>;
+}
+
+/** Bounds on what a server answers, in bytes; an answer beyond them is cut, and the call fails. */
+export interface AnswerLimits {
+  /** Of a call. Default 32 MiB. */
+  readonly answerBytes: number;
+  /** Of a list or a page of one. Default 256 MiB. */
+  readonly listBytes: number;
+  /** Of one event of a watch, and of its refusal. Default 32 MiB. */
+  readonly eventBytes: number;
 }
 
 /** How a raw call goes out. */
@@ -63,6 +83,8 @@ export interface RawRequest extends RequestOptions, WithKnown {
   readonly priority?: Priority;
   /** As of {@link DeleteOptions}. */
   readonly discardAnswer?: boolean;
+  /** Bytes of the answer at most. */
+  readonly mostBytes?: number;
 }
 
 /** An {@link ApiClient} over HTTP, with what only the owner of the connections may do. */
@@ -81,6 +103,14 @@ export function createApiClient(connection: ApiConnection, deps: ApiClientDeps):
 /** client-go tries a call that the server put off at most this often. */
 const maxPutOffs = 10;
 
+const answerLimits: AnswerLimits = {
+  answerBytes,
+  listBytes: 8 * answerBytes,
+  eventBytes: answerBytes,
+};
+/** The longest wait that a server may ask for, ms. */
+const longestPutOffMs = 5 * 60_000;
+
 const patchTypes: Readonly<Record<Patch['type'], string>> = {
   json: 'application/json-patch+json',
   merge: 'application/merge-patch+json',
@@ -94,6 +124,7 @@ class Client implements HttpApiClient {
   readonly #deps: ApiClientDeps;
   readonly #logger: Logger;
   readonly #random: Random;
+  readonly #answers: AnswerLimits;
   readonly #base: string;
   readonly #userAgent: string;
 
@@ -101,6 +132,7 @@ class Client implements HttpApiClient {
     this.#deps = deps;
     this.#logger = deps.logger ?? silentLogger;
     this.#random = deps.random ?? systemRandom;
+    this.#answers = { ...answerLimits, ...deps.answers };
     const transport = new Transport(connection, deps.clock, deps);
     this.#transport = deps.tracer ? tracedTransport(transport, connection.server, deps.tracer) : transport;
     this.#limiter = new RateLimiter(deps.clock, deps.qps ?? 50, deps.burst ?? 100);
@@ -124,6 +156,7 @@ class Client implements HttpApiClient {
   list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubeList<T>> {
     return this.#call<KubeList<T>>(collectionPath(resource, options.namespace), {
       timeoutMs: this.#deps.timeoutMs ?? 60_000,
+      mostBytes: this.#answers.listBytes,
       ...options,
       method: 'GET',
       query: listQuery(options),
@@ -152,11 +185,10 @@ class Client implements HttpApiClient {
       ...(signal && { signal }),
     });
     if (stream.status !== 200) {
-      const parts: Buffer[] = [];
-      for await (const chunk of stream.body) parts.push(chunk);
-      throw errorOf({ ...stream, text: Buffer.concat(parts).toString() }, 'GET', path, this.#deps.clock);
+      const text = await textOf(stream.body, this.#answers.eventBytes, path);
+      throw errorOf({ ...stream, text }, 'GET', path, this.#deps.clock);
     }
-    const cutter = new LineCutter();
+    const cutter = new LineCutter(this.#answers.eventBytes);
     for await (const chunk of stream.body) {
       for (const line of cutter.cut(chunk)) {
         if (!isBlank(line)) yield eventOf(known, line) as WatchEvent<T>;
@@ -276,6 +308,7 @@ class Client implements HttpApiClient {
       path: this.#base + (request.query ? withQuery(path, request.query) : path),
       headers: this.#headers(request),
       timeoutMs: request.timeoutMs ?? this.#deps.timeoutMs ?? 30_000,
+      mostBytes: request.mostBytes ?? this.#answers.answerBytes,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(request.discardAnswer === true && { discardAnswer: true }),
       ...(request.known?.unmanaged === true && { textOf: unmanagedText }),
@@ -300,7 +333,13 @@ class Client implements HttpApiClient {
       return await this.#transport.send(request);
     } catch (reason) {
       const again = request.method === 'GET' && attempt === 0 && reason instanceof ApiError;
-      if (again && reason.status === 0 && !(request.signal?.aborted ?? false)) return undefined;
+      if (
+        again &&
+        reason.status === 0 &&
+        reason.reason !== tooLongReason &&
+        !(request.signal?.aborted ?? false)
+      )
+        return undefined;
       throw reason;
     }
   }
@@ -373,6 +412,18 @@ function parseAnswer({ headers, text }: HttpAnswer): unknown {
   return typeof type === 'string' && !type.includes('json') ? text : parse(text, 'an answer');
 }
 
+/** The text of a stream. @throws {ApiError} status 0 when it is too long */
+async function textOf(body: AsyncIterable<Buffer>, mostBytes: number, path: string): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw tooLong({ method: 'GET', path }, mostBytes);
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts).toString();
+}
+
 function errorOf(answer: HttpAnswer, method: string, path: string, clock: Clock): ApiError {
   let body: Partial<Status>;
   try {
@@ -397,7 +448,6 @@ function errorOf(answer: HttpAnswer, method: string, path: string, clock: Clock)
 function retryAfter(header: string | string[] | undefined, clock: Clock): number | undefined {
   if (typeof header !== 'string') return undefined;
   const seconds = Number(header);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds) * 1000;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - clock.now());
+  const waitMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - clock.now();
+  return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(0, waitMs), longestPutOffMs);
 }

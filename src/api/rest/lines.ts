@@ -1,13 +1,16 @@
-import { unreachable } from './transport.ts';
+import { answerBytes, unreachable } from './transport.ts';
 
 const newline = 0x0a;
-/** Longer than any object that an API server stores; a line beyond it is not one. */
-const maxLineBytes = 64 * 1024 * 1024;
-
 /** Cuts a stream of bytes into lines, without ever holding more than the unfinished one. A line is a part of what came, or joined of parts. */
 export class LineCutter {
+  readonly #mostBytes: number;
   #held: Buffer[] = [];
   #heldBytes = 0;
+
+  /** @param mostBytes of a line: longer than any object that an API server stores */
+  constructor(mostBytes = answerBytes) {
+    this.#mostBytes = mostBytes;
+  }
 
   /** The lines that end in `chunk`. @throws {ApiError} status 0 on an endless line */
   cut(chunk: Buffer): readonly Buffer[] {
@@ -38,7 +41,7 @@ export class LineCutter {
   #hold(rest: Buffer): void {
     this.#held.push(rest);
     this.#heldBytes += rest.length;
-    if (this.#heldBytes > maxLineBytes)
-      throw unreachable(`a watch event is longer than ${maxLineBytes} bytes`);
+    if (this.#heldBytes > this.#mostBytes)
+      throw unreachable(`a watch event is longer than ${this.#mostBytes} bytes; the watch was cut`);
   }
 }

@@ -26,6 +26,8 @@ export interface HttpRequest {
   readonly timeoutMs?: number;
   /** The text of an answer is wanted only if it tells of a failure. */
   readonly discardAnswer?: boolean;
+  /** Bytes of an answer at most; a longer one fails. Default: {@link answerBytes}. */
+  readonly mostBytes?: number;
   /** What to make of the answer's bytes, which it may write to; for answers of one object. Default: all of them as text. */
   readonly textOf?: (bytes: Buffer) => string;
 }
@@ -51,6 +53,9 @@ export interface HttpStream {
  */
 const highWaterBytes = 1024 * 1024;
 const lowWaterBytes = highWaterBytes / 4;
+/** Bytes of an answer at most: ten times what an API server stores of one object. */
+export const answerBytes: number = 32 * 1024 * 1024;
+
 /** Sockets for calls; each watch has one of its own beside them. */
 const defaultConnections = 16;
 
@@ -185,6 +190,19 @@ export function unreachable(message: string, cause?: unknown): ApiError {
   return new ApiError(0, { message, reason: 'ServiceUnavailable' }, { cause });
 }
 
+/** The reason of an answer that is longer than any that makes sense. */
+export const tooLongReason = 'AnswerTooLong';
+
+/** An answer that does not end, or not soon enough. */
+export const tooLong = (
+  { method, path }: Pick<HttpRequest, 'method' | 'path'>,
+  mostBytes: number,
+): ApiError =>
+  new ApiError(0, {
+    message: `${method} ${path}: the answer is longer than ${mostBytes} bytes; it was cut`,
+    reason: tooLongReason,
+  });
+
 const nothing = (): void => undefined;
 
 /** One request on the wire, from dispatch to the last byte, with its deadline and its way out. */
@@ -203,7 +221,8 @@ class Exchange {
 
   collect(pool: Pool, credentials: Readonly<Record<string, string>>): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
-      const { discardAnswer = false, textOf } = this.#request;
+      const { discardAnswer = false, textOf, mostBytes = answerBytes } = this.#request;
+      let bytes = 0;
       const body = textOf ? new AnswerBytes(textOf) : new AnswerText();
       let status = 0;
       let headers: HttpAnswer['headers'] = {};
@@ -214,9 +233,12 @@ class Exchange {
           headers = fields;
         },
         onResponseData: (_controller, chunk) => {
-          if (!discardAnswer || status >= 300) body.push(chunk);
+          bytes += chunk.length;
+          if (bytes > mostBytes) this.#end(tooLong(this.#request, mostBytes), reject);
+          else if (!discardAnswer || status >= 300) body.push(chunk);
         },
         onResponseEnd: () => {
+          if (this.#settled) return;
           this.#settle();
           resolve({ status, headers, text: body.end() });
         },
@@ -240,7 +262,8 @@ class Exchange {
       this.#dispatch(pool, credentials, {
         onResponseStart: (controller, status, headers) => {
           body.controller = controller;
-          this.#stopTimer();
+          // a refusal is read within the deadline; what streams may last
+          if (status < 300) this.#stopTimer();
           resolve({ status, headers, body });
         },
         onResponseData: (_controller, chunk) => {
@@ -292,11 +315,7 @@ class Exchange {
   #guard(fail: (reason: Error) => void): void {
     const { signal, timeoutMs, method, path } = this.#request;
     const end = (reason: Error): void => {
-      if (this.#settled) return;
-      this.#settled = true;
-      this.#abort(reason);
-      this.#settle();
-      fail(reason);
+      this.#end(reason, fail);
     };
     if (timeoutMs !== undefined) {
       this.#stopTimer = this.#clock.timer(timeoutMs, () => {
@@ -317,6 +336,14 @@ class Exchange {
     };
     if (signal?.aborted) aborted();
     else signal?.addEventListener('abort', aborted, { once: true });
+  }
+
+  #end(reason: Error, fail: (reason: Error) => void): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#abort(reason);
+    this.#settle();
+    fail(reason);
   }
 
   #abort(reason: Error): void {

@@ -1,7 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync, renameSync, openSync, fsyncSync, closeSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -35,6 +33,7 @@ import { ResourceApi } from './endpoints/handlers/resource-api.ts';
 import { minimalScheduler } from './controllers/scheduler.ts';
 import { Router } from './endpoints/router.ts';
 import { serviceAddresses } from './registry/core/service-addresses.ts';
+import { loadSecrets, readKey, saveSecret } from './secrets.ts';
 import { seed } from './seed.ts';
 import { SqliteJournal } from './storage/sqlite-journal.ts';
 import { Store } from './storage/store.ts';
@@ -74,11 +73,6 @@ export interface EmbeddedApiServerOptions {
   readonly limits?: Partial<ConnectionLimits>;
   /** How many changes of each kind are remembered for watches; 10000 unless said. */
   readonly history?: number;
-}
-
-interface Secrets {
-  readonly ca: KeyPair;
-  readonly tokenKey?: string;
 }
 
 /**
@@ -129,8 +123,8 @@ export class EmbeddedApiServer {
   /**
    * Starts serving; resolves when requests are answered.
    *
-   * @throws {AgentError} `failed_precondition` for a data directory of another version or in use, `permission_denied` for one that cannot be written,
-   *   `unavailable` for a port that is taken
+   * @throws {AgentError} `unavailable` for a port that is taken; a {@link StorageError} for a data directory of another version, in use, damaged or not
+   *   writable
    */
   static async start(options: EmbeddedApiServerOptions = {}): Promise<EmbeddedApiServer> {
     const clock = options.clock ?? systemClock;
@@ -138,8 +132,11 @@ export class EmbeddedApiServer {
     const logger = options.logger ?? silentLogger;
     const host = options.host ?? '127.0.0.1';
     const store = openStore(options, logger);
-    const secrets = loadSecrets(options.dataDir, clock.now());
-    const authority = new Authority(secrets.ca);
+    const secrets = loadOr(() => loadSecrets(options.dataDir, clock.now()), store);
+    const authority = loadOr(
+      () => readKey(options.dataDir, 'ca.pem', () => new Authority(secrets.ca)),
+      store,
+    );
     const { clusterTrustBundles = false } = options;
     const features = { trustBundles: clusterTrustBundles };
     const world: World = { store, clock, random, services: serviceAddresses(store, random), features };
@@ -271,41 +268,14 @@ const clientOf = (
     usages: ['client auth'],
   });
 
-function readSecret(dataDir: string | undefined, name: string): string | undefined {
-  if (dataDir === undefined) return undefined;
+/** Closes the store when what belongs to it cannot be loaded. */
+function loadOr<T>(load: () => T, store: Store): T {
   try {
-    return readFileSync(join(dataDir, name), 'utf8');
-  } catch {
-    return undefined;
+    return load();
+  } catch (reason) {
+    store.close();
+    throw reason;
   }
-}
-
-/** Writes a file as a whole, readable by its owner alone. */
-function saveSecret(dataDir: string | undefined, name: string, text: string): void {
-  if (dataDir === undefined) return;
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const file = join(dataDir, name);
-  const handle = openSync(`${file}.new`, 'w', 0o600);
-  writeFileSync(handle, text);
-  fsyncSync(handle);
-  closeSync(handle);
-  renameSync(`${file}.new`, file);
-}
-
-function loadSecrets(dataDir: string | undefined, now: number): Secrets {
-  const kept = readSecret(dataDir, 'ca.pem');
-  const tokenKey = readSecret(dataDir, 'service-account.key');
-  const both = kept === undefined ? undefined : splitPem(kept);
-  if (both) return { ca: both, ...(tokenKey !== undefined && { tokenKey }) };
-  const { cert, key } = Authority.create('podtender-ca', now);
-  saveSecret(dataDir, 'ca.pem', `${cert}${key}`);
-  return { ca: { cert, key }, ...(tokenKey !== undefined && { tokenKey }) };
-}
-
-function splitPem(text: string): KeyPair | undefined {
-  const cert = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----\n?/.exec(text)?.[0];
-  const key = /-----BEGIN PRIVATE KEY-----[\s\S]*?-----END PRIVATE KEY-----\n?/.exec(text)?.[0];
-  return cert !== undefined && key !== undefined ? { cert, key } : undefined;
 }
 
 function control(

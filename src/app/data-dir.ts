@@ -28,7 +28,7 @@ const renewMs = 20_000;
 /** How old the lock of an agent on another host may be, ms: that agent renews it more often. */
 const foreignLockMs = 60_000;
 
-/** The data directory cannot be used: it is not writable, in use by another agent, or of another version. */
+/** The data directory cannot be used: it is not writable, in use by another agent, of another version, or a file of it is damaged. */
 export class DataDirError extends AgentError {
   override readonly name = 'DataDirError';
 

@@ -22,7 +22,7 @@ import {
   tellWarnings,
 } from './agent-settings.ts';
 import { agentOptions, keepSystemdTold, makeLogger, runningParts, systemdService } from './compose.ts';
-import { type DataDir, openDataDir } from './data-dir.ts';
+import { type DataDir, DataDirError, openDataDir } from './data-dir.ts';
 import { portError } from './ports.ts';
 import type { Running, StartContext, UpOptions } from './running.ts';
 import { stopPods } from './stop-pods.ts';
@@ -64,7 +64,7 @@ async function startServer(
   { dataDir, logger }: Pick<UpParts, 'dataDir' | 'logger'>,
 ): Promise<EmbeddedApiServer> {
   // an agent that joins a cluster never loads it
-  const { EmbeddedApiServer: ApiServer } = await import('../apiserver/index.ts');
+  const { EmbeddedApiServer: ApiServer, StorageError } = await import('../apiserver/index.ts');
   try {
     return await ApiServer.start({
       dataDir: join(dataDir.path, 'apiserver'),
@@ -75,6 +75,8 @@ async function startServer(
       clusterTrustBundles: isGateOn('ClusterTrustBundle', kubelet.featureGates),
     });
   } catch (reason) {
+    if (reason instanceof StorageError)
+      throw new DataDirError(dataDir.path, `cannot be used: ${reason.message}`, reason);
     throw portError(reason, () => '--port');
   }
 }

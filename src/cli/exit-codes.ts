@@ -19,7 +19,7 @@ export const exitCodes: Readonly<
   invalid: 2,
   /** Something that it needs is not there: a program, a server, a newer Node.js. */
   unavailable: 69,
-  /** The data directory cannot be used: not writable, in use, or of another version. */
+  /** The data directory cannot be used: not writable, in use, of another version, or damaged. */
   dataDir: 73,
   /** A port is in use. */
   portInUse: 75,

@@ -1,8 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, type Stats, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { AgentError, messageOf } from '../../base/errors.ts';
+import { isObject, type JsonObject } from '../../apimachinery/json.ts';
+import { damaged, StorageError } from './storage-error.ts';
 import type { Journal, JournalRow, JournalWrite } from './store.ts';
 
 /** The layout of the database; a directory of another one is refused, never converted silently. */
@@ -22,35 +24,69 @@ function sqlite(): typeof import('node:sqlite') {
  * Objects in an SQLite database in the data directory. Write-ahead log with `synchronous=FULL`: a commit returns after fsync, so a write that
  * was acknowledged outlives `kill -9` and power loss. One process at a time: the database is locked exclusively.
  *
- * @throws {AgentError} `failed_precondition` for a directory of another version or one in use, `permission_denied` or `internal` otherwise
+ * @throws {StorageError} `failed_precondition` for a database of another version, in use or damaged, `permission_denied` or `internal` otherwise
  */
 export class SqliteJournal implements Journal {
+  readonly #file: string;
   readonly #db: DatabaseSync;
   readonly #put: StatementSync;
   readonly #remove: StatementSync;
   readonly #meta: StatementSync;
 
   constructor(dataDir: string) {
-    this.#db = open(dataDir);
-    this.#put = this.#db.prepare(
-      'INSERT INTO objects (storage, key, version, json) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version, json = excluded.json',
-    );
-    this.#remove = this.#db.prepare('DELETE FROM objects WHERE storage = ? AND key = ?');
-    this.#meta = this.#db.prepare(
-      'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
-    );
+    this.#file = join(dataDir, 'objects.db');
+    this.#db = open(this.#file, dataDir);
+    try {
+      this.#put = this.#db.prepare(
+        'INSERT INTO objects (storage, key, version, json) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version, json = excluded.json',
+      );
+      this.#remove = this.#db.prepare('DELETE FROM objects WHERE storage = ? AND key = ?');
+      this.#meta = this.#db.prepare(
+        'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+      );
+    } catch (reason) {
+      this.#db.close();
+      throw damaged(this.#file, messageOf(reason), reason);
+    }
   }
 
+  /** @throws {StorageError} `failed_precondition` for what cannot be read, or is no object */
   load(): { readonly version: number; readonly rows: readonly JournalRow[] } {
-    const rows = this.#db.prepare('SELECT storage, key, version, json FROM objects').all();
-    const version = this.#db.prepare("SELECT value FROM meta WHERE name = 'resourceVersion'").get();
-    return {
-      version: Number(version?.['value'] ?? 1),
-      rows: rows as unknown as readonly JournalRow[],
-    };
+    try {
+      const found = this.#db.prepare("SELECT value FROM meta WHERE name = 'resourceVersion'").get();
+      const version = Number(found?.['value'] ?? 1);
+      if (!Number.isSafeInteger(version)) throw damaged(this.#file, 'its resourceVersion is no number');
+      const rows = this.#db.prepare('SELECT storage, key, version, json FROM objects').all();
+      const read = rows.map((row) => this.#rowOf(row));
+      // never behind what was handed out
+      return { version: read.reduce((most, row) => Math.max(most, row.version), version), rows: read };
+    } catch (reason) {
+      this.#db.close();
+      throw reason instanceof StorageError ? reason : damaged(this.#file, messageOf(reason), reason);
+    }
   }
 
-  /** @throws {AgentError} `resource_exhausted` when the disk is full */
+  #rowOf({ storage, key, version, json }: Readonly<Record<string, unknown>>): JournalRow {
+    if (typeof storage !== 'string' || typeof key !== 'string' || typeof json !== 'string')
+      throw damaged(this.#file, 'a row is not of text');
+    const where = `${storage} ${JSON.stringify(key)}`;
+    if (!Number.isSafeInteger(version)) throw damaged(this.#file, `the version of ${where} is no number`);
+    return { storage, key, version: version as number, json, object: this.#objectOf(json, where) };
+  }
+
+  #objectOf(json: string, where: string): JsonObject {
+    let object: unknown;
+    try {
+      object = JSON.parse(json);
+    } catch (reason) {
+      throw damaged(this.#file, `${where} is not JSON: ${messageOf(reason)}`, reason);
+    }
+    if (!isObject(object) || !isObject(object['metadata']))
+      throw damaged(this.#file, `${where} is no object`);
+    return object;
+  }
+
+  /** @throws {AgentError} `resource_exhausted` when the disk is full; {@link StorageError} for anything else */
   commit(writes: readonly JournalWrite[], version: number): void {
     this.#db.exec('BEGIN');
     try {
@@ -62,7 +98,10 @@ export class SqliteJournal implements Journal {
       this.#db.exec('COMMIT');
     } catch (reason) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-      if (errcodeOf(reason) !== sqliteFull) throw reason;
+      if (errcodeOf(reason) !== sqliteFull)
+        throw new StorageError('internal', this.#file, `cannot be written: ${messageOf(reason)}`, {
+          cause: reason,
+        });
       throw new AgentError('resource_exhausted', `objects cannot be kept: ${messageOf(reason)}`, {
         cause: reason,
       });
@@ -79,49 +118,92 @@ const sqliteFull = 13;
 const errcodeOf = (reason: unknown): unknown =>
   reason instanceof Error && 'errcode' in reason ? reason.errcode : undefined;
 
-function open(dataDir: string): DatabaseSync {
-  const file = join(dataDir, 'objects.db');
+function open(file: string, dataDir: string): DatabaseSync {
+  let db: DatabaseSync | undefined;
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    checkFiles(file, dataDir);
     const { DatabaseSync: Database } = sqlite();
-    const db = new Database(file);
+    db = new Database(file);
     db.exec(
       'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200;',
     );
     db.exec(schema);
-    checkVersion(db, dataDir);
+    checkVersion(db, file);
+    checkPages(db, file);
     return db;
   } catch (reason) {
-    throw reason instanceof AgentError ? reason : openFailure(reason, dataDir);
+    if (db?.isOpen) db.close();
+    throw reason instanceof StorageError ? reason : openFailure(reason, file);
   }
 }
 
-function checkVersion(db: DatabaseSync, dataDir: string): void {
+const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+
+function regular(path: string): Stats | undefined {
+  const found = statOf(path);
+  if (found && !found.isFile())
+    throw damaged(path, found.isDirectory() ? 'it is a directory' : 'it is not a regular file');
+  return found;
+}
+
+/** What SQLite would silently begin anew is refused: a directory that has been in use has a database with something in it. */
+function checkFiles(file: string, dataDir: string): void {
+  const found = regular(file);
+  if (found?.size === 0 && statOf(join(dataDir, 'ca.pem')))
+    throw damaged(file, 'it is empty, though the directory has been in use');
+  const journal = `${file}-wal`;
+  const left = regular(journal);
+  if (!found && left && left.size > 0)
+    throw damaged(file, `it is missing, but its journal ${journal} is there`);
+}
+
+function checkVersion(db: DatabaseSync, file: string): void {
   const found = db.prepare("SELECT value FROM meta WHERE name = 'dataVersion'").get()?.['value'];
   if (found === undefined) {
+    const objects = db.prepare('SELECT count(*) AS count FROM objects').get()?.['count'];
+    if (objects !== 0) throw damaged(file, 'it has objects, but no version');
     db.prepare("INSERT INTO meta (name, value) VALUES ('dataVersion', ?)").run(String(dataVersion));
     return;
   }
   if (String(found) === String(dataVersion)) return;
-  db.close();
-  throw new AgentError(
+  throw new StorageError(
     'failed_precondition',
-    `the data directory ${dataDir} is of version ${String(found)}, this program reads version ${dataVersion}: use the program that wrote it, or another directory`,
+    file,
+    `is of version ${String(found).slice(0, 60)}, this program reads version ${dataVersion}: use the program that wrote it, or another directory`,
   );
 }
 
-function openFailure(reason: unknown, dataDir: string): AgentError {
+function checkPages(db: DatabaseSync, file: string): void {
+  const [first] = db.prepare('PRAGMA quick_check(1)').all();
+  const verdict = String(Object.values(first ?? {})[0] ?? 'no answer');
+  if (verdict !== 'ok') throw damaged(file, verdict.replace(/\s+/g, ' '));
+}
+
+/** Primary result codes of SQLite; what is wrong in particular is in the bits above. */
+const results = {
+  error: 1,
+  perm: 3,
+  busy: 5,
+  locked: 6,
+  readonly: 8,
+  corrupt: 11,
+  cannotOpen: 14,
+  notADatabase: 26,
+};
+
+function openFailure(reason: unknown, file: string): StorageError {
   const text = messageOf(reason);
-  if (/locked|busy/i.test(text))
-    return new AgentError(
-      'failed_precondition',
-      `the data directory ${dataDir} is in use by another process`,
-      { cause: reason },
-    );
-  const denied = /EACCES|EPERM|EROFS|readonly|unable to open/i.test(text);
-  return new AgentError(
-    denied ? 'permission_denied' : 'internal',
-    `the data directory ${dataDir} cannot be used: ${text}`,
-    { cause: reason },
-  );
+  const code = errcodeOf(reason);
+  const result = typeof code === 'number' ? code & 0xff : 0;
+  if (result === results.busy || result === results.locked)
+    return new StorageError('failed_precondition', file, 'is in use by another process', { cause: reason });
+  // a statement that fails for its own sake found tables that are not ours
+  if ([results.corrupt, results.notADatabase, results.error].includes(result))
+    return damaged(file, text, reason);
+  const denied =
+    [results.perm, results.readonly, results.cannotOpen].includes(result) || /EACCES|EPERM|EROFS/.test(text);
+  return new StorageError(denied ? 'permission_denied' : 'internal', file, `cannot be used: ${text}`, {
+    cause: reason,
+  });
 }

@@ -35,6 +35,8 @@ export interface JournalRow {
   readonly key: string;
   readonly version: number;
   readonly json: string;
+  /** What `json` says. */
+  readonly object: JsonObject;
 }
 
 export interface JournalWrite {
@@ -154,8 +156,7 @@ export class Store {
     const kept = this.#journal?.load();
     if (!kept) return;
     this.#version = Math.max(1, kept.version);
-    for (const { storage, key, version, json } of kept.rows)
-      this.#shelf(storage).put({ key, version, json, object: JSON.parse(json) as JsonObject });
+    for (const { storage, ...entry } of kept.rows) this.#shelf(storage).put(entry);
   }
 
   /** The version of the latest write. */

@@ -1,0 +1,74 @@
+import { createPrivateKey } from 'node:crypto';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '../base/errors.ts';
+import { Authority, type KeyPair } from '../pki/certificates.ts';
+import { damaged, StorageError } from './storage/storage-error.ts';
+
+/** Keys that outlive a run. */
+export interface Secrets {
+  readonly ca: KeyPair;
+  readonly tokenKey?: string;
+}
+
+function readSecret(dataDir: string | undefined, name: string): string | undefined {
+  if (dataDir === undefined) return undefined;
+  const file = join(dataDir, name);
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (reason) {
+    if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new StorageError('permission_denied', file, `cannot be read: ${messageOf(reason)}`, {
+      cause: reason,
+    });
+  }
+}
+
+/** Reads a key that was kept. @throws {StorageError} naming its file when it is none */
+export function readKey<T>(dataDir: string | undefined, name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (reason) {
+    if (dataDir === undefined) throw reason;
+    throw damaged(join(dataDir, name), messageOf(reason), reason);
+  }
+}
+
+/** Writes a file as a whole, readable by its owner alone. */
+export function saveSecret(dataDir: string | undefined, name: string, text: string): void {
+  if (dataDir === undefined) return;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const file = join(dataDir, name);
+  const handle = openSync(`${file}.new`, 'w', 0o600);
+  writeFileSync(handle, text);
+  fsyncSync(handle);
+  closeSync(handle);
+  renameSync(`${file}.new`, file);
+}
+
+/** The keys of an earlier run; those of the first one are made and kept. @throws {StorageError} naming a file that is damaged or cannot be read */
+export function loadSecrets(dataDir: string | undefined, now: number): Secrets {
+  const kept = readSecret(dataDir, 'ca.pem');
+  const tokenKey = readSecret(dataDir, 'service-account.key');
+  // it is used later, and what is damaged is better known at once
+  if (tokenKey !== undefined) readKey(dataDir, 'service-account.key', () => createPrivateKey(tokenKey));
+  if (kept !== undefined) {
+    const ca = readKey(dataDir, 'ca.pem', () => wholePem(kept));
+    return { ca, ...(tokenKey !== undefined && { tokenKey }) };
+  }
+  const { cert, key } = Authority.create('podtender-ca', now);
+  saveSecret(dataDir, 'ca.pem', `${cert}${key}`);
+  return { ca: { cert, key }, ...(tokenKey !== undefined && { tokenKey }) };
+}
+
+function wholePem(text: string): KeyPair {
+  const pair = splitPem(text);
+  if (!pair) throw new Error('it holds no certificate with its key');
+  return pair;
+}
+
+function splitPem(text: string): KeyPair | undefined {
+  const cert = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----\n?/.exec(text)?.[0];
+  const key = /-----BEGIN PRIVATE KEY-----[\s\S]*?-----END PRIVATE KEY-----\n?/.exec(text)?.[0];
+  return cert !== undefined && key !== undefined ? { cert, key } : undefined;
+}

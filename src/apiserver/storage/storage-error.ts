@@ -1,0 +1,21 @@
+import { AgentError, type ErrorCode } from '../../base/errors.ts';
+
+/** A file or folder of the data directory cannot be used, or not any more; the message names it. */
+export class StorageError extends AgentError {
+  override readonly name = 'StorageError';
+  readonly file: string;
+
+  constructor(code: ErrorCode, file: string, why: string, options?: ErrorOptions) {
+    super(code, `${file} ${why}`, options);
+    this.file = file;
+  }
+}
+
+/** What was kept is not whole any more. */
+export const damaged = (file: string, why: string, cause?: unknown): StorageError =>
+  new StorageError(
+    'failed_precondition',
+    file,
+    `is damaged: ${why}; restore it from a backup, or move it away to begin with nothing`,
+    { cause },
+  );

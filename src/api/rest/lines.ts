@@ -8,7 +8,7 @@ export class LineCutter {
   #heldBytes = 0;
 
   /** @param mostBytes of a line: longer than any object that an API server stores */
-  constructor(mostBytes = answerBytes) {
+  constructor(mostBytes: number = answerBytes) {
     this.#mostBytes = mostBytes;
   }
 

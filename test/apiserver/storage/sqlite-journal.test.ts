@@ -152,9 +152,24 @@ test('a database in use is refused by name', async () => {
 });
 
 test.for([
-  ['garbage in the journal', () => { writeFileSync(`${database}-wal`, noise(5000)); }],
-  ['an old rollback journal', () => { writeFileSync(`${database}-journal`, noise(5000)); }],
-  ['bytes behind the end', () => { appendFileSync(database, noise(10)); }],
+  [
+    'garbage in the journal',
+    () => {
+      writeFileSync(`${database}-wal`, noise(5000));
+    },
+  ],
+  [
+    'an old rollback journal',
+    () => {
+      writeFileSync(`${database}-journal`, noise(5000));
+    },
+  ],
+  [
+    'bytes behind the end',
+    () => {
+      appendFileSync(database, noise(10));
+    },
+  ],
 ] as const)('%s is nothing to stop for', async ([, act]) => {
   act();
   await start();

@@ -99,6 +99,9 @@ export function buildEngines(given: EnginesOptions): Engines {
       const forgetPushes = options.provider.onPodStatus?.((observed) => {
         pleg.push(observed);
       });
+      const forgetEvents = options.provider.onBackendEvent?.(({ pod, type, reason, message }) => {
+        options.recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata: pod }, type, reason, message);
+      });
       await Promise.all([
         watchRuntime(options, runtimeState, signal),
         pleg.run(signal),
@@ -107,6 +110,7 @@ export function buildEngines(given: EnginesOptions): Engines {
       ]);
       forget?.();
       forgetPushes?.();
+      forgetEvents?.();
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Members } from '../base/members.ts';
 import type { Pod, Secret } from '../kube/types.ts';
+import type { PodResolution } from '../provider/resolution.ts';
 import type { PodCgroupConfig } from '../status/pod-resources.ts';
 import type { PodCgroups, PodVolumes, ReferencedObjects } from './sync-pod.ts';
 
@@ -16,6 +17,8 @@ export interface PodHost {
   readonly releaseUsers: (uid: string) => void;
   /** R148: those that cannot be had are left out and reported. */
   readonly pullSecrets: (pod: Pod) => Promise<readonly Secret[]>;
+  /** Works out the pod's references for providers that send them elsewhere; absent: there is no API server to read objects from. */
+  readonly resolution?: (pod: Pod) => PodResolution;
   /** Pressure conditions in force, e.g. `MemoryPressure`. */
   readonly pressure: () => readonly string[];
   /** R73: what is left on the node of pods that are neither wanted nor running. */

@@ -6,6 +6,7 @@ import { isStaticPod, keyOf, uidOf } from '../kube/names.ts';
 import type { Pod, PodStatus, Secret } from '../kube/types.ts';
 import type { PodProvider, PodSyncResult, SyncPodRequest, SyncResult } from '../provider/provider.ts';
 import type { PodRef } from '../provider/refs.ts';
+import type { PodResolution } from '../provider/resolution.ts';
 import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { replaceOrAppend } from '../status/condition-list.ts';
 import { ownCondition } from '../status/conditions.ts';
@@ -81,6 +82,7 @@ export interface SyncStepsDeps {
   readonly isTerminationRequested: (uid: string) => boolean;
   readonly networkError: () => string | undefined;
   readonly pullSecrets: (pod: Pod) => Promise<readonly Secret[]>;
+  readonly resolution?: (pod: Pod) => PodResolution;
   /** R241…R243; never throws. */
   readonly reconcileMirror: (pod: Pod, mirror: Pod | undefined) => Promise<void>;
   /** Asks the PLEG to look at this pod soon (R153). @param inspect even if none of its containers starts or ends */
@@ -136,7 +138,15 @@ export class SyncSteps implements PodSyncer {
     const sandboxReady = (): void => {
       this.#tellSandbox(pod);
     };
-    const request = { pod, observed, pullSecrets, restartAllContainers, sandboxReady };
+    const resolution = this.#deps.resolution?.(withStatus(pod, status));
+    const request = {
+      pod,
+      observed,
+      pullSecrets,
+      restartAllContainers,
+      sandboxReady,
+      ...(resolution && { resolution }),
+    };
     const result = await this.#provided(request);
     this.#deps.reasons.update(uidOf(pod), result.results);
     return this.#outcome(pod, result);
@@ -236,10 +246,11 @@ export class SyncSteps implements PodSyncer {
     observed: RuntimePodStatus,
     signal: AbortSignal,
   ): Promise<void> {
-    const { objects, recorder, volumes } = this.#deps;
+    const { objects, provider, recorder, volumes } = this.#deps;
     if (!this.#deps.isTerminationRequested(uidOf(pod))) objects.register(pod);
     await this.#ensureCgroups(pod, observed);
     if (isStaticPod(pod)) await this.#deps.reconcileMirror(pod, mirror);
+    if (provider.volumesBy === 'provider') return;
     try {
       await volumes.mount(pod, signal);
     } catch (reason) {
@@ -340,6 +351,9 @@ const isBackOff = (results: readonly SyncResult[]): boolean => {
   return reasons.length > 0 && reasons.every((reason) => backOffs.has(reason));
 };
 const backOffs: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
+
+/** The pod as its containers may see it: with the addresses that it has. */
+const withStatus = (pod: Pod, status: PodStatus): Pod => ({ ...pod, status });
 
 const refOf = (pod: Pod): PodRef => ({
   uid: uidOf(pod),

@@ -8,6 +8,15 @@ export interface ObservedPod {
   readonly status: RuntimePodStatus;
 }
 
+/** Something that the backend reports of a pod, for people to read. */
+export interface BackendEvent {
+  readonly pod: PodRef;
+  readonly type: 'Normal' | 'Warning';
+  /** CamelCase. */
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** Which UIDs are in a set. */
 export interface PodSet {
   has(uid: string): boolean;
@@ -38,4 +47,10 @@ export interface ProviderHooks {
    * is made up for. The returned function ends the subscription.
    */
   onPodStatus?(listener: (observed: ObservedPod) => void): () => void;
+
+  /**
+   * Registers a listener for what the backend reports of pods, e.g. a failed image pull. The agent records each as an Event of the pod; a
+   * provider must report each once. The returned function ends the subscription.
+   */
+  onBackendEvent?(listener: (event: BackendEvent) => void): () => void;
 }

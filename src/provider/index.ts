@@ -6,6 +6,7 @@ export * from './logs.ts';
 export type * from './powers.ts';
 export type * from './provider.ts';
 export type * from './refs.ts';
+export type * from './resolution.ts';
 export type * from './reported.ts';
 export * from './runtime-pod.ts';
 export type * from './usage.ts';

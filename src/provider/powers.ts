@@ -85,6 +85,11 @@ export interface ProviderPowers extends ProviderLogs, ProviderHooks {
   readonly recordsEvents?: boolean;
   /** Who runs the pods' probes: `provider` when its backend does and reports the outcome (`reported`). Default: the agent. */
   readonly probedBy?: 'agent' | 'provider';
+  /**
+   * Who makes the pods' volumes: `provider` when pods run elsewhere, so that nothing is mounted or written on this machine. Files made from
+   * objects are read from `SyncPodRequest.resolution` then. Default: the agent.
+   */
+  readonly volumesBy?: 'agent' | 'provider';
   /** Runs a command in the container and collects what it prints; for exec probes, hooks and `/run`. */
   execSync?(
     container: ContainerRef,

@@ -1,6 +1,7 @@
 import type { Pod, Secret } from '../kube/types.ts';
 import type { RuntimePod, RuntimePodStatus } from './runtime-pod.ts';
 import type { ProviderPowers } from './powers.ts';
+import type { PodResolution } from './resolution.ts';
 
 /** What one part of a sync tried. Kubelet's `container.SyncResult`. */
 export interface SyncResult {
@@ -38,6 +39,8 @@ export interface SyncPodRequest {
   /** Newer than the end of the previous step for this UID (R112). */
   readonly observed: RuntimePodStatus;
   readonly pullSecrets: readonly Secret[];
+  /** Works out what the pod's references stand for; absent: the agent reads no API objects for pods. */
+  readonly resolution?: PodResolution;
   /** A rule asked for all containers of the pod to start anew. */
   readonly restartAllContainers: boolean;
   /** To be called as soon as a new sandbox has its network, before any image is pulled (R154); absent: nobody wants to know. */

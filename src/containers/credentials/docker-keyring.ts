@@ -7,7 +7,7 @@ import {
   type DockerConfigEntry,
   readDockerConfigJson,
   readDockerConfig,
-} from './docker-config.ts';
+} from '../../kube/docker-config.ts';
 import type { PluginProvider } from './plugin-provider.ts';
 import type { Secret } from '../../kube/types.ts';
 import { uidOf, namespaceOf, nameOf } from '../../kube/names.ts';

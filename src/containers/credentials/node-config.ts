@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { type DockerConfig, readDockerConfig, readDockerConfigJson } from './docker-config.ts';
+import { type DockerConfig, readDockerConfig, readDockerConfigJson } from '../../kube/docker-config.ts';
 
 export interface NodeConfigDeps {
   readonly clock: Pick<Clock, 'now'>;

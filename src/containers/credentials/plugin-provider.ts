@@ -6,7 +6,7 @@ import { keyOf, namespaceOf, uidOf } from '../../kube/names.ts';
 import { registryMatches } from '../../kube/registry-url.ts';
 import type { KubeObject, Pod } from '../../kube/types.ts';
 import type { PullCredential } from '../images/pull-credentials.ts';
-import type { DockerConfig } from './docker-config.ts';
+import type { DockerConfig } from '../../kube/docker-config.ts';
 import type { PluginRequest, PluginResponse } from './exec-plugin.ts';
 
 /** What a plug-in's settings say of it; kubelet's `CredentialProvider`. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
-import { readDockerConfig, readDockerConfigJson } from '../../../src/containers/credentials/docker-config.ts';
+import { readDockerConfig, readDockerConfigJson } from '../../../src/kube/docker-config.ts';
 import {
   DockerKeyring,
   podKeyring,

@@ -1,6 +1,6 @@
-import { AgentError } from '../../base/errors.ts';
-import { jsonTypeOf } from '../../go/go-types.ts';
-import { findJsonFault, parseJson } from '../../go/json-fault.ts';
+import { AgentError } from '../base/errors.ts';
+import { jsonTypeOf } from '../go/go-types.ts';
+import { findJsonFault, parseJson } from '../go/json-fault.ts';
 
 /** One registry's credential. */
 export interface DockerConfigEntry {

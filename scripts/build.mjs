@@ -48,7 +48,13 @@ const bundle = await rolldown({
   input: [`${root}dist/cli/main.js`, `${root}dist/config/decode-thread.js`],
   platform: 'node',
   // loaded only where they are needed, and large
-  external: [/^@kubernetes\/client-node/, /^@grpc\/proto-loader/, /^@opentelemetry\//, /^@lydell\//, /^@alicloud\//],
+  external: [
+    /^@kubernetes\/client-node/,
+    /^@grpc\/proto-loader/,
+    /^@opentelemetry\//,
+    /^@lydell\//,
+    /^@alicloud\//,
+  ],
 });
 const { output } = await bundle.write({
   dir: `${root}dist/program`,

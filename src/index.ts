@@ -5,7 +5,7 @@
  * single nodes under `podtender/apiserver`.
  */
 export { Agent, type AgentEvents } from './agent/agent.ts';
-export type { AgentOptions, AgentProvider } from './agent/agent-options.ts';
+export type { AgentOptions, AgentProvider, ProviderWithUpkeep } from './agent/agent-options.ts';
 export {
   kuberuntimeProvider,
   type ProviderOptions,
@@ -13,7 +13,7 @@ export {
 } from './agent/kuberuntime-provider.ts';
 export { apiReviews } from './agent/server-host.ts';
 export { type LogLevel, pinoLogger } from './agent/logger.ts';
-export type { Surroundings } from './agent/provider-context.ts';
+export type { ProviderContext } from './agent/provider-context.ts';
 export { nodeHost, type HostDeps, type NodeHost } from './agent/volume-host.ts';
 export type { PodHost } from './pods/pod-host.ts';
 export {

@@ -1,60 +1,46 @@
-import type { ApiClient } from '../api/client.ts';
 import { ResourceClient } from '../api/resource-client.ts';
 import { leaseResource, nodeResource } from '../api/resources.ts';
 import type { Lease, Node } from '../kube/types.ts';
-import type { MeasuredMachine } from '../containers/stats/machine-info.ts';
 import { NodeController } from '../node/node-controller.ts';
-import type { NodeIdentity } from '../node/register.ts';
 import type { ReadyFaults } from '../node/setters/conditions.ts';
-import type { NodeStatusSetter } from '../node/setters/setter.ts';
 import type { NodeProvider } from '../provider/provider.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import type { CommonParts } from './common-parts.ts';
-import type { Endings } from './node-protection.ts';
+import type { NodeProtection } from './node-protection.ts';
+import { nodeSetters } from './node-setters.ts';
+import type { NodeView } from './node-view.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
 import type { RuntimeState } from '../pods/runtime-state.ts';
 
-/** What the node is called: as told, or after the machine. */
-export const nodeIdentity = (
-  { nodeName, node = {} }: AgentOptions,
-  { system }: MeasuredMachine,
-): NodeIdentity =>
-  node.identity ?? {
-    name: nodeName,
-    hostname: nodeName,
-    operatingSystem: system.operatingSystem,
-    architecture: system.architecture,
-    ...(node.labels && { labels: node.labels }),
-    ...(node.taints && { taints: node.taints }),
-    ...(node.providerId !== undefined && { providerId: node.providerId }),
-    ...(node.controllerAttachDetach === false && { controllerAttachDetach: false }),
-    ...(node.externalCloudProvider !== undefined && { externalCloudProvider: node.externalCloudProvider }),
-  };
-
-interface NodeParts extends CommonParts {
-  readonly options: AgentOptions;
-  readonly client: ApiClient;
+/** The subsystems that the node reports on. */
+export interface NodeParts {
+  readonly node: NodeView;
   readonly provider: AgentProvider;
-  readonly identity: NodeIdentity;
-  readonly watchedNode: () => Node | undefined;
-  readonly setters: readonly NodeStatusSetter[];
   readonly controller: PodsController;
-  readonly endings: Pick<Endings, 'shutdownFault'>;
+  readonly protection: Pick<NodeProtection, 'pressure' | 'shutdownFault'>;
+  /** Where the kubelet API is served; 0: nowhere. */
+  readonly servers: { readonly port: number };
 }
 
 /** A provider without a ping of its own counts as well, and one whose runtime's health is watched says nothing beside that. */
 const alwaysWell: NodeProvider = { ping: () => Promise.resolve() };
 
-/** The node's controller over this agent's parts. */
-export function makeNodeController({
-  options,
-  client,
-  provider,
-  controller,
-  endings,
-  ...config
-}: NodeParts): NodeController {
+/** The controller that keeps the Node object and its lease; undefined for a standalone agent. */
+export function buildNodeController(
+  options: AgentOptions,
+  common: CommonParts,
+  { node, provider, controller, protection, servers }: NodeParts,
+): NodeController | undefined {
+  const { client } = options;
+  if (!client) return undefined;
   const { ping } = provider;
+  const { status } = node;
+  const pressure = (kind: 'memory' | 'disk' | 'pid'): boolean => protection.pressure(kind);
+  const setters = nodeSetters({
+    ...status,
+    settings: { pressure, ...status.settings },
+    kubeletPort: () => servers.port,
+  });
   const isWatched = provider.runtimeHealth !== undefined;
   return new NodeController(
     '',
@@ -62,8 +48,11 @@ export function makeNodeController({
     new ResourceClient<Node>(client, nodeResource),
     new ResourceClient<Lease>(client, leaseResource, 'kube-node-lease'),
     {
-      ...config,
-      readyFaults: () => readyFaults(controller, endings.shutdownFault(), options.storageFault?.()),
+      ...common,
+      identity: node.identity,
+      watchedNode: node.watched,
+      setters,
+      readyFaults: () => readyFaults(controller, protection.shutdownFault(), options.storageFault?.()),
       ...options.node,
     },
   );

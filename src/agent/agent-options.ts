@@ -5,7 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import type { ProxyEnvironment } from '../base/proxy.ts';
 import type { Random } from '../base/random.ts';
 import type { Tracer } from '../base/tracing.ts';
-import type { KubeObject, Pod } from '../kube/types.ts';
+import type { Pod } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
 import type { MetricFamily } from '../metrics/family.ts';
@@ -13,25 +13,19 @@ import type { EvictionOptions, ShutdownOptions } from './evictions.ts';
 import type { ServedPorts } from './kubelet-api.ts';
 import type { NodeSettings } from './node-setters.ts';
 import type { NodeCgroupsOptions } from '../containers/cm/node-cgroups.ts';
-import type {
-  PodsController,
-  PodsControllerOptions,
-  PodsControllerPeriods,
-} from '../pods/pods-controller.ts';
-import type { Surroundings } from './provider-context.ts';
+import type { PodsControllerOptions, PodsControllerPeriods } from '../pods/pods-controller.ts';
+import type { ProviderContext } from './provider-context.ts';
 import type { Upkeep } from './garbage-collection.ts';
 import type { UserNamespacesDeps } from '../containers/userns/userns-manager.ts';
 
 /** A provider as the agent takes it: with or without a ping of its own. */
 export type AgentProvider = PodProvider & Partial<NodeProvider>;
 
-/** What an agent's {@link AgentOptions.upkeep} is given. */
-export interface UpkeepParts extends Pick<Surroundings, 'clock' | 'logger' | 'recorder'> {
-  readonly controller: PodsController;
-  readonly nodeRef: KubeObject;
-  readonly allSourcesReady: () => boolean;
-  /** Counts images that are removed. */
-  readonly imageRemoved: (why: 'age' | 'space') => void;
+/** A provider, and what is to run beside the pods controller for it. */
+export interface ProviderWithUpkeep {
+  readonly provider: AgentProvider;
+  /** Runs until the agent ends; it may use the controller's engines from then on. */
+  readonly upkeep?: Upkeep;
 }
 
 /** What a whole node agent is made of. */
@@ -62,7 +56,10 @@ export interface AgentOptions extends ServedPorts {
   readonly onEvent?: (event: RawEvent) => void;
   /** By which proxies the manifest's server is asked; default: by none. */
   readonly proxies?: ProxyEnvironment;
-  readonly makeProvider: (surroundings: Surroundings) => Promise<AgentProvider> | AgentProvider;
+  /** Makes the provider; called once, before anything runs. */
+  readonly makeProvider: (
+    context: ProviderContext,
+  ) => Promise<AgentProvider | ProviderWithUpkeep> | AgentProvider | ProviderWithUpkeep;
   /** Gives pods cgroups of their own; absent: the provider keeps them apart, or nobody does. A function is asked once, at the start. */
   readonly cgroups?: NodeCgroupsOptions | (() => Promise<NodeCgroupsOptions>);
   /** The provider mounts volumes into containers: secrets lie in memory, and parts of volumes are made safe for it first. */
@@ -73,8 +70,6 @@ export interface AgentOptions extends ServedPorts {
   readonly appArmorFault?: (pod: Pod) => string | undefined;
   /** Gives pods that want it users of their own (`hostUsers: false`); absent: the provider does, or nobody. */
   readonly userNamespaces?: Pick<UserNamespacesDeps, 'idsPerPod'>;
-  /** What runs beside the controller until the agent ends; made after the provider. */
-  readonly upkeep?: (parts: UpkeepParts) => Upkeep;
   /** Absent, or with a provider that cannot tell what containers use: the node evicts no pods. */
   readonly eviction?: EvictionOptions;
   /** Absent: pods are not ended when the machine stops. */

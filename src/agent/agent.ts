@@ -2,13 +2,14 @@ import { first } from 'rxjs';
 import { EventBroadcaster } from '../api/events/event-recorder.ts';
 import type { Informer } from '../api/cache/informer.ts';
 import { steadyNow } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import { Emitter } from '../base/emitter.ts';
 import { apiServerSource, type PodStore } from '../config/apiserver-source.ts';
 import type { Pod } from '../kube/types.ts';
 import type { NodeController } from '../node/node-controller.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { AgentOptions } from './agent-options.ts';
-import { type AgentParts, makeParts } from './agent-parts.ts';
+import { type AgentParts, composeAgent } from './compose.ts';
 import { nodeRefOf } from './evictions.ts';
 import { manifestSources, type ReportProblem, LastingProblems } from './manifest-sources.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
@@ -36,8 +37,7 @@ export class Agent {
 
   /** Puts an agent together and makes its provider; nothing runs yet. */
   static async create(options: AgentOptions): Promise<Agent> {
-    const parts = await makeParts(options);
-    return new Agent(options, parts);
+    return new Agent(options, await composeAgent(options));
   }
 
   get controller(): PodsController {
@@ -55,7 +55,7 @@ export class Agent {
 
   /** The pods that the API server gives to this node; absent: standalone. */
   get podInformer(): Informer<Pod> | undefined {
-    return this.#parts.pods;
+    return this.#parts.cluster.pods;
   }
 
   /** Runs until `signal` aborts or {@link stop}; containers go on. */
@@ -70,38 +70,58 @@ export class Agent {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { upkeep, informers, controller, node, config, recorder, host } = this.#parts;
-    const server = await this.#parts.serve();
-    const { nodeName } = this.#options;
-    recorder.event(nodeRefOf(nodeName), 'Normal', 'Starting', 'Starting kubelet.');
-    const known = this.#parts.nodes?.bursts().pipe(first(({ objects }) => objects.length > 0, undefined));
-    const registration = known?.subscribe((burst) => {
-      if (burst) void controller.registerStaticPods();
-    });
+    const { common, cluster, controller, node, config, volumes, servers, runUpkeep } = this.#parts;
+    const { recorder } = common;
+    await servers.start();
+    recorder.event(nodeRefOf(this.#options.nodeName), 'Normal', 'Starting', 'Starting kubelet.');
+    const off = [this.#registerStaticPods(), this.#writeStatusAtOnce()];
     this.#addSources();
     const leaseTried = this.#leaseTried(signal);
-    void leaseTried.then(() => informers?.start(signal));
+    void leaseTried.then(() => cluster.informers?.start(signal));
     void controller.ready.then(() => {
       node?.notifyAgentReady();
     });
     try {
       await Promise.all([
         this.#runNode(signal),
-        leaseTried.then(() => Promise.all([controller.run(signal), upkeep(signal)])),
+        leaseTried.then(() => Promise.all([controller.run(signal), runUpkeep(signal)])),
       ]);
     } finally {
       this.#stop.abort();
-      registration?.unsubscribe();
-      await server.close();
+      for (const end of off) end();
+      await servers.close();
       config.stop();
-      host.stop();
-      if (recorder instanceof EventBroadcaster) {
-        // a server that is away is not waited for
-        const patience = this.#parts.clock.sleep(flushMs);
-        await Promise.race([recorder.flush(), patience]).catch(() => undefined);
-        recorder.stop();
-      }
+      volumes.stop();
+      await this.#flushEvents();
     }
+  }
+
+  /** Static pods get their mirrors as soon as the API server has the node. @returns what ends the watch */
+  #registerStaticPods(): () => void {
+    const { cluster, controller } = this.#parts;
+    const seen = cluster.nodes?.bursts().pipe(first(({ objects }) => objects.length > 0, undefined));
+    const registration = seen?.subscribe((burst) => {
+      if (burst) void controller.registerStaticPods();
+    });
+    return () => registration?.unsubscribe();
+  }
+
+  /** A node that shuts down says so before its pods end. @returns what ends the watch */
+  #writeStatusAtOnce(): () => void {
+    const { node, protection, common } = this.#parts;
+    return protection.events.on('statusChanged', () => {
+      node?.refresh().catch((reason: unknown) => {
+        common.logger.warn('the node status could not be told of the shutdown', { err: messageOf(reason) });
+      });
+    });
+  }
+
+  /** Writes the last Events; a server that does not answer is not waited for. */
+  async #flushEvents(): Promise<void> {
+    const { recorder, clock } = this.#parts.common;
+    if (!(recorder instanceof EventBroadcaster)) return;
+    await Promise.race([recorder.flush(), clock.sleep(flushMs)]).catch(() => undefined);
+    recorder.stop();
   }
 
   /** Keeps the Node until `signal` aborts; then leaves it as the exit policy says, with its lease renewed until that is done. */
@@ -115,15 +135,17 @@ export class Agent {
 
   /** The lease comes first: after a crash the node is taken for dead until it is renewed, and thousands of pods are work for a while. */
   async #leaseTried(signal: AbortSignal): Promise<void> {
-    const { node, clock } = this.#parts;
+    const { node, common } = this.#parts;
     const tried = new AbortController();
-    const patience = clock.sleep(leasePatienceMs, AbortSignal.any([signal, tried.signal]));
+    const patience = common.clock.sleep(leasePatienceMs, AbortSignal.any([signal, tried.signal]));
     await Promise.race([node?.leaseTried(), patience.catch(() => undefined)]);
     tried.abort();
   }
 
   #addSources(): void {
-    const { config, pods, nodes, clock, endings } = this.#parts;
+    const { config, cluster, common, protection } = this.#parts;
+    const { pods, nodes } = cluster;
+    const { clock } = common;
     const report = this.#reporter();
     for (const [name, source] of manifestSources(this.#options, clock, report))
       config.addSource(name, source);
@@ -138,13 +160,13 @@ export class Agent {
     };
     const latest = steadyNow(clock) + pressurePatienceMs;
     const nodeHasSynced = (): boolean =>
-      nodes.store.list().length > 0 && (endings.knowsPressure || steadyNow(clock) >= latest);
+      nodes.store.list().length > 0 && (protection.knowsPressure || steadyNow(clock) >= latest);
     config.addSource('api', apiServerSource({ clock, pods: { onChange }, nodeHasSynced }));
   }
 
   /** Each listing finds an old problem again: it is told once while it lasts. */
   #reporter(): ReportProblem {
-    const { clock, logger } = this.#parts;
+    const { clock, logger } = this.#parts.common;
     const lasting = new LastingProblems(clock);
     return (source, message) => {
       if (!lasting.isNew(source, message)) return;

@@ -1,15 +1,14 @@
-import type { AllocationManager } from '../allocation/allocation-manager.ts';
-import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { cgroupFromPath } from '../kube/cgroup.ts';
-import type { EventRecorder } from '../kube/events.ts';
 import type { Pod } from '../kube/types.ts';
 import type { PodVolumes } from '../containers/volumes/pod-volumes.ts';
 import type { PodCgroupAccess } from '../containers/kuberuntime/helper.ts';
 import type { MeasuredMachine } from '../containers/stats/machine-info.ts';
 import { hostPrograms } from '../base/programs.ts';
+import type { PodsController } from '../pods/pods-controller.ts';
 import type { AgentOptions } from './agent-options.ts';
+import type { CommonParts } from './common-parts.ts';
 import { CgroupReadings } from '../containers/stats/cgroup-readings.ts';
 import { CgroupStats } from '../containers/stats/cgroup-stats.ts';
 import { NodeCgroups } from '../containers/cm/node-cgroups.ts';
@@ -29,22 +28,10 @@ import { allPodsLimits } from './node-setters.ts';
 import type { PodHost } from '../pods/pod-host.ts';
 import { kernelProcessFiles } from '../containers/cm/process-files.ts';
 
-interface PodCgroupsInput {
-  readonly options: Pick<AgentOptions, 'cgroups' | 'node' | 'nodeName'>;
-  readonly common: {
-    readonly clock: Clock;
-    readonly logger: Logger;
-    readonly recorder: Pick<EventRecorder, 'event'>;
-  };
-  readonly machine: MeasuredMachine;
-  /** Absent: they are not made yet. */
-  readonly engines: () =>
-    { readonly allocationManager: Pick<AllocationManager, 'allocatedPods'> } | undefined;
-  readonly volumes: Pick<PodVolumes, 'hasVolumes'>;
-}
-
-/** What pods' cgroups are to the parts of an agent. */
-interface NodePodCgroups extends Partial<Pick<PodHost, 'cgroups' | 'cleanupNode' | 'podCgroupConfig'>> {
+/** The cgroups of pods, as the other subsystems of an agent use them. */
+export interface NodePodCgroups {
+  /** For the pods' life; empty: pods have no cgroups of their own. */
+  readonly pods: Partial<Pick<PodHost, 'cgroups' | 'cleanupNode' | 'podCgroupConfig'>>;
   readonly cgroupParent: (pod: Pod) => string;
   readonly podCgroup?: PodCgroupAccess;
   readonly stats?: CgroupStats;
@@ -91,7 +78,7 @@ function measuring(
   { tree, kubepods }: NodeCgroups,
   host: CgroupHost,
   settings: SystemCgroupSettings,
-  { clock, logger }: PodCgroupsInput['common'],
+  { clock, logger }: Pick<CommonParts, 'clock' | 'logger'>,
 ): Required<Pick<NodePodCgroups, 'stats' | 'readings'>> {
   const plain = new CgroupTree({ files: kernelCgroupFiles, host, driver: 'cgroupfs' });
   settle(plain, settings, logger);
@@ -113,19 +100,19 @@ function systemdUnits({ version }: CgroupHost): SystemdUnits {
 }
 
 /** The pods' cgroups, where the agent is to make them; without, the runtime puts containers where it likes. */
-export async function podCgroups({
-  options,
-  common,
-  machine,
-  engines,
-  volumes,
-}: PodCgroupsInput): Promise<NodePodCgroups> {
+export async function buildPodCgroups(
+  options: Pick<AgentOptions, 'cgroups' | 'node' | 'nodeName'>,
+  common: Pick<CommonParts, 'clock' | 'logger' | 'recorder'>,
+  machine: MeasuredMachine,
+  controller: Pick<PodsController, 'startedEngines'>,
+  volumes: Pick<PodVolumes, 'hasVolumes'>,
+): Promise<NodePodCgroups> {
   const { nodeName } = options;
   const { clock, logger, recorder } = common;
   const cgroups = typeof options.cgroups === 'function' ? await options.cgroups() : options.cgroups;
   const host = cgroups && detectCgroups(kernelCgroupFiles);
-  if (!host) return { cgroupParent: () => '' };
-  const activePods = (): readonly Pod[] => engines()?.allocationManager.allocatedPods() ?? [];
+  if (!host) return { pods: {}, cgroupParent: () => '' };
+  const activePods = (): readonly Pod[] => controller.startedEngines?.allocationManager.allocatedPods() ?? [];
   const files = kernelCgroupFiles;
   const units = cgroups.driver === 'systemd' ? { units: systemdUnits(host) } : {};
   const node = new NodeCgroups({ files, host, clock, logger, activePods, ...units }, cgroups);
@@ -137,16 +124,18 @@ export async function podCgroups({
   const isEnforced = await enforceOnPods(node, tell);
   await enforceReserved(node.driven, cgroups.driver, cgroups.reserved ?? [], tell);
   return {
-    cgroups: node,
     keepEnforced: (signal) => keepEnforced({ node, clock, logger, tell }, isEnforced, signal),
     ...measuring(node, host, cgroups.system ?? {}, common),
     cgroupParent: (pod) => node.cgroupParent(pod),
     podCgroup: node,
-    podCgroupConfig: (pod) => node.config(pod),
-    cleanupNode: () => {
-      const found = node.snapshot();
-      return (possiblyRunning) =>
-        node.destroyOrphans(found, possiblyRunning, (uid) => volumes.hasVolumes(uid));
+    pods: {
+      cgroups: node,
+      podCgroupConfig: (pod) => node.config(pod),
+      cleanupNode: () => {
+        const found = node.snapshot();
+        return (possiblyRunning) =>
+          node.destroyOrphans(found, possiblyRunning, (uid) => volumes.hasVolumes(uid));
+      },
     },
   };
 }

@@ -9,7 +9,6 @@ import type { Tracer } from '../base/tracing.ts';
 import { servingTemplate } from '../certificates/certificate.ts';
 import { CertificateManager } from '../certificates/certificate-manager.ts';
 import { CertificateStore } from '../certificates/certificate-store.ts';
-import type { NodeStatus } from '../kube/types.ts';
 import {
   type KubeletServer,
   type OpenServerOptions,
@@ -19,6 +18,7 @@ import {
 import type { MetricFamily } from '../metrics/family.ts';
 import { certificateMetrics } from './metrics/certificate-metrics.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
+import type { NodeAddresses } from './node-addresses.ts';
 import { serverHost, type ServeOptions, serveKubeletApi, type ServerHostOptions } from './server-host.ts';
 
 /** Whether and how an agent serves the kubelet API. */
@@ -54,15 +54,6 @@ export interface ServedPorts {
   /** The healthz port; absent: off. */
   readonly healthz?: OpenPort;
 }
-
-/** The addresses that the node tells, as they change. */
-export interface NodeAddresses {
-  current(): readonly NodeAddress[];
-  /** @returns what ends it */
-  onChange(listener: () => void): () => void;
-}
-
-type NodeAddress = NonNullable<NodeStatus['addresses']>[number];
 
 interface KubeletApiParts {
   readonly controller: PodsController;

@@ -7,7 +7,7 @@ import {
   KubeRuntime,
 } from '../containers/kuberuntime/kube-runtime.ts';
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
-import type { Surroundings } from './provider-context.ts';
+import type { ProviderContext } from './provider-context.ts';
 
 /** A runtime to make a pod provider of, and what is special about it. */
 export interface RuntimeParts extends Pick<
@@ -37,7 +37,7 @@ export function kuberuntimeProvider(
     probeResults,
     runtimeCalls,
     starts,
-  }: Surroundings,
+  }: ProviderContext,
   parts: RuntimeParts,
   { crashBackoff = crashLoopBackoff, ...options }: ProviderOptions,
 ): KubeRuntime {

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { Emitter } from '../base/emitter.ts';
 import type { EvictionManager } from '../eviction/manager.ts';
 import type { ShutdownManager } from '../nodeshutdown/shutdown-manager.ts';
 import { Counter, Histogram, single } from '../metrics/metrics.ts';
@@ -6,9 +6,9 @@ import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import type { CgroupStats } from '../containers/stats/cgroup-stats.ts';
 import { diskUsage } from '../containers/stats/disk-usage.ts';
 import type { Engines } from '../pods/engines.ts';
-import { type EndingParts, hardThresholds, makeEvictions, makeShutdown } from './evictions.ts';
+import type { CommonParts } from './common-parts.ts';
+import { type EndingParts, makeEvictions, makeShutdown } from './evictions.ts';
 import { machineUsage } from '../containers/stats/machine-usage.ts';
-import type { NodeSettings } from './node-setters.ts';
 import { NodeSummary } from '../containers/stats/summary-provider.ts';
 import { kernelProcessFiles } from '../containers/cm/process-files.ts';
 import type { PodHost } from '../pods/pod-host.ts';
@@ -18,33 +18,41 @@ import { type OwnFileSystems, VolumeUsage } from '../containers/stats/volume-usa
 import { interfaceUsage } from '../containers/stats/interface-usage.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 
-/** What the endings of pods are made of. */
-export interface EndingsParts extends EndingParts {
-  readonly clock: Clock;
-  readonly engines: () => Pick<Engines, 'syncHandler' | 'podWorkers' | 'podManager'>;
-  readonly options: Pick<AgentOptions, 'eviction' | 'shutdown' | 'rootDir'>;
+/** The subsystems that end pods, or help the node to do without that. */
+export interface NodeProtectionParts {
+  readonly controller: {
+    readonly engines: Pick<Engines, 'syncHandler' | 'podWorkers' | 'podManager' | 'provider'>;
+  };
+  /** Only what it has: it is called through the controller's engines. */
   readonly provider: Pick<AgentProvider, 'listUsage'>;
-  readonly upkeep?: Pick<Upkeep, 'reclaim' | 'fileSystems'>;
+  /** Absent: the provider has nothing that the node could give up before a pod. */
+  readonly upkeep?: Pick<Upkeep, 'reclaim' | 'fileSystems'> | undefined;
   /** Absent: pods have no cgroups that can be measured. */
-  readonly cgroupStats?: CgroupStats;
+  readonly cgroupStats?: CgroupStats | undefined;
   /** Absent: all volumes are parts of the node's file system. */
-  readonly podVolumes?: OwnFileSystems;
-  readonly syncNodeStatus: () => Promise<void>;
+  readonly volumes?: OwnFileSystems;
+}
+
+/** What {@link NodeProtection} emits. */
+export interface NodeProtectionEvents {
+  /** The node's readiness has changed: its status is to be written at once. */
+  statusChanged: [];
 }
 
 /**
- * Who ends pods that nobody has deleted: the node when it is short of something, and its shutdown. Node and pods ask it from the
- * start; it is made last, of both.
+ * Ends pods that no user has deleted: those that the node can no longer afford (eviction), and all of them when the machine stops (graceful
+ * node shutdown). It works once it runs; admission and the node's status may ask it before.
  */
-export class Endings {
-  /** For admission. */
-  readonly host: Pick<PodHost, 'pressure' | 'isShuttingDown' | 'storageFault'> = {
+export class NodeProtection {
+  readonly events: Emitter<NodeProtectionEvents> = new Emitter<NodeProtectionEvents>();
+  /** For the pods' admission. */
+  readonly pods: Pick<PodHost, 'pressure' | 'isShuttingDown' | 'storageFault'> = {
     pressure: () => this.#evictions?.conditions() ?? [],
     storageFault: () => this.#storageFault?.(),
     isShuttingDown: () => this.#shutdown?.isShuttingDown ?? false,
   };
-  /** For the node's status. */
-  readonly node: Pick<NodeSettings, 'hardEviction' | 'pressure'>;
+  /** What node and pods use in all detail; undefined when the provider does not say what its containers use. */
+  readonly summary: NodeSummary | undefined;
   readonly #evicted = new Counter(
     'kubelet_evictions',
     'Cumulative number of pod evictions by eviction signal',
@@ -56,21 +64,20 @@ export class Endings {
   /** Of the last shutdown, ms since the epoch; 0: none, or not over. */
   #shutdownTimes = { start: 0, end: 0 };
   readonly #storageFault: AgentOptions['storageFault'];
-  #evictions: EvictionManager | undefined;
-  #shutdown: ShutdownManager | undefined;
-  #summary: NodeSummary | undefined;
+  readonly #evictions: EvictionManager | undefined;
+  readonly #shutdown: ShutdownManager | undefined;
 
-  constructor({ eviction, storageFault }: Pick<AgentOptions, 'eviction' | 'storageFault'>) {
-    this.#storageFault = storageFault;
-    this.node = {
-      ...(eviction && { hardEviction: hardThresholds(eviction.settings.thresholds) }),
-      pressure: (kind) => this.#evictions?.pressure(kind) ?? false,
-    };
+  constructor(options: ProtectionOptions, common: ProtectionCommon, parts: NodeProtectionParts) {
+    this.#storageFault = options.storageFault;
+    this.summary = parts.provider.listUsage && summaryOf(options, common, parts);
+    const enders = { ...common, nodeName: options.nodeName, engines: () => parts.controller.engines };
+    this.#evictions = this.#makeEvictions(options, enders, parts);
+    this.#shutdown = this.#makeShutdown(options, enders);
   }
 
-  /** What node and pods use in all detail; absent: the provider does not tell what its containers use. */
-  get summary(): NodeSummary | undefined {
-    return this.#summary;
+  /** Whether a pressure condition of the node holds. */
+  pressure(kind: 'memory' | 'disk' | 'pid'): boolean {
+    return this.#evictions?.pressure(kind) ?? false;
   }
 
   /** For `/metrics`. */
@@ -90,7 +97,7 @@ export class Endings {
         end / 1000,
       ),
     ];
-    const claims = claimMetrics(this.#summary?.volumes ?? []);
+    const claims = claimMetrics(this.summary?.volumes ?? []);
     return [this.#evicted.collect(), this.#statsAges.collect(), ...times, ...claims];
   }
 
@@ -104,40 +111,71 @@ export class Endings {
     return this.#shutdown?.fault();
   }
 
-  /** Makes what the options ask for; a provider that cannot tell what its containers use has no evictions. */
-  make(parts: EndingsParts): void {
-    const { eviction, shutdown } = parts.options;
-    const { listUsage } = parts.provider;
-    this.#summary = listUsage && summaryOf(parts, listUsage.bind(parts.provider));
-    const evicted = (eviction_signal: string): void => {
-      this.#evicted.add({ eviction_signal });
-    };
-    const statsAge = (eviction_signal: string, ms: number): void => {
-      this.#statsAges.observe({ eviction_signal }, ms / 1000);
-    };
-    if (eviction && this.#summary)
-      this.#evictions = makeEvictions(
-        { ...parts, evicted, statsAge, summary: this.#summary, reclaim: parts.upkeep?.reclaim ?? {} },
-        eviction.settings,
-      );
-    else if (eviction && eviction.settings.thresholds.length > 0)
-      parts.logger.warn('no pod is evicted: the provider does not tell what containers use');
-    const noted = (moment: 'start' | 'end', at: number): void => {
-      this.#shutdownTimes = moment === 'start' ? { start: at, end: 0 } : { ...this.#shutdownTimes, end: at };
-    };
-    if (shutdown)
-      this.#shutdown = makeShutdown({ ...parts, noted, source: shutdown.source }, shutdown.windows);
-  }
-
   /** Until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#evictions?.run(signal), this.#shutdown?.run(signal)]);
   }
+
+  /** A provider that does not say what its containers use has no evictions. */
+  #makeEvictions(
+    { eviction }: ProtectionOptions,
+    enders: EndingParts,
+    { upkeep }: NodeProtectionParts,
+  ): EvictionManager | undefined {
+    const { summary } = this;
+    if (eviction && summary)
+      return makeEvictions(
+        {
+          ...enders,
+          summary,
+          reclaim: upkeep?.reclaim ?? {},
+          evicted: (eviction_signal) => {
+            this.#evicted.add({ eviction_signal });
+          },
+          statsAge: (eviction_signal, ms) => {
+            this.#statsAges.observe({ eviction_signal }, ms / 1000);
+          },
+        },
+        eviction.settings,
+      );
+    if (eviction && eviction.settings.thresholds.length > 0)
+      enders.logger.warn('no pod is evicted: the provider does not tell what containers use');
+    return undefined;
+  }
+
+  #makeShutdown({ shutdown }: ProtectionOptions, enders: EndingParts): ShutdownManager | undefined {
+    return (
+      shutdown &&
+      makeShutdown(
+        {
+          ...enders,
+          source: shutdown.source,
+          noted: (moment, at) => {
+            this.#shutdownTimes =
+              moment === 'start' ? { start: at, end: 0 } : { ...this.#shutdownTimes, end: at };
+          },
+          syncNodeStatus: () => {
+            this.events.emit('statusChanged');
+            return Promise.resolve();
+          },
+        },
+        shutdown.windows,
+      )
+    );
+  }
 }
 
-function summaryOf(parts: EndingsParts, listUsage: NonNullable<AgentProvider['listUsage']>): NodeSummary {
-  const { clock, logger, engines, upkeep, cgroupStats, podVolumes } = parts;
-  const { rootDir, eviction } = parts.options;
+type ProtectionOptions = Pick<
+  AgentOptions,
+  'nodeName' | 'rootDir' | 'eviction' | 'shutdown' | 'storageFault'
+>;
+type ProtectionCommon = Pick<CommonParts, 'clock' | 'logger' | 'recorder'>;
+
+function summaryOf(
+  { rootDir, eviction }: ProtectionOptions,
+  { clock, logger }: ProtectionCommon,
+  { controller, upkeep, cgroupStats, volumes }: NodeProtectionParts,
+): NodeSummary {
   const {
     machine = () => machineUsage(rootDir, clock),
     podLogsDir,
@@ -148,10 +186,10 @@ function summaryOf(parts: EndingsParts, listUsage: NonNullable<AgentProvider['li
   return new NodeSummary({
     ...disk,
     machine,
-    listUsage,
-    podByUid: (uid) => engines().podManager.getPodByUID(uid),
+    listUsage: async (signal) => (await controller.engines.provider.listUsage?.(signal)) ?? [],
+    podByUid: (uid) => controller.engines.podManager.getPodByUID(uid),
     volumes: new VolumeUsage(
-      { ...disk, ...(podVolumes && { own: podVolumes }), ...(statFs && { statFs }) },
+      { ...disk, ...(volumes && { own: volumes }), ...(statFs && { statFs }) },
       volumeStatsPeriodMs ?? 60_000,
     ),
     ...(cgroupStats && { cgroups: cgroupStats }),

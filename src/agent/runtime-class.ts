@@ -7,11 +7,11 @@ import { RuntimeClasses } from '../containers/objects/runtime-class-manager.ts';
 /** What the handlers of pods are to the parts of an agent. */
 export interface RuntimeClassParts {
   readonly helper: Pick<RuntimeHelperDeps, 'runtimeHandler' | 'supportsRecursiveReadOnly'>;
-  readonly host: Required<Pick<PodHost, 'supportsRecursiveReadOnly'>>;
+  readonly pods: Required<Pick<PodHost, 'supportsRecursiveReadOnly'>>;
 }
 
 /** The runtime classes of the API server, and what the runtime's handlers can do. */
-export function runtimeClassParts({
+export function buildRuntimeClasses({
   client,
   node,
 }: Pick<AgentOptions, 'client' | 'node'>): RuntimeClassParts {
@@ -23,7 +23,7 @@ export function runtimeClassParts({
       ...(classes && { runtimeHandler: (pod: Pod) => classes.handlerOf(pod) }),
       supportsRecursiveReadOnly,
     },
-    host: {
+    pods: {
       supportsRecursiveReadOnly: (pod) => {
         const handler = classes ? classes.knownHandlerOf(pod) : '';
         return handler !== undefined && supportsRecursiveReadOnly(handler);

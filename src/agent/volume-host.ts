@@ -11,7 +11,7 @@ import { referencedConfigMaps, referencedSecrets } from '../kube/references.ts';
 import type { ResourceList } from '../kube/resources/resources.ts';
 import type { ConfigMap, Pod, Secret, Volume } from '../kube/types.ts';
 import type { Payload } from '../containers/volumes/atomic-writer.ts';
-import type { Mounter } from '../containers/volumes/mounter.ts';
+import { hostMounter, type Mounter } from '../containers/volumes/mounter.ts';
 import { fsGroupOf, fsUserOf } from '../containers/volumes/ownership.ts';
 import { configMapPayload, downwardPayload, secretPayload } from '../containers/volumes/payload.ts';
 import { PodVolumes } from '../containers/volumes/pod-volumes.ts';
@@ -21,6 +21,9 @@ import { ObjectWatch } from '../containers/objects/watch-based-manager.ts';
 import type { PodHost } from '../pods/pod-host.ts';
 import { TokenManager } from '../containers/objects/token-manager.ts';
 import { notSupported, TrustBundles } from '../containers/objects/trust-bundle-manager.ts';
+import type { AgentOptions } from './agent-options.ts';
+import type { CommonParts } from './common-parts.ts';
+import type { NodeView } from './node-view.ts';
 
 export interface HostDeps {
   readonly clock: Clock;
@@ -47,6 +50,18 @@ export interface NodeHost extends Pick<PodHost, 'volumes' | 'objects' | 'pullSec
   readonly serviceAccounts: ServiceAccounts;
   stop(): void;
 }
+
+/** The volumes of pods below the root directory, and the API objects that pods refer to. */
+export const buildNodeHost = (options: AgentOptions, common: CommonParts, node: NodeView): NodeHost =>
+  nodeHost({
+    ...common,
+    mounter: hostMounter,
+    secretsInMemory: options.mountsVolumes === true,
+    projectsTrustBundles: options.projectsTrustBundles ?? false,
+    rootDir: options.rootDir,
+    nodeAllocatable: () => node.allocatable(),
+    ...(options.client && { kubeClient: options.client }),
+  });
 
 /** Puts together what pods find on this node. */
 export function nodeHost(deps: HostDeps): NodeHost {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { RateLimiter } from '../api/rest/rate-limiter.ts';
 import type { RuntimeParts } from '../agent/kuberuntime-provider.ts';
-import type { Surroundings } from '../agent/provider-context.ts';
+import type { ProviderContext } from '../agent/provider-context.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { checkPlugin, execPlugin } from '../containers/credentials/exec-plugin.ts';
 import { nodeDockerConfig } from '../containers/credentials/node-config.ts';
@@ -72,7 +72,7 @@ export interface PullParts extends Pick<RuntimeParts, 'keyring' | 'pullRecords' 
 export function pullParts(
   settings: PullSettings,
   plugins: readonly Plugin[],
-  { clock, logger, rootDir, serviceAccounts }: Surroundings,
+  { clock, logger, rootDir, serviceAccounts }: ProviderContext,
   images: readonly Image[],
 ): PullParts {
   const nodeConfig = nodeDockerConfig({ clock, logger, rootDir, home: process.env['HOME'] ?? '' });

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { appArmorFault } from '../admission/admit-result.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
+import type { AgentOptions, ProviderWithUpkeep } from '../agent/agent-options.ts';
 import { enforcesAppArmor } from '../agent/apparmor-host.ts';
 import { kernelCgroupFiles } from '../containers/cm/files.ts';
 import { detectCgroups } from '../containers/cm/host.ts';
@@ -9,24 +9,17 @@ import { type EvictionConfiguration, evictionOptions, withDefaultThresholds } fr
 import { openKernelLog } from '../node/kernel-log.ts';
 import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
 import { cgroupOptions, type RuntimeConfiguration, runtimeSettings } from './runtime-settings.ts';
-import type { Surroundings } from '../agent/provider-context.ts';
+import type { ProviderContext } from '../agent/provider-context.ts';
 import { runtimeUpkeep, type UpkeepSettings } from '../agent/garbage-collection.ts';
 import { systemClock } from '../base/clock.ts';
-import { AgentError, messageOf } from '../base/errors.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Tracer } from '../base/tracing.ts';
 import { durationMs } from '../kube/duration.ts';
-import type { KubeRuntime } from '../containers/kuberuntime/kube-runtime.ts';
 import type { CriRuntime, HandlerFeatures } from '../providers/cri/index.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import { deadContainers, type DeadContainerSettings, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf, type CrashSettings } from './crash-back-off.ts';
-import {
-  credentialPlugins,
-  type PluginFolders,
-  type PullParts,
-  pullParts,
-  type PullSettings,
-} from './credentials.ts';
+import { credentialPlugins, type PluginFolders, pullParts, type PullSettings } from './credentials.ts';
 
 /** The part of a KubeletConfiguration that says which runtime is asked, and how. */
 export type CriSettings = Pick<
@@ -69,7 +62,6 @@ export interface CriParts
         | 'makeProvider'
         | 'node'
         | 'podResources'
-        | 'upkeep'
         | 'eviction'
         | 'mountsVolumes'
         | 'userNamespaces'
@@ -81,7 +73,7 @@ export interface CriParts
 
 /** A provider over a CRI runtime, and what the node tells of that runtime. Nothing is connected before the provider is made. */
 export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
-  let made: MadeProvider | undefined;
+  const facts = new RuntimeFacts();
   const plugins = credentialPlugins(settings);
   const connected = connect(settings, tracer);
   connected.catch(() => undefined); // told by makeProvider
@@ -90,18 +82,19 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
   const cgroups = cgroupOptions(settings, node);
   return {
     node: {
-      runtimeVersion: () => made?.runtimeVersion ?? '',
-      handlers: () => made?.handlers ?? [],
-      runtimeFeatures: () => made?.runtimeFeatures,
+      runtimeVersion: () => facts.version,
+      handlers: () => facts.handlers,
+      runtimeFeatures: () => facts.features,
       images: async () => {
         const { cri, images } = await connected;
         return cri.nodeImagesOf((await images.listImages({})).images ?? []);
       },
       podCidrs: async (podCidr) => tellPodCidr((await connected).runtime, podCidr),
     },
-    makeProvider: async (surroundings) => {
-      made = await makeCriProvider(surroundings, await connected, settings, { node, plugins });
-      return made.provider;
+    makeProvider: async (context) => {
+      const connection = await connected;
+      await facts.learn(connection);
+      return makeCriProvider(context, connection, settings, { node, plugins, runtimeName: facts.name });
     },
     ...(cgroups && {
       cgroups: async () => {
@@ -115,11 +108,6 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
     appArmorFault: (pod) => appArmorFault(pod, enforced),
     userNamespaces: settings.userNamespaces ?? {},
     eviction: evictionOptions(withDefaultThresholds(settings), settings.podLogsDir),
-    upkeep: (parts) => {
-      if (!made) throw new AgentError('internal', 'the provider is made before its upkeep');
-      const { provider, runtime, images, pulls } = made;
-      return runtimeUpkeep({ ...parts, ...pulls, provider, runtime, images }, upkeepSettings(settings));
-    },
     close: async () => {
       const { runtime, images } = await connected;
       await Promise.all([...new Set([runtime, images])].map((each) => each.close()));
@@ -157,59 +145,69 @@ async function connect(settings: CriSettings, tracer: Tracer | undefined): Promi
   return { cri, runtime, images };
 }
 
-interface MadeProvider {
-  readonly provider: KubeRuntime;
-  readonly runtime: CriRuntime;
-  readonly images: CriRuntime;
-  readonly pulls: PullParts;
+/** What the runtime says of itself, for the node's status; empty until it was asked. */
+class RuntimeFacts {
+  name = '';
   /** `containerd://1.7.0` */
-  readonly runtimeVersion: string;
-  readonly handlers: readonly HandlerFeatures[];
-  readonly runtimeFeatures: ReturnType<Connected['cri']['featuresOf']>;
+  version = '';
+  handlers: readonly HandlerFeatures[] = [];
+  features: ReturnType<Connected['cri']['featuresOf']>;
+
+  /** Asks the runtime. @throws {AgentError} it does not answer, or is not one that can be used */
+  async learn({ cri, runtime }: Connected): Promise<void> {
+    await cri.validateCri(runtime);
+    const status = await runtime.status({});
+    const version = await runtime.version({});
+    this.name = version.runtimeName ?? '';
+    this.version = cri.runtimeVersionText(version);
+    this.handlers = cri.handlersOf(status);
+    this.features = cri.featuresOf(status);
+  }
 }
 
 /** @throws {AgentError} the runtime does not answer, or is not one that can be used */
 async function makeCriProvider(
-  surroundings: Surroundings,
+  context: ProviderContext,
   { cri, runtime, images }: Connected,
   settings: CriSettings,
-  { node, plugins }: { node: ReturnType<typeof cgroupsHere>; plugins: ReturnType<typeof credentialPlugins> },
-): Promise<MadeProvider> {
-  await cri.validateCri(runtime);
-  const version = await runtime.version({});
-  const status = await runtime.status({});
+  {
+    node,
+    plugins,
+    runtimeName,
+  }: {
+    readonly node: ReturnType<typeof cgroupsHere>;
+    readonly plugins: ReturnType<typeof credentialPlugins>;
+    readonly runtimeName: string;
+  },
+): Promise<ProviderWithUpkeep> {
   const powers = {
-    onPodEvent: cri.podEventsOf({ runtime, clock: surroundings.clock }),
+    onPodEvent: cri.podEventsOf({ runtime, clock: context.clock }),
     runtimeHealth: async (signal: AbortSignal) => cri.runtimeHealthOf(await runtime.status({}, { signal })),
   };
   const containerLogsRoot = logFolders(settings);
   const { podCIDR = '' } = settings;
   if (podCIDR !== '')
     await tellPodCidr(runtime, podCIDR).catch((reason: unknown) => {
-      surroundings.logger.error('pod CIDR could not be told to the runtime', { err: messageOf(reason) });
+      context.logger.error('pod CIDR could not be told to the runtime', { err: messageOf(reason) });
     });
-  const pulls = pullParts(settings, plugins, surroundings, (await images.listImages({})).images ?? []);
+  const pulls = pullParts(settings, plugins, context, (await images.listImages({})).images ?? []);
   const provider = kuberuntimeProvider(
-    surroundings,
+    context,
     { runtime, images, powers, ...pulls },
     {
-      ...runtimeSettings(settings, { ...node, ...nodeAmounts(surroundings) }),
-      runtimeName: version.runtimeName ?? '',
+      ...runtimeSettings(settings, { ...node, ...nodeAmounts(context) }),
+      runtimeName,
       containerLogsRoot,
       crashBackoff: crashBackOffOf(settings),
       deadInstancesKept: deadContainers(settings).maxPerPodContainer,
       ...runtimeOptions(settings),
     },
   );
-  return {
-    provider,
-    runtime,
-    images,
-    pulls,
-    handlers: cri.handlersOf(status),
-    runtimeFeatures: cri.featuresOf(status),
-    runtimeVersion: cri.runtimeVersionText(version),
-  };
+  const upkeep = runtimeUpkeep(
+    { ...context, ...pulls, imageRemoved: context.starts.imageRemoved, provider, runtime, images },
+    upkeepSettings(settings),
+  );
+  return { provider, upkeep };
 }
 
 function runtimeOptions({
@@ -255,7 +253,7 @@ function cgroupsHere(): Pick<Parameters<typeof runtimeSettings>[1], 'files' | 'c
 const nodeAmounts = ({
   machine,
   rootDir,
-}: Surroundings): Pick<
+}: ProviderContext): Pick<
   Parameters<typeof runtimeSettings>[1],
   'memoryCapacityBytes' | 'swapCapacityBytes' | 'allocatableMemoryBytes' | 'rootDir'
 > => ({

@@ -5,17 +5,14 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import { evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
 import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
 import { runtimeUpkeep } from '../agent/garbage-collection.ts';
-import { AgentError } from '../base/errors.ts';
-import type { KubeRuntime } from '../containers/kuberuntime/kube-runtime.ts';
 import type { EffectiveOptions } from '../options/load.ts';
-import type { ProcessRuntime } from '../providers/process/index.ts';
 import { deadContainers, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf } from './crash-back-off.ts';
 import type { AgentInputs } from './compose.ts';
 import { providerFactory } from './provider-module.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
-  Pick<AgentOptions, 'eviction' | 'upkeep' | 'statuses'>;
+  Pick<AgentOptions, 'eviction' | 'statuses'>;
 
 /** How each provider but a container runtime is made, also that of a user's module; its code is loaded only when it is asked for. */
 export function makeProviderOf(
@@ -64,7 +61,6 @@ function moduleParts(
 
 /** Containers as local processes; what the dead ones leave behind goes as a kubelet's does. */
 function processParts(dataDir: string, { kubelet, agent }: EffectiveOptions): OwnParts {
-  let made: { readonly provider: KubeRuntime; readonly runtime: ProcessRuntime } | undefined;
   return {
     node: { runtimeVersion: () => 'process://1.0.0' },
     // a machine that is not only a node decides by itself how full its disk may be
@@ -72,14 +68,14 @@ function processParts(dataDir: string, { kubelet, agent }: EffectiveOptions): Ow
       kubelet.evictionHard ? withDefaultThresholds(kubelet) : kubelet,
       podLogs(dataDir),
     ),
-    makeProvider: async (surroundings) => {
+    makeProvider: async (context) => {
       const { ProcessRuntime, processPowers } = await import('../providers/process/index.ts');
-      const { clock, random, logger } = surroundings;
+      const { clock, random, logger } = context;
       const settings = { dataDir: join(dataDir, 'processes'), hostIp: hostAddress() };
       const runtime = new ProcessRuntime({ settings, clock, random, logger });
       await runtime.open();
       const provider = kuberuntimeProvider(
-        surroundings,
+        context,
         { runtime, images: runtime, powers: processPowers(runtime) },
         {
           runtimeName: 'process',
@@ -88,15 +84,11 @@ function processParts(dataDir: string, { kubelet, agent }: EffectiveOptions): Ow
           deadInstancesKept: deadContainers(agent).maxPerPodContainer,
         },
       );
-      made = { provider, runtime };
-      return provider;
-    },
-    upkeep: (parts) => {
-      if (!made) throw new AgentError('internal', 'the provider is made before its upkeep');
-      return runtimeUpkeep(
-        { ...parts, ...made, images: made.runtime },
+      const upkeep = runtimeUpkeep(
+        { ...context, provider, runtime, images: runtime, imageRemoved: context.starts.imageRemoved },
         { logs: logUpkeep(kubelet), containers: deadContainers(agent) },
       );
+      return { provider, upkeep };
     },
   };
 }

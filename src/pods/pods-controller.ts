@@ -162,9 +162,10 @@ export class PodsController implements SyncHandler {
   /**
    * Sets the provider that runs the pods. To be called once, before {@link run}.
    *
+   * @param more of the host, beyond {@link PodsControllerOptions.host}: what can only be made after the provider
    * @throws {AgentError} `already_exists` on a second call, `invalid_argument` naming what the object lacks to be a provider
    */
-  registerProvider(provider: PodProvider): void {
+  registerProvider(provider: PodProvider, more: Partial<PodHost> = {}): void {
     if (this.#engines)
       throw new AgentError('already_exists', 'a provider is registered already; a controller has one');
     requireProvider(provider);
@@ -178,7 +179,7 @@ export class PodsController implements SyncHandler {
       random: random ?? systemRandom,
       logger: this.#logger,
       periods: this.#periods,
-      host: host ?? {},
+      host: { ...host, ...more },
       nodeGetter: typeof nodeGetter === 'function' ? nodeGetter : () => nodeGetter.getNode(),
       provider: registry ? withRegistry(provider, registry, { kubeClient, logger: this.#logger }) : provider,
     });
@@ -242,6 +243,11 @@ export class PodsController implements SyncHandler {
   get engines(): Engines {
     if (!this.#engines)
       throw new AgentError('failed_precondition', 'no provider is registered: call registerProvider first');
+    return this.#engines;
+  }
+
+  /** The same, or undefined as long as no provider is registered. */
+  get startedEngines(): Engines | undefined {
     return this.#engines;
   }
 

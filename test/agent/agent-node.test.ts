@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { nodeIdentity, readyFaults } from '../../src/agent/agent-node.ts';
+import { readyFaults } from '../../src/agent/agent-node.ts';
+import { nodeIdentity } from '../../src/agent/node-view.ts';
 import { RuntimeState } from '../../src/pods/runtime-state.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import type { Node } from '../../src/kube/types.ts';

@@ -8,7 +8,7 @@ import {
   shutdownOptions,
   withDefaultThresholds,
 } from '../../src/agent/evictions.ts';
-import { Endings } from '../../src/agent/node-protection.ts';
+import { NodeProtection } from '../../src/agent/node-protection.ts';
 import { allPodsLimits } from '../../src/agent/node-setters.ts';
 import { PodsController } from '../../src/pods/pods-controller.ts';
 import { FakeClock, settle } from '../../src/base/fake-clock.ts';
@@ -69,6 +69,7 @@ class Rig {
       void this.events.push(`${object.metadata?.name ?? ''} ${reason} ${message}`),
   };
   readonly options = {
+    nodeName: 'n',
     rootDir: '/root-dir',
     eviction: {
       ...evictionOptions({ ...configuration, volumeStatsAggPeriod: '1m0s' }, '/pod-logs'),
@@ -89,7 +90,6 @@ class Rig {
       },
     },
   };
-  readonly endings = new Endings(this.options);
   readonly controller = new PodsController({
     clock: this.clock,
     nodeName: 'n',
@@ -98,8 +98,8 @@ class Rig {
     sourcesReady: { addSource: () => undefined, allReady: () => true },
     nodeGetter: () => node,
     eventRecorder: this.#recorder,
-    host: this.endings.host,
   });
+  protection!: NodeProtection;
   #running: Promise<unknown> = Promise.resolve();
 
   async start(...pods: readonly Pod[]): Promise<void> {
@@ -108,22 +108,17 @@ class Rig {
       if (all) this.removed.push(`${uid} ${could ? 'too early' : 'ended'}`);
     };
     const provider = Object.assign(new MemoryProvider({ clock: this.clock }), { removeDeadContainers });
-    this.controller.registerProvider(provider);
-    this.endings.make({
-      nodeName: 'n',
-      clock: this.clock,
-      logger: silentLogger,
-      recorder: this.#recorder,
-      options: this.options,
+    const reclaim = { deadContainers: this.#reclaim('containers'), unusedImages: this.#reclaim('images') };
+    const upkeep = { reclaim };
+    const common = { clock: this.clock, logger: silentLogger, recorder: this.#recorder };
+    this.protection = new NodeProtection(this.options, common, {
+      controller: this.controller,
       provider,
-      engines: () => this.controller.engines,
-      syncNodeStatus: async () => undefined,
-      upkeep: {
-        reclaim: { deadContainers: this.#reclaim('containers'), unusedImages: this.#reclaim('images') },
-      },
+      upkeep,
     });
+    this.controller.registerProvider(provider, this.protection.pods);
     const { signal } = this.stop;
-    this.#running = Promise.all([this.controller.run(signal), this.endings.run(signal)]);
+    this.#running = Promise.all([this.controller.run(signal), this.protection.run(signal)]);
     await this.add(...pods);
   }
 
@@ -192,8 +187,8 @@ test('a pod that memory pressure costs fails as Evicted, and best-effort pods ar
   expect(rig.events).toContainEqual(
     expect.stringMatching(/^web Evicted The node was low on resource: memory/),
   );
-  expect(rig.endings.node.pressure?.('memory')).toBe(true);
-  expect(rig.endings.node.pressure?.('disk')).toBe(false);
+  expect(rig.protection.pressure('memory')).toBe(true);
+  expect(rig.protection.pressure('disk')).toBe(false);
   await rig.add(podOf('late'));
   expect(rig.statusOf('late')).toMatchObject({
     phase: 'Failed',
@@ -243,11 +238,14 @@ test('what the node is short of is known once it was asked for, whatever the ans
   const measured = Promise.withResolvers<NodeUsage>();
   rig.options.eviction.machine = () => measured.promise;
   await rig.start();
-  expect(rig.endings.knowsPressure).toBe(false);
+  expect(rig.protection.knowsPressure).toBe(false);
   measured.reject(new Error('no /proc'));
   await settle();
-  expect(rig.endings.knowsPressure).toBe(true);
-  expect(new Endings({}).knowsPressure).toBe(true);
+  expect(rig.protection.knowsPressure).toBe(true);
+  const { clock, controller } = rig;
+  const common = { clock, logger: silentLogger, recorder: { event: () => undefined } };
+  const without = new NodeProtection({ nodeName: 'n', rootDir: '/' }, common, { controller, provider: {} });
+  expect(without.knowsPressure).toBe(true);
 });
 
 test('under memory pressure pods go one at a time, the one that uses most beyond its requests first', async () => {
@@ -277,7 +275,7 @@ test('a full disk is first cleared of dead containers and images, and no pod goe
   expect(rig.reclaimed).toEqual(['containers', 'images']);
   expect(rig.events).toContain('n EvictionThresholdMet Attempting to reclaim ephemeral-storage');
   expect(rig.statusOf('web')?.phase).toBe('Running');
-  expect(rig.endings.node.pressure?.('disk')).toBe(true);
+  expect(rig.protection.pressure('disk')).toBe(true);
 });
 
 test('a full disk that cannot be cleared costs the pod that keeps most on it', async () => {
@@ -346,19 +344,11 @@ test('an emptyDir beyond its size costs the pod, however it grew', async () => {
 test('a provider that cannot tell what containers use is said to evict nobody', () => {
   const warnings: string[] = [];
   const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
-  const endings = new Endings(rig.options);
-  endings.make({
-    nodeName: 'n',
-    clock: rig.clock,
-    logger,
-    recorder: { event: () => undefined },
-    options: { rootDir: '/', eviction: rig.options.eviction },
-    provider: {},
-    engines: () => rig.controller.engines,
-    syncNodeStatus: async () => undefined,
-  });
+  const common = { clock: rig.clock, logger, recorder: { event: () => undefined } };
+  const options = { nodeName: 'n', rootDir: '/', eviction: rig.options.eviction };
+  const protection = new NodeProtection(options, common, { controller: rig.controller, provider: {} });
   expect(warnings).toEqual(['no pod is evicted: the provider does not tell what containers use']);
-  expect(endings.host.pressure()).toEqual([]);
+  expect(protection.pods.pressure()).toEqual([]);
 });
 
 test.for([
@@ -401,12 +391,11 @@ test('a shutdown ends the pods as Terminated and takes no more', async () => {
   });
   await rig.add(podOf('late'));
   expect(rig.statusOf('late')).toMatchObject({ phase: 'Failed', reason: 'NodeShutdown' });
-  expect(rig.endings.shutdownFault()).toBe('node is shutting down');
+  expect(rig.protection.shutdownFault()).toBe('node is shutting down');
 });
 
 test('the hard thresholds are what a node keeps from its pods', () => {
-  expect(rig.endings.node.hardEviction).toEqual(hardThresholds(evictionSettings(configuration).thresholds));
-  expect(rig.endings.node.hardEviction).toEqual([
+  expect(hardThresholds(evictionSettings(configuration).thresholds)).toEqual([
     { signal: 'memory.available', quantity: '1Gi' },
     { signal: 'nodefs.available', percentage: Math.fround(0.1) },
   ]);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { admitVolumes } from '../../src/admission/admit-result.ts';
-import { runtimeClassParts } from '../../src/agent/runtime-class.ts';
+import { buildRuntimeClasses } from '../../src/agent/runtime-class.ts';
 import { ApiError } from '../../src/api/client.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { RuntimeClasses } from '../../src/containers/objects/runtime-class-manager.ts';
@@ -39,10 +39,10 @@ test('what a pod’s handler can do is known once the handler is', async () => {
     { name: 'h', recursiveReadOnlyMounts: false, ...features },
   ];
   const client = { get: async () => ({ handler: 'h' }) } as never;
-  const { helper, host } = runtimeClassParts({ client, node: { handlers } });
-  expect(host.supportsRecursiveReadOnly(podWith({}))).toBe(true);
+  const { helper, pods } = buildRuntimeClasses({ client, node: { handlers } });
+  expect(pods.supportsRecursiveReadOnly(podWith({}))).toBe(true);
   const pod = podWith({ runtimeClassName: 'fast' });
-  expect(host.supportsRecursiveReadOnly(pod)).toBe(false);
+  expect(pods.supportsRecursiveReadOnly(pod)).toBe(false);
   expect(helper.supportsRecursiveReadOnly((await helper.runtimeHandler?.(pod)) ?? '')).toBe(false);
 });
 

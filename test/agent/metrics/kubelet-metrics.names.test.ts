@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { EngineMetrics, RuntimeCallMetrics } from '../../../src/pods/metrics/agent-metrics.ts';
 import { certificateMetrics } from '../../../src/agent/metrics/certificate-metrics.ts';
-import { Endings } from '../../../src/agent/node-protection.ts';
+import { NodeProtection } from '../../../src/agent/node-protection.ts';
 import { kubeletMetrics, sweepMetrics } from '../../../src/agent/metrics/kubelet-metrics.ts';
 import { PodResourcesMetrics } from '../../../src/agent/pod-resources-api.ts';
 import { StartMetrics } from '../../../src/agent/metrics/start-metrics.ts';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import type { SyncPodStep } from '../../../src/podworkers/pod-syncer.ts';
 import type { MetricFamily } from '../../../src/metrics/family.ts';
@@ -155,7 +156,11 @@ async function servedFamilies(clock: FakeClock): Promise<readonly MetricFamily[]
     for (const outcome of ['request', 'error'] as const) resources.count(endpoint, 'v1', outcome);
   const state = { certificate: undefined, failures: 0 };
   const certificates = (['server', 'client'] as const).flatMap((one) => certificateMetrics(one, state, 0));
-  return [...server.collect(), ...resources.collect(), ...certificates, ...new Endings({}).collect()];
+  const common = { clock: new FakeClock(), logger: silentLogger, recorder: { event: () => undefined } };
+  const options = { nodeName: 'n', rootDir: '/' };
+  const controller = { engines: undefined as never };
+  const protection = new NodeProtection(options, common, { controller, provider: {} });
+  return [...server.collect(), ...resources.collect(), ...certificates, ...protection.collect()];
 }
 
 const nodeFamilies = (): readonly MetricFamily[] =>

@@ -1,0 +1,31 @@
+import type { Informer } from '../api/cache/informer.ts';
+import { SharedInformers } from '../api/cache/shared-informers.ts';
+import { nodeResource, podResource, serviceResource } from '../api/resources.ts';
+import type { Node, Pod, Service } from '../kube/types.ts';
+import type { AgentOptions } from './agent-options.ts';
+import type { CommonParts } from './common-parts.ts';
+
+/** The caches of what this agent watches at the API server; empty when it is standalone. */
+export interface ClusterView {
+  readonly informers?: SharedInformers;
+  /** Pods bound to this node. */
+  readonly pods?: Informer<Pod>;
+  /** This node's own object. */
+  readonly nodes?: Informer<Node>;
+  readonly services?: Informer<Service>;
+}
+
+/** Makes the informers of an agent; they run once `informers.start` is called. */
+export function buildClusterView(
+  { client, nodeName }: Pick<AgentOptions, 'client' | 'nodeName'>,
+  { clock, random, logger }: CommonParts,
+): ClusterView {
+  if (!client) return {};
+  const informers = new SharedInformers({ client, clock, random, logger });
+  return {
+    informers,
+    pods: informers.informer<Pod>(podResource, { fieldSelector: `spec.nodeName=${nodeName}` }),
+    nodes: informers.informer<Node>(nodeResource, { fieldSelector: `metadata.name=${nodeName}` }),
+    services: informers.informer<Service>(serviceResource),
+  };
+}

@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import { PodConfig, SourcesReady } from '../config/pod-config.ts';
+import type { NodeController } from '../node/node-controller.ts';
+import { CheckpointFile } from '../pods/checkpoint-file.ts';
+import { RuntimeCallMetrics } from '../pods/metrics/agent-metrics.ts';
+import { PodsController } from '../pods/pods-controller.ts';
+import { buildNodeController } from './agent-node.ts';
+import type { AgentOptions, AgentProvider } from './agent-options.ts';
+import { AgentServers } from './agent-servers.ts';
+import { buildClusterView, type ClusterView } from './cluster-view.ts';
+import { buildCommon, type CommonParts } from './common-parts.ts';
+import { buildPodCgroups } from './container-manager.ts';
+import { makeProvider } from './make-provider.ts';
+import { StartMetrics } from './metrics/start-metrics.ts';
+import { NodeProtection } from './node-protection.ts';
+import { buildNodeView, type NodeView } from './node-view.ts';
+import { buildPodUsers, releasingUsers } from './pod-users.ts';
+import { buildRuntimeClasses } from './runtime-class.ts';
+import { buildNodeHost, type NodeHost } from './volume-host.ts';
+
+/** A node agent, put together. Nothing of it runs yet. */
+export interface AgentParts {
+  readonly common: CommonParts;
+  readonly cluster: ClusterView;
+  /** The sources of pods, in one stream. */
+  readonly config: PodConfig;
+  readonly controller: PodsController;
+  readonly provider: AgentProvider;
+  readonly volumes: NodeHost;
+  readonly protection: NodeProtection;
+  readonly servers: AgentServers;
+  /** Absent: standalone. */
+  readonly node?: NodeController;
+  /** Runs what goes on beside controller and node until `signal` aborts. */
+  readonly runUpkeep: (signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Puts a node agent together, each subsystem over those above it. The one ring, provider and pods controller, is closed by
+ * {@link PodsController.registerProvider}: until then the controller has no engines.
+ */
+export async function composeAgent(options: AgentOptions): Promise<AgentParts> {
+  const common = buildCommon(options);
+  const cluster = buildClusterView(options, common);
+  const node = await buildNodeView(options, common, cluster);
+  const config = new PodConfig(common);
+  const sourcesReady = new SourcesReady(config);
+  const controller = buildPodsController(options, common, cluster, node, { config, sourcesReady });
+
+  const volumes = buildNodeHost(options, common, node);
+  const cgroups = await buildPodCgroups(options, common, node.machine, controller, volumes.podVolumes);
+  const users = await buildPodUsers(options, common);
+  const classes = buildRuntimeClasses(options);
+  const runtimeCalls = new RuntimeCallMetrics(common.clock);
+  const starts = new StartMetrics(() => controller.startedEngines?.metrics.starts);
+
+  const ofPods = { volumes, cgroups, users, classes };
+  const ofProvider = { ...ofPods, cluster, node, controller, sourcesReady, runtimeCalls, starts };
+  const { provider, upkeep } = await makeProvider(options, common, ofProvider);
+  const measured = { cgroupStats: cgroups.stats, volumes: volumes.podVolumes };
+  const protection = new NodeProtection(options, common, { controller, provider, upkeep, ...measured });
+  controller.registerProvider(provider, {
+    ...volumes,
+    ...cgroups.pods,
+    ...releasingUsers(users, volumes),
+    ...classes.pods,
+    ...protection.pods,
+  });
+
+  const served = { controller, node, protection, volumes, runtimeCalls, starts, readings: cgroups.readings };
+  const servers = new AgentServers(options, common, served);
+  const reported = { node, provider, controller, protection, servers };
+  const nodeController = buildNodeController(options, common, reported);
+  return {
+    ...{ common, cluster, config, controller, provider, volumes, protection, servers },
+    ...(nodeController && { node: nodeController }),
+    runUpkeep: async (signal) => {
+      await Promise.all([upkeep?.run(signal), protection.run(signal), cgroups.keepEnforced?.(signal)]);
+    },
+  };
+}
+
+/** The controller of the node's pods; it gets its engines with the provider. */
+function buildPodsController(
+  options: AgentOptions,
+  common: CommonParts,
+  { pods }: ClusterView,
+  { machine, nodeIPs, current }: NodeView,
+  { config, sourcesReady }: { readonly config: PodConfig; readonly sourcesReady: SourcesReady },
+): PodsController {
+  const { client, periods, statuses, tracer, appArmorFault, allowedUnsafeSysctls = [] } = options;
+  return new PodsController({
+    ...common,
+    eventRecorder: common.recorder,
+    nodeName: options.nodeName,
+    nodeIP: nodeIPs,
+    nodeGetter: current,
+    configUpdates: config.updates,
+    sourcesReady,
+    allocations: new CheckpointFile(join(options.rootDir, 'allocated_pods_state')),
+    host: {
+      kernelVersion: machine.system.kernelVersion,
+      allowedUnsafeSysctls,
+      ...(appArmorFault && { appArmorFault }),
+    },
+    ...(client && { kubeClient: client }),
+    ...(pods && { knownPods: pods.known }),
+    ...(periods && { periods }),
+    ...(statuses && { statuses }),
+    ...(tracer && { tracer }),
+  });
+}

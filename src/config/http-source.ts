@@ -11,7 +11,8 @@ import type { Clock } from '../base/clock.ts';
 import { dialError } from '../go/dial-error.ts';
 import { messageOf } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
-import { maxRedirects, redirects, withoutPassword } from '../go/http-get.ts';
+import { maxRedirects, redirects } from '../go/http/client.ts';
+import { withoutPassword } from '../go/url.ts';
 import { type ProxyEnvironment, proxyFor } from '../base/proxy.ts';
 import {
   type FetchManifest,

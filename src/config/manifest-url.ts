@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { messageOf } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
-import { withoutPassword } from '../go/http-get.ts';
+import { withoutPassword } from '../go/url.ts';
 import type { Pod } from '../kube/types.ts';
 import {
   type DecodedManifest,

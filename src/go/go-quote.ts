@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 const escapes: Readonly<Record<string, string>> = {
   '"': '\\"',
   '\\': '\\\\',
@@ -29,4 +31,41 @@ function escape(character: string): string {
   return code > 0xffff
     ? `\\U${code.toString(16).padStart(8, '0')}`
     : `\\u${code.toString(16).padStart(4, '0')}`;
+}
+
+/** Bytes, one a character, in double quotes as Go's `%q` writes them: what is no UTF-8 is shown byte for byte. */
+export function goQuoteBytes(bytes: string): string {
+  // eslint-disable-next-line no-control-regex -- all of ASCII
+  if (/^[\0-\x7f]*$/.test(bytes)) return goQuote(bytes);
+  return `"${utf8Parts(Buffer.from(bytes, 'latin1'))
+    .map((part) => (typeof part === 'string' ? goQuote(part).slice(1, -1) : `\\x${part.toString(16)}`))
+    .join('')}"`;
+}
+
+/** Bytes as a text, with U+FFFD for each byte that is no UTF-8: Go counts bytes where JavaScript's decoders count sequences. */
+export const goText = (bytes: Buffer): string =>
+  isUtf8(bytes)
+    ? bytes.toString()
+    : utf8Parts(bytes)
+        .map((part) => (typeof part === 'string' ? part : '\ufffd'))
+        .join('');
+
+/** Bytes as texts, and the bytes between them that are no UTF-8. */
+function utf8Parts(bytes: Buffer): (string | number)[] {
+  const parts: (string | number)[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = sequenceLength(bytes[at] ?? 0);
+    const sequence = bytes.subarray(at, at + length);
+    const isWhole = length > 0 && sequence.length === length && isUtf8(sequence);
+    parts.push(isWhole ? sequence.toString() : (bytes[at] ?? 0));
+    at += isWhole ? length : 1;
+  }
+  return parts;
+}
+
+/** How long a character is that begins with such a byte; 0: none does. */
+function sequenceLength(first: number): number {
+  if (first < 0x80) return 1;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }

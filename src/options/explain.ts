@@ -1,4 +1,4 @@
-import { withoutPassword } from '../go/http-get.ts';
+import { withoutPassword } from '../go/url.ts';
 import type { EffectiveOptions } from './load.ts';
 import { type Origin, originOf } from './origin.ts';
 

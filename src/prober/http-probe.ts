@@ -1,7 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { httpGet, type HttpGetRequest } from '../go/http-get.ts';
+import { goText } from '../go/go-quote.ts';
+import { type HttpClient, httpGet, TimeoutReached } from '../go/http/client.ts';
+import type { HttpAnswer } from '../go/http/exchange.ts';
+import type { HttpGetRequest } from '../go/http/request.ts';
 import { httpGetRequest } from '../kube/http-get-action.ts';
 import { type ProbeAnswer, type ProbeHandler, deadline } from './prober.ts';
 
@@ -22,50 +24,43 @@ export function judgeResponse(statusCode: number, body: string): ProbeAnswer {
   return { outcome: 'failure', output: `HTTP probe failed with statuscode: ${statusCode}` };
 }
 
-/** Gets a page of the pod. Redirects are followed as long as they stay on the host; certificates are not checked. */
-export const httpProbe =
-  (clock: Clock): ProbeHandler =>
-  async ({ target, podIp, timeoutMs }) => {
+/**
+ * Gets a page of the pod. Redirects are followed as long as they stay on the host; certificates are not checked; servers with TLS are asked
+ * over HTTP/2 where they speak it.
+ */
+export const httpProbe = (clock: Clock): ProbeHandler => {
+  const client: HttpClient = { clock, http2: true, extra: [['Connection', 'close']] };
+  return async ({ target, podIp, timeoutMs }) => {
     const action = target.probe.httpGet;
     if (!action) throw new Error('the probe has no httpGet action');
     const request = httpGetRequest({ httpGet: action, podIp, ports: target.container.ports });
     const abort = new AbortController();
     const stop = deadline(clock, timeoutMs, () => {
-      abort.abort();
+      abort.abort(new TimeoutReached());
     });
     try {
-      return await answerTo(request, abort.signal);
+      return await answerTo(request, client, abort.signal);
     } finally {
       stop();
     }
   };
+};
 
-/** No answer is what the probe finds, not a fault of the probe. */
-async function answerTo(request: HttpGetRequest, signal: AbortSignal): Promise<ProbeAnswer> {
-  let response: IncomingMessage;
+/** No answer is what the probe finds; one whose body breaks off is a fault of the probe. */
+async function answerTo(
+  request: HttpGetRequest,
+  client: HttpClient,
+  signal: AbortSignal,
+): Promise<ProbeAnswer> {
+  let answer: HttpAnswer;
   try {
-    response = await httpGet(request, signal);
+    answer = await httpGet(request, client, signal);
   } catch (reason) {
     return { outcome: 'failure', output: messageOf(reason) };
   }
-  return judgeResponse(response.statusCode ?? 0, await readBody(response, signal));
-}
-
-/** @throws {Error} when the body does not come whole in time */
-async function readBody(response: IncomingMessage, signal: AbortSignal): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > maxBodyBytes) break;
-    }
-  } catch (reason) {
-    if (!signal.aborted) throw new Error('unexpected EOF', { cause: reason });
-    throw new Error('context deadline exceeded (Client.Timeout or context cancellation while reading body)', {
-      cause: reason,
-    });
+    return judgeResponse(answer.statusCode, goText(await answer.read(maxBodyBytes)));
+  } finally {
+    answer.close();
   }
-  return Buffer.concat(chunks).toString('utf8', 0, maxBodyBytes);
 }

@@ -1,7 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
-import { joinHostPort } from '../../base/host-port.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
-import { httpGet, type HttpGetRequest, spokePlainText } from '../../go/http-get.ts';
+import { type HttpClient, httpGet } from '../../go/http/client.ts';
+import type { HttpGetRequest } from '../../go/http/request.ts';
+import { plainAnswer } from '../../go/http/tls-fault.ts';
+import { GoUrl, textOf } from '../../go/url.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import { httpGetRequest } from '../../kube/http-get-action.ts';
@@ -100,20 +102,31 @@ export class HookRunner {
       throw new AgentError('unavailable', 'failed to find networking container: the pod has no IP');
     const request = httpGetRequest({ httpGet: action, podIp, ports: container.ports }, 'lifecycle');
     try {
-      await ask(request, signal);
+      await this.#ask(request, signal);
     } catch (reason) {
-      if (!spokePlainText(reason)) throw reason;
-      await ask(inPlainText(request), signal).catch(() => {
+      if (!messageOf(reason).endsWith(plainAnswer)) throw reason;
+      await this.#ask(inPlainText(request), signal).catch(() => {
         throw reason;
       });
       this.#deps.counts?.httpFallback();
-      const at = joinHostPort(request.host, request.port);
+      const at = textOf(request.url.host);
       this.#deps.recorder.event(
         pod,
         'Warning',
         'LifecycleHTTPFallback',
         `request to HTTPS lifecycle hook ${at} got HTTP response, retry with HTTP succeeded`,
       );
+    }
+  }
+
+  /** Any answer will do; a short body is read first, as the kubelet does, so that a server may take its time with it. */
+  async #ask(request: HttpGetRequest, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const answer = await httpGet(request, { clock, ...hookClient }, signal);
+    try {
+      if (answer.contentLength <= maxBodyBytes) await answer.read(maxBodyBytes).catch(() => undefined);
+    } finally {
+      answer.close();
     }
   }
 
@@ -127,15 +140,20 @@ export class HookRunner {
   }
 }
 
-/** Any answer will do. */
-async function ask(request: HttpGetRequest, signal: AbortSignal): Promise<void> {
-  (await httpGet(request, signal)).destroy();
-}
+/** Of an answer's body no more is read, bytes. */
+const maxBodyBytes = 10 * 1024;
+
+/** Hooks are sent as Go's default transport does: no HTTP/2, as certificates are not checked, and half a minute for a connection. */
+const hookClient: Omit<HttpClient, 'clock'> = {
+  http2: false,
+  extra: [['Accept-Encoding', 'gzip']],
+  dialTimeoutMs: 30_000,
+};
 
 /** Hooks were once sent without TLS whatever they said; so a server that has none is asked again, without credentials. */
 function inPlainText(request: HttpGetRequest): HttpGetRequest {
   const { Authorization: _secret, ...headers } = request.headers;
-  return { ...request, scheme: 'http', url: request.url.replace(/^https/, 'http'), headers };
+  return { ...request, url: new GoUrl({ ...request.url, scheme: 'http' }), headers };
 }
 
 const text = (bytes: Uint8Array | undefined): string => (bytes ? Buffer.from(bytes).toString('utf8') : '');

@@ -1,6 +1,7 @@
 import type { Container, Probe } from '../../../src/kube/types.ts';
 import { judgeResponse, maxBodyBytes } from '../../../src/prober/http-probe.ts';
 import { httpGetRequest } from '../../../src/kube/http-get-action.ts';
+import { textOf } from '../../../src/go/url.ts';
 import { messageOf } from '../../../src/base/errors.ts';
 import { check, type Replay } from '../harness.ts';
 
@@ -23,7 +24,7 @@ function request({ httpGet, podIP, ports }: Input): unknown {
         values.map((value) => value.replace(/^kube-probe\/\d+\.\d+$/, 'kube-probe/X.Y')),
       ]),
     );
-    return { error: null, headers: shown, host: hostHeader, method: 'GET', url };
+    return { error: null, headers: shown, host: hostHeader, method: 'GET', url: textOf(String(url)) };
   } catch (reason) {
     return { error: messageOf(reason) };
   }

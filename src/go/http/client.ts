@@ -1,0 +1,132 @@
+import { goQuote, goQuoteBytes } from '../go-quote.ts';
+import { type GoUrl, textOf } from '../url.ts';
+import type { Clock } from '../../base/clock.ts';
+import { dialFor } from './connection.ts';
+import { exchange, type HttpAnswer } from './exchange.ts';
+import { asciiHost, headOf, type HttpGetRequest, requestBytes, requestFault } from './request.ts';
+
+/** How requests are made. */
+export interface HttpClient {
+  readonly clock: Clock;
+  /** Whether servers with TLS may be asked over HTTP/2. */
+  readonly http2: boolean;
+  /** Fields that each request has behind its own. */
+  readonly extra: readonly (readonly [name: string, value: string])[];
+  /** How long a connection may take; absent: as long as the whole request, ms. */
+  readonly dialTimeoutMs?: number;
+}
+
+/** Go's own limit. */
+export const maxRedirects = 10;
+/** Statuses whose `Location` is where to ask instead. */
+export const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Of the body of a redirect so much is read before the next request, bytes. */
+const maxRedirectBody = 2 * 1024;
+
+/** The reason of a signal that ends a request whose time is over. */
+export class TimeoutReached extends Error {}
+
+/**
+ * Asks a server as the kubelet does for probes and hooks: certificates are not checked, and redirects are followed as long as they stay on
+ * the host. Follows Go `http.Client.Do`.
+ *
+ * @param signal ends the request whatever the server does; {@link TimeoutReached} as its reason is told as a timeout
+ * @throws {Error} in the words of Go's HTTP client: `Get "URL": …`
+ */
+export async function httpGet(
+  first: HttpGetRequest,
+  client: HttpClient,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  let request = first;
+  for (let asked = 1; ; asked++) {
+    const answer = await roundTrip(request, client, signal).catch((reason: unknown) => {
+      throw failed(request.url.withoutPassword, awaitingHeaders(reason), reason);
+    });
+    const next = redirectOf(first, request, answer);
+    if (!next || next.url.hostname !== first.url.hostname) return withTimeout(answer);
+    if (answer.contentLength <= maxRedirectBody) await answer.read(maxRedirectBody).catch(() => undefined);
+    answer.close();
+    if (asked >= maxRedirects) throw failed(answer.location, `stopped after ${maxRedirects} redirects`);
+    request = next;
+  }
+}
+
+const failed = (url: string, why: string, cause?: unknown): Error =>
+  new Error(`Get ${goQuote(textOf(url))}: ${why}`, { cause });
+
+function awaitingHeaders(reason: unknown): string {
+  if (reason instanceof TimeoutReached)
+    return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
+  return reason instanceof Error && reason.name === 'AbortError' ? 'context canceled' : (reason as Error).message;
+}
+
+/** Reading a body that does not come in time fails in Go's words. */
+const withTimeout = (answer: HttpAnswer): HttpAnswer => ({
+  ...answer,
+  read: async (most) => {
+    try {
+      return await answer.read(most);
+    } catch (cause) {
+      if (!(cause instanceof TimeoutReached)) throw cause;
+      throw new Error(
+        'context deadline exceeded (Client.Timeout or context cancellation while reading body)',
+        { cause },
+      );
+    }
+  },
+});
+
+const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 };
+
+async function roundTrip(
+  request: HttpGetRequest,
+  client: HttpClient,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  const { url } = request;
+  const fault = requestFault(request);
+  if (fault !== undefined) throw new Error(fault);
+  const at = {
+    host: asciiHost(textOf(url.hostname)),
+    port: Number(url.port) || (defaultPorts[url.scheme] ?? 0),
+  };
+  const protocols = client.http2 && url.scheme === 'https' ? ['h2', 'http/1.1'] : [];
+  const connection = await dialFor(url.scheme, at, { ...client, protocols, signal });
+  try {
+    if (connection.protocol === 'h2') {
+      const { exchangeHttp2 } = await import('./http2.ts'); // loaded where it is spoken only: it takes 3 MiB
+      return await exchangeHttp2(connection, request, signal);
+    }
+    return await exchange(connection, requestBytes(headOf(request, client.extra)), signal);
+  } catch (reason) {
+    connection.close();
+    throw reason;
+  }
+}
+
+/** The request that an answer asks for; `undefined`: the answer stands. */
+function redirectOf(
+  first: HttpGetRequest,
+  { url, hostHeader }: HttpGetRequest,
+  answer: HttpAnswer,
+): HttpGetRequest | undefined {
+  const { location, statusCode } = answer;
+  if (!redirects.has(statusCode) || location === '') return undefined;
+  let next: GoUrl;
+  try {
+    next = url.resolve(location);
+  } catch (cause) {
+    answer.close();
+    const why = `failed to parse Location header ${goQuoteBytes(location)}: ${(cause as Error).message}`;
+    throw failed(url.withoutPassword, why, cause);
+  }
+  const isRelative = !/^[A-Za-z][A-Za-z0-9+.-]*:/.test(location);
+  const referer = url.scheme === 'https' && next.scheme === 'http' ? '' : textOf(url.withoutUser);
+  return {
+    url: next,
+    hostHeader: isRelative && hostHeader !== textOf(url.host) ? hostHeader : '',
+    headers: { ...first.headers, ...(referer !== '' && { Referer: first.headers['Referer'] ?? [referer] }) },
+  };
+}

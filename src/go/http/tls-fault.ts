@@ -1,0 +1,87 @@
+/** What Go calls the alerts of TLS, by number. */
+const alerts: Readonly<Record<number, string>> = {
+  0: 'close notify',
+  10: 'unexpected message',
+  20: 'bad record MAC',
+  21: 'decryption failed',
+  22: 'record overflow',
+  30: 'decompression failure',
+  40: 'handshake failure',
+  42: 'bad certificate',
+  43: 'unsupported certificate',
+  44: 'revoked certificate',
+  45: 'expired certificate',
+  46: 'unknown certificate',
+  47: 'illegal parameter',
+  48: 'unknown certificate authority',
+  49: 'access denied',
+  50: 'error decoding message',
+  51: 'error decrypting message',
+  60: 'export restriction',
+  70: 'protocol version not supported',
+  71: 'insufficient security level',
+  80: 'internal error',
+  86: 'inappropriate fallback',
+  90: 'user canceled',
+  100: 'no renegotiation',
+  109: 'missing extension',
+  110: 'unsupported extension',
+  111: 'certificate unobtainable',
+  112: 'unrecognized name',
+  113: 'bad certificate status response',
+  114: 'bad certificate hash value',
+  115: 'unknown PSK identity',
+  116: 'certificate required',
+  120: 'no application protocol',
+  121: 'encrypted client hello required',
+};
+
+/** What OpenSSL finds by itself, in the words that Go has for it. */
+const ownFaults: Readonly<Record<string, string>> = {
+  'decryption failed or bad record mac': 'local error: tls: bad record MAC',
+  'bad signature': 'tls: invalid signature by the server certificate',
+  'unexpected message': 'local error: tls: unexpected message',
+  'no shared cipher': 'tls: server chose an unconfigured cipher suite',
+  'unknown cipher returned': 'tls: server chose an unconfigured cipher suite',
+  'wrong cipher returned': 'tls: server chose an unconfigured cipher suite',
+};
+
+/** What Go's client says of a server that has no TLS on a port where it should. */
+export const plainAnswer = 'http: server gave HTTP response to HTTPS client';
+
+/**
+ * Why there is no TLS, in Go's words. OpenSSL's own words hold addresses and file names, which differ from process to process, so that
+ * Events would not aggregate.
+ *
+ * @param first the first bytes that the server sent, as many as there are of its first record
+ */
+export function tlsFault(reason: Error, first: Buffer): string {
+  const alert = /SSL alert number ([0-9]+)/.exec(reason.message)?.[1];
+  if (alert !== undefined) return `remote error: tls: ${alerts[Number(alert)] ?? `alert(${alert})`}`;
+  return recordFault(first) ?? ownFault(reason);
+}
+
+/** The beginning of a record with a `ServerHello` in it, up to the version, bytes. */
+const helloBytes = 11;
+const tls12 = 0x0303;
+const largestRecord = 16384 + 2048;
+
+function recordFault(first: Buffer): string | undefined {
+  if (first.length < 5) return undefined;
+  if (first.latin1Slice(0, 5) === 'HTTP/') return plainAnswer;
+  const [type = 0, version, length] = [first[0], first.readUInt16BE(1), first.readUInt16BE(3)];
+  if (type === 0x80) return 'tls: unsupported SSLv2 handshake received';
+  if ((type !== 21 && type !== 22) || version >= 0x1000)
+    return 'tls: first record does not look like a TLS handshake';
+  if (length > largestRecord) return `tls: oversized record received with length ${length}`;
+  if (type !== 22 || first.length < helloBytes || first[5] !== 2) return undefined;
+  const chosen = first.readUInt16BE(9);
+  return chosen < tls12 ? `tls: server selected unsupported protocol version ${chosen.toString(16)}` : undefined;
+}
+
+function ownFault(reason: Error): string {
+  const { reason: short = '' } = reason as Error & { readonly reason?: string };
+  const known = ownFaults[short];
+  if (known !== undefined) return known;
+  return `tls: ${short || (reason as NodeJS.ErrnoException).code || 'handshake failed'}`;
+}

@@ -35,7 +35,6 @@ function escape(character: string): string {
 
 /** Bytes, one a character, in double quotes as Go's `%q` writes them: what is no UTF-8 is shown byte for byte. */
 export function goQuoteBytes(bytes: string): string {
-  // eslint-disable-next-line no-control-regex -- all of ASCII
   if (/^[\0-\x7f]*$/.test(bytes)) return goQuote(bytes);
   return `"${utf8Parts(Buffer.from(bytes, 'latin1'))
     .map((part) => (typeof part === 'string' ? goQuote(part).slice(1, -1) : `\\x${part.toString(16)}`))
@@ -53,7 +52,7 @@ export const goText = (bytes: Buffer): string =>
 /** Bytes as texts, and the bytes between them that are no UTF-8. */
 function utf8Parts(bytes: Buffer): (string | number)[] {
   const parts: (string | number)[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = sequenceLength(bytes[at] ?? 0);
     const sequence = bytes.subarray(at, at + length);
     const isWhole = length > 0 && sequence.length === length && isUtf8(sequence);

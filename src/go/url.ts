@@ -63,6 +63,11 @@ export class GoUrl {
     this.omitHost = parts.omitHost ?? false;
   }
 
+  get parts(): UrlParts {
+    const { scheme, opaque, user, host, path, query, forceQuery, fragment, omitHost } = this;
+    return { scheme, opaque, user, host, path, query, forceQuery, fragment, omitHost };
+  }
+
   /** The host without port and brackets. */
   get hostname(): string {
     const [, host = '', bracketed] = /^((?:\[(.*)\])|.*?)(?::[0-9]*)?$/s.exec(this.host) ?? [];
@@ -110,23 +115,33 @@ export class GoUrl {
 
   /** The URL without name and password, as a referring page is told. */
   get withoutUser(): string {
-    return String(new GoUrl({ ...this, user: undefined }));
+    return String(new GoUrl({ ...this.parts, user: undefined }));
   }
 
   /** Where a reference on this page leads. Follows `URL.Parse`. @throws {Error} in Go's words */
   resolve(text: string): GoUrl {
     const ref = parseUrl(text);
-    const scheme = ref.scheme || this.scheme;
+    const { parts } = ref;
     if (ref.scheme !== '' || ref.host !== '' || ref.user)
-      return new GoUrl({ ...ref, scheme, path: resolvedPath(ref.path, '') });
-    if (ref.opaque !== '') return new GoUrl({ ...ref, scheme });
-    const isSamePage = ref.path === '' && !ref.forceQuery && ref.query === '';
-    const query = isSamePage ? this.query : ref.query;
-    const fragment = isSamePage && ref.fragment === '' ? this.fragment : ref.fragment;
-    if (ref.path === '' && this.opaque !== '')
-      return new GoUrl({ ...ref, scheme, query, fragment, opaque: this.opaque });
-    const { host, user } = this;
-    return new GoUrl({ ...ref, scheme, host, user, query, fragment, path: resolvedPath(this.path, ref.path) });
+      return new GoUrl({
+        ...parts,
+        scheme: ref.scheme === '' ? this.scheme : ref.scheme,
+        path: resolvedPath(ref.path, ''),
+      });
+    const within = { ...parts, scheme: this.scheme };
+    return new GoUrl(ref.opaque === '' ? { ...within, ...this.#placeOf(within) } : within);
+  }
+
+  /** What a reference without a place of its own takes over. */
+  #placeOf({ path = '', query = '', forceQuery, fragment = '' }: UrlParts): UrlParts {
+    const isSamePage = path === '' && !forceQuery && query === '';
+    const rest = {
+      query: isSamePage ? this.query : query,
+      fragment: isSamePage && fragment === '' ? this.fragment : fragment,
+    };
+    const { host, user, opaque } = this;
+    if (path === '' && opaque !== '') return { ...rest, opaque };
+    return { ...rest, host, user, path: resolvedPath(this.path, path) };
   }
 }
 
@@ -190,13 +205,12 @@ function attempt<T>(text: string, read: () => T): T {
 }
 
 /** A text as its bytes, one character each. */
-export const bytesOf = (text: string): string => Buffer.from(text).latin1Slice();
+export const bytesOf = (text: string): string => Buffer.from(text).toString('latin1');
 
 /** What bytes, one a character, say. */
 export const textOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString();
 
 function partsOf(text: string): UrlParts {
-  // eslint-disable-next-line no-control-regex -- what Go refuses
   if (/[\0-\x1f\x7f]/.test(text)) throw new Error('net/url: invalid control character in URL');
   if (text === '*') return { path: '*' };
   if (text.startsWith(':')) throw new Error('missing protocol scheme');

@@ -1,9 +1,13 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { httpGet } from '../../src/go/http-get.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { type HttpClient, httpGet } from '../../src/go/http/client.ts';
 import { resolvePort } from '../../src/kube/container-port.ts';
 import { httpGetRequest } from '../../src/kube/http-get-action.ts';
+
+const client: HttpClient = { clock: systemClock, http2: false, extra: [] };
+const { signal } = new AbortController();
 
 const requestOf = (path: string, port = 80): ReturnType<typeof httpGetRequest> =>
   httpGetRequest({ httpGet: { port, path }, podIp: '127.0.0.1', ports: undefined });
@@ -18,7 +22,7 @@ test.for([
   ['//[.::1]/x', 'http://127.0.0.1:80//%5B.::1%5D/x'],
   ['//h:x/x', 'http://127.0.0.1:80//h:x/x'],
 ] as const)('of the path %j counts what Go takes from it: %s', ([path, url]) => {
-  expect(requestOf(path).url).toBe(url);
+  expect(String(requestOf(path).url)).toBe(url);
 });
 
 test('name and password of a path go along, and the password is told to nobody', async () => {
@@ -29,10 +33,10 @@ test('name and password of a path go along, and the password is told to nobody',
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  (await httpGet(requestOf('//u:p%40@h/x', port), new AbortController().signal)).resume();
+  (await httpGet(requestOf('//u:p%40@h/x', port), client, signal)).close();
   await new Promise((resolve) => server.close(resolve));
   expect(headers.authorization).toBe(`Basic ${Buffer.from('u:p@').toString('base64')}`);
-  await expect(httpGet(requestOf('//u:p@h/x', port), new AbortController().signal)).rejects.toThrow(
+  await expect(httpGet(requestOf('//u:p@h/x', port), client, signal)).rejects.toThrow(
     `Get "http://u:***@127.0.0.1:${port}/x": `,
   );
 });

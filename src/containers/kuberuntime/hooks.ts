@@ -153,7 +153,7 @@ const hookClient: Omit<HttpClient, 'clock'> = {
 /** Hooks were once sent without TLS whatever they said; so a server that has none is asked again, without credentials. */
 function inPlainText(request: HttpGetRequest): HttpGetRequest {
   const { Authorization: _secret, ...headers } = request.headers;
-  return { ...request, url: new GoUrl({ ...request.url, scheme: 'http' }), headers };
+  return { ...request, url: new GoUrl({ ...request.url.parts, scheme: 'http' }), headers };
 }
 
 const text = (bytes: Uint8Array | undefined): string => (bytes ? Buffer.from(bytes).toString('utf8') : '');

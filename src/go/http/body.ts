@@ -96,7 +96,7 @@ class ChunkedReader {
   *#readEnd(): Reading<void> {
     const { bytes, fault } = yield* this.#reader.peek(2);
     if (fault) this.#fault = fault === eof ? unexpectedEof : fault;
-    else if (bytes.latin1Slice() !== '\r\n') this.#fault = new Error('malformed chunked encoding');
+    else if (bytes.toString('latin1') !== '\r\n') this.#fault = new Error('malformed chunked encoding');
     this.#reader.discard(bytes.length);
     this.#atEnd = false;
   }
@@ -117,14 +117,21 @@ class ChunkedReader {
   *#begin(): Reading<void> {
     try {
       const line = yield* chunkLine(this.#reader);
-      this.#left = chunkLength((line.split(';', 1)[0] ?? '').replace(/[ \t]+$/, ''), line);
-      this.#excess = Math.max(0, this.#excess + line.length + 2 - freeBytesOfChunk - 2 * this.#left);
-      if (this.#excess > maxExcessBytes) this.#fault = new Error('chunked encoding contains too much non-data');
+      this.#left = chunkLength(line.replace(/[ \t]+$/, '').split(';', 1)[0] ?? '');
+      this.#excess = excessAfter(this.#excess + line.length + 2, this.#left);
+      if (this.#excess > maxExcessBytes)
+        this.#fault = new Error('chunked encoding contains too much non-data');
       if (this.#left === 0) this.#fault = eof;
     } catch (fault) {
       this.#fault = fault as Error;
     }
   }
+}
+
+/** What is left of the excess when a chunk comes with so many bytes of data, in 64 bits: absurd lengths go round. */
+function excessAfter(excess: number, length: number): number {
+  const free = BigInt(freeBytesOfChunk) + 2n * BigInt(length);
+  return Math.max(0, Number(BigInt.asIntN(64, BigInt(excess) - free)));
 }
 
 /** The line before a chunk, without its end. */
@@ -142,7 +149,7 @@ function* chunkLine(reader: BufferedReader): Reading<string> {
   return line.slice(0, end);
 }
 
-function chunkLength(digits: string, _line: string): number {
+function chunkLength(digits: string): number {
   if (digits === '') throw new Error('empty hex number for chunk length');
   const bad = digits.search(/[^0-9A-Fa-f]/);
   if (bad >= 0 && bad <= 16) throw new Error('invalid byte in chunk length');
@@ -153,7 +160,7 @@ function chunkLength(digits: string, _line: string): number {
 /** The trailer behind the last chunk: {@link eof} when it is sound. */
 function* trailerFault(reader: BufferedReader): Reading<Error> {
   const { bytes, fault } = yield* reader.peek(2);
-  if (bytes.latin1Slice() === '\r\n') {
+  if (bytes.toString('latin1') === '\r\n') {
     reader.discard(2);
     return eof;
   }
@@ -174,7 +181,7 @@ const trailerEnded = new Error('http: unexpected EOF reading trailer');
 function* seesEnd(reader: BufferedReader): Reading<boolean> {
   for (let size = 4; ; size++) {
     const { bytes, fault } = yield* reader.peek(size);
-    if (bytes.subarray(-4).latin1Slice() === '\r\n\r\n') return true;
+    if (bytes.subarray(-4).toString('latin1') === '\r\n\r\n') return true;
     if (fault) return false;
   }
 }

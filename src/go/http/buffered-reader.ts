@@ -65,10 +65,7 @@ export class BufferedReader {
 
   /** Up to `most` bytes, at least one. */
   *read(most: number): Reading<Buffer> {
-    if (this.buffered === 0) {
-      if (!this.#fault) yield* this.#fill();
-      if (this.buffered === 0) throw this.#takeFault() ?? eof;
-    }
+    if (!(yield* this.#hasBytes())) throw this.#takeFault() ?? eof;
     const bytes = Buffer.from(this.#buffer.subarray(this.#read, Math.min(this.#write, this.#read + most)));
     this.#read += bytes.length;
     return bytes;
@@ -104,12 +101,9 @@ export class BufferedReader {
   /** Skips blanks and tabs. @returns how many there were */
   *skipBlanks(): Reading<number> {
     for (let count = 0; ; count++) {
-      if (this.buffered === 0) {
-        if (!this.#fault) yield* this.#fill();
-        if (this.buffered === 0) {
-          this.#takeFault();
-          return count;
-        }
+      if (!(yield* this.#hasBytes())) {
+        this.#takeFault();
+        return count;
       }
       const byte = this.#buffer[this.#read];
       if (byte !== 0x20 && byte !== 0x09) return count;
@@ -122,8 +116,14 @@ export class BufferedReader {
     return this.#buffer.subarray(this.#read, this.#write).includes(0x0a);
   }
 
+  /** Whether there are bytes, after one more read if there were none. */
+  *#hasBytes(): Reading<boolean> {
+    if (this.#read === this.#write && !this.#fault) yield* this.#fill();
+    return this.buffered > 0;
+  }
+
   *#slice(): Reading<{ readonly line: string; readonly fault?: Error | undefined }> {
-    for (let seen = 0; ; ) {
+    for (let seen = 0; ;) {
       const end = this.#buffer.subarray(this.#read + seen, this.#write).indexOf(0x0a);
       if (end >= 0) return { line: this.#take(seen + end + 1) };
       if (this.#fault) return { line: this.#take(this.buffered), fault: this.#takeFault() };
@@ -134,7 +134,7 @@ export class BufferedReader {
   }
 
   #take(count: number): string {
-    const text = this.#buffer.latin1Slice(this.#read, this.#read + count);
+    const text = this.#buffer.toString('latin1', this.#read, this.#read + count);
     this.#read += count;
     return text;
   }

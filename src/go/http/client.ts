@@ -2,8 +2,8 @@ import { goQuote, goQuoteBytes } from '../go-quote.ts';
 import { type GoUrl, textOf } from '../url.ts';
 import type { Clock } from '../../base/clock.ts';
 import { dialFor } from './connection.ts';
-import { exchange, type HttpAnswer } from './exchange.ts';
-import { asciiHost, headOf, type HttpGetRequest, requestBytes, requestFault } from './request.ts';
+import { exchange, type HttpAnswer, RetryableError } from './exchange.ts';
+import { asciiHost, headOf, type HttpGetRequest, needsHttp1, requestBytes, requestFault } from './request.ts';
 
 /** How requests are made. */
 export interface HttpClient {
@@ -45,7 +45,7 @@ export async function httpGet(
       throw failed(request.url.withoutPassword, awaitingHeaders(reason), reason);
     });
     const next = redirectOf(first, request, answer);
-    if (!next || next.url.hostname !== first.url.hostname) return withTimeout(answer);
+    if (!next) return withTimeout(answer);
     if (answer.contentLength <= maxRedirectBody) await answer.read(maxRedirectBody).catch(() => undefined);
     answer.close();
     if (asked >= maxRedirects) throw failed(answer.location, `stopped after ${maxRedirects} redirects`);
@@ -59,7 +59,9 @@ const failed = (url: string, why: string, cause?: unknown): Error =>
 function awaitingHeaders(reason: unknown): string {
   if (reason instanceof TimeoutReached)
     return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
-  return reason instanceof Error && reason.name === 'AbortError' ? 'context canceled' : (reason as Error).message;
+  return reason instanceof Error && reason.name === 'AbortError'
+    ? 'context canceled'
+    : (reason as Error).message;
 }
 
 /** Reading a body that does not come in time fails in Go's words. */
@@ -80,19 +82,38 @@ const withTimeout = (answer: HttpAnswer): HttpAnswer => ({
 
 const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 };
 
+/** How often a request goes out again that a server of HTTP/2 did not look at: at once, then after 1 s, 2 s, 4 s… */
+const maxRetries = 7;
+
 async function roundTrip(
   request: HttpGetRequest,
   client: HttpClient,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
-  const { url } = request;
   const fault = requestFault(request);
   if (fault !== undefined) throw new Error(fault);
+  for (let retry = 0; ; retry++)
+    try {
+      return await attempt(request, client, signal);
+    } catch (reason) {
+      if (!(reason instanceof RetryableError) || retry === maxRetries) throw reason;
+      if (retry > 0) await client.clock.sleep(1000 * 2 ** (retry - 1), signal);
+    }
+}
+
+/** One connection, one request. */
+async function attempt(
+  request: HttpGetRequest,
+  client: HttpClient,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  const { url } = request;
   const at = {
     host: asciiHost(textOf(url.hostname)),
     port: Number(url.port) || (defaultPorts[url.scheme] ?? 0),
   };
-  const protocols = client.http2 && url.scheme === 'https' ? ['h2', 'http/1.1'] : [];
+  const isHttp2 = client.http2 && url.scheme === 'https' && !needsHttp1(request);
+  const protocols = isHttp2 ? ['h2', 'http/1.1'] : [];
   const connection = await dialFor(url.scheme, at, { ...client, protocols, signal });
   try {
     if (connection.protocol === 'h2') {
@@ -106,7 +127,7 @@ async function roundTrip(
   }
 }
 
-/** The request that an answer asks for; `undefined`: the answer stands. */
+/** The request that an answer asks for; `undefined`: the answer stands, as there is no way on, or it leads to another host. */
 function redirectOf(
   first: HttpGetRequest,
   { url, hostHeader }: HttpGetRequest,
@@ -122,6 +143,7 @@ function redirectOf(
     const why = `failed to parse Location header ${goQuoteBytes(location)}: ${(cause as Error).message}`;
     throw failed(url.withoutPassword, why, cause);
   }
+  if (next.hostname !== first.url.hostname) return undefined;
   const isRelative = !/^[A-Za-z][A-Za-z0-9+.-]*:/.test(location);
   const referer = url.scheme === 'https' && next.scheme === 'http' ? '' : textOf(url.withoutUser);
   return {

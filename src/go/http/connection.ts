@@ -88,13 +88,12 @@ export function settled<T>(
       reject(signal.reason as Error);
       return;
     }
-    let isOver = false;
-    let finish: ((isDone: boolean) => void) | undefined;
+    const course: { outcome?: boolean; finish?: (isDone: boolean) => void } = {};
     const end = (isDone: boolean, tell: () => void): void => {
-      if (isOver) return;
-      isOver = true;
+      if (course.outcome !== undefined) return;
+      course.outcome = isDone;
       signal.removeEventListener('abort', abort);
-      finish?.(isDone);
+      course.finish?.(isDone);
       tell();
     };
     const fail = (reason: Error): void => {
@@ -106,11 +105,13 @@ export function settled<T>(
       fail(signal.reason as Error);
     };
     signal.addEventListener('abort', abort, { once: true });
-    finish = start((value) => {
+    const finish = start((value) => {
       end(true, () => {
         resolve(value);
       });
     }, fail);
+    if (course.outcome === undefined) course.finish = finish;
+    else finish(course.outcome);
   });
 }
 
@@ -119,7 +120,8 @@ function socketFault(reason: Error | undefined, ends: string): Error {
   const { code, syscall } = (reason ?? {}) as NodeJS.ErrnoException;
   if (code === 'ECONNRESET' && syscall === 'read')
     return new Error(`read tcp ${ends}: read: connection reset by peer`, { cause: reason });
-  if (code === 'ETIMEDOUT') return new Error(`read tcp ${ends}: read: connection timed out`, { cause: reason });
+  if (code === 'ETIMEDOUT')
+    return new Error(`read tcp ${ends}: read: connection timed out`, { cause: reason });
   // what could not be written any more does not count: what the server said before does
   return eof;
 }
@@ -174,7 +176,13 @@ function secured(socket: Socket, host: string, securing: Securing): Promise<Conn
     stream.on('error', fail).once('end', fail).once('close', fail);
     stream.once('secureConnect', () => {
       stream.off('end', fail).off('close', fail);
-      resolve({ stream, protocol: protocolOf(stream), faultOf, faultStays: true, close: () => tap.destroy() });
+      resolve({
+        stream,
+        protocol: protocolOf(stream),
+        faultOf,
+        faultStays: true,
+        close: () => tap.destroy(),
+      });
     });
     return (isDone) => {
       stop();
@@ -185,6 +193,9 @@ function secured(socket: Socket, host: string, securing: Securing): Promise<Conn
 
 const protocolOf = ({ alpnProtocol }: TLSSocket): string =>
   typeof alpnProtocol === 'string' ? alpnProtocol : '';
+
+const isOfTls = ({ code = '', message }: NodeJS.ErrnoException): boolean =>
+  code.startsWith('ERR_SSL_') && !/unexpected eof/i.test(message);
 
 const headerBytes = 5;
 /** As much of what came first as is looked at when TLS fails. */
@@ -219,9 +230,8 @@ class Tap extends Duplex {
 
   /** In Go's words, why the connection failed. */
   faultOf(reason: Error | undefined, wordsOf: (reason: Error | undefined) => Error): Error {
-    const isOfTls = (reason as NodeJS.ErrnoException | undefined)?.code?.startsWith('ERR_SSL_') ?? false;
-    const isOver = this.#fault !== undefined || !isOfTls || /unexpected eof/i.test(reason?.message ?? '');
-    if (reason && !isOver) return new Error(tlsFault(reason, this.#first), { cause: reason });
+    if (reason && !this.#fault && isOfTls(reason))
+      return new Error(tlsFault(reason, this.#first), { cause: reason });
     const fault = wordsOf(this.#fault);
     const isWithin = this.#left > 0 || this.#header.length > 0;
     return fault === eof && isWithin ? unexpectedEof : fault;
@@ -247,7 +257,7 @@ class Tap extends Duplex {
   #note(bytes: Buffer): void {
     if (this.#first.length < keptBytes)
       this.#first = Buffer.concat([this.#first, bytes]).subarray(0, keptBytes);
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       if (this.#left > 0) {
         const count = Math.min(this.#left, bytes.length - at);
         this.#left -= count;

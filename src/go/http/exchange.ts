@@ -16,6 +16,9 @@ export interface HttpAnswer {
   close(): void;
 }
 
+/** A request that the server did not look at: it may be sent again over a new connection. */
+export class RetryableError extends Error {}
+
 /** Sends a request of HTTP/1.1 and waits for the head of its answer. @throws {Error} in Go's words, or the signal's reason */
 export async function exchange(
   connection: Connection,
@@ -43,10 +46,11 @@ class Incoming {
   /** Goes on with the parser that waits for bytes. */
   #goOn: (() => void) | undefined;
 
-  constructor({ stream, faultOf, faultStays }: Connection, signal: AbortSignal) {
+  constructor(connection: Connection, signal: AbortSignal) {
     this.#signal = signal;
+    const { stream, faultStays } = connection;
     const end = (reason?: Error): void => {
-      this.#reader.end(faultOf(reason), faultStays);
+      this.#reader.end(connection.faultOf(reason), faultStays);
       this.#goOn?.();
     };
     stream.on('data', (bytes: Buffer) => {

@@ -10,14 +10,11 @@ const longestInitialLine = 80;
 const token = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 /** What a server may send before the colon: a name with blanks is none, yet it is let through. */
 const nameOrBlanks = /^[A-Za-z0-9!#$%&'*+.^_`|~ -]+$/;
-// eslint-disable-next-line no-control-regex -- bytes as they come
 const badValueByte = /[\0-\x08\x0a-\x1f\x7f]/;
 
 /** `x-request-id` → `X-Request-Id`; a name that is no token stays as it is. Follows Go `textproto.CanonicalMIMEHeaderKey`. */
 export const canonicalHeader = (name: string): string =>
-  token.test(name)
-    ? name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())
-    : name;
+  token.test(name) ? name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase()) : name;
 
 /** Whether a text is a field's name, as RFC 9110 has it. */
 export const isToken = (name: string): boolean => token.test(name);
@@ -64,7 +61,8 @@ function add(header: MimeHeader, line: string): void {
   const [sent, text] = [line.slice(0, colon), line.slice(colon + 1)];
   if (!nameOrBlanks.test(sent)) throw new Error(`malformed MIME header line: ${goQuoteBytes(line)}`);
   const name = canonicalHeader(sent);
-  if (badValueByte.test(text)) throw new Error(`malformed MIME header line: ${goQuoteBytes(`${name}:${text}`)}`);
+  if (badValueByte.test(text))
+    throw new Error(`malformed MIME header line: ${goQuoteBytes(`${name}:${text}`)}`);
   const values = header.get(name);
   const value = text.replace(/^[ \t]+/, '');
   if (values) values.push(value);

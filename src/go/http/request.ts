@@ -1,7 +1,8 @@
 import { domainToASCII } from 'node:url';
 import { goQuote } from '../go-quote.ts';
 import { type GoUrl, textOf } from '../url.ts';
-import { isToken } from './mime-header.ts';
+import { hasToken, isToken } from './mime-header.ts';
+import { isAscii, punycodeHost } from './punycode.ts';
 
 /** A GET as it will be sent. */
 export interface HttpGetRequest {
@@ -12,7 +13,6 @@ export interface HttpGetRequest {
   readonly headers: Readonly<Record<string, readonly string[]>>;
 }
 
-// eslint-disable-next-line no-control-regex -- what Go refuses
 const badValue = /[\0-\x08\x0a-\x1f\x7f]/;
 
 /**
@@ -41,13 +41,18 @@ export interface RequestHead {
 }
 
 /** Fields that are sent in a place of their own, or not at all. */
-const excluded: ReadonlySet<string> = new Set(['Host', 'User-Agent', 'Content-Length', 'Transfer-Encoding', 'Trailer']);
+const excluded: ReadonlySet<string> = new Set([
+  'Host',
+  'User-Agent',
+  'Content-Length',
+  'Transfer-Encoding',
+  'Trailer',
+]);
 
 /** @param extra fields that the transport adds; @throws {Error} when Go would not send such a request */
 export function headOf(request: HttpGetRequest, extra: readonly (readonly [string, string])[]): RequestHead {
   const { url, headers } = request;
   const target = textOf(url.requestUri);
-  // eslint-disable-next-line no-control-regex -- what Go refuses
   if (/[\0-\x1f\x7f]/.test(target)) throw new Error("net/http: can't write control character in Request.URL");
   const agent = (headers['User-Agent']?.[0] ?? 'Go-http-client/1.1').trim();
   const own = withCredentials(request);
@@ -57,11 +62,24 @@ export function headOf(request: HttpGetRequest, extra: readonly (readonly [strin
     target,
     fields: [
       ...(agent === '' ? [] : [['User-Agent', agent] as const]),
-      ...names.sort(byBytes).flatMap((name) => (own[name] ?? []).map((value) => [name, trimmedValue(value)] as const)),
-      ...extra,
+      ...names.sort(byBytes).flatMap((name) => (own[name] ?? []).map((value) => [name, value] as const)),
+      ...extra.filter(([name]) => isAdded(name, headers)),
     ],
   };
 }
+
+/** Whether the transport adds such a field: not where the request itself speaks of it. */
+function isAdded(name: string, headers: HttpGetRequest['headers']): boolean {
+  if (name === 'Accept-Encoding') return ['Accept-Encoding', 'Range'].every((other) => !headers[other]?.[0]);
+  return name !== 'Connection' || (!hasToken(headers['Connection'], 'close') && !asksForUpgrade(headers));
+}
+
+const asksForUpgrade = (headers: HttpGetRequest['headers']): boolean =>
+  Boolean(headers['Upgrade']?.[0]) && hasToken(headers['Connection'], 'upgrade');
+
+/** Whether a request can be made over HTTP/1.1 only: it asks for a WebSocket. */
+export const needsHttp1 = ({ headers }: HttpGetRequest): boolean =>
+  asksForUpgrade(headers) && headers['Upgrade']?.[0]?.toLowerCase() === 'websocket';
 
 const byBytes = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
@@ -74,27 +92,29 @@ function withCredentials({ url: { user }, headers }: HttpGetRequest): HttpGetReq
   return { ...headers, Authorization: [`Basic ${secret}`] };
 }
 
-/** The Host header: ASCII, without the zone of an address; empty when it could be read as more than one header. */
+/** The Host header in ASCII; empty when it could be read as more than one header. */
 function hostOf(text: string): string {
-  const host = asciiHost(text);
-  if (!/^[A-Za-z0-9!$%&'()*+,\-.:;=[\]_~]*$/.test(host)) return '';
-  return host.replace(/^(\[[^\]]*?)%[^\]]*\]/, '$1]');
+  const [, name = '', port = ''] = /^(.*?)((?::[^:]*)?)$/s.exec(text) ?? [];
+  const host = punycodeHost(name) + port;
+  return /^[A-Za-z0-9!$%&'()*+,\-.:;=[\]_~]*$/.test(host) ? host : '';
 }
 
-/** A host, with its port, in ASCII as DNS wants it. @throws {Error} when there is no such name */
-export function asciiHost(text: string): string {
-  // eslint-disable-next-line no-control-regex -- all of ASCII
-  if (/^[\0-\x7f]*$/.test(text)) return text;
-  const [, name = '', port = ''] = /^(.*?)(:[^:]*)?$/s.exec(text) ?? [];
+/** A name as DNS wants it, to connect to. @throws {Error} when there is no such name */
+export function asciiHost(name: string): string {
+  if (isAscii(name)) return name;
   const ascii = domainToASCII(name);
   if (ascii === '') throw new Error(`idna: invalid label ${goQuote(name)}`);
-  return `${ascii}${port}`;
+  return ascii;
 }
 
-/** A request as HTTP/1.1 sends it: what is beyond ASCII as UTF-8. */
+/** A request as HTTP/1.1 sends it: what is beyond ASCII as UTF-8, an address without its zone. */
 export const requestBytes = ({ host, target, fields }: RequestHead): Buffer =>
   Buffer.from(
-    [`GET ${target} HTTP/1.1`, `Host: ${host}`, ...fields.map(([name, value]) => `${name}: ${value}`), '', ''].join(
-      '\r\n',
-    ),
+    [
+      `GET ${target} HTTP/1.1`,
+      `Host: ${host.replace(/^(\[[^\]]*?)%[^\]]*\]/, '$1]')}`,
+      ...fields.map(([name, value]) => `${name}: ${trimmedValue(value)}`),
+      '',
+      '',
+    ].join('\r\n'),
   );

@@ -51,7 +51,11 @@ function* readResponse(reader: BufferedReader): Reading<Response> {
   try {
     const { statusCode, major, minor } = statusOf(yield* reader.readLine());
     const header = yield* readMimeHeader(reader);
-    return { statusCode, header, ...transferOf({ statusCode, header, chunksAllowed: isAtLeast11(major, minor) }, reader) };
+    return {
+      statusCode,
+      header,
+      ...transferOf({ statusCode, header, chunksAllowed: isAtLeast11(major, minor) }, reader),
+    };
   } catch (reason) {
     throw reason === eof ? unexpectedEof : reason;
   }
@@ -65,7 +69,7 @@ interface Status {
 
 /** The first line of an answer. */
 function statusOf(line: string): Status {
-  const [, protocol, rest] = /^([^ ]*) +(.*)$/s.exec(line) ?? (/^([^ ]*) *()$/s.exec(line) ?? []);
+  const [, protocol, rest] = /^([^ ]*) +(.*)$/s.exec(line) ?? /^([^ ]*) *()$/s.exec(line) ?? [];
   if (protocol === undefined || !line.includes(' '))
     throw new Error(`malformed HTTP response ${goQuoteBytes(line)}`);
   const [code = ''] = (rest ?? '').split(' ', 1);

@@ -68,20 +68,24 @@ const largestRecord = 16384 + 2048;
 
 function recordFault(first: Buffer): string | undefined {
   if (first.length < 5) return undefined;
-  if (first.latin1Slice(0, 5) === 'HTTP/') return plainAnswer;
+  if (first.toString('latin1', 0, 5) === 'HTTP/') return plainAnswer;
   const [type = 0, version, length] = [first[0], first.readUInt16BE(1), first.readUInt16BE(3)];
   if (type === 0x80) return 'tls: unsupported SSLv2 handshake received';
   if ((type !== 21 && type !== 22) || version >= 0x1000)
     return 'tls: first record does not look like a TLS handshake';
   if (length > largestRecord) return `tls: oversized record received with length ${length}`;
-  if (type !== 22 || first.length < helloBytes || first[5] !== 2) return undefined;
+  return type === 22 ? helloFault(first) : undefined;
+}
+
+function helloFault(first: Buffer): string | undefined {
+  if (first.length < helloBytes || first[5] !== 2) return undefined;
   const chosen = first.readUInt16BE(9);
-  return chosen < tls12 ? `tls: server selected unsupported protocol version ${chosen.toString(16)}` : undefined;
+  return chosen < tls12
+    ? `tls: server selected unsupported protocol version ${chosen.toString(16)}`
+    : undefined;
 }
 
 function ownFault(reason: Error): string {
-  const { reason: short = '' } = reason as Error & { readonly reason?: string };
-  const known = ownFaults[short];
-  if (known !== undefined) return known;
-  return `tls: ${short || (reason as NodeJS.ErrnoException).code || 'handshake failed'}`;
+  const { reason: short = 'handshake failed' } = reason as Error & { readonly reason?: string };
+  return ownFaults[short] ?? `tls: ${short}`;
 }

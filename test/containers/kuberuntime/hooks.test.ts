@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../../src/base/fake-clock.ts';
 import { HookRunner, type HookRunnerDeps } from '../../../src/containers/kuberuntime/hooks.ts';
@@ -85,4 +85,63 @@ test('a sleep ends early, as a failure, when the hook is given up', async () => 
   stop.abort();
   await expect(slept).rejects.toThrow('container terminated before sleep hook finished');
   expect(cutShort).toBe(1);
+});
+
+/** A server that does something with the socket of each request. */
+async function asked(serve: (socket: Socket, request: string) => void): Promise<[Server, number]> {
+  const server = createTcpServer((socket) =>
+    socket
+      .on('error', () => undefined)
+      .once('data', (bytes) => {
+        serve(socket, bytes.toString());
+      }),
+  ).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  return [server, (server.address() as AddressInfo).port];
+}
+
+const target = { pod, container, id: 't://main' };
+const getOf = (port: number) => ({ httpGet: { port, path: '/x', host: '127.0.0.1' } });
+
+test('a hook whose server answers 101 and hangs up is done', async () => {
+  let request = '';
+  const [server, port] = await asked((socket, bytes) => {
+    request = bytes;
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+  });
+  await runner().run(target, getOf(port), signal);
+  server.close();
+  expect(request).toMatch(/Accept-Encoding: gzip\r\n\r\n$/);
+  expect(request).not.toContain('Connection:');
+});
+
+test('a hook lasts until its answer has come whole, or 10 KiB of it, or it is given up', async () => {
+  const ends: (() => void)[] = [];
+  const [server, port] = await asked((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\nworking');
+    ends.push(() => socket.end());
+  });
+  let isDone = false;
+  const hook = runner()
+    .run(target, getOf(port), signal)
+    .then(() => {
+      isDone = true;
+    });
+  while (ends.length === 0) await new Promise(setImmediate);
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  expect(isDone).toBe(false);
+  ends[0]?.();
+  await hook;
+  const stop = new AbortController();
+  const endless = runner().run(target, getOf(port), stop.signal);
+  while (ends.length < 2) await new Promise(setImmediate);
+  stop.abort();
+  await endless.catch(() => undefined);
+  ends[1]?.();
+  server.close();
+  const [large, largePort] = await asked((socket) =>
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n`),
+  );
+  await runner().run(target, getOf(largePort), signal);
+  large.close();
 });

@@ -35,7 +35,7 @@ export class BufferedReader {
   /** Met while filling the buffer, to be reported by what reads next. */
   #fault: Error | undefined;
   /** How many more bytes may be read from the connection. */
-  limit = Infinity;
+  limit: number = Infinity;
 
   /** More bytes from the peer. */
   push(bytes: Buffer): void {
@@ -84,7 +84,7 @@ export class BufferedReader {
    *
    * @param most bytes; a longer line is a fault
    */
-  *readLine(most = Infinity): Reading<string> {
+  *readLine(most: number = Infinity): Reading<string> {
     let line = '';
     for (;;) {
       const part = yield* this.#slice();

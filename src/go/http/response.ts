@@ -13,7 +13,7 @@ export interface Response {
 }
 
 /** All headers of an answer, those of informational answers before it too, bytes: Go's own limit. */
-export const maxHeaderBytes = 10 * 1024 * 1024;
+export const maxHeaderBytes: number = 10 * 1024 * 1024;
 
 /**
  * The answer to a GET, after informational ones. Follows Go `http.ReadResponse`, and of `http.Transport` what it does around it.

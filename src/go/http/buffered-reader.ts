@@ -5,6 +5,7 @@ export const unexpectedEof: Error = new Error('unexpected EOF');
 
 /** How Go's transport buffers what it reads, bytes: the longest line of a chunk and the longest trailer follow from it. */
 const bufferBytes = 4096;
+const unlimited = Infinity;
 
 /**
  * A step of a parser: a generator that yields whenever it needs more bytes than have arrived, and throws what ended the connection. So one
@@ -35,7 +36,7 @@ export class BufferedReader {
   /** Met while filling the buffer, to be reported by what reads next. */
   #fault: Error | undefined;
   /** How many more bytes may be read from the connection. */
-  limit: number = Infinity;
+  limit: number = unlimited;
 
   /** More bytes from the peer. */
   push(bytes: Buffer): void {
@@ -84,7 +85,7 @@ export class BufferedReader {
    *
    * @param most bytes; a longer line is a fault
    */
-  *readLine(most: number = Infinity): Reading<string> {
+  *readLine(most: number = unlimited): Reading<string> {
     let line = '';
     for (;;) {
       const part = yield* this.#slice();

@@ -82,6 +82,12 @@ export function without(value: JsonObject, ...keys: readonly string[]): Draft {
   return copy;
 }
 
+/** The object with other members of its spec. */
+export const withSpec = (object: JsonObject, members: JsonObject): JsonObject => ({
+  ...object,
+  spec: { ...objectAt(object, 'spec'), ...members },
+});
+
 /** The object with new metadata members; `undefined` removes one. */
 export function withMetadata(object: JsonObject, members: JsonObject): JsonObject {
   const metadata: Draft = { ...objectAt(object, 'metadata') };

@@ -11,7 +11,7 @@ import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-meth
 import { BoundedConnections, type ConnectionLimits } from '../streams/bounded-connections.ts';
 import { streamTimes } from '../streams/times.ts';
 import { lastAnswer, Turns } from '../streams/turns.ts';
-import { createAdmission } from './admission/node-restriction.ts';
+import { AdmissionChain, builtInPlugins, enabledPlugins } from './admission/chain.ts';
 import { Authenticator } from './authentication/authenticator.ts';
 import { Authorizer } from './authorization/authorizer.ts';
 import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
@@ -23,6 +23,7 @@ import {
 } from './controllers/controllers.ts';
 import { signRequests, type SigningTimes } from './controllers/csr-signer.ts';
 
+import type { JsonObject } from '../apimachinery/json.ts';
 import type { MetricsApi } from './metrics-server/metrics-api.ts';
 
 import { kubeconfigText } from './kubeconfig.ts';
@@ -71,6 +72,10 @@ export interface EmbeddedApiServerOptions {
   readonly kubernetesService?: boolean;
   /** Bounds on connections, in number and in time. */
   readonly limits?: Partial<ConnectionLimits>;
+  /** Names of admission plug-ins that are not to run, as with kube-apiserver: `ServiceAccount`, `LimitRanger`; none unless said. */
+  readonly disableAdmissionPlugins?: readonly string[];
+  /** Takes an audit event (`audit.k8s.io/v1`) for each request that was answered; absent: nothing is audited. */
+  readonly audit?: (event: JsonObject) => void;
   /** How many changes of each kind are remembered for watches; 10000 unless said. */
   readonly history?: number;
 }
@@ -127,10 +132,7 @@ export class EmbeddedApiServer {
    *   writable
    */
   static async start(options: EmbeddedApiServerOptions = {}): Promise<EmbeddedApiServer> {
-    const clock = options.clock ?? systemClock;
-    const random = options.random ?? systemRandom;
-    const logger = options.logger ?? silentLogger;
-    const host = options.host ?? '127.0.0.1';
+    const { clock, random, logger, host } = surroundingsOf(options);
     const store = openStore(options, logger);
     const secrets = loadOr(() => loadSecrets(options.dataDir, clock.now()), store);
     const authority = loadOr(
@@ -141,10 +143,13 @@ export class EmbeddedApiServer {
     const features = { trustBundles: clusterTrustBundles };
     const world: World = { store, clock, random, services: serviceAddresses(store, random), features };
     const stopping = new AbortController();
+    const authorizer = new Authorizer(store, clusterTrustBundles);
+    const { disableAdmissionPlugins = [] } = options;
+    const admission = new AdmissionChain(enabledPlugins(builtInPlugins(authorizer), disableAdmissionPlugins));
     const resources = new ResourceApi({
       world,
       stopping: stopping.signal,
-      admission: createAdmission(store),
+      admission,
     });
     const signer = new TokenSigner(secrets.tokenKey, (pem) => {
       saveSecret(options.dataDir, 'service-account.key', pem);
@@ -153,7 +158,7 @@ export class EmbeddedApiServer {
     const proxy = new KubeletProxy({ store, client });
     const addresses = new AddressProxy({ store, kubelets: proxy });
     const streams = new KubeletStreams({ clock, proxy, client });
-    const subresources = new Subresources({ world, resources, proxy, streams, addresses, signer });
+    const subresources = new Subresources({ world, resources, admission, proxy, streams, addresses, signer });
     const authenticator = new Authenticator({
       store,
       clock,
@@ -165,7 +170,11 @@ export class EmbeddedApiServer {
       clock,
       logger,
       authenticator,
-      authorizer: new Authorizer(store, clusterTrustBundles),
+      authorizer,
+      random,
+      world,
+      admission,
+      ...(options.audit && { audit: options.audit }),
       resources,
       subresources,
       signer,
@@ -242,6 +251,15 @@ function metricsApi(deps: UsageReaderDeps & { readonly store: Store }): () => Pr
   };
   return () => (made ??= make());
 }
+
+const surroundingsOf = ({
+  clock = systemClock,
+  random = systemRandom,
+  logger = silentLogger,
+  host = '127.0.0.1',
+}: EmbeddedApiServerOptions): Required<
+  Pick<EmbeddedApiServerOptions, 'clock' | 'random' | 'logger' | 'host'>
+> => ({ clock, random, logger, host });
 
 function openStore(options: EmbeddedApiServerOptions, logger: Logger): Store {
   return new Store({

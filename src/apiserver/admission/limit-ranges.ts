@@ -7,8 +7,10 @@ import {
   objectAt,
   objectsAt,
   stringAt,
+  valueAt,
   withMetadata,
 } from '../../apimachinery/json.ts';
+import { type AdmissionPlugin, isResource } from './plugin.ts';
 import { forbidden } from '../../apimachinery/status-error.ts';
 import type { WriteContext } from '../request/write-context.ts';
 
@@ -34,11 +36,29 @@ function itemsFor(object: JsonObject, { world }: WriteContext, type: string): re
 }
 
 /**
- * A new pod whose containers ask for, and get, what the limit ranges of its namespace give by default; an annotation tells of it.
+ * Gives containers what the limit ranges of their namespace set by default, and refuses what lies outside the ranges.
  *
- * Follows Kubernetes' admission plug-in `LimitRanger` (v1.36).
+ * Follows Kubernetes' admission plug-in (v1.36).
  */
-export function withDefaultLimits(pod: JsonObject, context: WriteContext): JsonObject {
+export const limitRanger: AdmissionPlugin = {
+  name: 'LimitRanger',
+  handles: (operation, kind, subresource) =>
+    isResource(kind, 'pods')
+      ? (operation === 'CREATE' && subresource === '') || (operation === 'UPDATE' && subresource === 'resize')
+      : isResource(kind, 'persistentvolumeclaims') &&
+        subresource === '' &&
+        (operation === 'CREATE' || operation === 'UPDATE'),
+  admit: ({ object, kind, context }) =>
+    object && isResource(kind, 'pods') ? withDefaultLimits(object, context) : undefined,
+  validate({ object = {}, kind, context }) {
+    if (valueAt(object, 'metadata', 'deletionTimestamp') !== undefined) return;
+    if (isResource(kind, 'pods')) checkPodLimits(object, context);
+    else checkClaimLimits(object, context);
+  },
+};
+
+/** A pod whose containers ask for, and get, what the limit ranges of its namespace give by default; an annotation tells of it. */
+function withDefaultLimits(pod: JsonObject, context: WriteContext): JsonObject {
   let next = pod;
   for (const items of itemsFor(pod, context, 'Container')) {
     const limits = Object.assign({}, ...items.map((item) => objectAt(item, 'default'))) as ResourceList;
@@ -57,7 +77,7 @@ const named: readonly (readonly [key: string, what: string])[] = [
 ];
 
 function withDefaults(pod: JsonObject, defaults: Sides): JsonObject {
-  const told: string[] = [];
+  const set: string[] = [];
   const spec = objectAt(pod, 'spec');
   const lists = named
     .filter(([key]) => objectsAt(spec, key).length > 0)
@@ -71,17 +91,17 @@ function withDefaults(pod: JsonObject, defaults: Sides): JsonObject {
               ['requests', 'request'],
               ['limits', 'limit'],
             ] as const) {
-              const missing = Object.keys(defaults[side]).filter((name) => !(name in given[side]));
+              const missing = Object.keys(defaults[side]).filter((name) => !Object.hasOwn(given[side], name));
               if (missing.length > 0)
-                told.push(`${missing.sort().join(', ')} ${word} for ${what} ${stringAt(container, 'name')}`);
+                set.push(`${missing.sort().join(', ')} ${word} for ${what} ${stringAt(container, 'name')}`);
             }
             return merged(container, given, defaults);
           }),
         ] as const,
     );
-  if (told.length === 0) return pod;
+  if (set.length === 0) return pod;
   const annotations = objectAt(objectAt(pod, 'metadata'), 'annotations');
-  const value = `LimitRanger plugin set: ${told.join('; ')}`;
+  const value = `LimitRanger plugin set: ${set.join('; ')}`;
   const next = { ...pod, spec: { ...spec, ...Object.fromEntries(lists) } };
   return withMetadata(next, { annotations: { ...annotations, [annotation]: value } });
 }
@@ -153,7 +173,7 @@ function refuse(resource: string, object: JsonObject, found: readonly string[]):
 }
 
 /** @throws {StatusError} 403 for a pod beyond the limits of its namespace */
-export function checkPodLimits(pod: JsonObject, context: WriteContext): void {
+function checkPodLimits(pod: JsonObject, context: WriteContext): void {
   const spec = objectAt(pod, 'spec');
   const all = named.flatMap(([key]) => objectsAt(spec, key)).map(sidesOf);
   const checksOf = (type: string): Readonly<Record<string, Check>> => ({
@@ -180,7 +200,7 @@ export function checkPodLimits(pod: JsonObject, context: WriteContext): void {
 }
 
 /** @throws {StatusError} 403 for a claim beyond the limits of its namespace */
-export function checkClaimLimits(claim: JsonObject, context: WriteContext): void {
+function checkClaimLimits(claim: JsonObject, context: WriteContext): void {
   const type = 'PersistentVolumeClaim';
   const sides = { ...sidesOf(objectAt(claim, 'spec')), limits: {} };
   for (const items of itemsFor(claim, context, type))

@@ -1,295 +1,262 @@
-import { readSigningRequest } from '../../pki/certificates.ts';
-import { referencedConfigMaps } from '../../kube/references.ts';
-import type { Pod } from '../../kube/types.ts';
-import { nodeOf } from '../authorization/authorizer.ts';
+import { unifiedDiff } from '../../kube/validation/spec-diff.ts';
 import {
   type JsonObject,
-  nameOf,
-  namespaceOf,
+  metadataOf,
   objectAt,
   objectsAt,
   sameJson,
+  specOf,
+  statusOf,
   stringAt,
   textOf,
   valueAt,
+  without,
 } from '../../apimachinery/json.ts';
-import type { Kind } from '../../apimachinery/kinds.ts';
-import { pathSegment } from '../../apimachinery/path-segment.ts';
-import { accountOf, isMirror } from './pod-plugins.ts';
-import type { ApiRequest } from '../request/request.ts';
-import type { Admission } from '../endpoints/exchange.ts';
-import { forbidden, internalError, notFound, StatusError } from '../../apimachinery/status-error.ts';
-import { admittedName } from '../storage/names.ts';
-import type { Store } from '../storage/store.ts';
-import type { User } from '../authentication/users.ts';
+import { notFound } from '../../apimachinery/status-error.ts';
+import { type Authorizer, nodeOf } from '../authorization/authorizer.ts';
+import { keyOf } from '../storage/store.ts';
+import { parsedRequest } from './certificate-subject.ts';
+import { apiReferenceOf } from './mirror-references.ts';
+import type { AdmissionPlugin, Attributes } from './plugin.ts';
+import { refusal } from './plugin.ts';
+import { checkLabels } from './node-labels.ts';
+import { isMirror } from './service-account.ts';
+import { checkTokenRequest } from './node-tokens.ts';
 
-/** Does a pod refer to an object of this kind at all? */
-const hasReference: Readonly<Record<string, (pod: Pod) => boolean>> = {
-  configmaps: (pod) => referencedConfigMaps(pod).size > 0,
-  persistentvolumeclaims: (pod) =>
-    (pod.spec?.volumes ?? []).some((volume) => volume.persistentVolumeClaim !== undefined),
-};
+type Rule = (node: string, attributes: Attributes) => void;
 
-/** No new content in a namespace that is not there or is going away (admission plugin NamespaceLifecycle). */
-function checkNamespace(store: Store, namespace: string, kind: Kind, name: string): void {
-  const found = store.get('namespaces', namespace);
-  const faults = pathSegment(namespace, false);
-  if (faults.length > 0)
-    throw internalError(`invalid resource name ${JSON.stringify(namespace)}: [${faults.join(' ')}]`);
-  if (!found) throw notFound({ kind: 'namespaces', name: namespace });
-  if (valueAt(found.object, 'metadata', 'deletionTimestamp') === undefined) return;
-  const where = kind.group ? `${kind.resource}.${kind.group}` : kind.resource;
-  throw new StatusError(
-    403,
-    'Forbidden',
-    `${where} "${name}" is forbidden: unable to create new content in namespace ${namespace} because it is being terminated`,
-    {
-      details: {
-        name,
-        ...(kind.group && { group: kind.group }),
-        kind: kind.resource,
-        causes: [
-          {
-            reason: 'NamespaceTerminating',
-            message: `namespace ${namespace} is being terminated`,
-            field: 'metadata.namespace',
-          },
-        ],
-      },
-    },
-  );
-}
-
-/** What a node may do to objects besides what it is authorized to (admission plugin NodeRestriction). */
-class NodeRestriction {
-  readonly #store: Store;
-
-  constructor(store: Store) {
-    this.#store = store;
-  }
-
-  create(request: ApiRequest, kind: Kind, object: JsonObject): void {
-    const node = nodeOf(request.user);
-    if (node === undefined) return;
-    if (kind.resource === 'pods') this.#createPod(node, object, request.target?.namespace ?? '');
-    if (kind.resource === 'nodes') this.#node(node, object, undefined);
-    if (kind.resource === 'leases') this.#lease(node, object);
-    if (kind.resource === 'certificatesigningrequests') signingRequest(node, object);
-  }
-
-  update(request: ApiRequest, kind: Kind, object: JsonObject, old: JsonObject): void {
-    const node = nodeOf(request.user);
-    if (node === undefined) return;
-    if (kind.resource === 'pods') this.#updatePod(node, object, old);
-    if (kind.resource === 'nodes') this.#node(node, object, old);
-    if (kind.resource === 'leases') this.#lease(node, old);
-  }
-
-  delete(request: ApiRequest, kind: Kind, old: JsonObject): void {
-    const node = nodeOf(request.user);
-    if (node === undefined || kind.resource !== 'pods') return;
-    if (valueAt(old, 'spec', 'nodeName') !== node)
-      throw refuse(
-        'pods',
-        old,
-        `node ${JSON.stringify(node)} can only delete pods with spec.nodeName set to itself`,
-      );
-  }
-
-  #createPod(node: string, given: JsonObject, namespace: string): void {
-    const pod = { ...given, spec: { containers: [], ...objectAt(given, 'spec') } }; // not looked at yet
-    accountOf(pod, this.#store, namespace); // admission asks for that first
-    if (!isMirror(pod))
-      throw refuse(
-        'pods',
-        pod,
-        `pod does not have "kubernetes.io/config.mirror" annotation, node ${JSON.stringify(node)} can only create mirror pods`,
-      );
-    if (valueAt(pod, 'spec', 'nodeName') !== node)
-      throw refuse(
-        'pods',
-        pod,
-        `node ${JSON.stringify(node)} can only create pods with spec.nodeName set to itself`,
-      );
-    this.#ownedByNode(node, pod);
-    for (const resource of ['configmaps', 'persistentvolumeclaims']) this.#noReference(node, pod, resource);
-  }
-
-  #ownedByNode(node: string, pod: JsonObject): void {
-    const must = (what: string): Error =>
-      refuse('pods', pod, `node ${JSON.stringify(node)} can only create pods with ${what} set to itself`);
-    const [owner, ...more] = objectsAt(objectAt(pod, 'metadata'), 'ownerReferences');
-    if (more.length > 0) throw must('a single owner reference');
-    const { apiVersion, kind, name, controller, blockOwnerDeletion, uid } = owner ?? {};
-    if (!sameJson({ apiVersion, kind, name }, { apiVersion: 'v1', kind: 'Node', name: node }))
-      throw must('an owner reference');
-    if (controller !== true) throw must('a controller owner reference');
-    if (blockOwnerDeletion === true)
-      throw refuse(
-        'pods',
-        pod,
-        `node ${JSON.stringify(node)} must not set blockOwnerDeletion on an owner reference`,
-      );
-    const found = valueAt(this.#store.get('nodes', node)?.object, 'metadata', 'uid');
-    if (found === undefined) throw notFound({ kind: 'node', name: node });
-    if (found !== uid)
-      throw refuse('pods', pod, `node ${node} UID mismatch: expected ${textOf(uid)} got ${textOf(found)}`);
-  }
-
-  #noReference(node: string, pod: JsonObject, resource: string): void {
-    if (!hasReference[resource]?.(pod)) return;
-    throw refuse('pods', pod, `node ${JSON.stringify(node)} can not create pods that reference ${resource}`);
-  }
-
-  #updatePod(node: string, pod: JsonObject, old: JsonObject): void {
-    if (valueAt(old, 'spec', 'nodeName') !== node)
-      throw refuse(
-        'pods',
-        old,
-        `node ${JSON.stringify(node)} can only update pod status for pods with spec.nodeName set to itself`,
-      );
-    if (
-      !sameJson(objectAt(objectAt(pod, 'metadata'), 'labels'), objectAt(objectAt(old, 'metadata'), 'labels'))
-    )
-      throw refuse('pods', old, `node ${JSON.stringify(node)} cannot update labels through pod status`);
-  }
-
-  #node(node: string, object: JsonObject, old: JsonObject | undefined): void {
-    const quoted = JSON.stringify(node);
-    const no = (why: string): Error => refuse('nodes', object, why);
-    if (![node, ''].includes(nameOf(object)))
-      throw no(`node ${quoted} is not allowed to modify node ${JSON.stringify(nameOf(object))}`);
-    const [spec, before] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
-    if (spec['configSource'] !== undefined && !sameJson(spec['configSource'], before['configSource']))
-      throw no(`node ${quoted} is not allowed to update configSource to a new non-nil configSource`);
-    if (old && !sameJson(objectsAt(spec, 'taints'), objectsAt(before, 'taints')))
-      throw no(`node ${quoted} is not allowed to modify taints`);
-    nodeLabels(node, object, old);
-    const owners = valueAt(object, 'metadata', 'ownerReferences');
-    if (old && owners !== undefined && !sameJson(owners, valueAt(old, 'metadata', 'ownerReferences')))
-      throw no(`node ${quoted} is not allowed to modify ownerReferences`);
-  }
-
-  #lease(node: string, lease: JsonObject): void {
-    if (namespaceOf(lease) !== 'kube-node-lease')
-      throw refuse(
-        'leases.coordination.k8s.io',
-        lease,
-        'can only access leases in the "kube-node-lease" system namespace',
-      );
-    if (nameOf(lease) !== node)
-      throw refuse(
-        'leases.coordination.k8s.io',
-        lease,
-        'can only access node lease with the same name as the requesting node',
-      );
-  }
-}
-
-const nodeSigners = ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'];
-
-/** A node asks for certificates in its own name. */
-function signingRequest(node: string, object: JsonObject): void {
-  const spec = objectAt(object, 'spec');
-  if (!nodeSigners.includes(stringAt(spec, 'signerName'))) return;
-  const common = commonNameOf(stringAt(spec, 'request'));
-  if (common === `system:node:${node}`) return;
-  const why =
-    common === undefined
-      ? 'unable to parse csr: PEM block type must be CERTIFICATE REQUEST'
-      : `can only create a node CSR with CN=system:node:${node}`;
-  throw refuse('certificatesigningrequests.certificates.k8s.io', object, why);
-}
-
-function commonNameOf(request: string): string | undefined {
-  try {
-    return readSigningRequest(Buffer.from(request, 'base64').toString()).subject.commonName;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A node evicts its own pods alone. @throws {StatusError} 403 */
-export function admitEviction(user: User, name: string, find: () => { readonly object: JsonObject }): void {
-  const node = nodeOf(user);
-  const pod = found(find, node === undefined ? undefined : notFound({ kind: 'pod', name }));
-  if (node !== undefined && valueAt(pod, 'spec', 'nodeName') !== node)
-    throw refuse('pods', pod, `node ${node} can only evict pods with spec.nodeName set to itself`);
-}
-
-/** What `find` finds; a node is told in its own words that it is not there. @throws {StatusError} 404 */
-function found(find: () => { readonly object: JsonObject }, missing: StatusError | undefined): JsonObject {
-  try {
-    return find().object;
-  } catch (reason) {
-    throw missing !== undefined && reason instanceof StatusError && reason.code === 404 ? missing : reason;
-  }
-}
-
-/** A node may change its own labels and those outside Kubernetes' domains. */
-function nodeLabels(node: string, object: JsonObject, old: JsonObject | undefined): void {
-  const labels = (one: JsonObject | undefined): JsonObject => objectAt(objectAt(one, 'metadata'), 'labels');
-  const wrong = changedLabels(labels(object), labels(old)).filter((label) => !mayLabel(label));
-  if (wrong.length === 0) return;
-  const how = old
-    ? 'is not allowed to modify labels'
-    : `node ${JSON.stringify(node)} is not allowed to set the following labels`;
-  throw refuse('nodes', object, `${how}: ${wrong.join(', ')}`);
-}
-
-function refuse(resource: string, object: JsonObject, why: string): Error {
-  const [kind = '', ...group] = resource.split('.');
-  return forbidden(
-    {
-      kind,
-      name: admittedName(objectAt(object, 'metadata')),
-      ...(group.length > 0 && { group: group.join('.') }),
-    },
-    why,
-  );
-}
-
-const ownLabels = new Set(
-  (
-    'kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os beta.kubernetes.io/instance-type node.kubernetes.io/instance-type ' +
-    'failure-domain.beta.kubernetes.io/region failure-domain.beta.kubernetes.io/zone topology.kubernetes.io/region topology.kubernetes.io/zone ' +
-    'beta.kubernetes.io/os beta.kubernetes.io/arch'
-  ).split(' '),
-);
-
-/** Whether a node may set a label on itself: its own ones, and every one outside Kubernetes' domains. */
-function mayLabel(label: string): boolean {
-  if (ownLabels.has(label)) return true;
-  const domain = label.includes('/') ? (label.split('/')[0] ?? '') : '';
-  const within = (parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);
-  if (within('node-restriction.kubernetes.io')) return false;
-  if (within('kubelet.kubernetes.io') || within('node.kubernetes.io')) return true;
-  return !within('kubernetes.io') && !within('k8s.io');
-}
-
-const changedLabels = (now: JsonObject, before: JsonObject): string[] =>
-  [...new Set([...Object.keys(now), ...Object.keys(before)])]
-    .filter((key) => now[key] !== before[key])
-    .sort();
-
-/** Admission plugins that look at who asks and where. */
-export function createAdmission(store: Store): Admission {
-  const restriction = new NodeRestriction(store);
+/**
+ * Holds nodes to what is theirs: their own Node, lease, CSINode and slices, mirror pods bound to them, the status of their pods and of the
+ * claims that those use, tokens for their pods, and signing requests in their own name. Follows kube-apiserver's plug-in (v1.36).
+ */
+export function nodeRestriction(authorizer: Pick<Authorizer, 'decide'>): AdmissionPlugin {
+  const rules = rulesBy(authorizer);
   return {
-    create(request, kind, object) {
-      const namespace = request.target?.namespace ?? '';
-      if (kind.namespaced) {
-        if (namespace !== '')
-          checkNamespace(store, namespace, kind, admittedName(objectAt(object, 'metadata')));
-      }
-      restriction.create(request, kind, object);
-      return object;
-    },
-    update: (request, kind, object, old) => {
-      restriction.update(request, kind, object, old);
-    },
-    delete: (request, kind, old) => {
-      restriction.delete(request, kind, old);
+    name: 'NodeRestriction',
+    handles: (operation, kind) => operation !== 'CONNECT' && rules.has(resourceOf(kind)),
+    admit(attributes) {
+      const { user } = attributes.context;
+      const node = nodeOf(user);
+      if (node === undefined) return undefined;
+      if (node === '')
+        throw refusal(attributes, `could not determine node from user ${JSON.stringify(user.name)}`);
+      rules.get(resourceOf(attributes.kind))?.(node, attributes);
+      return undefined;
     },
   };
+}
+
+const resourceOf = ({ resource, group }: Attributes['kind']): string =>
+  group === '' ? resource : `${resource}.${group}`;
+
+const rulesBy = (authorizer: Pick<Authorizer, 'decide'>): ReadonlyMap<string, Rule> =>
+  new Map<string, Rule>([
+    ['pods', podRule],
+    ['nodes', nodeRule],
+    ['persistentvolumeclaims', claimRule],
+    [
+      'serviceaccounts',
+      (node, attributes) => {
+        checkTokenRequest(node, attributes, authorizer);
+      },
+    ],
+    ['leases.coordination.k8s.io', leaseRule],
+    ['csinodes.storage.k8s.io', csiNodeRule],
+    ['resourceslices.resource.k8s.io', sliceRule],
+    ['certificatesigningrequests.certificates.k8s.io', signingRule],
+  ]);
+
+/** @throws {StatusError} 403, 404 */
+function podRule(node: string, attributes: Attributes): void {
+  const { operation, subresource } = attributes;
+  if (subresource === 'status') {
+    podStatusRule(node, attributes);
+    return;
+  }
+  if (subresource === 'eviction') {
+    evictionRule(node, attributes);
+    return;
+  }
+  if (subresource !== '')
+    throw refusal(
+      attributes,
+      `unexpected pod subresource ${JSON.stringify(subresource)}, only 'status' and 'eviction' are allowed`,
+    );
+  if (operation === 'CREATE') podCreation(node, attributes);
+  else if (operation === 'DELETE') {
+    if (valueAt(attributes.oldObject, 'spec', 'nodeName') !== node)
+      throw refusal(
+        attributes,
+        `node ${JSON.stringify(node)} can only delete pods with spec.nodeName set to itself`,
+      );
+  } else
+    throw refusal(
+      attributes,
+      `unexpected operation ${JSON.stringify(operation)}, node ${JSON.stringify(node)} can only create and delete mirror pods`,
+    );
+}
+
+function podCreation(node: string, attributes: Attributes): void {
+  const { object: pod = {} } = attributes;
+  const quoted = JSON.stringify(node);
+  if (!isMirror(pod))
+    throw refusal(
+      attributes,
+      `pod does not have "kubernetes.io/config.mirror" annotation, node ${quoted} can only create mirror pods`,
+    );
+  if (valueAt(pod, 'spec', 'nodeName') !== node)
+    throw refusal(attributes, `node ${quoted} can only create pods with spec.nodeName set to itself`);
+  ownedByNode(node, attributes);
+  const reference = apiReferenceOf(pod);
+  if (reference === undefined) return;
+  throw refusal(
+    attributes,
+    'fault' in reference
+      ? `error checking mirror pod for API references: ${reference.fault}`
+      : `node ${quoted} can not create pods that reference ${reference.resource}`,
+  );
+}
+
+/** @throws {StatusError} 403 unless the node is the one owner of the pod, 404 when the node does not exist */
+function ownedByNode(node: string, attributes: Attributes): void {
+  const quoted = JSON.stringify(node);
+  const must = (what: string): Error =>
+    refusal(attributes, `node ${quoted} can only create pods with ${what} set to itself`);
+  const [owner, ...more] = objectsAt(metadataOf(attributes.object), 'ownerReferences');
+  if (more.length > 0) throw must('a single owner reference');
+  const { apiVersion, kind, name, controller, blockOwnerDeletion, uid } = owner ?? {};
+  if (!sameJson({ apiVersion, kind, name }, { apiVersion: 'v1', kind: 'Node', name: node }))
+    throw must('an owner reference');
+  if (controller !== true) throw must('a controller owner reference');
+  if (blockOwnerDeletion === true)
+    throw refusal(attributes, `node ${quoted} must not set blockOwnerDeletion on an owner reference`);
+  const found = valueAt(attributes.context.world.store.get('nodes', node)?.object, 'metadata', 'uid');
+  if (found === undefined) throw notFound({ kind: 'node', name: node });
+  if (found !== uid)
+    throw refusal(attributes, `node ${node} UID mismatch: expected ${textOf(uid)} got ${textOf(found)}`);
+}
+
+function podStatusRule(node: string, attributes: Attributes): void {
+  const { operation, object, oldObject } = attributes;
+  if (operation !== 'UPDATE') throw unexpected(attributes);
+  const quoted = JSON.stringify(node);
+  if (valueAt(oldObject, 'spec', 'nodeName') !== node)
+    throw refusal(
+      attributes,
+      `node ${quoted} can only update pod status for pods with spec.nodeName set to itself`,
+    );
+  if (!sameJson(objectAt(metadataOf(object), 'labels'), objectAt(metadataOf(oldObject), 'labels')))
+    throw refusal(attributes, `node ${quoted} cannot update labels through pod status`);
+  const differs = (of: (status: JsonObject) => unknown): boolean =>
+    !sameJson(of(statusOf(object)), of(statusOf(oldObject)));
+  if (differs(claimStatuses))
+    throw refusal(attributes, `node ${quoted} cannot update resource claim statues`);
+  if (differs((status) => status['extendedResourceClaimStatus']))
+    throw refusal(attributes, `node ${quoted} cannot update extended resource claim status`);
+}
+
+const claimStatuses = (status: JsonObject): unknown =>
+  objectsAt(status, 'resourceClaimStatuses').map(({ name, resourceClaimName }) => ({
+    name,
+    resourceClaimName,
+  }));
+
+const unexpected = (attributes: Attributes): Error =>
+  refusal(attributes, `unexpected operation ${JSON.stringify(attributes.operation)}`);
+
+/** A node evicts its own pods alone. @throws {StatusError} 403, 404 */
+function evictionRule(node: string, attributes: Attributes): void {
+  const { operation, namespace, name, context } = attributes;
+  if (operation !== 'CREATE') throw refusal(attributes, `unexpected operation ${operation}`);
+  const pod = context.world.store.get('pods', keyOf(namespace, name))?.object;
+  if (!pod) throw notFound({ kind: 'pod', name });
+  if (valueAt(pod, 'spec', 'nodeName') !== node)
+    throw refusal(attributes, `node ${node} can only evict pods with spec.nodeName set to itself`);
+}
+
+/** Of a claim a node may change the capacity, the conditions and the progress of a resize. @throws {StatusError} 403 */
+function claimRule(node: string, attributes: Attributes): void {
+  const { operation, subresource, object = {}, oldObject = {} } = attributes;
+  if (subresource !== 'status') throw refusal(attributes, 'may only update PVC status');
+  if (operation !== 'UPDATE') throw unexpected(attributes);
+  const [now, before] = [fixedOf(object), fixedOf(oldObject)];
+  if (sameJson(now, before)) return;
+  const lines = (claim: JsonObject): string[] => JSON.stringify(claim, null, 1).split('\n');
+  throw refusal(
+    attributes,
+    `node ${JSON.stringify(node)} is not allowed to update fields other than status.quantity and status.conditions: ${unifiedDiff(lines(before), lines(now))}`,
+  );
+}
+
+const fixedOf = (claim: JsonObject): JsonObject => ({
+  ...claim,
+  metadata: without(metadataOf(claim), 'resourceVersion', 'managedFields'),
+  status: without(
+    statusOf(claim),
+    'capacity',
+    'conditions',
+    'allocatedResourceStatuses',
+    'allocatedResources',
+  ),
+});
+
+/** @throws {StatusError} 403 */
+function nodeRule(node: string, attributes: Attributes): void {
+  const { operation, name, object, oldObject } = attributes;
+  const quoted = JSON.stringify(node);
+  if (name !== node)
+    throw refusal(attributes, `node ${quoted} is not allowed to modify node ${JSON.stringify(name)}`);
+  if (operation === 'CREATE') {
+    if (specOf(object)['configSource'] !== undefined)
+      throw refusal(attributes, `node ${quoted} is not allowed to create pods with a non-nil configSource`);
+    checkLabels(attributes, `node ${quoted} is not allowed to set the following labels`);
+  }
+  if (operation !== 'UPDATE') return;
+  const [spec, before] = [specOf(object), specOf(oldObject)];
+  const no = (what: string): Error => refusal(attributes, `node ${quoted} is not allowed to ${what}`);
+  const source = spec['configSource'];
+  if (source !== undefined && !sameJson(source, before['configSource']))
+    throw no('update configSource to a new non-nil configSource');
+  if (!sameJson(objectsAt(spec, 'taints'), objectsAt(before, 'taints'))) throw no('modify taints');
+  const owners = (one: JsonObject | undefined): unknown => objectsAt(metadataOf(one), 'ownerReferences');
+  if (!sameJson(owners(object), owners(oldObject))) throw no('modify ownerReferences');
+  checkLabels(attributes, 'is not allowed to modify labels');
+}
+
+function leaseRule(node: string, attributes: Attributes): void {
+  if (attributes.namespace !== 'kube-node-lease')
+    throw refusal(attributes, 'can only access leases in the "kube-node-lease" system namespace');
+  ofOwnName(node, attributes, 'node lease');
+}
+
+const csiNodeRule: Rule = (node, attributes) => {
+  ofOwnName(node, attributes, 'CSINode');
+};
+
+function ofOwnName(node: string, attributes: Attributes, what: string): void {
+  const { operation, object, name } = attributes;
+  const named = operation === 'CREATE' ? stringAt(metadataOf(object), 'name') : name;
+  if (named !== node)
+    throw refusal(attributes, `can only access ${what} with the same name as the requesting node`);
+}
+
+/** What else happens to slices is the authorizer's: it knows the object, but for one that is new, and each of a collection. */
+function sliceRule(node: string, attributes: Attributes): void {
+  const { operation, object, oldObject } = attributes;
+  if (operation !== 'CREATE' && operation !== 'DELETE') return;
+  const [slice, how] = operation === 'CREATE' ? [object, 'create'] : [oldObject, 'delete'];
+  if (specOf(slice)['nodeName'] !== node)
+    throw refusal(attributes, `can only ${how} ResourceSlice with the same NodeName as the requesting node`);
+}
+
+const nodeSigners = new Set(['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving']);
+
+/** A node asks for certificates in its own name. @throws {StatusError} 403 */
+function signingRule(node: string, attributes: Attributes): void {
+  const spec = specOf(attributes.object);
+  if (attributes.operation !== 'CREATE' || !nodeSigners.has(stringAt(spec, 'signerName'))) return;
+  const request = parsedRequest(spec);
+  if (typeof request === 'string') throw refusal(attributes, `unable to parse csr: ${request}`);
+  if (request.subject.commonName !== `system:node:${node}`)
+    throw refusal(attributes, `can only create a node CSR with CN=system:node:${node}`);
 }

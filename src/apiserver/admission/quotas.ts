@@ -28,8 +28,9 @@ import {
   valueAt,
 } from '../../apimachinery/json.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
+import { type AdmissionPlugin, type Attributes } from './plugin.ts';
 import { forbidden } from '../../apimachinery/status-error.ts';
-import type { Entry, Store } from '../storage/store.ts';
+import type { Store } from '../storage/store.ts';
 import { isHugePageResource } from '../../kube/resources/resource-names.ts';
 
 const one = quantityOf(1);
@@ -212,22 +213,35 @@ function charged(quota: JsonObject, kind: Kind, object: JsonObject): JsonObject 
   return { ...quota, status: { ...status, used: { ...used, ...next } } };
 }
 
-/**
- * Charges the quotas of its namespace with a new object.
- *
- * Follows Kubernetes' admission plug-in `ResourceQuota` (v1.36). @returns the quotas that changed @throws {StatusError} 403
- */
-export function chargeQuotas(store: Store, kind: Kind, object: JsonObject): readonly JsonObject[] {
-  const namespace = namespaceOf(object);
+/** The quotas of the object's namespace as they are once it is charged to them. @throws {StatusError} 403 where it is too much */
+function charges({ kind, namespace, context, object = {} }: Attributes): readonly JsonObject[] {
+  const { store } = context.world;
   if (namespace === '' || store.count('resourcequotas') === 0) return [];
-  const entries: Entry[] = [...store.list('resourcequotas', `${namespace}/`)];
-  return entries
+  return [...store.list('resourcequotas', `${namespace}/`)]
     .filter((entry) => isCovered(entry.object, kind, object))
     .flatMap((entry) => {
       const next = charged(entry.object, kind, object);
       return next === entry.object ? [] : [next];
     });
 }
+
+/**
+ * Charges new objects to the quotas of their namespace, and refuses those that are too much.
+ *
+ * Follows Kubernetes' admission plug-in (v1.36).
+ */
+export const resourceQuota: AdmissionPlugin = {
+  name: 'ResourceQuota',
+  handles: (operation, kind, subresource) => operation === 'CREATE' && kind.namespaced && subresource === '',
+  validate(attributes) {
+    if (charges(attributes).length === 0) return;
+    const { store } = attributes.context.world;
+    // counted again at the moment of storing: asynchronous plug-ins may have let other writes pass
+    attributes.onCommit(() => {
+      for (const quota of charges(attributes)) store.put('resourcequotas', quota);
+    });
+  },
+};
 
 /** What a quota allows and what of it is used now. */
 export function quotaStatus(store: Store, kinds: readonly Kind[], quota: JsonObject): JsonObject {

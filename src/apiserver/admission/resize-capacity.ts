@@ -1,7 +1,9 @@
 import { milliValueOf, parseQuantity, valueOf } from '../../kube/resources/quantity.ts';
 import { podRequests } from '../../kube/resources/resources.ts';
 import type { Node, Pod } from '../../kube/types.ts';
+import { sameJson, specOf, stringAt } from '../../apimachinery/json.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
+import { type AdmissionPlugin, isResource, refusal } from './plugin.ts';
 
 /** What is compared, and in which unit it is told. */
 const compared = [
@@ -17,7 +19,7 @@ const refused = (pod: Pod, why: string, reason: string): StatusError => {
 };
 
 /** A resized pod must fit its node, were it alone there. @returns the 403; `undefined`: it fits */
-export function resizeBeyondNode(pod: Pod, node: Node): StatusError | undefined {
+function resizeBeyondNode(pod: Pod, node: Node): StatusError | undefined {
   const system = node.metadata?.labels?.['kubernetes.io/os'] ?? 'linux';
   if (system !== 'linux') {
     const why = `pod resize is only supported on linux nodes, node ${JSON.stringify(node.metadata?.name ?? '')} is ${JSON.stringify(system)}`;
@@ -35,3 +37,19 @@ export function resizeBeyondNode(pod: Pod, node: Node): StatusError | undefined 
   const why = `node didn't have enough allocatable resources: ${beyond.join('; ')}`;
   return refused(pod, why, 'NodeCapacity');
 }
+
+/** Refuses a resize that no room of the pod's node could ever grant. */
+export const podResizeValidator: AdmissionPlugin = {
+  name: 'PodResizeValidator',
+  handles: (operation, kind, subresource) =>
+    operation === 'UPDATE' && isResource(kind, 'pods') && subresource === 'resize',
+  validate(attributes) {
+    const { object = {}, oldObject, context } = attributes;
+    const node = stringAt(specOf(object), 'nodeName');
+    if (node === '' || sameJson(specOf(object), specOf(oldObject))) return;
+    const found = context.world.store.get('nodes', node);
+    if (!found) throw refusal(attributes, `node "${node}" not found`);
+    const beyond = resizeBeyondNode(object, found.object);
+    if (beyond) throw beyond;
+  },
+};

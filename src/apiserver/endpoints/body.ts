@@ -87,15 +87,11 @@ function shown(body: Buffer): string {
 const goStruct =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-function parseJson(body: Buffer, expected: Expected): unknown {
+function parseJson(body: Buffer, text: string, expected: Expected): unknown {
   try {
-    return parseJsonText(body.toString());
+    return parseJsonText(text);
   } catch {
-    throw unrecognized(
-      expected,
-      `couldn't get version/kind; json parse error: ${jsonFault(body.toString())}`,
-      body,
-    );
+    throw unrecognized(expected, `couldn't get version/kind; json parse error: ${jsonFault(text)}`, body);
   }
 }
 
@@ -110,22 +106,31 @@ function parseProtobuf(body: Buffer, expected: Expected): JsonObject {
   }
 }
 
-function parse(body: Buffer, format: 'json' | 'yaml' | 'protobuf', expected: Expected): unknown {
-  if (format === 'protobuf') return parseProtobuf(body, expected);
-  if (format === 'json') return parseJson(body, expected);
-  const parsed = parseYaml(body.toString());
+/** A body as a value. */
+interface Parsed {
+  readonly value: unknown;
+  /** Keys that stand twice, as strict decoding names them. */
+  readonly duplicates: readonly string[];
+  /** Numbers as they are written, by path. */
+  readonly literals?: Literals;
+}
+
+function parse(body: Buffer, format: Representation['format'], expected: Expected): Parsed {
+  if (format === 'protobuf') return { value: parseProtobuf(body, expected), duplicates: [] };
+  const text = body.toString();
+  if (format === 'json') {
+    const value = parseJson(body, text, expected);
+    if (!isObject(value)) return { value, duplicates: [] };
+    return { value, duplicates: duplicateFields(text), literals: numberLiterals(text) };
+  }
+  const parsed = parseYaml(text);
   if (!parsed.ok) throw unrecognized(expected, parsed.fault.message, body);
-  return parsed.document.value;
+  return { value: parsed.document.value, duplicates: duplicateKeys(parsed.document.duplicates) };
 }
 
 /** Reads an object of the expected kind out of a body. @throws {StatusError} 400 */
-export function readObject(
-  body: Buffer,
-  format: 'json' | 'yaml' | 'protobuf',
-  expected: Expected,
-): ReadObject {
-  const value = parse(body, format, expected);
-  const text = body.toString();
+export function readObject(body: Buffer, format: Representation['format'], expected: Expected): ReadObject {
+  const { value, duplicates, literals } = parse(body, format, expected);
   if (value === null || value === undefined) return decodeAs({}, expected, []);
   if (!isObject(value))
     throw unrecognized(
@@ -142,8 +147,21 @@ export function readObject(
   );
   if (told.apiVersion.split('/').length > 2)
     throw unrecognized(expected, `unexpected GroupVersion string: ${told.apiVersion}`, body);
-  const literals = format === 'json' ? numberLiterals(text) : undefined;
-  return decodeAs(value, { ...expected, told }, duplicatesIn(text, format), literals);
+  return decodeAs(value, { ...expected, told }, duplicates, literals);
+}
+
+/** An object that a client wrote, and what it is warned of. */
+export type WrittenObject = Omit<ReadObject, 'strict'> & { readonly warnings: readonly string[] };
+
+/** Reads the body of a write: once, in the format that its type names. @throws {StatusError} 400, 413, 415 */
+export async function readWritten(
+  request: IncomingMessage,
+  expected: Expected,
+  { fieldValidation }: { readonly fieldValidation: FieldValidation },
+): Promise<WrittenObject> {
+  const format = bodyFormat(request);
+  const { object, strict, empties } = readObject(await readBody(request), format, expected);
+  return { object, empties, warnings: judged(strict, fieldValidation, expected) };
 }
 
 /** What an object says it is: Go looks for that whatever the case of the keys, and the last one counts. */
@@ -159,13 +177,6 @@ function toldOf(
     told[key] = found;
   }
   return told;
-}
-
-/** Keys that stand twice, as strict decoding names them. */
-function duplicatesIn(text: string, format: 'json' | 'yaml' | 'protobuf'): readonly string[] {
-  if (format === 'json') return duplicateFields(text);
-  const parsed = format === 'yaml' ? parseYaml(text) : undefined;
-  return parsed?.ok ? duplicateKeys(parsed.document.duplicates) : [];
 }
 
 /** Keys of a YAML document that stand twice, in the words of its reader. */

@@ -5,6 +5,7 @@ import { checkListOptions, type ListOptions, readListOptions, type Selection } f
 import { listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import { isWritable } from '../../apimachinery/serializer/protobuf-writer.ts';
 import { checkKey, type Registry } from '../registry/registry.ts';
+import type { AdmissionChain } from '../admission/chain.ts';
 import type { ApiRequest, ResourcePath } from '../request/request.ts';
 import { sendBody } from './respond.ts';
 import { fieldMatcher, fieldTerms, labelMatcher } from '../../apimachinery/selectors.ts';
@@ -13,18 +14,10 @@ import type { Strategy } from '../registry/strategy.ts';
 import type { World, WriteContext } from '../request/write-context.ts';
 import { viewFor, viewOne } from './views.ts';
 
-/** Checks that depend on who asks and where. @throws {StatusError} */
-export interface Admission {
-  create(request: ApiRequest, kind: Kind, object: JsonObject): JsonObject;
-  update(request: ApiRequest, kind: Kind, object: JsonObject, old: JsonObject): void;
-  delete(request: ApiRequest, kind: Kind, old: JsonObject): void;
-}
-
 export interface ResourceApiDeps {
   readonly world: World;
   readonly stopping: AbortSignal;
-  /** Refuses or changes what admission plugins that look at the user would: namespace life cycle, node restriction. */
-  readonly admission: Admission;
+  readonly admission: AdmissionChain;
 }
 
 /** One request on a stored kind, on its way. */
@@ -115,6 +108,7 @@ export const contextOf = (world: World, request: ApiRequest, dryRun: boolean): W
   now: world.clock.now(),
   dryRun,
   warnings: [],
+  ...(request.audit && { annotate: request.audit.annotate }),
 });
 
 export const keyIn = (target: ResourcePath): string =>

@@ -1,16 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticator } from '../authentication/authenticator.ts';
-import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
-import { bodyFormat, expectedOf, internalName, judged, readBody, readObject } from './body.ts';
-import { denied } from '../filters/authorization.ts';
+import { issuer } from '../authentication/authenticator.ts';
+import type { TokenSigner } from '../authentication/users.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import type { Logger } from '../../base/logger.ts';
 import { isGroup } from './discovery.ts';
-import { discovery, notFoundText, openapi, readOnly, sendDocument } from './documents.ts';
-import { noSniff } from '../request/headers.ts';
-import { health } from './documents.ts';
-import { impersonated } from '../filters/impersonation.ts';
-import { decodedPath } from '../../go/url-path.ts';
-import { parseDuration } from '../../kube/duration.ts';
-import { type JsonObject, objectAt } from '../../apimachinery/json.ts';
+import {
+  discovery,
+  health,
+  notFoundText,
+  openapi,
+  readOnly,
+  sendDocument,
+  versionInfo,
+} from './documents.ts';
+import { type FilterDeps, filterChain } from '../filters/chain.ts';
+import type { JsonObject } from '../../apimachinery/json.ts';
 import {
   groupVersionOf,
   type Kind,
@@ -18,45 +23,36 @@ import {
   metricsKinds,
   trustBundleKinds,
 } from '../../apimachinery/kinds.ts';
-import { manageUpdate } from '../../apimachinery/managed-fields/managed-fields.ts';
 import type { MetricsApi } from '../metrics-server/metrics-api.ts';
-import { checkOffered, negotiate, representationOfError, wantsPretty } from './negotiate.ts';
+import { checkOffered, representationOfError, wantsPretty } from './negotiate.ts';
 import {
   type ApiRequest,
   checkRoute,
   isAstray,
-  parseResourcePath,
+  isWatchPath,
   queryOf,
+  readRequest,
   type ResourcePath,
   subresourceOf,
   verbOf,
   verbOfMethod,
-  isWatchPath,
-  withoutWatchPath,
 } from '../request/request.ts';
+import type { Entrance } from '../request/handler.ts';
+import { noSniff } from '../request/headers.ts';
+import type { Upgrading } from '../request/upgrading.ts';
 import { warningsOf } from './exchange.ts';
 import type { ResourceApi } from './handlers/resource-api.ts';
-import { sendBody, sendError, sendText, warnOf } from './respond.ts';
-import { review } from '../registry/reviews.ts';
+import type { Subresources } from './handlers/subresources.ts';
+import { answerComponents, answerReview, type TransientDeps } from './handlers/transient.ts';
+import { sendError, sendText, warnOf } from './respond.ts';
 import {
   badRequest,
   methodNotAllowed,
   noSuchResource,
   StatusError,
 } from '../../apimachinery/status-error.ts';
-import type { Subresources } from './handlers/subresources.ts';
-import { versionInfo } from './documents.ts';
-import { selectedName } from '../../apimachinery/selectors.ts';
-import type { Upgrading } from '../request/upgrading.ts';
-import { bareViews, viewBare } from './views.ts';
-import { readWriteQuery } from './write-options.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { Logger } from '../../base/logger.ts';
-import { issuer } from '../authentication/authenticator.ts';
-import type { TokenSigner } from '../authentication/users.ts';
 
-export interface RouterDeps {
-  readonly clock: Clock;
+export interface RouterDeps extends FilterDeps, TransientDeps {
   readonly logger: Logger;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
@@ -70,10 +66,7 @@ export interface RouterDeps {
 
 const plain = 'text/plain; charset=utf-8';
 
-/** Verbs on many objects; a field selector on the name makes them about one. */
-const collectionVerbs: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
-
-/** Every request: who, may they, and then where to. */
+/** Answers every request: what passes the filters goes to where its path leads. */
 export class Router {
   readonly #deps: RouterDeps;
   /** What discovery tells of. */
@@ -81,10 +74,12 @@ export class Router {
   /** Those that the server keeps itself. */
   readonly #apiKinds: readonly Kind[];
   readonly #since: number;
+  readonly #enter: Entrance;
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
     this.#since = deps.clock.now();
+    this.#enter = filterChain(deps, (request, response) => this.#route(request, response));
     this.#apiKinds = deps.clusterTrustBundles ? [...kinds, ...trustBundleKinds] : kinds;
     this.#kinds = deps.metrics ? [...this.#apiKinds, ...metricsKinds] : this.#apiKinds;
   }
@@ -92,13 +87,8 @@ export class Router {
   /** @param head what came behind a request that asks for an upgrade, and that Node has let go of; absent with others */
   async handle(raw: IncomingMessage, response: ServerResponse, head?: Buffer): Promise<void> {
     try {
-      const request = { ...this.#read(raw), ...(head && { upgrading: upgradeOf(raw, response, head) }) };
-      this.#authorize(request);
-      if (request.method !== 'GET' && isWatchPath(raw.url ?? ''))
-        throw request.target?.kind && request.target.subresource === ''
-          ? methodNotAllowed()
-          : noSuchResource();
-      await this.#route(request, response);
+      const request = readRequest(raw);
+      await this.#enter(head ? { ...request, upgrading: upgradeOf(raw, response, head) } : request, response);
     } catch (reason) {
       await this.#fail(raw, response, reason);
     }
@@ -119,47 +109,10 @@ export class Router {
     return new StatusError(500, 'InternalError', 'Internal error occurred', { details: {} });
   }
 
-  #read(raw: IncomingMessage): ApiRequest {
-    const url = raw.url ?? '/';
-    const cut = url.indexOf('?');
-    const query = queryOf(url);
-    const path = withoutWatchPath(cut < 0 ? url : url.slice(0, cut), query);
-    const asked = { raw, method: raw.method ?? 'GET', path, query, target: parseResourcePath(path) };
-    checkTimeout(asked);
-    const own = { ...asked, user: this.#deps.authenticator.authenticate(raw) };
-    const user = impersonated(raw, this.#attributes(own), (at) => this.#deps.authorizer.decide(at));
-    return user ? { ...asked, user } : own;
-  }
-
-  #attributes({ user, method, path, query, target }: ApiRequest): Attributes {
-    const verb = verbOf(method, target, query);
-    if (!target)
-      return {
-        user,
-        verb,
-        path: decodedPath(path),
-        group: '',
-        resource: '',
-        subresource: '',
-        namespace: '',
-        name: '',
-      };
-    const { group, resource, subresource, namespace } = target;
-    const fieldSelector = query.get('fieldSelector') ?? '';
-    const name = target.name || (collectionVerbs.has(verb) ? selectedName(fieldSelector) : '');
-    return { user, verb, group, resource, subresource, namespace, name, fieldSelector };
-  }
-
-  /** @throws {StatusError} 403 */
-  #authorize(request: ApiRequest): void {
-    const attributes = this.#attributes(request);
-    const decision = this.#deps.authorizer.decide(attributes);
-    if (decision.allowed) return;
-    throw denied(attributes, decision.reason);
-  }
-
   async #route(request: ApiRequest, response: ServerResponse): Promise<void> {
-    const { target } = request;
+    const { target, raw } = request;
+    if (request.method !== 'GET' && isWatchPath(raw.url ?? ''))
+      throw target?.kind && target.subresource === '' ? methodNotAllowed() : noSuchResource();
     if (target) return this.#resource(request, response, target);
     return isAstray(request.path) ? notFoundText(request, response) : this.#other(request, response);
   }
@@ -208,58 +161,11 @@ export class Router {
     target: ResourcePath,
     kind: Kind,
   ): Promise<void> {
-    if (kind.kind === 'ComponentStatus') return this.#components(request, response, target);
+    const call = { request, response, target, kind };
+    if (kind.kind === 'ComponentStatus') return answerComponents(call);
+    if (kind.kind !== 'Binding') return answerReview(call, this.#deps);
     if (request.method !== 'POST' || target.name !== '') throw methodNotAllowed();
-    if (kind.kind === 'Binding')
-      return this.#deps.subresources.createBinding({ request, response, target, kind });
-    const representation = negotiate(request.raw.headers.accept, {
-      views: bareViews,
-      pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
-    });
-    const format = bodyFormat(request.raw);
-    const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
-      options: 'CreateOptions',
-      apply: false,
-    });
-    const { object, strict } = readObject(await readBody(request.raw), format, expectedOf(kind));
-    const warnings = judged(strict, query.fieldValidation, expectedOf(kind));
-    const now = this.#deps.clock.now();
-    const managed = manageUpdate(undefined, object, kind.type, {
-      writer: { manager: query.manager, operation: 'Update', apiVersion: groupVersionOf(kind) },
-      now,
-      reset: [['f:status']],
-    });
-    const answer = await review(
-      kind.kind,
-      object,
-      { user: request.user, namespace: target.namespace, now, managed: objectAt(managed, 'metadata') },
-      this.#deps,
-    );
-    await sendBody(request.raw, response, {
-      status: 201,
-      body: viewBare(
-        { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer },
-        representation,
-        internalName(kind),
-      ),
-      representation,
-      extras: { warnings },
-    });
-  }
-
-  async #components(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
-    readOnly(request);
-    const representation = negotiate(request.raw.headers.accept);
-    const items = [
-      { metadata: { name: 'storage' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] },
-    ];
-    if (target.name !== '')
-      throw new StatusError(404, 'NotFound', `Component not found: ${target.name}`, { details: {} });
-    await sendBody(request.raw, response, {
-      status: 200,
-      representation,
-      body: { kind: 'ComponentStatusList', apiVersion: 'v1', metadata: {}, items },
-    });
+    return this.#deps.subresources.createBinding(call);
   }
 
   async #other(request: ApiRequest, response: ServerResponse): Promise<void> {
@@ -332,18 +238,6 @@ const upgradeOf = (incoming: IncomingMessage, response: ServerResponse, head: Bu
   head,
   response,
 });
-
-/** Subresources whose requests last. */
-const lasting: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
-
-/** How long the client would wait is read, and no more: nothing here takes that long. @throws {StatusError} 400 */
-function checkTimeout({ method, target, query }: Omit<ApiRequest, 'user'>): void {
-  const timeout = query.get('timeout') ?? '';
-  const lasts = lasting.has(target?.subresource ?? '') || verbOf(method, target, query) === 'watch';
-  if (timeout === '' || lasts) return;
-  const read = parseDuration(timeout);
-  if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - ${read}`);
-}
 
 const documents = /^\/(version|\.well-known\/openid-configuration|openid\/v1\/jwks)(\/|$)/;
 

@@ -61,6 +61,16 @@ export function readWriteQuery(query: URLSearchParams, agent: string | undefined
   };
 }
 
+/** The options of a write as the object that they are of. */
+export const optionsOf = (kind: WriteKind['options'], query: WriteQuery): JsonObject => ({
+  kind,
+  apiVersion: 'meta.k8s.io/v1',
+  ...(query.dryRun && { dryRun: ['All'] }),
+  ...(kind === 'PatchOptions' && query.force && { force: true }),
+  fieldManager: query.manager,
+  fieldValidation: query.fieldValidation,
+});
+
 /** Apply needs a manager, and alone may be forced. */
 function applyFaults(query: URLSearchParams, { options, apply }: WriteKind): FieldFault[] {
   if (options !== 'PatchOptions') return [];

@@ -1,4 +1,8 @@
-import type { Attributes } from '../authorization/authorizer.ts';
+import { decodedPath } from '../../go/url-path.ts';
+import { selectedName } from '../../apimachinery/selectors.ts';
+import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
+import { type ApiRequest, verbOf } from '../request/request.ts';
+import type { Handler } from '../request/handler.ts';
 import { noSniff } from '../request/headers.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 
@@ -23,3 +27,29 @@ export function denied(attributes: Attributes, reason: string): StatusError {
     headers: noSniff,
   });
 }
+
+/** Verbs on many objects; a field selector on the name makes them about one. */
+const collectionVerbs: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
+
+/** What authorization is asked of a request. */
+export function attributesOf({ user, method, path, query, target }: ApiRequest): Attributes {
+  const verb = verbOf(method, target, query);
+  const none = { group: '', resource: '', subresource: '', namespace: '', name: '' };
+  if (!target) return { user, verb, path: decodedPath(path), ...none };
+  const { group, resource, subresource, namespace } = target;
+  const fieldSelector = query.get('fieldSelector') ?? '';
+  const name = target.name || (collectionVerbs.has(verb) ? selectedName(fieldSelector) : '');
+  return { user, verb, group, resource, subresource, namespace, name, fieldSelector };
+}
+
+/** Refuses what the user may not do with 403. */
+export const withAuthorization =
+  (authorizer: Pick<Authorizer, 'decide'>, next: Handler): Handler =>
+  async (request, response) => {
+    const attributes = attributesOf(request);
+    const { allowed, reason } = authorizer.decide(attributes);
+    request.audit?.annotate('authorization.k8s.io/decision', allowed ? 'allow' : 'forbid');
+    request.audit?.annotate('authorization.k8s.io/reason', reason);
+    if (!allowed) throw denied(attributes, reason);
+    return next(request, response);
+  };

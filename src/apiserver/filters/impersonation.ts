@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { decodedPath } from '../../go/url-path.ts';
-import type { Attributes, Decision } from '../authorization/authorizer.ts';
-import { denied } from './authorization.ts';
+import type { Attributes, Authorizer, Decision } from '../authorization/authorizer.ts';
+import { attributesOf, denied } from './authorization.ts';
+import type { Handler } from '../request/handler.ts';
 import { noSniff } from '../request/headers.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import { anonymous, type User } from '../authentication/users.ts';
@@ -36,13 +37,23 @@ const isNothing = ({ name, groups, uid, extra }: Wanted): boolean =>
 const accountOf = (name: string): readonly string[] | undefined =>
   /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name)?.slice(1);
 
+/** Takes a request for another user's where its own user may impersonate that one, and refuses it with 403 where not. */
+export const withImpersonation =
+  (authorizer: Pick<Authorizer, 'decide'>, next: Handler): Handler =>
+  async (request, response) => {
+    const user = impersonated(request.raw, attributesOf(request), (at) => authorizer.decide(at));
+    if (!user) return next(request, response);
+    request.audit?.impersonates(user);
+    return next({ ...request, user }, response);
+  };
+
 /**
  * The user that a request asks to be taken for; `undefined` when it asks for none.
  *
  * @param own what the request is about, with the user who makes it
  * @throws {StatusError} 400, 403
  */
-export function impersonated(
+function impersonated(
   request: IncomingMessage,
   own: Attributes,
   decide: (attributes: Attributes) => Decision,

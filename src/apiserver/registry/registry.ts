@@ -10,7 +10,7 @@ import {
   valueAt,
   withMetadata,
 } from '../../apimachinery/json.ts';
-import { bump, type DeleteOptions, finalizersFor, gracefully, isFree } from './deletion.ts';
+import { type DeleteOptions, isFree } from './deletion.ts';
 import { groupVersionOf, type Kind } from '../../apimachinery/kinds.ts';
 import {
   keepManaged,
@@ -25,7 +25,7 @@ import {
   validateMetadataUpdate,
 } from './metadata-rules.ts';
 import { pathSegment } from '../../apimachinery/path-segment.ts';
-import { chargeQuotas } from '../admission/quotas.ts';
+import { type Deleted, type PendingDelete, Remover, subjectOf } from './removal.ts';
 import {
   alreadyExists,
   badRequest,
@@ -35,25 +35,12 @@ import {
   modified,
   notFound,
   StatusError,
-  type Subject,
 } from '../../apimachinery/status-error.ts';
 import { type Entry, keyOf, type Store } from '../storage/store.ts';
 import type { Strategy, UpdateRules } from './strategy.ts';
 import type { WriteContext } from '../request/write-context.ts';
 import { longestPrefix, randomSuffix } from '../storage/names.ts';
 import { seconds } from '../../apimachinery/times.ts';
-
-export const subjectOf = (kind: Kind, name: string): Subject => ({
-  kind: kind.resource,
-  name,
-  ...(kind.group && { group: kind.group }),
-});
-
-/** What a DELETE left: `deleted` is false while grace or finalizers hold the object. */
-interface Deleted {
-  readonly object: JsonObject;
-  readonly deleted: boolean;
-}
 
 /** Whether there can be such an object, or such a place for objects when no name is given. @throws {StatusError} 400, 500 */
 export function checkKey(kind: Kind, namespace: string, name?: string): void {
@@ -67,12 +54,35 @@ export function checkKey(kind: Kind, namespace: string, name?: string): void {
   throw new StatusError(500, '', `invalid key: "/${key}"`);
 }
 
-/** An update on its way. */
+/**
+ * A write on its way. Mutating admission sees `object` and may change it, `finish` prepares and validates what it leaves, validating
+ * admission judges that, `commit` stores it.
+ */
+export interface PendingWrite {
+  readonly operation: 'CREATE' | 'UPDATE';
+  /** What was sent, with defaults and owners. */
+  readonly object: JsonObject;
+  /** What stands; absent for a new object. */
+  readonly old?: JsonObject;
+  /** @throws {StatusError} for an object that is not valid */
+  finish(admitted: JsonObject): JsonObject;
+  /** @param effects what admission does together with the write @returns nothing when the standing object changed meanwhile: begin again */
+  commit(finished: JsonObject, effects?: () => void): Written | undefined;
+}
+
+/** What an update replaces, and by which rules. */
 interface Replacement {
   readonly entry: Entry;
   readonly old: JsonObject;
-  readonly next: JsonObject;
+  readonly name: string;
   readonly rules: UpdateRules;
+}
+
+/** Where an object stands, and through which door it is written. */
+export interface Place {
+  readonly namespace: string;
+  readonly name: string;
+  readonly subresource: string;
 }
 
 /** What a write made. */
@@ -82,16 +92,18 @@ export interface Written {
 }
 
 /**
- * Writes objects of one kind by its rules: decode, defaults, owners, admission, validation, store. Every method either throws a StatusError
- * or has written; acknowledge only after `store.settled()`.
+ * Writes objects of one kind by its rules: defaults, owners, preparation, validation, store. The `begin` methods leave room for admission in
+ * between; `create`, `update` and `delete` are for the server itself and go without. Acknowledge a write only after `store.settled()`.
  */
 export class Registry {
   readonly strategy: Strategy;
   readonly #store: Store;
+  readonly #remover: Remover;
 
   constructor(strategy: Strategy, store: Store) {
     this.strategy = strategy;
     this.#store = store;
+    this.#remover = new Remover(strategy, store);
   }
 
   get #kind(): Kind {
@@ -115,27 +127,69 @@ export class Registry {
     return this.strategy.fromStorage?.(entry.object) ?? entry.object;
   }
 
+  /** Makes an object at once. @throws {StatusError} */
   create(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): JsonObject {
-    const named = this.#fresh(this.strategy.defaults(given), namespace, context);
-    const managed = manageUpdate(undefined, named, this.#kind.type, {
+    return now(this.beginCreate(namespace, given, writer, context)).object;
+  }
+
+  /** Begins to make an object. */
+  beginCreate(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): PendingWrite {
+    const bare = this.#bare(this.strategy.defaults(given), namespace);
+    const object = manageUpdate(undefined, bare, this.#kind.type, {
       writer,
       now: context.now,
       reset: this.strategy.createReset,
     });
     const version = stringAt(objectAt(given, 'metadata'), 'resourceVersion');
-    const isVersioned = /^\d*[1-9]\d*$/.test(version) && !context.dryRun;
-    return this.#insert(this.strategy.prepareCreate(managed, context), context, isVersioned);
+    return this.#creation(object, context, { isVersioned: /^\d*[1-9]\d*$/.test(version) });
   }
 
-  #fresh(object: JsonObject, namespace: string, context: WriteContext): JsonObject {
-    const metadata = objectAt(object, 'metadata');
-    const prefix = stringAt(metadata, 'generateName');
-    const name = stringAt(metadata, 'name') || (prefix && this.#generate(prefix, context));
+  #creation(
+    object: JsonObject,
+    context: WriteContext,
+    {
+      isVersioned = false,
+      orUpdate = false,
+    }: { readonly isVersioned?: boolean; readonly orUpdate?: boolean },
+  ): PendingWrite {
+    let seen = 0;
+    return {
+      operation: 'CREATE',
+      object,
+      finish: (admitted) => {
+        const prepared = this.strategy.prepareCreate(this.#identified(admitted, context), context);
+        const finished = this.strategy.allocate?.(prepared, context) ?? prepared;
+        seen = this.#store.version;
+        this.#judgeNew(finished, context);
+        return finished;
+      },
+      commit: (finished, effects) => {
+        if (isVersioned && !context.dryRun)
+          throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
+        const key = keyOf(namespaceOf(finished), nameOf(finished));
+        const standing = this.#store.get(this.#kind.storage, key);
+        if (standing && orUpdate) return undefined;
+        if (standing)
+          throw alreadyExists(
+            subjectOf(this.#kind, nameOf(finished)),
+            valueAt(standing.object, 'metadata', 'deletionTimestamp') !== undefined,
+          );
+        if (context.dryRun) return { object: finished, created: true };
+        // what was free when it was allocated may be taken by now
+        if (seen !== this.#store.version) this.strategy.allocate?.(finished, context);
+        effects?.();
+        const stored = this.#store.put(this.#kind.storage, this.#stored(finished));
+        return { object: this.served(stored), created: true };
+      },
+    };
+  }
+
+  /** A new object without what only the server says of it. */
+  #bare(object: JsonObject, namespace: string): JsonObject {
     return withMetadata(object, {
-      ...(name && { name }),
       namespace: this.#kind.namespaced ? namespace : undefined,
-      uid: context.world.random.uuid(),
-      creationTimestamp: seconds(context.now),
+      uid: undefined,
+      creationTimestamp: undefined,
       deletionTimestamp: undefined,
       deletionGracePeriodSeconds: undefined,
       selfLink: undefined,
@@ -143,30 +197,28 @@ export class Registry {
     });
   }
 
+  /** A new object with its name, its UID and the time of its creation. */
+  #identified(object: JsonObject, context: WriteContext): JsonObject {
+    const metadata = objectAt(object, 'metadata');
+    const prefix = stringAt(metadata, 'generateName');
+    const name = stringAt(metadata, 'name') || (prefix && this.#generate(prefix, context));
+    return withMetadata(object, {
+      ...(name && { name }),
+      uid: context.world.random.uuid(),
+      creationTimestamp: seconds(context.now),
+    });
+  }
+
   #generate(prefix: string, context: WriteContext): string {
     return prefix.slice(0, longestPrefix) + randomSuffix(context.world.random);
   }
 
-  #insert(object: JsonObject, context: WriteContext, isVersioned = false): JsonObject {
-    const admitted = this.strategy.admitCreate(object, context);
-    const own = this.strategy.validatesMetadata ? [] : validateMetadata(admitted, this.#kind);
-    this.#refuse(admitted, [...own, ...this.strategy.validateCreate(admitted, context)]);
-    if (this.strategy.validatesMetadata) this.#refuse(admitted, commonMetadata(admitted, this.#kind));
-    context.warnings.push(...(this.strategy.warnings?.(admitted) ?? []));
-    if (isVersioned)
-      throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
-    this.strategy.confirmCreate?.(admitted, context);
-    const quotas = chargeQuotas(this.#store, this.#kind, admitted);
-    const key = keyOf(namespaceOf(admitted), nameOf(admitted));
-    const standing = this.#store.get(this.#kind.storage, key);
-    if (standing)
-      throw alreadyExists(
-        subjectOf(this.#kind, nameOf(admitted)),
-        valueAt(standing.object, 'metadata', 'deletionTimestamp') !== undefined,
-      );
-    if (context.dryRun) return admitted;
-    for (const quota of quotas) this.#store.put('resourcequotas', quota);
-    return this.served(this.#store.put(this.#kind.storage, this.#stored(admitted)));
+  /** @throws {StatusError} 422 for a new object that is not valid */
+  #judgeNew(object: JsonObject, context: WriteContext): void {
+    const own = this.strategy.validatesMetadata ? [] : validateMetadata(object, this.#kind);
+    this.#refuse(object, [...own, ...this.strategy.validateCreate(object, context)]);
+    if (this.strategy.validatesMetadata) this.#refuse(object, commonMetadata(object, this.#kind));
+    context.warnings.push(...(this.strategy.warnings?.(object) ?? []));
   }
 
   #stored(object: JsonObject): JsonObject {
@@ -183,27 +235,33 @@ export class Registry {
     return this.strategy.subresources[subresource] ?? this.strategy.main;
   }
 
-  /** Replaces an object; `change` makes the new one from the standing one and may be told to do so again. */
+  /** Replaces an object at once. @throws {StatusError} */
   update(
-    at: { readonly namespace: string; readonly name: string; readonly subresource: string },
+    at: Place,
     change: (standing: JsonObject) => JsonObject,
     writer: Writer,
     context: WriteContext,
   ): Written {
+    return now(this.beginUpdate(at, change, writer, context));
+  }
+
+  /** Begins to replace an object by what `change` makes of the standing one. @throws {StatusError} */
+  beginUpdate(
+    at: Place,
+    change: (standing: JsonObject) => JsonObject,
+    writer: Writer,
+    context: WriteContext,
+  ): PendingWrite {
     const entry = this.entry(at.namespace, at.name);
     const old = this.served(entry);
-    const changed = change(old);
-    this.#precondition(changed, old, at.name);
     const rules = this.rulesOf(at.subresource);
-    const whole = this.#whole(changed, old);
-    const managed = manageUpdate(old, whole, this.#kind.type, {
+    const object = manageUpdate(old, this.#whole(change(old), old), this.#kind.type, {
       writer,
       now: context.now,
       reset: rules.reset,
       forget: context.empties?.has('metadata.managedFields') ?? false,
     });
-    const next = rules.prepare(managed, old, context);
-    return { object: this.#replace({ entry, old, next, rules }, context), created: false };
+    return this.#replacement(object, { entry, old, name: at.name, rules }, context);
   }
 
   /** The object that a client sent with what only the server says. */
@@ -243,18 +301,41 @@ export class Registry {
       ]);
   }
 
-  #replace({ entry, old, next, rules }: Replacement, context: WriteContext): JsonObject {
-    const admitted = rules.admit?.(next, old, context) ?? next;
-    const given = withMetadata(admitted, { resourceVersion: valueAt(old, 'metadata', 'resourceVersion') });
-    this.#refuse(admitted, this.#updateFaults(given, old, rules, context));
-    context.warnings.push(...(rules.warnings?.(given, old) ?? []));
-    if (sameJson(given, old) || onlyTimesDiffer(given, old)) return old;
-    if (context.dryRun) return given;
-    if (!isFree(given)) return this.served(this.#store.put(this.#kind.storage, this.#stored(given)));
-    this.strategy.afterDelete?.(given, context);
+  #replacement(
+    object: JsonObject,
+    { entry, old, name, rules }: Replacement,
+    context: WriteContext,
+  ): PendingWrite {
+    return {
+      operation: 'UPDATE',
+      object,
+      old,
+      finish: (admitted) => {
+        this.#precondition(admitted, old, name);
+        const prepared = rules.prepare(admitted, old, context);
+        const next = rules.allocate?.(prepared, old, context) ?? prepared;
+        const finished = withMetadata(next, { resourceVersion: valueAt(old, 'metadata', 'resourceVersion') });
+        this.#refuse(next, this.#updateFaults(finished, old, rules, context));
+        context.warnings.push(...(rules.warnings?.(finished, old) ?? []));
+        return finished;
+      },
+      commit: (finished, effects) => {
+        if (this.#store.get(this.#kind.storage, entry.key) !== entry) return undefined;
+        return { object: this.#replace(entry, finished, context, effects), created: false };
+      },
+    };
+  }
+
+  #replace(entry: Entry, next: JsonObject, context: WriteContext, effects?: () => void): JsonObject {
+    const old = this.served(entry);
+    if (sameJson(next, old) || onlyTimesDiffer(next, old)) return old;
+    if (context.dryRun) return next;
+    effects?.();
+    if (!isFree(next)) return this.served(this.#store.put(this.#kind.storage, this.#stored(next)));
+    this.strategy.afterDelete?.(next, context);
     // the event of the deletion tells the object as it was last stored
     this.#store.delete(this.#kind.storage, entry.key, entry.object);
-    return given;
+    return next;
   }
 
   /** The API server checks metadata once for every kind and again by the kind's own rules: the causes name each fault as often. */
@@ -271,75 +352,42 @@ export class Registry {
     return [...common, ...own, ...(rules.validate?.(given, old, context) ?? [])];
   }
 
-  /** Server-side apply: changes or makes the object. */
-  apply(
-    at: {
-      readonly namespace: string;
-      readonly name: string;
-      readonly subresource: string;
-      readonly force: boolean;
-    },
+  /** Begins a server-side apply, which changes an object or makes it. @throws {StatusError} */
+  beginApply(
+    at: Place & { readonly force: boolean },
     config: JsonObject,
     writer: Writer,
     context: WriteContext,
-  ): Written {
-    const key = this.#key(at.namespace, at.name);
-    const standing = this.#store.get(this.#kind.storage, key);
+  ): PendingWrite {
+    const entry = this.#store.get(this.#kind.storage, this.#key(at.namespace, at.name));
     const rules = this.rulesOf(at.subresource);
-    const common = { writer, now: context.now, force: at.force, subject: subjectOf(this.#kind, at.name) };
-    if (!standing) {
-      if (at.subresource) throw notFound(subjectOf(this.#kind, at.name));
+    const subject = subjectOf(this.#kind, at.name);
+    const common = { writer, now: context.now, force: at.force, subject };
+    if (!entry) {
+      if (at.subresource) throw notFound(subject);
       const uid = stringAt(objectAt(config, 'metadata'), 'uid');
       if (uid)
         throw conflict(
-          subjectOf(this.#kind, at.name),
+          subject,
           `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
         );
-      return { object: this.#applyNew(at, config, common, context), created: true };
+      const object = manageApply({}, withMetadata(config, { name: at.name }), this.#kind.type, {
+        ...common,
+        reset: this.strategy.createReset,
+        finish: (merged) => this.#bare(this.strategy.defaults(this.decode(merged)), at.namespace),
+      });
+      return this.#creation(object, context, { orUpdate: true });
     }
-    const old = this.served(standing);
-    this.#precondition(
-      withMetadata(config, {
-        resourceVersion:
-          valueAt(config, 'metadata', 'resourceVersion') ?? valueAt(old, 'metadata', 'resourceVersion'),
-      }),
-      old,
-      at.name,
-    );
-    const next = manageApply(old, config, this.#kind.type, {
+    const old = this.served(entry);
+    const version =
+      valueAt(config, 'metadata', 'resourceVersion') ?? valueAt(old, 'metadata', 'resourceVersion');
+    this.#precondition(withMetadata(config, { resourceVersion: version }), old, at.name);
+    const object = manageApply(old, config, this.#kind.type, {
       ...common,
       reset: rules.reset,
-      finish: (object) => this.#whole(this.decode(object), old),
+      finish: (merged) => this.#whole(this.decode(merged), old),
     });
-    return {
-      object: this.#replace(
-        { entry: standing, old, next: rules.prepare(next, old, context), rules },
-        context,
-      ),
-      created: false,
-    };
-  }
-
-  #applyNew(
-    at: { readonly namespace: string; readonly name: string },
-    config: JsonObject,
-    common: {
-      readonly writer: Writer;
-      readonly now: number;
-      readonly force: boolean;
-      readonly subject: Subject;
-    },
-    context: WriteContext,
-  ): JsonObject {
-    const named = withMetadata(config, { name: at.name });
-    const prepare = (object: JsonObject): JsonObject =>
-      this.#fresh(this.strategy.defaults(this.decode(object)), at.namespace, context);
-    const managed = manageApply({}, named, this.#kind.type, {
-      ...common,
-      reset: this.strategy.createReset,
-      finish: prepare,
-    });
-    return this.#insert(this.strategy.prepareCreate(managed, context), context);
+    return this.#replacement(object, { entry, old, name: at.name, rules }, context);
   }
 
   /** The object in Go's normal form. @throws {DecodeError} */
@@ -348,82 +396,22 @@ export class Registry {
     return rest;
   }
 
-  /** Deletes by the kind's rules; `deleted` is false while grace or finalizers hold the object. */
+  /** Deletes an object at once by the kind's rules. @throws {StatusError} */
   delete(namespace: string, name: string, options: DeleteOptions, context: WriteContext): Deleted {
+    return this.#remover.delete(this.entry(namespace, name), options, context);
+  }
+
+  /** Begins to delete an object. @throws {StatusError} 404; 409 when another life or version of it is meant */
+  beginDelete(namespace: string, name: string, options: DeleteOptions, context: WriteContext): PendingDelete {
     const entry = this.entry(namespace, name);
-    this.checkPreconditions(entry, options);
-    this.strategy.checkDelete?.(entry.object, context);
-    if (this.strategy.beginDelete) {
-      const begun = this.strategy.beginDelete(entry.object, options, context);
-      if (begun !== entry.object) return this.#hold(entry, begun, context, false);
-    }
-    if (this.strategy.grace) return this.#deleteGracefully(entry, options, context);
-    const finalizers = finalizersFor(entry.object, options);
-    const metadata = objectAt(entry.object, 'metadata');
-    if (finalizers.length > 0 || listAt(objectAt(entry.object, 'spec'), 'finalizers').length > 0) {
-      const marked = metadata['deletionTimestamp'] !== undefined;
-      return this.#hold(
-        entry,
-        withMetadata(entry.object, {
-          finalizers,
-          ...(!marked && {
-            deletionTimestamp: seconds(context.now),
-            deletionGracePeriodSeconds: 0,
-            ...bump(entry.object),
-          }),
-        }),
-        context,
-        false,
-      );
-    }
-    return this.#remove(entry, entry.object, context);
-  }
-
-  /** @throws {StatusError} 409 when another life or version of the object is to be deleted */
-  checkPreconditions(entry: Entry, options: DeleteOptions): void {
-    const name = nameOf(entry.object);
-    const uid = valueAt(entry.object, 'metadata', 'uid');
-    const refuse = (what: string, wanted: string, found: string): never => {
-      if (this.#kind.kind === 'Namespace')
-        throw conflict(
-          subjectOf(this.#kind, name),
-          `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`,
-        );
-      throw conflict(
-        { ...subjectOf(this.#kind, name), kind: this.#kind.kind },
-        `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been ${what === 'UID' ? 'deleted and then recreated' : 'modified'}`,
-      );
+    this.#remover.checkPreconditions(entry, options);
+    return {
+      old: this.served(entry),
+      commit: () =>
+        this.#store.get(this.#kind.storage, entry.key) === entry
+          ? this.#remover.delete(entry, options, context)
+          : undefined,
     };
-    if (options.uid !== undefined && options.uid !== uid) refuse('UID', options.uid, String(uid));
-    if (options.resourceVersion !== undefined && options.resourceVersion !== String(entry.version))
-      refuse('ResourceVersion', options.resourceVersion, String(entry.version));
-  }
-
-  #deleteGracefully(entry: Entry, options: DeleteOptions, context: WriteContext): Deleted {
-    const grace = this.strategy.grace?.(entry.object, options.gracePeriodSeconds) ?? 0;
-    const { changes, over } = gracefully(entry.object, options, grace, context.now);
-    if (Object.keys(changes).length === 0) return { object: this.served(entry), deleted: false };
-    return this.#hold(entry, withMetadata(entry.object, changes), context, over);
-  }
-
-  /** Writes the mark of a deletion, and goes on to remove the object when nothing holds it. */
-  #hold(entry: Entry, marked: JsonObject, context: WriteContext, thenRemove: boolean): Deleted {
-    if (context.dryRun || sameJson(marked, entry.object))
-      return { object: this.#view(marked), deleted: thenRemove };
-    const held = this.#store.put(this.#kind.storage, marked);
-    if (!thenRemove) return { object: this.served(held), deleted: false };
-    return this.#remove(held, held.object, context);
-  }
-
-  #view(object: JsonObject): JsonObject {
-    return this.strategy.fromStorage?.(object) ?? object;
-  }
-
-  #remove(entry: Entry, last: JsonObject, context: WriteContext): Deleted {
-    if (context.dryRun) return { object: this.served(entry), deleted: true };
-    const gone = this.#store.delete(this.#kind.storage, entry.key, last) ?? entry;
-    this.strategy.afterDelete?.(last, context);
-    return { object: this.served(gone), deleted: true };
   }
 
   /** Writes what a subresource without a body type of its own changed (binding, eviction): owners stay as they are. */
@@ -435,6 +423,13 @@ export class Registry {
     return groupVersionOf(this.#kind);
   }
 }
+
+/** A write without admission. */
+const now = (write: PendingWrite): Written => {
+  const written = write.commit(write.finish(write.object));
+  if (!written) throw new Error('a write that is begun and stored at once found its object changed');
+  return written;
+};
 
 /** Whether two versions differ in the times of their owners alone: such a write is none. */
 function onlyTimesDiffer(a: JsonObject, b: JsonObject): boolean {

@@ -96,7 +96,6 @@ export function commonStrategy(kind: Kind): Strategy {
       const bare = hasStatus ? { ...rest, ...zeroStatus(kind) } : object;
       return counted.has(kind.kind) ? withMetadata(bare, { generation: 1 }) : bare;
     },
-    admitCreate: (object) => object,
     validateCreate: () => [],
     createReset: hasStatus ? statusPath : [],
     main: mainRules(kind, hasStatus),

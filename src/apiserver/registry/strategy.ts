@@ -14,8 +14,8 @@ export interface UpdateRules {
   readonly validatesMetadata?: boolean;
   /** What is told to the client of a change that is right. */
   warnings?(object: JsonObject, old: JsonObject): readonly string[];
-  /** Changes by admission, after owners were settled. */
-  admit?(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
+  /** Takes what the change needs from the server's stock: addresses and ports. @throws {StatusError} */
+  allocate?(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
   readonly reset: ResetFields;
 }
 
@@ -25,13 +25,11 @@ export interface Strategy {
   /** Fills in what was left out, on create and on update. */
   defaults(object: JsonObject): JsonObject;
   prepareCreate(object: JsonObject, context: WriteContext): JsonObject;
-  /** Changes by admission, after owners were settled. @throws {StatusError} when the object is refused */
-  admitCreate(object: JsonObject, context: WriteContext): JsonObject;
+  /** Takes what a new object needs from the server's stock: addresses and ports. @throws {StatusError} */
+  allocate?(object: JsonObject, context: WriteContext): JsonObject;
   validateCreate(object: JsonObject, context: WriteContext): readonly FieldFault[];
   /** What is told to the client of a new object that is right. */
   warnings?(object: JsonObject): readonly string[];
-  /** Last refusals by admission, of an object that is right in itself. @throws {StatusError} */
-  confirmCreate?(object: JsonObject, context: WriteContext): void;
   /** The group that validation errors name, where that is not the kind's own. */
   readonly faultGroup?: string;
   /** `validateCreate` looks at the metadata itself. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { decodedPath } from '../../go/url-path.ts';
+import { parseDuration } from '../../kube/duration.ts';
 import { findKind, type Kind, type Subresource } from '../../apimachinery/kinds.ts';
 import { selectedName } from '../../apimachinery/selectors.ts';
 import { badRequest, methodNotAllowed, noSuchResource } from '../../apimachinery/status-error.ts';
@@ -23,6 +24,16 @@ export interface ResourcePath {
   readonly kind: Kind | undefined;
 }
 
+/** The audit event of a request that is on its way. */
+export interface AuditRecord {
+  readonly annotate: (key: string, value: string) => void;
+  /** Notes whom the request is taken for. */
+  readonly impersonates: (user: User) => void;
+}
+
+/** One request, read, whose user is not yet known. */
+export type UnauthenticatedRequest = Omit<ApiRequest, 'user'>;
+
 /** One request, read. */
 export interface ApiRequest {
   readonly raw: IncomingMessage;
@@ -31,6 +42,8 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   readonly user: User;
   readonly target: ResourcePath | undefined;
+  /** The request's audit event; absent where nothing is audited. */
+  readonly audit?: AuditRecord;
   /** The connection of a client that asks for an upgrade. */
   readonly upgrading?: Upgrading;
 }
@@ -149,3 +162,29 @@ export function verbOf(method: string, target: ResourcePath | undefined, query: 
 /** The subresource of a path; `undefined` where the kind does not serve it. */
 export const subresourceOf = (target: ResourcePath): Subresource | undefined =>
   target.kind?.subresources.find((sub) => sub.name === target.subresource);
+
+/** Subresources whose requests last. */
+const lasting: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
+
+/** Whether a request lasts as long as its client wants: a watch, a stream, a log, a proxied connection. */
+export const isLongRunning = ({ method, target, query }: UnauthenticatedRequest): boolean =>
+  lasting.has(target?.subresource ?? '') || verbOf(method, target, query) === 'watch';
+
+/** How long the client would wait is read, and no more: nothing here takes that long. @throws {StatusError} 400 */
+function checkTimeout(request: UnauthenticatedRequest): void {
+  const timeout = request.query.get('timeout') ?? '';
+  if (timeout === '' || isLongRunning(request)) return;
+  const read = parseDuration(timeout);
+  if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - ${read}`);
+}
+
+/** Reads where a request goes and what it asks. @throws {StatusError} 400 */
+export function readRequest(raw: IncomingMessage): UnauthenticatedRequest {
+  const url = raw.url ?? '/';
+  const cut = url.indexOf('?');
+  const query = queryOf(url);
+  const path = withoutWatchPath(cut < 0 ? url : url.slice(0, cut), query);
+  const request = { raw, method: raw.method ?? 'GET', path, query, target: parseResourcePath(path) };
+  checkTimeout(request);
+  return request;
+}

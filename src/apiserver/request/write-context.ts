@@ -30,6 +30,8 @@ export interface WriteContext {
   readonly dryRun: boolean;
   /** Told to the client in `Warning` headers. */
   readonly warnings: string[];
+  /** Adds an annotation to the request's audit event; absent where nothing is audited. */
+  readonly annotate?: (key: string, value: string) => void;
   /** Lists and maps that were sent empty: Go tells them from absent ones in a few places. */
   empties?: Empties;
 }

@@ -1,5 +1,5 @@
 import type { Random } from '../../base/random.ts';
-import { type JsonObject, stringAt } from '../../apimachinery/json.ts';
+import { type JsonObject, metadataOf, stringAt } from '../../apimachinery/json.ts';
 
 const letters = 'bcdfghjklmnpqrstvwxz2456789';
 
@@ -13,10 +13,8 @@ export function randomSuffix(random: Random): string {
 /** How much of a prefix a generated name has. */
 export const longestPrefix = 58;
 
-/** How admission names a new object: names are generated after it, so that it knows the prefix at best. */
-export function admittedName(metadata: JsonObject): string {
-  const [name, prefix] = [stringAt(metadata, 'name'), stringAt(metadata, 'generateName')];
-  const kept = prefix.slice(0, longestPrefix);
-  const isGenerated = prefix !== '' && name.startsWith(kept) && name.length === kept.length + 5;
-  return (isGenerated ? '' : name) || prefix || 'Unknown';
+/** How admission names an object: names are generated after it, so that it knows the prefix at best. */
+export function admittedName(object: JsonObject | undefined): string {
+  const metadata = metadataOf(object);
+  return stringAt(metadata, 'name') || stringAt(metadata, 'generateName') || 'Unknown';
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { bodyFormat, expectedOf, judged, readBody, readObject } from '../body.ts';
+import { admitted, admittedDelete, type Request } from './admitted.ts';
+import { bodyFormat, expectedOf, readBody, readObject, readWritten } from '../body.ts';
 import {
   contextOf,
   deletedStatus,
@@ -12,7 +13,14 @@ import {
   sendObject,
   withWarnings,
 } from '../exchange.ts';
-import { type JsonObject, objectAt, stringAt, withMetadata } from '../../../apimachinery/json.ts';
+import {
+  type JsonObject,
+  nameOf,
+  namespaceOf,
+  objectAt,
+  stringAt,
+  withMetadata,
+} from '../../../apimachinery/json.ts';
 import { groupVersionOf, type Kind } from '../../../apimachinery/kinds.ts';
 import { listPage } from '../list-options.ts';
 import type { Writer } from '../../../apimachinery/managed-fields/managed-fields.ts';
@@ -33,7 +41,8 @@ import type { ResourcePath } from '../../request/request.ts';
 import { badRequest, StatusError } from '../../../apimachinery/status-error.ts';
 import type { WriteContext } from '../../request/write-context.ts';
 import { listBody, viewFor } from '../views.ts';
-import { readDeleteOptions, readWriteQuery, type WriteQuery } from '../write-options.ts';
+import { optionsOf, readDeleteOptions, readWriteQuery, type WriteQuery } from '../write-options.ts';
+import type { Representation } from '../negotiate.ts';
 
 const writerOf = (
   exchange: Exchange,
@@ -93,8 +102,8 @@ async function readDeleteBody(request: IncomingMessage): Promise<JsonObject | un
 interface Reading {
   readonly query: WriteQuery;
   readonly context: WriteContext;
-  /** What goes out as warnings, or with the error. */
-  readonly warnings: string[];
+  /** CreateOptions, UpdateOptions or PatchOptions, as admission sees them. */
+  readonly options: JsonObject;
 }
 
 /** The writing verbs of a stored kind. Each answers only once the write would outlive a crash. */
@@ -106,37 +115,41 @@ export class ResourceWrites {
   }
 
   async create(exchange: Exchange): Promise<void> {
-    await this.#write(exchange, 'CreateOptions', (object, { query, context }) => {
+    await this.#write(exchange, 'CreateOptions', (object, reading) => {
       const given = withoutRepeatedOwners(
         inNamespace(object, exchange.target, exchange.kind),
-        context.warnings,
+        reading.context.warnings,
       );
-      return { object: this.#insert(exchange, given, query.manager, context), created: true };
+      return this.#create(exchange, given, reading);
     });
   }
 
-  #insert(exchange: Exchange, given: JsonObject, manager: string, context: WriteContext): JsonObject {
-    const { request, target, kind, registry } = exchange;
-    const admitted = this.#deps.admission.create(request, kind, given);
-    return registry.create(target.namespace, admitted, writerOf(exchange, manager), context);
+  #create(exchange: Exchange, given: JsonObject, reading: Reading): Promise<Written> {
+    const { target, registry } = exchange;
+    const writer = writerOf(exchange, reading.query.manager);
+    return admitted(this.#deps.admission, requestOf(exchange, reading, nameOf(given)), () =>
+      registry.beginCreate(target.namespace, given, writer, reading.context),
+    );
   }
 
   /** PUT; makes the object where its kind allows. */
   async update(exchange: Exchange): Promise<void> {
-    const { request, target, kind, strategy, registry } = exchange;
-    await this.#write(exchange, 'UpdateOptions', (object, { query, context }) => {
+    const { target, kind, strategy, registry } = exchange;
+    await this.#write(exchange, 'UpdateOptions', (object, reading) => {
+      const { context } = reading;
       const given = withoutRepeatedOwners(named(object, target, kind), context.warnings);
       if (!target.subresource && strategy.createOnUpdate && !this.#standing(exchange)) {
         checkUid(given, {}, target, kind);
-        const fresh = withMetadata(given, { resourceVersion: undefined });
-        return { object: this.#insert(exchange, fresh, query.manager, context), created: true };
+        return this.#create(exchange, withMetadata(given, { resourceVersion: undefined }), reading);
       }
       const change = (old: JsonObject): JsonObject => {
         checkUid(given, old, target, kind);
-        this.#deps.admission.update(request, kind, given, old);
         return given;
       };
-      return registry.update(target, change, writerOf(exchange, query.manager), context);
+      const writer = writerOf(exchange, reading.query.manager);
+      return admitted(this.#deps.admission, requestOf(exchange, reading), () =>
+        registry.beginUpdate(target, change, writer, context),
+      );
     });
   }
 
@@ -150,25 +163,35 @@ export class ResourceWrites {
   async #write(
     exchange: Exchange,
     options: 'CreateOptions' | 'UpdateOptions',
-    act: (object: JsonObject, reading: Reading) => Written,
+    act: (object: JsonObject, reading: Reading) => Promise<Written>,
   ): Promise<void> {
     const { request, kind } = exchange;
     const representation = representationOf(exchange);
     // a creation looks at the type of its body before its options, an update the other way round
     if (options === 'CreateOptions') bodyFormat(request.raw);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options, apply: false });
-    const format = bodyFormat(request.raw);
-    const { object, strict, empties } = readObject(await readBody(request.raw), format, expectedOf(kind));
-    const warnings = [...judged(strict, query.fieldValidation, expectedOf(kind))];
+    const { object, empties, warnings } = await readWritten(request.raw, expectedOf(kind), query);
     const context = { ...contextOf(this.#deps.world, request, query.dryRun), empties };
+    context.warnings.push(...warnings);
+    await this.#answer(exchange, { context, representation }, () =>
+      act(object, { query, context, options: optionsOf(options, query) }),
+    );
+  }
+
+  /** Sends what a write made, once it would outlive a crash; warnings go out with an error, too. */
+  async #answer(
+    exchange: Exchange,
+    { context, representation }: { readonly context: WriteContext; readonly representation: Representation },
+    act: () => Promise<Written>,
+  ): Promise<void> {
+    const { warnings } = context;
     try {
-      const { object: body, created } = act(object, { query, context, warnings });
+      const { object: body, created } = await act();
       await this.#deps.world.store.settled();
       const status = created ? 201 : 200;
-      warnings.push(...context.warnings);
       await sendObject(exchange, context.now, { status, body, representation, warnings });
     } catch (reason) {
-      throw withWarnings(reason, [...new Set([...warnings, ...context.warnings])]);
+      throw withWarnings(reason, [...new Set(warnings)]);
     }
   }
 
@@ -182,89 +205,110 @@ export class ResourceWrites {
     });
     const body = await readBody(request.raw);
     const context = contextOf(this.#deps.world, request, query.dryRun);
-    const warnings: string[] = [];
-    try {
-      const reading = { query, context, warnings };
-      const written =
-        type === 'apply'
-          ? this.#apply(exchange, readApply(body), reading)
-          : this.#change(exchange, () => readPatch(body, type, query.fieldValidation), reading);
-      await this.#deps.world.store.settled();
-      const status = written.created ? 201 : 200;
-      warnings.push(...context.warnings);
-      await sendObject(exchange, context.now, { status, body: written.object, representation, warnings });
-    } catch (reason) {
-      throw withWarnings(reason, [...new Set([...warnings, ...context.warnings])]);
-    }
+    const reading = { query, context, options: optionsOf('PatchOptions', query) };
+    await this.#answer(exchange, { context, representation }, () =>
+      type === 'apply'
+        ? this.#apply(exchange, readApply(body), reading)
+        : this.#change(
+            exchange,
+            onDemand(() => readPatch(body, type, query.fieldValidation)),
+            reading,
+          ),
+    );
   }
 
-  #apply(exchange: Exchange, body: Applied, { query, context, warnings }: Reading): Written {
-    const { request, target, kind, registry } = exchange;
+  async #apply(exchange: Exchange, body: Applied, reading: Reading): Promise<Written> {
+    const { target, kind, registry } = exchange;
+    const { query, context } = reading;
     const read = applyConfig(body.value, kind);
-    warnings.push(...judgedApply(body, query.fieldValidation));
-    const standing = this.#standing(exchange);
-    const isUnnamed = !('name' in objectAt(read, 'metadata'));
-    const config = named(
-      standing && isUnnamed ? withMetadata(read, { name: target.name }) : read,
-      target,
-      kind,
-    );
-    if (standing) this.#deps.admission.update(request, kind, config, standing);
-    else this.#deps.admission.create(request, kind, config);
+    context.warnings.push(...judgedApply(body, query.fieldValidation));
+    const isUnnamed = !Object.hasOwn(objectAt(read, 'metadata'), 'name');
     const writer = writerOf(exchange, query.manager, 'Apply');
-    return registry.apply({ ...target, force: query.force }, config, writer, context);
+    return admitted(this.#deps.admission, requestOf(exchange, reading), () => {
+      const standing = this.#standing(exchange);
+      const given = standing && isUnnamed ? withMetadata(read, { name: target.name }) : read;
+      const config = named(given, target, kind);
+      return registry.beginApply({ ...target, force: query.force }, config, writer, context);
+    });
   }
 
   /** A patch is read when there is something to patch. */
-  #change(exchange: Exchange, read: () => PatchBody, { query, context, warnings }: Reading): Written {
-    const { request, target, kind, registry } = exchange;
+  #change(exchange: Exchange, read: () => PatchBody, reading: Reading): Promise<Written> {
+    const { target, kind, registry } = exchange;
+    const { query, context } = reading;
     const change = (old: JsonObject): JsonObject => {
       const next = patched(old, read(), kind, query.fieldValidation);
-      warnings.push(...next.warnings);
+      context.warnings.push(...next.warnings);
       context.empties = next.empties;
-      const whole = withoutRepeatedOwners(named(next.object, target, kind), context.warnings, true);
-      this.#deps.admission.update(request, kind, whole, old);
-      return whole;
+      return withoutRepeatedOwners(named(next.object, target, kind), context.warnings, true);
     };
-    return registry.update(target, change, writerOf(exchange, query.manager), context);
+    const writer = writerOf(exchange, query.manager);
+    return admitted(this.#deps.admission, requestOf(exchange, reading), () =>
+      registry.beginUpdate(target, change, writer, context),
+    );
   }
 
   async delete(exchange: Exchange): Promise<void> {
     const { request, target, kind, strategy, registry } = exchange;
     const representation = representationOf(exchange);
-    const options = readDeleteOptions(await readDeleteBody(request.raw), request.query);
+    const body = await readDeleteBody(request.raw);
+    const options = readDeleteOptions(body, request.query);
     const context = contextOf(this.#deps.world, request, options.dryRun);
-    const entry = registry.entry(target.namespace, target.name);
-    registry.checkPreconditions(entry, options);
-    this.#deps.admission.delete(request, kind, entry.object);
-    const { object, deleted } = registry.delete(target.namespace, target.name, options, context);
+    const { object, deleted } = await admittedDelete(
+      this.#deps.admission,
+      requestOf(exchange, { context, options: body ?? {} }),
+      () => registry.beginDelete(target.namespace, target.name, options, context),
+    );
     await this.#deps.world.store.settled();
     const status = !deleted && options.withDependents ? 202 : 200;
+    const { warnings } = context;
     if (!deleted || strategy.deleteReturnsObject)
-      return sendObject(exchange, context.now, { status, body: object, representation });
-    return send(exchange, { status: 200, body: deletedStatus(kind, object), representation });
+      return sendObject(exchange, context.now, { status, body: object, representation, warnings });
+    return send(exchange, { status: 200, body: deletedStatus(kind, object), representation, warnings });
   }
 
   async deleteCollection(exchange: Exchange): Promise<void> {
-    const { request, kind, strategy, registry } = exchange;
+    const { request, strategy, registry } = exchange;
     const representation = representationOf(exchange, true);
     const { options: listOptions, selection } = listingOf(exchange);
-    const options = readDeleteOptions(await readDeleteBody(request.raw), request.query);
+    const body = await readDeleteBody(request.raw);
+    const options = readDeleteOptions(body, request.query);
     const context = contextOf(this.#deps.world, request, options.dryRun);
     const { entries, metadata } = listPage(this.#deps.world.store, selection, listOptions);
-    const gone = entries.map((entry) => {
-      const at = objectAt(entry.object, 'metadata');
-      this.#deps.admission.delete(request, kind, entry.object);
-      registry.delete(stringAt(at, 'namespace'), stringAt(at, 'name'), options, context);
-      return entry;
-    });
+    for (const { object } of entries) {
+      const [namespace, name] = [namespaceOf(object), nameOf(object)];
+      const at = { ...requestOf(exchange, { context, options: body ?? {} }, name), namespace };
+      await admittedDelete(this.#deps.admission, at, () =>
+        registry.beginDelete(namespace, name, options, context),
+      );
+    }
     await this.#deps.world.store.settled();
     const view = viewFor(strategy, representation, request.query);
-    const body = listBody(gone, view, metadata, context.now);
+    const list = listBody(entries, view, metadata, context.now);
     return send(exchange, {
       status: 200,
-      body: typeof body === 'string' ? (JSON.parse(body) as unknown) : body,
+      body: typeof list === 'string' ? (JSON.parse(list) as unknown) : list,
       representation,
     });
   }
+}
+
+/** What admission is told of a request. */
+const requestOf = (
+  { target, kind }: Exchange,
+  { context, options }: Pick<Reading, 'context' | 'options'>,
+  name = target.name,
+): Request => ({
+  kind,
+  subresource: target.subresource,
+  namespace: target.namespace,
+  name,
+  options,
+  context,
+});
+
+/** The result of `make`, made by the first who asks for it. */
+function onDemand<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
 }

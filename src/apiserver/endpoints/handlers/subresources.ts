@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { AddressProxy, ProxyCall } from '../../proxy/address-proxy.ts';
 import type { TokenSigner } from '../../authentication/users.ts';
-import { admitEviction } from '../../admission/node-restriction.ts';
-import { bodyFormat, type Expected, judged, readBody, readObject } from '../body.ts';
+import type { AdmissionChain } from '../../admission/chain.ts';
+import { admittedAction } from './admitted.ts';
+import { bodyFormat, type Expected, readWritten } from '../body.ts';
 import { evict } from '../../registry/eviction.ts';
 import type { Empties } from '../../../apimachinery/serializer/codec.ts';
-import { withWarnings } from '../exchange.ts';
+import { contextOf, withWarnings } from '../exchange.ts';
 import {
   type JsonObject,
   nameOf,
@@ -39,11 +40,12 @@ import type { World, WriteContext } from '../../request/write-context.ts';
 import { seconds } from '../../../apimachinery/times.ts';
 import { defaultLifetime, issueToken } from '../../registry/token-request.ts';
 import { bareViews, viewBare } from '../views.ts';
-import { readDeleteOptions, readWriteQuery } from '../write-options.ts';
+import { optionsOf, readDeleteOptions, readWriteQuery, type WriteQuery } from '../write-options.ts';
 
 export interface SubresourceDeps {
   readonly world: World;
   readonly resources: ResourceApi;
+  readonly admission: AdmissionChain;
   readonly proxy: KubeletProxy;
   readonly streams: KubeletStreams;
   readonly addresses: AddressProxy;
@@ -63,8 +65,8 @@ type Handler = (call: Call) => Promise<void>;
 interface Given {
   readonly object: JsonObject;
   readonly empties: Empties;
-  readonly dryRun: boolean;
-  readonly manager: string;
+  readonly query: WriteQuery;
+  readonly context: WriteContext;
 }
 
 const bindingBody: Expected = {
@@ -154,12 +156,14 @@ export class Subresources {
     });
   }
 
-  /** Reads what is POSTed and does it; what strict decoding holds against it goes out with the answer, whatever that is. */
+  /** Reads what is POSTed, lets admission judge it, and does it; what strict decoding finds goes out with the answer, whatever that is. */
   async #create(call: Call, expected: Expected, act: (given: Given) => JsonObject): Promise<void> {
-    const { warnings, ...given } = await this.#read(call, expected);
+    const given = await this.#read(call, expected);
+    const { warnings } = given.context;
     try {
       checkNamespaceOf(given.object, call.target.namespace);
-      const body = act(given);
+      const object = await this.#admit(call, given);
+      const body = act({ ...given, object });
       await this.#deps.world.store.settled();
       const representation = this.#representation(call);
       await sendBody(call.request.raw, call.response, {
@@ -173,29 +177,39 @@ export class Subresources {
     }
   }
 
-  async #read(call: Call, expected: Expected): Promise<Given & { readonly warnings: readonly string[] }> {
+  async #admit({ target, kind }: Call, { object, query, context }: Given): Promise<JsonObject> {
+    const admissible = {
+      operation: 'CREATE',
+      kind,
+      subresource: target.subresource,
+      namespace: target.namespace,
+      name: target.name || nameOf(object),
+      object,
+      options: optionsOf('CreateOptions', query),
+      context,
+    } as const;
+    return (await admittedAction(this.#deps.admission, admissible)) ?? object;
+  }
+
+  async #read(call: Call, expected: Expected): Promise<Given> {
     if (call.request.method !== 'POST') throw methodNotAllowed();
     this.#representation(call);
-    const format = bodyFormat(call.request.raw);
+    bodyFormat(call.request.raw);
     const query = readWriteQuery(call.request.query, call.request.raw.headers['user-agent'], {
       options: 'CreateOptions',
       apply: false,
     });
-    const { object, strict, empties } = readObject(await readBody(call.request.raw), format, expected);
-    const warnings = judged(strict, query.fieldValidation, expected);
-    return { object, empties, dryRun: query.dryRun, manager: query.manager, warnings };
-  }
-
-  #context(call: Call, dryRun: boolean): WriteContext {
-    const { world } = this.#deps;
-    return { world, user: call.request.user, now: world.clock.now(), dryRun, warnings: [] };
+    const { object, empties, warnings } = await readWritten(call.request.raw, expected, query);
+    const context = { ...contextOf(this.#deps.world, call.request, query.dryRun), empties };
+    context.warnings.push(...warnings);
+    return { object, empties, query, context };
   }
 
   /** `bindings` and `pods/NAME/binding` (A13). */
   #bind(call: Call, name: string): Promise<void> {
-    return this.#create(call, bindingBody, ({ object, dryRun }) => {
+    return this.#create(call, bindingBody, ({ object, query }) => {
       const pod = name || nameOf(object);
-      this.bind(call.target.namespace, pod, object, dryRun);
+      this.bind(call.target.namespace, pod, object, query.dryRun);
       return success(201);
     });
   }
@@ -222,19 +236,16 @@ export class Subresources {
     return this.#create(call, evictionBody, (given) => this.#evicted(call, given));
   }
 
-  #evicted(call: Call, { object, dryRun }: Given): JsonObject {
+  #evicted(call: Call, { object, context: asked }: Given): JsonObject {
     if (nameOf(object) !== call.target.name)
       throw badRequest('name in URL does not match name in Eviction object');
     const registry = this.#deps.resources.registry(builtIn('pods'));
-    admitEviction(call.request.user, call.target.name, () =>
-      registry.entry(call.target.namespace, call.target.name),
-    );
     const given = object['deleteOptions'];
     const options = readDeleteOptions(
       given === undefined ? {} : objectAt(object, 'deleteOptions'),
       new URLSearchParams(),
     );
-    const context = this.#context(call, dryRun || options.dryRun);
+    const context = { ...asked, dryRun: asked.dryRun || options.dryRun };
     evict({ namespace: call.target.namespace, name: call.target.name, options }, registry, context);
     return success(201);
   }
@@ -243,9 +254,9 @@ export class Subresources {
     return this.#create(call, tokenBody, (given) => this.#issued(call, given));
   }
 
-  #issued(call: Call, { object, empties, dryRun, manager }: Given): JsonObject {
+  #issued(call: Call, { object, empties, query: { manager }, context }: Given): JsonObject {
     const { namespace, name } = call.target;
-    const made = issueToken({ namespace, name }, object, this.#context(call, dryRun), this.#deps.signer);
+    const made = issueToken({ namespace, name }, object, context, this.#deps.signer);
     const now = this.#deps.world.clock.now();
     const account = this.#deps.world.store.get('serviceaccounts', keyOf(namespace, name));
     const { managedFields } = objectAt(
@@ -275,17 +286,38 @@ export class Subresources {
   }
 
   /** `exec`, `attach` and `portforward`: nothing but an upgrade, which is joined with the kubelet's connection. */
-  async #stream({ request, target }: Call): Promise<void> {
+  async #stream(whole: Call): Promise<void> {
+    const { request, target } = whole;
     if (!['GET', 'POST'].includes(request.method)) throw methodNotAllowed();
     checkConnect(request);
+    await this.#connect(whole);
     const call = { ...target, query: request.query };
     if (request.upgrading) return this.#deps.streams.join(call, request.upgrading);
     this.#deps.proxy.streamPath(call);
     throw badRequest('Upgrade request required');
   }
 
-  async #proxy(resource: ProxyCall['resource'], { request, response, target }: Call): Promise<void> {
+  /** Lets admission judge a connection. @throws {StatusError} */
+  async #connect({ request, target, kind }: Call): Promise<void> {
+    const { subresource, namespace, name } = target;
+    const context = contextOf(this.#deps.world, request, false);
+    const options = Object.fromEntries(request.query);
+    const connection = {
+      operation: 'CONNECT',
+      kind,
+      subresource,
+      namespace,
+      name,
+      options,
+      context,
+    } as const;
+    await admittedAction(this.#deps.admission, connection);
+  }
+
+  async #proxy(resource: ProxyCall['resource'], whole: Call): Promise<void> {
+    const { request, response, target } = whole;
     checkConnect(request);
+    await this.#connect(whole);
     const call = { resource, namespace: target.namespace, name: target.name, ...below(request) };
     await (request.upgrading
       ? this.#deps.addresses.join(call, request.upgrading)

@@ -7,12 +7,8 @@ import {
   sameJson,
   stringAt,
   valueAt,
+  withSpec,
 } from '../../../apimachinery/json.ts';
-
-const withSpec = (pod: JsonObject, members: JsonObject): JsonObject => ({
-  ...pod,
-  spec: { ...objectAt(pod, 'spec'), ...members },
-});
 
 const containerLists = ['initContainers', 'containers', 'ephemeralContainers'];
 

@@ -19,12 +19,11 @@ import {
 } from '../../../apimachinery/json.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { validateMetadataUpdate } from '../metadata-rules.ts';
-import { causeOf, fault, type FieldFault, forbidden } from '../../../apimachinery/status-error.ts';
+import { causeOf, fault, type FieldFault } from '../../../apimachinery/status-error.ts';
 import { commonStrategy, mainRules, statusRules } from '../strategies.ts';
 import type { Strategy } from '../strategy.ts';
 import { seconds } from '../../../apimachinery/times.ts';
 
-const lasting = new Set(['default', 'kube-system', 'kube-public']);
 const nameLabel = 'kubernetes.io/metadata.name';
 
 const named = (namespace: JsonObject): JsonObject => {
@@ -91,10 +90,6 @@ export const namespaceStrategy: Strategy = {
       }),
     },
   },
-  checkDelete(namespace) {
-    if (lasting.has(nameOf(namespace)))
-      throw forbidden({ kind: 'namespaces', name: nameOf(namespace) }, 'this namespace may not be deleted');
-  },
   beginDelete(namespace, options, context) {
     if (
       listAt(objectAt(namespace, 'spec'), 'finalizers').length === 0 &&
@@ -151,7 +146,6 @@ function oneCidr(node: JsonObject): JsonObject {
   return all[0] === first ? node : { ...node, spec: { ...spec, podCIDRs: [first] } };
 }
 
-const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 const nodes = builtIn('nodes');
 
 /** Amounts of a node are never less than none, and those of what cannot be parted are whole. */
@@ -236,13 +230,6 @@ export const nodeStrategy: Strategy = {
   ...commonStrategy(nodes),
   defaults: (node) => wholeCapacity(oneCidr(node)),
   prepareCreate: (node) => withoutConfig(withoutSource(node)),
-  admitCreate(node) {
-    const spec = objectAt(node, 'spec');
-    const taints = objectsAt(spec, 'taints');
-    if (taints.some((taint) => taint['key'] === notReady.key && taint['effect'] === notReady.effect))
-      return node;
-    return { ...node, spec: { ...spec, taints: [...taints, notReady] } };
-  },
   validateCreate: (node) => [...taintFaults(node), ...amountFaults(node), ...netFaults(node)],
   warnings: nodeWarnings,
   createReset: [['f:status']],

@@ -17,14 +17,10 @@ import {
   without,
 } from '../../../apimachinery/json.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
-import { checkPodLimits } from '../../admission/limit-ranges.ts';
-import { addTolerations, admitPod, checkOverhead, keepPriority } from '../../admission/pod-plugins.ts';
 import { withAppArmorFields, withLabelKeys, withObservedGeneration } from './pod-preparation.ts';
 import { podValidation } from '../validation/pod-validation.ts';
 import { podWarnings } from '../validation/pod-warnings.ts';
 import { bump } from '../deletion.ts';
-import { resizeBeyondNode } from '../../admission/resize-capacity.ts';
-import { forbidden } from '../../../apimachinery/status-error.ts';
 import { seconds } from '../../../apimachinery/times.ts';
 import { commonStrategy, statusRules } from '../strategies.ts';
 import type { Strategy, UpdateRules } from '../strategy.ts';
@@ -91,7 +87,6 @@ const main: UpdateRules = {
   reset: [['f:status']],
   prepare: (object, old, context) =>
     withGeneration({ ...enabled(object, context), status: old['status'] }, old),
-  admit: (object, old) => withGeneration(keepPriority(addTolerations(object), old), old),
   validatesMetadata: true,
   validate: (object, old, { empties }) => podValidation.update(object, old, empties),
 };
@@ -175,18 +170,7 @@ const resize: UpdateRules = {
     };
     return withGeneration({ ...old, metadata: ownersOf(object, old), spec }, old);
   },
-  validate(object, old, context) {
-    const faults = podValidation.resize(object, old);
-    if (faults.length > 0) return faults;
-    const node = stringAt(specOf(old), 'nodeName');
-    if (!node || sameJson(specOf(object), specOf(old))) return [];
-    const host = context.world.store.get('nodes', node);
-    const name = nameOf(old);
-    if (!host) throw forbidden({ kind: 'pods', name }, `node "${node}" not found`);
-    const beyond = resizeBeyondNode(asPod(object), host.object);
-    if (beyond) throw beyond;
-    return [];
-  },
+  validate: (object, old) => podValidation.resize(object, old),
 };
 
 /** Seconds that a pod keeps after a DELETE: none when no node has it or it has ended (A1, A2). */
@@ -210,14 +194,9 @@ export const podStrategy: Strategy = {
       ),
       context.warnings,
     ),
-  admitCreate: admitPod,
   validatesMetadata: true,
   validateCreate: (pod, { empties }) => podValidation.create(pod, empties),
   warnings: (pod) => [...nameWarnings(nameOf(pod)), ...podWarnings(pod)],
-  confirmCreate(pod, context) {
-    checkPodLimits(pod, context);
-    checkOverhead(pod, context);
-  },
   createReset: [['f:status']],
   main,
   subresources: { status, ephemeralcontainers: ephemeral, resize },

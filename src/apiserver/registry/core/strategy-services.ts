@@ -9,6 +9,7 @@ import {
   stringAt,
   valueAt,
   without,
+  withSpec,
 } from '../../../apimachinery/json.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import {
@@ -69,13 +70,6 @@ function withAffinity(spec: JsonObject): JsonObject {
     ? spec
     : { ...spec, sessionAffinityConfig: { clientIP: { timeoutSeconds: 10_800 } } };
 }
-
-const withSpec = (service: JsonObject, members: JsonObject): JsonObject => ({
-  ...service,
-  spec: Object.fromEntries(
-    Object.entries({ ...specOf(service), ...members }).filter(([, value]) => value !== undefined),
-  ),
-});
 
 /** @throws {StatusError} 422 */
 function refuse(service: JsonObject, faults: readonly FieldFault[]): void {
@@ -235,12 +229,12 @@ export const serviceStrategy: Strategy = {
   ...commonStrategy(services),
   defaults: serviceDefaults,
   validateCreate: serviceFaults,
-  admitCreate: (service, context) => allocated(withBothAddresses(service), context),
+  allocate: (service, context) => allocated(withBothAddresses(service), context),
   warnings: serviceWarnings,
   main: {
     ...mainRules(services, true),
     prepare: (service, old) => ({ ...kept(service, old), status: old['status'] }),
-    admit(service, old, context) {
+    allocate(service, old, context) {
       const even = evened(service, old);
       refuse(even, addressFaults(even));
       return reallocated(even, old, context);

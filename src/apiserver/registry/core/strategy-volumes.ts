@@ -12,11 +12,9 @@ import {
   stringAt,
   textOf,
   valueAt,
-  withMetadata,
 } from '../../../apimachinery/json.ts';
 import { embeddedIn } from '../../../kube/decode/embedded-structs.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
-import { checkClaimLimits } from '../../admission/limit-ranges.ts';
 import { validateMetadata, validateMetadataUpdate } from '../metadata-rules.ts';
 import { fault, type FieldFault } from '../../../apimachinery/status-error.ts';
 import { commonStrategy, mainRules } from '../strategies.ts';
@@ -162,7 +160,6 @@ export const volumeStrategy: Strategy = {
   }),
   validateCreate: volumeFaults,
   warnings: volumeWarnings,
-  admitCreate: (volume) => protectedBy(volume, 'kubernetes.io/pv-protection'),
   main: {
     ...mainRules(volumes, true),
     validatesMetadata: true,
@@ -245,8 +242,6 @@ export const claimStrategy: Strategy = {
   prepareCreate: (claim) => ({ ...claim, status: { phase: 'Pending' } }),
   validateCreate: claimFaults,
   warnings: claimWarnings,
-  admitCreate: (claim) => protectedBy(claim, 'kubernetes.io/pvc-protection'),
-  confirmCreate: checkClaimLimits,
   main: {
     ...mainRules(claims, true),
     validatesMetadata: true,
@@ -254,11 +249,3 @@ export const claimStrategy: Strategy = {
     warnings: claimWarnings,
   },
 };
-
-/** Kept until nobody uses it any longer (admission plug-in `StorageObjectInUseProtection`). */
-function protectedBy(object: JsonObject, finalizer: string): JsonObject {
-  const finalizers = listAt(objectAt(object, 'metadata'), 'finalizers');
-  return finalizers.includes(finalizer)
-    ? object
-    : withMetadata(object, { finalizers: [...finalizers, finalizer] });
-}

@@ -18,7 +18,6 @@ import { quotaFaults, quotaStatusFaults, quotaUpdateFaults } from '../validation
 import { causeOf, fault, type FieldFault, forbidden } from '../../../apimachinery/status-error.ts';
 import { commonStrategy, mainRules, statusRules } from '../strategies.ts';
 import type { Strategy } from '../strategy.ts';
-import type { WriteContext } from '../../request/write-context.ts';
 
 /** Above this are the system's own. */
 const highestPriority = 1_000_000_000;
@@ -44,7 +43,6 @@ export const priorityStrategy: Strategy = {
       ? [fault.forbidden('value', `maximum allowed value of a user defined priority is ${highestPriority}`)]
       : [];
   },
-  admitCreate: (one, context) => onlyDefault(one, context),
   main: {
     ...mainRules(priorities, false),
     validate(one, old) {
@@ -66,21 +64,6 @@ export const priorityStrategy: Strategy = {
       );
   },
 };
-
-/** One class at most is that of pods that name none (admission plug-in `Priority`). @throws {StatusError} */
-function onlyDefault(one: JsonObject, { world }: WriteContext): JsonObject {
-  if (one['globalDefault'] !== true) return one;
-  const name = nameOf(one);
-  for (const { object } of world.store.list('scheduling.k8s.io/priorityclasses')) {
-    const other = nameOf(object);
-    if (object['globalDefault'] === true && other !== name)
-      throw forbidden(
-        { group: 'scheduling.k8s.io', kind: 'priorityclasses', name },
-        `PriorityClass ${other} is already marked as default. Only one default can exist`,
-      );
-  }
-  return one;
-}
 
 const limitRanges = builtIn('limitranges');
 export const limitRangeStrategy: Strategy = {

@@ -1,0 +1,149 @@
+import { AgentError } from '../../base/errors.ts';
+import type { JsonObject } from '../../apimachinery/json.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import { certificateSubjectRestriction } from './certificate-subject.ts';
+import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
+import { limitRanger } from './limit-ranges.ts';
+import { namespaceLifecycle } from './namespace-lifecycle.ts';
+import { nodeRestriction } from './node-restriction.ts';
+import type { Admissible, AdmissionPlugin, Attributes } from './plugin.ts';
+import { podResizeValidator } from './resize-capacity.ts';
+import { priority } from './priority.ts';
+import { resourceQuota } from './quotas.ts';
+import { runtimeClass } from './runtime-class.ts';
+import { serviceAccount } from './service-account.ts';
+import { storageObjectInUseProtection } from './storage-protection.ts';
+import { taintNodesByCondition } from './node-taints.ts';
+
+/** The plug-ins that are built in, in kube-apiserver's order (`AllOrderedPlugins`, v1.36). */
+export const builtInPlugins = (authorizer: Pick<Authorizer, 'decide'>): readonly AdmissionPlugin[] => [
+  namespaceLifecycle,
+  limitRanger,
+  serviceAccount,
+  nodeRestriction(authorizer),
+  taintNodesByCondition,
+  priority,
+  defaultTolerationSeconds,
+  storageObjectInUseProtection,
+  runtimeClass,
+  certificateSubjectRestriction,
+  podResizeValidator,
+  // policies and webhooks come here; quotas are last, so that nothing is charged for what is refused
+  resourceQuota,
+];
+
+/** @throws {AgentError} `invalid_argument` for the name of a plug-in that is not there */
+export function enabledPlugins(
+  all: readonly AdmissionPlugin[],
+  disabled: readonly string[],
+): readonly AdmissionPlugin[] {
+  const names = all.map(({ name }) => name);
+  const unknown = disabled.filter((name) => !names.includes(name));
+  if (unknown.length > 0)
+    throw new AgentError(
+      'invalid_argument',
+      `disableAdmissionPlugins: ${unknown.map((name) => JSON.stringify(name)).join(', ')}: no such plug-in: there are ${names.join(', ')}`,
+    );
+  return all.filter(({ name }) => !disabled.includes(name));
+}
+
+/** What one write's way through the chain has left to do. */
+export interface Admitting {
+  /** The object as the mutating plug-ins leave it; a promise only where one of them is asynchronous. */
+  mutate(object: JsonObject | undefined): JsonObject | undefined | Promise<JsonObject | undefined>;
+  /** Throws, or rejects, where a validating plug-in refuses the object. */
+  validate(object: JsonObject | undefined): undefined | Promise<undefined>;
+  /** Runs what the plug-ins registered for the moment of storing. */
+  readonly commit: () => void;
+}
+
+/** Every plug-in in order: first all that change an object, then, once it is prepared and valid, all that judge it. */
+export class AdmissionChain {
+  readonly #plugins: readonly AdmissionPlugin[];
+  /** The plug-ins for one operation, kind and subresource. */
+  readonly #chosen = new Map<string, readonly AdmissionPlugin[]>();
+
+  constructor(plugins: readonly AdmissionPlugin[]) {
+    this.#plugins = plugins;
+  }
+
+  /** Begins the admission of one write. */
+  begin(admissible: Admissible): Admitting {
+    const plugins = this.#pluginsFor(admissible);
+    let effects: (() => void)[] = [];
+    const run = { again: false, wanted: false };
+    const reinvocation = {
+      get again() {
+        return run.again;
+      },
+      request() {
+        run.wanted = true;
+      },
+    };
+    const onCommit = (effect: () => void): void => void effects.push(effect);
+    const attributesOf = (object: JsonObject | undefined): Attributes => ({
+      ...admissible,
+      ...(object && { object }),
+      reinvocation,
+      onCommit,
+    });
+    const pass = (object: JsonObject | undefined): JsonObject | undefined | Promise<JsonObject | undefined> =>
+      inTurn(plugins, object, (plugin, at) => plugin.admit?.(attributesOf(at)));
+    const again = (object: JsonObject | undefined): ReturnType<typeof pass> => {
+      if (!run.wanted || run.again) return object;
+      run.again = true;
+      effects = [];
+      return pass(object);
+    };
+    return {
+      mutate(object) {
+        const changed = pass(object);
+        return changed instanceof Promise ? changed.then(again) : again(changed);
+      },
+      validate: (object) =>
+        done(
+          inTurn(plugins, object, (plugin, at) => {
+            const judged = plugin.validate?.(attributesOf(at));
+            return judged instanceof Promise ? judged.then(() => undefined) : undefined;
+          }),
+        ),
+      commit() {
+        for (const effect of effects) effect();
+      },
+    };
+  }
+
+  #pluginsFor({ operation, kind, subresource }: Admissible): readonly AdmissionPlugin[] {
+    const key = `${operation} ${kind.group}/${kind.version}/${kind.resource}/${subresource}`;
+    let chosen = this.#chosen.get(key);
+    if (!chosen) {
+      chosen = this.#plugins.filter((plugin) => plugin.handles(operation, kind, subresource));
+      this.#chosen.set(key, chosen);
+    }
+    return chosen;
+  }
+}
+
+type Step = (
+  plugin: AdmissionPlugin,
+  object: JsonObject | undefined,
+) => JsonObject | undefined | Promise<JsonObject | undefined>;
+
+/** One step of each plug-in, each on what the one before left. All at once as long as none is asynchronous: such writes stay whole. */
+function inTurn(
+  plugins: readonly AdmissionPlugin[],
+  object: JsonObject | undefined,
+  step: Step,
+): JsonObject | undefined | Promise<JsonObject | undefined> {
+  let at = object;
+  for (const [i, plugin] of plugins.entries()) {
+    const next = step(plugin, at);
+    if (next instanceof Promise)
+      return next.then((changed) => inTurn(plugins.slice(i + 1), changed ?? at, step));
+    at = next ?? at;
+  }
+  return at;
+}
+
+const done = (result: unknown): undefined | Promise<undefined> =>
+  result instanceof Promise ? result.then(() => undefined) : undefined;

@@ -1,0 +1,35 @@
+import { type JsonObject, metadataOf, objectAt } from '../../apimachinery/json.ts';
+import { type Attributes, refusal } from './plugin.ts';
+
+const own = new Set(
+  (
+    'kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os beta.kubernetes.io/instance-type node.kubernetes.io/instance-type ' +
+    'failure-domain.beta.kubernetes.io/region failure-domain.beta.kubernetes.io/zone topology.kubernetes.io/region topology.kubernetes.io/zone ' +
+    'beta.kubernetes.io/os beta.kubernetes.io/arch'
+  ).split(' '),
+);
+
+/** Whether a node may set a label on itself: its own ones, and every one outside Kubernetes' domains. */
+function isAllowed(label: string): boolean {
+  const domain = label.includes('/') ? label.slice(0, label.indexOf('/')) : '';
+  const within = (parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);
+  if (within('node-restriction.kubernetes.io')) return false;
+  if (own.has(label) || within('kubelet.kubernetes.io') || within('node.kubernetes.io')) return true;
+  return !within('kubernetes.io') && !within('k8s.io');
+}
+
+function changedLabels(now: JsonObject, before: JsonObject): string[] {
+  const at = (labels: JsonObject, key: string): unknown =>
+    Object.hasOwn(labels, key) ? labels[key] : undefined;
+  return [...new Set([...Object.keys(now), ...Object.keys(before)])]
+    .filter((key) => at(now, key) !== at(before, key))
+    .sort();
+}
+
+/** @param why how the refusal begins @throws {StatusError} 403 where a node sets, changes or removes a label that is not its to set */
+export function checkLabels(attributes: Attributes, why: string): void {
+  const labelsOf = (one: JsonObject | undefined): JsonObject => objectAt(metadataOf(one), 'labels');
+  const changed = changedLabels(labelsOf(attributes.object), labelsOf(attributes.oldObject));
+  const wrong = changed.filter((label) => !isAllowed(label));
+  if (wrong.length > 0) throw refusal(attributes, `${why}: ${wrong.join(', ')}`);
+}

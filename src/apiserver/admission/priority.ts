@@ -1,0 +1,73 @@
+import { type JsonObject, nameOf, objectAt, stringAt, valueAt, withSpec } from '../../apimachinery/json.ts';
+import { forbidden } from '../../apimachinery/status-error.ts';
+import { type AdmissionPlugin, type Attributes, isResource, refusal } from './plugin.ts';
+
+const group = 'scheduling.k8s.io';
+const storage = 'scheduling.k8s.io/priorityclasses';
+
+/** Gives pods the priority of their class, or of the default class, and keeps the default class the only one. */
+export const priority: AdmissionPlugin = {
+  name: 'Priority',
+  handles: (operation, kind, subresource) =>
+    subresource === '' &&
+    (operation === 'CREATE' || operation === 'UPDATE') &&
+    (isResource(kind, 'pods') || isResource(kind, 'priorityclasses', group)),
+  admit(attributes) {
+    const { object, oldObject, kind } = attributes;
+    if (!object || !isResource(kind, 'pods')) return undefined;
+    return oldObject ? keepPriority(object, oldObject) : withPriority(object, attributes);
+  },
+  validate(attributes) {
+    if (isResource(attributes.kind, 'priorityclasses', group)) onlyDefault(attributes);
+  },
+};
+
+/** One class at most is that of pods that name none. @throws {StatusError} 403 */
+function onlyDefault({ object: one, context }: Attributes): void {
+  if (one?.['globalDefault'] !== true) return;
+  const name = nameOf(one);
+  for (const { object } of context.world.store.list(storage)) {
+    const other = nameOf(object);
+    if (object['globalDefault'] === true && other !== name)
+      throw forbidden(
+        { group, kind: 'priorityclasses', name },
+        `PriorityClass ${other} is already marked as default. Only one default can exist`,
+      );
+  }
+}
+
+/** Priority by class, the global default or 0 . */
+function withPriority(pod: JsonObject, attributes: Attributes): JsonObject {
+  const spec = objectAt(pod, 'spec');
+  const classes = [...attributes.context.world.store.list('scheduling.k8s.io/priorityclasses')].map(
+    (entry) => entry.object,
+  );
+  const given = stringAt(spec, 'priorityClassName');
+  const found = given
+    ? classes.find((one) => valueAt(one, 'metadata', 'name') === given)
+    : classes
+        .filter((one) => one['globalDefault'] === true)
+        .sort((a, b) => Number(a['value']) - Number(b['value']))[0];
+  if (given && !found) throw refusal(attributes, `no PriorityClass with name ${given} was found`);
+  const priority = Number(found?.['value'] ?? 0);
+  const policy = stringAt(found, 'preemptionPolicy') || 'PreemptLowerPriority';
+  const named = found ? { priorityClassName: nameOf(found) } : {};
+  if (typeof spec['priority'] === 'number' && spec['priority'] !== priority)
+    throw refusal(
+      attributes,
+      `the integer value of priority (${spec['priority']}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
+    );
+  if (typeof spec['preemptionPolicy'] === 'string' && spec['preemptionPolicy'] !== policy)
+    throw refusal(
+      attributes,
+      `the string value of PreemptionPolicy (${spec['preemptionPolicy']}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
+    );
+  return withSpec(pod, { ...named, priority, preemptionPolicy: policy });
+}
+
+/** An update that does not name the priority keeps it. */
+function keepPriority(pod: JsonObject, old: JsonObject): JsonObject {
+  const [spec, before] = [objectAt(pod, 'spec'), objectAt(old, 'spec')];
+  const lost = ['priority', 'preemptionPolicy'].filter((key) => (spec[key] ?? before[key]) !== spec[key]);
+  return lost.length === 0 ? pod : withSpec(pod, Object.fromEntries(lost.map((key) => [key, before[key]])));
+}

@@ -1,0 +1,94 @@
+import type { ServerResponse } from 'node:http';
+import { objectAt } from '../../../apimachinery/json.ts';
+import { groupVersionOf, type Kind } from '../../../apimachinery/kinds.ts';
+import { manageUpdate } from '../../../apimachinery/managed-fields/managed-fields.ts';
+import { methodNotAllowed, StatusError } from '../../../apimachinery/status-error.ts';
+import type { AdmissionChain } from '../../admission/chain.ts';
+import { review, type ReviewDeps } from '../../registry/reviews.ts';
+import type { ApiRequest, ResourcePath } from '../../request/request.ts';
+import type { World } from '../../request/write-context.ts';
+import { bodyFormat, expectedOf, internalName, readWritten } from '../body.ts';
+import { readOnly } from '../documents.ts';
+import { contextOf, withWarnings } from '../exchange.ts';
+import { negotiate, wantsPretty } from '../negotiate.ts';
+import { sendBody } from '../respond.ts';
+import { bareViews, viewBare } from '../views.ts';
+import { optionsOf, readWriteQuery } from '../write-options.ts';
+import { admittedAction } from './admitted.ts';
+
+export interface TransientDeps extends ReviewDeps {
+  readonly world: World;
+  readonly admission: AdmissionChain;
+}
+
+interface Call {
+  readonly request: ApiRequest;
+  readonly response: ServerResponse;
+  readonly target: ResourcePath;
+  readonly kind: Kind;
+}
+
+/** Answers a review: a kind that is created and never kept. @throws {StatusError} */
+export async function answerReview(call: Call, deps: TransientDeps): Promise<void> {
+  const { request, response, target, kind } = call;
+  if (request.method !== 'POST' || target.name !== '') throw methodNotAllowed();
+  const representation = negotiate(request.raw.headers.accept, {
+    views: bareViews,
+    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+  });
+  bodyFormat(request.raw);
+  const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
+    options: 'CreateOptions',
+    apply: false,
+  });
+  const read = await readWritten(request.raw, expectedOf(kind), query);
+  const context = contextOf(deps.world, request, query.dryRun);
+  const { warnings } = context;
+  warnings.push(...read.warnings);
+  try {
+    const object =
+      (await admittedAction(deps.admission, {
+        operation: 'CREATE',
+        kind,
+        subresource: '',
+        namespace: target.namespace,
+        name: '',
+        object: read.object,
+        options: optionsOf('CreateOptions', query),
+        context,
+      })) ?? read.object;
+    const managed = manageUpdate(undefined, object, kind.type, {
+      writer: { manager: query.manager, operation: 'Update', apiVersion: groupVersionOf(kind) },
+      now: context.now,
+      reset: [['f:status']],
+    });
+    const { user, now } = context;
+    const at = { user, namespace: target.namespace, now, managed: objectAt(managed, 'metadata') };
+    const answer = await review(kind.kind, object, at, deps);
+    const body = { kind: kind.kind, apiVersion: groupVersionOf(kind), ...answer };
+    await sendBody(request.raw, response, {
+      status: 201,
+      body: viewBare(body, representation, internalName(kind)),
+      representation,
+      extras: { warnings },
+    });
+  } catch (reason) {
+    throw withWarnings(reason, warnings);
+  }
+}
+
+/** Answers a request for component statuses: there is the storage alone, and it is healthy. @throws {StatusError} */
+export async function answerComponents({ request, response, target }: Call): Promise<void> {
+  readOnly(request);
+  const representation = negotiate(request.raw.headers.accept);
+  const items = [
+    { metadata: { name: 'storage' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] },
+  ];
+  if (target.name !== '')
+    throw new StatusError(404, 'NotFound', `Component not found: ${target.name}`, { details: {} });
+  await sendBody(request.raw, response, {
+    status: 200,
+    representation,
+    body: { kind: 'ComponentStatusList', apiVersion: 'v1', metadata: {}, items },
+  });
+}

@@ -1,0 +1,8 @@
+import type { Authenticator } from '../authentication/authenticator.ts';
+import type { Entrance, Handler } from '../request/handler.ts';
+
+/** Finds out who makes a request, and refuses those whose credentials are wrong with 401. */
+export const withAuthentication =
+  (authenticator: Pick<Authenticator, 'authenticate'>, next: Handler): Entrance =>
+  async (request, response) =>
+    next({ ...request, user: authenticator.authenticate(request.raw) }, response);

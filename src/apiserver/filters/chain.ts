@@ -1,0 +1,37 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { Authenticator } from '../authentication/authenticator.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import type { Entrance, Handler } from '../request/handler.ts';
+import { type AuditSink, withAudit } from './audit.ts';
+import { withAuthentication } from './authentication.ts';
+import { withAuthorization } from './authorization.ts';
+import { type FlowLimits, withFlowControl } from './flow.ts';
+import { withImpersonation } from './impersonation.ts';
+
+export interface FilterDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly authorizer: Pick<Authorizer, 'decide'>;
+  /** Takes the audit events; absent: nothing is audited. */
+  readonly audit?: AuditSink;
+  /** How many requests are handled at once; absent: the usual limits. */
+  readonly flow?: FlowLimits;
+}
+
+/**
+ * What every request passes before it is handled, from the outside in: authentication → audit → impersonation → authorization → flow.
+ * A filter refuses by throwing a StatusError.
+ */
+export const filterChain = (deps: FilterDeps, handler: Handler): Entrance =>
+  withAuthentication(
+    deps.authenticator,
+    withAudit(
+      deps,
+      withImpersonation(
+        deps.authorizer,
+        withAuthorization(deps.authorizer, withFlowControl(deps.flow, handler)),
+      ),
+    ),
+  );

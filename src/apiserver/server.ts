@@ -1,17 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
+import type { Server } from 'node:https';
 import type { Duplex } from 'node:stream';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { AgentError, messageOf } from '../base/errors.ts';
-import { tcpKeepAlive } from '../base/keep-alive.ts';
+import { messageOf } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
-import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
-import { BoundedConnections, type ConnectionLimits } from '../streams/bounded-connections.ts';
-import { streamTimes } from '../streams/times.ts';
-import { lastAnswer, Turns } from '../streams/turns.ts';
-import { AdmissionChain, builtInPlugins, enabledPlugins } from './admission/chain.ts';
+import type { ConnectionLimits } from '../streams/bounded-connections.ts';
+import { AdmissionChain, builtInPlugins, checkPluginNames } from './admission/chain.ts';
 import { Authenticator } from './authentication/authenticator.ts';
 import { Authorizer } from './authorization/authorizer.ts';
 import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
@@ -27,6 +22,7 @@ import type { JsonObject } from '../apimachinery/json.ts';
 import type { MetricsApi } from './metrics-server/metrics-api.ts';
 
 import { kubeconfigText } from './kubeconfig.ts';
+import { listen } from './listener.ts';
 import { AddressProxy } from './proxy/address-proxy.ts';
 import { KubeletProxy } from './proxy/kubelet-proxy.ts';
 import { KubeletStreams } from './proxy/kubelet-streams.ts';
@@ -133,24 +129,19 @@ export class EmbeddedApiServer {
    */
   static async start(options: EmbeddedApiServerOptions = {}): Promise<EmbeddedApiServer> {
     const { clock, random, logger, host } = surroundingsOf(options);
+    const { disableAdmissionPlugins = [], clusterTrustBundles = false } = options;
+    checkPluginNames(disableAdmissionPlugins);
     const store = openStore(options, logger);
     const secrets = loadOr(() => loadSecrets(options.dataDir, clock.now()), store);
-    const authority = loadOr(
-      () => readKey(options.dataDir, 'ca.pem', () => new Authority(secrets.ca)),
-      store,
-    );
-    const { clusterTrustBundles = false } = options;
+    const authority = loadOr(() => authorityOf(options.dataDir, secrets.ca), store);
     const features = { trustBundles: clusterTrustBundles };
     const world: World = { store, clock, random, services: serviceAddresses(store, random), features };
     const stopping = new AbortController();
     const authorizer = new Authorizer(store, clusterTrustBundles);
-    const { disableAdmissionPlugins = [] } = options;
-    const admission = new AdmissionChain(enabledPlugins(builtInPlugins(authorizer), disableAdmissionPlugins));
-    const resources = new ResourceApi({
-      world,
-      stopping: stopping.signal,
-      admission,
-    });
+    const admission = new AdmissionChain(
+      builtInPlugins(authorizer).filter(({ name }) => !disableAdmissionPlugins.includes(name)),
+    );
+    const resources = new ResourceApi({ world, stopping: stopping.signal, admission });
     const signer = new TokenSigner(secrets.tokenKey, (pem) => {
       saveSecret(options.dataDir, 'service-account.key', pem);
     });
@@ -286,6 +277,10 @@ const clientOf = (
     usages: ['client auth'],
   });
 
+/** @throws {StorageError} naming the file of a damaged authority */
+const authorityOf = (dataDir: string | undefined, ca: KeyPair): Authority =>
+  readKey(dataDir, 'ca.pem', () => new Authority(ca));
+
 /** Closes the store when what belongs to it cannot be loaded. */
 function loadOr<T>(load: () => T, store: Store): T {
   try {
@@ -316,125 +311,4 @@ function control(
       }),
     );
   return ends;
-}
-
-async function listen(
-  router: Router,
-  authority: Authority,
-  at: {
-    readonly host: string;
-    readonly port: number;
-    readonly clock: Clock;
-    readonly limits?: Partial<ConnectionLimits> | undefined;
-  },
-): Promise<Server> {
-  const now = at.clock.now();
-  const serving = authority.issue({
-    subject: { commonName: 'kube-apiserver' },
-    notBefore: now - hour,
-    notAfter: now + 10 * year,
-    usages: ['server auth'],
-    hosts: [
-      ...new Set([
-        '127.0.0.1',
-        '::1',
-        'localhost',
-        'kubernetes',
-        'kubernetes.default',
-        'kubernetes.default.svc',
-        at.host,
-      ]),
-    ],
-  });
-  const server = createServer({
-    cert: serving.cert,
-    key: serving.key,
-    ca: authority.cert,
-    requestCert: true,
-    rejectUnauthorized: false,
-    minVersion: 'TLSv1.2',
-    // Go's: the address of an exec has the whole command
-    maxHeaderSize: 1024 * 1024,
-    handshakeTimeout: connectionLimits.headersMs,
-    ...tcpKeepAlive,
-  });
-  new BoundedConnections({ ...connectionLimits, ...at.limits }).watch(server);
-  answer(server, router);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (reason: NodeJS.ErrnoException) => {
-      reject(listenFailure(reason, at));
-    });
-    server.listen(at.port, at.host, resolve);
-  });
-  return server;
-}
-
-/**
- * Bounds on the server's connections. All may be of one address, for pods and clients share this machine's; what waits for a request is fewer, so that
- * memory is not held by those who never send one. The times are kube-apiserver's where it has one.
- */
-const connectionLimits: ConnectionLimits = {
-  connections: 16_384,
-  perAddress: 16_384,
-  waiting: 4096,
-  headersMs: 32_000,
-  requestMs: 60_000,
-  keepAliveMs: 120_000,
-  stalledMs: 5 * 60_000,
-  streamMs: streamTimes.idleMs,
-};
-
-/** Hands everything that comes to the router, also what Node's parser does not know. */
-function answer(server: Server, router: Router): void {
-  const turns = new Turns();
-  const handle = (request: IncomingMessage, response: ServerResponse, head?: Buffer): void => {
-    turns.note(response);
-    route(request, response, head);
-  };
-  const route = (request: IncomingMessage, response: ServerResponse, head?: Buffer): void => {
-    router.handle(request, response, head).catch(() => request.socket.destroy());
-  };
-  const inTurn = (socket: Duplex, act: () => void): void => {
-    const acted = turns.before(socket).then((open) => {
-      if (open) act();
-    });
-    acted.catch(() => socket.destroy());
-  };
-  server.on('request', (request, response) => {
-    turns.next(response).then(
-      (open) => {
-        if (open) route(request, response);
-      },
-      () => request.socket.destroy(),
-    );
-  });
-  server.on('upgrade', (request, socket, head: Buffer) => {
-    socket.on('error', () => undefined);
-    inTurn(socket, () => {
-      handle(request, lastAnswer(request, socket as Socket), head);
-    });
-  });
-  server.on('clientError', (error: ParserError, socket: Socket) => {
-    inTurn(socket, () => {
-      const odd = socket.writable ? oddExchange(error, socket) : undefined;
-      if (odd) handle(odd.request, odd.response);
-      else if (socket.writable) refuseUnread(error, socket);
-      else socket.destroy();
-    });
-  });
-  server.on('tlsClientError', (_reason, socket) => {
-    socket.destroy();
-  });
-}
-
-function listenFailure(
-  reason: NodeJS.ErrnoException,
-  at: { readonly host: string; readonly port: number },
-): AgentError {
-  const where = `${at.host}:${at.port}`;
-  const text =
-    reason.code === 'EADDRINUSE'
-      ? `port ${where} is taken by another program: stop that or choose another port`
-      : `cannot listen on ${where}: ${messageOf(reason)}`;
-  return new AgentError('unavailable', text, { cause: reason });
 }

@@ -22,7 +22,8 @@ const isExempt = (request: ApiRequest): boolean =>
   isLongRunning(request) || request.user.groups.includes('system:masters');
 
 /** Handles a bounded number of requests at once; others wait in the order in which they came, or are refused with 429. */
-export function withFlowControl(limits: FlowLimits = usualLimits, next: Handler): Handler {
+export function withFlowControl(given: FlowLimits | undefined, next: Handler): Handler {
+  const limits = given ?? usualLimits;
   let busy = 0;
   const queue: (() => void)[] = [];
   const seat = (): Promise<void> | undefined => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AdmissionChain, builtInPlugins, enabledPlugins } from '../../../src/apiserver/admission/chain.ts';
+import { AdmissionChain, builtInPlugins, checkPluginNames } from '../../../src/apiserver/admission/chain.ts';
 import type { Admissible, AdmissionPlugin } from '../../../src/apiserver/admission/plugin.ts';
 import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
 import { systemContext } from '../../../src/apiserver/controllers/controllers.ts';
@@ -126,8 +126,10 @@ test('plug-ins are in the order of kube-apiserver, quotas last', () => {
 });
 
 test('an unknown name is refused, with those that there are', () => {
-  expect(() => enabledPlugins([adding('A'), adding('B')], ['C'])).toThrow(
-    'disableAdmissionPlugins: "C": no such plug-in: there are A, B',
+  expect(() => {
+    checkPluginNames(['LimitRanger', 'C']);
+  }).toThrow(
+    'disableAdmissionPlugins: "C": no such plug-in: there are NamespaceLifecycle, LimitRanger, ServiceAccount',
   );
 });
 

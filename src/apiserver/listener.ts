@@ -1,0 +1,135 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../base/clock.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import { tcpKeepAlive } from '../base/keep-alive.ts';
+import { type Authority, hour, year } from '../pki/certificates.ts';
+import { BoundedConnections, type ConnectionLimits } from '../streams/bounded-connections.ts';
+import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
+import { streamTimes } from '../streams/times.ts';
+import { lastAnswer, Turns } from '../streams/turns.ts';
+import type { Router } from './endpoints/router.ts';
+
+/** Listens for HTTPS and hands every request to the router. @throws {AgentError} `unavailable` for a port that is taken */
+export async function listen(
+  router: Router,
+  authority: Authority,
+  at: {
+    readonly host: string;
+    readonly port: number;
+    readonly clock: Clock;
+    readonly limits?: Partial<ConnectionLimits> | undefined;
+  },
+): Promise<Server> {
+  const now = at.clock.now();
+  const serving = authority.issue({
+    subject: { commonName: 'kube-apiserver' },
+    notBefore: now - hour,
+    notAfter: now + 10 * year,
+    usages: ['server auth'],
+    hosts: [
+      ...new Set([
+        '127.0.0.1',
+        '::1',
+        'localhost',
+        'kubernetes',
+        'kubernetes.default',
+        'kubernetes.default.svc',
+        at.host,
+      ]),
+    ],
+  });
+  const server = createServer({
+    cert: serving.cert,
+    key: serving.key,
+    ca: authority.cert,
+    requestCert: true,
+    rejectUnauthorized: false,
+    minVersion: 'TLSv1.2',
+    // Go's: the address of an exec has the whole command
+    maxHeaderSize: 1024 * 1024,
+    handshakeTimeout: connectionLimits.headersMs,
+    ...tcpKeepAlive,
+  });
+  new BoundedConnections({ ...connectionLimits, ...at.limits }).watch(server);
+  answer(server, router);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (reason: NodeJS.ErrnoException) => {
+      reject(listenFailure(reason, at));
+    });
+    server.listen(at.port, at.host, resolve);
+  });
+  return server;
+}
+
+/**
+ * Bounds on the server's connections. All may be of one address, for pods and clients share this machine's; what waits for a request is fewer, so that
+ * memory is not held by those who never send one. The times are kube-apiserver's where it has one.
+ */
+const connectionLimits: ConnectionLimits = {
+  connections: 16_384,
+  perAddress: 16_384,
+  waiting: 4096,
+  headersMs: 32_000,
+  requestMs: 60_000,
+  keepAliveMs: 120_000,
+  stalledMs: 5 * 60_000,
+  streamMs: streamTimes.idleMs,
+};
+
+/** Hands everything that comes to the router, also what Node's parser does not know. */
+function answer(server: Server, router: Router): void {
+  const turns = new Turns();
+  const handle = (request: IncomingMessage, response: ServerResponse, head?: Buffer): void => {
+    turns.note(response);
+    route(request, response, head);
+  };
+  const route = (request: IncomingMessage, response: ServerResponse, head?: Buffer): void => {
+    router.handle(request, response, head).catch(() => request.socket.destroy());
+  };
+  const inTurn = (socket: Duplex, act: () => void): void => {
+    const acted = turns.before(socket).then((open) => {
+      if (open) act();
+    });
+    acted.catch(() => socket.destroy());
+  };
+  server.on('request', (request, response) => {
+    turns.next(response).then(
+      (open) => {
+        if (open) route(request, response);
+      },
+      () => request.socket.destroy(),
+    );
+  });
+  server.on('upgrade', (request, socket, head: Buffer) => {
+    socket.on('error', () => undefined);
+    inTurn(socket, () => {
+      handle(request, lastAnswer(request, socket as Socket), head);
+    });
+  });
+  server.on('clientError', (error: ParserError, socket: Socket) => {
+    inTurn(socket, () => {
+      const odd = socket.writable ? oddExchange(error, socket) : undefined;
+      if (odd) handle(odd.request, odd.response);
+      else if (socket.writable) refuseUnread(error, socket);
+      else socket.destroy();
+    });
+  });
+  server.on('tlsClientError', (_reason, socket) => {
+    socket.destroy();
+  });
+}
+
+function listenFailure(
+  reason: NodeJS.ErrnoException,
+  at: { readonly host: string; readonly port: number },
+): AgentError {
+  const where = `${at.host}:${at.port}`;
+  const text =
+    reason.code === 'EADDRINUSE'
+      ? `port ${where} is taken by another program: stop that or choose another port`
+      : `cannot listen on ${where}: ${messageOf(reason)}`;
+  return new AgentError('unavailable', text, { cause: reason });
+}

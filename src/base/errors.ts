@@ -1,3 +1,5 @@
+import { systemFault } from './system-fault.ts';
+
 /** Why a call failed, named as gRPC and containerd errdefs name it. */
 export type ErrorCode =
   | 'not_found'
@@ -48,7 +50,7 @@ export class AgentError extends Error {
   }
 }
 
-/** The text of any thrown value. */
+/** The text of any thrown value. What the system refused on a file, or of a program, is in Go's words: {@link systemFault}. */
 export function messageOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
+  return reason instanceof Error ? (systemFault(reason) ?? reason.message) : String(reason);
 }

@@ -31,7 +31,7 @@ export const hostPrograms: Programs = {
   output: (program, args) =>
     new Promise((resolve, reject) => {
       execFile(program, args, { timeout: patienceMs }, (fault, stdout, stderr) => {
-        if (fault) reject(new AgentError('unavailable', `${program}: ${stderr.trim() || fault.message}`));
+        if (fault) reject(new AgentError('unavailable', `${program}: ${stderr.trim() || messageOf(fault)}`));
         else resolve(stdout);
       });
     }),
@@ -59,8 +59,8 @@ function started(
   const { createInterface } = process.getBuiltinModule('node:readline');
   createInterface({ input: child.stdout }).on('line', onLine);
   const ended = new Promise<string>((resolve) => {
-    child.once('error', ({ message }) => {
-      resolve(message);
+    child.once('error', (reason) => {
+      resolve(messageOf(reason));
     });
     child.once('close', (code, signal) => {
       resolve(said.trim() || `${program} ended with ${String(signal ?? code)}`);

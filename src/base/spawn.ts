@@ -25,5 +25,5 @@ export function spawnProgram(file: string, args: readonly string[], options: Spa
   const child: { readonly stdio?: ChildProcess['stdio'] } & ChildProcess = spawn(file, args, options);
   if ((child.stdio as unknown) !== undefined) return child;
   child.once('error', () => undefined);
-  throw new AgentError('unavailable', `spawn ${file}: too many open files`);
+  throw new AgentError('unavailable', `fork/exec ${file}: too many open files`);
 }

@@ -11,10 +11,9 @@ import {
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { AgentError } from '../base/errors.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import { spawnProgram } from '../base/spawn.ts';
-import { fileFault } from '../go/file-fault.ts';
 import {
   launchFd,
   launchScript,
@@ -150,7 +149,7 @@ function startExec(plan: ExecPlan, settings: ExecSettings): ChildProcess {
       stdio: [input, 'pipe', 'pipe'],
     });
   } catch (cause) {
-    throw new AgentError('internal', execFault(fileFault(cause)), { cause });
+    throw new AgentError('internal', execFault(messageOf(cause)), { cause });
   }
 }
 
@@ -250,7 +249,7 @@ function execFault(fault: string): string {
 function exitOf(child: ChildProcess, event: 'exit' | 'close'): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => {
-      reject(new AgentError('internal', execFault(fileFault(cause)), { cause }));
+      reject(new AgentError('internal', execFault(messageOf(cause)), { cause }));
     });
     child.once(event, (code: number | null, signal: NodeJS.Signals | null) => {
       resolve(code ?? 128 + signalOf(signal));

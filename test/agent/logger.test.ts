@@ -25,7 +25,7 @@ test('a log on a full disk ends nobody, and says so once', async () => {
   for (let i = 0; i < 5000; i++) logger.info('a line that nobody will read', { i });
   await warned;
   process.off('warning', listener);
-  expect(told).toEqual([`the log ${path} cannot be written: ENOSPC: no space left on device, write`]);
+  expect(told).toEqual([`the log ${path} cannot be written: write: no space left on device`]);
 });
 
 test('standard error on a full disk ends nobody', () => {

@@ -26,17 +26,20 @@ test('who has no file descriptor left is told so at once, and lives on', () => {
     import { spawnProgram } from '${source('base/spawn.ts')}';
     all();
     try { spawnProgram('/bin/true', [], { stdio: 'pipe' }); } catch ({ code, message }) { console.log(code, message); }`);
-  expect(told).toBe('EMFILE\nunavailable spawn /bin/true: too many open files\n');
+  expect(told).toBe('EMFILE\nunavailable fork/exec /bin/true: too many open files\n');
 });
 
 test('a command on a terminal that cannot be had for want of descriptors fails, and nothing else', () => {
   const told = withoutDescriptors(`${takeAll}
     import { execStreams } from '${source('processes/exec.ts')}';
-    const plan = { argv: ['/bin/true'], env: new Map(), workingDir: '/', prefix: [] };
-    const leader = () => undefined;
+    const user = { uid: process.getuid(), gid: process.getgid(), supplementalGroups: [] };
+    const tools = { env: '/usr/bin/env', nice: '/usr/bin/nice' };
+    const words = { argv: ['/bin/true'], env: new Map(), workingDir: '/', root: '/' };
+    const plan = { ...words, user, tools, prefix: [], shell: '/bin/sh', scratch: '/tmp' };
+    const terminal = { script: '/usr/bin/script', setUp: '', leader: () => undefined };
     all();
-    await execStreams(plan, { leader }, new AbortController().signal).catch(({ message }) => console.log(message));`);
-  expect(told).toContain('spawn /bin/true: too many open files');
+    await execStreams(plan, { terminal }, new AbortController().signal).catch(({ message }) => console.log(message));`);
+  expect(told).toContain('too many open files');
 });
 
 test('a program that goes on has ended when it cannot be started', () => {
@@ -47,5 +50,5 @@ test('a program that goes on has ended when it cannot be started', () => {
     program.stop();
     program.closeInput();
     console.log(await program.ended);`);
-  expect(told).toBe('EMFILE\nspawn /bin/true: too many open files\n');
+  expect(told).toBe('EMFILE\nfork/exec /bin/true: too many open files\n');
 });

@@ -166,7 +166,9 @@ test('validate names every fault with its line, and the exit code says whether a
   expect(validateFiles([good, bad], (text) => said.push(text))).toBe(2);
   expect(said[0]).toBe(`${good}: can be used`);
   expect(said.at(-1)).toMatch(/maxPods/);
-  expect(() => validateFiles([join(dir, 'none')], () => undefined)).toThrow(/none cannot be read: ENOENT/);
+  expect(() => validateFiles([join(dir, 'none')], () => undefined)).toThrow(
+    /none cannot be read: open .*none: no such file or directory/,
+  );
   expect(judge(`${head}healthzPort: 99999\n`).faults.length).toBeGreaterThan(0);
   expect(judge(`${head}hairpinMode: none\n`).warnings).toMatchObject([{ path: 'hairpinMode', line: 3 }]);
 });

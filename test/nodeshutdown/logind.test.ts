@@ -184,7 +184,9 @@ test('a configuration that cannot be written is an error', async () => {
 test('a program that answers is read, one that fails says why', async () => {
   expect(await hostPrograms.output('echo', ['a', 'b'])).toBe('a b\n');
   await expect(hostPrograms.output('sh', ['-c', 'echo wrong >&2; exit 1'])).rejects.toThrow('sh: wrong');
-  await expect(hostPrograms.output('podtender-no-such-program', [])).rejects.toThrow('ENOENT');
+  await expect(hostPrograms.output('podtender-no-such-program', [])).rejects.toThrow(
+    'executable file not found in $PATH',
+  );
 });
 
 test('a program that goes on tells its lines and ends with its input', async () => {
@@ -200,5 +202,5 @@ test('a program is ended when asked to, and one that is not there ends at once',
   program.stop();
   expect(await program.ended).toBe('sleep ended with SIGTERM');
   const missing = hostPrograms.start('podtender-no-such-program', [], () => undefined);
-  expect(await missing.ended).toContain('ENOENT');
+  expect(await missing.ended).toContain('executable file not found in $PATH');
 });

@@ -84,7 +84,7 @@ describe('precedence', () => {
   test('a folder of drop-ins may be none, but not one that is not there or holds what is wrong', () => {
     expect(load({ flags: { 'config-dir': '' } }).kubelet.port).toBe(10_250);
     expect(faultsOf({ flags: { 'config-dir': '/not-there' } })[0]).toContain(
-      '/not-there | the folder cannot be read: ENOENT',
+      '/not-there | the folder cannot be read: open /not-there: no such file or directory',
     );
     const readText = (path: string): string => `${head}${path === '/d/a.conf' ? 'port: 99999999\n' : ''}`;
     const listFiles = (): readonly string[] => ['/d/a.conf'];

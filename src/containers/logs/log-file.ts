@@ -1,4 +1,4 @@
-import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { hasCode } from '../container/files.ts';
 
@@ -24,7 +24,8 @@ export class LogFile {
 
   /** @throws {AgentError} `not_found` or `internal`, naming the path */
   static async open(path: string, tailLines: number | undefined): Promise<LogFile> {
-    const real = await realpath(path).catch((cause: unknown) => {
+    const real = await realpath(path).catch(async (reason: unknown) => {
+      const cause = (await firstFault(path)) ?? reason;
       const code = hasCode(cause, 'ENOENT') ? 'not_found' : 'internal';
       throw new AgentError(code, `failed to try resolving symlinks in path "${path}": ${messageOf(cause)}`, {
         cause,
@@ -85,6 +86,19 @@ export class LogFile {
   close(): Promise<void> {
     return this.#file.close();
   }
+}
+
+/** Why a path cannot be followed, of the first element that is at fault, as Go's `EvalSymlinks` says it. */
+async function firstFault(path: string): Promise<unknown> {
+  const elements = path.split('/');
+  for (let end = 2; end <= elements.length; end++) {
+    try {
+      await lstat(elements.slice(0, end).join('/'));
+    } catch (reason) {
+      return reason;
+    }
+  }
+  return undefined;
 }
 
 /** Where the last `lines` newline-ended lines begin; what follows the last newline is on top of them (`findTailLineStartIndex`). */

@@ -1,4 +1,4 @@
-import { AgentError } from '../../base/errors.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
 import { goFields } from '../../go/go-fields.ts';
 import type { Pod } from '../../kube/types.ts';
 
@@ -114,7 +114,7 @@ function readHost(node: NodeDns): ResolvConf {
   try {
     return parseResolvConf(resolvConf.text);
   } catch (reason) {
-    const text = reason instanceof Error ? reason.message : String(reason);
+    const text = messageOf(reason);
     throw new AgentError(
       'invalid_argument',
       `Encountered error while parsing resolv conf file. Error: ${text}`,
@@ -195,7 +195,7 @@ export function checkResolvConf(text: string, clusterDomain: string, path: strin
   try {
     searches = parseResolvConf(text).searches;
   } catch (reason) {
-    return warn(reason instanceof Error ? reason.message : String(reason));
+    return warn(messageOf(reason));
   }
   // a cluster domain adds three search paths of its own
   const most = clusterDomain === '' ? dnsLimits.searches : dnsLimits.searches - 3;

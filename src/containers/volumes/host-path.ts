@@ -1,7 +1,6 @@
 import type { Stats } from 'node:fs';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
-import { AgentError } from '../../base/errors.ts';
-import { fileFault } from '../../go/file-fault.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
 
 /** What a `hostPath.type` demands: the test, its words, and how to make what is missing. */
 interface Demand {
@@ -52,6 +51,6 @@ export async function checkHostPath(path: string, type: string | undefined): Pro
   try {
     await demand.create(path);
   } catch (cause) {
-    throw new AgentError('failed_precondition', fileFault(cause), { cause });
+    throw new AgentError('failed_precondition', messageOf(cause), { cause });
   }
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
-import { fileFault } from '../../go/file-fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import { removeTree } from '../../base/files/remove-tree.ts';
 import type { EventRecorder } from '../../kube/events.ts';
@@ -107,7 +106,7 @@ export class PodVolumes {
         this.#record.mounted(pod, volume);
       } catch (reason) {
         this.#record.failed(pod, volume, this.#now());
-        const err = fileFault(reason);
+        const err = messageOf(reason);
         const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${err}`;
         this.#deps.logger.warn('volume could not be mounted', { pod: keyOf(pod), volume: volume.name, err });
         this.#deps.recorder.event(pod, 'Warning', 'FailedMount', message);

@@ -12,7 +12,6 @@ import {
 } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { AgentError, messageOf } from '../../base/errors.ts';
-import { fileFault } from '../../go/file-fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import { layout } from '../paths/layout.ts';
 import type { Mounter } from './mounter.ts';
@@ -118,7 +117,7 @@ async function demandVolume(path: string): Promise<void> {
   try {
     await stat(path);
   } catch (cause) {
-    throw new AgentError('failed_precondition', fileFault(cause), { cause });
+    throw new AgentError('failed_precondition', messageOf(cause), { cause });
   }
 }
 

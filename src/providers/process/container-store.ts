@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, closeSync, existsSync, mkdirSync, openSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { AgentError } from '../../base/errors.ts';
-import { fileFault } from '../../go/file-fault.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../provider/cri-messages.ts';
@@ -83,7 +82,7 @@ export class ContainerStore {
       makeLog(container.record.logPath);
       this.#prepare(container, sandbox);
     } catch (cause) {
-      const message = fileFault(cause);
+      const message = messageOf(cause);
       container.failStart(message);
       throw new AgentError('internal', message, { cause });
     }

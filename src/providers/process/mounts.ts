@@ -1,8 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { AgentError } from '../../base/errors.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
 import { elementsBelow, inDirectoryBelow } from '../../base/files/below.ts';
-import { fileFault } from '../../go/file-fault.ts';
 import type { Mount } from '../../provider/cri-messages.ts';
 
 /** Where a path of a container lies: in its own directory, or in a volume that one of its mounts shows. */
@@ -33,7 +32,7 @@ export function layOutMounts(root: string, mounts: readonly Mount[]): void {
         putLink(join(directory, name), hostPath, place.isOwn);
       });
     } catch (cause) {
-      throw new AgentError('failed_precondition', `mount at "${containerPath}": ${fileFault(cause)}`, {
+      throw new AgentError('failed_precondition', `mount at "${containerPath}": ${messageOf(cause)}`, {
         cause,
       });
     }

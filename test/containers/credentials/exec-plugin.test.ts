@@ -114,7 +114,7 @@ describe('a plug-in as a program', () => {
     }).toThrow(`plugin binary executable ${dir}/none did not exist`);
     expect(() => {
       checkPlugin(plugin('text'));
-    }).toThrow(`error inspecting binary executable ${dir}/text: EACCES`);
+    }).toThrow(`error inspecting binary executable ${dir}/text: access ${dir}/text: permission denied`);
     expect(() => {
       checkPlugin({ name: '.', binDir: dir });
     }).toThrow('is a directory');

@@ -34,7 +34,10 @@ test('containers may lie elsewhere', async () => {
 test.for([
   [{}, 'does not say'],
   [{ imageFilesystems: [{}] }, 'does not say'],
-  [{ imageFilesystems: [{ fsId: { mountpoint: '/not/here' } }] }, 'ENOENT'],
+  [
+    { imageFilesystems: [{ fsId: { mountpoint: '/not/here' } }] },
+    'statfs /not/here: no such file or directory',
+  ],
 ] as const)('of %o nothing can be said', async ([response, message]) => {
   await expect(runtimeFileSystems(service(response))).rejects.toThrow(message);
 });

@@ -12,8 +12,7 @@ import {
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { AgentError } from '../base/errors.ts';
-import { fileFault } from '../go/file-fault.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import { holdSign, isHeld, type LifeSign } from './life-sign.ts';
 
 /** The layout that this version reads and writes. */
@@ -63,7 +62,7 @@ export function openDataDir(path: string, clock: DataDirClock = systemClock): Da
     if (!statSync(path).isDirectory()) throw new Error(`${path}: not a directory`);
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw refuse(`cannot be used: ${fileFault(cause)}; choose another with --data-dir`, cause);
+    throw refuse(`cannot be used: ${messageOf(cause)}; choose another with --data-dir`, cause);
   }
   const format = readText(join(path, 'format'));
   if (format !== undefined && format.trim() !== layout) {
@@ -121,7 +120,7 @@ function faultOf(look: () => string | undefined): string | undefined {
   try {
     return look();
   } catch (reason) {
-    return `cannot be read: ${fileFault(reason)}`;
+    return `cannot be read: ${messageOf(reason)}`;
   }
 }
 
@@ -156,7 +155,7 @@ function claim(path: string, now: number, refuse: Refuse): Claim {
       writeFileSync(lock, self, { flag: 'wx', mode: 0o600 });
       return { owner: self, sign: holdSign(sign) };
     } catch (cause) {
-      if (!isExisting(cause)) throw refuse(`cannot be used: ${fileFault(cause)}`, cause);
+      if (!isExisting(cause)) throw refuse(`cannot be used: ${messageOf(cause)}`, cause);
     }
   }
   throw refuse('is being claimed by another process');

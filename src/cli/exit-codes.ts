@@ -1,7 +1,6 @@
 import { DataDirError } from '../app/data-dir.ts';
 import { portAdvice } from '../app/ports.ts';
 import { messageOf, type ErrorCode } from '../base/errors.ts';
-import { fileFault } from '../go/file-fault.ts';
 import { formatFault, OptionsError } from '../options/options-error.ts';
 
 /** How the command ends. The numbers are for scripts; docs/cli.md says what each asks of the caller. */
@@ -69,5 +68,5 @@ function causesOf(reason: unknown): readonly Error[] {
 export function failureLines(reason: unknown): readonly string[] {
   if (reason instanceof OptionsError) return reason.faults.map(formatFault);
   const [, code, port = ''] = /\blisten (EADDRINUSE|EACCES)\b.*?:(\d+)$/.exec(messageOf(reason)) ?? [];
-  return [code === undefined ? fileFault(reason) : portAdvice(code, port, '--port')];
+  return [code === undefined ? messageOf(reason) : portAdvice(code, port, '--port')];
 }

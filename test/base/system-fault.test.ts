@@ -13,14 +13,26 @@ afterAll(() => {
 const long = 'x'.repeat(300);
 
 test.for<readonly [act: () => void, said: string]>([
-  [() => void mkdirSync(join(dir, long)), `mkdir ${dir}/${long}: file name too long`],
+  [
+    () => {
+      mkdirSync(join(dir, long));
+    },
+    `mkdir ${dir}/${long}: file name too long`,
+  ],
   [() => readFileSync(join(dir, 'none')), `open ${dir}/none: no such file or directory`],
   [() => readFileSync(dir), 'read: is a directory'],
   [() => readdirSync(join(dir, 'none')), `open ${dir}/none: no such file or directory`],
   [() => realpathSync.native(join(dir, 'none')), `lstat ${dir}/none: no such file or directory`],
-  [() => void mkdirSync('/proc/self/x'), 'mkdir /proc/self/x: no such file or directory'],
   [
-    () => void renameSync(join(dir, 'a'), join(dir, 'b')),
+    () => {
+      mkdirSync('/proc/self/x');
+    },
+    'mkdir /proc/self/x: no such file or directory',
+  ],
+  [
+    () => {
+      renameSync(join(dir, 'a'), join(dir, 'b'));
+    },
     `rename ${dir}/a ${dir}/b: no such file or directory`,
   ],
 ])('%s is said as Go says it', ([act, said]) => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { StartContext } from '../app/running.ts';
 import type { KeptCode } from './process/bundled-program.ts';
 import { keepCompiledCode } from './process/code-cache.ts';
@@ -96,5 +97,7 @@ function around(): Surroundings {
     typeof manifest === 'object' && manifest !== null && 'version' in manifest
       ? String(manifest.version)
       : '';
-  return { env: process.env, cwd: process.cwd(), uid: process.getuid?.() ?? -1, version };
+  const exampleManifests = fileURLToPath(new URL('../../examples/manifests', import.meta.url));
+  const uid = process.getuid?.() ?? -1;
+  return { env: process.env, cwd: process.cwd(), exampleManifests, uid, version };
 }

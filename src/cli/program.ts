@@ -26,6 +26,8 @@ export interface ExplainOptions {
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** The example manifests that the package brings along. */
+  readonly exampleManifests: string;
   readonly uid: number;
   readonly version: string;
 }
@@ -137,8 +139,8 @@ function addUp(program: Command, around: Surroundings, act: (options: UpOptions)
       ]),
     )
     .action(async (raw: Raw, command: Command) => {
-      const example = join(around.cwd, 'examples/manifests');
-      const manifests = existsSync(example) ? example : undefined;
+      const examples = [join(around.cwd, 'examples/manifests'), around.exampleManifests];
+      const manifests = examples.find((folder) => existsSync(folder));
       await act({
         ...shared(raw, around, manifests),
         kubeletFlags: command.args,

@@ -34,7 +34,13 @@ async function line(...args: readonly string[]) {
     return 0;
   };
   const commands = { up: note('up'), run: note('run'), validate: note('validate'), explain: note('explain') };
-  const around = { env: { PODTENDER_DATA_DIR: '/data' }, cwd: dir, uid: 1, version: '1.2.3' };
+  const around = {
+    env: { PODTENDER_DATA_DIR: '/data' },
+    cwd: dir,
+    exampleManifests: join(dir, 'package/examples/manifests'),
+    uid: 1,
+    version: '1.2.3',
+  };
   const code = await runProgram(args, commands, around);
   vi.restoreAllMocks();
   return { calls, code, written };
@@ -61,6 +67,10 @@ describe('the command line', () => {
   });
 
   test('`up` takes the examples of the directory it is started in, unless manifests are named', async () => {
+    mkdirSync(join(dir, 'package/examples/manifests'), { recursive: true });
+    expect((await line('up')).calls, 'those of the package').toMatchObject([
+      ['up', { manifests: join(dir, 'package/examples/manifests') }],
+    ]);
     mkdirSync(join(dir, 'examples/manifests'), { recursive: true });
     expect((await line('up')).calls).toMatchObject([['up', { manifests: join(dir, 'examples/manifests') }]]);
     expect((await line('up', '--manifests', 'pods')).calls).toMatchObject([

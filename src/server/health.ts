@@ -1,3 +1,4 @@
+import { goQuote } from '../go/go-quote.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 import { httpError, pageNotFound, type Reply, text } from './reply.ts';
 
@@ -12,6 +13,8 @@ export interface HealthCheck {
 export const ping: HealthCheck = { name: 'ping', check: () => undefined };
 /** The log is written. */
 export const log: HealthCheck = { name: 'log', check: () => undefined };
+/** Device plugins can register: there is no server for them here that could fail. */
+export const devicePlugin: HealthCheck = { name: 'device-plugin', check: () => undefined };
 
 const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
@@ -29,7 +32,7 @@ export function healthz(checks: readonly HealthCheck[], query: URLSearchParams):
     }
   }
   if (excluded.size > 0) {
-    const names = [...excluded].map((name) => JSON.stringify(name)).join(', ');
+    const names = [...excluded].sort().map(goQuote).join(',');
     lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`);
   }
   if (failed.length > 0) return httpError(500, `${lines.join('\n')}\nhealthz check failed`);

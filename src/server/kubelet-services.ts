@@ -4,6 +4,7 @@ import { goQuote } from '../go/go-quote.ts';
 import { decodedPath } from '../go/url-path.ts';
 import { containerLogs, hasContainer, refOf } from './container-logs.ts';
 import {
+  devicePlugin,
   type HealthCheck,
   healthMetrics,
   healthz,
@@ -56,6 +57,7 @@ export const healthChecks = (host: ServerHost): readonly HealthCheck[] => [
   ping,
   log,
   { name: 'syncloop', check: () => host.syncLoopFault() },
+  devicePlugin,
 ];
 
 /** `/healthz` and one path a check. */
@@ -245,7 +247,7 @@ function flagServices({ host: { setVerbosity }, disabled = {} }: ServicesDeps): 
         if (request.method !== 'PUT') return told(406, 'unsupported http method');
         const given = (await request.body?.())?.toString() ?? '';
         const fault = verbosityFault(given);
-        if (fault !== undefined) return told(400, `strconv.ParseUint: parsing ${goQuote(given)}: ${fault}`);
+        if (fault !== undefined) return told(400, fault);
         setVerbosity(Number(given));
         return told(200, `successfully set klog.logging.verbosity to ${given}`);
       },
@@ -253,9 +255,13 @@ function flagServices({ host: { setVerbosity }, disabled = {} }: ServicesDeps): 
   ];
 }
 
+/** A number is read twice, without a sign in 32 bits and then with one, as by the kubelet's `GlogSetter`. */
 function verbosityFault(given: string): string | undefined {
-  if (!/^\d+$/.test(given)) return 'invalid syntax';
-  return Number(given) > 0xffff_ffff ? 'value out of range' : undefined;
+  const unsigned = `strconv.ParseUint: parsing ${goQuote(given)}`;
+  if (!/^\d+$/.test(given)) return `${unsigned}: invalid syntax`;
+  if (Number(given) > 0xffff_ffff) return `${unsigned}: value out of range`;
+  if (Number(given) <= 0x7fff_ffff) return undefined;
+  return `failed set klog.logging.verbosity ${given}: strconv.ParseInt: parsing ${goQuote(given)}: value out of range`;
 }
 
 /** `/logs/` and `/debug/pprof/`. */

@@ -1,7 +1,9 @@
 import { createReadStream } from 'node:fs';
-import { readdir, realpath, stat } from 'node:fs/promises';
+import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { messageOf } from '../base/errors.ts';
+import { detectContentType, sniffedBytes } from '../go/detect-content-type.ts';
+import { typeByExtension } from '../go/type-by-extension.ts';
 import { pageNotFound, type Reply, text } from './reply.ts';
 
 const htmlEscapes: Readonly<Record<string, string>> = {
@@ -33,7 +35,7 @@ export async function nodeLogs(root: string, parts: readonly string[], slash: bo
   return {
     status: 200,
     headers: {
-      'Content-Type': 'text/plain; charset=utf-8',
+      'Content-Type': typeByExtension(found) ?? detectContentType(await beginningOf(found)),
       'Content-Length': String(about.size),
       ...headers,
     },
@@ -46,6 +48,17 @@ export async function nodeLogs(root: string, parts: readonly string[], slash: bo
       otherwise: (reason) => text(500, messageOf(reason)),
     },
   };
+}
+
+/** The first bytes of a file, by which its type is told. */
+async function beginningOf(path: string): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(sniffedBytes), 0, sniffedBytes, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
 
 /** The real path, if it is the root or below it. */

@@ -86,7 +86,12 @@ describe('routes', () => {
   const rows: readonly (readonly [string, string, number, string])[] = [
     ['GET', '/healthz', 200, 'ok'],
     ['POST', '/healthz', 200, 'ok'],
-    ['GET', '/healthz?verbose', 200, '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n'],
+    [
+      'GET',
+      '/healthz?verbose',
+      200,
+      '[+]ping ok\n[+]log ok\n[+]syncloop ok\n[+]device-plugin ok\nhealthz check passed\n',
+    ],
     ['GET', '/healthz/', 404, '404 page not found\n'],
     ['GET', '//pods', 307, '<a href="/pods">Temporary Redirect</a>.\n\n'],
     ['GET', '/runningpods', 307, '<a href="/runningpods/">Temporary Redirect</a>.\n\n'],
@@ -157,6 +162,13 @@ describe('routes', () => {
     ['PUT', '4', 200, 'successfully set klog.logging.verbosity to 4\n'],
     ['PUT', '', 400, 'strconv.ParseUint: parsing "": invalid syntax\n'],
     ['PUT', '4294967296', 400, 'strconv.ParseUint: parsing "4294967296": value out of range\n'],
+    ['PUT', '{}', 400, 'strconv.ParseUint: parsing "{}": invalid syntax\n'],
+    [
+      'PUT',
+      '2147483648',
+      400,
+      'failed set klog.logging.verbosity 2147483648: strconv.ParseInt: parsing "2147483648": value out of range\n',
+    ],
     ['GET', '', 406, 'unsupported http method\n'],
   ];
   test.for(verbosities)('%s of %j to the verbosity answers %i', async ([method, sent, status, body]) => {

@@ -9,6 +9,8 @@ import { BlockList, isIP } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { normalize } from 'node:path/posix';
 import { dialError } from '../../go/dial-error.ts';
+import { systemClock } from '../../base/clock.ts';
+import { detectContentType } from '../../go/detect-content-type.ts';
 import { keepAlive } from '../../base/keep-alive.ts';
 import { escapedPath, unescapedPath } from '../../go/url-path.ts';
 import { type JsonObject, objectAt, objectsAt, stringAt, valueAt } from '../../apimachinery/json.ts';
@@ -218,18 +220,12 @@ function forward(
     const outgoing = send(
       { ...options, ...(scheme === 'https' && { rejectUnauthorized: false, ...tls }) },
       (answer) => {
-        const { 'cache-control': cache = 'no-cache, private', location, ...rest } = passed(answer.headers);
-        response.writeHead(answer.statusCode ?? 502, {
-          'Cache-Control': cache,
-          ...rest,
-          ...(typeof location === 'string' && {
-            location: located(location, prefix, [joinHostPort(host, port), incoming.headers.host ?? '']),
-          }),
-        });
-        // an answer that breaks off does so for the client, too
-        void pipeline(answer, response)
-          .catch(() => undefined)
-          .then(resolve);
+        const { location } = answer.headers;
+        const own = [joinHostPort(host, port), incoming.headers.host ?? ''];
+        handOn(answer, response, location === undefined ? {} : { location: located(location, prefix, own) })
+          // an answer that breaks off does so for the client, too
+          .catch(() => response.destroy())
+          .finally(resolve);
       },
     );
     outgoing.once('socket', keepAlive);
@@ -240,6 +236,44 @@ function forward(
     response.on('close', () => outgoing.destroy());
     incoming.pipe(outgoing);
   });
+}
+
+/** How long the first bytes of an answer without a media type are waited for, ms: what comes later is announced without one. */
+const sniffMs = 100;
+
+/** Hands an answer on; one that names no media type gets the one that its beginning tells, as from Go's servers. */
+async function handOn(
+  answer: IncomingMessage,
+  response: ServerResponse,
+  more: { readonly location?: string },
+): Promise<void> {
+  const { 'cache-control': cache = 'no-cache, private', ...rest } = passed(answer.headers);
+  const isTold = answer.headers['content-type'] !== undefined || answer.headers['content-encoding'];
+  const beginning = isTold || response.req.method === 'HEAD' ? undefined : await beginningOf(answer);
+  response.writeHead(answer.statusCode ?? 502, {
+    'Cache-Control': cache,
+    ...rest,
+    ...(beginning && { 'Content-Type': detectContentType(beginning) }),
+    ...more,
+  });
+  response.flushHeaders();
+  await pipeline(answer, response);
+}
+
+/** The first bytes of an answer, left in it; nothing: it has none, or none come soon. */
+async function beginningOf(answer: IncomingMessage): Promise<Buffer | undefined> {
+  await new Promise<void>((resolve) => {
+    const stop = systemClock.timer(sniffMs, resolve);
+    for (const event of ['readable', 'end', 'close'] as const)
+      answer.once(event, () => {
+        stop();
+        resolve();
+      });
+  });
+  const first = answer.read() as Buffer | null;
+  if (first !== null) answer.unshift(first);
+  answer.removeAllListeners('readable');
+  return first ?? undefined;
 }
 
 /** What no header may have. */

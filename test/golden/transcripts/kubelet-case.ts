@@ -105,7 +105,7 @@ export class CasePlay {
   async #request(step: KubeletStep): Promise<Found[]> {
     const asked = this.#bed.reviews.length;
     const stays = step.stillOpen ?? step.stillOpenAfter3s;
-    const answer = await collect(this.#open(step), stays === true ? 1200 : 8000);
+    const answer = await collect(this.#open(step), stays === true ? 1200 : 8000, sentBody(step));
     if (step.res?.connectionError !== undefined) return []; // the real server broke down
     const found = [...statusFault(step, answer.status, answer.text), ...this.#headers(step, answer.message)];
     if (stays !== undefined && stays !== answer.open)
@@ -236,7 +236,7 @@ interface Answer {
 }
 
 /** An answer's whole body, or what of it came within `ms`. */
-function collect(request: ReturnType<typeof httpRequest>, ms: number): Promise<Answer> {
+function collect(request: ReturnType<typeof httpRequest>, ms: number, body?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request.on('error', reject);
     request.on('response', (message: IncomingMessage) => {
@@ -255,6 +255,10 @@ function collect(request: ReturnType<typeof httpRequest>, ms: number): Promise<A
       });
       message.on('error', () => undefined);
     });
-    request.end();
+    request.end(body);
   });
 }
+
+/** What a step sends. */
+const sentBody = ({ body, rawBody }: KubeletStep): string | undefined =>
+  rawBody ?? (body === undefined ? undefined : JSON.stringify(body));

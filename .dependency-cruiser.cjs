@@ -31,7 +31,7 @@ const rows = {
   node: [...engine, 'api'],
   nodeshutdown: ground,
   // the wing for real containers
-  'containers/paths': ['kube'],
+  'containers/paths': ['base', 'kube'],
   'containers/cm': ground,
   'containers/envvars': ground,
   'containers/podresources': ground,

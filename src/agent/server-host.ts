@@ -1,6 +1,7 @@
 import type { ApiClient } from '../api/client.ts';
 import type { Resource } from '../api/resources.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { fileName } from '../base/files/below.ts';
 import { AgentError } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { isStaticPod, uidOf } from '../kube/names.ts';
@@ -338,7 +339,8 @@ export function containerCheckpoints(deps: ContainerCheckpointsDeps): ServerHost
       const folder = join(deps.rootDir, 'checkpoints');
       const { pod, namespace, container: name } = container;
       const at = rfc3339(deps.clock.now());
-      const location = join(folder, `checkpoint-${pod}_${namespace}-${name}-${at}.tar`);
+      const file = fileName(`checkpoint-${pod}_${namespace}-${name}-${at}.tar`, 'a checkpoint');
+      const location = join(folder, file);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await write(container, location, timeoutSeconds, signal);
       return [location];

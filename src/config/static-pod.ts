@@ -2,7 +2,8 @@ import { goQuote } from '../go/go-quote.ts';
 import { type Position, parseDocument, type TextDocument } from '../go/yaml/document.ts';
 import { goJson } from '../go/go-json.ts';
 import { typeMetaOf } from '../go/go-types.ts';
-import { configHashAnnotation, nameOf } from '../kube/names.ts';
+import { configHashAnnotation, nameOf, uidOf } from '../kube/names.ts';
+import { fileName } from '../base/files/below.ts';
 import { decodeStruct } from '../kube/decode/pod-decoder.ts';
 import type { Pod, Toleration } from '../kube/types.ts';
 import { defaultPod } from '../kube/validation/defaults.ts';
@@ -140,10 +141,20 @@ function finishPod(decoded: Pod, origin: ManifestOrigin): Pod | string {
   if (nameOf(decoded) === '') return 'invalid pod: name is needed for the pod';
   const pod = asStaticPod(defaultPod(converted(decoded)), origin);
   const reference = apiReferenceFault(pod);
-  const faults = staticPodFaults(pod, origin.validation);
+  const faults = [...staticPodFaults(pod, origin.validation), ...uidFaults(uidOf(pod))];
   if (faults.length > 0) return `invalid pod: [${faults.join(' ')}]`;
   if (reference !== undefined) return reference;
   return pod;
+}
+
+/** A static pod chooses its own uid, and it names directories of the node. */
+function uidFaults(uid: string): readonly string[] {
+  try {
+    fileName(uid, 'it');
+    return [];
+  } catch {
+    return [`metadata.uid: Invalid value: ${goQuote(uid)}: must be usable as the name of a directory`];
+  }
 }
 
 /** What reading into Kubernetes' internal form changes: no type on the object, the plural of the IP, no negative grace period. */

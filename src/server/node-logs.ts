@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
-import { open, readdir, realpath, stat } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { open, readdir, stat } from 'node:fs/promises';
 import { messageOf } from '../base/errors.ts';
+import { realPathBelow } from '../base/files/below.ts';
 import { detectContentType, sniffedBytes } from '../go/detect-content-type.ts';
 import { typeByExtension } from '../go/type-by-extension.ts';
 import { pageNotFound, type Reply, text } from './reply.ts';
@@ -63,11 +63,7 @@ async function beginningOf(path: string): Promise<Buffer> {
 
 /** The real path, if it is the root or below it. */
 async function inside(root: string, parts: readonly string[]): Promise<string | undefined> {
-  if (parts.some((part) => part === '..' || part.includes('\0'))) return undefined;
-  const home = await realpath(root).catch(() => undefined);
-  const real = await realpath(join(root, ...parts)).catch(() => undefined);
-  if (home === undefined || real === undefined) return undefined;
-  return real === home || real.startsWith(home + sep) ? real : undefined;
+  return realPathBelow(root, parts.join('/'), 'a log').catch(() => undefined);
 }
 
 async function listing(folder: string, headers: Reply['headers']): Promise<Reply> {

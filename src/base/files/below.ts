@@ -1,11 +1,12 @@
 import { closeSync, constants, mkdirSync, openSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AgentError } from '../errors.ts';
 
 /**
  * Paths that come from outside (of pods, requests, archives, other machines), resolved below a directory of ours. By their text alone:
  * {@link fileName} and {@link pathBelow}. Where somebody else may write, text is not enough, for a link can lie there:
- * {@link inDirectoryBelow} and {@link openBelow} follow none. `docs/security.md` lists who calls them.
+ * {@link inDirectoryBelow} follows none. `docs/security.md` lists who calls them.
  */
 
 /** Opens a name for reference only (Linux `O_PATH`). */
@@ -36,6 +37,19 @@ export function elementsBelow(path: string, what: string): readonly string[] {
 /** Where a path from outside lies below `root`. @throws {AgentError} `invalid_argument` when it has `..` or NUL in it */
 export const pathBelow = (root: string, path: string, what: string): string =>
   join(root, ...elementsBelow(path, what));
+
+/**
+ * What a path from outside leads to, its links followed, when that is `root` or lies below it. For reading what the agent's own user alone
+ * writes: it could be exchanged before it is opened.
+ *
+ * @throws {AgentError} `invalid_argument` when it leads elsewhere; what the file system says when it is not there
+ */
+export async function realPathBelow(root: string, path: string, what: string): Promise<string> {
+  const wanted = pathBelow(root, path, what);
+  const [home, real] = await Promise.all([realpath(root), realpath(wanted)]);
+  if (real === home || real.startsWith(home === '/' ? home : `${home}/`)) return real;
+  throw new AgentError('invalid_argument', `${what} leads out of its directory: ${JSON.stringify(path)}`);
+}
 
 /** How directories that are missing are made; absent: they are not. */
 export interface Making {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { fileName } from '../../base/files/below.ts';
 
 /** The kinds of volumes that have a directory on the node, by their names in it. */
 export const volumePlugins = {
@@ -15,7 +16,9 @@ export const localVolumePlugin = 'kubernetes.io~local-volume';
 /** Where what file servers export is mounted. */
 export const nfsPlugin = 'kubernetes.io~nfs';
 
-/** Where a pod's things lie under the root directory: the kubelet's own layout, so that either finds what the other left. */
+/** Where a pod's things lie under the root directory: the kubelet's own layout, so that either finds what the other left.
+ * Names that cannot be those of files throw `invalid_argument`: they come from whoever makes pods.
+ */
 export const layout: {
   readonly podsDir: (root: string) => string;
   readonly podDir: (root: string, uid: string) => string;
@@ -28,11 +31,16 @@ export const layout: {
   readonly userNamespace: (root: string, uid: string) => string;
 } = {
   podsDir: (root) => join(root, 'pods'),
-  podDir: (root, uid) => join(root, 'pods', uid),
-  volumesDir: (root, uid) => join(root, 'pods', uid, 'volumes'),
-  volumeDir: (root, uid, plugin, volume) => join(root, 'pods', uid, 'volumes', plugin, volume),
-  containerDir: (root, uid, container) => join(root, 'pods', uid, 'containers', container),
-  etcHosts: (root, uid) => join(root, 'pods', uid, 'etc-hosts'),
-  subPaths: (root, uid) => join(root, 'pods', uid, 'volume-subpaths'),
-  userNamespace: (root, uid) => join(root, 'pods', uid, 'userns'),
+  podDir: (root, uid) => inPod(root, uid),
+  volumesDir: (root, uid) => inPod(root, uid, 'volumes'),
+  volumeDir: (root, uid, plugin, volume) =>
+    inPod(root, uid, 'volumes', plugin, fileName(volume, 'the name of a volume')),
+  containerDir: (root, uid, container) =>
+    inPod(root, uid, 'containers', fileName(container, 'the name of a container')),
+  etcHosts: (root, uid) => inPod(root, uid, 'etc-hosts'),
+  subPaths: (root, uid) => inPod(root, uid, 'volume-subpaths'),
+  userNamespace: (root, uid) => inPod(root, uid, 'userns'),
 };
+
+const inPod = (root: string, uid: string, ...rest: readonly string[]): string =>
+  join(root, 'pods', fileName(uid, 'the uid of a pod'), ...rest);

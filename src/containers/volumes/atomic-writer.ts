@@ -17,6 +17,7 @@ import {
 import { dirname, join, posix } from 'node:path';
 import { cleanPath } from '../../go/clean-path.ts';
 import { AgentError } from '../../base/errors.ts';
+import { pathBelow } from '../../base/files/below.ts';
 import { goQuote } from '../../go/go-quote.ts';
 
 /** One file of a payload; `mode` is a number such as 0o644. */
@@ -110,7 +111,7 @@ export class AtomicWriter {
     const dir = mkdtempSync(join(this.#dir, `..${timestamp(now)}.`));
     chmodSync(dir, 0o755);
     for (const [path, { data, mode, uid }] of files) {
-      const file = join(dir, path);
+      const file = pathBelow(dir, path, 'a file of a volume');
       mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
       writeFileSync(file, data, { mode: mode & permissions });
       chmodSync(file, mode & permissions); // past the umask

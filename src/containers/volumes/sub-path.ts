@@ -12,12 +12,10 @@ import {
 } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { AgentError, messageOf } from '../../base/errors.ts';
+import { byDescriptor, elementsBelow, fileName, pathOnly } from '../../base/files/below.ts';
 import type { Logger } from '../../base/logger.ts';
 import { layout } from '../paths/layout.ts';
 import type { Mounter } from './mounter.ts';
-
-/** Opens a name for reference only (Linux `O_PATH`). */
-const pathOnly = 0o10000000;
 
 /** One mount of a container that shows a part of a volume. */
 export interface SubPathMount {
@@ -65,8 +63,8 @@ export class SubPaths {
     const wanted = join(mount.volumePath, mount.subPath);
     const target = join(
       layout.subPaths(this.#deps.rootDir, mount.podUid),
-      mount.volume,
-      mount.container,
+      fileName(mount.volume, 'the name of a volume'),
+      fileName(mount.container, 'the name of a container'),
       String(mount.index),
     );
     for (const path of [wanted, target]) await this.#deps.answers(path);
@@ -158,7 +156,7 @@ const leadsOut = (subPath: string, why: string): AgentError =>
 
 /** The part with its links followed, relative to `base`; what does not exist yet stays as it is said. */
 async function resolvedWithin(base: string, subPath: string): Promise<string> {
-  const elements = subPath.split('/').filter((element) => element !== '' && element !== '.');
+  const elements = elementsBelow(subPath, 'a part of a volume');
   for (let known = elements.length; known >= 0; known--) {
     const real = await ifThere(realpath(join(base, ...elements.slice(0, known))));
     if (real === undefined) continue;
@@ -179,8 +177,8 @@ async function ifThere<T>(look: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** A path to what was opened, whatever has become of its name. */
-const within = ({ fd }: FileHandle, element = ''): string => join(`/proc/self/fd/${fd}`, element);
+/** What lies in what was opened. */
+const within = ({ fd }: FileHandle, element = ''): string => join(byDescriptor(fd), element);
 
 /** Opens the part of a directory that is not there, or returns nothing. */
 type WhenMissing<T> = (path: string, open: () => Promise<FileHandle>) => Promise<T>;
@@ -192,7 +190,7 @@ async function openWithin<T extends FileHandle | undefined>(
   whenMissing: WhenMissing<T>,
 ): Promise<FileHandle | T> {
   let handle: FileHandle | T = await open(base, pathOnly | constants.O_DIRECTORY);
-  for (const element of subPath.split('/').filter((part) => part !== '' && part !== '.')) {
+  for (const element of elementsBelow(subPath, 'a part of a volume')) {
     const parent: FileHandle = handle;
     try {
       handle = await openElement(parent, { element, subPath }, whenMissing);

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, closeSync, existsSync, mkdirSync, openSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
+import { pathBelow } from '../../base/files/below.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../provider/cri-messages.ts';
@@ -174,7 +175,8 @@ export class ContainerStore {
     mkdirSync(root, { recursive: true, mode: 0o755 });
     layOutMounts(root, config.mounts ?? []);
     const plan = this.plan(container, sandbox);
-    if (!existsSync(plan.workingDir)) makeDirectory(root, config.mounts ?? [], config.workingDir ?? '');
+    if (!existsSync(plan.workingDir))
+      makeDirectory(root, config.mounts ?? [], posix.resolve('/', config.workingDir ?? ''));
     if (!statSync(plan.workingDir).isDirectory())
       throw new Error(startFault(`chdir to cwd ("${config.workingDir ?? ''}") failed: not a directory`));
     const program = demandProgram(plan);
@@ -259,5 +261,5 @@ function startFault(fault: string): string {
 
 function logPathOf(sandbox: PodSandboxConfig, config: ContainerConfig): string {
   if (!sandbox.logDirectory || !config.logPath) return '';
-  return join(sandbox.logDirectory, config.logPath);
+  return pathBelow(sandbox.logDirectory, config.logPath, 'the path of a log');
 }

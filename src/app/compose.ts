@@ -22,21 +22,10 @@ import type { DataDir } from './data-dir.ts';
 import { portError, portSetting } from './ports.ts';
 import { criParts } from './cri.ts';
 import { makeProviderOf } from './providers.ts';
-import type { PodChange, Problem, RunOptions, Running, StartContext, UpOptions } from './running.ts';
-import type { Tracing } from './tracing.ts';
+import type { PodChange, Problem, RunOptions, Running, UpOptions } from './running.ts';
+import type { AgentInputs } from './agent-inputs.ts';
 
 const clock = systemClock;
-
-/** What an agent of the command is composed of. */
-export interface AgentInputs extends Pick<StartContext, 'load'> {
-  readonly options: UpOptions | RunOptions;
-  readonly settings: EffectiveOptions;
-  readonly dataDir: DataDir;
-  readonly tracing: Tracing | undefined;
-  readonly logger: LeveledLogger;
-  /** Called with each Event that the agent reports. */
-  readonly onEvent?: AgentOptions['onEvent'];
-}
 
 /** The agent's options but for its API server, and what lets its runtime go. */
 export function agentOptions(

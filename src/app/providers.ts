@@ -8,7 +8,7 @@ import { runtimeUpkeep } from '../agent/garbage-collection.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import { deadContainers, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf } from './crash-back-off.ts';
-import type { AgentInputs } from './compose.ts';
+import type { AgentInputs } from './agent-inputs.ts';
 import { providerFactory } from './provider-module.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &

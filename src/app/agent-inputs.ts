@@ -1,0 +1,17 @@
+import type { StartContext, UpOptions, RunOptions } from './running.ts';
+import type { EffectiveOptions } from '../options/load.ts';
+import type { DataDir } from './data-dir.ts';
+import type { Tracing } from './tracing.ts';
+import type { LeveledLogger } from '../agent/logger.ts';
+import type { AgentOptions } from '../agent/agent-options.ts';
+
+/** What an agent of the command is composed of. */
+export interface AgentInputs extends Pick<StartContext, 'load'> {
+  readonly options: UpOptions | RunOptions;
+  readonly settings: EffectiveOptions;
+  readonly dataDir: DataDir;
+  readonly tracing: Tracing | undefined;
+  readonly logger: LeveledLogger;
+  /** Called with each Event that the agent reports. */
+  readonly onEvent?: AgentOptions['onEvent'];
+}

@@ -127,10 +127,3 @@ export function admitVolumes(pod: Pod): AdmitResult {
 
 /** What is asked of admission: may a pod come, or may one that is here change its size. Kubelet's `lifecycle.Operation`. */
 export type AdmitOperation = 'add' | 'resize';
-
-/** What admission says. */
-export interface AllocationVerdict {
-  readonly admit: boolean;
-  readonly reason: string;
-  readonly message: string;
-}

@@ -10,7 +10,7 @@ import type { Pod, PodCondition } from '../kube/types.ts';
 import { AllocationState } from './allocation-state.ts';
 import { byTurn } from './pending-order.ts';
 import { resizePendingMessage, resizeStartedMessage } from './resize-messages.ts';
-import type { AdmitOperation, AllocationVerdict } from '../admission/admit-result.ts';
+import type { AdmitOperation, AdmitResult } from '../admission/admit-result.ts';
 
 /** Why waiting resizes are tried again, as metrics name it. */
 export type ResizeTrigger =
@@ -45,7 +45,7 @@ export interface AllocationManagerDeps {
     pod: Pod,
     otherPods: () => readonly Pod[],
     operation: AdmitOperation,
-  ) => AllocationVerdict | Promise<AllocationVerdict>;
+  ) => AdmitResult | Promise<AdmitResult>;
   /** R121: pods that take up room, as desired. */
   readonly activePods: () => readonly Pod[];
   readonly podByUid: (uid: string) => Pod | undefined;
@@ -103,7 +103,7 @@ export class AllocationManager {
   }
 
   /** R51, R52, R136: may the pod come, with what it was given before or else with what it asks for? */
-  addPod(pod: Pod): Promise<AllocationVerdict> {
+  addPod(pod: Pod): Promise<AdmitResult> {
     return this.#exclusively(async () => {
       const allocated = this.allocatedPod(pod);
       const verdict = await this.#deps.admit(allocated, () => this.#othersOf(pod), 'add');
@@ -224,7 +224,7 @@ export class AllocationManager {
     recorder.event(pod, 'Normal', 'ResizeStarted', resizeStartedMessage(pod, observedGeneration));
   }
 
-  #tellPending(pod: Pod, { reason, message }: AllocationVerdict): void {
+  #tellPending(pod: Pod, { reason, message }: AdmitResult): void {
     const { resizes, recorder } = this.#deps;
     const observedGeneration = pod.metadata?.generation ?? 0;
     if (!resizes.setPending(uidOf(pod), { reason, message, observedGeneration })) return;

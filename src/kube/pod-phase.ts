@@ -1,3 +1,3 @@
-/** Is the phase one that a pod never leaves? */
+/** Whether a pod never leaves this phase. */
 export const isTerminalPhase = (phase: string | undefined): phase is 'Succeeded' | 'Failed' =>
   phase === 'Succeeded' || phase === 'Failed';

@@ -5,6 +5,7 @@ import { isMirrorPod, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import type { PodWorkerSync } from '../podworkers/queries.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
 import type { Remains } from './remains.ts';
 
 export interface HousekeepingDeps {
@@ -162,7 +163,7 @@ function finishRejected(
   pods.forEach((pod) => {
     if (!pod.metadata?.deletionTimestamp) return;
     const uid = uidOf(pod);
-    const ended = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
+    const ended = isTerminalPhase(pod.status?.phase);
     if (ended && !known.has(uid) && !inRuntime.has(uid)) deps.workers.killPod(pod);
   });
 }

@@ -6,14 +6,10 @@ import type { EventRecorder } from '../kube/events.ts';
 import { isMirrorPod, keyOf, uidOf } from '../kube/names.ts';
 import { compareQuantities, zeroQuantity } from '../kube/resources/quantity.ts';
 import { podRequests } from '../kube/resources/resources.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
 import type { Pod, PodStatus } from '../kube/types.ts';
-
-/** What admission says of a pod (kubelet `PodAdmitResult`). */
-export interface Admission {
-  readonly admit: boolean;
-  readonly reason: string;
-  readonly message: string;
-}
+import type { AdmitResult } from '../admission/admit-result.ts';
+import type { UpdatePodOptions, UpdateType } from '../podworkers/updates.ts';
 
 /** The desired pods, as the sync handler keeps them (R27…R34). */
 export interface DesiredPods {
@@ -30,18 +26,9 @@ export interface DesiredPods {
   };
 }
 
-/** What the sync handler asks of a pod's worker. */
-export interface WorkOrder {
-  readonly type: 'create' | 'update' | 'sync' | 'kill';
-  readonly pod: Pod;
-  readonly mirrorPod?: Pod;
-  /** ms since the epoch */
-  readonly startTime?: number;
-}
-
 /** The workers' side of a config change. */
 export interface WorkerOrders {
-  updatePod(order: WorkOrder): void;
+  updatePod(order: UpdatePodOptions): void;
   isPodTerminationRequested(uid: string): boolean;
   isPodKnownTerminated(uid: string): boolean;
 }
@@ -49,7 +36,7 @@ export interface WorkerOrders {
 /** Who gives pods their resources, as the sync handler needs it (`AllocationManager`). */
 export interface PodAllocation {
   /** R129: the first denial counts. */
-  addPod(pod: Pod): Promise<Admission>;
+  addPod(pod: Pod): Promise<AdmitResult>;
   removePod(uid: string): void;
   /** Is another size asked for than the pod was given? */
   needsResize(pod: Pod): boolean;
@@ -93,15 +80,12 @@ export interface SyncHandlerDeps {
   readonly removeDeadContainers: (pod: Pod) => void;
 }
 
-const isTerminal = (status: PodStatus | undefined): boolean =>
-  status?.phase === 'Succeeded' || status?.phase === 'Failed';
-
 /** R121: does the pod take up room on the node? */
 export function isActivePod({ workers, statuses }: ActivityDeps, pod: Pod): boolean {
   const uid = uidOf(pod);
   if (workers.isPodKnownTerminated(uid)) return false;
   if (workers.isPodTerminationRequested(uid)) return true;
-  return !isTerminal(pod.status) && !isTerminal(statuses.getPodStatus(uid));
+  return !isTerminalPhase(pod.status?.phase) && !isTerminalPhase(statuses.getPodStatus(uid)?.phase);
 }
 
 /** Who knows whether a pod has ended. */
@@ -155,7 +139,7 @@ export class PodSyncHandler {
   /** R51…R53. */
   async #admitted(pod: Pod): Promise<boolean> {
     const { workers, allocation } = this.#deps;
-    if (workers.isPodTerminationRequested(uidOf(pod)) || isTerminal(pod.status)) return true;
+    if (workers.isPodTerminationRequested(uidOf(pod)) || isTerminalPhase(pod.status?.phase)) return true;
     const { admit, reason, message } = await allocation.addPod(pod).catch((fault: unknown) => ({
       // without an answer the pod is refused: housekeeping starts what is wanted and was not
       admit: false,
@@ -300,7 +284,7 @@ export class PodSyncHandler {
       });
   }
 
-  #order(type: WorkOrder['type'], pod: Pod, mirrorPod: Pod | undefined, startTime: number | undefined): void {
+  #order(type: UpdateType, pod: Pod, mirrorPod: Pod | undefined, startTime: number | undefined): void {
     this.#deps.workers.updatePod({
       type,
       pod,
@@ -318,7 +302,9 @@ function makesRoom(before: Pod | undefined, after: Pod): ResizeTrigger | undefin
     (name) => compareQuantities(holds?.[name] ?? zeroQuantity, held?.[name] ?? zeroQuantity) < 0,
   );
   if (shrank) return 'pod_resized';
-  return isTerminal(after.status) && !isTerminal(before.status) ? 'pod_terminated' : undefined;
+  return isTerminalPhase(after.status?.phase) && !isTerminalPhase(before.status?.phase)
+    ? 'pod_terminated'
+    : undefined;
 }
 
 /** By creation time, oldest first; of equal age the order stays. */

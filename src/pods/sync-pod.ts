@@ -10,6 +10,7 @@ import type { PodResolution } from '../provider/resolution.ts';
 import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { replaceOrAppend } from '../status/condition-list.ts';
 import { ownCondition } from '../status/conditions.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
 import type {
   PodStep,
   PodSyncer,
@@ -127,7 +128,7 @@ export class SyncSteps implements PodSyncer {
     const status = generateStatus(pod, runtimeStatus, false);
     const observed = withIps(runtimeStatus, status);
     statuses.setPodStatus(pod, status);
-    if (status.phase === 'Succeeded' || status.phase === 'Failed') return { terminal: true };
+    if (isTerminalPhase(status.phase)) return { terminal: true };
     this.#requireNetwork(pod);
     await this.#prepare(pod, mirrorPod, observed, signal);
     const pullSecrets = await this.#deps.pullSecrets(pod);

@@ -14,7 +14,8 @@ import { type PodQueries, type PodWorkerSync, queriesOf, syncOf } from './querie
 import { requeueDefaults, type RequeueOptions } from './requeue.ts';
 import { StartGate } from './start-gate.ts';
 import { firstState, firstStateOfEnded, type PodState, type WorkType } from './state.ts';
-import { isRuntimeIdle, isTerminalPhase } from './terminal.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
+import { isRuntimeIdle } from './terminal.ts';
 import type { UpdatePodOptions } from './updates.ts';
 
 export interface PodWorkersDeps {

@@ -1,4 +1,4 @@
-import type { ActiveWork, Completion, PodStatusFn, Work } from './updates.ts';
+import type { Completion, PodStatusFn, Work } from './updates.ts';
 
 /** What holds in every phase. Instants are ms since the epoch. */
 interface Known {
@@ -13,7 +13,7 @@ interface Known {
   /** The newest update that no worker has taken; it replaces an older one (R84). */
   readonly pending: Work | undefined;
   /** What the worker was last told; what a replay repeats (R85). */
-  readonly active: ActiveWork | undefined;
+  readonly active: Work | undefined;
   /** The runtime had it before anyone here started it: it has to be driven to its end (R91). */
   readonly observedRuntime: boolean;
 }

@@ -1,9 +1,5 @@
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 
-/** The two phases that nothing leaves. */
-export const isTerminalPhase = (phase: string | undefined): boolean =>
-  phase === 'Succeeded' || phase === 'Failed';
-
 /** R90: nothing of the pod runs: no running container, no ready sandbox. Follows kubelet `isPodStatusCacheTerminal`. */
 export function isRuntimeIdle({ containerStatuses, sandboxStatuses }: RuntimePodStatus): boolean {
   return (

@@ -1,4 +1,4 @@
-import { isTerminalPhase } from './terminal.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
 import { effectiveGracePeriod, minimumGracePeriodSeconds } from './grace-period.ts';
 import type { GateAnswer } from './start-gate.ts';
 import {

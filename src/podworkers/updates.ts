@@ -60,11 +60,8 @@ export interface RuntimePodWork extends WorkBase {
 /** One update that waits for its worker, or that the worker has taken. */
 export type Work = PodWork | RuntimePodWork;
 
-/** What a replay repeats: a `sync` without latency, status function or completion (R86). */
-export type ActiveWork = Work & { readonly type: 'sync'; readonly startTime: undefined };
-
-/** R86: takes a consumed update into what is remembered for replays. */
-export function mergeWork(active: ActiveWork | undefined, work: Work): ActiveWork {
+/** Takes a consumed update into what a replay repeats: a `sync` without latency, status function and completion (R86). */
+export function mergeWork(active: Work | undefined, work: Work): Work {
   const { kill } = work;
   const remembered = {
     type: 'sync',

@@ -4,6 +4,7 @@ import {
   isRestartableInitContainer,
 } from '../kube/restart-policy.ts';
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../kube/types.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
 import { type ProbeResult, type ProbeType, restartGraceMs } from './update-pod-status.ts';
 
 /** What a worker remembers between attempts. */
@@ -68,8 +69,7 @@ export function beginAttempt(
 ): AttemptStart {
   const { status } = context;
   if (!status) return { state: before, changes: [], next: 'wait' };
-  if (status.phase === 'Failed' || status.phase === 'Succeeded')
-    return { state: before, changes: [], next: 'end' };
+  if (isTerminalPhase(status.phase)) return { state: before, changes: [], next: 'end' };
   const container = statusOf(status, target.container.name);
   if (!container) return { state: before, changes: [], next: 'wait' };
   const { state, changes } = forContainer(target, before, container, context);

@@ -4,6 +4,7 @@ import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus 
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { podSandboxChanged } from '../provider/sandbox-changed.ts';
 import { conditionOf } from './condition-list.ts';
+import { isTerminalPhase } from '../kube/pod-phase.ts';
 import { initAndRegular } from './container-statuses.ts';
 
 /** Init and regular container statuses together; `undefined` where neither list exists, which differs from empty. */
@@ -165,8 +166,7 @@ export function allContainersRestartingCondition(
   phase: string | undefined,
 ): PodCondition {
   const type = 'AllContainersRestarting';
-  if (phase === 'Failed' || phase === 'Succeeded')
-    return { type, status: 'False', reason: terminalReason(phase) };
+  if (isTerminalPhase(phase)) return { type, status: 'False', reason: terminalReason(phase) };
   if (!restartsAllContainers(pod, old, runtime) || isCleanedUp(pod, runtime))
     return { type, status: 'False' };
   return {

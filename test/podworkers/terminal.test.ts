@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { emptyStatus } from '../../src/pleg/pod-cache.ts';
-import { isRuntimeIdle, isTerminalPhase } from '../../src/podworkers/terminal.ts';
+import { isTerminalPhase } from '../../src/kube/pod-phase.ts';
+import { isRuntimeIdle } from '../../src/podworkers/terminal.ts';
 import type { RuntimePodStatus } from '../../src/provider/runtime-pod.ts';
 
 const container = (state: 'running' | 'exited') =>

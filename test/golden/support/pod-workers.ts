@@ -1,7 +1,7 @@
 import type { Pod } from '../../../src/kube/types.ts';
 import type { PodWorkers } from '../../../src/podworkers/pod-workers.ts';
 import { nobodyWaits, type PodState, workTypeOf } from '../../../src/podworkers/state.ts';
-import type { ActiveWork, Kill, PodStatusFn, UpdateType, Work } from '../../../src/podworkers/updates.ts';
+import type { Kill, PodStatusFn, UpdateType, Work } from '../../../src/podworkers/updates.ts';
 
 /** Status functions by the name that the recordings know them by: only their identity matters. */
 export class StatusFns {
@@ -131,7 +131,7 @@ export function stateFromWords(words: StateWords, pod: Pod, fns: StatusFns): Pod
     fullName: words.fullname,
     working: words.working ?? false,
     pending: workFromWords(words.pending, pod),
-    active: workFromWords(words.active, pod) as ActiveWork | undefined,
+    active: workFromWords(words.active, pod),
     syncedAt: milliseconds(words.syncedAt) ?? 0,
     startedAt: milliseconds(words.startedAt),
     observedRuntime: words.observedRuntime ?? false,

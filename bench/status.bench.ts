@@ -156,8 +156,8 @@ const making = [1, 10, 100].map((count) => {
       hostIps: ['10.0.0.1'],
       primaryFamily: 'IPv4',
       startFailureOf: () => undefined,
-      withProbeResults: (_pod, status) => status,
-    });
+      withProbeResults: (_pod, status) => ({ status, probeNow: [] }),
+    }).status;
   const cached = generate();
   const statuses = cached.containerStatuses ?? [];
   const rounds = Math.ceil(20_000 / count);

@@ -1,5 +1,6 @@
 import { uidOf } from '../kube/names.ts';
 import type { Node, Pod, PodStatus } from '../kube/types.ts';
+import type { ProbeManager } from '../prober/probe-manager.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 import { primaryFamilyOf } from '../kube/address-family.ts';
 import { generateApiPodStatus } from '../status/generate.ts';
@@ -11,7 +12,7 @@ export interface StatusSourceDeps {
   readonly nodeIPs: readonly string[];
   readonly nodeGetter: () => Node | undefined;
   readonly statusManager: Pick<StatusManager, 'getPodStatus' | 'resizes'>;
-  readonly probeManager: { updatePodStatus(pod: Pod, status: PodStatus): PodStatus };
+  readonly probeManager: Pick<ProbeManager, 'updatePodStatus' | 'probeNow'>;
   readonly deadline: Pick<ActiveDeadline, 'shouldEvict'>;
   /** What the pod's cgroup is set to; absent: pods have none of their own. */
   readonly podCgroupConfig?: (pod: Pod) => PodCgroupConfig;
@@ -31,7 +32,7 @@ export function statusSource(
   const { nodeIPs, statusManager, probeManager, deadline, reasons } = deps;
   return (pod, runtime, podIsTerminal) => {
     const uid = uidOf(pod);
-    return generateApiPodStatus({
+    const { status, probeNow } = generateApiPodStatus({
       pod,
       runtime,
       podIsTerminal,
@@ -45,7 +46,9 @@ export function statusSource(
       primaryFamily: primaryFamilyOf(nodeIPs),
       supportsRecursiveReadOnly: () => deps.supportsRecursiveReadOnly?.(pod) ?? false,
       startFailureOf: (container) => reasons.get(uid, container),
-      withProbeResults: (target, status) => probeManager.updatePodStatus(target, status),
+      withProbeResults: (target, unprobed) => probeManager.updatePodStatus(target, unprobed),
     });
+    probeManager.probeNow(uid, probeNow);
+    return status;
   };
 }

@@ -7,7 +7,7 @@ import type { Container, Pod, PodStatus, Probe } from '../kube/types.ts';
 import type { ProbeTarget } from './probe-step.ts';
 import { ProbeWorker } from './probe-worker.ts';
 import { ProbeResults } from './results.ts';
-import { type ProbeType, updatePodStatus } from './update-pod-status.ts';
+import { type ProbedStatus, type ProbeType, updatePodStatus } from './update-pod-status.ts';
 
 /** What the probe manager needs. */
 export interface ProbeManagerDeps {
@@ -120,14 +120,18 @@ export class ProbeManager {
     for (const [key, worker] of [...(this.#workers.get(uid) ?? [])]) if (which(key)) worker.stop();
   }
 
-  /** The status with `started` and `ready` as the probes see them (R240). */
-  updatePodStatus(pod: Pod, status: PodStatus): PodStatus {
+  /** Has the readiness probes of these containers run at once; those without one are left out. */
+  probeNow(uid: string, containers: readonly string[]): void {
+    for (const container of containers) this.#workers.get(uid)?.get(`${container}/readiness`)?.probeNow();
+  }
+
+  /** The status with `started` and `ready` as the probes see them, and the probing that it calls for (R240). */
+  updatePodStatus(pod: Pod, status: PodStatus): ProbedStatus {
     const workers = this.#workers.get(uidOf(pod));
     return updatePodStatus(pod, status, {
       startedAt: this.#startedAt,
       resultOf: (type, containerId) => this.results[type].get(containerId),
       hasWorker: (type, container) => workers?.has(`${container}/${type}`) ?? false,
-      probeNow: (container) => workers?.get(`${container}/readiness`)?.probeNow(),
     });
   }
 }

@@ -13,32 +13,48 @@ export interface ProbeView {
   readonly startedAt: number;
   resultOf(type: ProbeType, containerId: string): ProbeResult | undefined;
   hasWorker(type: ProbeType, container: string): boolean;
-  /** The readiness probe of this container should run at once. */
-  probeNow(container: string): void;
+}
+
+/** A pod's status with the probes' results, and the probing that it calls for. */
+export interface ProbedStatus {
+  readonly status: PodStatus;
+  /** Names of the containers whose readiness probe is to run at once: they run and are not known to be ready. */
+  readonly probeNow: readonly string[];
 }
 
 /**
- * Fills `started` and `ready` in the container statuses of a pod (R240).
+ * Fills `started` and `ready` in the container statuses of a pod (R240). Pure.
  *
  * Follows kubelet `prober.UpdatePodStatus`.
  */
-export function updatePodStatus(pod: Pod, status: PodStatus, view: ProbeView): PodStatus {
+export function updatePodStatus(pod: Pod, status: PodStatus, view: ProbeView): ProbedStatus {
   const { initContainerStatuses: init, containerStatuses } = status;
+  const inits = pod.spec?.initContainers ?? [];
+  const sidecars = new Map(inits.map((container) => [container.name, isRestartableInitContainer(container)]));
+  const lasting = [...(containerStatuses ?? []), ...(init ?? []).filter(({ name }) => sidecars.get(name))];
   return {
-    ...status,
-    ...(containerStatuses && {
-      containerStatuses: containerStatuses.map((container) => probed(pod, container, view)),
-    }),
-    ...(init && { initContainerStatuses: probedInit(pod, init, view) }),
+    status: {
+      ...status,
+      ...(containerStatuses && {
+        containerStatuses: containerStatuses.map((container) => probed(pod, container, view)),
+      }),
+      ...(init && { initContainerStatuses: probedInit(pod, init, sidecars, view) }),
+    },
+    probeNow: lasting.filter((container) => wantsProbe(container, view)).map(({ name }) => name),
   };
 }
+
+const wantsProbe = (status: ContainerStatus, view: ProbeView): boolean =>
+  view.hasWorker('readiness', status.name) &&
+  view.resultOf('readiness', status.containerID ?? '') !== 'Success' &&
+  isStarted(status, view);
 
 function probedInit(
   pod: Pod,
   statuses: readonly ContainerStatus[],
+  sidecars: ReadonlyMap<string, boolean>,
   view: ProbeView,
 ): readonly ContainerStatus[] {
-  const sidecars = new Map(pod.spec?.initContainers?.map((c) => [c.name, isRestartableInitContainer(c)]));
   return statuses.map((container) =>
     sidecars.get(container.name)
       ? probed(pod, container, view)
@@ -76,7 +92,6 @@ function isReady(pod: Pod, status: ContainerStatus, view: ProbeView): boolean {
   const result = view.resultOf('readiness', status.containerID ?? '');
   if (result === 'Success') return true;
   const probing = view.hasWorker('readiness', status.name);
-  if (probing) view.probeNow(status.name);
   if (probing && result !== undefined) return false;
   const startedAt = Date.parse(status.state?.running?.startedAt ?? '');
   const fromBefore = startedAt < view.startedAt - restartGraceMs;

@@ -48,25 +48,32 @@ export interface GenerateInput {
   /** Reason cache: why this container could not start lately. */
   startFailureOf(container: string): StartFailure | undefined;
   /** Fills `started` and `ready` of the containers from the probes' results. */
-  withProbeResults(pod: Pod, status: PodStatus): PodStatus;
+  withProbeResults(pod: Pod, status: PodStatus): GeneratedStatus;
+}
+
+/** A pod's status, and what is to be done because of it. */
+export interface GeneratedStatus {
+  readonly status: PodStatus;
+  /** Names of the containers whose readiness probe is to run at once. */
+  readonly probeNow: readonly string[];
 }
 
 /**
- * The status of a pod as the API is told it, from what its runtime shows and what was known before. Pure but for what its two
- * functions read. Transition times and the start time are the status manager's.
+ * The status of a pod as the API is told it, from what its runtime shows and what was known before. Pure: probing that it calls for is
+ * returned. Transition times and the start time are the status manager's.
  *
  * Follows kubelet `generateAPIPodStatus` (R205…R228).
  */
-export function generateApiPodStatus(input: GenerateInput): PodStatus {
+export function generateApiPodStatus(input: GenerateInput): GeneratedStatus {
   const { pod } = input;
   const old = input.cached ?? pod.status ?? {};
   const containers = allContainerStatuses(input, old);
   const outcome = outcomeOf(input, old, containers);
   const { reported } = input.runtime;
-  const own = input.withProbeResults(pod, { ...outcome, ...containers });
+  const { status: own, probeNow } = input.withProbeResults(pod, { ...outcome, ...containers });
   const probed = reported ? withReportedContainers(own, reported, input.probedByAgent ?? true) : own;
   const conditions = conditionsOf(input, old, probed);
-  return {
+  const status = {
     ...probed,
     conditions: reported ? withReportedConditions(conditions, reported) : conditions,
     qosClass: qosClassOf(pod),
@@ -78,6 +85,7 @@ export function generateApiPodStatus(input: GenerateInput): PodStatus {
     }),
     ...podResourceStatus(pod, input.cgroup ?? {}, old),
   };
+  return { status, probeNow };
 }
 
 type ContainerLists = Pick<

@@ -82,9 +82,24 @@ test('results of a pod that goes are forgotten, and its timers with them', async
 test('a container is ready when its probe says so', async () => {
   const { clock, manager } = world();
   manager.addPod(pod);
-  expect(manager.updatePodStatus(pod, status).containerStatuses?.[0]?.ready).toBe(false);
+  expect(manager.updatePodStatus(pod, status).status.containerStatuses?.[0]?.ready).toBe(false);
   await clock.advance(1);
-  expect(manager.updatePodStatus(pod, status).containerStatuses?.[0]?.ready).toBe(true);
+  expect(manager.updatePodStatus(pod, status).status.containerStatuses?.[0]?.ready).toBe(true);
+});
+
+test('a status asks for the readiness probe of a running container that is not known to be ready, and runs none itself', async () => {
+  const { clock, manager, runs } = world(0.5);
+  expect(manager.updatePodStatus(pod, status).probeNow, 'without a worker').toEqual([]);
+  manager.addPod(pod);
+  expect(manager.updatePodStatus(pod, status).probeNow).toEqual(['c']);
+  const stopped = { ...status.containerStatuses![0]!, state: { terminated: { exitCode: 0 } } };
+  expect(manager.updatePodStatus(pod, { ...status, containerStatuses: [stopped] }).probeNow).toEqual([]);
+  await clock.advance(1000);
+  expect(runs).toEqual([]);
+  manager.probeNow('u', ['c', 'none']);
+  await clock.advance(0);
+  expect(runs).toEqual([1000]);
+  expect(manager.updatePodStatus(pod, status).probeNow, 'once it is ready').toEqual([]);
 });
 
 test('probes of a container that will not restart end, but not while all containers of its pod start anew', () => {

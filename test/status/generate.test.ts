@@ -31,9 +31,9 @@ const generate = (runtime: RuntimePodStatus, extra: Partial<GenerateInput> = {})
     hostIps: ['192.168.0.1'],
     primaryFamily: 'IPv4',
     startFailureOf: () => undefined,
-    withProbeResults: (_pod, status) => status,
+    withProbeResults: (_pod, status) => ({ status, probeNow: [] }),
     ...extra,
-  });
+  }).status;
 
 describe('generating a status', () => {
   test('a pod of which the runtime knows nothing is Pending, and its containers wait for the init ones', () => {
@@ -272,11 +272,14 @@ describe('generating a status', () => {
       generate(addressed, {
         pod: { ...pod, spec, status: { conditions: [condition('gate', { status })] } },
         withProbeResults: (_pod, given) => ({
-          ...given,
-          containerStatuses: (given.containerStatuses ?? []).map((one): ContainerStatus => ({
-            ...one,
-            ready: true,
-          })),
+          status: {
+            ...given,
+            containerStatuses: (given.containerStatuses ?? []).map((one): ContainerStatus => ({
+              ...one,
+              ready: true,
+            })),
+          },
+          probeNow: [],
         }),
       }).conditions?.find(({ type }) => type === 'Ready')?.status;
     expect([readyOf('True'), readyOf('False')]).toEqual(['True', 'False']);

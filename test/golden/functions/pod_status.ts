@@ -39,7 +39,7 @@ export const replay: Replay = (line) => {
     Failure: 'Failure',
     UNKNOWN: 'Unknown',
   };
-  const actual = generateApiPodStatus({
+  const { status: actual } = generateApiPodStatus({
     pod: input.pod,
     runtime: runtimeStatusOf(input.podStatus),
     cached: input.statusManagerStatus ?? undefined,
@@ -56,7 +56,6 @@ export const replay: Replay = (line) => {
         resultOf: (type: ProbeType, id) => results[input.probeResults[type]?.[id] ?? ''],
         hasWorker: (type, container) =>
           (input.probeWorkers ?? []).some((w) => w.Container === container && w.Probe === type),
-        probeNow: () => undefined,
       }),
   });
   return check(line['out'], actual, {}, { optionalKeys: apiOptionalKeys, ignore: emptyMaps(line) });

@@ -86,7 +86,11 @@ class World {
       else this.statuses.delete(op.uid ?? '');
     if (op.op === 'setOutcome') this.outcomes.set(op.probe ?? '', op.outcome ?? '');
     if (op.op === 'addPod' && pod) this.manager.addPod(pod);
-    if (op.op === 'updatePodStatus' && pod) return this.manager.updatePodStatus(pod, op.status ?? {});
+    if (op.op === 'updatePodStatus' && pod) {
+      const { status, probeNow } = this.manager.updatePodStatus(pod, op.status ?? {});
+      this.manager.probeNow(uidOf(pod), probeNow);
+      return status;
+    }
     if (op.op === 'stopLivenessAndStartup' && pod) this.manager.stopLivenessAndStartup(pod);
     if (op.op === 'removePod' && pod) this.manager.removePod(pod);
     if (op.op === 'cleanupPods') this.manager.cleanupPods(new Set(op.keep ?? []));

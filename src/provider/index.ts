@@ -1,6 +1,7 @@
 /** What those who run pods write against: `podtender/provider`. Re-exports only. */
 export * from './cri-messages.ts';
 export type * from './container-runtime.ts';
+export * from './capabilities.ts';
 export type * from './hooks.ts';
 export * from './logs.ts';
 export type * from './powers.ts';

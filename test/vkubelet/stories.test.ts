@@ -153,10 +153,10 @@ test('what was pushed counts, not what the provider says when it is asked later'
 test('what a provider is given and returns is its own', async () => {
   bed = await bedOf(true);
   const { node, backend } = bed;
-  backend.instead.createPod = ((pod: { spec: { containers: { image: string }[] } }) => {
+  backend.instead.createPod = (pod: { spec: { containers: { image: string }[] } }) => {
     pod.spec.containers.length = 0;
     return Promise.resolve();
-  });
+  };
   node.create('web');
   await node.clock.advance(2 * second);
   expect(node.pod('web')?.spec?.containers).toHaveLength(1);
@@ -168,11 +168,11 @@ test('a creation that fails is tried for ever and shows why', async () => {
   bed = await bedOf(false);
   const { node, backend } = bed;
   let failures = 25;
-  backend.instead.createPod = ((pod: never) => {
+  backend.instead.createPod = (pod: never) => {
     if (failures-- > 0) throw unavailable('zone eu-1 is full');
     delete backend.instead.createPod;
     backend.add(pod);
-  });
+  };
   node.create('web', { restartPolicy: 'Never' });
   await node.clock.advance(3 * second);
   expect(node.pod('web')?.status).toMatchObject({
@@ -190,9 +190,9 @@ test('a creation that fails is tried for ever and shows why', async () => {
 test('an error that passes does not fail a pod, one that is permanent does', async () => {
   bed = await bedOf(true);
   const { node, backend } = bed;
-  backend.instead.createPod = (() => {
+  backend.instead.createPod = () => {
     throw permanent('image is not allowed');
-  });
+  };
   node.create('web');
   await node.clock.advance(5 * second);
   expect(node.pod('web')?.status).toMatchObject({
@@ -209,9 +209,9 @@ test('an error that passes does not fail a pod, one that is permanent does', asy
 test('a throttled creation is tried again when the provider said', async () => {
   bed = await bedOf(true);
   const { node, backend } = bed;
-  backend.instead.createPod = (() => {
+  backend.instead.createPod = () => {
     throw throttled('slow down', 45 * second);
-  });
+  };
   node.create('web');
   await node.clock.advance(40 * second);
   expect(backend.counts('createPod')).toBe(1);
@@ -230,9 +230,9 @@ test.for(both)(
     const before = node.pod('web');
     backend.pods.clear();
     for (const method of ['getPods', 'getPodStatus', 'getPod'] as const)
-      backend.instead[method] = (() => {
+      backend.instead[method] = () => {
         throw unavailable('maintenance');
-      });
+      };
     await node.clock.advance(10 * 60 * second);
     expect(node.pod('web')).toEqual(before);
     expect(backend.counts('createPod')).toBe(1);
@@ -298,7 +298,7 @@ test('an orphan that the next listing does not show any more is left alone', asy
   let shown = 1;
   const pods = [...backend.pods.values()];
   backend.pods.clear();
-  instead.getPods = (() => Promise.resolve(shown-- > 0 ? pods : []));
+  instead.getPods = () => Promise.resolve(shown-- > 0 ? pods : []);
   await node.clock.advance(60 * second);
   expect(backend.counts('deletePod')).toBe(0);
 });
@@ -311,9 +311,9 @@ test.for(both)(
     const { node, backend } = bed;
     node.create('web');
     await node.clock.advance(2 * second);
-    backend.instead.deletePod = (() => {
+    backend.instead.deletePod = () => {
       throw unavailable('queue is down');
-    });
+    };
     node.delete('web');
     await node.clock.advance(60 * second);
     expect(node.pod('web')).toBeDefined();
@@ -380,9 +380,9 @@ test('an update that can never succeed is told once, and the pod runs on', async
   const { node, backend } = bed;
   node.create('web');
   await node.clock.advance(2 * second);
-  backend.instead.updatePod = (() => {
+  backend.instead.updatePod = () => {
     throw permanent('labels are fixed');
-  });
+  };
   node.update('web', (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: { tier: 'front' } } }));
   await node.clock.advance(10 * 60 * second);
   expect(backend.counts('updatePod')).toBe(1);

@@ -43,7 +43,9 @@ export interface Entry {
 /** The pods of one provider as last told, by UID. */
 export class Entries {
   /** Told of each pod that changes. */
-  readonly changes = new Emitter<{ observed: [observed: ObservedPod] }>();
+  readonly changes: Emitter<{ observed: [observed: ObservedPod] }> = new Emitter<{
+    observed: [observed: ObservedPod];
+  }>();
   readonly #provider: string;
   readonly #clock: Clock;
   readonly #byUid = new Map<string, Entry>();

@@ -30,7 +30,7 @@ const keptErrorLength = 500;
 export const hostPrograms: Programs = {
   output: (program, args) =>
     new Promise((resolve, reject) => {
-      execFile(program, args, { timeout: patienceMs }, (fault, stdout, stderr) => {
+      execFile(program, args, { timeout: patienceMs, killSignal: 'SIGKILL' }, (fault, stdout, stderr) => {
         if (fault) reject(new AgentError('unavailable', `${program}: ${stderr.trim() || messageOf(fault)}`));
         else resolve(stdout);
       });

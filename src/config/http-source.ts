@@ -7,6 +7,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { concatMap, defer, filter, map, type Observable } from 'rxjs';
 import { machineTrust } from '../pki/authorities.ts';
+import { answerTo } from '../base/answer-to.ts';
 import type { Clock } from '../base/clock.ts';
 import { dialError } from '../go/dial-error.ts';
 import { messageOf } from '../base/errors.ts';
@@ -115,13 +116,12 @@ function send({ url, headers, proxy }: Sent, signal: AbortSignal): Promise<Incom
       ? new HttpsAgent({ ...agentOptions, secureContext: machineTrust() })
       : new HttpAgent(agentOptions),
   };
-  return new Promise((resolve, reject) => {
-    (isSecure ? httpsRequest : httpRequest)(url, options, resolve)
-      .on('error', (reason) => {
-        reject(new Error(whyNoAnswer(reason, url, signal), { cause: reason }));
-      })
-      .end();
+  const request = (isSecure ? httpsRequest : httpRequest)(url, options);
+  const answer = answerTo(request).catch((reason: unknown) => {
+    throw new Error(whyNoAnswer(reason as Error, url, signal), { cause: reason });
   });
+  request.end();
+  return answer;
 }
 
 /** Where the answer sends its reader; nothing: it is what was asked for. */

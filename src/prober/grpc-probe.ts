@@ -2,6 +2,7 @@ import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
 import { type Clock, steadyNow } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { goDuration } from '../kube/duration.ts';
+import { TimeoutReached } from '../go/http/client.ts';
 import { userAgentOf } from '../kube/http-get-action.ts';
 import { dial } from './tcp-probe.ts';
 import { joinHostPort } from '../base/host-port.ts';
@@ -24,16 +25,15 @@ export const grpcProbe =
       return failure(
         `timeout: failed to connect service ${goQuote(joinHostPort(podIp, port))} within ${goDuration(timeoutMs)}: context deadline exceeded`,
       );
-    let expired = false;
-    const hasExpired = (): boolean => expired;
+    const { promise: expired, reject: expire } = Promise.withResolvers<never>();
     const stop = deadline(clock, Math.max(0, endsAt - steadyNow(clock)), () => {
-      expired = true;
+      expire(new TimeoutReached());
       session.destroy();
     });
     try {
-      return judge(await check(session, service));
+      return judge(await Promise.race([check(session, service), expired]));
     } catch (reason) {
-      if (hasExpired())
+      if (reason instanceof TimeoutReached)
         return failure(`timeout: health rpc did not complete within ${goDuration(timeoutMs)}`);
       const why = `rpc error: code = Unavailable desc = ${messageOf(reason)}`;
       return failure(`error: health rpc probe failed: ${why}`);

@@ -49,25 +49,74 @@ const maxCollectedBytes = 16 * 1024 * 1024;
 /**
  * Runs a command and collects what it prints.
  *
- * @param timeoutMs 0: none. The command's whole group is killed then
+ * @param timeoutMs 0: none. The command's whole group is killed then, as when `signal` aborts
  * @throws {AgentError} `deadline_exceeded`; `internal` with runc's words when the program cannot be started
  */
-export async function execCollect(plan: ExecPlan, timeoutMs: number, clock: Clock): Promise<ExecResult> {
+export async function execCollect(
+  plan: ExecPlan,
+  timeoutMs: number,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<ExecResult> {
+  signal?.throwIfAborted();
   const child = startExec(plan, { stdin: false });
   const report = launchReport(child, plan);
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
-  const timeout = { late: false };
-  const stop = timeoutMs > 0 ? clock.timer(timeoutMs, () => (timeout.late = killGroup(child))) : undefined;
+  const limits = limitsOf(child, { timeoutMs, clock, signal });
   try {
-    const exitCode = await exitOf(child, 'close');
-    if (timeout.late)
-      throw new AgentError('deadline_exceeded', `command timed out: ${timeoutMs / 1000}s exceeded`);
+    const exitCode = await Promise.race([exitOf(child, 'close'), limits.reached]);
     await report(() => stderr().toString());
     return { exitCode, stdout: stdout(), stderr: stderr() };
   } finally {
-    stop?.();
+    limits.lift();
   }
+}
+
+interface Limits {
+  /** 0: none. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Ends a command when its time is over or its signal aborts: its group is killed, and its streams are closed, which a process that left the
+ * group may hold open. A command that has itself ended counts by its exit code.
+ */
+function limitsOf(
+  child: ChildProcess,
+  { timeoutMs, clock, signal }: Limits,
+): { readonly reached: Promise<never>; lift(): void } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  const late = (): Error =>
+    new AgentError('deadline_exceeded', `command timed out: ${timeoutMs / 1000}s exceeded`);
+  const stop =
+    timeoutMs > 0
+      ? clock.timer(timeoutMs, () => {
+          if (endOf(child)) reject(late());
+        })
+      : undefined;
+  const abort = (): void => {
+    endOf(child);
+    reject(signal?.reason as Error);
+  };
+  signal?.addEventListener('abort', abort, { once: true });
+  return {
+    reached: promise,
+    lift: () => {
+      stop?.();
+      signal?.removeEventListener('abort', abort);
+    },
+  };
+}
+
+/** @returns whether there was something to kill */
+function endOf(child: ChildProcess): boolean {
+  const killed = killGroup(child);
+  for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+  return killed;
 }
 
 /** The streams of a live command; an absent one was not asked for. */
@@ -104,7 +153,7 @@ export async function execStreams(
   const report = launchReport(child, plan);
   const leader = terminal && reported(child, terminal.leader);
   const abort = (): void => {
-    killGroup(child);
+    endOf(child);
     if (leader?.pid !== undefined) sendSignal(-leader.pid, 'SIGKILL');
   };
   signal.addEventListener('abort', abort, { once: true });
@@ -282,9 +331,11 @@ function forward(from: Readable | null, to: Writable | undefined): Promise<void>
       resolve();
       return;
     }
-    from.once('end', resolve).once('error', () => {
+    const over = (): void => {
       resolve();
-    });
+    };
+    // one that is destroyed has no end
+    from.once('end', over).once('error', over).once('close', over);
     if (to) from.pipe(to, { end: false });
     else from.resume();
   });

@@ -17,6 +17,8 @@ export interface TerminalCall {
 
 /** Clients tell their size at once; one that has none does not hold up the command, ms. */
 const firstSizeMs = 100;
+/** How long `stty` may take, ms. */
+const patienceMs = 10_000;
 
 /**
  * Runs a command on a terminal of its own, in the size that the client has and will have. util-linux's `script` holds the terminal: its
@@ -90,7 +92,7 @@ function terminalOf(pid: number): string | undefined {
 /** A terminal that has gone meanwhile needs no size: what fails is nothing. */
 const run = (file: string, args: readonly string[]): Promise<void> =>
   new Promise((resolve) => {
-    execFile(file, args, () => {
+    execFile(file, args, { timeout: patienceMs, killSignal: 'SIGKILL' }, () => {
       resolve();
     });
   });

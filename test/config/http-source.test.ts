@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { fetchManifest, fetchManifestThrough } from '../../src/config/http-source.ts';
 
@@ -23,6 +23,20 @@ describe('fetching', () => {
       server.closeAllConnections();
       server.close();
     }
+  });
+
+  test('a server that changes the protocol unasked is a failure, and at once', async () => {
+    const server = createTcpServer((socket) =>
+      socket.once('data', () =>
+        socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
+      ),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    await expect(fetchManifest(url, { headers: {}, maxBytes: 100 })).rejects.toThrow(
+      'the server changed to another protocol',
+    );
+    server.close();
   });
 
   test('a failure is told by its cause', async () => {

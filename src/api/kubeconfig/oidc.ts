@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { machineTrust } from '../../pki/authorities.ts';
+import { answerTo } from '../../base/answer-to.ts';
 import type { Clock } from '../../base/clock.ts';
 import { addressPatienceMs } from '../../base/host-port.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
@@ -144,20 +145,12 @@ export class OidcCredentials implements CredentialSource {
       autoSelectFamilyAttemptTimeout: addressPatienceMs,
     };
     try {
-      const response = await new Promise<IncomingMessage>((resolve, reject) => {
-        const sent = url.startsWith('https:')
-          ? httpsRequest(
-              url,
-              {
-                ...options,
-                ...(this.#ca ? { ca: this.#ca } : { secureContext: machineTrust() }),
-                agent: false,
-              },
-              resolve,
-            )
-          : httpRequest(url, { ...options, agent: false }, resolve);
-        sent.on('error', reject).end(body);
-      });
+      const trust = this.#ca ? { ca: this.#ca } : { secureContext: machineTrust() };
+      const sent = url.startsWith('https:')
+        ? httpsRequest(url, { ...options, ...trust, agent: false })
+        : httpRequest(url, { ...options, agent: false });
+      sent.end(body);
+      const response = await answerTo(sent);
       return [response.statusCode ?? 0, await textOf(response)];
     } finally {
       stop();

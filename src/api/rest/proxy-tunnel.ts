@@ -63,7 +63,6 @@ function throughHttp({ host, port }: HostPort, { proxy, proxyCa, timeoutMs }: Wa
       ...(user && { 'proxy-authorization': `Basic ${Buffer.from(user.join(':')).toString('base64')}` }),
     },
     agent: false,
-    timeout: timeoutMs,
     autoSelectFamilyAttemptTimeout: addressPatienceMs,
   };
   return new Promise((resolve, reject) => {
@@ -74,17 +73,25 @@ function throughHttp({ host, port }: HostPort, { proxy, proxyCa, timeoutMs }: Wa
             ca: [...machineAuthorities(), ...(proxyCa === undefined ? [] : [proxyCa])],
           })
         : httpRequest(options);
+    const patience = AbortSignal.timeout(timeoutMs); // of all of it: a proxy may say little by little
+    const late = (): void => {
+      asked.destroy(new Error(`no answer within ${timeoutMs} ms`));
+    };
+    patience.addEventListener('abort', late, { once: true });
     asked
+      .once('close', () => {
+        patience.removeEventListener('abort', late);
+        reject(new Error(`CONNECT ${path}: the connection was closed without an answer`));
+      })
       .on('connect', ({ statusCode, statusMessage }, socket) => {
+        patience.removeEventListener('abort', late);
         if (statusCode === 200) {
-          socket.setTimeout(0);
           resolve(socket);
           return;
         }
         socket.destroy();
         reject(new Error(`CONNECT ${path}: ${statusCode} ${statusMessage}`));
       })
-      .on('timeout', () => asked.destroy(new Error(`no answer within ${timeoutMs} ms`)))
       .on('response', (answer) => {
         answer.destroy();
         reject(new Error(`CONNECT ${path}: ${answer.statusCode} ${answer.statusMessage}`));

@@ -8,6 +8,7 @@ import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { normalize } from 'node:path/posix';
+import { answerTo } from '../../base/answer-to.ts';
 import { dialError } from '../../go/dial-error.ts';
 import { systemClock } from '../../base/clock.ts';
 import { detectContentType } from '../../go/detect-content-type.ts';
@@ -216,9 +217,9 @@ function forward(
   };
   const send = scheme === 'https' ? httpsRequest : httpRequest;
   const options = { host, port, path: `${sent}${search}`, method: incoming.method, headers, agent: false };
+  const outgoing = send({ ...options, ...(scheme === 'https' && { rejectUnauthorized: false, ...tls }) });
   return new Promise((resolve, reject) => {
-    const outgoing = send(
-      { ...options, ...(scheme === 'https' && { rejectUnauthorized: false, ...tls }) },
+    answerTo(outgoing).then(
       (answer) => {
         const { location } = answer.headers;
         const own = [joinHostPort(host, port), incoming.headers.host ?? ''];
@@ -227,11 +228,13 @@ function forward(
           .catch(() => response.destroy())
           .finally(resolve);
       },
+      (reason: unknown) => {
+        reject(unreached(dialError(reason, { host, port })));
+      },
     );
     outgoing.once('socket', keepAlive);
-    outgoing.on('error', (reason) => {
+    outgoing.on('error', () => {
       if (response.headersSent) response.destroy();
-      reject(unreached(dialError(reason, { host, port })));
     });
     response.on('close', () => outgoing.destroy());
     incoming.pipe(outgoing);

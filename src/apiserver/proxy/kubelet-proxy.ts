@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { pipeline } from 'node:stream/promises';
 import type { KeyPair } from '../../pki/certificates.ts';
+import { answerTo } from '../../base/answer-to.ts';
 import { dialError } from '../../go/dial-error.ts';
 import { keepAlive } from '../../base/keep-alive.ts';
 import { zeroTime } from '../../kube/time.ts';
@@ -181,12 +183,9 @@ export class KubeletProxy {
   async text(nodeName: string, path: string, signal: AbortSignal): Promise<string> {
     const endpoint = this.endpoint(nodeName, 'nodes');
     const { host, port } = endpoint;
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      httpsRequest({ host, port, path, ...this.tls(host), agent: false, signal }, resolve)
-        .on('error', (reason) => {
-          reject(unreached(endpoint, path, reason));
-        })
-        .end();
+    const request = httpsRequest({ host, port, path, ...this.tls(host), agent: false, signal }).end();
+    const answer = await answerTo(request).catch((reason: unknown) => {
+      throw unreached(endpoint, path, reason);
     });
     const text = await readAll(answer);
     const { statusCode = 500 } = answer;
@@ -212,48 +211,27 @@ export class KubeletProxy {
     await this.#stream(this.endpoint(node, 'pods'), { path, pod: at.name }, response);
   }
 
-  #stream(
+  async #stream(
     endpoint: KubeletEndpoint,
     { path, pod }: { readonly path: string; readonly pod: string },
     response: ServerResponse,
   ): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const outgoing = httpsRequest(
-        {
-          host: endpoint.host,
-          port: endpoint.port,
-          path,
-          method: 'GET',
-          ...this.tls(endpoint.host),
-          agent: false,
-        },
-        (answer) => {
-          const status = answer.statusCode ?? 500;
-          if (status < 200 || status > 206) {
-            void readAll(answer).then((text) => {
-              reject(serverSaid(status, text, { kind: 'pods/log', name: pod }));
-            }, reject);
-            return;
-          }
-          response.writeHead(200, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-cache, private' });
-          response.flushHeaders();
-          answer.pipe(response);
-          answer.on('end', resolve);
-          answer.on('error', () => {
-            response.destroy();
-            resolve();
-          });
-        },
-      );
-      outgoing.once('socket', keepAlive);
-      outgoing.on('error', (reason) => {
-        reject(unreached(endpoint, path, reason));
-      });
-      response.on('close', () => {
-        outgoing.destroy();
-      });
-      outgoing.end();
+    const { host, port } = endpoint;
+    const outgoing = httpsRequest({ host, port, path, ...this.tls(host), agent: false });
+    outgoing.once('socket', keepAlive);
+    response.once('close', () => {
+      outgoing.destroy();
     });
+    const answer = await answerTo(outgoing.end()).catch((reason: unknown) => {
+      throw unreached(endpoint, path, reason);
+    });
+    const status = answer.statusCode ?? 500;
+    if (status < 200 || status > 206)
+      throw serverSaid(status, await readAll(answer), { kind: 'pods/log', name: pod });
+    response.writeHead(200, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-cache, private' });
+    response.flushHeaders();
+    // an answer that breaks off does so for the client, too, and a client that goes ends it
+    await pipeline(answer, response).catch(() => undefined);
   }
 
   /** The kubelet's path of `exec`, `attach` or `portforward` on a pod. @throws {StatusError} */

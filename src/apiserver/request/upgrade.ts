@@ -59,6 +59,7 @@ export function passUpgrade(to: Passed, upgrading: Upgrading, tunnel?: string): 
     ...(scheme === 'https' && { rejectUnauthorized: false, ...tls }),
   });
   return new Promise((resolve, reject) => {
+    let isAnswered = false;
     const giveUp = (): void => {
       outgoing.destroy();
       resolve();
@@ -69,10 +70,15 @@ export function passUpgrade(to: Passed, upgrading: Upgrading, tunnel?: string): 
     outgoing.on('error', (reason) => {
       reject(new StatusError(500, '', `error dialing backend: ${dialError(reason, to)}`));
     });
+    outgoing.once('close', () => {
+      if (!isAnswered) reject(new StatusError(500, '', 'error dialing backend: EOF'));
+    });
     outgoing.on('response', (answer) => {
+      isAnswered = true;
       refused(answer, upgrading.response).then(resolve, reject);
     });
     outgoing.on('upgrade', (answer, upstream, rest) => {
+      isAnswered = true;
       joined({ ...upgrading, tunnel }, answer, upstream, rest).then(resolve, giveUp);
     });
     outgoing.end();

@@ -6,6 +6,8 @@ import { goQuote } from '../../go/go-quote.ts';
 import { type IdRange, idUnit } from './ranges.ts';
 
 const run = promisify(execFile);
+/** How long the program may take, ms. */
+const patienceMs = 10_000;
 
 /** Whose subordinate ids pods are given. */
 const owner = 'kubelet';
@@ -26,7 +28,7 @@ export const hostSubordinateIds: SubordinateIds = {
       .some((line) => line.startsWith(`${name}:`)),
   async getsubids(...args) {
     try {
-      return (await run('getsubids', args)).stdout;
+      return (await run('getsubids', args, { timeout: patienceMs, killSignal: 'SIGKILL' })).stdout;
     } catch (reason) {
       if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw reason;

@@ -204,9 +204,12 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
   }
 
   /** @throws {AgentError} `deadline_exceeded` the command was killed at its timeout */
-  async execSync(request: cri.ExecSyncRequest): Promise<cri.ExecSyncResponse> {
+  async execSync(
+    request: cri.ExecSyncRequest,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<cri.ExecSyncResponse> {
     const plan = this.execPlan(request.containerId ?? '', request.cmd ?? []);
-    return execCollect(plan, (request.timeout ?? 0) * 1000, this.#deps.clock);
+    return execCollect(plan, (request.timeout ?? 0) * 1000, this.#deps.clock, signal);
   }
 
   /**

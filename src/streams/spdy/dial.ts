@@ -34,6 +34,7 @@ export function dial({ url, client }: StreamServer, signal: AbortSignal): Promis
     const abort = (): void => {
       socket.destroy();
     };
+    if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
     socket.once('close', () => {
       signal.removeEventListener('abort', abort);

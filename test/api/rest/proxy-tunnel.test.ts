@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,6 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { ApiConnection } from '../../../src/api/rest/connection.ts';
 import { createApiClient } from '../../../src/api/rest/http-client.ts';
 import { connectionFromKubeconfig, throughProxy } from '../../../src/api/kubeconfig/kube-client.ts';
+import { tunnelConnector } from '../../../src/api/rest/proxy-tunnel.ts';
 import { podResource } from '../../../src/api/resources.ts';
 import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
 import { systemClock as clock } from '../../../src/base/clock.ts';
@@ -90,6 +93,43 @@ test('a proxy that refuses, or is not there, is named with its words, and withou
     ) as string,
   });
   await expect(reached(connection(`socks5://127.0.0.1:${port}`))).rejects.toMatchObject({ status: 0 });
+});
+
+test.for([
+  [
+    'answers little by little',
+    (socket: Socket) => {
+      const more = setInterval(() => socket.write('X-A: b\r\n'), 20);
+      socket.once('close', () => {
+        clearInterval(more);
+      });
+      socket.write('HTTP/1.1 200 OK\r\n');
+    },
+    /^proxy 127.0.0.1:[0-9]+: no answer within 150 ms$/,
+  ],
+  ['hangs up', (socket: Socket) => socket.end(), /^proxy 127.0.0.1:[0-9]+: socket hang up$/],
+] as const)('a proxy that %s is given up in time', async ([, answer, told]) => {
+  const slow = createServer((socket) => {
+    socket
+      .on('error', () => undefined)
+      .once('data', () => {
+        answer(socket);
+      });
+  }).listen(0, '127.0.0.1');
+  await once(slow, 'listening');
+  const { port: proxyPort } = slow.address() as AddressInfo;
+  const connect = tunnelConnector({
+    proxy: new URL(`http://127.0.0.1:${proxyPort}`),
+    timeout: 150,
+    connect: {},
+  });
+  const fault = await new Promise<Error | null>((resolve) => {
+    connect({ hostname: 'h', port: '1', protocol: 'http:' }, (...[reason]) => {
+      resolve(reason);
+    });
+  });
+  slow.close();
+  expect(fault?.message).toMatch(told);
 });
 
 test('a kubeconfig names the proxy, else the environment does', async () => {

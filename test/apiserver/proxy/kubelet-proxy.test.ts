@@ -223,6 +223,25 @@ test('an upgrade through the proxy is joined with the pod, which sees the path a
   expect(seen).toEqual(['GET /a/b%20c/', 'nobody']);
 });
 
+test.for(['HTTP/1.1 101 Switching Protocols\r\nUpgrade: own\r\nConnection: Upgrade\r\n\r\n', ''])(
+  'a pod that answers a plain request with %j is not waited for',
+  async (said) => {
+    const server = await both(() => undefined);
+    const backend = createTcpServer((socket) =>
+      socket.on('error', () => undefined).once('data', () => socket.end(said)),
+    );
+    const host = ownAddress();
+    await new Promise<void>((resolve) => backend.listen(0, host, resolve));
+    ends.push(() => void backend.close());
+    await setAddress(server, host);
+    const at = `${podsPath}/p:${(backend.address() as AddressInfo).port}/proxy`;
+    expect(await call(server, 'GET', `${at}/x`)).toMatchObject({
+      status: 503,
+      body: { message: expect.stringMatching(/^error trying to reach service: /) as string },
+    });
+  },
+);
+
 test('a server that stops ends the connections that it joined', async () => {
   const server = await both(() => undefined);
   const { at } = await upgradable(

@@ -1,7 +1,10 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ContainerEventType, ContainerState, Signal } from '../../../src/provider/cri-messages.ts';
+import { execStreams } from '../../../src/processes/exec.ts';
 import { readStat } from '../../../src/processes/proc.ts';
 import { makeBench, nextEvent, type Bench } from './harness.ts';
 
@@ -183,6 +186,42 @@ describe('exec', () => {
     const id = await bench.run(['sleep', '1000']);
     const exec = bench.runtime.execSync({ containerId: id, cmd: ['sh', '-c', 'sleep 1000; :'], timeout: 1 });
     await expect(exec).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  });
+
+  // it leaves the group and keeps the streams, so that neither its group's end nor theirs comes
+  const stray = ['sh', '-c', 'setsid sleep 60 & echo $!; exit 3'];
+  const end = (stdout: Uint8Array | undefined): boolean =>
+    process.kill(Number(Buffer.from(stdout ?? []).toString()), 'SIGKILL');
+
+  test('ends at its timeout also when a process that it left behind holds its streams', async () => {
+    const id = await bench.run(['sleep', '1000']);
+    const { exitCode, stdout } = await bench.runtime.execSync({ containerId: id, cmd: stray, timeout: 1 });
+    expect(exitCode).toBe(3);
+    end(stdout);
+  });
+
+  test('without a timeout ends when it is called off', async () => {
+    const id = await bench.run(['sleep', '1000']);
+    const stop = new AbortController();
+    const exec = bench.runtime.execSync({ containerId: id, cmd: ['sleep', '1000'] }, { signal: stop.signal });
+    setTimeout(() => {
+      stop.abort();
+    }, 100);
+    await expect(exec).rejects.toThrow('aborted');
+    await expect(
+      bench.runtime.execSync({ containerId: id, cmd: ['true'] }, { signal: stop.signal }),
+    ).rejects.toThrow('aborted');
+  });
+
+  test('with streams ends when it is called off, whoever holds them', async () => {
+    const id = await bench.run(['sleep', '1000']);
+    const stop = new AbortController();
+    const stdout = new PassThrough();
+    const exec = execStreams(bench.runtime.execPlan(id, stray), { stdout }, stop.signal);
+    const [line] = (await once(stdout, 'data')) as [Buffer];
+    stop.abort();
+    expect(await exec).toBe(3);
+    end(line);
   });
 
   test('of a missing program says so', async () => {

@@ -76,6 +76,8 @@ export interface AgentOptions extends ServedPorts {
   readonly shutdown?: ShutdownOptions;
   readonly node?: NodeSettings & Partial<NodeControllerConfig>;
   readonly periods?: Partial<PodsControllerPeriods>;
+  /** How long a mirror pod that was deleted stays away before it is made anew, ms; default 0. */
+  readonly mirrorPauseMs?: PodsControllerOptions['mirrorPauseMs'];
   /** Where telling statuses shall differ from the kubelet's: for providers whose pods start at once. */
   readonly statuses?: PodsControllerOptions['statuses'];
   /** Sysctls beyond the safe ones that pods may set. */

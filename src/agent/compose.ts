@@ -88,7 +88,15 @@ function buildPodsController(
   { machine, nodeIPs, current }: NodeView,
   { config, sourcesReady }: { readonly config: PodConfig; readonly sourcesReady: SourcesReady },
 ): PodsController {
-  const { client, periods, statuses, tracer, appArmorFault, allowedUnsafeSysctls = [] } = options;
+  const {
+    client,
+    periods,
+    statuses,
+    mirrorPauseMs,
+    tracer,
+    appArmorFault,
+    allowedUnsafeSysctls = [],
+  } = options;
   return new PodsController({
     ...common,
     eventRecorder: common.recorder,
@@ -107,6 +115,7 @@ function buildPodsController(
     ...(pods && { knownPods: pods.known }),
     ...(periods && { periods }),
     ...(statuses && { statuses }),
+    ...(mirrorPauseMs !== undefined && { mirrorPauseMs }),
     ...(tracer && { tracer }),
   });
 }

@@ -1,9 +1,9 @@
-import type { StartContext, UpOptions, RunOptions } from './running.ts';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import type { LeveledLogger } from '../agent/logger.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import type { DataDir } from './data-dir.ts';
+import type { RunOptions, StartContext, UpOptions } from './running.ts';
 import type { Tracing } from './tracing.ts';
-import type { LeveledLogger } from '../agent/logger.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
 
 /** What an agent of the command is composed of. */
 export interface AgentInputs extends Pick<StartContext, 'load'> {

@@ -19,11 +19,11 @@ import { activityHandler, eventActivity } from './activity.ts';
 import { agentSettings, isSaid } from './agent-settings.ts';
 import { watchRejected } from './rejected-pods.ts';
 import type { DataDir } from './data-dir.ts';
+import type { AgentInputs } from './agent-inputs.ts';
 import { portError, portSetting } from './ports.ts';
 import { criParts } from './cri.ts';
 import { makeProviderOf } from './providers.ts';
 import type { PodChange, Problem, RunOptions, Running, UpOptions } from './running.ts';
-import type { AgentInputs } from './agent-inputs.ts';
 
 const clock = systemClock;
 

@@ -105,6 +105,7 @@ async function startAgent(parts: UpParts): Promise<Running> {
   const { disconnect, ...own } = agentOptions({ ...parts, tracing });
   const agent = await Agent.create({
     ...own,
+    mirrorPauseMs,
     ...(readOnly && { readOnly }),
     ...(healthz && isSaid('healthzPort', settings) && { healthz }),
     client,
@@ -113,6 +114,9 @@ async function startAgent(parts: UpParts): Promise<Running> {
   });
   return runAgent(parts, agent, { client, observer: connect(server.admin), disconnect, tracing });
 }
+
+/** Longer than kubectl takes from its look at a deleted pod to its watch; shorter than kubectl takes to start. */
+const mirrorPauseMs = 100;
 
 interface Clients {
   /** The agent's own. */

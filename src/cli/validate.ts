@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { yamlText } from '../go/yaml/reader.ts';
 import { decodeKubeletConfiguration, type DecodedConfiguration } from '../options/decode.ts';
 import { idleSettings } from '../options/kubelet/without-effect.ts';
 import { formatFault, OptionsError, type OptionFault } from '../options/options-error.ts';
@@ -62,7 +63,7 @@ export function validateFiles(files: readonly string[], say: (line: string) => u
  */
 export function readConfiguration(file: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    return yamlText(readFileSync(file === '-' ? 0 : file));
   } catch (cause) {
     throw new AgentError('invalid_argument', `${file} cannot be read: ${messageOf(cause)}`, { cause });
   }

@@ -11,6 +11,7 @@ import { answerTo } from '../base/answer-to.ts';
 import type { Clock } from '../base/clock.ts';
 import { dialError } from '../go/dial-error.ts';
 import { messageOf } from '../base/errors.ts';
+import { yamlText } from '../go/yaml/reader.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { maxRedirects, redirects } from '../go/http/client.ts';
 import { withoutPassword } from '../go/url.ts';
@@ -140,20 +141,19 @@ async function whole(
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<ManifestAnswer> {
-  const decoder = new TextDecoder();
-  let body = '';
+  const chunks: Buffer[] = [];
   let size = 0;
   try {
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > maxBytes) throw new Error('the read limit is reached');
-      body += decoder.decode(chunk, { stream: true });
+      chunks.push(chunk);
     }
   } catch (reason) {
     throw signal.aborted ? new Error(late, { cause: reason }) : reason;
   }
   const { statusCode: status = 0, statusMessage: statusText = '' } = answer;
-  return { status, statusText, body: body + decoder.decode() };
+  return { status, statusText, body: yamlText(Buffer.concat(chunks)) };
 }
 
 const late = `no answer within ${timeoutMs / 1000} s`;

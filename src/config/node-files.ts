@@ -3,6 +3,7 @@ import { open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Observable } from 'rxjs';
+import { yamlText } from '../go/yaml/reader.ts';
 import type { FileChange } from './file-source.ts';
 import type { ManifestFileSystem } from './manifest-files.ts';
 
@@ -23,7 +24,7 @@ export const nodeFiles: ManifestFileSystem = {
     const buffer = Buffer.alloc(Math.min(found.size, maxBytes) + 1);
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
     if (bytesRead > maxBytes) throw Object.assign(new Error('file too large'), { code: 'EFBIG' });
-    return buffer.toString('utf8', 0, bytesRead);
+    return yamlText(buffer.subarray(0, bytesRead));
   },
 };
 

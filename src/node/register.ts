@@ -142,7 +142,9 @@ export async function registerNode(
 ): Promise<Node | undefined> {
   for (let pauseMs = 100; !signal.aborted; pauseMs = Math.min(2 * pauseMs, 7000)) {
     try {
-      return await tryRegister(deps.nodes, await make(), signal);
+      const node = await tryRegister(deps.nodes, await make(), signal);
+      deps.logger.info('node registered: joined the cluster', { node: node.metadata?.name });
+      return node;
     } catch (reason) {
       if (isAborted(signal)) break;
       deps.logger.warn('the node could not be registered', { err: messageOf(reason), pauseMs });

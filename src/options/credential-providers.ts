@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { parseDocument } from '../go/yaml/document.ts';
+import { yamlText } from '../go/yaml/reader.ts';
 import { parseDuration } from '../kube/duration.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { typeMetaOf } from '../go/go-types.ts';
@@ -125,7 +126,7 @@ function filesOf(path: string): readonly string[] {
 function readFile(path: string): readonly CredentialProvider[] {
   let content: string;
   try {
-    content = readFileSync(path, 'utf8');
+    content = yamlText(readFileSync(path));
   } catch (reason) {
     throw fault(`unable to read file ${goQuote(path)}: ${messageOf(reason)}`);
   }

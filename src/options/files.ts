@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
+import { yamlText } from '../go/yaml/reader.ts';
 import { type DecodedConfiguration, readSettings, type Settings } from './decode.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
 
@@ -23,7 +24,7 @@ export interface ReadFile extends Omit<DecodedConfiguration, 'config'> {
 export function readFiles(
   file: string | undefined,
   dropIns: string | undefined,
-  { readText = readUtf8, listFiles = filesBelow }: SettingFiles,
+  { readText = readFileText, listFiles = filesBelow }: SettingFiles,
   faults: OptionFault[],
 ): readonly ReadFile[] {
   const more = dropIns === undefined || dropIns === '' ? [] : dropInPaths(dropIns, listFiles, faults);
@@ -31,7 +32,7 @@ export function readFiles(
   return paths.flatMap((path) => readOne(path, readText, faults) ?? []);
 }
 
-const readUtf8 = (path: string): string => readFileSync(path, 'utf8');
+const readFileText = (path: string): string => yamlText(readFileSync(path));
 
 const filesBelow = (folder: string): readonly string[] =>
   readdirSync(folder, { withFileTypes: true, recursive: true })

@@ -25,6 +25,8 @@ export interface EnginesOptions {
   readonly logger: Logger;
   readonly periods: { readonly resyncMs: number; readonly relistMs: number };
   readonly statuses?: StatusTelling;
+  /** Between the deletion of a mirror pod and its next creation, ms; default 0. */
+  readonly mirrorPauseMs?: number;
   readonly host: Partial<PodHost>;
   readonly provider: PodProvider;
   readonly tracer?: Tracer;

@@ -302,10 +302,11 @@ function makeSteps(
 }
 
 function mirrorDeps(
-  { logger, nodeGetter }: EnginesOptions,
+  { logger, nodeGetter, clock, mirrorPauseMs = 0 }: EnginesOptions,
   { mirrorClient }: Pick<Parts, 'mirrorClient'>,
 ): MirrorReconcileDeps {
-  return { mirrorClient, logger, nodeGetter };
+  const pause = mirrorPauseMs > 0 && { pause: () => clock.sleep(mirrorPauseMs) };
+  return { mirrorClient, logger, nodeGetter, ...pause };
 }
 
 /** Where a standalone agent's statuses would go. */

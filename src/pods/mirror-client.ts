@@ -144,6 +144,8 @@ export interface MirrorReconcileDeps {
   readonly mirrorClient: Pick<MirrorClient, 'createMirrorPod' | 'deleteMirrorPod'>;
   readonly logger: Logger;
   readonly nodeGetter: () => Node | undefined;
+  /** Waits between the deletion of a mirror and its next creation; absent: not at all. */
+  readonly pause?: () => Promise<void>;
 }
 
 /**
@@ -161,6 +163,7 @@ export async function reconcileMirror(
     const stale = mirror && (Boolean(mirror.metadata?.deletionTimestamp) || !isMirrorPodOf(mirror, pod));
     const deleted = stale ? await deps.mirrorClient.deleteMirrorPod(fullNameOf(pod), uidOf(mirror)) : false;
     if (mirror && !deleted) return;
+    if (deleted) await deps.pause?.();
     const node = deps.nodeGetter();
     // without a UID it is this agent's own idea of its node, not yet the API server's
     if (!node?.metadata?.uid || node.metadata.deletionTimestamp) return;

@@ -100,6 +100,11 @@ export interface PodsControllerOptions {
   readonly random?: Random;
   readonly logger?: Logger;
   readonly periods?: Partial<PodsControllerPeriods>;
+  /**
+   * How long a mirror pod that was deleted stays away before it is made anew, ms. Default 0, as the kubelet: writes to etcd take longer than
+   * `kubectl delete` needs from its look at the pod to its watch. Beside a server that writes at once kubectl would find the new mirror, and wait for it to go.
+   */
+  readonly mirrorPauseMs?: number;
   /** Where telling statuses shall differ from the kubelet's. */
   readonly statuses?: StatusTelling;
   /** Traces the steps of pods and what they ask of the provider. */

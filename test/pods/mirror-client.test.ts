@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ActiveDeadline } from '../../src/pods/active-deadline.ts';
-import { MirrorClient, mirrorOf, parseFullName } from '../../src/pods/mirror-client.ts';
+import { MirrorClient, mirrorOf, parseFullName, reconcileMirror } from '../../src/pods/mirror-client.ts';
 import { isMirrorPodOf, PodManager } from '../../src/pods/pod-manager.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { Pod } from '../../src/kube/types.ts';
@@ -72,4 +72,25 @@ test('a pod is ended at the very second of its deadline (R207)', () => {
   now += 1;
   expect(deadline.shouldEvict(pod)).toMatchObject({ reason: 'DeadlineExceeded' });
   expect(events).toEqual(['DeadlineExceeded']);
+});
+
+test('a mirror that was deleted stays away for a pause before it is made anew', async () => {
+  const calls: string[] = [];
+  const deps = {
+    mirrorClient: {
+      deleteMirrorPod: async () => calls.push('delete') > 0,
+      createMirrorPod: async () => void calls.push('create'),
+    },
+    logger: silentLogger,
+    nodeGetter: () => ({ metadata: { name: 'n', uid: 'u' } }),
+    pause: async () => void calls.push('pause'),
+  };
+  const pod: Pod = {
+    metadata: { name: 'p', namespace: 'd', annotations: { 'kubernetes.io/config.hash': 'h' } },
+  };
+  const dying: Pod = { metadata: { ...pod.metadata, uid: 'm', deletionTimestamp: '2026-11-25T08:00:00Z' } };
+  await reconcileMirror(deps, pod, dying);
+  expect(calls.splice(0)).toEqual(['delete', 'pause', 'create']);
+  await reconcileMirror(deps, pod, undefined);
+  expect(calls).toEqual(['create']);
 });

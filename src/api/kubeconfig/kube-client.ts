@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
-import { delimiter } from 'node:path';
+import { delimiter, dirname } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { type ProxyEnvironment, proxyFor, proxyUrl } from '../../base/proxy.ts';
 import type { ApiConnection, Credentials, CredentialSource } from '../rest/connection.ts';
+import { withLineFeeds, yamlText } from '../../go/yaml/reader.ts';
 import { plainConnection } from './plain-kubeconfig.ts';
 
 /** How long credentials of a plug-in or a file are used before it is asked again (client-go reads token files once a minute). */
@@ -79,7 +81,8 @@ async function filesOf(path: string): Promise<readonly string[]> {
 }
 
 function loadFile(config: KubeConfig, file: string): KubeConfig {
-  config.loadFromFile(file);
+  config.loadFromString(withLineFeeds(yamlText(readFileSync(file))).replace(/^\ufeff/, ''));
+  config.makePathsAbsolute(dirname(file));
   return config;
 }
 

@@ -110,10 +110,7 @@ async function oidcCredentials(
 /** Writes new tokens into the kubeconfig, as kubectl does: the old refresh token may be good only once. A file that cannot be written stays as it is. */
 async function keepTokens(path: string, user: string, tokens: OidcTokens): Promise<void> {
   try {
-    const [{ isMap, isSeq, parseDocument }, before] = await Promise.all([
-      import('yaml'),
-      readFile(path, 'utf8'),
-    ]);
+    const [{ isMap, isSeq, parseDocument }, before] = await Promise.all([import('yaml'), readText(path)]);
     const document = parseDocument(before);
     const users = document.get('users');
     const at = isSeq(users) ? users.items.findIndex((one) => isMap(one) && one.get('name') === user) : -1;
@@ -160,9 +157,18 @@ function settingsOf({ server, place, cluster }: Parts): ApiConnection {
   };
 }
 
+/** A file of any encoding that Go reads YAML in. */
+async function readText(path: string): Promise<string> {
+  const [{ withLineFeeds, yamlText }, bytes] = await Promise.all([
+    import('../../go/yaml/reader.ts'),
+    readFile(path),
+  ]);
+  return withLineFeeds(yamlText(bytes));
+}
+
 async function readYaml(path: string): Promise<Fields | undefined> {
   try {
-    const [{ parse }, text] = await Promise.all([import('yaml'), readFile(path, 'utf8')]);
+    const [{ parse }, text] = await Promise.all([import('yaml'), readText(path)]);
     return fieldsOf(parse(text));
   } catch {
     return undefined;

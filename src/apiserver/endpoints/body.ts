@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { parseYaml, type TextDocument } from '../../go/yaml/document.ts';
+import { yamlText } from '../../go/yaml/reader.ts';
 import { DecodeError, decodeType, type Empties, type Literals } from '../../apimachinery/serializer/codec.ts';
 import { parseJson as parseJsonText } from '../../go/json-fault.ts';
 import {
@@ -117,7 +118,7 @@ interface Parsed {
 
 function parse(body: Buffer, format: Representation['format'], expected: Expected): Parsed {
   if (format === 'protobuf') return { value: parseProtobuf(body, expected), duplicates: [] };
-  const text = body.toString();
+  const text = format === 'yaml' ? yamlText(body) : body.toString();
   if (format === 'json') {
     const value = parseJson(body, text, expected);
     if (!isObject(value)) return { value, duplicates: [] };

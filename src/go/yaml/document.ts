@@ -25,6 +25,7 @@ import { goLexer } from './lexer.ts';
 import { lastWins } from './merge.ts';
 import { collectionKey, valueOfNullKey } from './keys.ts';
 import { numberTags, unsupportedNumber } from './scalars.ts';
+import { readerFault, withLineFeeds } from './reader.ts';
 import { tabLine } from './tabs.ts';
 
 export type { Position, SyntaxFault };
@@ -57,7 +58,8 @@ const maxAliases = 1000;
  * `0755` is octal; dates and `1:30` are text).
  */
 export function parseDocument(text: string): Parsed {
-  return /^\s*\{/.test(text) ? parseJson(text) : parseYaml(text);
+  // a byte order mark is no space for Go
+  return /^(?!\ufeff)\s*\{/.test(text) ? parseJson(text) : parseYaml(text);
 }
 
 function parseJson(text: string): Parsed {
@@ -114,21 +116,21 @@ function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   yield* parser.end();
 }
 
-/** What YAML may hold. */
-const isNoText = /[^\t\n\r -~\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
-
-export function parseYaml(text: string): Parsed {
-  const fault = isNoText.test(text) ? controlFault : undefined;
-  if (fault) return { ok: false, fault };
+export function parseYaml(given: string): Parsed {
+  const fault = readerFault(given);
+  if (fault !== undefined) return { ok: false, fault: unreadable(fault) };
+  const text = withLineFeeds(given.replace(/^\ufeff/, ''));
   const composed = composeFirst(text);
   const syntaxFault = syntaxFaultOf(text, composed);
   return syntaxFault ? { ok: false, fault: syntaxFault } : readComposed(composed);
 }
 
-const controlFault: SyntaxFault = {
-  message: 'yaml: control characters are not allowed',
-  advice: 'the text holds characters that nobody sees; take them out, or write them as escapes',
-};
+const unreadable = (fault: string): SyntaxFault => ({
+  message: `yaml: ${fault}`,
+  advice: fault.startsWith('control')
+    ? 'the text holds characters that nobody sees; take them out, or write them as escapes'
+    : 'the file is not in UTF-8, nor in UTF-16 with a byte order mark; convert it',
+});
 
 function syntaxFaultOf(text: string, composed: Composed): SyntaxFault | undefined {
   const { doc, lines } = composed;

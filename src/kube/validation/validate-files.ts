@@ -1,4 +1,5 @@
 import { parseDocument, type Position, type TextDocument } from '../../go/yaml/document.ts';
+import { withLineFeeds } from '../../go/yaml/reader.ts';
 import { typeMetaOf } from '../../go/go-types.ts';
 import { decodeStruct } from '../decode/pod-decoder.ts';
 import type { Pod } from '../types.ts';
@@ -53,7 +54,8 @@ export function validateManifests(
   const problems: ManifestProblem[] = [];
   const others: ManifestReport['others'][number][] = [];
   let pods = 0;
-  for (const { name, text } of files) {
+  for (const { name, text: whole } of files) {
+    const text = withLineFeeds(whole);
     const scan: Scan = { file: name, options, problems, others, pods: 0 };
     const documents = documentsOf(text);
     const filled = documents.filter((document) => checkDocument(document, scan));

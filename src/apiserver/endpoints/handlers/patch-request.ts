@@ -1,4 +1,5 @@
 import { parseYaml } from '../../../go/yaml/document.ts';
+import { yamlText } from '../../../go/yaml/reader.ts';
 import { decodeAs, duplicateKeys, expectedOf } from '../body.ts';
 import { goStructJson } from '../../../go/go-json.ts';
 import {
@@ -136,7 +137,7 @@ const undecodable = (why: string): StatusError => badRequest(`error decoding YAM
 
 /** The object that an apply patch is. @throws {StatusError} 400 */
 export function readApply(body: Buffer): Applied {
-  const parsed = parseYaml(body.toString());
+  const parsed = parseYaml(yamlText(body));
   if (!parsed.ok) throw undecodable(`error converting YAML to JSON: ${parsed.fault.message}`);
   const { value = {}, duplicates } = parsed.document;
   if (!isObject(value ?? {}))

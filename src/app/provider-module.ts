@@ -63,10 +63,13 @@ function oneOf(added: Registered, refuse: Refuse): ProviderFactory | undefined {
 
 async function loadModule(named: string, source: string, { cwd, load }: ModuleLoading): Promise<unknown> {
   findOwnPackage(cwd);
+  const url = moduleUrl(source, cwd);
   try {
-    return await load(moduleUrl(source, cwd));
+    return await load(url);
   } catch (cause) {
-    throw new AgentError('invalid_argument', `--provider ${named}: ${loadFault(source, cause)}`, { cause });
+    throw new AgentError('invalid_argument', `--provider ${named}: ${loadFault(source, url, cause)}`, {
+      cause,
+    });
   }
 }
 
@@ -81,14 +84,12 @@ function moduleUrl(source: string, cwd: string): string {
   return isFile(source) ? pathToFileURL(resolve(cwd, source)).href : `${packageMark}${source}`;
 }
 
-function loadFault(source: string, cause: unknown): string {
+function loadFault(source: string, url: string, cause: unknown): string {
   const { code = '' } = (cause ?? {}) as NodeJS.ErrnoException;
   const [first = ''] = messageOf(cause).split('\n');
-  if (source.startsWith('file:') || isFile(source)) {
-    const missing = code === 'ERR_MODULE_NOT_FOUND' && !first.includes('imported from');
-    return missing ? 'there is no such file' : `the module cannot be loaded: ${first}`;
-  }
-  if (code !== 'ERR_MODULE_NOT_FOUND' || !first.includes(`'${source}'`))
+  if (url.startsWith('file:') && !existsSync(fileURLToPath(url)))
+    return `there is no file ${fileURLToPath(url)}`;
+  if (url.startsWith('file:') || code !== 'ERR_MODULE_NOT_FOUND' || !first.includes(`'${source}'`))
     return `the module cannot be loaded: ${first}`;
   const near = nearest(source, ownProviders);
   const hint = near === undefined ? '' : `; did you mean ${near}?`;

@@ -160,10 +160,7 @@ export async function reconcileMirror(
   mirror: Pod | undefined,
 ): Promise<void> {
   try {
-    const stale = mirror && (Boolean(mirror.metadata?.deletionTimestamp) || !isMirrorPodOf(mirror, pod));
-    const deleted = stale ? await deps.mirrorClient.deleteMirrorPod(fullNameOf(pod), uidOf(mirror)) : false;
-    if (mirror && !deleted) return;
-    if (deleted) await deps.pause?.();
+    if (mirror && !(await removeStale(deps, pod, mirror))) return;
     const node = deps.nodeGetter();
     // without a UID it is this agent's own idea of its node, not yet the API server's
     if (!node?.metadata?.uid || node.metadata.deletionTimestamp) return;
@@ -175,4 +172,16 @@ export async function reconcileMirror(
       err: messageOf(reason),
     });
   }
+}
+
+/** Deletes a mirror that is dying or says something else than its pod. @returns whether it is gone */
+async function removeStale(
+  { mirrorClient, pause }: MirrorReconcileDeps,
+  pod: Pod,
+  mirror: Pod,
+): Promise<boolean> {
+  if (!mirror.metadata?.deletionTimestamp && isMirrorPodOf(mirror, pod)) return false;
+  const deleted = await mirrorClient.deleteMirrorPod(fullNameOf(pod), uidOf(mirror));
+  if (deleted) await pause?.();
+  return deleted;
 }

@@ -6,6 +6,7 @@ import type { Writable } from 'node:stream';
 import { AgentError } from '../base/errors.ts';
 import type { TerminalIo } from '../provider/powers.ts';
 import type { LogStream } from './cri-log.ts';
+import { maxBacklogBytes } from './log-pump.ts';
 import { readIfThere } from './files.ts';
 import { sendSignal } from './sweep.ts';
 
@@ -92,6 +93,9 @@ class Follower {
   read(): void {
     while (!this.#held) {
       this.#offset = Math.max(this.#offset, this.#container.freedOutput(this.#name));
+      const { size } = fstatSync(this.#file);
+      if (size < this.#offset) this.#offset = 0; // cut by its container
+      if (size - this.#offset > maxBacklogBytes) this.#offset = size;
       const chunk = Buffer.allocUnsafe(chunkBytes);
       const bytes = readSync(this.#file, chunk, 0, chunkBytes, this.#offset);
       if (bytes === 0) return;

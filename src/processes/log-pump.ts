@@ -38,6 +38,14 @@ export interface LogPumpDeps {
   readonly release: (path: string, bytes: number) => void;
 }
 
+/**
+ * So much raw output waits to be moved at most, bytes: what a container writes faster than that, or makes of its output file by a hole, is
+ * dropped. That bounds the disk that it takes, and the time that its end takes.
+ */
+export const maxBacklogBytes: number = 256 * 1024 * 1024;
+/** What is left of a backlog that was too long, bytes. */
+const keptBacklogBytes = 1024 * 1024;
+
 /** Raw output is given back to the disk in pieces of this size. */
 const releaseBytes = 8 * 1024 * 1024;
 
@@ -95,10 +103,14 @@ export class LogPump {
 
   async #drain(final: boolean): Promise<void> {
     if (!this.#open()) return;
+    const ends = new Map([...this.#raw].map(([stream, file]) => [stream, fstatSync(file).size]));
     let moved = true;
     while (moved) {
       moved = false;
-      for (const stream of streams) moved = this.#move(stream, final) || moved;
+      for (const stream of streams)
+        // what is written meanwhile waits for the next call, or whoever writes without a pause would hold up all that follows
+        if (this.#offsets[stream] < (ends.get(stream) ?? 0) || this.#isCut(stream))
+          moved = this.#move(stream, final) || moved;
       if (moved) await nextTurn();
     }
     this.#caughtUp = true;
@@ -108,18 +120,46 @@ export class LogPump {
   #move(stream: LogStream, final: boolean): boolean {
     const raw = this.#raw.get(stream);
     if (raw === undefined) return false;
+    this.#bound(stream, raw);
     const chunk = Buffer.allocUnsafe(chunkBytes);
     const read = readSync(raw, chunk, 0, chunkBytes, this.#offsets[stream]);
     if (read === 0) return false;
     const last = final && read < chunkBytes;
     const at = this.#caughtUp ? this.#deps.clock.now() : this.#lastWrite(stream);
+    if (read === chunkBytes && isEmpty(chunk)) return this.#advance(stream, read);
     const { log, consumed } = convertOutput(chunk.subarray(0, read), stream, at, last);
     if (consumed === 0) return false;
     this.#append(log);
-    this.#offsets[stream] += consumed;
+    return this.#advance(stream, consumed);
+  }
+
+  #advance(stream: LogStream, bytes: number): true {
+    this.#offsets[stream] += bytes;
     this.#record();
     this.#release(stream);
     return true;
+  }
+
+  /** Was the file cut by its container, which may write to it as it likes? */
+  #isCut(stream: LogStream): boolean {
+    const raw = this.#raw.get(stream);
+    return raw !== undefined && fstatSync(raw).size < this.#offsets[stream];
+  }
+
+  /** Begins anew in a file that was cut, and drops the older part of a backlog that is too long, which the log says. */
+  #bound(stream: LogStream, raw: number): void {
+    const { size } = fstatSync(raw);
+    if (size < this.#offsets[stream]) {
+      this.#offsets[stream] = 0;
+      this.#released[stream] = 0;
+    }
+    if (size - this.#offsets[stream] <= maxBacklogBytes) return;
+    const dropped = size - this.#offsets[stream] - keptBacklogBytes;
+    const note = Buffer.from(
+      `podtender: ${dropped} bytes of output were dropped: it was written faster than it can be kept\n`,
+    );
+    this.#append(convertOutput(note, stream, this.#deps.clock.now(), true).log);
+    this.#advance(stream, dropped);
   }
 
   /** All or nothing: what a full disk took of it is taken back, for it comes again. */
@@ -186,6 +226,11 @@ export class LogPump {
     writeSync(this.#progress, `${values.map((value) => String(value).padStart(20)).join(' ')}\n`, 0);
   }
 }
+
+const nothing = Buffer.alloc(chunkBytes);
+
+/** Holes of a file read as zeros: they become no log. */
+const isEmpty = (chunk: Buffer): boolean => chunk.equals(nothing);
 
 function parseProgress(text: string | undefined): Progress | undefined {
   const values = text?.trim().split(/\s+/).map(Number);

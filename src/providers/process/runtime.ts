@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
+import { removeTree } from '../../base/files/remove-tree.ts';
 import { Emitter } from '../../base/emitter.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
@@ -131,7 +131,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     const sandbox = this.#sandboxes.find(request.podSandboxId);
     if (!sandbox) return {};
     await this.stopPodSandbox({ podSandboxId: sandbox.id }, options);
-    for (const container of this.#containers.of(sandbox.id)) this.#remove(container);
+    for (const container of this.#containers.of(sandbox.id)) await this.#remove(container);
     this.#sandboxes.remove(sandbox.id);
     return {};
   }
@@ -182,7 +182,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     const container = this.#containers.find(request.containerId);
     if (!container) return {};
     await this.#stop(container, 0, options);
-    this.#remove(container);
+    await this.#remove(container);
     return {};
   }
 
@@ -314,12 +314,12 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     await container.stop(signal, timeoutMs, options?.signal);
   }
 
-  #remove(container: ProcessContainer): void {
+  async #remove(container: ProcessContainer): Promise<void> {
     this.#containers.remove(container);
     this.#stats.forget(container.record.id);
     this.#tell(container, ContainerEventType.CONTAINER_DELETED_EVENT);
     try {
-      rmSync(container.dir, { recursive: true, force: true });
+      await removeTree(container.dir);
     } catch (cause) {
       this.#deps.logger.warn('container directory was not removed', {
         dir: container.dir,

@@ -1,7 +1,7 @@
 /**
  * An agent inside another program: pods from the API server, run by a provider of your choice, on a node of their own.
  *
- *   node examples/embed.ts
+ *   npm run example -- embed
  *
  * Starts an API server in this process, a node "embedded" whose pods are records in memory, creates a pod and waits until it is ready.
  */

@@ -1,7 +1,7 @@
 /**
  * The kubelet API in an HTTP server of your own: for a provider that brings its own server, or puts more behind the same port.
  *
- *   node examples/kubelet-api.ts
+ *   npm run example -- kubelet-api
  *
  * Serves one pod whose logs are a text and whose only program prints what it is called with. Those who show the token may look.
  */

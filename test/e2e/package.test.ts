@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Consumer, PackedPackage, repository } from './consumer.ts';
+import { Consumer, PackedPackage, repository } from '../support/consumer.ts';
 
 /** What those who install the package get: packed, unpacked in a project of their own, type-checked and run there. */
 describe('the packed package', { timeout: 300_000 }, () => {
@@ -36,7 +36,7 @@ describe('the packed package', { timeout: 300_000 }, () => {
       const names = all.map((_, index) => `m${index}`).join(', ');
       const files = [consumer.write('all.ts', `${all.join('\n')}\nexport const all = [${names}];\n`)];
       for (const { name, text } of codeBlocks()) files.push(consumer.write(`blocks/${name}.ts`, text));
-      const surface = readFileSync(join(import.meta.dirname, 'surface.ts'), 'utf8');
+      const surface = readFileSync(join(repository, 'test/support/consumer-surface.ts'), 'utf8');
       files.push(consumer.write('surface.ts', asConsumer(surface)));
       expect(consumer.types(resolutions[resolution], files)).toBe('');
     },

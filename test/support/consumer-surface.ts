@@ -1,4 +1,4 @@
-/** What the reference framework's index names, as a consumer of the packed package types it (compiled by package.test.ts). */
+/** What the reference framework's index names, as a consumer of the packed package types it (compiled by test/e2e/package.test.ts). */
 import {
   ContainerCreating,
   FakeClock,

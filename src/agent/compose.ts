@@ -56,7 +56,7 @@ export async function composeAgent(options: AgentOptions): Promise<AgentParts> {
 
   const ofPods = { volumes, cgroups, users, classes };
   const ofProvider = { ...ofPods, cluster, node, controller, sourcesReady, runtimeCalls, starts };
-  const { provider, upkeep } = await makeProvider(options, common, ofProvider);
+  const { provider, upkeep, resolution } = await makeProvider(options, common, ofProvider);
   const measured = { cgroupStats: cgroups.stats, volumes: volumes.podVolumes };
   const protection = new NodeProtection(options, common, { controller, provider, upkeep, ...measured });
   controller.registerProvider(provider, {
@@ -65,6 +65,7 @@ export async function composeAgent(options: AgentOptions): Promise<AgentParts> {
     ...releasingUsers(users, volumes),
     ...classes.pods,
     ...protection.pods,
+    resolution,
   });
 
   const served = { controller, node, protection, volumes, runtimeCalls, starts, readings: cgroups.readings };

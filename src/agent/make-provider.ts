@@ -12,6 +12,9 @@ import type { RuntimeCallMetrics } from '../pods/metrics/agent-metrics.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
 import { requireProvider } from '../provider/require-provider.ts';
 import type { AgentOptions, ProviderWithUpkeep } from './agent-options.ts';
+import type { Pod } from '../kube/types.ts';
+import type { PodResolution } from '../provider/resolution.ts';
+import { podResolution } from './pod-resolution.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { CommonParts } from './common-parts.ts';
 import type { NodePodCgroups } from './container-manager.ts';
@@ -42,13 +45,14 @@ export async function makeProvider(
   options: AgentOptions,
   common: CommonParts,
   parts: ProviderParts,
-): Promise<ProviderWithUpkeep> {
-  const made: unknown = await options.makeProvider(contextOf(options, common, parts));
+): Promise<ProviderWithUpkeep & { readonly resolution: (pod: Pod) => PodResolution }> {
+  const context = contextOf(options, common, parts);
+  const made: unknown = await options.makeProvider(context);
   const whole = (
     typeof made === 'object' && made !== null && 'provider' in made ? made : { provider: made }
   ) as ProviderWithUpkeep;
   requireProvider(whole.provider);
-  return whole;
+  return { ...whole, resolution: podResolution(context.helper, parts.volumes) };
 }
 
 function contextOf(options: AgentOptions, common: CommonParts, parts: ProviderParts): ProviderContext {

@@ -25,6 +25,8 @@ export const defaultMaxPods = 110;
 /** What a node says of itself beyond what is measured. */
 export interface NodeSettings {
   readonly labels?: Readonly<Record<string, string>>;
+  /** Labels that the node does without where its identity may not set them. */
+  readonly optionalLabels?: Readonly<Record<string, string>>;
   /** The cloud's name of this machine (kubelet `providerID`). */
   readonly providerId?: string;
   /** A cloud controller finishes the node (kubelet flag `--cloud-provider=external`); default: there is none. */

@@ -86,6 +86,7 @@ export const nodeIdentity = (
     operatingSystem: system.operatingSystem,
     architecture: system.architecture,
     ...(node.labels && { labels: node.labels }),
+    ...(node.optionalLabels && { optionalLabels: node.optionalLabels }),
     ...(node.taints && { taints: node.taints }),
     ...(node.providerId !== undefined && { providerId: node.providerId }),
     ...(node.controllerAttachDetach === false && { controllerAttachDetach: false }),

@@ -68,6 +68,7 @@ export function runtimeHelper(deps: RuntimeHelperDeps): RuntimeHelper {
   return {
     generateRunContainerOptions: (pod, container, podIps, imageVolumes) =>
       runContainerOptions(deps, pod, container, { podIps, imageVolumes }),
+    environment: (pod, container, podIps) => environment(deps, pod, container, podIps),
     getPodDns: (pod) => {
       if (!deps.nodeDns) return {};
       const { dns, events } = podDns(pod, deps.nodeDns());

@@ -44,6 +44,8 @@ export interface HostDeps {
 /** A node that gives pods volumes, secrets and config maps; what else a {@link PodHost} has is the caller's. */
 export interface NodeHost extends Pick<PodHost, 'volumes' | 'objects' | 'pullSecrets' | 'cleanupOrphans'> {
   readonly podVolumes: PodVolumes;
+  /** The files of a volume that is made from API objects, as they would be written; undefined for volumes of other kinds. */
+  readonly payload: (pod: Pod, volume: Volume) => Promise<Payload> | undefined;
   readonly configMaps: ObjectWatch<ConfigMap>;
   readonly secrets: ObjectWatch<Secret>;
   /** For plug-ins that give credentials by service account. */
@@ -79,24 +81,19 @@ export function nodeHost(deps: HostDeps): NodeHost {
   );
   const tokens = new TokenManager(client, clock, random);
   const trustBundles = trustBundlesOf(deps);
+  const payload: NodeHost['payload'] = (pod, volume) =>
+    payloadOf({ ...deps, configMaps, secrets, tokens, trustBundles }, pod, volume);
   const podVolumes = new PodVolumes({
     ...deps,
     claimedVolume: (pod, claim, own) => claimedVolume(client, pod, claim, own),
-    payloadOf: (pod, volume) =>
-      payloadOf({ ...deps, configMaps, secrets, tokens, trustBundles }, pod, volume),
+    payloadOf: payload,
   });
   return {
     podVolumes,
+    payload,
     configMaps,
     secrets,
-    serviceAccounts: {
-      get: (pod) =>
-        client.get(serviceAccountResource, {
-          namespace: namespaceOf(pod),
-          name: pod.spec?.serviceAccountName ?? '',
-        }),
-      token: (pod, wish) => tokens.get(pod, wish),
-    },
+    serviceAccounts: serviceAccountsOf(client, tokens),
     volumes: {
       mount: (pod, signal) => podVolumes.mount(pod, signal),
       unmount: async (pod) => {
@@ -124,6 +121,15 @@ export function nodeHost(deps: HostDeps): NodeHost {
     },
   };
 }
+
+const serviceAccountsOf = (client: Pick<ApiClient, 'get'>, tokens: TokenManager): ServiceAccounts => ({
+  get: (pod) =>
+    client.get(serviceAccountResource, {
+      namespace: namespaceOf(pod),
+      name: pod.spec?.serviceAccountName ?? '',
+    }),
+  token: (pod, wish) => tokens.get(pod, wish),
+});
 
 /** Absent: the feature is off, or there is nobody to ask. */
 const trustBundlesOf = ({

@@ -28,9 +28,9 @@ import type { PodChange, Problem, RunOptions, Running, UpOptions } from './runni
 const clock = systemClock;
 
 /** The agent's options but for its API server, and what lets its runtime go. */
-export function agentOptions(
+export async function agentOptions(
   inputs: AgentInputs,
-): AgentOptions & { readonly disconnect: () => Promise<void> } {
+): Promise<AgentOptions & { readonly disconnect: () => Promise<void> }> {
   const { options, settings, dataDir, tracing, logger } = inputs;
   const { provider } = options;
   const common = agentSettings(settings);
@@ -38,7 +38,7 @@ export function agentOptions(
   const { close: disconnect, ...own } =
     provider === 'cri'
       ? criParts({ ...kubelet, ...settings.agent }, tracing?.tracer)
-      : { hostDns: true, close: nothing, ...makeProviderOf(provider, inputs) };
+      : { hostDns: true, close: nothing, ...(await makeProviderOf(provider, inputs)) };
   const shutdown = shutdownOptions(
     kubelet,
     { clock, logger },

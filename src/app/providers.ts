@@ -9,16 +9,17 @@ import type { EffectiveOptions } from '../options/load.ts';
 import { deadContainers, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf } from './crash-back-off.ts';
 import type { AgentInputs } from './agent-inputs.ts';
+import { eciParts } from './eci.ts';
 import { providerFactory } from './provider-module.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
-  Pick<AgentOptions, 'eviction' | 'statuses'>;
+  Pick<AgentOptions, 'eviction' | 'statuses' | 'nodeIPs'>;
 
 /** How each provider but a container runtime is made, also that of a user's module; its code is loaded only when it is asked for. */
-export function makeProviderOf(
+export async function makeProviderOf(
   name: string,
-  inputs: Pick<AgentInputs, 'dataDir' | 'settings' | 'load'>,
-): OwnParts {
+  inputs: Pick<AgentInputs, 'dataDir' | 'settings' | 'load' | 'options'>,
+): Promise<OwnParts> {
   const { settings } = inputs;
   const dataDir = inputs.dataDir.path;
   const { kubelet } = settings;
@@ -36,6 +37,8 @@ export function makeProviderOf(
         // all that a pod's start or end brings about at once happens within this turn of the event loop
         statuses: { settle: () => nextTurn(), fromWatch: true },
       };
+    case 'eci':
+      return eciParts(settings, process.env, inputs.options.providerConfig);
     default:
       return moduleParts(name, inputs);
   }

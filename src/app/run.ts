@@ -62,7 +62,7 @@ async function join(parts: RunParts): Promise<Running> {
   const client = createApiClient(reach.connection, { clock, logger, qps, burst, ...traced });
   const kubeletApi = kubeletApiOptions(settings, { certDir, nodeName, now: clock.now(), logger });
   const events = new Emitter<{ event: [event: Event] }>();
-  const { disconnect, ...own } = agentOptions({
+  const { disconnect, ...own } = await agentOptions({
     ...parts,
     load: context.load,
     tracing,

@@ -62,8 +62,10 @@ export interface UpOptions {
   readonly manifestUrl?: string;
   /** Of the embedded API server; 0: any free one. */
   readonly port: number;
-  /** `process`, `memory`, `cri`, or a module that makes a provider: a file, a `file:` URL or the name of a package. */
+  /** `process`, `memory`, `cri`, `eci`, or a module that makes a provider: a file, a `file:` URL or the name of a package. */
   readonly provider: string;
+  /** A file with settings of the provider, for providers that have one (`eci`). */
+  readonly providerConfig?: string;
   /** Absent: `--hostname-override`, `$NODE_NAME` or the machine's. */
   readonly nodeName?: string;
   /** Absent: `warn`, or what the kubelet's verbosity means. */

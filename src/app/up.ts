@@ -5,10 +5,11 @@ import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
 import type { LeveledLogger } from '../agent/logger.ts';
 import { createApiClient, type HttpApiClient } from '../api/rest/http-client.ts';
 import { Informer } from '../api/cache/informer.ts';
-import { eventResource } from '../api/resources.ts';
+import { ResourceClient } from '../api/resource-client.ts';
+import { eventResource, nodeResource } from '../api/resources.ts';
 import type { EmbeddedApiServer } from '../apiserver/index.ts';
 import { systemClock } from '../base/clock.ts';
-import type { Event } from '../kube/types.ts';
+import type { Event, Node } from '../kube/types.ts';
 import type { SystemdService } from '../node/watchdog.ts';
 import { isGateOn } from '../options/kubelet/feature-gates.ts';
 import type { EffectiveOptions } from '../options/load.ts';
@@ -102,7 +103,7 @@ async function startAgent(parts: UpParts): Promise<Running> {
   const certDir = certDirOf(settings, dataDir.path);
   const kubeletApi = embeddedKubeletApi(settings, server, { certDir, nodeName, logger });
   const { readOnly, healthz } = openPorts(settings);
-  const { disconnect, ...own } = agentOptions({ ...parts, tracing });
+  const { disconnect, ...own } = await agentOptions({ ...parts, tracing });
   const agent = await Agent.create({
     ...own,
     mirrorPauseMs,
@@ -112,7 +113,9 @@ async function startAgent(parts: UpParts): Promise<Running> {
     logger,
     ...(kubeletApi && { kubeletApi }),
   });
-  return runAgent(parts, agent, { client, observer: connect(server.admin), disconnect, tracing });
+  const observer = connect(server.admin);
+  const labels = own.node?.optionalLabels;
+  return runAgent(parts, agent, { client, observer, disconnect, tracing, ...(labels && { labels }) });
 }
 
 /** Longer than kubectl takes from its look at a deleted pod to its watch; shorter than kubectl takes to start. */
@@ -126,9 +129,12 @@ interface Clients {
   /** Lets the runtime go. */
   readonly disconnect: () => Promise<void>;
   readonly tracing: Tracing | undefined;
+  /** Labels of the node that its own identity may not set; the administrator of this server does. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
-function runAgent(parts: UpParts, agent: Agent, { client, observer, disconnect, tracing }: Clients): Running {
+function runAgent(parts: UpParts, agent: Agent, clients: Clients): Running {
+  const { client, observer, disconnect, tracing, labels } = clients;
   const { server, logger, kubeconfigPath, dataDir, systemd } = parts;
   const stop = new AbortController();
   const running = runningParts(agent, parts, {
@@ -138,6 +144,7 @@ function runAgent(parts: UpParts, agent: Agent, { client, observer, disconnect, 
   keepSystemdTold(systemd, agent, stop.signal);
   const events = new Informer<Event>({ client: observer, clock, logger }, eventResource);
   void events.run(stop.signal);
+  if (labels) void labelNode(observer, running.nodeName, labels, stop.signal);
   return {
     ...running,
     kubeconfigPath,
@@ -160,6 +167,25 @@ function runAgent(parts: UpParts, agent: Agent, { client, observer, disconnect, 
       dataDir.release();
     },
   };
+}
+
+/** Sets labels on the node once it is there. */
+async function labelNode(
+  admin: HttpApiClient,
+  name: string,
+  labels: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<void> {
+  const nodes = new ResourceClient<Node>(admin, nodeResource);
+  const body = { metadata: { labels } };
+  while (!signal.aborted) {
+    try {
+      await nodes.patch(name, { type: 'merge', body }, { signal, timeoutMs: 5000 });
+      return;
+    } catch {
+      await clock.sleep(250, signal).catch(() => undefined);
+    }
+  }
 }
 
 function watchEvents(events: Informer<Event>, listener: (event: Event) => void): () => void {

@@ -99,9 +99,10 @@ function addShared(command: Command, around: Surroundings): Command {
     .option('--manifest-url <url>', 'URL of static pods', url)
     .option(
       '--provider <name>',
-      'what runs the containers: process, memory, cri, or a module with a provider (a file such as ./provider.mjs, or a package)',
+      'what runs the containers: process, memory, cri, eci, or a module with a provider (a file such as ./provider.mjs, or a package)',
       agentFields.provider.default as string,
     )
+    .option('--provider-config <file>', 'settings of the provider (eci: TOML, YAML or JSON)')
     .option('--node-name <name>', "name of the node; default: $NODE_NAME, or this machine's")
     .addOption(
       ofField('output', '--output <form>', 'what is printed; auto: a table on a terminal, lines elsewhere'),
@@ -235,6 +236,7 @@ function shared(
   const config = path('config');
   const manifestUrl = text('manifestUrl');
   const nodeName = text('nodeName');
+  const providerConfig = path('providerConfig');
   const logLevel = text('logLevel');
   const logFormat = text('logFormat');
   return {
@@ -244,6 +246,7 @@ function shared(
     ...(config !== undefined && { config }),
     ...(nodeName !== undefined && { nodeName }),
     provider: text('provider') ?? 'process',
+    ...(providerConfig !== undefined && { providerConfig }),
     output: raw['output'] as UpOptions['output'],
     ...(logLevel !== undefined && { logLevel: logLevel as LogLevel }),
     ...(logFormat !== undefined && { logFormat: logFormat as LogFormat }),

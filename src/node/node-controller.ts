@@ -200,7 +200,8 @@ export class NodeController {
   async #register(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#config;
     if (this.#config.registerNode === false) return;
-    const deps = { nodes: this.#nodes, clock, logger: this.#logger };
+    const optionalLabels = Object.keys(identity.optionalLabels ?? {});
+    const deps = { nodes: this.#nodes, clock, logger: this.#logger, optionalLabels };
     const node = await registerNode(deps, () => this.#updater.compute(initialNode(identity)), signal);
     if (!node) return;
     this.#updater.adopt(node);

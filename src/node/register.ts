@@ -1,4 +1,4 @@
-import { isAlreadyExists, isForbidden } from '../api/client.ts';
+import { isAlreadyExists, isForbidden, isNotFound } from '../api/client.ts';
 import { isAborted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -33,6 +33,8 @@ export interface NodeIdentity {
   readonly operatingSystem: string;
   readonly architecture: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Labels that the node does without where its identity may not set them, e.g. those of virtual-kubelet with a kubelet's identity. */
+  readonly optionalLabels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly taints?: NonNullable<NonNullable<Node['spec']>['taints']>;
   readonly unschedulable?: boolean;
@@ -71,6 +73,7 @@ export function initialNode(identity: NodeIdentity): Node {
         'beta.kubernetes.io/os': os,
         'kubernetes.io/hostname': hostname,
         ...platformLabels(identity),
+        ...identity.optionalLabels,
         ...identity.labels,
       },
       annotations: {
@@ -129,6 +132,8 @@ function differing(
 }
 
 export interface RegisterDeps {
+  /** Names of labels that are left out when the API server forbids them. */
+  readonly optionalLabels?: readonly string[];
   readonly nodes: NodeClient;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -140,13 +145,25 @@ export async function registerNode(
   make: () => Promise<Node>,
   signal: AbortSignal,
 ): Promise<Node | undefined> {
+  let optional = deps.optionalLabels ?? [];
+  let without: readonly string[] = [];
   for (let pauseMs = 100; !signal.aborted; pauseMs = Math.min(2 * pauseMs, 7000)) {
+    const wanted = withoutLabels(await make(), without);
     try {
-      const node = await tryRegister(deps.nodes, await make(), signal);
+      const node = await tryRegister(deps.nodes, wanted, signal);
       deps.logger.info('node registered: joined the cluster', { node: node.metadata?.name });
       return node;
     } catch (reason) {
       if (isAborted(signal)) break;
+      if (isForbidden(reason) && optional.length > 0) {
+        const hint = 'an administrator may set them with kubectl label node';
+        deps.logger.warn(`the node may not set some labels and registers without them; ${hint}`, {
+          labels: optional,
+        });
+        without = optional;
+        optional = [];
+        continue;
+      }
       deps.logger.warn('the node could not be registered', { err: messageOf(reason), pauseMs });
       await deps.clock.sleep(pauseMs, signal).catch(() => undefined);
     }
@@ -154,15 +171,26 @@ export async function registerNode(
   return undefined;
 }
 
+function withoutLabels(node: Node, names: readonly string[]): Node {
+  const { metadata = {} } = node;
+  const labels = Object.entries(metadata.labels ?? {}).filter(([name]) => !names.includes(name));
+  return { ...node, metadata: { ...metadata, labels: Object.fromEntries(labels) } };
+}
+
 async function tryRegister(nodes: NodeClient, wanted: Node, signal: AbortSignal): Promise<Node> {
   const name = wanted.metadata?.name ?? '';
   const options = { signal, timeoutMs: 10_000 };
+  let refusal: unknown;
   try {
     return await nodes.create(wanted, options);
   } catch (reason) {
     if (!isAlreadyExists(reason) && !isForbidden(reason)) throw reason;
+    refusal = reason;
   }
-  const existing = await nodes.get(name, options);
+  const existing = await nodes.get(name, options).catch((missing: unknown) => {
+    // the node is not there: what counts is why it may not be made
+    throw isForbidden(refusal) && isNotFound(missing) ? refusal : missing;
+  });
   const body = reconcilePatch(existing, wanted);
   const marked = body ? await nodes.patch(name, { type: 'strategic', body }, options) : existing;
   const status = reconcileStatusPatch(existing, wanted);

@@ -12,6 +12,7 @@ import { noFiles } from './no-files.ts';
 /** A helper that gives nothing to any container. */
 export const plainHelper: RuntimeHelper = {
   generateRunContainerOptions: async () => ({}),
+  environment: async () => [],
   getPodDns: () => ({}),
   hostnameAndDomain: (pod) => ({ hostname: nameOfObject(pod), domain: '' }),
   cgroupParent: () => '',

@@ -43,6 +43,16 @@ export interface RuntimeHelper {
     podIps: readonly string[],
     imageVolumes: ReadonlyMap<string, ImageSpec>,
   ): Promise<RunContainerOptions>;
+  /**
+   * The container's variables alone, for providers that make no mounts on this machine.
+   *
+   * @throws {AgentError} as {@link generateRunContainerOptions}
+   */
+  environment(
+    pod: Pod,
+    container: Container,
+    podIps: readonly string[],
+  ): Promise<readonly { readonly name: string; readonly value: string }[]>;
   getPodDns(pod: Pod): Promise<DNSConfig> | DNSConfig;
   /** @throws {AgentError} `invalid_argument` when the fully qualified name is too long */
   hostnameAndDomain(pod: Pod): { readonly hostname: string; readonly domain: string };

@@ -114,7 +114,7 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'
     type: 'string',
     default: 'process',
     flag: 'provider',
-    allowed: 'process, memory, cri, a file such as ./provider.mjs, or the name of a package',
+    allowed: 'process, memory, cri, eci, a file such as ./provider.mjs, or the name of a package',
     about:
       'What runs the pods: local processes, a simulation, a container runtime, or a provider of your own.',
   },

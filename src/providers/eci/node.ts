@@ -3,6 +3,8 @@ import type { EciSettings } from './settings.ts';
 /** What of a Node the provider decides: the agent merges it into the Node that it registers. */
 export interface EciNode {
   readonly labels: Readonly<Record<string, string>>;
+  /** Labels of virtual-kubelet that a kubelet's identity may not set; others may. */
+  readonly optionalLabels: Readonly<Record<string, string>>;
   readonly taints: readonly { readonly key: string; readonly value: string; readonly effect: 'NoSchedule' }[];
   readonly capacity: Readonly<Record<string, string>>;
 }
@@ -12,16 +14,18 @@ export function eciNode(nodeName: string, { region, zone, quota = {} }: EciSetti
   return {
     labels: {
       type: 'virtual-kubelet',
-      'kubernetes.io/role': 'agent',
       'kubernetes.io/hostname': nodeName,
       'kubernetes.io/os': 'linux',
       'kubernetes.io/arch': 'amd64',
       'beta.kubernetes.io/os': 'linux',
-      'alpha.service-controller.kubernetes.io/exclude-balancer': 'true',
       'node.kubernetes.io/exclude-from-external-load-balancers': 'true',
       'node.kubernetes.io/instance-type': 'eci',
       'topology.kubernetes.io/region': region,
       ...(zone !== undefined && { 'topology.kubernetes.io/zone': zone }),
+    },
+    optionalLabels: {
+      'kubernetes.io/role': 'agent',
+      'alpha.service-controller.kubernetes.io/exclude-balancer': 'true',
     },
     taints: [{ key: 'virtual-kubelet.io/provider', value: 'alibabacloud', effect: 'NoSchedule' }],
     capacity: {

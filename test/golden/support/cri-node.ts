@@ -61,6 +61,7 @@ export interface RecordedHelper {
 /** A runtime helper that answers as the recorded one. */
 export const runtimeHelperOf = (recorded: RecordedHelper): RuntimeHelper => ({
   generateRunContainerOptions: async () => ({}),
+  environment: async () => [],
   getPodDns: () => recorded.dns,
   hostnameAndDomain: () => ({ hostname: recorded.hostName, domain: recorded.hostDomain }),
   cgroupParent: () => recorded.cgroupParent,

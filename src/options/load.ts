@@ -1,4 +1,4 @@
-import type { AgentOptions } from './agent/fields.ts';
+import type { AgentSettings } from './agent/fields.ts';
 import { type FlagSetting, louder, readAgent } from './agent/read.ts';
 import { settingFaults, type Settings, valueAt } from './decode.ts';
 import { withDefaults } from './defaults.ts';
@@ -14,7 +14,7 @@ import { type Origin, type OptionSources, originOf } from './origin.ts';
 /** What the agent runs with. */
 export interface EffectiveOptions {
   readonly kubelet: KubeletConfiguration;
-  readonly agent: AgentOptions;
+  readonly agent: AgentSettings;
   /** By path, e.g. `authentication.webhook.cacheTTL`; a path that is not here, and none above it, is a default. */
   readonly origins: ReadonlyMap<string, Origin>;
   /** Settings that do not exist, are given twice, or change nothing here though they are set to something else than the default. */
@@ -136,10 +136,10 @@ function placer(
 
 /** Level and form of the log, unless they are set themselves, follow the kubelet's (`--v`, `logging.verbosity`, `logging.format`). */
 const withLogging = (
-  agent: AgentOptions,
+  agent: AgentSettings,
   { logging: { verbosity, format } }: KubeletConfiguration,
   origins: ReadonlyMap<string, Origin>,
-): AgentOptions => ({
+): AgentSettings => ({
   ...agent,
   ...(!origins.has('logLevel') && { logLevel: louder(agent.logLevel, verbosity) }),
   ...(!origins.has('logFormat') && { logFormat: format === 'json' ? 'json' : 'text' }),

@@ -1,3 +1,4 @@
+import { hasMembers } from '../base/members-of.ts';
 import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../kube/types.ts';
 import { sortedByName } from './container-statuses.ts';
 import { wholeSeconds } from '../kube/time.ts';
@@ -26,8 +27,7 @@ export function normalizeStatus(pod: Pod, status: PodStatus): PodStatus {
     set('initContainerStatuses', inSpecOrder(pod, mapSame(initContainerStatuses, normal)));
   if (ephemeralContainerStatuses)
     set('ephemeralContainerStatuses', sortedByName(mapSame(ephemeralContainerStatuses, normal)));
-  for (const _ in changes) return { ...status, ...changes };
-  return status;
+  return hasMembers(changes) ? { ...status, ...changes } : status;
 }
 
 /** Each container's share, bytes: init and ephemeral ones count too. */

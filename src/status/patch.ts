@@ -1,3 +1,4 @@
+import { hasMembers, memberCount } from '../base/members-of.ts';
 import { goStructJson } from '../go/go-json.ts';
 import type { PodStatus } from '../kube/types.ts';
 import {
@@ -58,8 +59,7 @@ function statusChanges(old: Json, next: Json): Json | undefined {
     if (change !== undefined) changes[name] = change;
   });
   const all = { ...orders, ...changes };
-  for (const _ in all) return all;
-  return undefined;
+  return hasMembers(all) ? all : undefined;
 }
 
 const isFilled = (value: unknown): value is readonly Json[] => Array.isArray(value) && value.length > 0;
@@ -128,13 +128,12 @@ function sameWire(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && sameItems(a, b);
   if (!isJson(a) || !isJson(b)) return false;
-  let left = 0;
+  let count = 0;
   for (const name in a) {
     if (!(name in b) || !sameWire(a[name], b[name])) return false;
-    left++;
+    count++;
   }
-  for (const _ in b) left--;
-  return left === 0;
+  return memberCount(b) === count;
 }
 
 function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -1,3 +1,5 @@
+import { hasMembers } from '../base/members-of.ts';
+
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -96,8 +98,7 @@ export function wire(value: unknown, shape: Shape): unknown {
   if (!isJson(value)) return value;
   const written = wireObject(value, shape);
   if (shape.keepEmpty === true) return written;
-  for (const _ in written) return written;
-  return undefined;
+  return hasMembers(written) ? written : undefined;
 }
 
 /** An element of a list has its place: it is written whatever its value. */

@@ -109,7 +109,10 @@ const isOf = (object: KubeObject | undefined, { uid, resourceVersion }: ObjectVe
 const beginning =
   /\{"kind":"\w+","apiVersion":"[\w./-]+","metadata":\{"name":"([^"\\]+)",(?:"generateName":"[^"\\]*",)?(?:"namespace":"([^"\\]+)",)?"uid":"([^"\\]+)","resourceVersion":"([^"\\]+)"/y;
 
-/** Which version of which object the JSON at `start` holds, as far as that can be seen at a glance. */
+/**
+ * Which version of which object the JSON at `start` holds, as far as that can be seen at a glance: a twentieth of the time that parsing a pod
+ * takes (`bench/shortcuts.bench.ts`).
+ */
 export function versionAt(text: string, start = 0): ObjectVersion | undefined {
   beginning.lastIndex = start;
   const found = beginning.exec(text);

@@ -1,3 +1,5 @@
+import { memberCount } from '../../base/members-of.ts';
+
 /**
  * Lets a freshly parsed JSON value share with what is kept already whatever they say alike: equal objects, lists and texts become the very
  * same ones. Objects of one kind say mostly the same, above all two versions of one object, so a cache of them gets much smaller, and
@@ -42,19 +44,17 @@ function shareItems(fresh: unknown[], like: Items, other: Items): boolean {
 
 /** @returns whether `fresh` and `like` are equal */
 function shareMembers(fresh: Members, like: Members, other: Members): boolean {
-  let left = 0;
+  let count = 0;
   let equal = true;
   for (const key in fresh) {
-    left++;
+    count++;
     const was = like[key];
     // equal texts too: of two, one is enough
     const shared = sharedWith(fresh[key], was, isLeaf(was) ? undefined : other[key]);
     fresh[key] = shared;
     if (shared !== was) equal = false;
   }
-  if (!equal) return false;
-  for (const _ in like) left--;
-  return left === 0;
+  return equal && memberCount(like) === count;
 }
 
 /** Where a text or a number stands there is nothing to look for elsewhere. */

@@ -1,7 +1,7 @@
 import type { Field } from '../field.ts';
 
 /** Settings of the agent itself: the kubelet has them as flags only, or not at all. */
-export interface AgentOptions {
+export interface AgentSettings {
   /** Name of the Node: `hostnameOverride`, or the machine's name in lower case. */
   readonly nodeName: string;
   readonly hostnameOverride?: string;
@@ -51,7 +51,7 @@ export interface AgentField extends Field {
 }
 
 /** Every setting of the agent: the source of its flags and of docs/options.md. `nodeName` is worked out. */
-export const agentFields: Readonly<Record<Exclude<keyof AgentOptions, 'nodeName'>, AgentField>> = {
+export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName'>, AgentField>> = {
   hostnameOverride: {
     type: 'string',
     flag: 'hostname-override',

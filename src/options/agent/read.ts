@@ -1,5 +1,5 @@
 import { durationMs } from '../../kube/duration.ts';
-import { agentFields, type AgentField, type AgentOptions, type LogLevel } from './fields.ts';
+import { agentFields, type AgentField, type AgentSettings, type LogLevel } from './fields.ts';
 import type { FlagTarget } from '../flags.ts';
 import type { OptionSources, Origin } from '../origin.ts';
 import type { OptionFault } from '../options-error.ts';
@@ -21,7 +21,7 @@ export function readAgent(
   settings: readonly FlagSetting[],
   { env = {}, hostname = 'localhost', configFile }: OptionSources,
   origins: Map<string, Origin>,
-): { readonly options: AgentOptions; readonly faults: readonly OptionFault[] } {
+): { readonly options: AgentSettings; readonly faults: readonly OptionFault[] } {
   const values = new Map<string, unknown>();
   for (const [name, field] of Object.entries<AgentField>(agentFields)) {
     const value = valueOf(name, field, { settings, env, origins });
@@ -34,7 +34,7 @@ export function readAgent(
     .toLowerCase();
   values.set('nodeName', nodeName);
   return {
-    options: Object.fromEntries(values) as unknown as AgentOptions,
+    options: Object.fromEntries(values) as unknown as AgentSettings,
     faults: [...oddValues(values), ...spanFaults(values), ...nodeNameFaults(nodeName)],
   };
 }

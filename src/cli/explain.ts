@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { explain as explainOptions } from '../options/explain.ts';
-import { loadOptions } from '../options/load.ts';
+import { type EffectiveOptions, loadOptions } from '../options/load.ts';
+import type { Origin } from '../options/origin.ts';
 import { nearest } from '../options/nearest.ts';
 import { formatFault } from '../options/options-error.ts';
 import { settingNames } from '../options/schema.ts';
@@ -20,12 +22,15 @@ export function explain(
 ): number {
   const { flags, operands } = readRest(options.rest);
   const path = operands[0] ?? '';
-  const effective = loadOptions({
-    flags,
+  const { nodeName, config } = options;
+  const loaded = loadOptions({
+    flags: { ...flags, ...(nodeName !== undefined && { 'hostname-override': nodeName }) },
     env,
     hostname: hostname(),
-    ...(options.config !== undefined && { configFile: options.config }),
+    ownFlags: ['data-dir', 'manifests', 'manifest-url', 'node-name'],
+    ...(config !== undefined && { configFile: config }),
   });
+  const effective = inForce(loaded, options, env);
   const shown = explainOptions(effective).filter((each) => isBelow(each.path, path));
   if (shown.length === 0) return nothingAt(path, say);
   if (options.output === 'json') for (const each of shown) say(JSON.stringify(each));
@@ -36,6 +41,55 @@ export function explain(
   }
   for (const warning of effective.warnings) say(`warning: ${formatFault(warning)}`);
   return exitCodes.ok;
+}
+
+type Origins = Map<string, Origin>;
+
+/** The settings with what the commands make of their own flags: where things are kept, and which manifests count. */
+function inForce(
+  { kubelet, agent, origins, warnings }: EffectiveOptions,
+  options: ExplainOptions,
+  env: Readonly<Record<string, string | undefined>>,
+): EffectiveOptions {
+  const { manifests, manifestUrl, nodeName } = options;
+  const from: Origins = new Map(origins);
+  const kept = keptIn(options, env, from);
+  const flag = (name: string, ...paths: readonly string[]): void => {
+    for (const path of paths) from.set(path, { from: 'flag', flag: name });
+  };
+  if (manifests !== undefined) flag('manifests', 'staticPodPath');
+  if (manifestUrl !== undefined) flag('manifest-url', 'staticPodURL');
+  if (nodeName !== undefined) flag('node-name', 'hostnameOverride', 'nodeName');
+  return {
+    kubelet: {
+      ...kubelet,
+      ...(manifests !== undefined && { staticPodPath: manifests }),
+      ...(manifestUrl !== undefined && { staticPodURL: manifestUrl }),
+    },
+    agent: { ...agent, ...kept },
+    origins: from,
+    warnings,
+  };
+}
+
+/** The directories that follow the data directory unless they are set themselves; notes in `origins` where it comes from. */
+function keptIn(
+  { dataDir, isDataDirSet = false }: ExplainOptions,
+  env: Readonly<Record<string, string | undefined>>,
+  origins: Origins,
+): Partial<Record<'dataDir' | 'rootDir' | 'certDir', string>> {
+  if (dataDir === undefined) return {};
+  const hasRoot = origins.has('rootDir');
+  const kept = {
+    dataDir,
+    ...(!hasRoot && { rootDir: join(dataDir, 'agent') }),
+    ...(!hasRoot && !origins.has('certDir') && { certDir: join(dataDir, 'pki') }),
+  };
+  const variable = 'PODTENDER_DATA_DIR';
+  const ofEnvironment: Origin = env[variable] ? { from: 'env', variable } : { from: 'default' };
+  for (const path of Object.keys(kept))
+    origins.set(path, isDataDirSet ? { from: 'flag', flag: 'data-dir' } : ofEnvironment);
+  return kept;
 }
 
 /** A setting that exists and has no value, or none at all. */

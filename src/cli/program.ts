@@ -17,6 +17,12 @@ export interface Commands {
 /** What the command line says to `podtender explain`. */
 export interface ExplainOptions {
   readonly config?: string;
+  readonly dataDir?: string;
+  /** The data directory was set by its flag; otherwise it is the default, or that of the environment. */
+  readonly isDataDirSet?: boolean;
+  readonly manifests?: string;
+  readonly manifestUrl?: string;
+  readonly nodeName?: string;
   /** Kubelet flags, and the path below which settings are wanted. */
   readonly rest: readonly string[];
   readonly output: 'text' | 'json';
@@ -54,7 +60,7 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   addValidate(program, async (files) => {
     done(await commands.validate(files));
   });
-  addExplain(program, async (options) => {
+  addExplain(program, around, async (options) => {
     done(await commands.explain(options));
   });
   return program;
@@ -196,12 +202,20 @@ function addValidate(program: Command, act: (files: readonly string[]) => Promis
     });
 }
 
-function addExplain(program: Command, act: (options: ExplainOptions) => Promise<void>): void {
+function addExplain(
+  program: Command,
+  around: Surroundings,
+  act: (options: ExplainOptions) => Promise<void>,
+): void {
   program
     .command('explain')
     .description('Print the effective settings and where each came from.')
     .usage('[options] [kubelet flags] [path]')
     .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
+    .option('--data-dir <dir>', 'where state is kept', defaultDataDir(around))
+    .option('--manifests <path>', 'directory or file of static pods')
+    .option('--manifest-url <url>', 'URL of static pods', url)
+    .option('--node-name <name>', 'name of the node')
     .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))
     .helpOption('-h, --help', 'print this help')
     .allowUnknownOption()
@@ -211,8 +225,18 @@ function addExplain(program: Command, act: (options: ExplainOptions) => Promise<
       examples(['podtender explain', 'podtender explain --config kubelet.yaml --max-pods=20 evictionHard']),
     )
     .action(async (raw: Raw, command: Command) => {
+      const flag = (name: 'dataDir' | 'manifests' | 'manifestUrl' | 'nodeName'): object => {
+        const value = raw[name];
+        if (typeof value !== 'string') return {};
+        return { [name]: name === 'dataDir' || name === 'manifests' ? resolve(around.cwd, value) : value };
+      };
       await act({
         ...(typeof raw['config'] === 'string' && { config: raw['config'] }),
+        ...flag('dataDir'),
+        ...flag('manifests'),
+        ...flag('manifestUrl'),
+        ...flag('nodeName'),
+        isDataDirSet: command.getOptionValueSource('dataDir') === 'cli',
         rest: command.args,
         output: raw['output'] === 'json' ? 'json' : 'text',
       });

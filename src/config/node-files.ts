@@ -1,5 +1,5 @@
 import { constants, watch } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Observable } from 'rxjs';
@@ -17,16 +17,24 @@ export const nodeFiles: ManifestFileSystem = {
   readText: async (path, maxBytes) => {
     if ((await nodeFiles.kindOf(path)) === 'other') throw notAFile();
     // should it have become a pipe meanwhile: opening one that nobody writes to would wait for ever
-    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const found = await file.stat();
-    if (!found.isFile() && !found.isDirectory()) throw notAFile();
-    // one byte more than allowed, to know that there is more; the size that the system tells may be wrong
-    const buffer = Buffer.alloc(Math.min(found.size, maxBytes) + 1);
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
-    if (bytesRead > maxBytes) throw Object.assign(new Error('file too large'), { code: 'EFBIG' });
-    return yamlText(buffer.subarray(0, bytesRead));
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      return await readWhole(file, maxBytes);
+    } finally {
+      await file.close();
+    }
   },
 };
+
+async function readWhole(file: FileHandle, maxBytes: number): Promise<string> {
+  const found = await file.stat();
+  if (!found.isFile() && !found.isDirectory()) throw notAFile();
+  // one byte more than allowed, to know that there is more; the size that the system tells may be wrong
+  const buffer = Buffer.alloc(Math.min(found.size, maxBytes) + 1);
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+  if (bytesRead > maxBytes) throw Object.assign(new Error('file too large'), { code: 'EFBIG' });
+  return yamlText(buffer.subarray(0, bytesRead));
+}
 
 const notAFile = (): Error => new Error('it is neither a file nor a directory');
 

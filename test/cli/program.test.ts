@@ -220,3 +220,44 @@ test.for<readonly [readonly string[], unknown]>([
 test('a word that is no flag is refused where none is wanted', () => {
   expect(() => readFlagsOnly(['pods'])).toThrow('unexpected argument "pods"');
 });
+
+test('explain shows what is in force: what follows the data directory, and the flags of the commands', () => {
+  const ask = (options: object, env = {}): Readonly<Record<string, string>> => {
+    const said: string[] = [];
+    explain({ rest: [], output: 'json', ...options }, env, (line) => said.push(line));
+    const lines = said.map((line) => JSON.parse(line) as { path: string; value: unknown; from: string });
+    return Object.fromEntries(lines.map(({ path, value, from }) => [path, `${String(value)} ${from}`]));
+  };
+  expect(ask({ dataDir: '/d', isDataDirSet: true, manifests: '/m', nodeName: 'x' })).toMatchObject({
+    dataDir: '/d --data-dir',
+    rootDir: '/d/agent --data-dir',
+    certDir: '/d/pki --data-dir',
+    staticPodPath: '/m --manifests',
+    nodeName: 'x --node-name',
+  });
+  expect(ask({ dataDir: '/d' }, { PODTENDER_DATA_DIR: '/d' })).toMatchObject({
+    rootDir: '/d/agent $PODTENDER_DATA_DIR',
+  });
+  expect(ask({ dataDir: '/d', rest: ['--root-dir=/r'] })).toMatchObject({
+    dataDir: '/d default',
+    rootDir: '/r --root-dir',
+    certDir: '/r/pki default',
+  });
+});
+
+test('a mistyped flag names the one that was meant, also a flag of the command', () => {
+  const faultOf = (flag: string): string => {
+    try {
+      explain({ rest: [`--${flag}=1`], output: 'text' }, {}, () => undefined);
+    } catch (reason) {
+      return failureLines(reason).join();
+    }
+    return '';
+  };
+  expect(faultOf('prot')).toBe('--prot: there is no such flag; did you mean --port?');
+  expect(faultOf('manifets')).toBe('--manifets: there is no such flag; did you mean --manifests?');
+});
+
+test('-h is --help', async () => {
+  expect((await line('up', '-h')).code).toBe(0);
+});

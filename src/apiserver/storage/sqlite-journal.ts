@@ -15,9 +15,17 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WIT
 CREATE TABLE IF NOT EXISTS objects (storage TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, json TEXT NOT NULL,
   PRIMARY KEY (storage, key)) WITHOUT ROWID;`;
 
-/** node:sqlite prints a warning when it is loaded; it is loaded only by who keeps data. */
+/** Loads node:sqlite, only where data is kept. Node.js warns while it does that this module is experimental: only that warning is left out. */
 function sqlite(): typeof import('node:sqlite') {
-  return createRequire(import.meta.url)('node:sqlite') as typeof import('node:sqlite');
+  const emitWarning = process.emitWarning.bind(process);
+  process.emitWarning = (warning: string | Error, ...details: never[]): void => {
+    if (!String(warning).startsWith('SQLite is an experimental feature')) emitWarning(warning, ...details);
+  };
+  try {
+    return createRequire(import.meta.url)('node:sqlite') as typeof import('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -181,4 +182,25 @@ test('versions go on behind those of the rows', async () => {
   const { version } = server.store;
   await server.stop();
   expect(version).toBeGreaterThan(1);
+});
+
+test('the warning of Node.js that SQLite is experimental is not shown, others are', () => {
+  const script = `
+    const { createRequire } = require('node:module');
+    const { prototype } = require('node:module');
+    const load = prototype.require;
+    prototype.require = function (name) {
+      if (name === 'node:sqlite') {
+        process.emitWarning('SQLite is an experimental feature and might change at any time', 'ExperimentalWarning');
+        process.emitWarning('something else', 'ExperimentalWarning');
+      }
+      return load.call(this, name);
+    };
+    import(${JSON.stringify(new URL('../../../src/apiserver/index.ts', import.meta.url).href)})
+      .then(({ EmbeddedApiServer }) => EmbeddedApiServer.start({ dataDir: ${JSON.stringify(dir)} }))
+      .then((server) => server.stop());`;
+  const { stderr, status } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  expect(status).toBe(0);
+  expect(stderr).toContain('something else');
+  expect(stderr).not.toContain('SQLite is an experimental');
 });

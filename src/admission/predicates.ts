@@ -96,8 +96,10 @@ const namesOtherNode = (pod: Pod, node: Node): boolean =>
   Boolean(pod.spec?.nodeName) && pod.spec?.nodeName !== node.metadata?.name;
 
 function portsClash(pod: Pod, otherPods: readonly Pod[]): boolean {
-  const taken = otherPods.flatMap(hostPortsOf);
-  return hostPortsOf(pod).some((port) => taken.some((other) => hostPortsClash(port, other)));
+  const wanted = hostPortsOf(pod);
+  if (wanted.length === 0) return false;
+  const taken = Map.groupBy(otherPods.flatMap(hostPortsOf), ({ port }) => port);
+  return wanted.some((port) => taken.get(port.port)?.some((other) => hostPortsClash(port, other)));
 }
 
 /** NoSchedule is the scheduler's matter: whoever is here already was bound. */

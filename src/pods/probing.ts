@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { expand } from '../kube/expansion.ts';
+import { expandAll } from '../kube/expansion.ts';
 import { execProbe } from '../prober/exec-probe.ts';
 import { grpcProbe } from '../prober/grpc-probe.ts';
 import { httpProbe } from '../prober/http-probe.ts';
@@ -27,7 +27,7 @@ export function makeProber(
     },
     expand: (command, container) => {
       const values = new Map((container.env ?? []).map(({ name, value }) => [name, value ?? '']));
-      return command.map((text) => expand(text, (name) => values.get(name)));
+      return expandAll(command, (name) => values.get(name));
     },
   });
   return new Prober(

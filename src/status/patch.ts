@@ -116,7 +116,8 @@ function listChange(
     const change = was ? memberChanges(was, element, shape, key) : wireObject(element, shape);
     if (change) elements.push(change);
   });
-  const gone = ids.filter((id) => !next.some((element) => element[key] === id));
+  const there = new Set(next.map((element) => element[key]));
+  const gone = ids.filter((id) => !there.has(id));
   gone.sort().forEach((id) => elements.push({ $patch: 'delete', [key]: id }));
   const sameOrder = ids.every((id, i) => next[i]?.[key] === id);
   if (elements.length === 0 && sameOrder) return { elements };

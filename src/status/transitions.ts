@@ -28,8 +28,9 @@ function regularTransition(
   old: readonly ContainerStatus[],
   next: readonly ContainerStatus[],
 ): string | undefined {
+  const byName = new Map(spec.containers.toReversed().map((container) => [container.name, container]));
   for (const status of old) {
-    const container = spec.containers.find(({ name }) => name === status.name);
+    const container = byName.get(status.name);
     if (!endedForGood(status, container, spec)) continue;
     const fault = revived(status.name, next);
     if (fault !== undefined) return fault;

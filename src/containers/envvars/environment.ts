@@ -1,5 +1,5 @@
 import { AgentError } from '../../base/errors.ts';
-import { expand } from '../../kube/expansion.ts';
+import { expand, ExpansionBudget } from '../../kube/expansion.ts';
 import { downwardField } from '../../kube/field-path.ts';
 import { fieldValue } from '../../kube/field-value.ts';
 import { goQuote } from '../../go/go-quote.ts';
@@ -65,12 +65,13 @@ export function makeEnvironment(
     );
   const services = serviceEnvironment(sources.services, namespaceOf(pod), links);
   const own = new Map<string, string>();
+  const budget = new ExpansionBudget();
   for (const from of container.envFrom ?? [])
     for (const [key, value] of valuesFrom(from, sources)) own.set(`${from.prefix ?? ''}${key}`, value);
   for (const variable of container.env ?? []) {
     const lookup = (name: string): string | undefined => own.get(name) ?? services.get(name);
     const value = valueOf(variable, lookup, { pod, container, sources });
-    if (value !== undefined) own.set(variable.name, value);
+    if (value !== undefined) own.set(variable.name, budget.spend(value, variable));
   }
   return [...new Map([...services, ...own])].map(([name, value]) => ({ name, value }));
 }

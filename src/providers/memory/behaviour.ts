@@ -52,17 +52,34 @@ const regular: MemoryBehaviour = {
  * What the pod's annotations say of one container: its own before the pod's, and where neither says a thing, a regular container
  * or sidecar runs until it is stopped and an init container succeeds at once. What is no number counts as unsaid.
  */
-export function behaviourOf(pod: Pod, container: string): MemoryBehaviour {
+export const behaviourOf = (pod: Pod, container: string): MemoryBehaviour => behavioursOf(pod)(container);
+
+/** {@link behaviourOf} for many containers of a pod in turn. */
+export function behavioursOf(pod: Pod): (container: string) => MemoryBehaviour {
   const annotations = pod.metadata?.annotations ?? {};
-  const init = pod.spec?.initContainers?.find(({ name }) => name === container);
-  const defaults = init && init.restartPolicy !== 'Always' ? { ...regular, runMs: 0 } : regular;
+  const done = new Set(
+    pod.spec?.initContainers?.flatMap(({ name, restartPolicy }) =>
+      restartPolicy === 'Always' ? [] : [name],
+    ),
+  );
   // most pods say nothing, and there may be thousands
-  if (!Object.keys(annotations).some((key) => key.startsWith(memoryAnnotation))) return defaults;
+  const isSaid = Object.keys(annotations).some((key) => key.startsWith(memoryAnnotation));
+  return (container) => {
+    const defaults = done.has(container) ? { ...regular, runMs: 0 } : regular;
+    return isSaid ? { ...defaults, ...saidOf(annotations, container) } : defaults;
+  };
+}
+
+function saidOf(
+  annotations: Readonly<Record<string, string>>,
+  container: string,
+): Partial<Record<string, number>> {
+  const own = (key: string): string | undefined =>
+    Object.hasOwn(annotations, key) ? annotations[key] : undefined;
   const said = Object.entries(keys).flatMap(([field, key]) => {
-    const text =
-      annotations[`${memoryAnnotation}${container}.${key}`] ?? annotations[`${memoryAnnotation}${key}`];
+    const text = own(`${memoryAnnotation}${container}.${key}`) ?? own(`${memoryAnnotation}${key}`);
     const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text);
     return Number.isFinite(value) && value >= 0 ? [[field, value] as const] : [];
   });
-  return { ...defaults, ...Object.fromEntries(said) };
+  return Object.fromEntries(said);
 }

@@ -63,26 +63,58 @@ export function isLive(instance: Instance | undefined): boolean {
   return instance !== undefined && instance.finishedAt === undefined;
 }
 
-export function addInstance(record: MemoryPod, instance: Instance): void {
-  const { name } = instance;
-  const older = record.instances.filter((one) => one.name === name);
-  const at = older[0] ? record.instances.indexOf(older[0]) : record.instances.length;
-  // a spread or a push would leave room for sixteen more, in each of thousands of pods
-  record.instances = record.instances.toSpliced(at, older.length, instance, ...older.slice(0, keptInstances));
+/** From how many lives on they are looked up by name: below, a pod of thousands costs less without a map. */
+const manyInstances = 32;
+
+/** {@link newest} for many containers in turn. */
+export function newestByName(record: MemoryPod): (name: string) => Instance | undefined {
+  if (record.instances.length < manyInstances) return (name) => newest(record, name);
+  const byName = new Map(newestOfEach(record).map((instance) => [instance.name, instance]));
+  return (name) => byName.get(name);
 }
 
-/** Which containers may start now: init containers in order, sidecars among them; after these all others. */
-export function startable(record: MemoryPod, pod: Pod): readonly Container[] {
-  const { initContainers = [], containers = [], restartPolicy = 'Always' } = pod.spec ?? {};
-  const found: Container[] = [];
-  for (const init of initContainers) {
-    const last = newest(record, init.name);
-    const sidecar = init.restartPolicy === 'Always';
-    if (!sidecar && hasSucceeded(last)) continue;
-    if (mayStart(last, sidecar ? 'Always' : onFailure(restartPolicy))) found.push(init);
-    if (!sidecar) return found;
+/** The lives of a pod's containers while some of them start. What a start costs does not depend on how many there are. */
+export class Lives {
+  readonly record: MemoryPod;
+  readonly #byName: Map<string, readonly Instance[]>;
+  #isChanged = false;
+
+  constructor(record: MemoryPod) {
+    this.record = record;
+    this.#byName = Map.groupBy(record.instances, ({ name }) => name);
   }
-  return [...found, ...containers.filter(({ name }) => mayStart(newest(record, name), restartPolicy))];
+
+  newest(name: string): Instance | undefined {
+    return this.#byName.get(name)?.[0];
+  }
+
+  /** Adds a life, and forgets the oldest ones of its container. */
+  add(instance: Instance): void {
+    const older = this.#byName.get(instance.name) ?? [];
+    this.#byName.set(instance.name, [instance, ...older.slice(0, keptInstances)]);
+    this.#isChanged = true;
+  }
+
+  /** Writes the lives to the pod's record. @returns whether there are new ones */
+  keep(): boolean {
+    // the copy has room for no more: a list that grew has, in each of thousands of pods
+    if (this.#isChanged) this.record.instances = [...this.#byName.values()].flat().slice();
+    return this.#isChanged;
+  }
+}
+
+/** Which containers may start, while those before them start: init containers in order, sidecars among them; after these all others. */
+export function* startable(lives: Lives, pod: Pod): Generator<Container> {
+  const { initContainers = [], containers = [], restartPolicy = 'Always' } = pod.spec ?? {};
+  for (const init of initContainers) {
+    const isSidecar = init.restartPolicy === 'Always';
+    const isDone = (): boolean => !isSidecar && hasSucceeded(lives.newest(init.name));
+    if (isDone()) continue;
+    if (mayStart(lives.newest(init.name), isSidecar ? 'Always' : onFailure(restartPolicy))) yield init;
+    if (!isSidecar && !isDone()) return;
+  }
+  for (const container of containers)
+    if (mayStart(lives.newest(container.name), restartPolicy)) yield container;
 }
 
 function mayStart(last: Instance | undefined, policy: string): boolean {
@@ -139,14 +171,15 @@ export function toPodStatus(record: MemoryPod, observedAt: number): RuntimePodSt
 /** What the pod's running containers use, as their behaviour says; `undefined`: none runs. */
 export function toUsage(
   record: MemoryPod,
-  behaviour: (pod: Pod, container: string) => Pick<MemoryBehaviour, 'memoryBytes' | 'diskBytes'>,
+  behaviours: (pod: Pod) => (container: string) => Pick<MemoryBehaviour, 'memoryBytes' | 'diskBytes'>,
   at: number,
 ): PodUsage | undefined {
   const { uid, name, namespace, pod } = record;
   const running = record.instances.filter((one) => stateOf(one) === 'running');
   if (!pod || running.length === 0) return undefined;
+  const behaviour = behaviours(pod);
   const containers = running.map((one) => {
-    const { memoryBytes, diskBytes } = behaviour(pod, one.name);
+    const { memoryBytes, diskBytes } = behaviour(one.name);
     return {
       id: one.id,
       name: one.name,

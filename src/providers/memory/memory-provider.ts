@@ -15,11 +15,12 @@ import type {
 } from '../../provider/provider.ts';
 import { emptyPodStatus, type RuntimePod, type RuntimePodStatus } from '../../provider/runtime-pod.ts';
 import type { PodUsage } from '../../provider/usage.ts';
-import { behaviourOf, type MemoryBehaviour } from './behaviour.ts';
+import { behaviourOf, behavioursOf, type MemoryBehaviour } from './behaviour.ts';
 import {
-  addInstance,
   isLive,
+  Lives,
   newest,
+  newestByName,
   newestOfEach,
   startable,
   toPodStatus,
@@ -57,6 +58,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   readonly name = 'memory';
   readonly #clock: Clock;
   readonly #behaviour: (pod: Pod, container: string) => MemoryBehaviour;
+  readonly #behaviours: (pod: Pod) => (container: string) => MemoryBehaviour;
   readonly #backOff: RestartBackOff;
   readonly #keptPods: number;
   #read: Map<string, MemoryPod> | undefined;
@@ -69,7 +71,9 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
   constructor(deps: MemoryProviderDeps) {
     this.#clock = deps.clock;
-    this.#behaviour = deps.behaviour ?? behaviourOf;
+    const { behaviour } = deps;
+    this.#behaviour = behaviour ?? behaviourOf;
+    this.#behaviours = behaviour ? (pod) => (container) => behaviour(pod, container) : behavioursOf;
     this.#backOff = deps.backOff ?? kubeletBackOff;
     this.#keptPods = deps.keptPods ?? 1000;
     this.#journal =
@@ -138,7 +142,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
   async listUsage(): Promise<readonly PodUsage[]> {
     const at = this.#clock.now();
-    return [...this.#pods.values()].flatMap((record) => toUsage(record, this.#behaviour, at) ?? []);
+    return [...this.#pods.values()].flatMap((record) => toUsage(record, this.#behaviours, at) ?? []);
   }
 
   async listSome(uids: readonly string[]): Promise<readonly RuntimePod[]> {
@@ -249,19 +253,19 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
   /** Starts what may start; a container that ends at once lets the next one start in the same sync. */
   #startAll(record: MemoryPod, pod: Pod): readonly SyncResult[] {
+    const lives = new Lives(record);
+    const behaviour = this.#behaviours(pod);
     const results: SyncResult[] = [];
-    const tried = new Set<string>();
-    for (;;) {
-      const next = startable(record, pod).find(({ name }) => !tried.has(name));
-      if (!next) return results;
-      tried.add(next.name);
-      results.push(this.#start(record, pod, next));
-    }
+    for (const container of startable(lives, pod))
+      results.push(this.#start(lives, container, behaviour(container.name)));
+    if (lives.keep()) this.#changed(record);
+    return results;
   }
 
-  #start(record: MemoryPod, pod: Pod, container: Container): SyncResult {
+  #start(lives: Lives, container: Container, behaviour: MemoryBehaviour): SyncResult {
     const { name } = container;
-    const last = newest(record, name);
+    const { record } = lives;
+    const last = lives.newest(name);
     const result = { action: 'StartContainer' as const, target: name };
     const until = this.#backOffEnd(last);
     if (until > this.#clock.now()) {
@@ -269,7 +273,6 @@ export class MemoryProvider implements PodProvider, NodeProvider {
       const message = `back-off ${seconds}s restarting failed container=${name} pod=${record.name}_${record.namespace}(${record.uid})`;
       return { ...result, reason: 'CrashLoopBackOff', message };
     }
-    const behaviour = this.#behaviour(pod, name);
     const failed = record.failedStarts?.get(name) ?? 0;
     if (failed < behaviour.startFailures) {
       (record.failedStarts ??= new Map()).set(name, failed + 1);
@@ -290,8 +293,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
       resources: resourcesOf(container),
       timer: undefined,
     };
-    addInstance(record, instance);
-    this.#changed(record);
+    lives.add(instance);
     if (behaviour.startDelayMs === 0) this.#run(record, instance, behaviour);
     else this.#startLater(record, instance, behaviour);
     return result;
@@ -341,8 +343,9 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
   /** A changed image is a changed container. */
   #endChanged(record: MemoryPod, pod: Pod): void {
+    const newestOf = newestByName(record);
     for (const { name, image = '' } of pod.spec?.containers ?? []) {
-      const last = newest(record, name);
+      const last = newestOf(name);
       if (last && isLive(last) && last.image !== image) this.#end(record, last, 0);
     }
   }
@@ -376,9 +379,10 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   }
 
   #backOffEnds(record: MemoryPod, failed: readonly SyncResult[]): number | undefined {
+    const newestOf = newestByName(record);
     const ends = failed
       .filter(({ reason }) => reason === 'CrashLoopBackOff')
-      .map(({ target }) => this.#backOffEnd(newest(record, target)));
+      .map(({ target }) => this.#backOffEnd(newestOf(target)));
     return ends.length === failed.length && ends.length > 0 ? Math.min(...ends) : undefined;
   }
 

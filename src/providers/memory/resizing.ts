@@ -2,7 +2,7 @@ import { milliValueOf, parseQuantity, valueOf } from '../../kube/resources/quant
 import { resizableContainers } from '../../kube/resources/pod-resources.ts';
 import type { Container, Pod } from '../../kube/types.ts';
 import type { RuntimeContainerResources } from '../../provider/runtime-pod.ts';
-import { type Instance, isLive, type MemoryPod, newest } from './memory-pod.ts';
+import { type Instance, isLive, type MemoryPod, newestByName } from './memory-pod.ts';
 
 /** CPU and memory that a container asks for; what it does not name is absent. */
 export function resourcesOf({ resources }: Container): RuntimeContainerResources {
@@ -34,8 +34,9 @@ export interface Resize {
 
 /** What has to change for the spec to hold. */
 export function resizesOf(record: MemoryPod, pod: Pod): readonly Resize[] {
+  const newestOf = newestByName(record);
   return resizableContainers(pod).flatMap((container) => {
-    const instance = newest(record, container.name);
+    const instance = newestOf(container.name);
     if (!instance || !isLive(instance)) return [];
     const [held, resources] = [instance.resources, resourcesOf(container)];
     const changed = names.filter((name) => held[name] !== resources[name]);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { expand } from '../../../kube/expansion.ts';
+import { expandAll } from '../../../kube/expansion.ts';
 import type { Container, Pod } from '../../../kube/types.ts';
 import {
   type ContainerConfig,
@@ -40,13 +40,14 @@ export function generateContainerConfig(
   const { options, restartCount, imageRef } = inputs;
   verifyRunAsNonRoot(pod, container, inputs.imageUser ?? {});
   const envs = options.envs ?? [];
-  const expandAll = (texts: readonly string[] | undefined): readonly string[] =>
-    (texts ?? []).map((text) => expand(text, (name) => envs.findLast((env) => env.name === name)?.value));
+  const values = new Map(envs.map(({ name, value }) => [name, value]));
+  const expanded = (texts: readonly string[] = []): readonly string[] =>
+    expandAll(texts, (name) => values.get(name));
   return {
     metadata: { name: container.name, attempt: restartCount },
     image: { image: imageRef, userSpecifiedImage: container.image ?? '' },
-    command: expandAll(container.command),
-    args: expandAll(container.args),
+    command: expanded(container.command),
+    args: expanded(container.args),
     workingDir: container.workingDir ?? '',
     labels: newContainerLabels(container, pod),
     annotations: newContainerAnnotations(container, pod, restartCount, options.annotations),

@@ -104,18 +104,27 @@ export class Lives {
 }
 
 /** Which containers may start, while those before them start: init containers in order, sidecars among them; after these all others. */
-export function* startable(lives: Lives, pod: Pod): Generator<Container> {
-  const { initContainers = [], containers = [], restartPolicy = 'Always' } = pod.spec ?? {};
+export function* startable(lives: Lives, { spec }: Pod): Generator<Container> {
+  const { initContainers = [], containers = [], restartPolicy = 'Always' } = spec ?? {};
   for (const init of initContainers) {
-    const isSidecar = init.restartPolicy === 'Always';
-    const isDone = (): boolean => !isSidecar && hasSucceeded(lives.newest(init.name));
-    if (isDone()) continue;
-    if (mayStart(lives.newest(init.name), isSidecar ? 'Always' : onFailure(restartPolicy))) yield init;
-    if (!isSidecar && !isDone()) return;
+    if (mayStartInit(init, lives, restartPolicy)) yield init;
+    if (!isSidecar(init) && !isPast(init, lives)) return;
   }
   for (const container of containers)
     if (mayStart(lives.newest(container.name), restartPolicy)) yield container;
 }
+
+const mayStartInit = (init: Container, lives: Lives, policy: string): boolean =>
+  !isPast(init, lives) && mayStart(lives.newest(init.name), policyOf(init, policy));
+
+const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
+
+const policyOf = (init: Container, policy: string): string =>
+  isSidecar(init) ? 'Always' : onFailure(policy);
+
+/** An init container that is no sidecar is past once it has succeeded. */
+const isPast = (init: Container, lives: Lives): boolean =>
+  !isSidecar(init) && hasSucceeded(lives.newest(init.name));
 
 function mayStart(last: Instance | undefined, policy: string): boolean {
   if (last?.finishedAt === undefined) return last === undefined;

@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync, statSync, type Stats } from 'node:fs';
+import { closeSync, openSync, readdirSync, readSync, statSync, type Stats } from 'node:fs';
+import { endianness } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { launchCodes, type LaunchWords } from './launch-script.ts';
 import type { ProcessUser } from './user.ts';
@@ -94,14 +95,42 @@ function checkFormat(path: string, bytes: number): ProgramLookup {
   const head = firstBytes(path);
   if (head === undefined) return { path };
   if (head.startsWith('\x7fELF'))
-    return bytes < smallestElf ? { fault: `exec ${path}: exec format error` } : { path };
+    return isElf(head, bytes) ? { path } : { fault: `exec ${path}: exec format error` };
   const shebang = /^#![ \t]*([^\s\0]+)/.exec(head);
   if (!shebang) return { fault: `exec ${path}: exec format error` };
   return statOf(shebang[1] ?? '') ? { path } : { fault: `exec ${path}: no such file or directory` };
 }
 
-/** The header of a 32-bit program, bytes. */
-const smallestElf = 52;
+/**
+ * Would the kernel take it? Those that run a program through `execvp` hand what the kernel refuses to a shell instead, so what is plain from
+ * the header is said beforehand: a table of segments that is not there, and another machine, unless something is registered for such.
+ */
+function isElf(head: string, bytes: number): boolean {
+  const header = Buffer.from(head, 'latin1');
+  if (bytes < 52) return false;
+  const is64 = header[4] === 2;
+  if (header[5] !== (endianness() === 'LE' ? 1 : 2)) return runsOthers();
+  const read = (at: number, width: 2 | 4): number =>
+    endianness() === 'LE' ? header.readUIntLE(at, width) : header.readUIntBE(at, width);
+  const [offset, entryBytes, entries] = is64
+    ? [read(endianness() === 'LE' ? 32 : 36, 4), read(54, 2), read(56, 2)]
+    : [read(28, 4), read(42, 2), read(44, 2)];
+  if (entries === 0 || offset + entryBytes * entries > bytes) return false;
+  const own = machines[process.arch];
+  return own === undefined || own.includes(read(18, 2)) || runsOthers();
+}
+
+/** `e_machine` of what runs here: the machine's own and the 32-bit one that it can run too. */
+const machines: Partial<Record<string, readonly number[]>> = { x64: [62, 3], arm64: [183, 40] };
+
+/** Are there interpreters for the programs of other machines (`binfmt_misc`)? */
+function runsOthers(): boolean {
+  try {
+    return readdirSync('/proc/sys/fs/binfmt_misc').some((name) => name !== 'register' && name !== 'status');
+  } catch {
+    return false;
+  }
+}
 
 /** May the user pass through all directories above? By their modes alone. */
 function canReach(path: string, user: ProcessUser): boolean {

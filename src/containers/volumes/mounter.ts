@@ -91,20 +91,24 @@ export const hostMounter: Mounter = {
   async mountTmpfs(dir, sizeBytes) {
     const options = tmpfsOptions(sizeBytes, release(), readFileSync('/proc/self/uid_map', 'utf8'));
     const asked = options.length === 0 ? [] : ['-o', options.join(',')];
-    await call('mount', ['-t', 'tmpfs', ...asked, 'tmpfs', dir]);
+    await call('mount', ['-t', 'tmpfs', ...asked], ['tmpfs', dir]);
   },
   async mountHugePages(dir, pageBytes) {
-    await call('mount', ['-t', 'hugetlbfs', '-o', `pagesize=${pageBytes / 2 ** 20}M`, 'nodev', dir]);
+    await call('mount', ['-t', 'hugetlbfs', '-o', `pagesize=${pageBytes / 2 ** 20}M`], ['nodev', dir]);
   },
   async mountNfs(source, dir, options) {
-    await call('mount', ['-t', 'nfs', ...(options.length > 0 ? ['-o', options.join(',')] : []), source, dir]);
+    await call(
+      'mount',
+      ['-t', 'nfs', ...(options.length > 0 ? ['-o', options.join(',')] : [])],
+      [source, dir],
+    );
   },
   async bindMount(source, target) {
-    await call('mount', ['--no-canonicalize', '-o', 'bind', source, target]);
+    await call('mount', ['--no-canonicalize', '-o', 'bind'], [source, target]);
   },
   async unmount(dir) {
     // the path is whole: umount need not look into a mount that may answer no more
-    if (mountPoints().includes(dir)) await call('umount', ['--no-canonicalize', dir]);
+    if (mountPoints().includes(dir)) await call('umount', ['--no-canonicalize'], [dir]);
   },
   isMountPoint: (dir) => mountPoints().includes(dir),
   mountsUnder: (dir) => pointsBelow(dir, mountPoints()),
@@ -131,12 +135,21 @@ export function tmpfsOptions(
   ];
 }
 
-/** @throws {AgentError} `internal` with what the command said, in kubelet's words */
-async function call(command: 'mount' | 'umount', args: readonly string[]): Promise<void> {
+/**
+ * @param operands come from outside, so that none of them may be taken for an option
+ * @throws {AgentError} `internal` with what the command said, in kubelet's words
+ */
+async function call(
+  command: 'mount' | 'umount',
+  options: readonly string[],
+  operands: readonly string[],
+): Promise<void> {
   try {
-    await run(command, [...args], { timeout: 30_000 });
+    await run(command, [...options, '--', ...operands], { timeout: 30_000 });
   } catch (reason) {
-    throw new AgentError('internal', mountFault(command, args, reason), { cause: reason });
+    throw new AgentError('internal', mountFault(command, [...options, ...operands], reason), {
+      cause: reason,
+    });
   }
 }
 

@@ -112,7 +112,7 @@ export class ContainerStarter {
     events('Normal', 'Started', 'Container started');
     // not waited for: a container that ends at once is to be looked at while it runs
     void this.#linkLog(context, container.name, { id, restartCount });
-    await this.#postStart(pod, container, { id, note: events });
+    await this.#postStart(pod, container, { id, note: events, signal });
   }
 
   async #image(
@@ -279,15 +279,17 @@ export class ContainerStarter {
   async #postStart(
     pod: Pod,
     container: Container,
-    { id, note }: { id: string; note: NoteEvent },
+    { id, note, signal }: { id: string; note: NoteEvent; signal: AbortSignal | undefined },
   ): Promise<void> {
     const handler = container.lifecycle?.postStart;
     if (!handler) return;
     const target = { pod, container, id: containerId(this.#deps.runtimeName, id) };
     try {
-      await this.#deps.hooks.run(target, handler, new AbortController().signal);
+      await this.#deps.hooks.run(target, handler, signal ?? new AbortController().signal);
     } catch (cause) {
       note('Warning', 'FailedPostStartHook', 'PostStartHook failed');
+      // the pod ends, and its container with it
+      if (signal?.aborted) throw new StartError('PostStartHookError', messageOf(cause), { cause });
       const message = 'FailedPostStartHook';
       await this.#deps.killer
         .killContainer(pod, { id: target.id, name: container.name, message, reason: message })

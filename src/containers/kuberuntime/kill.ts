@@ -38,6 +38,9 @@ export interface KillRequest {
   readonly order?: TerminationOrder;
 }
 
+/** A hook that overruns the grace is given up so much later, ms: by then its container has ended, and it with that. */
+const overrunMs = 60_000;
+
 /** Stops containers and whole pods (R163…R165). Follows `killContainer` and `killPodWithSyncResult` (pkg/kubelet/kuberuntime). */
 export class ContainerKiller {
   readonly #deps: ContainerKillerDeps;
@@ -134,8 +137,14 @@ export class ContainerKiller {
     const run = hooks.run(target, handler, stopSleep.signal).catch(failed);
     await Promise.race([run, clock.sleep(graceSeconds * 1000, stopTimer.signal).catch(() => undefined)]);
     stopTimer.abort();
-    // nothing but time would end it, and nobody hears of it
-    if (handler.sleep) stopSleep.abort();
+    if (handler.sleep)
+      stopSleep.abort(); // nothing but time would end it, and nobody hears of it
+    else
+      void run.then(
+        clock.timer(overrunMs, () => {
+          stopSleep.abort();
+        }),
+      );
     return Math.floor((steadyNow(clock) - startedAt) / 1000);
   }
 

@@ -11,6 +11,7 @@ const signal = new AbortController().signal;
 function killerOver(clock: FakeClock, takesMs: Readonly<Record<string, number>> = {}) {
   const stops: string[] = [];
   const events: string[] = [];
+  let hooksRunning = 0;
   const runtime = {
     stopContainer: async ({ containerId = '', timeout = 0 }) => {
       stops.push(`${clock.now() / 1000}s ${containerId} ${timeout}`);
@@ -20,7 +21,8 @@ function killerOver(clock: FakeClock, takesMs: Readonly<Record<string, number>> 
     stopPodSandbox: async () => ({}),
     containerStatus: async () => ({}),
     execSync: async (_request: unknown, options?: { signal?: AbortSignal }) => {
-      await clock.sleep(100_000, options?.signal);
+      hooksRunning++;
+      await clock.sleep(1_000_000, options?.signal).finally(() => hooksRunning--);
       return {};
     },
   };
@@ -32,6 +34,7 @@ function killerOver(clock: FakeClock, takesMs: Readonly<Record<string, number>> 
   return {
     stops,
     events,
+    hooks: () => hooksRunning,
     killer: new ContainerKiller({ runtime, clock, recorder, logger: silentLogger, hooks }),
   };
 }
@@ -72,6 +75,20 @@ describe('preStop spends the grace period (R164)', () => {
     expect(under.stops).toEqual(stops);
     expect(under.events).toEqual(['Normal Killing Stopping container main', ...told]);
   });
+});
+
+test('a hook that overruns the grace is given up a minute later', async () => {
+  const clock = new FakeClock();
+  const under = killerOver(clock);
+  const lifecycle = { preStop: { exec: { command: ['x'] } } };
+  const pod = podOf({ containers: [{ name: 'main', lifecycle }] });
+  const killed = under.killer.killPod(pod, running('main'), undefined, signal);
+  await clock.advance(30_000);
+  await killed;
+  await clock.advance(59_000);
+  expect(under.hooks()).toBe(1);
+  await clock.advance(1000);
+  expect(under.hooks()).toBe(0);
 });
 
 describe('sidecars end last, and in reverse order (R163)', () => {

@@ -31,7 +31,7 @@ export interface NodeControllerConfig {
   readonly registerAgain?: boolean;
   /** Default 10 s. */
   readonly pingIntervalMs?: number;
-  /** Default none. */
+  /** A ping that takes longer counts as failed. Default 2 min; `Infinity`: none, as with virtual-kubelet. */
   readonly pingTimeoutMs?: number;
   /** How often the status is worked out. Default 10 s (kubelet nodeStatusUpdateFrequency). */
   readonly statusUpdateIntervalMs?: number;

@@ -21,6 +21,9 @@ export const nodeLeaseNamespace = 'kube-node-lease';
 /** How long leaving the node may take, ms. */
 const exitMs = 10_000;
 
+/** How long a ping may take, ms: as the kubelet's calls to its runtime. */
+const defaultPingTimeoutMs = 120_000;
+
 const agentNotReady = 'the agent has not seen all of its pod sources yet';
 /** How often and how long the start looks for the moment when the node is ready (R261). */
 const fastIntervalMs = 100;
@@ -64,7 +67,7 @@ export class NodeController {
     this.#logger = (config.logger ?? silentLogger).with({ node: name });
     this.#ping = new PingLoop(provider, clock, {
       intervalMs: config.pingIntervalMs ?? 10_000,
-      ...(config.pingTimeoutMs !== undefined && { timeoutMs: config.pingTimeoutMs }),
+      timeoutMs: config.pingTimeoutMs ?? defaultPingTimeoutMs,
     });
     const { onHeartbeatFailure } = config;
     const shared = {
@@ -177,6 +180,9 @@ export class NodeController {
   async #run(signal: AbortSignal): Promise<void> {
     const loops = [
       this.#ping.run(() => {
+        const { fault } = this.#ping;
+        if (fault === undefined) this.#logger.info('the provider answers pings');
+        else this.#logger.error('the provider cannot run pods', { step: 'ping', err: fault });
         this.#kick.abort();
         if (this.#ready.isOpen) void this.refresh().catch(() => undefined);
       }, signal),

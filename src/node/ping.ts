@@ -17,7 +17,7 @@ export class PingLoop {
   readonly #timeoutMs: number | undefined;
   #fault: string | undefined = notYet;
 
-  /** @param timeoutMs absent: a ping may take for ever (virtual-kubelet's default) */
+  /** @param timeoutMs absent or `Infinity`: a ping may take for ever (virtual-kubelet's default) */
   constructor(
     provider: NodeProvider,
     clock: Clock,
@@ -55,7 +55,7 @@ export class PingLoop {
     const late = Promise.withResolvers<string>();
     const timeoutMs = this.#timeoutMs;
     const stop =
-      timeoutMs === undefined
+      timeoutMs === undefined || timeoutMs === Infinity
         ? () => undefined
         : this.#clock.timer(timeoutMs, () => {
             late.resolve(`the provider did not answer a ping within ${timeoutMs} ms`);

@@ -115,17 +115,27 @@ const refuse = (fault: string | undefined): void => {
   if (fault !== undefined) throw new AgentError('internal', fault);
 };
 
-/** Returns `answer` if it is a listing of pods. @throws {AgentError} `internal`, naming what in it is not as it must be */
-export function podListing(answer: unknown): readonly RuntimePod[] {
-  if (!Array.isArray(answer)) throw new AgentError('internal', `the answer is ${told(answer)}, not an array`);
-  refuse(faultOfAll(answer, listedPodFields, 'pod'));
-  const pods = answer as readonly RuntimePod[];
-  for (const { uid, containers, sandboxes } of pods) {
-    if (uid === '') refuse('the uid of a pod is empty');
-    refuse(faultOfAll(containers, listedFields, `containers of pod ${uid}`));
-    refuse(faultOfAll(sandboxes, listedFields, `sandboxes of pod ${uid}`));
-  }
-  return pods;
+/**
+ * Makes the check of one provider's listings. Pods are checked once: thousands that are listed each second are mostly the same objects, and
+ * what was handed out does not change any more.
+ */
+export function listingCheck(): (answer: unknown) => readonly RuntimePod[] {
+  const checked = new WeakSet<RuntimePod>();
+  return (answer) => {
+    if (!Array.isArray(answer))
+      throw new AgentError('internal', `the answer is ${told(answer)}, not an array`);
+    const pods = answer as readonly RuntimePod[];
+    pods.forEach((pod, index) => {
+      if (checked.has(pod)) return;
+      refuse(faultOf(pod, listedPodFields, `pod[${index}]`));
+      const { uid, containers, sandboxes } = pod;
+      if (uid === '') refuse('the uid of a pod is empty');
+      refuse(faultOfAll(containers, listedFields, `containers of pod ${uid}`));
+      refuse(faultOfAll(sandboxes, listedFields, `sandboxes of pod ${uid}`));
+      checked.add(pod);
+    });
+    return pods;
+  };
 }
 
 /** Returns `answer` if it is the status of a pod. @throws {AgentError} `internal`, naming what in it is not as it must be */

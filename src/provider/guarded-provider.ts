@@ -6,7 +6,7 @@ import { goDuration } from '../kube/duration.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
-import { failureOf, podListing, podStatusAnswer, syncAnswer } from './answers.ts';
+import { failureOf, listingCheck, podStatusAnswer, syncAnswer } from './answers.ts';
 import type { ObservedPod } from './hooks.ts';
 import type { PodResizes, ProviderAdmission, ProviderDeadlines } from './powers.ts';
 import type { PodProvider, PodSyncResult, SyncPodRequest } from './provider.ts';
@@ -55,6 +55,7 @@ type Ref = Parameters<PodProvider['getPodStatus']>[0];
 /** The calls of one provider, each with its deadline and its check. */
 class Guard {
   readonly faults = new FaultLog();
+  readonly podListing = listingCheck();
   readonly logger: Logger;
   readonly #provider: PodProvider;
   readonly #clock: Clock;
@@ -107,7 +108,7 @@ class Guard {
 
   async listPods(signal?: AbortSignal): Promise<readonly RuntimePod[]> {
     const answer = await this.query('listPods', (own) => this.#provider.listPods(own), signal);
-    return this.checked('listPods', answer, podListing);
+    return this.checked('listPods', answer, this.podListing);
   }
 
   async getPodStatus(ref: Ref, signal?: AbortSignal): Promise<RuntimePodStatus> {
@@ -218,7 +219,7 @@ function guardedQueries(provider: PodProvider, guard: Guard): Partial<PodProvide
         guard.checked(
           'listSome',
           await guard.query('listSome', (own) => listSome(uids, own), signal),
-          podListing,
+          guard.podListing,
         ),
     }),
     ...(getListedPodStatus && {
@@ -392,7 +393,7 @@ const toObservations =
         const [pod] = guard.checked(
           'onPodStatus',
           [(observed as Partial<ObservedPod> | null)?.pod],
-          podListing,
+          guard.podListing,
         );
         const status = guard.checked('onPodStatus', observed.status, podStatusAnswer);
         if (pod) listener({ pod, status });

@@ -251,6 +251,8 @@ export interface ServeOptions
     > {
   /** `webhook` asks the API server and needs `client`; `alwaysAllow` lets everybody in who has shown who they are. */
   readonly authorization: 'webhook' | 'alwaysAllow';
+  /** Who may call it, in place of `authorization`, `client` and `anonymousAuth`. */
+  readonly access?: Pick<KubeletServerOptions, 'authorizer' | 'authenticators' | 'anonymousAuth'>;
   /** Whether bearer tokens are looked at (`authentication.webhook.enabled`); default: yes. */
   readonly reviewTokens?: boolean;
   /** Where tokens and accesses are reviewed; absent: client certificates are the only way in. */
@@ -282,7 +284,7 @@ export async function serveKubeletApi(options: ServeOptions): Promise<KubeletSer
     onClose: () => {
       stop.abort();
     },
-    ...accessOf(options, clock),
+    ...(options.access ?? accessOf(options, clock)),
     host: serverHost(options),
     clock,
     logger,

@@ -39,8 +39,8 @@ const mountTable = '/proc/self/mountinfo';
 export async function makeShared(dir: string): Promise<void> {
   const real = realpathSync(dir);
   if (isShared(readFileSync(mountTable, 'utf8'), real)) return;
-  await call('mount', ['--bind', real, real]);
-  await call('mount', ['--make-rshared', real]);
+  await call('mount', ['--bind'], [real, real]);
+  await call('mount', ['--make-rshared'], [real]);
 }
 
 /** Whether the mount that a path lies on passes on what is mounted below it. @param mountInfo lines of `/proc/PID/mountinfo` */

@@ -146,6 +146,7 @@ export class SyncSteps implements PodSyncer {
       pullSecrets,
       restartAllContainers,
       sandboxReady,
+      podEnds: signal,
       ...(resolution && { resolution }),
     };
     const result = await this.#provided(request);

@@ -45,6 +45,11 @@ export interface SyncPodRequest {
   readonly restartAllContainers: boolean;
   /** To be called as soon as a new sandbox has its network, before any image is pulled (R154); absent: nobody wants to know. */
   readonly sandboxReady?: () => void;
+  /**
+   * Aborts when the pod is to end. What has begun is carried through nevertheless (R150), but what waits for the pod's own servers, as hooks
+   * do, need not be waited for any longer; absent: nothing tells.
+   */
+  readonly podEnds?: AbortSignal;
 }
 
 /**

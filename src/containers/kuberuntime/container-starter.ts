@@ -63,6 +63,8 @@ export interface StartContext {
   readonly pullSecrets: readonly Secret[];
   readonly podIps: readonly string[];
   readonly runtimeHandler: string;
+  /** Hooks that still run are given up then. */
+  readonly hooksEnd?: AbortSignal;
 }
 
 /** A container to start; `targetName` is that of an ephemeral container. */
@@ -112,7 +114,7 @@ export class ContainerStarter {
     events('Normal', 'Started', 'Container started');
     // not waited for: a container that ends at once is to be looked at while it runs
     void this.#linkLog(context, container.name, { id, restartCount });
-    await this.#postStart(pod, container, { id, note: events, signal });
+    await this.#postStart(pod, container, { id, note: events, signal: context.hooksEnd ?? signal });
   }
 
   async #image(

@@ -339,7 +339,11 @@ export class PodSync {
       const note = containerEvents(this.#deps.recorder, context.pod, container);
       const imageVolumes = mountedImages(context.imageVolumes, container, note);
       counted = true;
-      const started = this.#deps.starter.start(context, { ...spec, imageVolumes }, this.#signal);
+      const started = this.#deps.starter.start(
+        { ...context, hooksEnd: this.#request.podEnds ?? this.#signal },
+        { ...spec, imageVolumes },
+        this.#signal,
+      );
       await (imageVolumes.size > 0 ? this.#countImages(container, imageVolumes, started) : started);
       this.#results.push(result);
       return true;

@@ -71,10 +71,10 @@ const podOf = (spec: Partial<NonNullable<Pod['spec']>>): Pod => ({
 });
 const ref = { uid: 'uid-1', name: 'web', namespace: 'default' };
 
-async function sync(pod: Pod, until: AbortSignal = signal): Promise<readonly string[]> {
+async function sync(pod: Pod, podEnds: AbortSignal = signal): Promise<readonly string[]> {
   const observed = await provider.getPodStatus(ref);
-  const request = { pod, observed, pullSecrets: [], restartAllContainers: false };
-  const { results } = await provider.syncPod(request, until);
+  const request = { pod, observed, pullSecrets: [], restartAllContainers: false, podEnds };
+  const { results } = await provider.syncPod(request, signal);
   return results.map(({ action, target, reason = 'ok', message = '' }) =>
     `${action} ${target} ${reason} ${message}`.trim(),
   );
@@ -166,28 +166,23 @@ test('a failing postStart hook ends the container and tells why', async () => {
 test.for([
   ['server that holds it', (port: number) => ({ httpGet: { host: '127.0.0.1', port, path: '/' } })],
   ['command', () => ({ exec: { command: ['/bin/sleep', '1000'] } })],
-] as const)(
-  'a postStart hook that waits for a %s ends with the step that is cancelled',
-  async ([, hookOf]) => {
-    const held = createServer((socket) =>
-      socket
-        .on('error', () => undefined)
-        .write('HTTP/1.1 101 x\r\nUpgrade: y\r\nConnection: Upgrade\r\n\r\n'),
-    );
-    await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
-    const { port } = held.address() as AddressInfo;
-    const pod = podOf({
-      containers: [shell('main', 'sleep 60', { lifecycle: { postStart: hookOf(port) } })],
-    });
-    const cancelled = new AbortController();
-    const synced = sync(pod, cancelled.signal);
-    await until((status) => stateOf(status, 'main') === 'running');
-    cancelled.abort();
-    expect((await synced).join()).toContain('StartContainer main PostStartHookError');
-    expect(stateOf(await provider.getPodStatus(ref), 'main')).toBe('running');
-    held.close();
-  },
-);
+] as const)('a postStart hook that waits for a %s ends when its pod is to end', async ([, hookOf]) => {
+  const held = createServer((socket) =>
+    socket.on('error', () => undefined).write('HTTP/1.1 101 x\r\nUpgrade: y\r\nConnection: Upgrade\r\n\r\n'),
+  );
+  await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
+  const { port } = held.address() as AddressInfo;
+  const pod = podOf({
+    containers: [shell('main', 'sleep 60', { lifecycle: { postStart: hookOf(port) } })],
+  });
+  const cancelled = new AbortController();
+  const synced = sync(pod, cancelled.signal);
+  await until((status) => stateOf(status, 'main') === 'running');
+  cancelled.abort();
+  expect((await synced).join()).toContain('StartContainer main PostStartHookError');
+  expect(stateOf(await provider.getPodStatus(ref), 'main')).toBe('running');
+  held.close();
+});
 
 test('logs are read where the runtime writes them, and the next agent finds the same containers', async () => {
   const pod = podOf({ containers: [shell('main', 'echo hello; exec sleep 60')] });

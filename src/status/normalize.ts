@@ -109,11 +109,14 @@ function inSpecOrder(pod: Pod, statuses: readonly ContainerStatus[]): readonly C
   const containers = pod.spec?.initContainers ?? [];
   if (statuses.every(({ name }, i) => containers[i]?.name === name)) return statuses;
   const sorted = [...statuses];
+  const places = new Map(sorted.map(({ name }, i) => [name, i]));
   let current = 0;
   for (const { name } of containers) {
-    const found = sorted.findIndex((status) => status.name === name);
+    const found = places.get(name) ?? -1;
     const [here, there] = [sorted[current], sorted[found]];
     if (!here || !there) continue;
+    places.set(here.name, found);
+    places.set(name, current);
     sorted[current++] = there;
     sorted[found] = here;
   }

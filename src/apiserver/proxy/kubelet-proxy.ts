@@ -269,8 +269,16 @@ function unreached(endpoint: KubeletEndpoint, path: string, reason: unknown): St
   return new StatusError(500, '', `Get ${JSON.stringify(where)}: ${dialError(reason, endpoint)}`);
 }
 
+/** Bytes of a kubelet's text at most: of metrics, or of why there is no log. */
+const mostBytes = 32 * 1024 * 1024;
+
 async function readAll(stream: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw new StatusError(500, '', `a kubelet answered more than ${mostBytes} bytes`);
+    chunks.push(chunk);
+  }
   return Buffer.concat(chunks).toString();
 }

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
 import {
   cpSync,
   existsSync,
@@ -64,6 +65,55 @@ test(
     expect(output).toContain('room-without-a-row: src/providers/stranger.ts');
   },
 );
+
+const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+
+interface Rule {
+  readonly name: string;
+  readonly comment: string;
+}
+const { forbidden } = createRequire(import.meta.url)('../../.dependency-cruiser.cjs') as {
+  forbidden: Rule[];
+};
+/** Each room and what it may import, from the ground up. */
+const rooms = forbidden
+  .filter(({ name }) => name.startsWith('room-') && name !== 'room-without-a-row')
+  .map(({ comment }) => {
+    const [, room = '', may = ''] = /^src\/(\S+) may import (.*)$/.exec(comment) ?? [];
+    return [room, may === 'nothing' ? [] : may.split(', ')] as const;
+  });
+
+/** The words of the page for several rooms. */
+const words: Readonly<Record<string, readonly string[]>> = {
+  nothing: [],
+  ground: ['base', 'go', 'kube'],
+  contract: ['base', 'go', 'kube', 'provider'],
+  engines: rooms
+    .map(([room]) => room)
+    .slice(
+      rooms.findIndex(([room]) => room === 'options'),
+      rooms.findIndex(([room]) => room === 'nodeshutdown') + 1,
+    ),
+  'containers/*': rooms.map(([room]) => room).filter((room) => room.startsWith('containers/')),
+};
+
+test('the table of rooms says what the rows of the import rules say, in the same order', () => {
+  const table = [...page.matchAll(/^\| `([a-z/]+)` +\| ([^|]+?) +\| ([^|]+?) +\|$/gm)];
+  expect(table.map(([, room]) => room)).toEqual(rooms.map(([room]) => room));
+  for (const [index, [, room = '', purpose = '', may = '']] of table.entries()) {
+    expect(purpose, room).not.toBe('undefined');
+    const above = rooms.slice(0, index).map(([name]) => name);
+    const named =
+      may === 'all of the above' ? above : may.split(', ').flatMap((word) => words[word] ?? [word]);
+    expect(named.toSorted(), room).toEqual(rooms[index]?.[1].toSorted());
+  }
+});
+
+test('every path that the page names is there, and each of the 20 questions has one', () => {
+  const named = [...page.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  expect([...page.matchAll(/^\d+\. … .*\? `[\w./-]+`/gm)]).toHaveLength(20);
+});
 
 /** Folders of test that belong to no room: what they hold goes through the whole. */
 const across =

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { StartContext } from '../app/running.ts';
 import type { KeptCode } from './process/bundled-program.ts';
 import { keepCompiledCode } from './process/code-cache.ts';
+import type { ManifestCheckOptions } from '../kube/validation/validate-files.ts';
 import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
 import { jobs } from './process/job-control.ts';
 import { runProgram, type Commands, type Surroundings } from './program.ts';
@@ -51,15 +52,24 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
     ]);
     return run(options, { ...deps, start, sharesTerminal: process.stderr.isTTY });
   },
-  async validate(files) {
+  async validate(files, provider) {
     const { validateFiles } = await import('./validate.ts');
-    return validateFiles(files, (line) => process.stdout.write(`${line}\n`));
+    const refusals = provider === undefined ? undefined : await refusalsOf(provider, load);
+    return validateFiles(files, (line) => process.stdout.write(`${line}\n`), refusals);
   },
   async explain(options) {
     const { explain } = await import('./explain.ts');
     return explain(options, process.env, (line) => process.stdout.write(`${line}\n`));
   },
 });
+
+async function refusalsOf(
+  provider: string,
+  load: StartContext['load'],
+): Promise<ManifestCheckOptions['refusals']> {
+  const { providerRefusals } = await import('../app/provider-admission.ts');
+  return providerRefusals(provider, { cwd: process.cwd(), load });
+}
 
 /** What commands have in common that run until they are stopped. */
 async function longRunning(

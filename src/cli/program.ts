@@ -10,7 +10,8 @@ import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.
 export interface Commands {
   up(options: UpOptions): Promise<number>;
   run(options: RunOptions): Promise<number>;
-  validate(files: readonly string[]): Promise<number>;
+  /** @param provider whose refusals count too */
+  validate(files: readonly string[], provider?: string): Promise<number>;
   explain(options: ExplainOptions): Promise<number>;
 }
 
@@ -57,8 +58,8 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   addRun(program, around, async (options) => {
     done(await commands.run(options));
   });
-  addValidate(program, async (files) => {
-    done(await commands.validate(files));
+  addValidate(program, async (files, provider) => {
+    done(await commands.validate(files, provider));
   });
   addExplain(program, around, async (options) => {
     done(await commands.explain(options));
@@ -181,24 +182,29 @@ function addRun(program: Command, around: Surroundings, act: (options: RunOption
     });
 }
 
-function addValidate(program: Command, act: (files: readonly string[]) => Promise<void>): void {
+function addValidate(
+  program: Command,
+  act: (files: readonly string[], provider: string | undefined) => Promise<void>,
+): void {
   program
     .command('validate')
     .description(
       'Check pod manifests and KubeletConfiguration files: every fault at once, where it stands and what is allowed.',
     )
-    .argument('<file...>', 'files to check; - is standard input')
+    .argument('<file...>', 'files or directories to check; - is standard input')
+    .option('--provider <name>', 'refuse what this provider would refuse, too')
     .helpOption('-h, --help', 'print this help')
     .addHelpText(
       'after',
       examples([
         'podtender validate pod.yaml more-pods.yaml',
         'podtender validate kubelet.yaml',
+        'podtender validate --provider process ./manifests',
         'cat kubelet.yaml | podtender validate -',
       ]),
     )
-    .action(async (files: string[]) => {
-      await act(files);
+    .action(async (files: string[], raw: Raw) => {
+      await act(files, typeof raw['provider'] === 'string' ? raw['provider'] : undefined);
     });
 }
 

@@ -29,16 +29,46 @@ const version = 'kubelet.config.k8s.io/v1beta1';
  * @throws {OptionsError} every fault of structure at once, the one that the kubelet would name first
  */
 export function decodeKubeletConfiguration(text: string): DecodedConfiguration {
+  const { faults, ...decoded } = decodeSoundSettings(text);
+  if (faults.length > 0) throw new OptionsError(faults);
+  return decoded;
+}
+
+/**
+ * Reads a KubeletConfiguration as {@link decodeKubeletConfiguration} does, but leaves out settings that are at fault, so that the others can be
+ * checked too.
+ *
+ * @throws {OptionsError} the text is no KubeletConfiguration at all
+ */
+export function decodeSoundSettings(
+  text: string,
+): DecodedConfiguration & { readonly faults: readonly OptionFault[] } {
   const document = documentOf(parseDocument(text), text);
   const given = withoutNulls(document.value, kubeletStruct) as Settings;
   const { faults, unknown } = settingFaults(given);
-  if (faults.length > 0)
-    throw new OptionsError(faults.map((fault) => ({ ...document.locate(fault.path.split('.')), ...fault })));
-  const warnings = [
-    ...unknown.map((fault) => ({ ...document.locate(fault.path.split('.')), ...fault })),
-    ...duplicateWarnings(document),
-  ];
-  return { config: withDefaults(given), given, locate: document.locate, warnings };
+  const placed = (fault: OptionFault): OptionFault => ({
+    ...document.locate(fault.path.split('.')),
+    ...fault,
+  });
+  return {
+    config: withDefaults(withoutSettings(given, faults)),
+    given,
+    locate: document.locate,
+    warnings: [...unknown.map(placed), ...duplicateWarnings(document)],
+    faults: faults.map(placed),
+  };
+}
+
+/** Settings without those that faults are about. */
+export const withoutSettings = (given: Settings, faults: readonly Pick<OptionFault, 'path'>[]): Settings =>
+  faults.reduce<Settings>((rest, { path }) => withoutSetting(rest, path.split('.')), given);
+
+/** Of a list, or a mapping whose keys hold dots, nothing stays. */
+function withoutSetting(settings: Settings, [first = '', ...rest]: readonly string[]): Settings {
+  const { [first]: inner, ...others } = settings;
+  const isMapping = typeof inner === 'object' && inner !== null && !Array.isArray(inner);
+  if (rest.length === 0 || !isMapping || !Object.hasOwn(inner, rest[0] ?? '')) return others;
+  return { ...others, [first]: withoutSetting(inner as Settings, rest) };
 }
 
 /** What a text sets, as far as it can be read: for settings that are joined with flags before they are checked. */

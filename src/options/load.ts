@@ -1,6 +1,6 @@
 import type { AgentSettings } from './agent/fields.ts';
 import { type FlagSetting, louder, readAgent } from './agent/read.ts';
-import { settingFaults, type Settings, valueAt } from './decode.ts';
+import { settingFaults, withoutSettings, type Settings, valueAt } from './decode.ts';
 import { withDefaults } from './defaults.ts';
 import { mergedSettings, type ReadFile, readFiles } from './files.ts';
 import { flagNamed, flagTargets, type FlagTarget, parseFlag } from './flags.ts';
@@ -45,8 +45,8 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
   faults.push(...checked.faults.map(placed));
   const agent = readAgent(settings, sources, origins);
   faults.push(...agent.faults.map(placed));
-  if (checked.faults.length > 0) throw new OptionsError(faults);
-  const kubelet = withDefaults(given);
+  // the rules of meaning are for what is left
+  const kubelet = withDefaults(withoutSettings(given, checked.faults));
   faults.push(...validateKubeletConfiguration(kubelet).map((fault) => placed(described(fault, kubelet))));
   if (faults.length > 0) throw new OptionsError(faults);
   return {

@@ -261,3 +261,34 @@ test('a mistyped flag names the one that was meant, also a flag of the command',
 test('-h is --help', async () => {
   expect((await line('up', '-h')).code).toBe(0);
 });
+
+test('validate reports the structure and the rules of a configuration at once, and takes directories', () => {
+  const folder = join(dir, 'all');
+  mkdirSync(join(folder, 'below'), { recursive: true });
+  writeFileSync(join(folder, 'k.yaml'), `${head}maxPods: many\nhealthzPort: 99999\nnosuch: 1\n`);
+  writeFileSync(
+    join(folder, 'p.yaml'),
+    'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: b}]}\n',
+  );
+  writeFileSync(join(folder, '.hidden'), 'x');
+  const said: string[] = [];
+  expect(validateFiles([folder], (text) => said.push(text))).toBe(2);
+  expect(said).toEqual([
+    expect.stringContaining('k.yaml: 3:10 maxPods = "many": failed to decode'),
+    expect.stringContaining(
+      'k.yaml: 4:14 healthzPort: invalid configuration: healthzPort (--healthz-port) 99999 must',
+    ),
+    expect.stringContaining('k.yaml: warning: 5:9 nosuch: there is no such setting'),
+    `${join(folder, 'p.yaml')}: can be used`,
+  ]);
+  expect(() => validateFiles([join(folder, 'below')], () => undefined)).toThrow(/below holds no files/);
+  const refused: string[] = [];
+  expect(
+    validateFiles(
+      [join(folder, 'p.yaml')],
+      (text) => refused.push(text),
+      () => ['not here'],
+    ),
+  ).toBe(2);
+  expect(refused).toEqual([expect.stringMatching(/p\.yaml:1:1: not here$/)]);
+});

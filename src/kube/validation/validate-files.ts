@@ -5,7 +5,7 @@ import { decodeStruct } from '../decode/pod-decoder.ts';
 import type { Pod } from '../types.ts';
 import { unknownFields } from '../decode/unknown-fields.ts';
 import { defaultPod } from './defaults.ts';
-import { bodyOf, formatFieldError } from './field-error.ts';
+import { bodyOf, type FieldError, formatFieldError } from './field-error.ts';
 import type { PodValidationOptions } from './options.ts';
 import { validatePod } from './pod.ts';
 
@@ -35,9 +35,17 @@ export interface ManifestReport {
   })[];
 }
 
+/** How manifests are checked. */
+export interface ManifestCheckOptions extends PodValidationOptions {
+  /** What stands against a valid pod beside those that were valid before it, e.g. a provider that would refuse it. */
+  readonly refusals?: (pod: Pod, others: readonly Pod[]) => readonly string[];
+}
+
 interface Scan {
   readonly file: string;
-  readonly options: PodValidationOptions;
+  readonly options: ManifestCheckOptions;
+  /** The pods without a fault, of all files. */
+  readonly sound: Pod[];
   readonly problems: ManifestProblem[];
   readonly others: ManifestReport['others'][number][];
   pods: number;
@@ -49,14 +57,15 @@ interface Scan {
  */
 export function validateManifests(
   files: readonly ManifestFile[],
-  options: PodValidationOptions = {},
+  options: ManifestCheckOptions = {},
 ): ManifestReport {
+  const sound: Pod[] = [];
   const problems: ManifestProblem[] = [];
   const others: ManifestReport['others'][number][] = [];
   let pods = 0;
   for (const { name, text: whole } of files) {
     const text = withLineFeeds(whole);
-    const scan: Scan = { file: name, options, problems, others, pods: 0 };
+    const scan: Scan = { file: name, options, sound, problems, others, pods: 0 };
     const documents = documentsOf(text);
     const filled = documents.filter((document) => checkDocument(document, scan));
     if (filled.length === 0)
@@ -155,17 +164,65 @@ function checkPod(document: TextDocument, value: unknown, at: Path, { scan, repo
   const prefix = at.length === 0 ? '' : `items[${at[1] ?? 0}].`;
   for (const { field, path } of unknownFields(value, 'Pod'))
     report(`unknown field "${prefix}${field}"`, document.locate([...at, ...path]));
-  const decoded = decodeStruct(value, 'Pod');
-  if (!decoded.ok) {
-    report(decoded.fault.message, document.locate([...at, ...decoded.fault.path]));
-    return;
-  }
-  const pod = decoded.value as Pod;
+  const before = scan.problems.length;
+  const { pod, unread } = decodedPod(value, (message, path) => {
+    const text = `${prefix}${fieldOf(path)}: Invalid value: ${clip(JSON.stringify(valueAt(value, path)))}: ${message}`;
+    report(text, document.locate([...at, ...path]));
+  });
   const placed = { ...pod, metadata: { ...pod.metadata, namespace: pod.metadata?.namespace ?? 'default' } };
   for (const fault of validatePod(defaultPod(placed), scan.options)) {
-    const message = prefix === '' ? formatFieldError(fault) : `${prefix}${fault.field}: ${bodyOf(fault)}`;
-    report(message, document.locate([...at, ...pathOf(fault.field)]));
+    if (unread.some((field) => fault.field === field || fault.field.startsWith(`${field}[`))) continue;
+    report(prefixed(prefix, fault), document.locate([...at, ...pathOf(fault.field)]));
   }
+  for (const text of scan.options.refusals?.(placed, scan.sound) ?? []) report(text, document.locate(at));
+  if (scan.problems.length === before) scan.sound.push(placed);
+}
+
+const prefixed = (prefix: string, fault: FieldError): string =>
+  prefix === '' ? formatFieldError(fault) : `${prefix}${fault.field}: ${bodyOf(fault)}`;
+
+const clip = (text: string): string => (text.length > 120 ? `${text.slice(0, 120)}…` : text);
+
+/** Values of the wrong type that are told of one pod. */
+const mostWrongTypes = 100;
+
+/** The pod without the values that are of the wrong type, each of which is reported; `unread` names their fields. */
+function decodedPod(
+  value: unknown,
+  report: (message: string, path: Path) => void,
+): { readonly pod: Pod; readonly unread: readonly string[] } {
+  const unread: string[] = [];
+  let rest = value;
+  for (let decoded = decodeStruct(rest, 'Pod'); ; decoded = decodeStruct(rest, 'Pod')) {
+    if (decoded.ok) return { pod: decoded.value as Pod, unread };
+    const { message, path } = decoded.fault;
+    report(message, path);
+    unread.push(fieldOf(path));
+    if (path.length === 0 || unread.length === mostWrongTypes) return { pod: {}, unread };
+    rest = without(rest, path);
+  }
+}
+
+const fieldOf = (path: Path): string =>
+  path
+    .map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${part}`))
+    .join('');
+
+const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((inner, part) => (inner as Readonly<Record<string | number, unknown>>)[part], value);
+
+/** The value without the member at a path; an item of a list becomes null, so that the others keep their place. */
+function without(value: unknown, [first, ...rest]: Path): unknown {
+  if (first === undefined) return undefined;
+  if (Array.isArray(value))
+    return value.map((item: unknown, index) => {
+      if (index !== Number(first)) return item;
+      return rest.length === 0 ? null : without(item, rest);
+    });
+  const members = { ...(value as Readonly<Record<string, unknown>>) };
+  if (rest.length === 0) delete members[first];
+  else members[first] = without(members[first], rest);
+  return members;
 }
 
 /** `spec.containers[0].name` as keys and indexes. */

@@ -33,7 +33,7 @@ test('several files are told apart', () => {
   ]);
   expect(report.pods).toBe(2);
   expect(report.problems.map(formatProblem)).toEqual([
-    'two:6:15: json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container',
+    'two:6:15: spec.containers: Invalid value: {}: json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container',
     'three:1:1: the file holds no manifest',
   ]);
 });
@@ -67,4 +67,43 @@ test('broken YAML says where it breaks', () => {
   expect(said('apiVersion: v1\nkind: Pod\nspec: {\n')).toEqual([
     expect.stringMatching(/^a\.yaml:\d+:\d+: yaml: /),
   ]);
+});
+
+test('all layers are reported at once: unknown fields, types and rules, each with path and value', () => {
+  const text = `apiVersion: v1
+kind: Pod
+metadata: {name: Bad_Name, colour: red}
+spec:
+  restartPolicy: Sometimes
+  containers:
+  - name: a
+    image: nginx
+    ports: [{containerPort: many}, {containerPort: 70000}]
+    securityContext: {runAsUser: x}
+`;
+  const lines = validateManifests([{ name: 'f', text }]).problems.map(formatProblem);
+  for (const part of [
+    'f:3:36: unknown field "metadata.colour"',
+    'f:9:29: spec.containers[0].ports[0].containerPort: Invalid value: "many": json: cannot unmarshal string',
+    'f:10:34: spec.containers[0].securityContext.runAsUser: Invalid value: "x": json: cannot unmarshal string',
+    'metadata.name: Invalid value: "Bad_Name"',
+    'spec.restartPolicy: Unsupported value: "Sometimes"',
+    'spec.containers[0].ports[1].containerPort: Invalid value: 70000',
+  ])
+    expect(lines.some((line) => line.includes(part))).toBe(true);
+  expect(lines.some((line) => line.includes('ports[0].containerPort: Required'))).toBe(false);
+});
+
+test('what stands against a pod besides the rules is reported too; others are those without a fault', () => {
+  const pod = (name: string): string =>
+    `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: a, image: b}]}\n`;
+  const seen: number[] = [];
+  const report = validateManifests([{ name: 'f', text: `${pod('a')}---\n${pod('B')}---\n${pod('c')}` }], {
+    refusals: ({ metadata }, others) => {
+      seen.push(others.length);
+      return metadata?.name === 'c' ? ['not here'] : [];
+    },
+  });
+  expect(seen).toEqual([0, 1, 1]);
+  expect(report.problems.map(formatProblem).at(-1)).toMatch(/^f:\d+:1: not here$/);
 });

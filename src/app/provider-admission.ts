@@ -1,0 +1,43 @@
+import { systemClock as clock } from '../base/clock.ts';
+import { silentLogger as logger } from '../base/logger.ts';
+import { systemRandom as random } from '../base/random.ts';
+import type { Pod } from '../kube/types.ts';
+import type { ProviderPowers } from '../provider/powers.ts';
+import { type ModuleLoading, providerFactory } from './provider-module.ts';
+
+/**
+ * What a provider has against pods, without running any: for `podtender validate`.
+ *
+ * @throws {AgentError} `invalid_argument` there is no such provider
+ */
+export async function providerRefusals(
+  name: string,
+  loading: ModuleLoading,
+): Promise<(pod: Pod, others: readonly Pod[]) => readonly string[]> {
+  const admit = await admission(name, loading);
+  return (pod, others) => {
+    const said = admit?.(pod, others);
+    return said?.admit === false
+      ? [`provider ${name}: ${[said.reason, said.message].filter(Boolean).join(': ')}`]
+      : [];
+  };
+}
+
+async function admission(name: string, loading: ModuleLoading): Promise<ProviderPowers['admit']> {
+  switch (name) {
+    case 'process': {
+      const { ProcessRuntime, processPowers } = await import('../providers/process/index.ts');
+      // it is never opened: nothing is made in its directory
+      const settings = { dataDir: '/nonexistent', hostIp: '127.0.0.1' };
+      return processPowers(new ProcessRuntime({ settings, clock, random, logger })).admit;
+    }
+    case 'memory':
+    case 'cri':
+      return undefined; // whatever is valid
+    default: {
+      const make = await providerFactory(name, loading);
+      const provider = await make({ clock, random, logger, nodeName: 'node' });
+      return provider.admit?.bind(provider);
+    }
+  }
+}

@@ -1,4 +1,5 @@
 import tseslint from 'typescript-eslint';
+import { ownKeys } from './scripts/eslint/own-keys.js';
 
 // Every ban names its way out. Ambient powers live in base/clock.ts and cli/ alone.
 const clock = 'take a Clock (src/base/clock.ts) in deps instead';
@@ -92,6 +93,19 @@ export default tseslint.config(
     // composition roots name every subsystem that they put together
     files: ['src/agent/*.ts', 'src/pods/engines.ts', 'src/apiserver/server.ts'],
     rules: { '@typescript-eslint/max-params': ['error', { max: 6 }] },
+  },
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['src/base/own.ts'],
+    plugins: { 'own-keys': { rules: { 'own-keys': ownKeys } } },
+    rules: { 'own-keys/own-keys': 'error' },
+  },
+  {
+    // rooms whose objects come from clients, manifests and other programs
+    files: ['apiserver', 'apimachinery', 'kube', 'admission', 'allocation', 'node', 'options'].map(
+      (room) => `src/${room}/**/*.ts`,
+    ),
+    rules: { 'own-keys/own-keys': ['error', { records: true }] },
   },
   {
     files: ['*.config.ts', 'eslint.config.js', 'test/**', 'bench/**', 'scripts/**', 'examples/**'],

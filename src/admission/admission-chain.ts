@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import {
   admitted,
   type AdmitResult,
@@ -143,7 +144,7 @@ function fitsBesideAll({ getNode, ledger, isSettled }: AdmissionDeps, pod: Pod):
   const uid = uidOf(pod);
   const allocatable = amountsOf(node.status?.allocatable);
   const capacity = (name: string): number => {
-    const amount = allocatable[name];
+    const amount = ownMember(allocatable, name);
     return amount === undefined ? 0 : name === 'cpu' ? milliValueOf(amount) : valueOf(amount);
   };
   if (ledger.size + (ledger.has(uid) ? 0 : 1) > capacity('pods')) return false;

@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import { hostPortsClash, hostPortsOf } from '../kube/host-ports.ts';
 import { isStaticPod } from '../kube/names.ts';
 import { matchesNodeAffinity } from '../kube/node-affinity.ts';
@@ -51,9 +52,12 @@ export function insufficientResources(
   const others = otherPods.map((other) => podRequests(other, { useStatusResources: true }));
   const scalars = Object.keys(wanted).filter(isScalarResource);
   for (const name of [...countedFirst, ...scalars]) {
-    const requested = amountIn(name, wanted[name]);
-    const used = others.reduce((sum, requests: Amounts) => sum + amountIn(name, requests[name]), 0);
-    const capacity = amountIn(name, allocatable[name]);
+    const requested = amountIn(name, ownMember(wanted, name));
+    const used = others.reduce(
+      (sum, requests: Amounts) => sum + amountIn(name, ownMember(requests, name)),
+      0,
+    );
+    const capacity = amountIn(name, ownMember(allocatable, name));
     if (requested > 0 && requested > capacity - used)
       found.push({ type: 'resource', resource: name, requested, used, capacity });
   }
@@ -63,7 +67,7 @@ export function insufficientResources(
 /** R134: what containers request of resources that the node does not list is not asked for. Follows kubelet `removeMissingExtendedResources`. */
 function withoutUnknownResources(pod: Pod, allocatable: Amounts): Pod {
   const { spec } = pod;
-  const isUnknown = (name: string): boolean => isExtendedResource(name) && !(name in allocatable);
+  const isUnknown = (name: string): boolean => isExtendedResource(name) && !Object.hasOwn(allocatable, name);
   const asks = ({ resources }: Container): boolean => Object.keys(resources?.requests ?? {}).some(isUnknown);
   if (!spec || ![...spec.containers, ...(spec.initContainers ?? [])].some(asks)) return pod;
   const known = (container: Container): Container => ({

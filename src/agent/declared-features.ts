@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 /** What of the features that nodes declare is really there. */
 export interface DeclarableParts {
   /** The kubelet API takes exec, attach and port-forward over WebSockets. */
@@ -29,6 +30,6 @@ export function declaredFeatures(
 ): readonly string[] {
   if (gates['NodeDeclaredFeatures'] === false) return [];
   return Object.entries(partOf)
-    .filter(([name, part]) => parts[part] && gates[name] !== false)
+    .filter(([name, part]) => parts[part] && ownMember(gates, name) !== false)
     .map(([name]) => name);
 }

@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import { compareQuantities, zeroQuantity } from '../kube/resources/quantity.ts';
 import { podRequests, qosClassOf } from '../kube/resources/resources.ts';
 import type { Pod } from '../kube/types.ts';
@@ -36,6 +37,7 @@ function isIncreasing({ pod, allocated }: PendingResize): boolean {
   if (pod === allocated) return false;
   const [wanted, held] = [podRequests(pod), podRequests(allocated)];
   return ['cpu', 'memory'].some(
-    (name) => compareQuantities(wanted[name] ?? zeroQuantity, held[name] ?? zeroQuantity) > 0,
+    (name) =>
+      compareQuantities(ownMember(wanted, name) ?? zeroQuantity, ownMember(held, name) ?? zeroQuantity) > 0,
   );
 }

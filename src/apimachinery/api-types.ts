@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import types from './api-types.json' with { type: 'json' };
 
 /** A field of a type: what it holds, and how the server treats it. */
@@ -48,7 +49,7 @@ const byName: ListMerge = { kind: 'map', keys: ['name'], patchKey: 'name' };
 const byType: ListMerge = { kind: 'map', keys: ['type'], patchKey: 'type' };
 
 /** Lists that are joined item by item; every list that is not here is replaced whole. */
-const merges: Readonly<Record<string, ListMerge>> = {
+const merges: Readonly<Record<string, ListMerge>> = tableOf({
   'ObjectMeta.finalizers': { kind: 'set', keys: [], patchKey: '' },
   'ObjectMeta.ownerReferences': { kind: 'map', keys: ['uid'], patchKey: 'uid' },
   'PodSpec.containers': byName,
@@ -106,7 +107,7 @@ const merges: Readonly<Record<string, ListMerge>> = {
   ),
   'MutatingWebhookConfiguration.webhooks': byName,
   'ValidatingWebhookConfiguration.webhooks': byName,
-};
+});
 
 /** Structs that server-side apply takes as one value. */
 const atomicStructs = new Set(
@@ -249,7 +250,7 @@ const quantities = words(
    CSIStorageCapacity.capacity CSIStorageCapacity.maximumVolumeSize`,
 );
 
-const table = types as Readonly<Record<string, Readonly<Record<string, string>>>>;
+const table = tableOf(types as Readonly<Record<string, Readonly<Record<string, string>>>>);
 const scalars = new Set<string>(
   'string boolean int32 int64 double time microtime bytes intstr quantity any'.split(' '),
 );
@@ -289,7 +290,7 @@ export function fieldsOf(type: string): ReadonlyMap<string, FieldType> {
 }
 
 /** Whether the type is in the table. */
-export const isKnownType = (type: string): boolean => type in table;
+export const isKnownType = (type: string): boolean => Object.hasOwn(table, type);
 
 /** Every type with its fields as written in the table, for OpenAPI. */
 export const typeNames = (): readonly string[] => Object.keys(table);

@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import { isObject, textOf } from './json.ts';
 
 /** How Go's `%v` prints a JSON value: `map[a:1 b:[x y]]`. */
@@ -6,5 +7,5 @@ export function goValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;
   if (!isObject(value)) return textOf(value);
   const keys = Object.keys(value).sort();
-  return `map[${keys.map((key) => `${key}:${goValue(value[key])}`).join(' ')}]`;
+  return `map[${keys.map((key) => `${key}:${goValue(ownMember(value, key))}`).join(' ')}]`;
 }

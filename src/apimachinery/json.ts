@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../base/own.ts';
 /** A JSON object as it came off the wire; never written to once it is stored. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -9,13 +10,13 @@ export const isObject = (value: unknown): value is JsonObject =>
 
 /** The object under `key`, or an empty one. */
 export const objectAt = (value: JsonObject | undefined, key: string): JsonObject => {
-  const inner = value?.[key];
+  const inner = ownMember(value, key);
   return isObject(inner) ? inner : {};
 };
 
 /** The list under `key`, or an empty one. */
 export const listAt = (value: JsonObject | undefined, key: string): readonly unknown[] => {
-  const inner = value?.[key];
+  const inner = ownMember(value, key);
   return Array.isArray(inner) ? inner : [];
 };
 
@@ -25,7 +26,7 @@ export const objectsAt = (value: JsonObject | undefined, key: string): readonly 
 
 /** The text under `key`, or `''`. */
 export const stringAt = (value: JsonObject | undefined, key: string): string => {
-  const inner = value?.[key];
+  const inner = ownMember(value, key);
   return typeof inner === 'string' ? inner : '';
 };
 
@@ -48,7 +49,7 @@ export function valueAt(value: unknown, ...path: readonly string[]): unknown {
   let at = value;
   for (const key of path) {
     if (!isObject(at)) return undefined;
-    at = at[key];
+    at = ownMember(at, key);
   }
   return at;
 }
@@ -59,9 +60,9 @@ export function sameJson(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
   if (!isObject(a) || !isObject(b)) return false;
-  const keys = Object.keys(a).filter((key) => a[key] !== undefined);
-  const others = Object.keys(b).filter((key) => b[key] !== undefined);
-  return keys.length === others.length && keys.every((key) => sameJson(a[key], b[key]));
+  const keys = Object.keys(a).filter((key) => ownMember(a, key) !== undefined);
+  const others = Object.keys(b).filter((key) => ownMember(b, key) !== undefined);
+  return keys.length === others.length && keys.every((key) => sameJson(ownMember(a, key), ownMember(b, key)));
 }
 
 /** JSON with the members of every object in order: equal values give equal text. */
@@ -69,9 +70,9 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);
   const members = Object.keys(value)
-    .filter((key) => value[key] !== undefined)
+    .filter((key) => ownMember(value, key) !== undefined)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`);
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(ownMember(value, key))}`);
   return `{${members.join(',')}}`;
 }
 
@@ -93,7 +94,7 @@ export function withMetadata(object: JsonObject, members: JsonObject): JsonObjec
   const metadata: Draft = { ...objectAt(object, 'metadata') };
   for (const [key, value] of Object.entries(members)) {
     if (value === undefined) delete metadata[key];
-    else metadata[key] = value;
+    else setOwn(metadata, key, value);
   }
   return { ...object, metadata };
 }

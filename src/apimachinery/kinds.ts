@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { createHash } from 'node:crypto';
 
 /** One subresource that a kind serves. */
@@ -152,14 +153,14 @@ resourceslices ResourceSlice C`,
   ],
 ];
 
-const singulars: Readonly<Record<string, string>> = { endpoints: 'endpoints' };
+const singulars: Readonly<Record<string, string>> = tableOf({ endpoints: 'endpoints' });
 const createOnly = /^(Binding|TokenReview|.*SubjectAccessReview|SelfSubject.*)$/;
-const types: Readonly<Record<string, string>> = {
+const types: Readonly<Record<string, string>> = tableOf({
   '/Event': 'CoreV1Event',
   'events.k8s.io/Event': 'EventsV1Event',
   'autoscaling/v2/HorizontalPodAutoscaler': 'V2HorizontalPodAutoscaler',
   'certificates.k8s.io/ClusterTrustBundle': 'V1beta1ClusterTrustBundle',
-};
+});
 
 const sub = (
   name: string,
@@ -173,7 +174,7 @@ const sub = (
   ...more,
 });
 
-const special: Readonly<Record<string, readonly Subresource[]>> = {
+const special: Readonly<Record<string, readonly Subresource[]>> = tableOf({
   Namespace: [sub('finalize', 'Namespace', ['update']), sub('status', 'Namespace', statusVerbs)],
   Node: [sub('proxy', 'NodeProxyOptions', proxyVerbs), sub('status', 'Node', statusVerbs)],
   Pod: [
@@ -192,7 +193,7 @@ const special: Readonly<Record<string, readonly Subresource[]>> = {
     sub('token', 'TokenRequest', ['create'], { group: 'authentication.k8s.io', version: 'v1' }),
   ],
   Service: [sub('proxy', 'ServiceProxyOptions', proxyVerbs), sub('status', 'Service', statusVerbs)],
-};
+});
 
 const usual = (name: string, kind: string): Subresource =>
   name === 'scale'

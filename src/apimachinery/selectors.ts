@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../base/own.ts';
 import { labelValueRule, qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { type JsonObject, objectAt, stringAt, textOf, valueAt } from './json.ts';
 import type { Kind } from './kinds.ts';
@@ -166,7 +167,7 @@ const operators: Readonly<Record<Requirement['operator'], Meets>> = {
 };
 
 const meets = (labels: JsonObject, { key, operator, values }: Requirement): boolean =>
-  operators[operator](key in labels ? stringAt(labels, key) : undefined, values);
+  operators[operator](Object.hasOwn(labels, key) ? stringAt(labels, key) : undefined, values);
 
 /** A label selector as text; `''` chooses everything. @throws {StatusError} 400 */
 export function labelMatcher(text: string): Matcher {
@@ -207,7 +208,7 @@ const podFields: Readonly<Record<string, Field>> = {
 };
 
 /** Fields that may be selected on, besides name and namespace. */
-const selectable: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
+const selectable: Readonly<Record<string, Readonly<Record<string, Field>>>> = tableOf({
   pods: podFields,
   nodes: { 'spec.unschedulable': (node) => String(valueAt(node, 'spec', 'unschedulable') === true) },
   namespaces: { 'status.phase': at('status', 'phase') },
@@ -231,7 +232,7 @@ const selectable: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
     'spec.driver': at('spec', 'driver'),
   },
   'batch/jobs': { 'status.successful': (object) => at('status', 'succeeded')(object) || '0' },
-};
+});
 
 /** One `field=value` of a field selector. */
 export interface FieldTerm {
@@ -272,10 +273,10 @@ export function selectedName(text: string): string {
   }
 }
 
-const nameFields: Readonly<Record<string, Field>> = {
+const nameFields: Readonly<Record<string, Field>> = tableOf({
   'metadata.name': at('metadata', 'name'),
   'metadata.namespace': at('metadata', 'namespace'),
-};
+});
 
 function fieldOf(field: string, kind: Kind): Field | undefined {
   const own = selectable[kind.storage];
@@ -286,7 +287,7 @@ function fieldOf(field: string, kind: Kind): Field | undefined {
       ? /^(regarding\.|reportingController$)/
       : /^(involvedObject\.|reportingComponent$|source$)/;
   if (kind.resource === 'events' && foreign.test(field)) return undefined;
-  return nameFields[field] ?? own?.[field];
+  return nameFields[field] ?? ownMember(own, field);
 }
 
 /** What is said of a field that cannot be selected on: kinds with fields of their own say it in their own words. */

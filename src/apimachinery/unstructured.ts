@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import { type Scalar, fieldsOf, type Shape } from './api-types.ts';
 import { DecodeError, decodeType } from './serializer/codec.ts';
 import { isObject, type JsonObject } from './json.ts';
@@ -74,7 +75,7 @@ function walkStruct(value: JsonObject, type: string, path: string, unknown: stri
   if (fields.size === 0) return;
   const below = (name: string): string => (path ? `${path}.${name}` : name);
   for (const { name, shape } of fields.values())
-    if (name !== 'fieldsV1') walk(value[name], shape, below(name), unknown);
+    if (name !== 'fieldsV1') walk(ownMember(value, name), shape, below(name), unknown);
   for (const name of Object.keys(value))
     if (!fields.has(name)) unknown.push(`unknown field "${below(name)}"`);
 }

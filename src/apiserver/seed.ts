@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { systemContext } from './controllers/controllers.ts';
 import { type JsonObject, objectAt, sameJson } from '../apimachinery/json.ts';
 import { builtIn, groupVersionOf, type Kind } from '../apimachinery/kinds.ts';
@@ -7,11 +8,11 @@ import { keyOf } from './storage/store.ts';
 import type { World } from './request/write-context.ts';
 
 const systemNamespaces = ['kube-system', 'kube-public', 'default', 'kube-node-lease'];
-const priorityDescriptions: Readonly<Record<string, string>> = {
+const priorityDescriptions: Readonly<Record<string, string>> = tableOf({
   'system-cluster-critical':
     'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
   'system-node-critical': 'Used for system critical pods that must not be moved from their current node.',
-};
+});
 const systemPriorities: Readonly<Record<string, number>> = {
   'system-node-critical': 2_000_001_000,
   'system-cluster-critical': 2_000_000_000,

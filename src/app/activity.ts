@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import type { Informer } from '../api/cache/informer.ts';
 import type { RawEvent } from '../api/events/event-correlator.ts';
 import type { LeveledLogger } from '../agent/logger.ts';
@@ -82,7 +83,7 @@ const containersOf = ({ status }: Pod): readonly ContainerStatus[] => [
 ];
 
 /** Events in words; those of other reasons are told with their reason. */
-const eventWords: Readonly<Record<string, string>> = {
+const eventWords: Readonly<Record<string, string>> = tableOf({
   BackOff: 'container restart is delayed',
   Created: 'container created',
   Evicted: 'pod is evicted',
@@ -102,7 +103,7 @@ const eventWords: Readonly<Record<string, string>> = {
   Started: 'container started',
   Starting: 'agent started',
   Unhealthy: 'probe failed',
-};
+});
 
 /** An Event that the agent reported, as a line of the log. Pure. */
 export function activityOf({ object, type, reason, message, fieldPath }: RawEvent): Activity {

@@ -143,7 +143,10 @@ function madeBy(module: unknown): ProviderFactory | undefined {
   }
   // the default of a CommonJS module is its exports, which need not be a provider
   const isProvider =
-    typeof exported === 'object' && exported !== null && methods.some((name) => name in exported);
+    typeof exported === 'object' &&
+    exported !== null &&
+    // eslint-disable-next-line own-keys/own-keys -- a provider inherits its methods from its class
+    methods.some((name) => name in exported);
   return isProvider ? () => exported as PodProvider : undefined;
 }
 

@@ -1,9 +1,10 @@
+import { tableOf } from '../base/own.ts';
 import { AgentError } from '../base/errors.ts';
 import type { KubeletConfiguration } from '../options/kubelet/kubelet-configuration.ts';
 import type { TlsSettings } from '../server/listener.ts';
 
 /** OpenSSL's names of the suites that Go's TLS 1.2 has. */
-const suites: Readonly<Record<string, string>> = {
+const suites: Readonly<Record<string, string>> = tableOf({
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
   TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 'ECDHE-ECDSA-AES256-GCM-SHA384',
   TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305: 'ECDHE-ECDSA-CHACHA20-POLY1305',
@@ -23,7 +24,7 @@ const suites: Readonly<Record<string, string>> = {
   TLS_RSA_WITH_AES_128_CBC_SHA: 'AES128-SHA',
   TLS_RSA_WITH_AES_128_CBC_SHA256: 'AES128-SHA256',
   TLS_RSA_WITH_AES_256_CBC_SHA: 'AES256-SHA',
-};
+});
 
 /** Go takes them, and always offers all of them. */
 const ofTls13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
@@ -82,7 +83,7 @@ function curveFault(id: number): string | undefined {
 }
 
 function ciphersOf(names: readonly string[]): string {
-  const odd = names.filter((name) => !(name in suites) && !ofTls13.includes(name));
+  const odd = names.filter((name) => !Object.hasOwn(suites, name) && !ofTls13.includes(name));
   if (odd.length > 0) {
     const message = `tlsCipherSuites: ${odd.join(', ')} not served; allowed: ${[...ofTls13, ...Object.keys(suites)].join(', ')}`;
     throw new AgentError('invalid_argument', message);

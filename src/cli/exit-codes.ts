@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { DataDirError } from '../app/data-dir.ts';
 import { portAdvice } from '../app/ports.ts';
 import { messageOf, type ErrorCode } from '../base/errors.ts';
@@ -35,11 +36,11 @@ const byCode: Readonly<Partial<Record<ErrorCode, number>>> = {
   permission_denied: exitCodes.noPermission,
 };
 
-const bySystemCode: Readonly<Partial<Record<string, number>>> = {
+const bySystemCode: Readonly<Partial<Record<string, number>>> = tableOf({
   EADDRINUSE: exitCodes.portInUse,
   EACCES: exitCodes.noPermission,
   EPERM: exitCodes.noPermission,
-};
+});
 
 /**
  * The exit code of any failure: that of a system error somewhere behind it, or that of its kind. What the system refused says more

@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { messageOf } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { keyOf } from '../kube/names.ts';
@@ -245,7 +246,7 @@ interface SystemFault extends ManifestFault {
 }
 
 /** What each refusal means, in the words of the system, and what to do about it. */
-const refusals: Readonly<Record<string, readonly [message: string, advice: string]>> = {
+const refusals: Readonly<Record<string, readonly [message: string, advice: string]>> = tableOf({
   ENOENT: ['no such file or directory', 'the file is gone'],
   EACCES: ['permission denied', 'let the agent read it'],
   EPERM: ['operation not permitted', 'let the agent read it'],
@@ -253,7 +254,7 @@ const refusals: Readonly<Record<string, readonly [message: string, advice: strin
   ENOTDIR: ['not a directory', 'a part of the path is a file'],
   ELOOP: ['too many levels of symbolic links', 'the link leads back to itself'],
   EFBIG: ['the read limit is reached', `a manifest is at most ${maxManifestBytes / 1024 / 1024} MiB`],
-};
+});
 
 function systemFault(verb: 'open' | 'stat', path: string, reason: unknown): SystemFault {
   const { code = 'UNKNOWN', message = String(reason) } = (reason ?? {}) as {

@@ -1,6 +1,7 @@
+import { tableOf } from '../base/own.ts';
 import { type HostPort, joinHostPort } from '../base/host-port.ts';
 
-const reasons: Readonly<Record<string, string>> = {
+const reasons: Readonly<Record<string, string>> = tableOf({
   ECONNREFUSED: 'connection refused',
   EHOSTUNREACH: 'no route to host',
   ENETUNREACH: 'network is unreachable',
@@ -8,7 +9,7 @@ const reasons: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'connection timed out',
   EADDRNOTAVAIL: 'cannot assign requested address',
   EACCES: 'permission denied',
-};
+});
 
 /** What Go says of a connection that could not be made. */
 export function dialError(reason: unknown, { host, port }: HostPort): string {

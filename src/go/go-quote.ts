@@ -1,6 +1,7 @@
+import { tableOf } from '../base/own.ts';
 import { isUtf8 } from 'node:buffer';
 
-const escapes: Readonly<Record<string, string>> = {
+const escapes: Readonly<Record<string, string>> = tableOf({
   '"': '\\"',
   '\\': '\\\\',
   '\u0007': '\\a',
@@ -10,7 +11,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\r': '\\r',
   '\t': '\\t',
   '\v': '\\v',
-};
+});
 
 /** A text in double quotes as Go's `%q` writes it: printable characters stand for themselves. */
 export function goQuote(text: string): string {

@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { goQuote } from './go-quote.ts';
 
 /** Where a text stops being JSON, and why in the words of Go's scanner; cut short, it stops at its end. */
@@ -118,7 +119,7 @@ const closes =
   };
 
 /** What may come after a bracket, colon or comma; nothing when it may not stand here. */
-const marks: Readonly<Record<string, AfterMark>> = {
+const marks: Readonly<Record<string, AfterMark>> = tableOf({
   '{': opens('{', 'key or end'),
   '[': opens('[', 'value or end'),
   '}': closes('{'),
@@ -128,7 +129,7 @@ const marks: Readonly<Record<string, AfterMark>> = {
     if (expect !== 'more' || open.length === 0) return undefined;
     return open.at(-1) === '{' ? 'key' : 'value';
   },
-};
+});
 
 /** Where a text, number or word ends. */
 function tokenEnd(text: string, start: number): number | JsonFault {

@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../base/own.ts';
 import { posix } from 'node:path';
 import { goQuote } from '../go/go-quote.ts';
 import { uidOf } from './names.ts';
@@ -160,7 +161,7 @@ export function podCgroupConfig(
 /** Whether each container, or the pod as a whole, limits a resource; an init step counts together with the sidecars that it starts beside. */
 function isLimited(pod: Pod, resource: string): boolean {
   const limits = (list: Readonly<Record<string, string>> | undefined): boolean =>
-    !isZeroQuantity(amountsOf(list)[resource] ?? zeroQuantity);
+    !isZeroQuantity(ownMember(amountsOf(list), resource) ?? zeroQuantity);
   if (hasPodLevelResources(pod) && limits(pod.spec?.resources?.limits)) return true;
   let sidecarLimited = false;
   const initLimited = (pod.spec?.initContainers ?? []).every((container) => {
@@ -183,7 +184,7 @@ function hugePageLimits(requests: Amounts): Readonly<Record<string, number>> {
   const total: Record<string, number> = {};
   for (const [size, amount] of sizes) {
     const key = String(valueOf(size));
-    total[key] = (total[key] ?? 0) + valueOf(amount);
+    setOwn(total, key, (ownMember(total, key) ?? 0) + valueOf(amount));
   }
   return total;
 }

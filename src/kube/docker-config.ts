@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import { AgentError } from '../base/errors.ts';
 import { jsonTypeOf } from '../go/go-types.ts';
 import { findJsonFault, parseJson } from '../go/json-fault.ts';
@@ -44,7 +45,7 @@ function entriesOf(value: unknown): DockerConfig {
 function entryOf(value: unknown): DockerConfigEntry {
   const entry = objectOf(value, 'credentialprovider.dockerConfigEntryWithAuth');
   const text = (name: string): string => {
-    const member = entry[name] ?? '';
+    const member = ownMember(entry, name) ?? '';
     if (typeof member === 'string') return member;
     throw fault(
       `json: cannot unmarshal ${jsonTypeOf(member)} into Go struct field dockerConfigEntryWithAuth.${name} of type string`,

@@ -1,4 +1,5 @@
-const nanosPer: Readonly<Record<string, bigint>> = {
+import { tableOf } from '../base/own.ts';
+const nanosPer: Readonly<Record<string, bigint>> = tableOf({
   ns: 1n,
   us: 1_000n,
   µs: 1_000n,
@@ -7,7 +8,7 @@ const nanosPer: Readonly<Record<string, bigint>> = {
   s: 1_000_000_000n,
   m: 60_000_000_000n,
   h: 3_600_000_000_000n,
-};
+});
 
 /** How much there is to the negative side. */
 const most = 2n ** 63n;

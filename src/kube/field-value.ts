@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../base/own.ts';
 import { AgentError } from '../base/errors.ts';
 import { splitSubscript } from './field-path.ts';
 import { goQuote } from '../go/go-quote.ts';
@@ -19,16 +20,16 @@ function subscripted(object: KubeObject, fieldPath: string, path: string, key: s
   if (faults.length > 0)
     throw new AgentError('invalid_argument', `invalid key subscript in ${fieldPath}: ${faults.join(';')}`);
   const map = (isAnnotation ? object.metadata?.annotations : object.metadata?.labels) ?? {};
-  return Object.hasOwn(map, key) ? (map[key] ?? '') : '';
+  return Object.hasOwn(map, key) ? (ownMember(map, key) ?? '') : '';
 }
 
-const plainFields: Readonly<Record<string, (metadata: ObjectMeta) => string>> = {
+const plainFields: Readonly<Record<string, (metadata: ObjectMeta) => string>> = tableOf({
   'metadata.annotations': ({ annotations }) => formatMap(annotations),
   'metadata.labels': ({ labels }) => formatMap(labels),
   'metadata.name': ({ name }) => name ?? '',
   'metadata.namespace': ({ namespace }) => namespace ?? '',
   'metadata.uid': ({ uid }) => uid ?? '',
-};
+});
 
 /**
  * The text of a field of an object's metadata, as volumes and variables show it. Follows `fieldpath.ExtractFieldPathAsString`.

@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { AgentError } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
 
@@ -10,7 +11,7 @@ const grammar = new RegExp(
 );
 
 /** Hexadecimal digits that a digest of each known algorithm has. */
-const digestLengths: Readonly<Record<string, number>> = { sha256: 64, sha384: 96, sha512: 128 };
+const digestLengths: Readonly<Record<string, number>> = tableOf({ sha256: 64, sha384: 96, sha512: 128 });
 
 /**
  * The image as it is asked of the runtime: `:latest` is added when it names neither tag nor digest.

@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../base/own.ts';
 /** Chooses objects by their labels; every part must hold. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
@@ -13,18 +14,19 @@ type Meets = (value: string | undefined, values: readonly string[]) => boolean;
 
 const isIn: Meets = (value, values) => value !== undefined && values.includes(value);
 
-const operators: Readonly<Record<string, Meets>> = {
+const operators: Readonly<Record<string, Meets>> = tableOf({
   In: isIn,
   NotIn: (value, values) => !isIn(value, values),
   Exists: (value) => value !== undefined,
   DoesNotExist: (value) => value === undefined,
-};
+});
 
 /** A selector against labels: a missing one chooses nothing, an empty one everything. Follows `metav1.LabelSelectorAsSelector`. */
 export function labelSelectorMatches(selector: LabelSelector | undefined, labels: Labels = {}): boolean {
   if (!selector) return false;
   const { matchLabels = {}, matchExpressions = [] } = selector;
-  const value = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
+  const value = (key: string): string | undefined =>
+    Object.hasOwn(labels, key) ? ownMember(labels, key) : undefined;
   return (
     Object.entries(matchLabels).every(([key, wanted]) => value(key) === wanted) &&
     matchExpressions.every(

@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import type { KubeObject, Pod } from './types.ts';
 
 /** Annotation: which source a pod came from (`api`, `file`, `http`). */
@@ -16,7 +17,7 @@ export const uidOf = (object: KubeObject): string => object.metadata?.uid ?? '';
 export const nameOf = (object: KubeObject): string => object.metadata?.name ?? '';
 export const namespaceOf = (object: KubeObject): string => object.metadata?.namespace ?? '';
 export const annotationOf = (object: KubeObject, key: string): string | undefined =>
-  object.metadata?.annotations?.[key];
+  ownMember(object.metadata?.annotations, key);
 
 /** Before a container's name: the annotation that named its AppArmor profile before there was a field. */
 export const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/';

@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../base/own.ts';
 import type { Node, Pod, PodSpec } from './types.ts';
 import { labelValueRule, qualifiedNameRule } from './validation/name-rules.ts';
 
@@ -41,14 +42,14 @@ function satisfies(value: string | undefined, requirement: Requirement): boolean
 const one = (values: readonly string[]): boolean => values.length === 1;
 
 /** How many values each operator takes, and which. */
-const valuesOf: Readonly<Record<string, (values: readonly string[]) => boolean>> = {
+const valuesOf: Readonly<Record<string, (values: readonly string[]) => boolean>> = tableOf({
   In: (values) => values.length > 0,
   NotIn: (values) => values.length > 0,
   Exists: (values) => values.length === 0,
   DoesNotExist: (values) => values.length === 0,
   Gt: (values) => one(values) && integer(values[0]) !== undefined,
   Lt: (values) => one(values) && integer(values[0]) !== undefined,
-};
+});
 
 const isLabelRequirement = ({ key, operator, values = [] }: Requirement): boolean =>
   (valuesOf[operator]?.(values) ?? false) &&
@@ -64,7 +65,7 @@ function termMatches({ matchExpressions = [], matchFields = [] }: Term, node: No
   if (!matchExpressions.every(isLabelRequirement) || !matchFields.every(isFieldRequirement)) return false;
   const { labels = {}, name } = node.metadata ?? {};
   return (
-    matchExpressions.every((requirement) => satisfies(labels[requirement.key], requirement)) &&
+    matchExpressions.every((requirement) => satisfies(ownMember(labels, requirement.key), requirement)) &&
     matchFields.every((requirement) =>
       satisfies(requirement.key === 'metadata.name' ? name : '', requirement),
     )
@@ -75,7 +76,7 @@ function termMatches({ matchExpressions = [], matchFields = [] }: Term, node: No
 export function matchesNodeAffinity(pod: Pod, node: Node): boolean {
   const labels = node.metadata?.labels ?? {};
   const selected = Object.entries(pod.spec?.nodeSelector ?? {}).every(
-    ([key, value]) => labels[key] === value,
+    ([key, value]) => ownMember(labels, key) === value,
   );
   const required = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return selected && (!required || required.nodeSelectorTerms.some((term) => termMatches(term, node)));

@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import type { MetricFamily, Sample } from './family.ts';
 
 export const openMetricsType =
@@ -36,7 +37,7 @@ export function openMetricsText(families: readonly MetricFamily[]): string {
   return `${text}# EOF\n`;
 }
 
-const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '"': '\\"' };
+const escapes: Readonly<Record<string, string>> = tableOf({ '\\': '\\\\', '\n': '\\n', '"': '\\"' });
 const escape = (value: string): string => value.replace(/[\\\n"]/g, (character) => escapes[character] ?? '');
 
 function line(name: string, { labels = {}, value, suffix = '', at }: Sample): string {

@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import { isAlreadyExists, isForbidden, isNotFound } from '../api/client.ts';
 import { isAborted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
@@ -113,7 +114,7 @@ export function reconcilePatch(existing: Node, wanted: Node): object | undefined
 export function reconcileStatusPatch(existing: Node, wanted: Node): object | undefined {
   const offered = wanted.status?.capacity ?? {};
   const gone = Object.keys(existing.status?.capacity ?? {}).filter(
-    (name) => isHugePageResource(name) && !(name in offered),
+    (name) => isHugePageResource(name) && !Object.hasOwn(offered, name),
   );
   if (gone.length === 0) return undefined;
   const removed = Object.fromEntries(gone.map((name) => [name, null]));
@@ -127,8 +128,12 @@ function differing(
   wanted: Texts = {},
   names: readonly string[] = [],
 ): Texts | undefined {
-  const other = names.filter((name) => wanted[name] !== undefined && wanted[name] !== existing[name]);
-  return other.length === 0 ? undefined : Object.fromEntries(other.map((name) => [name, wanted[name] ?? '']));
+  const other = names.filter(
+    (name) => ownMember(wanted, name) !== undefined && ownMember(wanted, name) !== ownMember(existing, name),
+  );
+  return other.length === 0
+    ? undefined
+    : Object.fromEntries(other.map((name) => [name, ownMember(wanted, name) ?? '']));
 }
 
 export interface RegisterDeps {

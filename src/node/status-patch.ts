@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../base/own.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Node, NodeCondition, NodeStatus } from '../kube/types.ts';
 
@@ -72,12 +73,12 @@ function mapDiff(before: object, now: object): Json | undefined {
   const old = before as Json;
   const diff: Json = {};
   for (const [name, value] of Object.entries(now) as [string, unknown][]) {
-    const was = old[name];
+    const was = ownMember(old, name);
     if (isDeepStrictEqual(was, value)) continue;
     const inner = isObject(value) && isObject(was) ? mapDiff(was, value) : value;
-    if (inner !== undefined) diff[name] = inner;
+    if (inner !== undefined) setOwn(diff, name, inner);
   }
-  for (const name of Object.keys(old)) if (!(name in now)) diff[name] = null;
+  for (const name of Object.keys(old)) if (!Object.hasOwn(now, name)) setOwn(diff, name, null);
   return Object.keys(diff).length > 0 ? diff : undefined;
 }
 

@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import { compareVersions } from '../api/versions.ts';
 import { messageOf } from '../base/errors.ts';
 import { type Clock, steadyNow } from '../base/clock.ts';
@@ -136,6 +137,6 @@ const isOlder = ({ metadata: one }: Node, { metadata: other }: Node): boolean =>
 /** The node itself where nothing is missing. */
 function withLabels(node: Node, wanted: Readonly<Record<string, string>>): Node {
   const { labels = {} } = node.metadata ?? {};
-  if (Object.entries(wanted).every(([name, value]) => labels[name] === value)) return node;
+  if (Object.entries(wanted).every(([name, value]) => ownMember(labels, name) === value)) return node;
   return { ...node, metadata: { ...node.metadata, labels: { ...labels, ...wanted } } };
 }

@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../base/own.ts';
 import { AgentError } from '../base/errors.ts';
 import { flagNamed, type FlagValue } from './flags.ts';
 
@@ -32,7 +33,11 @@ function valueAfter(name: string, word: string | undefined): string | undefined 
 }
 
 function add(flags: Record<string, FlagValue>, name: string, value: FlagValue): void {
-  flags[name] = name in flags ? [...listOf(flags[name]), String(value)] : value;
+  setOwn(
+    flags,
+    name,
+    Object.hasOwn(flags, name) ? [...listOf(ownMember(flags, name)), String(value)] : value,
+  );
 }
 
 /**

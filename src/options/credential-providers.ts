@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { AgentError, messageOf } from '../base/errors.ts';
@@ -82,11 +83,11 @@ const oldFields: StructType['fields'] = {
 };
 
 /** What each version of the file holds; the older ones know no tokens. */
-const structs: Readonly<Record<string, StructType>> = {
+const structs: Readonly<Record<string, StructType>> = tableOf({
   [`${group}/v1`]: structFor({ ...oldFields, tokenAttributes: { type: tokenAttributesType, about } }),
   [`${group}/v1beta1`]: structFor(oldFields),
   [`${group}/v1alpha1`]: structFor(oldFields),
-};
+});
 
 /**
  * The plug-ins that a CredentialProviderConfig names: a file, or a folder of `.json`, `.yaml` and `.yml` files taken in the order of their names.

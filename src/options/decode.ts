@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { type Parsed, parseDocument, type Position, type TextDocument } from '../go/yaml/document.ts';
 import { typeMetaOf } from '../go/go-types.ts';
@@ -86,7 +87,7 @@ export const valueAt = (settings: object, path: string): unknown =>
   path
     .split('.')
     .reduce<unknown>(
-      (inner, part) => (inner as Readonly<Record<string, unknown>> | undefined)?.[part],
+      (inner, part) => ownMember(inner as Readonly<Record<string, unknown>> | undefined, part),
       settings,
     );
 
@@ -160,9 +161,9 @@ function withoutNulls(value: unknown, type?: FieldType): unknown {
   const fields: StructType['fields'] = type && 'fields' in type ? type.fields : {};
   return Object.fromEntries(
     entries
-      .map(([key, inner]) => [key, inner === null && readsNull(fields[key]) ? '' : inner] as const)
+      .map(([key, inner]) => [key, inner === null && readsNull(ownMember(fields, key)) ? '' : inner] as const)
       .filter(([, inner]) => inner !== null)
-      .map(([key, inner]) => [key, withoutNulls(inner, fields[key]?.type)]),
+      .map(([key, inner]) => [key, withoutNulls(inner, ownMember(fields, key)?.type)]),
   );
 }
 

@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../base/own.ts';
 import { formatDuration, parseDuration } from '../kube/duration.ts';
 import type { Field, FieldType, StructType } from './field.ts';
 import type { KubeletConfiguration } from './kubelet/kubelet-configuration.ts';
@@ -36,8 +37,8 @@ const isZeroSpan = (value: unknown): boolean => value === undefined || nanosOf(v
 function fill(type: StructType, raw: Readonly<Record<string, unknown>>): Draft {
   const out: Draft = {};
   for (const [name, field] of Object.entries(type.fields)) {
-    const value = fillField(field, raw[name]);
-    if (value !== undefined) out[name] = value;
+    const value = fillField(field, ownMember(raw, name));
+    if (value !== undefined) setOwn(out, name, value);
   }
   return out;
 }

@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../base/own.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
@@ -87,8 +88,8 @@ function readOne(
 export function mergedSettings(base: Settings, over: Settings): Settings {
   const out: Record<string, unknown> = { ...base };
   for (const [name, value] of Object.entries(over)) {
-    const before = out[name];
-    out[name] = isMapping(before) && isMapping(value) ? mergedSettings(before, value) : value;
+    const before = ownMember(out, name);
+    setOwn(out, name, isMapping(before) && isMapping(value) ? mergedSettings(before, value) : value);
   }
   return out;
 }

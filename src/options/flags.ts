@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { agentFields } from './agent/fields.ts';
 import type { Field, FieldType } from './field.ts';
 import { kubeletFields } from './kubelet/kubelet-fields.ts';
@@ -16,10 +17,10 @@ export interface FlagTarget {
 }
 
 /** The kubelet's names of settings that it also has under an older or shorter one. */
-const aliases: Readonly<Record<string, string>> = {
+const aliases: Readonly<Record<string, string>> = tableOf({
   manifests: 'pod-manifest-path',
   'node-name': 'hostname-override',
-};
+});
 
 /** Every flag, by its name without dashes. */
 export const flagTargets: ReadonlyMap<string, FlagTarget> = new Map(

@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import type { AgentSettings } from './agent/fields.ts';
 import { type FlagSetting, louder, readAgent } from './agent/read.ts';
 import { settingFaults, withoutSettings, type Settings, valueAt } from './decode.ts';
@@ -126,7 +127,7 @@ function placer(
   return (fault) => {
     const place = placeOf(fault.path, origins);
     const path = fault.path.split('.');
-    const file = files.findLast(({ given }) => (path[0] ?? '') in given);
+    const file = files.findLast(({ given }) => Object.hasOwn(given, path[0] ?? ''));
     return {
       ...(place.from === undefined && file ? { from: file.path, ...file.locate(path) } : place),
       ...fault,
@@ -170,7 +171,7 @@ function described(fault: OptionFault, kubelet: KubeletConfiguration): OptionFau
 
 function setIn(settings: Settings, [head = '', ...rest]: readonly string[], value: unknown): Settings {
   if (rest.length === 0) return { ...settings, [head]: value };
-  const inner = settings[head];
+  const inner = ownMember(settings, head);
   const branch = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? inner : {};
   return { ...settings, [head]: setIn(branch as Settings, rest, value) };
 }

@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import { Ajv, type ErrorObject, type SchemaObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../kube/duration.ts';
 import { goQuote } from '../go/go-quote.ts';
@@ -119,7 +120,7 @@ const typeMeta: Field = { type: 'string', about: '' };
 
 function validatorOf(setting: string, { fields }: StructType): ValidateFunction | undefined {
   const isMeta = setting === 'apiVersion' || setting === 'kind';
-  const field = isMeta ? typeMeta : Object.hasOwn(fields, setting) ? fields[setting] : undefined;
+  const field = isMeta ? typeMeta : Object.hasOwn(fields, setting) ? ownMember(fields, setting) : undefined;
   if (!field) return undefined;
   const validate = compiled.get(field) ?? ajv.compile(schemaOf(field));
   compiled.set(field, validate);
@@ -176,7 +177,7 @@ function faultOf(error: ErrorObject, path: readonly string[], root: StructType):
 /** The settings that exist under a path. */
 export function settingNames(path: readonly string[]): readonly string[] {
   let struct: StructType | undefined = kubeletStruct;
-  for (const part of path) if (!/^\d+$/.test(part)) struct = structOf(struct?.fields[part]);
+  for (const part of path) if (!/^\d+$/.test(part)) struct = structOf(ownMember(struct?.fields, part));
   return Object.keys(struct?.fields ?? {});
 }
 
@@ -191,7 +192,7 @@ function goPath(path: readonly string[], root: StructType): { owner: string; dot
   let owner = root.struct;
   const names: string[] = [];
   for (const part of path) {
-    const field: Field | undefined = struct?.fields[part];
+    const field: Field | undefined = ownMember(struct?.fields, part);
     if (!field) continue;
     owner = struct?.struct ?? owner;
     names.push(part);

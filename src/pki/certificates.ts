@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import {
   createHash,
   createPrivateKey,
@@ -241,7 +242,7 @@ function alternativeNames(
   return { emails: texts(1), dnsNames: texts(2), uris: texts(6), ips: tagged(7).map(ipText) };
 }
 
-const signatureHash: Readonly<Record<string, string | null>> = {
+const signatureHash: Readonly<Record<string, string | null>> = tableOf({
   '1.2.840.10045.4.3.2': 'sha256',
   '1.2.840.10045.4.3.3': 'sha384',
   '1.2.840.10045.4.3.4': 'sha512',
@@ -249,7 +250,7 @@ const signatureHash: Readonly<Record<string, string | null>> = {
   '1.2.840.113549.1.1.12': 'sha384',
   '1.2.840.113549.1.1.13': 'sha512',
   '1.3.101.112': null,
-};
+});
 
 /** Reads a PKCS#10 request and checks its signature. @throws {Error} when it is none or the signature is not its key's */
 export function readSigningRequest(text: string): SigningRequest {

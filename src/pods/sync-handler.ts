@@ -1,3 +1,4 @@
+import { ownMember } from '../base/own.ts';
 import type { ResizeTrigger } from '../allocation/allocation-manager.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -299,7 +300,8 @@ function makesRoom(before: Pod | undefined, after: Pod): ResizeTrigger | undefin
   if (!before) return undefined;
   const [held, holds] = [before, after].map((pod) => podRequests(pod, { useStatusResources: true }));
   const shrank = ['cpu', 'memory'].some(
-    (name) => compareQuantities(holds?.[name] ?? zeroQuantity, held?.[name] ?? zeroQuantity) < 0,
+    (name) =>
+      compareQuantities(ownMember(holds, name) ?? zeroQuantity, ownMember(held, name) ?? zeroQuantity) < 0,
   );
   if (shrank) return 'pod_resized';
   return isTerminalPhase(after.status?.phase) && !isTerminalPhase(before.status?.phase)

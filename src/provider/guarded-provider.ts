@@ -428,6 +428,7 @@ const guardedResizes = (resizes: PodResizes, guard: Guard): PodResizes => ({
 /** `target` with some methods replaced; the others still run on the object that they belong to, which may be frozen. */
 export function withMethods<T extends object>(target: T, own: object): T {
   return new Proxy(Object.create(Object.getPrototypeOf(target) as object | null) as T, {
+    // eslint-disable-next-line own-keys/own-keys -- a proxy answers `in` as what it stands for
     has: (_shell, key) => key in own || key in target,
     get: (_shell, key) => {
       if (Object.hasOwn(own, key)) return Reflect.get(own, key) as unknown;

@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { splitTarget } from './mux.ts';
 import type { PeerCertificate, ServerRequest } from './reply.ts';
 
@@ -31,13 +32,13 @@ export interface Authorizer {
 /** Lets everybody who has shown who they are do everything. */
 export const alwaysAllow: Authorizer = { authorize: () => Promise.resolve(true) };
 
-const verbs: Readonly<Record<string, string>> = {
+const verbs: Readonly<Record<string, string>> = tableOf({
   POST: 'create',
   GET: 'get',
   PUT: 'update',
   PATCH: 'patch',
   DELETE: 'delete',
-};
+});
 
 /** The verb of a method; empty for one that has none (K2). */
 export const verbOf = (method: string): string => verbs[method] ?? '';

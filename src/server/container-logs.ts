@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
@@ -48,10 +49,10 @@ export function logOptionsHold(options: LogOptions): boolean {
   return ['All', 'Stdout', 'Stderr'].includes(stream);
 }
 
-const waitingTexts: Readonly<Record<string, string>> = {
+const waitingTexts: Readonly<Record<string, string>> = tableOf({
   ErrImagePull: "image can't be pulled",
   ImagePullBackOff: 'trying and failing to pull image',
-};
+});
 
 /**
  * Which container instance's log is meant: the id, or why there is none. Follows kubelet `validateContainerLogStatus`.

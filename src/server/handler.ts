@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import {
@@ -110,13 +111,13 @@ export class RequestHandler {
   }
 }
 
-const htmlEscapes: Readonly<Record<string, string>> = {
+const htmlEscapes: Readonly<Record<string, string>> = tableOf({
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
   '"': '&#34;',
   "'": '&#39;',
-};
+});
 
 /** A redirect as Go's `http.Redirect` writes it: only GET has a body, GET and HEAD its type. */
 function redirect(method: string, location: string): Reply {

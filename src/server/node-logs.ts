@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { createReadStream } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { messageOf } from '../base/errors.ts';
@@ -6,13 +7,13 @@ import { detectContentType, sniffedBytes } from '../go/detect-content-type.ts';
 import { typeByExtension } from '../go/type-by-extension.ts';
 import { pageNotFound, type Reply, text } from './reply.ts';
 
-const htmlEscapes: Readonly<Record<string, string>> = {
+const htmlEscapes: Readonly<Record<string, string>> = tableOf({
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
   '"': '&#34;',
   "'": '&#39;',
-};
+});
 const html = (name: string): string => name.replace(/[&<>"']/g, (character) => htmlEscapes[character] ?? '');
 
 /**

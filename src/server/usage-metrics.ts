@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import type { ContainerUsage } from '../provider/usage.ts';
 import { cgroupMetrics, type CgroupReading } from '../containers/stats/cgroup-metrics.ts';
 import { single } from '../metrics/metrics.ts';
@@ -223,10 +224,10 @@ const containerMetrics = (pods: readonly ServedPodUsage[]): readonly MetricFamil
   }));
 
 /** Labels that one family alone has; the use of all processors and of the one file system is told in one series. */
-const ownLabels: Readonly<Record<string, Labels>> = {
+const ownLabels: Readonly<Record<string, Labels>> = tableOf({
   container_cpu_usage_seconds_total: { cpu: 'total' },
   container_fs_usage_bytes: { device: '' },
-};
+});
 
 const cadvisorLabels = (
   { uid, name: pod, namespace }: ServedPodUsage,

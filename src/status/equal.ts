@@ -93,7 +93,7 @@ function sameObjects(a: Json | readonly unknown[], b: Json | readonly unknown[],
 
 function sameMembers(a: Json, b: Json): boolean {
   for (const name in a) if (!same(a[name], b[name], name)) return false;
-  for (const name in b) if (!(name in a) && !same(undefined, b[name], name)) return false;
+  for (const name in b) if (!Object.hasOwn(a, name) && !same(undefined, b[name], name)) return false;
   return true;
 }
 

@@ -1,4 +1,5 @@
 import { hasMembers, memberCount } from '../base/members-of.ts';
+import { ownMember, setOwn } from '../base/own.ts';
 import { goStructJson } from '../go/go-json.ts';
 import type { PodStatus } from '../kube/types.ts';
 import {
@@ -45,18 +46,18 @@ function statusChanges(old: Json, next: Json): Json | undefined {
   const orders: Changes = {};
   const changes: Changes = {};
   statusMembers.forEach(({ name, shape }) => {
-    const was = old[name];
-    const is = next[name];
+    const was = ownMember(old, name);
+    const is = ownMember(next, name);
     // what is written alike is not written at all
     if (sameWire(was, is)) return;
     if (shape.mergeKey !== undefined && isFilled(was) && isFilled(is)) {
       const { order, elements } = listChange(was, is, shape, shape.mergeKey);
-      if (order) orders[`$setElementOrder/${name}`] = order;
-      if (elements.length > 0) changes[name] = elements;
+      if (order) setOwn(orders, `$setElementOrder/${name}`, order);
+      if (elements.length > 0) setOwn(changes, name, elements);
       return;
     }
     const change = changeOf(was, is, shape);
-    if (change !== undefined) changes[name] = change;
+    if (change !== undefined) setOwn(changes, name, change);
   });
   const all = { ...orders, ...changes };
   return hasMembers(all) ? all : undefined;
@@ -80,7 +81,7 @@ function memberChanges(old: Json, next: Json, shape: Shape, key?: string): Json 
   namesOf(next, shape, old).forEach((name) => {
     const change = name === key ? wireMember(next, name, shape) : memberChange(old, next, name, shape);
     if (change === undefined) return;
-    changes[name] = change;
+    setOwn(changes, name, change);
     said++;
   });
   // the key alone says nothing
@@ -88,10 +89,10 @@ function memberChanges(old: Json, next: Json, shape: Shape, key?: string): Json 
 }
 
 function memberChange(old: Json, next: Json, name: string, shape: Shape): unknown {
-  const was = old[name];
-  const is = next[name];
+  const was = ownMember(old, name);
+  const is = ownMember(next, name);
   if (was === is) return undefined;
-  if (isJson(was) && isJson(is)) return changeOf(was, is, shape.members?.[name] ?? plain);
+  if (isJson(was) && isJson(is)) return changeOf(was, is, ownMember(shape.members, name) ?? plain);
   const written = wireMember(next, name, shape);
   return sameWire(written, wireMember(old, name, shape)) ? undefined : (written ?? null);
 }
@@ -108,20 +109,20 @@ function listChange(
   key: string,
 ): { readonly order?: readonly Json[]; readonly elements: readonly Json[] } {
   const before = new Map<unknown, Json>();
-  old.forEach((element) => before.set(element[key], element));
+  old.forEach((element) => before.set(ownMember(element, key), element));
   const ids = [...before.keys()];
   const elements: Json[] = [];
   next.forEach((element) => {
-    const was = before.get(element[key]);
+    const was = before.get(ownMember(element, key));
     const change = was ? memberChanges(was, element, shape, key) : wireObject(element, shape);
     if (change) elements.push(change);
   });
   const there = new Set(next.map((element) => element[key]));
   const gone = ids.filter((id) => !there.has(id));
   gone.sort().forEach((id) => elements.push({ $patch: 'delete', [key]: id }));
-  const sameOrder = ids.every((id, i) => next[i]?.[key] === id);
+  const sameOrder = ids.every((id, i) => ownMember(next[i], key) === id);
   if (elements.length === 0 && sameOrder) return { elements };
-  return { order: next.map((element) => ({ [key]: element[key] })), elements };
+  return { order: next.map((element) => ({ [key]: ownMember(element, key) })), elements };
 }
 
 /** Are two JSON values equal, member by member? */
@@ -131,7 +132,7 @@ function sameWire(a: unknown, b: unknown): boolean {
   if (!isJson(a) || !isJson(b)) return false;
   let count = 0;
   for (const name in a) {
-    if (!(name in b) || !sameWire(a[name], b[name])) return false;
+    if (!Object.hasOwn(b, name) || !sameWire(a[name], b[name])) return false;
     count++;
   }
   return memberCount(b) === count;

@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../base/own.ts';
 import { hasMembers } from '../base/members-of.ts';
 
 /** A JSON object. */
@@ -110,23 +111,24 @@ export function wireObject(object: Json, shape: Shape): Json {
   const written: Record<string, unknown> = {};
   namesOf(object, shape).forEach((name) => {
     const member = wireMember(object, name, shape);
-    if (member !== undefined) written[name] = member;
+    if (member !== undefined) setOwn(written, name, member);
   });
   return written;
 }
 
 /** One member of an object, as {@link wire}. */
 export function wireMember(object: Json, name: string, { pointers, members, always }: Shape): unknown {
-  const value = object[name];
+  const value = ownMember(object, name);
   if (pointers?.has(name) === true) return value ?? undefined;
-  return wire(value, members?.[name] ?? plain) ?? always?.[name];
+  return wire(value, ownMember(members, name) ?? plain) ?? ownMember(always, name);
 }
 
 /** What an object, or another one in its place, may be written with, in order. */
 export function namesOf(object: Json, { always }: Shape, other: Json = none): readonly string[] {
   const names = Object.keys(object);
-  for (const name in other) if (!(name in object)) names.push(name);
-  for (const name in always) if (!(name in object || name in other)) names.push(name);
+  for (const name in other) if (!Object.hasOwn(object, name)) names.push(name);
+  for (const name in always)
+    if (!(Object.hasOwn(object, name) || Object.hasOwn(other, name))) names.push(name);
   return names.sort();
 }
 

@@ -5,11 +5,14 @@ import type { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The JSON that came; an empty object for no body. */
+  /** The JSON that came; an empty object for no body, and for text. */
   readonly body: Record<string, never> & {
     readonly metadata: { readonly resourceVersion: string; readonly name: string };
   };
 }
+
+const bodyOf = (text: string, type = ''): Answer['body'] =>
+  (type.includes('json') && text !== '' ? JSON.parse(text) : {}) as Answer['body'];
 
 /** One request of the administrator. */
 export function call(
@@ -38,7 +41,7 @@ export function call(
           resolve({
             status: answer.statusCode ?? 0,
             headers: answer.headers,
-            body: JSON.parse(Buffer.concat(chunks).toString() || '{}') as Answer['body'],
+            body: bodyOf(Buffer.concat(chunks).toString(), answer.headers['content-type']),
           });
         });
       },

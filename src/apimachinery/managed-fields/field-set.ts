@@ -1,3 +1,4 @@
+import { ownMember, setOwn, tableOf } from '../../base/own.ts';
 import { fieldsOf, type FieldType, type Shape } from '../api-types.ts';
 import { canonicalJson, type Draft, isObject, type JsonObject, sameJson } from '../json.ts';
 
@@ -86,7 +87,7 @@ function fieldsOfSet(set: FieldSet): JsonObject {
   const out: Draft = {};
   const inner = [...set.children].filter(([, child]) => !isEmptySet(child));
   if (set.member && inner.length > 0) out['.'] = {};
-  for (const [key, child] of inner.sort(([a], [b]) => (a < b ? -1 : 1))) out[key] = fieldsOfSet(child);
+  for (const [key, child] of inner.sort(([a], [b]) => (a < b ? -1 : 1))) setOwn(out, key, fieldsOfSet(child));
   return out;
 }
 
@@ -157,12 +158,16 @@ export function pathText(path: readonly string[]): string {
 }
 
 /** What stands for a key that is left out: a text is empty where it is not here. */
-const defaultKeys: Readonly<Record<string, unknown>> = { protocol: 'TCP', containerPort: 0, port: 0 };
+const defaultKeys: Readonly<Record<string, unknown>> = tableOf({
+  protocol: 'TCP',
+  containerPort: 0,
+  port: 0,
+});
 
 /** The key of a list item: `k:{"name":"c"}`, or `v:…` in a set of scalars. */
 export function itemKey(item: unknown, keys: readonly string[]): string {
   if (!isObject(item)) return `v:${JSON.stringify(item)}`;
-  return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, item[key] ?? defaultKeys[key] ?? ''])))}`;
+  return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, ownMember(item, key) ?? defaultKeys[key] ?? ''])))}`;
 }
 
 /** How the walker sees one place: a value whole, or a thing with parts. */
@@ -295,7 +300,7 @@ export function merge(live: unknown, applied: unknown, shape: Shape | undefined)
   const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
   const out: Draft = { ...live };
   for (const [key, inner] of Object.entries(applied))
-    out[key] = merge(live[key], inner, shapeIn(shape, fields, key));
+    setOwn(out, key, merge(ownMember(live, key), inner, shapeIn(shape, fields, key)));
   return out;
 }
 
@@ -333,8 +338,8 @@ export function removeFields(value: unknown, set: FieldSet, shape: Shape | undef
   const out: Draft = {};
   for (const [key, inner] of Object.entries(value)) {
     const below = set.children.get(`f:${key}`);
-    if (!below) out[key] = inner;
-    else if (!below.member) out[key] = removeFields(inner, below, shapeIn(shape, fields, key));
+    if (!below) setOwn(out, key, inner);
+    else if (!below.member) setOwn(out, key, removeFields(inner, below, shapeIn(shape, fields, key)));
   }
   return out;
 }

@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../../base/own.ts';
 import { fieldsOf, type Shape } from '../api-types.ts';
 import { goValue } from '../go-value.ts';
 import { isObject, textOf } from '../json.ts';
@@ -9,7 +10,11 @@ interface Fault {
 }
 
 /** What keys of list items are where they are not given; others are empty. */
-const defaultKeys: Readonly<Record<string, unknown>> = { protocol: 'TCP', containerPort: 0, port: 0 };
+const defaultKeys: Readonly<Record<string, unknown>> = tableOf({
+  protocol: 'TCP',
+  containerPort: 0,
+  port: 0,
+});
 const numeric = new Set(['int32', 'int64', 'double']);
 const texts = new Set(['string', 'time', 'microtime', 'bytes']);
 
@@ -25,7 +30,7 @@ function goSyntax(value: unknown): string {
   if (!isObject(value)) return typeof value === 'string' ? JSON.stringify(value) : textOf(value);
   const members = Object.keys(value)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${goSyntax(value[key])}`);
+    .map((key) => `${JSON.stringify(key)}:${goSyntax(ownMember(value, key))}`);
   return `map[string]interface {}{${members.join(', ')}}`;
 }
 
@@ -97,5 +102,5 @@ function listFaults(items: readonly unknown[], { of, merge }: Shape & { is: 'lis
 function elementOf(item: unknown, keys: readonly string[]): string | undefined {
   if (keys.length === 0) return `[=${JSON.stringify(item)}]`;
   if (!isObject(item)) return undefined;
-  return `[${keys.map((key) => `${key}=${JSON.stringify(item[key] ?? defaultKeys[key] ?? '')}`).join(',')}]`;
+  return `[${keys.map((key) => `${key}=${JSON.stringify(ownMember(item, key) ?? defaultKeys[key] ?? '')}`).join(',')}]`;
 }

@@ -1,3 +1,4 @@
+import { ownMember, setOwn, tableOf } from '../../base/own.ts';
 import { type Draft, isObject, type JsonObject, sameJson } from '../json.ts';
 import { rejected, StatusError } from '../status-error.ts';
 
@@ -7,7 +8,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   const out: Draft = isObject(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete out[key];
-    else out[key] = mergePatch(out[key], value);
+    else setOwn(out, key, mergePatch(ownMember(out, key), value));
   }
   return out;
 }
@@ -23,7 +24,7 @@ function holderOf(value: unknown, path: readonly string[]): unknown {
   let at = value;
   for (const key of path.slice(0, -1)) {
     if (Array.isArray(at)) at = at[indexIn(key, at.length - 1)] as unknown;
-    else if (isObject(at)) at = at[key];
+    else if (isObject(at)) at = ownMember(at, key);
     if (typeof at !== 'object' || at === null) throw rejected();
   }
   if (path.length === 0) throw rejected();
@@ -35,7 +36,7 @@ function find(value: unknown, path: readonly string[]): unknown {
   const holder = holderOf(value, path);
   const key = path.at(-1) ?? '';
   if (Array.isArray(holder)) return holder[indexIn(key, holder.length - 1)] as unknown;
-  return (holder as JsonObject)[key] ?? null;
+  return ownMember(holder as JsonObject, key) ?? null;
 }
 
 /** Copies along the path and changes the last step. @throws {StatusError} 422 for a path that leads nowhere */
@@ -51,8 +52,8 @@ function edit(
     const at = indexIn(key, value.length - 1);
     return value.map((item: unknown, i) => (i === at ? edit(item, rest, change) : item));
   }
-  if (!isObject(value) || !(key in value)) throw rejected();
-  return { ...value, [key]: edit(value[key], rest, change) };
+  if (!isObject(value) || !Object.hasOwn(value, key)) throw rejected();
+  return { ...value, [key]: edit(ownMember(value, key), rest, change) };
 }
 
 /** The place that a key means in a list; one below zero counts from behind the greatest that may be. @throws {StatusError} 422 */
@@ -80,7 +81,7 @@ const removed = (holder: unknown, key: string): unknown => {
     const at = indexIn(key, holder.length - 1);
     return holder.filter((_, i) => i !== at) as unknown[];
   }
-  if (!isObject(holder) || !(key in holder)) throw rejected();
+  if (!isObject(holder) || !Object.hasOwn(holder, key)) throw rejected();
   const { [key]: _gone, ...rest } = holder;
   return rest;
 };
@@ -116,7 +117,7 @@ function replace(target: unknown, { to, value }: Operation): unknown {
   return value;
 }
 
-const operations: Readonly<Record<string, (target: unknown, operation: Operation) => unknown>> = {
+const operations: Readonly<Record<string, (target: unknown, operation: Operation) => unknown>> = tableOf({
   add: (target, { to, value }) => edit(target, to, added(value ?? null)),
   replace,
   remove: (target, { to }) => edit(target, to, removed),
@@ -127,7 +128,7 @@ const operations: Readonly<Record<string, (target: unknown, operation: Operation
   },
   copy: (target, operation) => carry(target, operation, false),
   move: (target, operation) => carry(target, operation, true),
-};
+});
 
 function step(target: unknown, { op, path, from, value }: JsonObject): unknown {
   const act = typeof op === 'string' ? operations[op] : undefined;

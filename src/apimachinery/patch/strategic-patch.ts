@@ -1,3 +1,4 @@
+import { ownMember, setOwn, tableOf } from '../../base/own.ts';
 import { type FieldType, fieldsOf, goName, type ListMerge, type Shape } from '../api-types.ts';
 import { goValue } from '../go-value.ts';
 import { type Draft, isObject, type JsonObject } from '../json.ts';
@@ -22,7 +23,7 @@ export function strategicPatch(target: JsonObject, patch: JsonObject, type: stri
 }
 
 function mergeObject(standing: JsonObject, patch: JsonObject, shape: Shape | undefined): JsonObject {
-  if (directive in patch) return asDirected(patch);
+  if (Object.hasOwn(patch, directive)) return asDirected(patch);
   const out: Draft = { ...retained(standing, patch) };
   const left: Draft = { ...patch };
   delete left[retainKeys];
@@ -49,7 +50,7 @@ function asText(value: unknown): string {
 /** What is left of an object when it keeps the keys that a patch names. */
 function retained(standing: JsonObject, patch: JsonObject): JsonObject {
   const keys = patch[retainKeys];
-  if (!(retainKeys in patch)) return standing;
+  if (!Object.hasOwn(patch, retainKeys)) return standing;
   const bad = badRequest('invalid patch format of retainKeys');
   if (!Array.isArray(keys)) throw bad;
   for (const [key, value] of Object.entries(patch)) {
@@ -62,17 +63,19 @@ function retained(standing: JsonObject, patch: JsonObject): JsonObject {
 function mergeMember(out: Draft, key: string, value: unknown, shape: Shape | undefined): void {
   const gone = key.startsWith(deleteFrom);
   const name = gone ? nameIn(key, 'invalid patch format of primitive list') : key;
-  const standing = out[name];
+  const standing = ownMember(out, name);
   if (value === null) delete out[name];
   else if (standing === undefined || kindOf(standing) !== kindOf(value)) {
     if (!gone) place(out, name, withoutNulls(value));
   } else if (isObject(standing) && isObject(value))
-    out[name] = replaced.has(placeOf(shape, name))
-      ? value
-      : mergeObject(standing, value, memberOf(shape, name));
+    setOwn(
+      out,
+      name,
+      replaced.has(placeOf(shape, name)) ? value : mergeObject(standing, value, memberOf(shape, name)),
+    );
   else if (Array.isArray(standing) && Array.isArray(value))
-    out[name] = mergeList(standing, value, listOf(shape, name), gone);
-  else out[name] = value;
+    setOwn(out, name, mergeList(standing, value, listOf(shape, name), gone));
+  else setOwn(out, name, value);
 }
 
 /** Structs that are replaced whole. */
@@ -94,7 +97,7 @@ const kindOf = (value: unknown): string =>
 function place(out: Draft, name: string, value: unknown): void {
   const kept = withoutDirectives(value);
   if (kept === undefined) delete out[name];
-  else out[name] = kept;
+  else setOwn(out, name, kept);
 }
 
 function withoutNulls(value: unknown): unknown {
@@ -108,7 +111,7 @@ function withoutNulls(value: unknown): unknown {
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
-  if (directive in value) return undefined;
+  if (Object.hasOwn(value, directive)) return undefined;
   const kept = Object.entries(value).map(([key, inner]) => [key, withoutDirectives(inner)] as const);
   return Object.fromEntries(kept.filter(([, inner]) => inner !== undefined));
 }
@@ -173,23 +176,24 @@ function directed(
   let kept = standing;
   let replace = false;
   for (const item of patch) {
-    if (!(directive in item)) continue;
+    if (!Object.hasOwn(item, directive)) continue;
     const how = item[directive];
     if (how === 'replace') replace = true;
     else if (how === 'delete') {
       const id = keyIn(item, key);
-      kept = kept.filter((other) => other[key] !== id);
+      kept = kept.filter((other) => ownMember(other, key) !== id);
     } else if (how === 'merge') throw fault('merging lists cannot yet be specified in the patch');
     else throw fault(`unknown patch type: ${goValue(how)} in map: ${goValue(item)}`);
   }
-  const rest = patch.filter((item) => !(directive in item));
+  const rest = patch.filter((item) => !Object.hasOwn(item, directive));
   return replace ? { standing: rest, patch: [] } : { standing: kept, patch: rest };
 }
 
 /** The merge key's value of an item. @throws {StatusError} 500 */
 function keyIn(item: JsonObject, key: string): unknown {
-  if (!(key in item)) throw fault(`map: ${goValue(item)} does not contain declared merge key: ${key}`);
-  return item[key];
+  if (!Object.hasOwn(item, key))
+    throw fault(`map: ${goValue(item)} does not contain declared merge key: ${key}`);
+  return ownMember(item, key);
 }
 
 function mergeKeyed(
@@ -201,7 +205,7 @@ function mergeKeyed(
   const out = [...standing];
   for (const item of patch) {
     const id = keyIn(item, key);
-    const at = out.findIndex((other) => other[key] === id);
+    const at = out.findIndex((other) => ownMember(other, key) === id);
     const same = out[at];
     if (same) out[at] = mergeObject(same, item, of);
     else out.push(item);
@@ -211,7 +215,7 @@ function mergeKeyed(
 
 /** Joins a list with its patch in the order that the patch asks for; the patch's part is done with then. */
 function inOrder(out: Draft, left: Draft, directiveKey: string, shape: Shape | undefined): void {
-  const order = left[directiveKey];
+  const order = ownMember(left, directiveKey);
   delete left[directiveKey];
   if (!Array.isArray(order)) throw wrongType('[]interface {}', order);
   const name = nameIn(directiveKey, 'invalid patch format of setElementOrder list');
@@ -225,22 +229,22 @@ function inOrder(out: Draft, left: Draft, directiveKey: string, shape: Shape | u
       ? mergeList(standing, patch, list, false)
       : (standing ?? (withoutDirectives(patch) as readonly unknown[]));
   elementKind(standing ?? [], patch ?? []);
-  out[name] = ordered(merged, { order, standing: standing ?? [], key });
+  setOwn(out, name, ordered(merged, { order, standing: standing ?? [], key }));
   delete left[name];
 }
 
 const wrongType = (expected: string, found: unknown): StatusError =>
   fault(`expected a ${expected}, but received a ${goTypes[kindOf(found)] ?? 'string'}`);
-const goTypes: Readonly<Record<string, string>> = {
+const goTypes: Readonly<Record<string, string>> = tableOf({
   map: 'map[string]interface {}',
   slice: '[]interface {}',
   boolean: 'bool',
   number: 'int64',
   nil: '%!s(<nil>)',
-};
+});
 
 function listIn(object: JsonObject, name: string): readonly unknown[] | undefined {
-  const value = object[name];
+  const value = ownMember(object, name);
   if (value === undefined || Array.isArray(value)) return value as readonly unknown[] | undefined;
   throw wrongType('[]interface {}', value);
 }
@@ -257,7 +261,7 @@ function checkOrder(patch: readonly unknown[], order: readonly unknown[], key: s
   let [at, found] = [0, 0];
   while (at < staying.length && found < order.length) {
     const item = staying[at];
-    if (isObject(item) && directive in item) at++;
+    if (isObject(item) && Object.hasOwn(item, directive)) at++;
     else if (id(item) === id(order[found++])) at++;
   }
   if (at < staying.length && found >= order.length)
@@ -274,7 +278,8 @@ function ordered(
   items: readonly unknown[],
   at: { readonly order: readonly unknown[]; readonly standing: readonly unknown[]; readonly key: string },
 ): unknown[] {
-  const id = (item: unknown): unknown => (at.key === '' ? item : isObject(item) ? item[at.key] : undefined);
+  const id = (item: unknown): unknown =>
+    at.key === '' ? item : isObject(item) ? ownMember(item, at.key) : undefined;
   const rank = ranks(at.order.map(id));
   const stood = ranks(at.standing.map(id));
   const by =

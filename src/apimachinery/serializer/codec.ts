@@ -1,3 +1,4 @@
+import { setOwn } from '../../base/own.ts';
 import { formatQuantity, quantityFormatError, tryParseQuantity } from '../../kube/resources/quantity.ts';
 import { fieldsOf, goName, type FieldType, type Scalar, type Shape } from '../api-types.ts';
 import { canonicalResources } from '../../kube/validation/default-container.ts';
@@ -277,7 +278,7 @@ export function emptyStruct(type: string): JsonObject {
   const out: Draft = {};
   for (const field of fieldsOf(type).values()) {
     const value = absent(field);
-    if (value !== undefined) out[field.name] = value;
+    if (value !== undefined) setOwn(out, field.name, value);
   }
   return out;
 }
@@ -299,7 +300,7 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
       ? inner
       : readShape(inner, field.shape, { ...place, path, goPath, struct: goName(type) }, reading);
     const kept = keptOf(field, read);
-    if (kept !== undefined) out[name] = kept;
+    if (kept !== undefined) setOwn(out, name, kept);
     if (kept !== read && isObjectOrList(read)) reading.empties.set(path, read);
   }
   addAbsent(out, fields.values());
@@ -317,9 +318,9 @@ function keptOf(field: FieldType, read: unknown): unknown {
 /** Fields that Go writes even when they were not set. */
 function addAbsent(out: Draft, fields: Iterable<FieldType>): void {
   for (const field of fields) {
-    if (field.name in out) continue;
+    if (Object.hasOwn(out, field.name)) continue;
     const zero = absent(field);
-    if (zero !== undefined) out[field.name] = zero;
+    if (zero !== undefined) setOwn(out, field.name, zero);
   }
 }
 

@@ -1,3 +1,4 @@
+import { ownMember, setOwn, tableOf } from '../../base/own.ts';
 import numbers from './api-protobuf.json' with { type: 'json' };
 import { type WireField, wireFields } from '../../base/protobuf-wire.ts';
 import { fieldsOf, isKnownType, type Scalar, type Shape } from '../api-types.ts';
@@ -9,7 +10,7 @@ export class ProtobufError extends Error {
 }
 
 type Numbers = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
-const table = numbers as Readonly<Record<string, Numbers>>;
+const table = tableOf(numbers as Readonly<Record<string, Numbers>>);
 const magic = Buffer.from('k8s\0');
 
 const pieces = (body: Buffer): readonly WireField[] =>
@@ -86,7 +87,7 @@ function message(body: Buffer, type: string): JsonObject {
 function fill(out: Draft, body: Buffer, type: string, names: Numbers): void {
   const fields = fieldsOf(type);
   for (const piece of pieces(body)) {
-    const name = names[String(piece.number)];
+    const name = ownMember(names, String(piece.number));
     if (name === undefined) continue;
     if (typeof name !== 'string') {
       // a struct that JSON writes into its holder
@@ -95,8 +96,8 @@ function fill(out: Draft, body: Buffer, type: string, names: Numbers): void {
     }
     const field = fields.get(name);
     if (!field) continue;
-    const value = read(piece, field.shape, out[name]);
-    if (value !== undefined) out[name] = value;
+    const value = read(piece, field.shape, ownMember(out, name));
+    if (value !== undefined) setOwn(out, name, value);
   }
 }
 
@@ -120,6 +121,6 @@ export function readProtobuf(
   const meta = inner(envelope, 1);
   const [apiVersion, kind] = [inner(meta, 1).toString(), inner(meta, 2).toString()];
   const type = typeOf(apiVersion, kind);
-  const known = type !== undefined && isKnownType(type) && type in table;
+  const known = type !== undefined && isKnownType(type) && Object.hasOwn(table, type);
   return { apiVersion, kind, ...(known && message(inner(envelope, 2), type)) };
 }

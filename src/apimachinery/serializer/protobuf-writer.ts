@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../../base/own.ts';
 import numbers from './api-protobuf.json' with { type: 'json' };
 import { type FieldType, fieldsOf, isKnownType, type Scalar, type Shape } from '../api-types.ts';
 import { isObject, type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf } from '../json.ts';
@@ -5,7 +6,7 @@ import { findByKind } from '../kinds.ts';
 import { bytesField, doubleField, intField } from '../../base/protobuf-wire.ts';
 
 type Numbers = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
-const table = numbers as Readonly<Record<string, Numbers>>;
+const table = tableOf(numbers as Readonly<Record<string, Numbers>>);
 const magic = Buffer.from('k8s\0');
 
 const wholeOf = (value: unknown): bigint => BigInt(Math.trunc(Number(value ?? 0)));
@@ -94,7 +95,7 @@ function message(object: JsonObject, type: string, names: Numbers = table[type] 
     }
     const field = fields.get(name);
     if (!field) continue;
-    const value = object[name];
+    const value = ownMember(object, name);
     if ((value === undefined || value === null) && !standsEmpty(type, field)) continue;
     const own = wrapped.has(`${type}.${name}`);
     out.push(own ? bytesField(number, write(1, value, field.shape)) : write(number, value, field.shape));
@@ -103,7 +104,7 @@ function message(object: JsonObject, type: string, names: Numbers = table[type] 
 }
 
 /** Whether objects of a type can be written. */
-export const isWritable = (type: string): boolean => isKnownType(type) && type in table;
+export const isWritable = (type: string): boolean => isKnownType(type) && Object.hasOwn(table, type);
 
 const metaTypes = new Set('Status APIVersions APIGroup'.split(' '));
 
@@ -159,7 +160,7 @@ const versionFound = (object: JsonObject): Buffer =>
   ]);
 
 /** Kinds whose types no stored object has. */
-const special: Readonly<Record<string, (object: JsonObject) => Buffer>> = {
+const special: Readonly<Record<string, (object: JsonObject) => Buffer>> = tableOf({
   PartialObjectMetadata: metadataOnly,
   PartialObjectMetadataList: (object) => list(object, metadataOnly),
   APIGroupList: (object) => each(1, object, 'groups', (group) => message(group, 'APIGroup')),
@@ -170,7 +171,7 @@ const special: Readonly<Record<string, (object: JsonObject) => Buffer>> = {
     ]),
   APIGroupDiscoveryList: (object) =>
     list(object, (group) => Buffer.concat([metadataOnly(group), each(2, group, 'versions', versionFound)])),
-};
+});
 
 /** The message of an object by its kind; `undefined`: it has none. */
 function bodyOf(apiVersion: string, kind: string, object: JsonObject): Buffer | undefined {

@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 /**
  * JSON as YAML, as `sigs.k8s.io/yaml` writes it (go-yaml v2): members sorted with numbers by their value, texts that YAML 1.1 takes for something
  * else in double quotes, lines broken at the first blank beyond 80 columns.
@@ -89,10 +90,10 @@ function folded(written: string, column: number, indent: number, quoted: boolean
   return out;
 }
 
-const escapes: Readonly<Record<string, string>> = {
+const escapes: Readonly<Record<string, string>> = tableOf({
   '\0': '\\0', '\x07': '\\a', '\b': '\\b', '\t': '\\t', '\n': '\\n', '\v': '\\v', '\f': '\\f', '\r': '\\r', '\x1b': '\\e',
   '"': '\\"', '\\': '\\\\', '\x85': '\\N', '\xa0': '\\_', '\u2028': '\\L', '\u2029': '\\P',
-}; // prettier-ignore
+}); // prettier-ignore
 
 const isPrintable = (letter: string): boolean =>
   /^[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]$/u.test(letter);

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { podLimits, podRequests, resourceListOf, type ResourceList } from '../../kube/resources/resources.ts';
 import { compareQuantities, milliValueOf, parseQuantity } from '../../kube/resources/quantity.ts';
 import {
@@ -120,7 +121,7 @@ const more = (a: string, b: string): boolean => compareQuantities(parseQuantity(
 const least =
   (type: string): Check =>
   (name, enforced, { requests, limits }) => {
-    const [asked, limit] = [requests[name], limits[name]];
+    const [asked, limit] = [ownMember(requests, name), ownMember(limits, name)];
     const head = `minimum ${name} usage per ${type} is ${enforced}`;
     if (asked === undefined) return `${head}.  No request is specified`;
     if (more(enforced, asked)) return `${head}, but request is ${asked}`;
@@ -130,7 +131,7 @@ const least =
 const most =
   (type: string): Check =>
   (name, enforced, { requests, limits }) => {
-    const [asked, limit] = [requests[name], limits[name]];
+    const [asked, limit] = [ownMember(requests, name), ownMember(limits, name)];
     const head = `maximum ${name} usage per ${type} is ${enforced}`;
     if (limit === undefined) return `${head}.  No limit is specified`;
     if (more(limit, enforced)) return `${head}, but limit is ${limit}`;
@@ -140,7 +141,7 @@ const most =
 const mostRequest =
   (type: string): Check =>
   (name, enforced, { requests }) => {
-    const asked = requests[name];
+    const asked = ownMember(requests, name);
     const head = `maximum ${name} usage per ${type} is ${enforced}`;
     if (asked === undefined) return `${head}.  No request is specified`;
     return more(asked, enforced) ? `${head}, but request is ${asked}` : undefined;
@@ -149,7 +150,9 @@ const mostRequest =
 const ratio =
   (type: string): Check =>
   (name, enforced, { requests, limits }) => {
-    const [asked, limit] = [requests, limits].map((side) => milliValueOf(parseQuantity(side[name] ?? '0')));
+    const [asked, limit] = [requests, limits].map((side) =>
+      milliValueOf(parseQuantity(ownMember(side, name) ?? '0')),
+    );
     const head = `${name} max limit to request ratio per ${type} is ${enforced}`;
     if (!asked) return `${head}, but no request is specified or request is 0`;
     if (!limit) return `${head}, but no limit is specified or limit is 0`;

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { referencedConfigMaps, referencedSecrets } from '../../kube/references.ts';
 import type { Pod } from '../../kube/types.ts';
 import { isObject, type JsonObject, objectsAt, specOf, stringAt } from '../../apimachinery/json.ts';
@@ -33,7 +34,7 @@ const projected: readonly (readonly [source: string, resource: string])[] = [
 ];
 
 const sourceIn = (holder: JsonObject, key: string): boolean =>
-  Object.hasOwn(holder, key) && holder[key] !== undefined && holder[key] !== null;
+  Object.hasOwn(holder, key) && ownMember(holder, key) !== undefined && ownMember(holder, key) !== null;
 
 /** The first object of the API that a pod refers to; `undefined`: none. Follows `podutil.HasAPIObjectReference`. */
 export function apiReferenceOf(pod: Pod): ApiReference | undefined {

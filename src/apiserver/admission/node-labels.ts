@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { type JsonObject, metadataOf, objectAt } from '../../apimachinery/json.ts';
 import { type Attributes, refusal } from './plugin.ts';
 
@@ -20,7 +21,7 @@ function isAllowed(label: string): boolean {
 
 function changedLabels(now: JsonObject, before: JsonObject): string[] {
   const at = (labels: JsonObject, key: string): unknown =>
-    Object.hasOwn(labels, key) ? labels[key] : undefined;
+    Object.hasOwn(labels, key) ? ownMember(labels, key) : undefined;
   return [...new Set([...Object.keys(now), ...Object.keys(before)])]
     .filter((key) => at(now, key) !== at(before, key))
     .sort();

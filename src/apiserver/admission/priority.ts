@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { type JsonObject, nameOf, objectAt, stringAt, valueAt, withSpec } from '../../apimachinery/json.ts';
 import { forbidden } from '../../apimachinery/status-error.ts';
 import { type AdmissionPlugin, type Attributes, isResource, refusal } from './plugin.ts';
@@ -68,6 +69,10 @@ function withPriority(pod: JsonObject, attributes: Attributes): JsonObject {
 /** An update that does not name the priority keeps it. */
 function keepPriority(pod: JsonObject, old: JsonObject): JsonObject {
   const [spec, before] = [objectAt(pod, 'spec'), objectAt(old, 'spec')];
-  const lost = ['priority', 'preemptionPolicy'].filter((key) => (spec[key] ?? before[key]) !== spec[key]);
-  return lost.length === 0 ? pod : withSpec(pod, Object.fromEntries(lost.map((key) => [key, before[key]])));
+  const lost = ['priority', 'preemptionPolicy'].filter(
+    (key) => (ownMember(spec, key) ?? ownMember(before, key)) !== ownMember(spec, key),
+  );
+  return lost.length === 0
+    ? pod
+    : withSpec(pod, Object.fromEntries(lost.map((key) => [key, ownMember(before, key)])));
 }

@@ -1,3 +1,4 @@
+import { ownMember, setOwn, tableOf } from '../../base/own.ts';
 import {
   addQuantities,
   compareQuantities,
@@ -53,11 +54,11 @@ function sizes(requests: Amounts, limits: Amounts): Amounts {
   const out: Record<string, Quantity> = {};
   for (const [name, amount] of Object.entries(requests)) {
     const huge = isHugePageResource(name);
-    if (sized.includes(name) || huge) out[name] = amount;
-    if (sized.includes(name) || huge || name.includes('/')) out[`requests.${name}`] = amount;
+    if (sized.includes(name) || huge) setOwn(out, name, amount);
+    if (sized.includes(name) || huge || name.includes('/')) setOwn(out, `requests.${name}`, amount);
   }
   for (const [name, amount] of Object.entries(limits))
-    if (sized.includes(name)) out[`limits.${name}`] = amount;
+    if (sized.includes(name)) setOwn(out, `limits.${name}`, amount);
   return out;
 }
 
@@ -90,11 +91,11 @@ function claimUsage(claim: JsonObject): Amounts {
   };
 }
 
-const special: Readonly<Record<string, (object: JsonObject) => Amounts>> = {
+const special: Readonly<Record<string, (object: JsonObject) => Amounts>> = tableOf({
   pods: podUsage,
   services: serviceUsage,
   persistentvolumeclaims: claimUsage,
-};
+});
 
 /** What an object costs. Follows Kubernetes' evaluators (pkg/quota/v1, v1.36). */
 export function usageOf(kind: Kind, object: JsonObject): Amounts {
@@ -111,7 +112,7 @@ const isBestEffort = (pod: JsonObject): boolean =>
 const isTerminating = (pod: JsonObject): boolean =>
   valueAt(pod, 'spec', 'activeDeadlineSeconds') !== undefined;
 
-const inScope: Readonly<Record<string, (pod: JsonObject, selector: JsonObject) => boolean>> = {
+const inScope: Readonly<Record<string, (pod: JsonObject, selector: JsonObject) => boolean>> = tableOf({
   Terminating: isTerminating,
   NotTerminating: (pod) => !isTerminating(pod),
   BestEffort: isBestEffort,
@@ -125,9 +126,9 @@ const inScope: Readonly<Record<string, (pod: JsonObject, selector: JsonObject) =
       Exists: name !== '',
       DoesNotExist: name === '',
     };
-    return rules[stringAt(selector, 'operator') || 'Exists'] ?? false;
+    return ownMember(rules, stringAt(selector, 'operator') || 'Exists') ?? false;
   },
-};
+});
 
 /** Whether a quota is about an object at all: scopes are about pods. */
 export function isCovered(quota: JsonObject, kind: Kind, object: JsonObject): boolean {
@@ -169,7 +170,7 @@ function says(container: JsonObject, name: string): boolean {
 const shown = (amounts: Readonly<Record<string, string>>, names: readonly string[]): string =>
   [...names]
     .sort()
-    .map((name) => `${name}=${amounts[name] ?? '0'}`)
+    .map((name) => `${name}=${ownMember(amounts, name) ?? '0'}`)
     .join(',');
 
 const texts = (holder: JsonObject, key: string): Readonly<Record<string, string>> =>
@@ -180,8 +181,8 @@ function charged(quota: JsonObject, kind: Kind, object: JsonObject): JsonObject 
   const status = objectAt(quota, 'status');
   const [hard, used] = [texts(status, 'hard'), texts(status, 'used')];
   const usage = usageOf(kind, object);
-  const names = Object.keys(hard).filter((name) => name in usage || qualified(kind) === 'pods');
-  const own = names.filter((name) => name in usage);
+  const names = Object.keys(hard).filter((name) => Object.hasOwn(usage, name) || qualified(kind) === 'pods');
+  const own = names.filter((name) => Object.hasOwn(usage, name));
   const name = nameOf(quota);
   const metadata = objectAt(object, 'metadata');
   const refuse = (why: string): Error =>
@@ -195,16 +196,20 @@ function charged(quota: JsonObject, kind: Kind, object: JsonObject): JsonObject 
     );
   const why = qualified(kind) === 'pods' ? unsaid(object, names) : undefined;
   if (why !== undefined) throw refuse(`failed quota: ${name}: ${why}`);
-  const unknown = own.filter((one) => !(one in used));
+  const unknown = own.filter((one) => !Object.hasOwn(used, one));
   if (unknown.length > 0)
     throw refuse(`status unknown for quota: ${name}, resources: ${[...own].sort().join(',')}`);
-  const wanted = own.filter((one) => !isZeroQuantity(usage[one] ?? zeroQuantity));
+  const wanted = own.filter((one) => !isZeroQuantity(ownMember(usage, one) ?? zeroQuantity));
   if (wanted.length === 0) return quota;
   const total = (one: string): Quantity =>
-    addQuantities(parseQuantity(used[one] ?? '0'), usage[one] ?? zeroQuantity);
-  const beyond = wanted.filter((one) => compareQuantities(total(one), parseQuantity(hard[one] ?? '0')) > 0);
+    addQuantities(parseQuantity(ownMember(used, one) ?? '0'), ownMember(usage, one) ?? zeroQuantity);
+  const beyond = wanted.filter(
+    (one) => compareQuantities(total(one), parseQuantity(ownMember(hard, one) ?? '0')) > 0,
+  );
   if (beyond.length > 0) {
-    const asked = Object.fromEntries(wanted.map((one) => [one, formatQuantity(usage[one] ?? zeroQuantity)]));
+    const asked = Object.fromEntries(
+      wanted.map((one) => [one, formatQuantity(ownMember(usage, one) ?? zeroQuantity)]),
+    );
     throw refuse(
       `exceeded quota: ${name}, requested: ${shown(asked, beyond)}, used: ${shown(used, beyond)}, limited: ${shown(hard, beyond)}`,
     );

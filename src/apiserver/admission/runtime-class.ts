@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import {
   type JsonObject,
   objectAt,
@@ -69,10 +70,10 @@ function joinedSelector(attributes: Attributes, pod: JsonObject, scheduling: Jso
   const own = objectAt(objectAt(pod, 'spec'), 'nodeSelector');
   const wanted = objectAt(scheduling, 'nodeSelector');
   for (const [key, value] of Object.entries(wanted))
-    if (Object.hasOwn(own, key) && own[key] !== value)
+    if (Object.hasOwn(own, key) && ownMember(own, key) !== value)
       throw refusal(
         attributes,
-        `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${textOf(value)}; pod.spec.nodeSelector[${key}] = ${textOf(own[key])}`,
+        `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${textOf(value)}; pod.spec.nodeSelector[${key}] = ${textOf(ownMember(own, key))}`,
       );
   return { ...own, ...wanted };
 }

@@ -110,7 +110,7 @@ export class Authenticator {
   /** Why what a token is bound to makes it void; the node of a pod's token is only told. */
   #boundFault(namespace: string, bound: JsonObject): string | undefined {
     const claims = ['secret', 'pod', ...('pod' in bound ? [] : ['node'])];
-    for (const claim of claims.filter((one) => one in bound)) {
+    for (const claim of claims.filter((one) => Object.hasOwn(bound, one))) {
       const ref = objectAt(bound, claim);
       const key = keyOf(claim === 'node' ? '' : namespace, stringAt(ref, 'name'));
       const found = this.#deps.store.get(`${claim}s`, key)?.object;

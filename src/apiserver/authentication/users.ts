@@ -1,3 +1,4 @@
+import { setOwn } from '../../base/own.ts';
 import {
   createHmac,
   createPrivateKey,
@@ -123,7 +124,7 @@ export function serviceAccountUser(claims: JsonObject): User {
   const node = objectAt(kubernetes, 'node');
   const extra: Record<string, string[]> = {};
   const set = (key: string, value: string): void => {
-    if (value) extra[`authentication.kubernetes.io/${key}`] = [value];
+    if (value) setOwn(extra, `authentication.kubernetes.io/${key}`, [value]);
   };
   set('credential-id', stringAt(claims, 'jti') && `JTI=${stringAt(claims, 'jti')}`);
   set('node-name', stringAt(node, 'name'));

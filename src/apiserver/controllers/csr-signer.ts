@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { hour, type SigningRequest, year } from '../../pki/certificates.ts';
 import { type ControllerDeps, follow } from './controllers.ts';
 import { requestOf } from '../registry/certificates/csr.ts';
@@ -28,11 +29,11 @@ const shortLifeMs = 8 * hour;
 
 const serving = 'kubernetes.io/kubelet-serving';
 const kubeletClient = 'kubernetes.io/kube-apiserver-client-kubelet';
-const signers: Readonly<Record<string, readonly ('client auth' | 'server auth')[]>> = {
+const signers: Readonly<Record<string, readonly ('client auth' | 'server auth')[]>> = tableOf({
   'kubernetes.io/kube-apiserver-client': ['client auth'],
   [kubeletClient]: ['client auth'],
   [serving]: ['server auth'],
-};
+});
 const storage = 'certificates.k8s.io/certificatesigningrequests';
 
 /**

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import {
   fault,
   type FieldFault,
@@ -134,7 +135,7 @@ function tokenBody(text: string): { readonly v: string; readonly rv: number; rea
     unreadable(`json: cannot unmarshal ${goKind(value)} into Go ${into}`);
   if (!isObject(body)) throw cannot(body, 'value of type storage.continueToken');
   for (const [key, type] of Object.entries(members)) {
-    const value = body[key] ?? undefined;
+    const value = ownMember(body, key) ?? undefined;
     const fits = type === 'int64' ? Number.isInteger(value) : typeof value === 'string';
     if (value !== undefined && !fits)
       throw cannot(value, `struct field continueToken.${key} of type ${type}`);

@@ -1,3 +1,4 @@
+import { setOwn, tableOf } from '../../base/own.ts';
 import { notAcceptable, StatusError, unsupportedBody } from '../../apimachinery/status-error.ts';
 
 /** How an answer is to be written. */
@@ -20,11 +21,11 @@ export const mediaTypes: readonly string[] = [
 type Format = Representation['format'];
 
 /** The formats by their media types. */
-export const formats: Readonly<Record<string, Format>> = {
+export const formats: Readonly<Record<string, Format>> = tableOf({
   'application/json': 'json',
   'application/yaml': 'yaml',
   'application/vnd.kubernetes.protobuf': 'protobuf',
-};
+});
 
 interface Clause {
   readonly type: string;
@@ -55,7 +56,7 @@ function readParameters(parts: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const part of parts) {
     const [name = '', value = '', ...more] = part.split('=');
-    if (value !== '' && more.every((text) => text === '')) found[trimmed(name)] = trimmed(value);
+    if (value !== '' && more.every((text) => text === '')) setOwn(found, trimmed(name), trimmed(value));
   }
   return found;
 }

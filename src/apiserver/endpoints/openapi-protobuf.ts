@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import {
   isObject,
   type JsonObject,
@@ -79,7 +80,7 @@ const methods: readonly (readonly [string, number])[] = [
 const pathItem = (value: JsonObject): Buffer =>
   message(
     ...methods.map(([name, number]) =>
-      value[name] === undefined ? undefined : field(number, operation(objectAt(value, name))),
+      ownMember(value, name) === undefined ? undefined : field(number, operation(objectAt(value, name))),
     ),
   );
 

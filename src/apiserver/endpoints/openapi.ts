@@ -1,14 +1,15 @@
+import { setOwn, tableOf } from '../../base/own.ts';
 import { createHash } from 'node:crypto';
 import { fieldsOf, type Shape, typeNames } from '../../apimachinery/api-types.ts';
 import type { Draft, JsonObject } from '../../apimachinery/json.ts';
 import { groups, groupVersionOf, keptKinds, type Kind } from '../../apimachinery/kinds.ts';
 
 /** Go packages that definitions are named by. */
-const packages: Readonly<Record<string, string>> = {
+const packages: Readonly<Record<string, string>> = tableOf({
   '': 'io.k8s.api.core',
   'apiextensions.k8s.io': 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions',
   'apiregistration.k8s.io': 'io.k8s.kube-aggregator.pkg.apis.apiregistration',
-};
+});
 const metaTypes = new Set(
   'ObjectMeta ListMeta OwnerReference ManagedFieldsEntry DeleteOptions Preconditions Status StatusDetails StatusCause LabelSelector LabelSelectorRequirement Condition'.split(
     ' ',
@@ -99,7 +100,7 @@ function definition(type: string, version: Version): JsonObject {
   const properties: Draft = {};
   const required: string[] = [];
   for (const field of fieldsOf(type).values()) {
-    properties[field.name] = schemaOf(field.shape, version);
+    setOwn(properties, field.name, schemaOf(field.shape, version));
     if (field.required) required.push(field.name);
   }
   const gvks = (kindsOfType.get(type) ?? []).map(({ group, version: v, kind }) => ({
@@ -162,17 +163,17 @@ function operations(kind: Kind, version: Version): JsonObject {
       ? { requestBody: { content: Object.fromEntries(types.map((type) => [type, { schema: {} }])) } }
       : { consumes: types };
   if (kind.verbs.includes('create'))
-    out[pathOf(kind, false)] = {
+    setOwn(out, pathOf(kind, false), {
       get: operation('list'),
       post: { ...operation('post'), parameters: common, ...consumes(['*/*']) },
-    };
+    });
   if (kind.verbs.includes('patch'))
-    out[pathOf(kind, true)] = {
+    setOwn(out, pathOf(kind, true), {
       get: operation('get'),
       put: { ...operation('put'), parameters: common, ...consumes(['*/*']) },
       patch: { ...operation('patch'), parameters: [...common, query('force')], ...consumes(patchTypes) },
       delete: { ...operation('delete'), parameters: [query('dryRun')] },
-    };
+    });
   return out;
 }
 

@@ -1,3 +1,4 @@
+import { setOwn } from '../../base/own.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -79,7 +80,7 @@ export async function sendText(
     'Content-Type': answer.type,
   };
   for (const [name, value] of Object.entries(answer.extras?.headers ?? {}))
-    headers[name] = value as string | string[];
+    setOwn(headers, name, value as string | string[]);
   const warnings = warningHeaders([...(deprecated.get(request) ?? []), ...(answer.extras?.warnings ?? [])]);
   if (warnings.length > 0) headers['Warning'] = warnings;
   let body: string | Buffer = answer.text;

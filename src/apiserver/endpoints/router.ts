@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticator } from '../authentication/authenticator.ts';
 import { issuer } from '../authentication/authenticator.ts';
@@ -249,10 +250,10 @@ function warnOfKind({ method, raw }: ApiRequest, target: ResourcePath, kind: Kin
 }
 
 /** Kinds that nobody should use any longer. */
-const deprecatedKinds: Readonly<Record<string, string>> = {
+const deprecatedKinds: Readonly<Record<string, string>> = tableOf({
   'v1 ComponentStatus': 'v1 ComponentStatus is deprecated in v1.19+',
   'v1 Endpoints': 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
-};
+});
 
 const rootPaths = [
   '/.well-known/openid-configuration',

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import type { IncomingMessage } from 'node:http';
 import { decodedPath } from '../../go/url-path.ts';
 import type { Attributes, Authorizer, Decision } from '../authorization/authorizer.ts';
@@ -18,7 +19,7 @@ interface Wanted {
 const extraHead = 'impersonate-extra-';
 
 function wantedOf({ headersDistinct }: IncomingMessage): Wanted {
-  const first = (name: string): string => headersDistinct[name]?.[0] ?? '';
+  const first = (name: string): string => ownMember(headersDistinct, name)?.[0] ?? '';
   const extra = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
     name.startsWith(extraHead) ? [[decodedPath(name.slice(extraHead.length)), values] as const] : [],
   );

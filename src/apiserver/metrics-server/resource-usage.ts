@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 /** What a node or a container has used, as its kubelet tells it at one time. */
 export interface Reading {
   /** ms since the epoch */
@@ -43,13 +44,13 @@ const leastAgeMs = 10_000;
 type Part = 'cpu' | 'memory' | 'start';
 type Draft = Partial<Record<Part, number>> & { at: number };
 
-const series: Readonly<Record<string, Part>> = {
+const series: Readonly<Record<string, Part>> = tableOf({
   node_cpu_usage_seconds_total: 'cpu',
   node_memory_working_set_bytes: 'memory',
   container_cpu_usage_seconds_total: 'cpu',
   container_memory_working_set_bytes: 'memory',
   container_start_time_seconds: 'start',
-};
+});
 
 function finished({ at, cpu, memory, start }: Draft): Reading | undefined {
   if (cpu === undefined || memory === undefined || !Number.isFinite(cpu + memory)) return undefined;

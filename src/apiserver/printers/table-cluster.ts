@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import {
   type JsonObject,
   listAt,
@@ -27,7 +28,7 @@ function quotaText(quota: JsonObject, limits: boolean): string {
   return Object.keys(hard)
     .filter((name) => name.startsWith('limits.') === limits)
     .sort()
-    .map((name) => `${name}: ${textOf(used[name] ?? '0')}/${textOf(hard[name])}`)
+    .map((name) => `${name}: ${textOf(ownMember(used, name) ?? '0')}/${textOf(ownMember(hard, name))}`)
     .join(', ');
 }
 
@@ -57,7 +58,7 @@ const defaultKeys = [
   'storageclass.beta.kubernetes.io/is-default-class',
 ];
 const isDefault = (one: JsonObject): boolean =>
-  defaultKeys.some((key) => objectAt(objectAt(one, 'metadata'), 'annotations')[key] === 'true');
+  defaultKeys.some((key) => ownMember(objectAt(objectAt(one, 'metadata'), 'annotations'), key) === 'true');
 
 const webhooks = printer(cols('Name', 'Webhooks:integer', 'Age'), (one, now) => [
   nameOf(one),
@@ -95,7 +96,8 @@ function claimState(claim: JsonObject): string {
   ].join(',');
 }
 
-const flag = (spec: JsonObject, key: string, unset = false): boolean => (spec[key] ?? unset) === true;
+const flag = (spec: JsonObject, key: string, unset = false): boolean =>
+  (ownMember(spec, key) ?? unset) === true;
 
 const storagePrinters: Printers = {
   'storage.k8s.io/storageclasses': printer(
@@ -184,7 +186,8 @@ const flowPrinters: Printers = {
     (one, now) => {
       const limited = specOf(one)['limited'] as JsonObject | undefined;
       const queuing = objectAt(limited, 'limitResponse')['queuing'] as JsonObject | undefined;
-      const count = (of: JsonObject | undefined, key: string): unknown => (of ? (of[key] ?? 0) : '<none>');
+      const count = (of: JsonObject | undefined, key: string): unknown =>
+        of ? (ownMember(of, key) ?? 0) : '<none>';
       return [
         nameOf(one),
         stringAt(specOf(one), 'type'),

@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../../base/own.ts';
 import {
   type JsonObject,
   nameOf,
@@ -34,7 +35,7 @@ const state = (
   key: 'state' | 'lastState',
   kind: string,
 ): JsonObject | undefined => {
-  const found = objectAt(status, key)[kind];
+  const found = ownMember(objectAt(status, key), kind);
   return found === undefined ? undefined : (found as JsonObject);
 };
 
@@ -177,10 +178,10 @@ export function podCells(pod: JsonObject, now: number): readonly unknown[] {
   ];
 }
 
-const finished: Readonly<Record<string, string>> = {
+const finished: Readonly<Record<string, string>> = tableOf({
   Succeeded: 'The pod has completed successfully.',
   Failed: 'The pod failed.',
-};
+});
 
 /** The condition of a row whose pod has ended; kubectl greys such rows out or hides them. */
 export function podConditions(pod: JsonObject): readonly JsonObject[] | undefined {

@@ -1,12 +1,13 @@
+import { tableOf } from '../../base/own.ts';
 import { type JsonObject, listAt, nameOf, objectAt, stringAt, valueAt } from '../../apimachinery/json.ts';
 import { type Column, column } from './table-printer.ts';
 
-const shortModes: Readonly<Record<string, string>> = {
+const shortModes: Readonly<Record<string, string>> = tableOf({
   ReadWriteOnce: 'RWO',
   ReadOnlyMany: 'ROX',
   ReadWriteMany: 'RWX',
   ReadWriteOncePod: 'RWOP',
-};
+});
 
 /** Each mode once, in the order of Kubernetes' own printers. */
 const modesOf = (modes: readonly unknown[]): string =>

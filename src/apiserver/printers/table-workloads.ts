@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import {
   type JsonObject,
   nameOf,
@@ -88,7 +89,7 @@ function metricText(spec: JsonObject, status: JsonObject | undefined): string {
   const source = objectAt(spec, key);
   const [target, current] = [objectAt(source, 'target'), objectAt(objectAt(status, key), 'current')];
   const now = (member: string, unit = ''): string =>
-    current[member] === undefined ? '<unknown>' : `${textOf(current[member])}${unit}`;
+    ownMember(current, member) === undefined ? '<unknown>' : `${textOf(ownMember(current, member))}${unit}`;
   const average = target['averageValue'];
   if (type === 'Pods') return `${now('averageValue')}/${textOf(average)}`;
   if (type === 'External' || type === 'Object')

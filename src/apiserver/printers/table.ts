@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import {
   type JsonObject,
   nameOf as name,
@@ -75,7 +76,7 @@ const csrCondition = (csr: JsonObject): string => {
   return [decision, ...more].join(',');
 };
 
-const printers: Printers = {
+const printers: Printers = tableOf({
   ...workloadPrinters,
   ...networkPrinters,
   ...clusterPrinters,
@@ -188,7 +189,7 @@ const printers: Printers = {
       ];
     },
   ),
-};
+});
 
 const fallback = printer(cols('Name', 'Created At:date'), (object) => [
   name(object),

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { fieldsOf, type Shape } from '../../apimachinery/api-types.ts';
 
 /** A value with the fields of its structs in Go's order. */
@@ -10,14 +11,14 @@ export function inGoOrder(value: unknown, shape: Shape | undefined): unknown {
     return Object.fromEntries(
       Object.keys(members)
         .sort()
-        .map((key) => [key, inGoOrder(members[key], shape.of)]),
+        .map((key) => [key, inGoOrder(ownMember(members, key), shape.of)]),
     );
   const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
   if (!fields || fields.size === 0) return value;
-  const known = [...fields.values()].filter(({ name }) => members[name] !== undefined);
+  const known = [...fields.values()].filter(({ name }) => ownMember(members, name) !== undefined);
   const unknown = Object.entries(members).filter(([name]) => !fields.has(name));
   return Object.fromEntries([
-    ...known.map(({ name, shape: of }) => [name, inGoOrder(members[name], of)] as const),
+    ...known.map(({ name, shape: of }) => [name, inGoOrder(ownMember(members, name), of)] as const),
     ...unknown,
   ]);
 }

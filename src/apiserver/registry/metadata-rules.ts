@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import {
   type NameCheck,
   namesBy,
@@ -20,7 +21,7 @@ import { badRequest, causeOf, type FieldFault } from '../../apimachinery/status-
 
 export const subdomainName: NameCheck = namesBy(dns1123Subdomain);
 const label: NameCheck = namesBy(dns1123Label);
-const checks: Readonly<Record<string, NameCheck>> = {
+const checks: Readonly<Record<string, NameCheck>> = tableOf({
   Namespace: (name, prefix) =>
     name.includes('.') && !name.includes('/') ? ['must not contain dots'] : label(name, prefix),
   Service: label,
@@ -31,7 +32,7 @@ const checks: Readonly<Record<string, NameCheck>> = {
   ClusterRoleBinding: pathSegment,
   CertificateSigningRequest: () => [],
   PodDisruptionBudget: pathSegment,
-};
+});
 
 /** How names of the kind are checked. */
 export const nameCheckOf = (kind: Kind): NameCheck => checks[kind.kind] ?? subdomainName;

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { decodeType } from '../../apimachinery/serializer/codec.ts';
 import {
   type JsonObject,
@@ -232,7 +233,7 @@ export class Registry {
   }
 
   rulesOf(subresource: string): UpdateRules {
-    return this.strategy.subresources[subresource] ?? this.strategy.main;
+    return ownMember(this.strategy.subresources, subresource) ?? this.strategy.main;
   }
 
   /** Replaces an object at once. @throws {StatusError} */

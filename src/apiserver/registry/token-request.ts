@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { issuer } from '../authentication/authenticator.ts';
 import { nodeOf } from '../authorization/authorizer.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from '../../apimachinery/json.ts';
@@ -27,11 +28,11 @@ interface Bound {
   readonly entry: Entry | undefined;
 }
 
-const kinds: Readonly<Record<string, readonly [string, Bound['kind']]>> = {
+const kinds: Readonly<Record<string, readonly [string, Bound['kind']]>> = tableOf({
   Pod: ['pods', 'pod'],
   Secret: ['secrets', 'secret'],
   Node: ['nodes', 'node'],
-};
+});
 
 function faultsOf(spec: JsonObject): FieldFault[] {
   const lifetime = Number(spec['expirationSeconds'] ?? defaultLifetime);

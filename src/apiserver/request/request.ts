@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import type { IncomingMessage } from 'node:http';
 import { decodedPath } from '../../go/url-path.ts';
 import { parseDuration } from '../../kube/duration.ts';
@@ -134,14 +135,14 @@ function inNamespace(parts: readonly string[]): {
   return { namespace, inner: nested ? parts.slice(2) : parts, nested };
 }
 
-const methodVerbs: Readonly<Record<string, string>> = {
+const methodVerbs: Readonly<Record<string, string>> = tableOf({
   POST: 'create',
   GET: 'get',
   HEAD: 'get',
   PUT: 'update',
   PATCH: 'patch',
   DELETE: 'delete',
-};
+});
 
 /** How a query says yes: with anything but two words for no. */
 export const isTrue = (value: string | null): boolean =>

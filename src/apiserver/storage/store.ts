@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../../base/own.ts';
 import { Emitter } from '../../base/emitter.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { fieldsOf } from '../../apimachinery/api-types.ts';
@@ -64,7 +65,8 @@ const metadataFields = [...fieldsOf('ObjectMeta').keys()];
 function inOrder({ metadata, ...rest }: JsonObject): JsonObject {
   const given = metadata as JsonObject;
   const ordered: Draft = {};
-  for (const key of metadataFields) if (given[key] !== undefined) ordered[key] = given[key];
+  for (const key of metadataFields)
+    if (ownMember(given, key) !== undefined) setOwn(ordered, key, ownMember(given, key));
   return { metadata: ordered, ...rest };
 }
 

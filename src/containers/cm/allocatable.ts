@@ -1,3 +1,4 @@
+import { ownMember, setOwn, tableOf } from '../../base/own.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import { milliCpuToShares } from '../../kube/cgroup.ts';
 import {
@@ -31,10 +32,10 @@ export interface ReservedAmounts {
   readonly hardEviction: readonly HardThreshold[];
 }
 
-const thresholdResources: Readonly<Record<string, string>> = {
+const thresholdResources: Readonly<Record<string, string>> = tableOf({
   'memory.available': 'memory',
   'nodefs.available': 'ephemeral-storage',
-};
+});
 
 /** What must stay free for eviction to come in time (kubelet `hardEvictionReservation`). */
 export function evictionReservation(thresholds: readonly HardThreshold[], capacity: Amounts): Amounts {
@@ -42,11 +43,14 @@ export function evictionReservation(thresholds: readonly HardThreshold[], capaci
   for (const { signal, quantity, percentage = 0 } of thresholds) {
     const resource = thresholdResources[signal];
     if (resource === undefined) continue;
-    const whole = valueOf(capacity[resource] ?? zeroQuantity);
-    result[resource] =
+    const whole = valueOf(ownMember(capacity, resource) ?? zeroQuantity);
+    setOwn(
+      result,
+      resource,
       quantity !== undefined && quantity !== ''
         ? parseQuantity(quantity)
-        : quantityOf(Math.trunc(whole * Math.fround(percentage)), 'BinarySI');
+        : quantityOf(Math.trunc(whole * Math.fround(percentage)), 'BinarySI'),
+    );
   }
   return result;
 }
@@ -56,8 +60,11 @@ export function allocatableReservation(capacity: Amounts, reserved: ReservedAmou
   const parts = [reserved.system, reserved.kube, evictionReservation(reserved.hardEviction, capacity)];
   const result: Record<string, Quantity> = {};
   for (const name of Object.keys(capacity)) {
-    const sum = parts.reduce((total, part) => addQuantities(total, part[name] ?? zeroQuantity), zeroQuantity);
-    if (!isZeroQuantity(sum)) result[name] = sum;
+    const sum = parts.reduce(
+      (total, part) => addQuantities(total, ownMember(part, name) ?? zeroQuantity),
+      zeroQuantity,
+    );
+    if (!isZeroQuantity(sum)) setOwn(result, name, sum);
   }
   return result;
 }
@@ -70,10 +77,10 @@ export function allocatableAbsolute(
   const result: Record<string, Quantity> = {};
   for (const [name, amount] of Object.entries(capacity)) {
     const rest = [system, kube].reduce((left, part) => {
-      const taken = part[name];
+      const taken = ownMember(part, name);
       return taken ? subQuantities(left, taken) : left;
     }, amount);
-    result[name] = signOfQuantity(rest) < 0 ? zeroQuantity : rest;
+    setOwn(result, name, signOfQuantity(rest) < 0 ? zeroQuantity : rest);
   }
   return result;
 }
@@ -81,11 +88,11 @@ export function allocatableAbsolute(
 /** Each reservation that the machine cannot give, in kubelet's words (kubelet `validateNodeAllocatable`). */
 export function validateReservation(capacity: Amounts, reservation: Amounts): readonly string[] {
   return Object.entries(reservation)
-    .filter(([name, amount]) => compareQuantities(capacity[name] ?? zeroQuantity, amount) < 0)
+    .filter(([name, amount]) => compareQuantities(ownMember(capacity, name) ?? zeroQuantity, amount) < 0)
     .map(
       ([name, amount]) =>
         `Resource ${goQuote(name)} has a reservation of ${goText(amount)} but capacity of ` +
-        `${goText(capacity[name] ?? zeroQuantity)}. Expected capacity >= reservation.`,
+        `${goText(ownMember(capacity, name) ?? zeroQuantity)}. Expected capacity >= reservation.`,
     );
 }
 

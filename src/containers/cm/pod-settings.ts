@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { milliCpuToShares, podCgroupConfig } from '../../kube/cgroup.ts';
 import {
   addQuantities,
@@ -75,4 +76,5 @@ export function qosSettings(
 /** What a cgroup weighs that is owed nothing. */
 export const leastShares: number = milliCpuToShares(0);
 
-const requestOf = (pod: Pod, resource: string): Quantity => podRequests(pod)[resource] ?? zeroQuantity;
+const requestOf = (pod: Pod, resource: string): Quantity =>
+  ownMember(podRequests(pod), resource) ?? zeroQuantity;

@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { defaultCpuPeriodMicros, sharesToWeight } from '../../kube/cgroup.ts';
 import type { Programs } from '../../base/programs.ts';
@@ -38,11 +39,11 @@ const names: Readonly<Record<Version, { readonly memory: string; readonly io: st
   2: { memory: 'MemoryMax', io: 'IOAccounting' },
 };
 
-const unifiedNames: Readonly<Record<string, string>> = {
+const unifiedNames: Readonly<Record<string, string>> = tableOf({
   'memory.min': 'MemoryMin',
   'memory.low': 'MemoryLow',
   'memory.high': 'MemoryHigh',
-};
+});
 
 /**
  * What systemd is told of a cgroup's settings; huge pages it does not know. Follows libcontainer's `genV1ResourcesProperties` and

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { createHash } from 'node:crypto';
 import { goStructJson } from '../../go/go-json.ts';
 import { parseSchemelessUrl, registryMatches } from '../../kube/registry-url.ts';
@@ -111,7 +112,7 @@ export function secretKeyring(secrets: readonly Secret[]): DockerKeyring {
   const keyring = new DockerKeyring();
   for (const secret of secrets) {
     const [, key = '', read] = kinds.find(([type]) => type === secret.type) ?? [];
-    const data = secret.data?.[key] ?? '';
+    const data = ownMember(secret.data, key) ?? '';
     if (!read || data === '') continue;
     const coordinates = { uid: uidOf(secret), namespace: namespaceOf(secret), name: nameOf(secret) };
     keyring.add(read(Buffer.from(data, 'base64').toString()), { secret: coordinates });

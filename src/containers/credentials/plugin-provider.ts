@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
@@ -113,10 +114,13 @@ export class PluginProvider {
     if (name === '') return wanted.requireServiceAccount ? 'skip' : undefined;
     const account = await this.#deps.serviceAccounts.get(pod);
     const present = account.metadata?.annotations ?? {};
-    if (wanted.requiredAnnotations.some((key) => present[key] === undefined)) return 'skip';
+    if (wanted.requiredAnnotations.some((key) => ownMember(present, key) === undefined)) return 'skip';
     const keys = [...wanted.requiredAnnotations, ...wanted.optionalAnnotations];
     const annotations = Object.fromEntries(
-      keys.flatMap((key) => (present[key] === undefined ? [] : [[key, present[key]]])),
+      keys.flatMap((key) => {
+        const value = ownMember(present, key);
+        return value === undefined ? [] : [[key, value] as const];
+      }),
     );
     const uid = uidOf(account);
     const token = await this.#deps.serviceAccounts.token(pod, { audience: wanted.audience, accountUid: uid });

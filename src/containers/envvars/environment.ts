@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { AgentError } from '../../base/errors.ts';
 import { expand, ExpansionBudget } from '../../kube/expansion.ts';
 import { downwardField } from '../../kube/field-path.ts';
@@ -134,7 +135,7 @@ function keyOf(
   data: Readonly<Record<string, string>>,
   pod: Pod,
 ): string | undefined {
-  const value = Object.hasOwn(data, key) ? data[key] : undefined;
+  const value = Object.hasOwn(data, key) ? ownMember(data, key) : undefined;
   if (value === undefined && !optional)
     throw new AgentError('not_found', `couldn't find key ${key} in ${kind} ${namespaceOf(pod)}/${name}`);
   return value;
@@ -186,5 +187,5 @@ function podField(
     'status.podIP': ips[0] ?? '',
     'status.podIPs': ips.join(','),
   };
-  return runtime[field.path] ?? fieldValue(pod, field.path);
+  return ownMember(runtime, field.path) ?? fieldValue(pod, field.path);
 }

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -85,7 +86,7 @@ export class PullManager implements PullRecords {
     const found = this.#look(image, imageRef);
     if (!found) return true;
     if (!this.#deps.requiresVerification(image, found.pulledByAgent)) return false;
-    const known = found.record?.credentialMapping?.[repositoryOf(image)] ?? {};
+    const known = ownMember(found.record?.credentialMapping, repositoryOf(image)) ?? {};
     if (known.nodePodsAccessible) return false;
     const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = known;
     if (secrets.length + accounts.length === 0) return true;

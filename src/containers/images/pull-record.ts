@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { typeMetaOf } from '../../go/go-types.ts';
 import { rfc3339 } from '../../kube/time.ts';
 import type { Coordinates, PullCredential } from './pull-credentials.ts';
@@ -46,7 +47,7 @@ export function withCredentials(
   added: ImagePullCredentials | undefined,
   now: number,
 ): ImagePulledRecord {
-  const known = record.credentialMapping?.[repository];
+  const known = ownMember(record.credentialMapping, repository);
   const merged = added && mergedCredentials(known, added);
   if (!merged || merged === known) return record;
   return {

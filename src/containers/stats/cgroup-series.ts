@@ -1,3 +1,4 @@
+import { tableOf as constantTable } from '../../base/own.ts';
 import type { CgroupFamily, CgroupSeries } from './cgroup-metrics.ts';
 import { weightToShares } from '../../kube/cgroup.ts';
 import type { CgroupHost } from '../cm/host.ts';
@@ -140,10 +141,10 @@ interface DeviceIo {
   readonly count?: number;
 }
 
-const ioFamilies: Readonly<Record<string, readonly [CgroupFamily, CgroupFamily]>> = {
+const ioFamilies: Readonly<Record<string, readonly [CgroupFamily, CgroupFamily]>> = constantTable({
   Read: ['container_fs_reads_bytes_total', 'container_fs_reads_total'],
   Write: ['container_fs_writes_bytes_total', 'container_fs_writes_total'],
-};
+});
 
 const ioSeries = (all: readonly DeviceIo[]): readonly CgroupSeries[] =>
   all.flatMap(({ device, operation, bytes, count }) => {

@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { readdir, readFile, statfs } from 'node:fs/promises';
 import {
   arch,
@@ -46,7 +47,12 @@ export interface MeasuredMachine {
   readonly addresses: readonly string[];
 }
 
-const goArch: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', arm64: 'arm64', arm: 'arm' };
+const goArch: Readonly<Record<string, string>> = tableOf({
+  x64: 'amd64',
+  ia32: '386',
+  arm64: 'arm64',
+  arm: 'arm',
+});
 
 /** Measures this machine; what it does not tell is left empty. @param root directory whose file system holds the pods' data */
 export async function measureMachine(root: string): Promise<MeasuredMachine> {

@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { isAbsolute, join } from 'node:path';
 import { cleanPath } from '../../go/clean-path.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
@@ -34,11 +35,11 @@ export interface PlannedMount {
   readonly subPath: string;
 }
 
-const propagations: Readonly<Record<string, MountPropagation>> = {
+const propagations: Readonly<Record<string, MountPropagation>> = tableOf({
   None: MountPropagation.PROPAGATION_PRIVATE,
   HostToContainer: MountPropagation.PROPAGATION_HOST_TO_CONTAINER,
   Bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
-};
+});
 
 const bad = (message: string): AgentError => new AgentError('invalid_argument', message);
 

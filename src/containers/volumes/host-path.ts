@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import type { Stats } from 'node:fs';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { AgentError, messageOf } from '../../base/errors.ts';
@@ -12,7 +13,7 @@ interface Demand {
 const isDirectory = (stats: Stats): boolean => stats.isDirectory();
 const isFile = (stats: Stats): boolean => stats.isFile();
 
-const demands: Readonly<Record<string, Demand>> = {
+const demands: Readonly<Record<string, Demand>> = tableOf({
   Directory: { holds: isDirectory, what: 'a directory' },
   DirectoryOrCreate: {
     holds: isDirectory,
@@ -30,7 +31,7 @@ const demands: Readonly<Record<string, Demand>> = {
   Socket: { holds: (stats) => stats.isSocket(), what: 'a socket file' },
   CharDevice: { holds: (stats) => stats.isCharacterDevice(), what: 'a character device' },
   BlockDevice: { holds: (stats) => stats.isBlockDevice(), what: 'a block device' },
-};
+});
 
 /** A path that cannot be looked at counts as missing. */
 const statOf = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);

@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { goQuote, goQuoteBytes } from '../go-quote.ts';
 import { type GoUrl, textOf } from '../url.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -80,7 +81,7 @@ const withTimeout = (answer: HttpAnswer): HttpAnswer => ({
   },
 });
 
-const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 };
+const defaultPorts: Readonly<Record<string, number>> = tableOf({ http: 80, https: 443 });
 
 /** How often a request goes out again that a server of HTTP/2 did not look at: at once, then after 1 s, 2 s, 4 s… */
 const maxRetries = 7;

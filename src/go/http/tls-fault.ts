@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 /** What Go calls the alerts of TLS, by number. */
 const alerts: Readonly<Record<number, string>> = {
   0: 'close notify',
@@ -37,14 +38,14 @@ const alerts: Readonly<Record<number, string>> = {
 };
 
 /** What OpenSSL finds by itself, in the words that Go has for it. */
-const ownFaults: Readonly<Record<string, string>> = {
+const ownFaults: Readonly<Record<string, string>> = tableOf({
   'decryption failed or bad record mac': 'local error: tls: bad record MAC',
   'bad signature': 'tls: invalid signature by the server certificate',
   'unexpected message': 'local error: tls: unexpected message',
   'no shared cipher': 'tls: server chose an unconfigured cipher suite',
   'unknown cipher returned': 'tls: server chose an unconfigured cipher suite',
   'wrong cipher returned': 'tls: server chose an unconfigured cipher suite',
-};
+});
 
 /** What Go's client says of a server that has no TLS on a port where it should. */
 export const plainAnswer = 'http: server gave HTTP response to HTTPS client';

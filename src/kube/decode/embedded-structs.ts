@@ -1,7 +1,8 @@
+import { tableOf } from '../../base/own.ts';
 const reference = ['LocalObjectReference', /^name$/] as const;
 
 /** Structs that JSON writes into their holder: their Go name, and which of the holder's fields are theirs. */
-const embedded: Readonly<Record<string, readonly [struct: string, fields: RegExp]>> = {
+const embedded: Readonly<Record<string, readonly [struct: string, fields: RegExp]>> = tableOf({
   Volume: ['VolumeSource', /^(?!name$)/],
   Probe: ['ProbeHandler', /^(exec|httpGet|tcpSocket|grpc)$/],
   EphemeralContainer: ['EphemeralContainerCommon', /^(?!targetContainerName$)/],
@@ -17,7 +18,7 @@ const embedded: Readonly<Record<string, readonly [struct: string, fields: RegExp
   SecretEnvSource: reference,
   SecretKeySelector: reference,
   SecretProjection: reference,
-};
+});
 
 /** The struct inside of a type that holds a field in Go; `undefined`: the type itself. */
 export function embeddedIn(type: string, field: string): string | undefined {

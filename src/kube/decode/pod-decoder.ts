@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../../base/own.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import { embeddedIn } from './embedded-structs.ts';
 import { cannotUnmarshal } from '../../go/go-types.ts';
@@ -69,7 +70,7 @@ export function decodeStruct(value: unknown, struct: string, inOrder = false): D
 
 /** What a null in a list becomes. */
 function zeroOf(type: string): unknown {
-  if (type in podStructs) return {};
+  if (Object.hasOwn(podStructs, type)) return {};
   return type.startsWith('int') ? 0 : type === 'bool' ? false : '';
 }
 
@@ -89,7 +90,7 @@ class Reader {
     if (type.startsWith('map:')) return this.#map(value, type, place);
     const fields = fieldsOf(type);
     if (fields) return this.#struct(value, type, fields, place);
-    const scalar = this.#scalars[type];
+    const scalar = ownMember(this.#scalars, type);
     if (scalar) return scalar(value, place);
     return typeof value === 'string' ? value : this.#wrong(value, goTypeOf(type), place);
   }
@@ -111,8 +112,12 @@ class Reader {
       const fieldType = fields.get(key);
       if (fieldType === undefined) continue;
       const dotted = [place.dotted, embeddedIn(type, key), key].filter(Boolean).join('.');
-      const read = this.read(value[key], fieldType, { owner: type, dotted, path: [...place.path, key] });
-      if (read !== undefined) out[key] = read;
+      const read = this.read(ownMember(value, key), fieldType, {
+        owner: type,
+        dotted,
+        path: [...place.path, key],
+      });
+      if (read !== undefined) setOwn(out, key, read);
     }
     return out;
   }
@@ -132,7 +137,7 @@ class Reader {
     return Object.fromEntries(
       this.#keys(value).map((key) => [
         key,
-        this.read(value[key] ?? zero, inner, { ...place, path: [...place.path, key] }),
+        this.read(ownMember(value, key) ?? zero, inner, { ...place, path: [...place.path, key] }),
       ]),
     );
   }

@@ -1,8 +1,9 @@
+import { tableOf } from '../../base/own.ts';
 /**
  * The types of a Pod: one line a struct, `field:type`. `[]` is a list, `map:` a mapping, `~` a text with a type name of its own;
  * a name with a capital is a struct of this table, or one of the values that read themselves: Quantity, Time, IntOrString.
  */
-export const podStructs: Readonly<Record<string, string>> = {
+export const podStructs: Readonly<Record<string, string>> = tableOf({
   AWSElasticBlockStoreVolumeSource: 'fsType:string partition:int32 readOnly:bool volumeID:string',
   Affinity: 'nodeAffinity:NodeAffinity podAffinity:PodAffinity podAntiAffinity:PodAntiAffinity',
   AppArmorProfile: 'localhostProfile:string type:~AppArmorProfileType',
@@ -258,4 +259,4 @@ export const podStructs: Readonly<Record<string, string>> = {
   WeightedPodAffinityTerm: 'podAffinityTerm:PodAffinityTerm weight:int32',
   WindowsSecurityContextOptions:
     'gmsaCredentialSpec:string gmsaCredentialSpecName:string hostProcess:bool runAsUserName:string',
-};
+});

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { sameAmount } from './quantity.ts';
 import type { ResourceList } from './resources.ts';
 import type { Container, Pod, ResourceRequirements } from '../types.ts';
@@ -31,7 +32,9 @@ function sameList(a: ResourceList = {}, b: ResourceList = {}): boolean {
   const names = Object.keys(a);
   return (
     names.length === Object.keys(b).length &&
-    names.every((name) => b[name] !== undefined && sameAmount(a[name] ?? '', b[name]))
+    names.every(
+      (name) => Object.hasOwn(b, name) && sameAmount(ownMember(a, name) ?? '', ownMember(b, name) ?? ''),
+    )
   );
 }
 
@@ -64,14 +67,14 @@ export function withPodResources(pod: Pod, { containers, pod: whole }: PodResour
   const { spec } = pod;
   if (!spec) return pod;
   const differs = ({ name, resources }: Container): boolean => {
-    const own = containers[name];
+    const own = ownMember(containers, name);
     return own !== undefined && !sameRequirements(own, resources);
   };
   const wholeDiffers = !sameRequirements(whole, spec.resources);
   const anyDiffers = spec.containers.some(differs) || spec.initContainers?.some(differs) === true;
   if (!wholeDiffers && !anyDiffers) return pod;
   const replaced = (container: Container): Container => {
-    const own = containers[container.name];
+    const own = ownMember(containers, container.name);
     return own && differs(container) ? { ...container, resources: own } : container;
   };
   const { resources, ...rest } = spec;

@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { AgentError } from '../../base/errors.ts';
 
 /** How a quantity likes to be written: `500m`, `512Mi` or `5e2`. */
@@ -32,7 +33,7 @@ const widestExponent = 1000;
 /** No amount has more digits; counting with them would take long. */
 const mostDigits = 10_000;
 
-const decimalSuffixes: Readonly<Record<string, number>> = {
+const decimalSuffixes: Readonly<Record<string, number>> = tableOf({
   n: -9,
   u: -6,
   m: -3,
@@ -43,8 +44,15 @@ const decimalSuffixes: Readonly<Record<string, number>> = {
   T: 12,
   P: 15,
   E: 18,
-};
-const binarySuffixes: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
+});
+const binarySuffixes: Readonly<Record<string, number>> = tableOf({
+  Ki: 10,
+  Mi: 20,
+  Gi: 30,
+  Ti: 40,
+  Pi: 50,
+  Ei: 60,
+});
 const decimalByExponent = new Map(Object.entries(decimalSuffixes).map(([suffix, power]) => [power, suffix]));
 const binaryByExponent = new Map(Object.entries(binarySuffixes).map(([suffix, power]) => [power, suffix]));
 

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { fnv1a32 } from '../../base/fnv.ts';
 import { goJson } from '../../go/go-json.ts';
@@ -24,7 +25,7 @@ const checksumOf = (data: string): number => fnv1a32(`(string)${data}`);
  */
 export function encodeResourceCheckpoint(pods: PodResourceMap): string {
   const uids = Object.keys(pods).sort();
-  const entries = uids.map((uid) => `${JSON.stringify(uid)}:${entryOf(pods[uid])}`);
+  const entries = uids.map((uid) => `${JSON.stringify(uid)}:${entryOf(ownMember(pods, uid))}`);
   const data = entries.length > 0 ? `{"entries":{${entries.join(',')}}}` : '{}';
   return JSON.stringify({ data, checksum: checksumOf(data) } satisfies Checkpoint);
 }

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { AgentError } from '../../base/errors.ts';
 import {
   isZeroQuantity,
@@ -27,9 +28,9 @@ function amountOf(
   name: string,
   bounds: ResourceList,
 ): Quantity {
-  const text = container.resources?.[side]?.[name];
+  const text = ownMember(container.resources?.[side], name);
   const amount = text === undefined ? zeroQuantity : parseQuantity(text);
-  const bound = bounds[name];
+  const bound = ownMember(bounds, name);
   if (side === 'requests' || !isZeroQuantity(amount) || !boundedOutside.includes(name) || bound === undefined)
     return amount;
   return parseQuantity(bound);
@@ -80,7 +81,10 @@ function standIns(pod: Pod, allocatable: ResourceList): ResourceList {
   const whole = pod.spec?.resources?.limits ?? {};
   const amounts = amountsOf(whole);
   const given = ['cpu', 'memory'].filter(
-    (name) => name in allocatable && !isZeroQuantity(amounts[name] ?? zeroQuantity),
+    (name) => Object.hasOwn(allocatable, name) && !isZeroQuantity(ownMember(amounts, name) ?? zeroQuantity),
   );
-  return { ...allocatable, ...Object.fromEntries(given.map((name) => [name, whole[name] ?? '0'])) };
+  return {
+    ...allocatable,
+    ...Object.fromEntries(given.map((name) => [name, ownMember(whole, name) ?? '0'])),
+  };
 }

@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../../base/own.ts';
 import {
   addQuantities,
   compareQuantities,
@@ -56,8 +57,8 @@ export const resourceListOf = (amounts: Amounts): ResourceList =>
 const combine = (a: Amounts, b: Amounts, both: (x: Quantity, y: Quantity) => Quantity): Amounts => {
   const sum: Record<string, Quantity> = { ...a };
   for (const [name, amount] of Object.entries(b)) {
-    const held = sum[name];
-    sum[name] = held ? both(held, amount) : amount;
+    const held = ownMember(sum, name);
+    setOwn(sum, name, held ? both(held, amount) : amount);
   }
   return sum;
 };
@@ -136,7 +137,7 @@ export function podLimits(pod: Pod, options: PodResourcesOptions = {}): Amounts 
   const limits = options.skipPodLevel ? containers : withPodLevel(containers, pod, 'limits');
   if (options.excludeOverhead) return limits;
   const overhead = Object.entries(amountsOf(pod.spec?.overhead)).filter(([name]) => {
-    const limit = limits[name];
+    const limit = ownMember(limits, name);
     return limit !== undefined && signOfQuantity(limit) !== 0;
   });
   return add(limits, Object.fromEntries(overhead));
@@ -194,7 +195,7 @@ export function computeQosClass(spec: PodSpec): QosClass {
   const [asked, bounded] = [Object.entries(requests), Object.keys(limits)];
   if (asked.length === 0 && bounded.length === 0) return 'BestEffort';
   const equal = asked.every(([name, amount]) => {
-    const limit = limits[name];
+    const limit = ownMember(limits, name);
     return limit !== undefined && compareQuantities(limit, amount) === 0;
   });
   return limited && equal && asked.length === bounded.length ? 'Guaranteed' : 'Burstable';
@@ -227,8 +228,8 @@ export function podRequestOf(pod: Pod, resource: string): Quantity {
   const own = hasPodLevelResources(pod)
     ? amountsOf(isPodLevelResource(resource) ? pod.spec?.resources?.requests : undefined)
     : aggregateContainers(pod.spec ?? emptySpec, 'requests');
-  const amount = own[resource] ?? zeroQuantity;
-  const overhead = amountsOf(pod.spec?.overhead)[resource];
+  const amount = ownMember(own, resource) ?? zeroQuantity;
+  const overhead = ownMember(amountsOf(pod.spec?.overhead), resource);
   return overhead && signOfQuantity(amount) !== 0 ? addQuantities(amount, overhead) : amount;
 }
 

@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { defaultPullPolicy } from '../image-reference.ts';
 import type { Volume } from '../types.ts';
 import { orElse, textOf } from './shared.ts';
@@ -19,7 +20,7 @@ const withMode = (source: Source): Source => ({
   defaultMode: source['defaultMode'] ?? defaultMode,
 });
 
-const fillers: Readonly<Record<string, (source: Source) => Source>> = {
+const fillers: Readonly<Record<string, (source: Source) => Source>> = tableOf({
   secret: withMode,
   configMap: withMode,
   downwardAPI: (source) => withDownwardItems(withMode(source)),
@@ -52,7 +53,7 @@ const fillers: Readonly<Record<string, (source: Source) => Source>> = {
     storageMode: orElse(textOf(source, 'storageMode'), 'ThinProvisioned'),
     fsType: orElse(textOf(source, 'fsType'), 'xfs'),
   }),
-};
+});
 
 function projection(source: Source): Source {
   const token = source['serviceAccountToken'] as Source | undefined;

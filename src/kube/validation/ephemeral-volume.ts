@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import { parseQuantity, signOfQuantity } from '../resources/quantity.ts';
 import { type Faults, forbidden, invalid, invalidEach, oneOf, required, unsupported } from './field-error.ts';
@@ -53,7 +54,7 @@ function* claimTemplate(field: string, template: Source): Faults {
     meta['annotations'] as Readonly<Record<string, string>> | undefined,
   );
   for (const [key, named = key] of notInTemplates)
-    if (!isZero(meta[key])) yield forbidden(`${field}.metadata.${named}`, 'cannot be set');
+    if (!isZero(ownMember(meta, key))) yield forbidden(`${field}.metadata.${named}`, 'cannot be set');
   yield* claimSpec(`${field}.spec`, (template['spec'] ?? {}) as Source);
 }
 
@@ -102,7 +103,7 @@ function* dataSources(field: string, source: Source | undefined, ref: Source | u
   if (!source || !ref) return;
   if (namespace !== '')
     yield invalid(field, {}, 'may not be specified when dataSourceRef.namespace is specified');
-  else if (['apiGroup', 'kind', 'name'].some((key) => source[key] !== ref[key]))
+  else if (['apiGroup', 'kind', 'name'].some((key) => ownMember(source, key) !== ownMember(ref, key)))
     yield invalid(field, {}, 'must match dataSourceRef');
 }
 

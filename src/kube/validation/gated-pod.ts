@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { PodSpec } from '../types.ts';
 import { type Faults, invalid } from './field-error.ts';
@@ -10,7 +11,7 @@ const must = 'requiredDuringSchedulingIgnoredDuringExecution';
 
 /** A gated pod may ask for more of its node, never for less. */
 export function* validateNodeSelectorMutation(field: string, after: Map, before: Map): Faults {
-  if (Object.entries(before).every(([key, value]) => after[key] === value)) return;
+  if (Object.entries(before).every(([key, value]) => ownMember(after, key) === value)) return;
   yield invalid(
     field,
     Object.fromEntries(sorted(after)),

@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../../base/own.ts';
 import type { PodSpec } from '../types.ts';
 
 /**
@@ -172,7 +173,7 @@ const parsed: ReadonlyMap<string, readonly Field[]> = new Map(
 
 type Source = Readonly<Record<string, unknown>>;
 
-const zeros: Readonly<Record<string, unknown>> = { '': '', '!': false, '#': 0 };
+const zeros: Readonly<Record<string, unknown>> = tableOf({ '': '', '!': false, '#': 0 });
 
 /** Any struct of the table in its internal form. */
 export const internalForm = (struct: string, source: Source): unknown => internal(struct, source);
@@ -180,7 +181,7 @@ export const internalForm = (struct: string, source: Source): unknown => interna
 function internal(struct: string, source: Source): Source {
   const fields = parsed.get(struct === 'Ephemeral' ? 'Container' : struct) ?? [];
   const shown = fields.map(
-    ({ go, json, kind, struct: inner }) => [go, shape(kind, inner, source[json])] as const,
+    ({ go, json, kind, struct: inner }) => [go, shape(kind, inner, ownMember(source, json))] as const,
   );
   const target = struct === 'Ephemeral' ? [['TargetContainerName', source['targetContainerName'] ?? '']] : [];
   return Object.fromEntries([...shown, ...target]) as Source;

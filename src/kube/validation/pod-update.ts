@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Container, ObjectMeta, Pod, PodSpec, Toleration } from '../types.ts';
 import { type FieldError, type Faults, forbidden, invalid, required } from './field-error.ts';
@@ -92,12 +93,12 @@ const guarded = ['kubernetes.io/config.mirror'];
 
 function* annotationUpdate(field: string, after: ObjectMeta, before: ObjectMeta): Faults {
   for (const key of guarded)
-    if (after.annotations?.[key] !== before.annotations?.[key])
+    if (ownMember(after.annotations, key) !== ownMember(before.annotations, key))
       yield forbidden(
         `${field}[${key}]`,
-        before.annotations?.[key] === undefined
+        ownMember(before.annotations, key) === undefined
           ? 'may not add mirror pod annotation'
-          : after.annotations?.[key] === undefined
+          : ownMember(after.annotations, key) === undefined
             ? 'may not remove mirror pod annotation'
             : 'may not update mirror pod annotation',
       );

@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import type { Container, Pod, Probe } from '../types.ts';
 import { type Faults, forbidden, invalid, invalidEach, required, unsupported } from './field-error.ts';
 import { httpHeaderNameRule } from './name-rules.ts';
@@ -8,7 +9,7 @@ type Handler = Partial<Pick<Probe, 'exec' | 'grpc' | 'httpGet' | 'tcpSocket'>> &
 };
 type Lifecycle = NonNullable<Container['lifecycle']>;
 
-const stopSignals: Readonly<Record<string, readonly string[]>> = {
+const stopSignals: Readonly<Record<string, readonly string[]>> = tableOf({
   windows: ['SIGKILL', 'SIGTERM'],
   linux: [
     ...[
@@ -30,7 +31,7 @@ const stopSignals: Readonly<Record<string, readonly string[]>> = {
     ...['SIGSEGV', 'SIGSTKFLT', 'SIGSTOP', 'SIGSYS', 'SIGTERM', 'SIGTRAP', 'SIGTSTP', 'SIGTTIN', 'SIGTTOU'],
     ...['SIGURG', 'SIGUSR1', 'SIGUSR2', 'SIGVTALRM', 'SIGWINCH', 'SIGXCPU', 'SIGXFSZ'],
   ].sort(),
-};
+});
 
 /** What runs after the start and before the stop of a container, and with which signal it stops. */
 export function* validateLifecycle(

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import type { Container, Pod } from '../types.ts';
 import { type Faults, forbidden } from './field-error.ts';
 import { containersOf } from './windows.ts';
@@ -18,7 +19,7 @@ export function* validateProfileAnnotations(pod: Pod): Faults {
     yield* match(
       `${field}.securityContext.seccompProfile`,
       'seccomp',
-      map[`${seccompContainer}${name}`],
+      ownMember(map, `${seccompContainer}${name}`),
       securityContext?.seccompProfile,
     );
   if (pod.spec?.os?.name === 'windows') return;
@@ -26,7 +27,7 @@ export function* validateProfileAnnotations(pod: Pod): Faults {
 }
 
 function* appArmor(field: string, { name, securityContext }: Container, pod: Pod): Faults {
-  const annotation = pod.metadata?.annotations?.[`${appArmorPrefix}${name}`];
+  const annotation = ownMember(pod.metadata?.annotations, `${appArmorPrefix}${name}`);
   const profile = securityContext?.appArmorProfile ?? pod.spec?.securityContext?.appArmorProfile;
   yield* match(`${field}.securityContext.appArmorProfile`, 'apparmor', annotation, profile);
 }
@@ -51,7 +52,7 @@ function* match(
   const agrees =
     type === 'Localhost'
       ? annotation.startsWith(localhost)
-      : (spellings[kind][type]?.includes(annotation) ?? true);
+      : (ownMember(spellings[kind], type)?.includes(annotation) ?? true);
   if (!agrees) yield forbidden(`${field}.type`, `${kind} type in annotation and field must match`);
   else if (type === 'Localhost' && annotation.slice(localhost.length) !== localhostProfile)
     yield forbidden(`${field}.localhostProfile`, `${kind} profile in annotation and field must match`);

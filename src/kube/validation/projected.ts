@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { downwardFile } from './downward-api.ts';
 import { type Faults, forbidden, invalid, invalidEach, oneOf, required } from './field-error.ts';
 import { dns1123Subdomain, qualifiedNameRule } from './name-rules.ts';
@@ -27,7 +28,7 @@ export function* validateProjected(field: string, projected: Source): Faults {
     const at = `${field}.sources[${i}]`;
     let seen = 0;
     for (const [kind, rule] of Object.entries(rules)) {
-      const part = source[kind] as Source | undefined;
+      const part = ownMember(source, kind) as Source | undefined;
       if (part === undefined) continue;
       seen++;
       yield* rule({ volume: field, field: `${at}.${kind}`, paths }, part);

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { isExtendedResource, isHugePageResource, isNativeResource } from '../resources/resource-names.ts';
 import {
   compareQuantities,
@@ -107,7 +108,7 @@ function* requirements(
   for (const [name, amount] of sorted(requests)) {
     const at = `${field}.requests[${name}]`;
     yield* oneAmount(at, name, amount, nameRule);
-    yield* requestWithinLimit(field, name, amount, limits[name]);
+    yield* requestWithinLimit(field, name, amount, ownMember(limits, name));
     yield* wholePages(at, name, amount);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
@@ -199,8 +200,8 @@ export function* validatePodResources(field: string, pod: Pod, context: PodConte
   yield* requirements(field, resources, context, podResourceName);
   const requests = amountsOf(resources.requests);
   for (const [name, needed] of sorted(aggregateContainers(pod.spec, 'requests'))) {
-    const asked = requests[name] ?? zeroQuantity;
-    if (isPodLevelResource(name) && requests[name] && compareQuantities(needed, asked) > 0)
+    const asked = ownMember(requests, name) ?? zeroQuantity;
+    if (isPodLevelResource(name) && ownMember(requests, name) && compareQuantities(needed, asked) > 0)
       yield invalid(
         `${field}.requests[${name}]`,
         formatQuantity(asked),
@@ -219,7 +220,7 @@ function* hugePagesWithinPod(
   limits: Readonly<Record<string, Quantity>>,
 ): Faults {
   for (const [name, needed] of sorted(aggregateContainers(spec, 'limits'))) {
-    const most = limits[name];
+    const most = ownMember(limits, name);
     if (isHugePageResource(name) && most && compareQuantities(needed, most) > 0)
       yield invalid(
         `${field}[${name}]`,
@@ -243,7 +244,7 @@ function* containersWithinPod(
 ): Faults {
   for (const [i, { resources }] of containers.entries())
     for (const [name, limit] of sorted(amountsOf(resources?.limits))) {
-      const most = podLimits[name];
+      const most = ownMember(podLimits, name);
       if (most && compareQuantities(limit, most) > 0)
         yield invalid(
           `${field}[${i}][${name}].limits`,

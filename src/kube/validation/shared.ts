@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { isIP } from 'node:net';
 import { type Faults, forbidden, invalid, invalidEach, required } from './field-error.ts';
 import {
@@ -10,7 +11,7 @@ import {
 
 /** A member of a volume source that is text; empty when it is not there. */
 export function textOf(source: Readonly<Record<string, unknown>>, key: string): string {
-  const value = source[key];
+  const value = ownMember(source, key);
   return typeof value === 'string' ? value : '';
 }
 
@@ -158,7 +159,7 @@ export function* selectorRequirement(
   operators: Readonly<Record<string, ValuesRule>>,
   checkValues = true,
 ): Faults {
-  const rule = operators[operator];
+  const rule = ownMember(operators, operator);
   if (rule) yield* rule(`${field}.values`, values);
   else yield invalid(`${field}.operator`, operator, 'not a valid selector operator');
   yield* labelName(`${field}.key`, key);

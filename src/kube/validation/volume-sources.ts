@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { signOfQuantity, tryParseQuantity } from '../resources/quantity.ts';
 import { forbidden, invalid, invalidEach, oneOf, required, tooLong } from './field-error.ts';
 import { pullPolicy } from './containers.ts';
@@ -97,7 +98,8 @@ const csi: SourceRule = function* (field, source) {
 
 const monitors: (listKey: string, ...keys: string[]) => SourceRule = (listKey, ...keys) =>
   function* (field, source) {
-    if (((source[listKey] ?? []) as readonly unknown[]).length === 0) yield required(`${field}.${listKey}`);
+    if (((ownMember(source, listKey) ?? []) as readonly unknown[]).length === 0)
+      yield required(`${field}.${listKey}`);
     yield* needs(...keys)(field, source, nowhere);
   };
 

@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../../base/own.ts';
 import type { Volume } from '../types.ts';
 import { duplicate, type FieldError, type Faults, forbidden, invalid, required } from './field-error.ts';
 import type { PodContext } from './options.ts';
@@ -52,16 +53,16 @@ function* oneVolume(
 }
 
 /** What kube-apiserver calls these where they are one too many. */
-const misspelt: Readonly<Record<string, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
+const misspelt: Readonly<Record<string, string>> = tableOf({ cephfs: 'cephFS', downwardAPI: 'downwarAPI' });
 
 /** What it calls these where it looks into them. */
-const inside: Readonly<Record<string, string>> = { gcePersistentDisk: 'persistentDisk' };
+const inside: Readonly<Record<string, string>> = tableOf({ gcePersistentDisk: 'persistentDisk' });
 
 /** Exactly one source; the first is looked into, the others are too many. */
 function* volumeSource(field: string, volume: Source, context: PodContext): Faults {
   let seen = 0;
   for (const [kind, rule] of Object.entries(volumeSourceRules)) {
-    const source = volume[kind] as Source | undefined;
+    const source = ownMember(volume, kind) as Source | undefined;
     if (source === undefined) continue;
     if (seen++ > 0)
       yield forbidden(`${field}.${misspelt[kind] ?? kind}`, 'may not specify more than 1 volume type');

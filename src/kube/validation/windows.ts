@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../../base/own.ts';
 import type { Container, Pod } from '../types.ts';
 import { type Faults, forbidden, invalid, invalidEach } from './field-error.ts';
 import { dns1123Subdomain } from './name-rules.ts';
@@ -121,11 +122,11 @@ const notOnWindows: readonly (readonly [holder: 'spec' | 'security', key: string
   ['security', 'seLinuxChangePolicy', 'securityContext.seLinuxChangePolicy'],
 ];
 /** Where false, and an empty list, are as good as absent. */
-const notEmpty: Readonly<Record<string, (value: unknown) => boolean>> = {
+const notEmpty: Readonly<Record<string, (value: unknown) => boolean>> = tableOf({
   hostPID: (value) => value === true,
   hostIPC: (value) => value === true,
   sysctls: (value) => Array.isArray(value) && value.length > 0,
-};
+});
 const notInWindowsContainers = [
   'appArmorProfile',
   'seLinuxOptions',
@@ -145,13 +146,13 @@ export function* validateWindowsPod(pod: Pod): Faults {
   const security = (pod.spec?.securityContext ?? {}) as Fields;
   const holders = { spec, security };
   for (const [holder, key, field] of notOnWindows) {
-    const value = holders[holder][key];
+    const value = ownMember(holders[holder], key);
     if (notEmpty[key]?.(value) ?? value !== undefined)
       yield forbidden(`spec.${field}`, 'cannot be set for a windows pod');
   }
   for (const [field, { securityContext }] of containersOf(pod))
     for (const key of notInWindowsContainers)
-      if ((securityContext as Fields | undefined)?.[key] !== undefined)
+      if (ownMember(securityContext as Fields | undefined, key) !== undefined)
         yield forbidden(`${field}.securityContext.${key}`, 'cannot be set for a windows pod');
 }
 

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import type { Node, NodeCondition } from '../../kube/types.ts';
 import { rfc3339 } from '../../kube/time.ts';
 import { conditionEvent, type SetterResult, withStatus } from './setter.ts';
@@ -48,7 +49,7 @@ export function readyCondition(
 
 function missingCapacity(node: Node, localStorage: boolean): string | undefined {
   const required = ['cpu', 'memory', 'pods', ...(localStorage ? ['ephemeral-storage'] : [])];
-  const missing = required.filter((name) => node.status?.capacity?.[name] === undefined);
+  const missing = required.filter((name) => ownMember(node.status?.capacity, name) === undefined);
   return missing.length === 0 ? undefined : `missing node capacity for resources: ${missing.join(', ')}`;
 }
 

@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../../base/own.ts';
 import {
   formatQuantity,
   milliQuantity,
@@ -135,11 +136,15 @@ function allocatableOf(
 ): ResourceList {
   const result: Record<string, string> = {};
   for (const [name, amount] of Object.entries(before)) {
-    if (Object.hasOwn(capacity, name) || !isExtendedResource(name)) result[name] = amount;
+    if (Object.hasOwn(capacity, name) || !isExtendedResource(name)) setOwn(result, name, amount);
   }
   for (const [name, amount] of Object.entries(capacity)) {
-    const reserved = reservation[name];
-    result[name] = reserved === undefined ? notNegative(parseQuantity(amount)) : less(amount, reserved);
+    const reserved = ownMember(reservation, name);
+    setOwn(
+      result,
+      name,
+      reserved === undefined ? notNegative(parseQuantity(amount)) : less(amount, reserved),
+    );
   }
   if (machine) Object.assign(result, devices?.allocatable);
   for (const [name, amount] of Object.entries(capacity)) {

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { durationMs } from '../../kube/duration.ts';
 import { agentFields, type AgentField, type AgentSettings, type LogLevel } from './fields.ts';
 import type { FlagTarget } from '../flags.ts';
@@ -53,7 +54,7 @@ function valueOf(
   const flag = from.settings.find(({ target }) => target.group === 'agent' && target.path[0] === name);
   if (flag) return flag.value;
   const variable = field.env ?? '';
-  const value = from.env[variable];
+  const value = ownMember(from.env, variable);
   if (variable === '' || value === undefined || value === '') return field.default;
   from.origins.set(name, { from: 'env', variable });
   return value;

@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../../base/own.ts';
 /** A gate by its default in Kubernetes 1.36; a `locked` one cannot be changed, one with a `stage` goes with all of that stage. */
 interface Gate {
   readonly on: boolean;
@@ -6,7 +7,7 @@ interface Gate {
 }
 
 /** Gates that decide what settings are allowed, and what the agent does. */
-const known: Readonly<Record<string, Gate>> = {
+const known: Readonly<Record<string, Gate>> = tableOf({
   ClusterTrustBundle: { on: false, stage: 'Beta' },
   ClusterTrustBundleProjection: { on: false, stage: 'Beta' },
   ContainerCheckpoint: { on: true, stage: 'Beta' },
@@ -30,7 +31,7 @@ const known: Readonly<Record<string, Gate>> = {
   RestartAllContainersOnContainerExits: { on: true, stage: 'Beta' },
   RotateKubeletServerCertificate: { on: true, stage: 'Beta' },
   UserNamespacesSupport: { on: true, locked: true },
-};
+});
 
 /** Gates that need another one. */
 const needs: Readonly<Record<string, string>> = {
@@ -41,11 +42,12 @@ const needs: Readonly<Record<string, string>> = {
 /** Whether a gate is on: as set, else as all gates of its stage are set (`AllAlpha`, `AllBeta`), else by its default. */
 export function isGateOn(gate: string, set: Readonly<Record<string, boolean>> = {}): boolean {
   const { on = false, stage } = known[gate] ?? {};
-  return set[gate] ?? (stage && set[`All${stage}`]) ?? on;
+  return ownMember(set, gate) ?? (stage && set[`All${stage}`]) ?? on;
 }
 
 /** Whether setting a gate changes anything here; `AllAlpha` and `AllBeta` set those that do. */
-export const isHonoured = (gate: string): boolean => gate in known || /^All(Alpha|Beta)$/.test(gate);
+export const isHonoured = (gate: string): boolean =>
+  Object.hasOwn(known, gate) || /^All(Alpha|Beta)$/.test(gate);
 
 /** The gates that are honoured, as they are in force. */
 export const gatesInForce = (

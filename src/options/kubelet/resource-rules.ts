@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { goFloat, gate, nanosOf, type Rule, second, when } from './rule.ts';
@@ -91,13 +92,13 @@ function crashLoopFault(config: KubeletConfiguration): string | undefined {
 const flag = 'enforceNodeAllocatable (--enforce-node-allocatable)';
 
 /** The settings of which reserved cgroup each enforcement needs. */
-const enforcements: Readonly<Record<string, 'systemReserved' | 'kubeReserved' | undefined>> = {
+const enforcements: Readonly<Record<string, 'systemReserved' | 'kubeReserved' | undefined>> = tableOf({
   pods: undefined,
   'system-reserved': 'systemReserved',
   'system-reserved-compressible': 'systemReserved',
   'kube-reserved': 'kubeReserved',
   'kube-reserved-compressible': 'kubeReserved',
-};
+});
 
 function allocatableFaults(config: KubeletConfiguration): string[] {
   const given = config.enforceNodeAllocatable;
@@ -117,7 +118,7 @@ function enforcementFaults(value: string, config: KubeletConfiguration): string[
     return config.enforceNodeAllocatable.length > 1
       ? [`${flag} may not contain additional enforcements when "none" is specified`]
       : [];
-  if (!(value in enforcements))
+  if (!Object.hasOwn(enforcements, value))
     return [
       `option ${goQuote(value)} specified for ${flag}. Valid options are "pods", "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible" or "none"`,
     ];

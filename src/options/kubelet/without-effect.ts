@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { valueAt } from '../decode.ts';
 import { withDefaults } from '../defaults.ts';
@@ -9,7 +10,7 @@ import type { OptionFault } from '../options-error.ts';
  * Settings of the kubelet that are read and checked, so that one file serves both, but change nothing here; by path, with the reason. A
  * path stands for all below it.
  */
-export const withoutEffect: Readonly<Record<string, string>> = {
+export const withoutEffect: Readonly<Record<string, string>> = tableOf({
   configMapAndSecretChangeDetectionStrategy: 'objects that pods name are always watched',
   containerLogMaxWorkers: 'logs are rotated by one loop',
   cpuManagerPolicy: 'containers share the processors, as with none',
@@ -36,7 +37,7 @@ export const withoutEffect: Readonly<Record<string, string>> = {
   topologyManagerPolicyOptions: 'resources are not aligned, as with none',
   topologyManagerScope: 'resources are not aligned, as with none',
   volumePluginDir: 'there are no FlexVolume plugins',
-};
+});
 
 /** Why a setting changes nothing here; nothing when it does. */
 export function whyWithoutEffect(path: string): string | undefined {

@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { AgentError } from '../../base/errors.ts';
 import { type MessageName, messages } from './gen/messages.ts';
 import { WireReader, type WireType, WireWriter } from '../../base/protobuf-wire.ts';
@@ -11,7 +12,7 @@ interface Scalar {
   readonly write: (writer: WireWriter, value: never) => void;
 }
 
-const scalars: Readonly<Record<string, Scalar>> = {
+const scalars: Readonly<Record<string, Scalar>> = tableOf({
   bool: varint(
     (reader) => reader.uint32() !== 0,
     (writer, value: boolean) => {
@@ -63,7 +64,7 @@ const scalars: Readonly<Record<string, Scalar>> = {
       writer.bytes(value);
     },
   },
-};
+});
 
 function varint<T>(read: (reader: WireReader) => T, write: (writer: WireWriter, value: T) => void): Scalar {
   return { wireType: 0, read, write };

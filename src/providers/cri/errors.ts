@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { AgentError, type ErrorCode } from '../../base/errors.ts';
 
 /** The gRPC status codes by number: how Go prints each, and what it is here. */
@@ -57,11 +58,11 @@ export function throwPullError(reason: unknown): never {
   throw reason;
 }
 
-const dialFaults: Readonly<Record<string, string>> = {
+const dialFaults: Readonly<Record<string, string>> = tableOf({
   ENOENT: 'no such file or directory',
   ECONNREFUSED: 'connection refused',
   EACCES: 'permission denied',
-};
+});
 
 /** What this side of the connection found out reads as it does from a Go client; what the runtime said stays as it is. */
 function inGoWords({ code, details }: GrpcFailure, endpoint: string): string {

@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { AgentError } from '../../base/errors.ts';
 import type { Pod } from '../../kube/types.ts';
 import type { EciParameters, EciValue } from './api.ts';
@@ -20,7 +21,7 @@ const number: Read = (value) => {
 };
 
 /** Annotations after the prefix, the parameter that each sets, and how its text is read. Others under the prefix are refused. */
-const parameters: Readonly<Record<string, readonly [parameter: string, read: Read]>> = {
+const parameters: Readonly<Record<string, readonly [parameter: string, read: Read]>> = tableOf({
   'use-specs': ['InstanceType', text],
   'instance-type': ['InstanceType', text],
   'spot-strategy': ['SpotStrategy', text],
@@ -42,7 +43,7 @@ const parameters: Readonly<Record<string, readonly [parameter: string, read: Rea
   'egress-bandwidth': ['EgressBandwidth', number],
   'ipv6-address-count': ['Ipv6AddressCount', number],
   'ntp-server': ['NtpServer', list],
-};
+});
 
 /** Set by the provider itself. */
 const own = new Set(['instance-id']);

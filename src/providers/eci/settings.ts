@@ -1,3 +1,4 @@
+import { tableOf } from '../../base/own.ts';
 import { AgentError } from '../../base/errors.ts';
 import { credentialFromEnvironment, type EciCredentials } from './credentials.ts';
 import type { SignatureAlgorithm } from './signature.ts';
@@ -44,7 +45,7 @@ export interface EciSettings {
 type Texts = Readonly<Record<string, string | undefined>>;
 
 /** Names of settings in the reference provider's TOML file, in lower case, and the variable that has the same meaning. */
-const fileNames: Readonly<Record<string, string>> = {
+const fileNames: Readonly<Record<string, string>> = tableOf({
   region: 'ECI_REGION',
   clustername: 'ECI_CLUSTER_NAME',
   accesskey: 'ECI_ACCESS_KEY',
@@ -58,7 +59,7 @@ const fileNames: Readonly<Record<string, string>> = {
   resourcegroup: 'ECI_RESOURCE_GROUP',
   endpoint: 'ECI_ENDPOINT',
   zone: 'ECI_ZONE',
-};
+});
 
 /** Names in that file without a meaning here: pods say themselves which system they need. */
 const ignoredNames = new Set(['operatingsystem']);

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import {
   ContainerState,
   PodSandboxState,
@@ -117,5 +118,5 @@ export function hasLabels(
   labels: Readonly<Record<string, string>> | undefined,
   wanted: Readonly<Record<string, string>> | undefined,
 ): boolean {
-  return Object.entries(wanted ?? {}).every(([key, value]) => labels?.[key] === value);
+  return Object.entries(wanted ?? {}).every(([key, value]) => ownMember(labels, key) === value);
 }

@@ -1,3 +1,4 @@
+import { ownMember, setOwn, tableOf } from '../../../base/own.ts';
 import { parseYaml } from '../../../go/yaml/document.ts';
 import { yamlText } from '../../../go/yaml/reader.ts';
 import { decodeAs, duplicateKeys, expectedOf } from '../body.ts';
@@ -35,17 +36,17 @@ import { conversionOf, squeezed } from '../../../apimachinery/unstructured.ts';
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
-const types: Readonly<Record<string, PatchType>> = {
+const types: Readonly<Record<string, PatchType>> = tableOf({
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',
   'application/strategic-merge-patch+json': 'strategic',
   'application/apply-patch+yaml': 'apply',
-};
+});
 
 /** One type of patch among others gets a request to the right place; that place wants one alone. @throws {StatusError} 415 */
 export function patchTypeOf(contentType = ''): PatchType {
   const named = contentType.split(',').map((part) => (part.split(';')[0] ?? '').trim());
-  if (!named.some((one) => one in types)) throw unsupportedBody();
+  if (!named.some((one) => Object.hasOwn(types, one))) throw unsupportedBody();
   const type = types[/^.+?(?=;)|^.*/.exec(contentType)?.[0] ?? ''];
   if (!type) throw unsupportedMediaType(Object.keys(types));
   return type;
@@ -253,19 +254,32 @@ function touchedBy({ type, value }: PatchBody): JsonObject {
   const steps = (value as readonly unknown[]).filter(isObject);
   for (const path of steps.flatMap((step) => [stringAt(step, 'path'), stringAt(step, 'from')])) {
     let at = tree;
-    for (const key of path.split('/').slice(1, -1)) at = (at[key] ??= {}) as Record<string, unknown>;
+    for (const key of path.split('/').slice(1, -1)) at = below(at, key);
   }
   return tree;
+}
+
+/** The object under a key, made where there is none. */
+function below(tree: Record<string, unknown>, key: string): Record<string, unknown> {
+  const standing = ownMember(tree, key);
+  if (standing !== undefined) return standing as Record<string, unknown>;
+  const made = {};
+  setOwn(tree, key, made);
+  return made;
 }
 
 function sortedAlong(value: unknown, touched: unknown): unknown {
   if (Array.isArray(value)) {
     if (Array.isArray(touched)) return value.map((item: unknown, i) => sortedAlong(item, touched[i]));
-    return isObject(touched) ? value.map((item: unknown, i) => sortedAlong(item, touched[String(i)])) : value;
+    return isObject(touched)
+      ? value.map((item: unknown, i) => sortedAlong(item, ownMember(touched, String(i))))
+      : value;
   }
   if (!isObject(value) || !isObject(touched)) return value;
   const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, sortedAlong(value[key], touched[key])]));
+  return Object.fromEntries(
+    keys.map((key) => [key, sortedAlong(ownMember(value, key), ownMember(touched, key))]),
+  );
 }
 
 function wrongKind(given: JsonObject, kind: Kind, refuse: (why: string) => StatusError): never {

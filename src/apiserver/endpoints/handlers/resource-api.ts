@@ -1,3 +1,4 @@
+import { ownMember } from '../../../base/own.ts';
 import type { ServerResponse } from 'node:http';
 import type { Exchange, ResourceApiDeps } from '../exchange.ts';
 import type { Kind } from '../../../apimachinery/kinds.ts';
@@ -53,7 +54,7 @@ export class ResourceApi {
     kind: Kind,
   ): Promise<void> {
     const item = target.name !== '';
-    const act = (item ? this.#ofItem : this.#ofCollection)[request.method];
+    const act = ownMember(item ? this.#ofItem : this.#ofCollection, request.method);
     if (!act || (!item && request.method === 'DELETE' && !kind.verbs.includes('deletecollection')))
       throw methodNotAllowed();
     const registry = this.registry(kind);

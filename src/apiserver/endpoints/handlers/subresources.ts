@@ -1,3 +1,4 @@
+import { ownMember } from '../../../base/own.ts';
 import type { ServerResponse } from 'node:http';
 import type { AddressProxy, ProxyCall } from '../../proxy/address-proxy.ts';
 import type { TokenSigner } from '../../authentication/users.ts';
@@ -146,7 +147,7 @@ export class Subresources {
 
   /** The handler of a subresource; `undefined` for those that read and write the object itself. */
   handler(resource: string, subresource: string): Handler | undefined {
-    return this.#handlers[`${resource}/${subresource}`];
+    return ownMember(this.#handlers, `${resource}/${subresource}`);
   }
 
   #representation({ request }: Call): ReturnType<typeof negotiate> {

@@ -1,3 +1,4 @@
+import { ownMember } from '../../../base/own.ts';
 import { appArmorOfAnnotation, appArmorPrefix } from '../../../kube/validation/profile-annotations.ts';
 import {
   type JsonObject,
@@ -24,7 +25,7 @@ export function withAppArmorFields(pod: JsonObject, warnings: string[]): JsonObj
   if (!named || valueAt(pod, 'spec', 'os', 'name') === 'windows') return pod;
   const profiled = (container: JsonObject): JsonObject => {
     const key = `${appArmorPrefix}${stringAt(container, 'name')}`;
-    const annotation = annotations[key];
+    const annotation = ownMember(annotations, key);
     const context = objectAt(container, 'securityContext');
     if (typeof annotation !== 'string' || context['appArmorProfile'] !== undefined) return container;
     const profile = appArmorOfAnnotation(annotation);
@@ -47,8 +48,8 @@ function withKeys(holder: JsonObject, labels: JsonObject): JsonObject {
   if (selector === undefined) return holder;
   const own = (keys: readonly unknown[], operator: string): JsonObject[] =>
     keys
-      .filter((key) => String(key) in labels)
-      .map((key) => ({ key, operator, values: [labels[String(key)]] }));
+      .filter((key) => Object.hasOwn(labels, String(key)))
+      .map((key) => ({ key, operator, values: [ownMember(labels, String(key))] }));
   const added = [
     ...own(listAt(holder, 'matchLabelKeys'), 'In'),
     ...own(listAt(holder, 'mismatchLabelKeys'), 'NotIn'),
@@ -86,7 +87,7 @@ export function withLabelKeys(pod: JsonObject): JsonObject {
   const labels = objectAt(objectAt(pod, 'metadata'), 'labels');
   const spread = objectsAt(spec, 'topologySpreadConstraints');
   const affinity = objectAt(spec, 'affinity');
-  const kinds = ['podAffinity', 'podAntiAffinity'].filter((kind) => affinity[kind] !== undefined);
+  const kinds = ['podAffinity', 'podAntiAffinity'].filter((kind) => ownMember(affinity, kind) !== undefined);
   if (spread.length === 0 && kinds.length === 0) return pod;
   const changed = kinds.map((kind) => [kind, affinityWithKeys(objectAt(affinity, kind), labels)] as const);
   return withSpec(pod, {

@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../../../base/own.ts';
 import { configMapKeyRule } from '../../../kube/validation/name-rules.ts';
 import {
   type Draft,
@@ -26,7 +27,7 @@ function configMapFaults(map: JsonObject): FieldFault[] {
   let size = 0;
   for (const [key, value] of Object.entries(data)) {
     faults.push(...configMapKeyRule(key).map((why) => fault.invalid(`data[${key}]`, key, why)));
-    if (key in binary)
+    if (Object.hasOwn(binary, key))
       faults.push(fault.invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
     size += Buffer.byteLength(String(value));
   }
@@ -44,7 +45,7 @@ function immutableFaults(object: JsonObject, old: JsonObject, keys: readonly str
   if (object['immutable'] !== true)
     faults.push(fault.forbidden('immutable', 'field is immutable when `immutable` is set'));
   for (const key of keys)
-    if (!sameJson(object[key], old[key]))
+    if (!sameJson(ownMember(object, key), ownMember(old, key)))
       faults.push(fault.forbidden(key, 'field is immutable when `immutable` is set'));
   return faults;
 }
@@ -62,18 +63,19 @@ const secrets = builtIn('secrets');
 
 function secretTypeFaults(secret: JsonObject): FieldFault[] {
   const data = objectAt(secret, 'data');
-  const required = (key: string): FieldFault[] => (key in data ? [] : [fault.required(`data[${key}]`)]);
+  const required = (key: string): FieldFault[] =>
+    Object.hasOwn(data, key) ? [] : [fault.required(`data[${key}]`)];
   const docker = (key: string): FieldFault[] => {
-    if (!(key in data)) return [fault.required(`data[${key}]`)];
+    if (!Object.hasOwn(data, key)) return [fault.required(`data[${key}]`)];
     try {
-      parseJson(Buffer.from(textOf(data[key]), 'base64').toString());
+      parseJson(Buffer.from(textOf(ownMember(data, key)), 'base64').toString());
       return [];
     } catch {
       return [
         fault.invalid(
           `data[${key}]`,
           '<secret contents redacted>',
-          jsonFault(Buffer.from(textOf(data[key]), 'base64').toString()),
+          jsonFault(Buffer.from(textOf(ownMember(data, key)), 'base64').toString()),
         ),
       ];
     }
@@ -116,7 +118,7 @@ function secretDefaults(secret: JsonObject): JsonObject {
   const { stringData, ...rest } = secret;
   const data: Draft = { ...objectAt(secret, 'data') };
   for (const [key, value] of Object.entries(isObject(stringData) ? stringData : {}))
-    data[key] = Buffer.from(textOf(value)).toString('base64');
+    setOwn(data, key, Buffer.from(textOf(value)).toString('base64'));
   return {
     ...rest,
     ...(Object.keys(data).length > 0 && { data }),
@@ -159,7 +161,8 @@ const mountable = 'kubernetes.io/enforce-mountable-secrets';
 
 /** Once said that it is old, it is not said again. */
 function accountWarnings(account: JsonObject, old?: JsonObject): readonly string[] {
-  const has = (one?: JsonObject): boolean => mountable in objectAt(objectAt(one, 'metadata'), 'annotations');
+  const has = (one?: JsonObject): boolean =>
+    Object.hasOwn(objectAt(objectAt(one, 'metadata'), 'annotations'), mountable);
   return has(account) && !has(old)
     ? [
         `metadata.annotations[${mountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,

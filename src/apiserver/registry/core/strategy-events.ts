@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../../../base/own.ts';
 import {
   type Draft,
   type JsonObject,
@@ -27,7 +28,8 @@ const renamed: readonly (readonly [core: string, modern: string])[] = [
 
 function rename(object: JsonObject, pairs: readonly (readonly [from: string, to: string])[]): JsonObject {
   const out: Draft = without(object, ...pairs.map(([from]) => from));
-  for (const [from, to] of pairs) if (object[from] !== undefined) out[to] = object[from];
+  for (const [from, to] of pairs)
+    if (ownMember(object, from) !== undefined) setOwn(out, to, ownMember(object, from));
   return out;
 }
 
@@ -49,7 +51,8 @@ export const toCoreEvent = (event: JsonObject): JsonObject => ({
 /** The Event as `events.k8s.io` writes it. */
 export function toModernEvent(event: JsonObject): JsonObject {
   const out = rename(event, renamed) as Draft;
-  for (const key of ['reportingController', 'reportingInstance']) if (out[key] === '') delete out[key];
+  for (const key of ['reportingController', 'reportingInstance'])
+    if (ownMember(out, key) === '') delete out[key];
   return out;
 }
 
@@ -97,8 +100,10 @@ function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
     ...validateMetadataUpdate(now, before, modern),
     ...(sameJson(now['series'], before['series']) ? [] : seriesFaults(now)),
     ...fields
-      .filter(([key]) => !sameJson(now[key], before[key]))
-      .map(([key, field]) => fault.invalid(field, now[key] ?? zeros.get(key) ?? null, 'field is immutable')),
+      .filter(([key]) => !sameJson(ownMember(now, key), ownMember(before, key)))
+      .map(([key, field]) =>
+        fault.invalid(field, ownMember(now, key) ?? zeros.get(key) ?? null, 'field is immutable'),
+      ),
   ];
 }
 
@@ -132,7 +137,7 @@ const unset = (field: string): FieldFault => fault.invalid(field, '', 'needs to 
 /** What an event of `events.k8s.io` says by new names alone. */
 const oldFaults = (event: JsonObject): FieldFault[] => [
   ...['firstTimestamp', 'lastTimestamp'].flatMap((key) =>
-    (event[key] ?? null) === null ? [] : [unset(key)],
+    (ownMember(event, key) ?? null) === null ? [] : [unset(key)],
   ),
   ...(Number(event['count'] ?? 0) === 0 ? [] : [unset('count')]),
   ...(Object.values(objectAt(event, 'source')).some((text) => text !== '') ? [unset('source')] : []),

@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../../../base/own.ts';
 import {
   type JsonObject,
   listAt,
@@ -37,7 +38,7 @@ function portsOf(service: JsonObject): JsonObject[] {
 }
 
 /** Members whose default depends on the type of the service. */
-const typeDefaults: Readonly<Record<string, JsonObject>> = {
+const typeDefaults: Readonly<Record<string, JsonObject>> = tableOf({
   ExternalName: {},
   ClusterIP: { internalTrafficPolicy: 'Cluster' },
   NodePort: { internalTrafficPolicy: 'Cluster', externalTrafficPolicy: 'Cluster' },
@@ -46,7 +47,7 @@ const typeDefaults: Readonly<Record<string, JsonObject>> = {
     externalTrafficPolicy: 'Cluster',
     allocateLoadBalancerNodePorts: true,
   },
-};
+});
 
 function serviceDefaults(service: JsonObject): JsonObject {
   const given = objectAt(service, 'spec');
@@ -58,7 +59,9 @@ function serviceDefaults(service: JsonObject): JsonObject {
       listAt(given, 'externalIPs').length > 0 && { externalTrafficPolicy: 'Cluster' }),
     sessionAffinity: 'None',
   };
-  const missing = Object.entries(defaults).filter(([key]) => given[key] === undefined || given[key] === '');
+  const missing = Object.entries(defaults).filter(
+    ([key]) => ownMember(given, key) === undefined || ownMember(given, key) === '',
+  );
   return { ...service, spec: withAffinity({ ...spec, ...Object.fromEntries(missing) }) };
 }
 
@@ -184,13 +187,18 @@ function kept(service: JsonObject, old: JsonObject): JsonObject {
   const [spec, before] = [specOf(service), specOf(old)];
   if (spec['type'] === 'ExternalName') {
     const same = before['type'] !== 'ExternalName';
-    const gone = addressKeys.filter((key) => same && sameJson(spec[key], before[key]));
+    const gone = addressKeys.filter((key) => same && sameJson(ownMember(spec, key), ownMember(before, key)));
     return withSpec(withPorts(service, old), Object.fromEntries(gone.map((key) => [key, undefined])));
   }
-  const given = addressKeys.filter((key) => spec[key] === undefined && before[key] !== undefined);
+  const given = addressKeys.filter(
+    (key) => ownMember(spec, key) === undefined && ownMember(before, key) !== undefined,
+  );
   const standing = before['type'] === 'ExternalName' ? [] : given;
   return withBothAddresses(
-    withPorts(withSpec(service, Object.fromEntries(standing.map((key) => [key, before[key]]))), old),
+    withPorts(
+      withSpec(service, Object.fromEntries(standing.map((key) => [key, ownMember(before, key)]))),
+      old,
+    ),
   );
 }
 
@@ -213,7 +221,7 @@ function withPorts(service: JsonObject, old: JsonObject): JsonObject {
   const dropped = byNodes(before) && !byNodes(now);
   const balancer = before['type'] === 'LoadBalancer' && now['type'] !== 'LoadBalancer';
   const unless = (key: string, gone: boolean): JsonObject =>
-    gone && sameJson(now[key], before[key]) ? { [key]: undefined } : {};
+    gone && sameJson(ownMember(now, key), ownMember(before, key)) ? { [key]: undefined } : {};
   return withSpec(service, {
     ...(ports.length > 0 && { ports }),
     ...unless('externalTrafficPolicy', dropped && listAt(now, 'externalIPs').length === 0),

@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../../../base/own.ts';
 import { compareQuantities, parseQuantity, type Quantity } from '../../../kube/resources/quantity.ts';
 import { dns1123Subdomain } from '../../../kube/validation/name-rules.ts';
 import { formDiff } from '../../../kube/validation/spec-diff.ts';
@@ -38,9 +39,9 @@ function modeFaults(spec: JsonObject): FieldFault[] {
 }
 
 const oneOf = (spec: JsonObject, key: string, values: readonly string[]): FieldFault[] =>
-  spec[key] === undefined || values.includes(stringAt(spec, key))
+  ownMember(spec, key) === undefined || values.includes(stringAt(spec, key))
     ? []
-    : [fault.unsupported(`spec.${key}`, spec[key], values)];
+    : [fault.unsupported(`spec.${key}`, ownMember(spec, key), values)];
 
 const className = (spec: JsonObject, key: string): FieldFault[] => {
   const name = stringAt(spec, key);
@@ -102,16 +103,16 @@ function volumeUpdateFaults(volume: JsonObject, old: JsonObject): FieldFault[] {
 }
 
 const oldClass = 'volume.beta.kubernetes.io/storage-class';
-const oldAnnotations: Readonly<Record<string, string>> = {
+const oldAnnotations: Readonly<Record<string, string>> = tableOf({
   [oldClass]: 'deprecated since v1.8; use "storageClassName" attribute instead',
   'volume.beta.kubernetes.io/mount-options': 'deprecated since v1.31; use "mountOptions" attribute instead',
-};
+});
 const oldSources = ['cephfs', 'photonPersistentDisk', 'scaleIO', 'storageos', 'glusterfs', 'rbd'];
 
 const oldAnnotationWarnings = (object: JsonObject, keys: readonly string[]): readonly string[] => {
   const given = objectAt(objectAt(object, 'metadata'), 'annotations');
   return keys
-    .filter((key) => key in given)
+    .filter((key) => Object.hasOwn(given, key))
     .map((key) => `metadata.annotations[${key}]: ${oldAnnotations[key] ?? ''}`);
 };
 
@@ -129,7 +130,7 @@ function volumeWarnings(volume: JsonObject): readonly string[] {
     ...terms.flatMap((term, i) =>
       termLabels(term, `spec.nodeAffinity.required.nodeSelectorTerms[${i}]`, false),
     ),
-    ...oldSources.flatMap((kind) => (kind in spec ? [oldVolumeWarning('spec', kind)] : [])),
+    ...oldSources.flatMap((kind) => (Object.hasOwn(spec, kind) ? [oldVolumeWarning('spec', kind)] : [])),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { ownMember } from '../../../base/own.ts';
 import { compareQuantities, formatQuantity, tryParseQuantity } from '../../../kube/resources/quantity.ts';
 import { dns1123Label } from '../../../kube/validation/name-rules.ts';
 import { labelSelector, type Selector } from '../../../kube/validation/shared.ts';
@@ -92,7 +93,7 @@ function quotaWarnings(quota: JsonObject): readonly string[] {
   const hard = objectAt(objectAt(quota, 'spec'), 'hard');
   return limited.flatMap((name) => {
     const bare = ['cpu', 'memory'].includes(name) ? [name] : [];
-    const asked = [`requests.${name}`, ...bare].find((key) => key in hard);
+    const asked = [`requests.${name}`, ...bare].find((key) => Object.hasOwn(hard, key));
     const most = `limits.${name}`;
     const [request, limit] = [asked ?? '', most].map((key) => tryParseQuantity(stringAt(hard, key)));
     if (typeof request !== 'object' || typeof limit !== 'object') return [];
@@ -207,7 +208,7 @@ export const budgetStrategy: Strategy = {
       ...statusRules(budgets),
       validate: (budget) =>
         counts.flatMap((key) => {
-          const count = objectAt(budget, 'status')[key];
+          const count = ownMember(objectAt(budget, 'status'), key);
           return typeof count === 'number' && count < 0
             ? [fault.invalid(`status.${key}`, count, 'must be greater than or equal to 0')]
             : [];

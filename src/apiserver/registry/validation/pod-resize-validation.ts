@@ -68,7 +68,9 @@ const amountsOf = (resources: JsonObject): readonly JsonObject[] =>
 /** Requirements that were there and are not any more. */
 const removed = (now: JsonObject, old: JsonObject, path: string, what: string): FieldFault[] =>
   sides
-    .filter((side) => Object.keys(objectAt(old, side)).some((name) => !(name in objectAt(now, side))))
+    .filter((side) =>
+      Object.keys(objectAt(old, side)).some((name) => !Object.hasOwn(objectAt(now, side), name)),
+    )
     .map((side) => fault.forbidden(`${path}.${side}`, `${what} ${side} cannot be removed`));
 
 /** Whether a container differs in more than a resize may change. */

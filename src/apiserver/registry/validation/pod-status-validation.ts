@@ -226,7 +226,7 @@ function mappedFaults(pod: JsonObject, mapping: JsonObject, at: string): FieldFa
     const why = 'must match the name of an entry in spec.initContainers.name or spec.containers.name';
     return [fault.invalid(`${at}.containerName`, name, why)];
   }
-  if (resource in objectAt(objectAt(container, 'resources'), 'requests')) return [];
+  if (Object.hasOwn(objectAt(objectAt(container, 'resources'), 'requests'), resource)) return [];
   const why =
     'must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests';
   return [fault.invalid(`${at}.resourceName`, resource, why)];
@@ -260,7 +260,7 @@ function askedFaults(allocated: JsonObject, container: JsonObject | undefined, a
       '',
     ),
   );
-  if (isClaim ? claims.includes(name) : name in objectAt(resources, 'requests')) return [];
+  if (isClaim ? claims.includes(name) : Object.hasOwn(objectAt(resources, 'requests'), name)) return [];
   const why = isClaim
     ? "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
     : "must match one of the container's resource requests";

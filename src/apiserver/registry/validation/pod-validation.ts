@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../../../base/own.ts';
 import { initContainersRestart, metadataAndSpec, validatePod } from '../../../kube/validation/pod.ts';
 import { validatePodUpdate } from '../../../kube/validation/pod-update.ts';
 import type { Pod } from '../../../kube/types.ts';
@@ -43,9 +44,9 @@ function withEmpties(pod: JsonObject, empties: Empties = new Map()): Pod {
   for (const [path, empty] of found) {
     const keys = path.split(/[.[\]]+/);
     const last = keys.pop() ?? '';
-    const holder = keys.reduce<unknown>((at, key) => (at as Draft | undefined)?.[key], copy) as
+    const holder = keys.reduce<unknown>((at, key) => ownMember(at as Draft | undefined, key), copy) as
       Draft | undefined;
-    if (holder) holder[last] ??= empty;
+    if (holder) setOwn(holder, last, ownMember(holder, last) ?? empty);
   }
   return asPod(copy);
 }

@@ -1,3 +1,4 @@
+import { ownMember, tableOf } from '../../../base/own.ts';
 import { labelValueRule } from '../../../kube/validation/name-rules.ts';
 import { milliValueOf, tryParseQuantity } from '../../../kube/resources/quantity.ts';
 import { ipWarnings } from './address-rules.ts';
@@ -11,7 +12,7 @@ import {
   valueAt,
 } from '../../../apimachinery/json.ts';
 
-const oldNodeLabels: Readonly<Record<string, string>> = {
+const oldNodeLabels: Readonly<Record<string, string>> = tableOf({
   'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
   'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
   'failure-domain.beta.kubernetes.io/region':
@@ -24,7 +25,7 @@ const oldNodeLabels: Readonly<Record<string, string>> = {
   'scheduler.alpha.kubernetes.io/preferAvoidPods':
     'deprecated since v1.22; use Taints and Tolerations instead',
   'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
-};
+});
 
 /** Labels of nodes that are told of by other names today. */
 export const oldLabelWarnings = (field: string, labels: JsonObject): readonly string[] =>
@@ -40,7 +41,7 @@ const oldAnnotations: Readonly<Record<string, string>> = {
   'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
 };
 
-const oldVolumes: Readonly<Record<string, string>> = {
+const oldVolumes: Readonly<Record<string, string>> = tableOf({
   photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
   gitRepo: 'deprecated in v1.11, and disabled by default in v1.33+',
   scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
@@ -50,9 +51,9 @@ const oldVolumes: Readonly<Record<string, string>> = {
   glusterfs: 'deprecated in v1.25, non-functional in v1.26+',
   cephfs: 'deprecated in v1.28, non-functional in v1.31+',
   rbd: 'deprecated in v1.28, non-functional in v1.31+',
-};
+});
 /** Names of volumes that warnings write otherwise. */
-const shownVolumes: Readonly<Record<string, string>> = { storageos: 'storageOS' };
+const shownVolumes: Readonly<Record<string, string>> = tableOf({ storageos: 'storageOS' });
 
 const containersOf = (spec: JsonObject): readonly Placed[] =>
   ['initContainers', 'containers', 'ephemeralContainers'].flatMap((key) =>
@@ -62,10 +63,10 @@ const containersOf = (spec: JsonObject): readonly Placed[] =>
 function annotations(pod: JsonObject, containers: readonly Placed[]): string[] {
   const given = objectAt(objectAt(pod, 'metadata'), 'annotations');
   const old = Object.entries(oldAnnotations)
-    .filter(([key]) => key in given)
+    .filter(([key]) => Object.hasOwn(given, key))
     .map(([key, why]) => `metadata.annotations[${key}]: ${why}`);
   const seccomp = (key: string, holder: unknown): string[] =>
-    key in given && valueAt(holder, 'securityContext', 'seccompProfile') === undefined
+    Object.hasOwn(given, key) && valueAt(holder, 'securityContext', 'seccompProfile') === undefined
       ? [`metadata.annotations[${key}]: non-functional in v1.27+; use the "seccompProfile" field instead`]
       : [];
   return [
@@ -104,7 +105,7 @@ function nodeLabels(spec: JsonObject): string[] {
   return [
     ...Object.keys(objectAt(spec, 'nodeSelector'))
       .sort()
-      .filter((key) => key in oldNodeLabels)
+      .filter((key) => Object.hasOwn(oldNodeLabels, key))
       .map((key) => `spec.nodeSelector[${key}]: ${oldNodeLabels[key] ?? ''}`),
     ...objectsAt(objectAt(affinity, required), 'nodeSelectorTerms').flatMap((term, i) =>
       termLabels(term, `${at}.${required}.nodeSelectorTerms[${i}]`, false),
@@ -149,7 +150,7 @@ function volumes(spec: JsonObject): string[] {
     const at = `spec.volumes[${i}]`;
     const claim = objectAt(objectAt(volume, 'ephemeral'), 'volumeClaimTemplate');
     const sizes = sizeWarnings(objectAt(claim, 'spec'), `${at}.ephemeral.volumeClaimTemplate.spec`);
-    const old = Object.keys(oldVolumes).filter((kind) => kind in volume);
+    const old = Object.keys(oldVolumes).filter((kind) => Object.hasOwn(volume, kind));
     return [...old.map((kind) => oldVolumeWarning(at, kind)), ...sizes];
   });
 }
@@ -320,7 +321,7 @@ interface PlacedPort {
   readonly port: JsonObject;
 }
 
-const numberAt = (port: JsonObject, key: string): number => Number(port[key] ?? 0);
+const numberAt = (port: JsonObject, key: string): number => Number(ownMember(port, key) ?? 0);
 
 /** How Go's `%+v` prints a port. */
 const shown = (port: JsonObject): string =>
@@ -344,7 +345,7 @@ export function portWarnings(containers: readonly Placed[]): string[] {
 }
 
 function clash({ field, port }: PlacedPort, other: PlacedPort): string[] {
-  const same = (key: string): boolean => (port[key] ?? '') === (other.port[key] ?? '');
+  const same = (key: string): boolean => (ownMember(port, key) ?? '') === (ownMember(other.port, key) ?? '');
   if (!same('containerPort') || !same('protocol')) return [];
   const [mine, theirs] = [numberAt(port, 'hostPort'), numberAt(other.port, 'hostPort')];
   if (same('hostIP') && mine === theirs) return [`${field}: duplicate port definition with ${other.field}`];

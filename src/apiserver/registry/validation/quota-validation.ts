@@ -1,3 +1,4 @@
+import { tableOf } from '../../../base/own.ts';
 import { parseQuantity } from '../../../kube/resources/quantity.ts';
 import { quotaResourceName, resourceAmount } from '../../../kube/validation/resource-rules.ts';
 import {
@@ -16,7 +17,7 @@ const ofPods = new Set(['pods', ...compute]);
 const ofClaims = new Set(['persistentvolumeclaims', 'requests.storage']);
 
 /** What a quota of each scope may count. */
-const scopes: Readonly<Record<string, ReadonlySet<string>>> = {
+const scopes: Readonly<Record<string, ReadonlySet<string>>> = tableOf({
   Terminating: ofPods,
   NotTerminating: ofPods,
   BestEffort: new Set(['pods']),
@@ -24,7 +25,7 @@ const scopes: Readonly<Record<string, ReadonlySet<string>>> = {
   PriorityClass: ofPods,
   CrossNamespacePodAffinity: ofPods,
   VolumeAttributesClass: ofClaims,
-};
+});
 const opposites = [
   ['BestEffort', 'NotBestEffort'],
   ['Terminating', 'NotTerminating'],
@@ -55,7 +56,7 @@ function scopeFaults(spec: JsonObject): FieldFault[] {
   const wrong = (why: string): FieldFault => fault.invalid('spec.scopes', given, why);
   return [
     ...given.flatMap((scope) => [
-      ...(scope in scopes ? [] : [wrong('unsupported scope')]),
+      ...(Object.hasOwn(scopes, scope) ? [] : [wrong('unsupported scope')]),
       ...times(unfit(spec, scope), wrong('unsupported scope applied to resource')),
     ]),
     ...times(clash(given), wrong('conflicting scopes')),
@@ -105,7 +106,9 @@ function selectorFaults(spec: JsonObject): FieldFault[] {
     ...terms.flatMap((term) => {
       const [scope, operator] = [stringAt(term, 'scopeName'), stringAt(term, 'operator')];
       return [
-        ...(scope in scopes ? [] : [fault.invalid(`${field}.scopeName`, scope, 'unsupported scope')]),
+        ...(Object.hasOwn(scopes, scope)
+          ? []
+          : [fault.invalid(`${field}.scopeName`, scope, 'unsupported scope')]),
         ...times(unfit(spec, scope), fault.invalid(field, shown, 'unsupported scope applied to resource')),
         ...(existing.has(scope) && operator !== 'Exists'
           ? [fault.invalid(`${field}.operator`, operator, mustExist)]

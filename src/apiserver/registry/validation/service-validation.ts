@@ -1,3 +1,4 @@
+import { ownMember } from '../../../base/own.ts';
 import {
   dns1123Label,
   dns1123Subdomain,
@@ -57,7 +58,9 @@ function typeFaults(service: JsonObject): FieldFault[] {
 /** A service that is a name elsewhere has no addresses. */
 function externalFaults(spec: JsonObject): FieldFault[] {
   const name = stringAt(spec, 'externalName').replace(/\.$/, '');
-  const given = ['clusterIPs', 'ipFamilies', 'ipFamilyPolicy'].filter((key) => spec[key] !== undefined);
+  const given = ['clusterIPs', 'ipFamilies', 'ipFamilyPolicy'].filter(
+    (key) => ownMember(spec, key) !== undefined,
+  );
   return [
     ...given.map((key) => fault.forbidden(`spec.${key}`, 'may not be set for ExternalName services')),
     ...(name === ''
@@ -107,9 +110,10 @@ function repeatedPorts(spec: JsonObject): FieldFault[] {
     ports.flatMap((port, i) => {
       const first = ports.findIndex(
         (other) =>
-          other['protocol'] === port['protocol'] && Number(other[key] ?? 0) === Number(port[key] ?? 0),
+          other['protocol'] === port['protocol'] &&
+          Number(ownMember(other, key) ?? 0) === Number(ownMember(port, key) ?? 0),
       );
-      return (key === 'port' || Number(port[key] ?? 0) !== 0) && first < i ? [i] : [];
+      return (key === 'port' || Number(ownMember(port, key) ?? 0) !== 0) && first < i ? [i] : [];
     });
   const inCluster = spec['type'] === 'ClusterIP';
   return [

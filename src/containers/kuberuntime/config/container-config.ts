@@ -1,3 +1,4 @@
+import { tableOf } from '../../../base/own.ts';
 import { join } from 'node:path';
 import { expandAll } from '../../../kube/expansion.ts';
 import type { Container, Pod } from '../../../kube/types.ts';
@@ -68,7 +69,7 @@ const streamsOf = ({
   tty = false,
 }: Container): Pick<ContainerConfig, 'stdin' | 'stdinOnce' | 'tty'> => ({ stdin, stdinOnce, tty });
 
-const signals: Readonly<Record<string, Signal>> = Signal;
+const signals: Readonly<Record<string, Signal>> = tableOf(Signal);
 
 /** The API writes `SIGRTMIN+1` where the runtime's names have words. */
 function stopSignalOf(

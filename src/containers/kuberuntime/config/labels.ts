@@ -1,3 +1,4 @@
+import { ownMember } from '../../../base/own.ts';
 import { goStructJson } from '../../../go/go-json.ts';
 import type { Container, Pod } from '../../../kube/types.ts';
 import { nameOf, namespaceOf, uidOf } from '../../../kube/names.ts';
@@ -110,7 +111,7 @@ export interface ContainerRecord {
 }
 
 export function recordFromAnnotations(annotations: StringMap | undefined): ContainerRecord {
-  const of = (key: string): string => annotations?.[key] ?? '';
+  const of = (key: string): string => ownMember(annotations, key) ?? '';
   const deletionGrace = wholeNumber(of(podDeletionGraceAnnotation));
   const grace = wholeNumber(of(podGraceAnnotation));
   const preStop = jsonOf(of(preStopAnnotation)) as ContainerRecord['preStop'];

@@ -1,3 +1,4 @@
+import { ownMember } from '../../../base/own.ts';
 import { defaultCpuPeriodMicros, milliCpuToQuota, milliCpuToShares } from '../../../kube/cgroup.ts';
 import { oomScoreAdjOf } from '../../../kube/oom-score.ts';
 import {
@@ -130,7 +131,7 @@ function effectiveLimits(pod: Pod, container: Container): (resource: string) => 
   const whole: ResourceList = hasPodLevelResources(pod) ? (pod.spec?.resources?.limits ?? {}) : {};
   const shared = amountsOf(whole);
   return (resource) => {
-    const limit = own[resource] ?? zeroQuantity;
-    return isZeroQuantity(limit) ? (shared[resource] ?? zeroQuantity) : limit;
+    const limit = ownMember(own, resource) ?? zeroQuantity;
+    return isZeroQuantity(limit) ? (ownMember(shared, resource) ?? zeroQuantity) : limit;
   };
 }

@@ -1,3 +1,4 @@
+import { tableOf } from '../../../base/own.ts';
 import { AgentError } from '../../../base/errors.ts';
 import { nameOf, namespaceOf, uidOf } from '../../../kube/names.ts';
 import type { Container, Pod } from '../../../kube/types.ts';
@@ -61,11 +62,11 @@ function kernelHostname(pod: Pod, helper: RuntimeHelper): string {
   );
 }
 
-const protocols: Readonly<Record<string, Protocol>> = {
+const protocols: Readonly<Record<string, Protocol>> = tableOf({
   TCP: Protocol.TCP,
   UDP: Protocol.UDP,
   SCTP: Protocol.SCTP,
-};
+});
 
 /** Every port, with or without one on the host; of several that are called alike in one container, the first (`MakePortMappings`). */
 function portMappingsOf({ ports = [] }: Container): PortMapping[] {

@@ -1,3 +1,4 @@
+import { tableOf } from '../../../base/own.ts';
 import { AgentError } from '../../../base/errors.ts';
 import type { Container, Pod } from '../../../kube/types.ts';
 import {
@@ -146,7 +147,7 @@ const containerUserOf = (context: UserFields, { uid, username }: ImageUser): Use
 const groupsOf = (groups: readonly number[]): { readonly supplementalGroups?: readonly number[] } =>
   groups.length > 0 ? { supplementalGroups: groups } : {};
 
-const policies: Readonly<Record<string, SupplementalGroupsPolicy>> = SupplementalGroupsPolicy;
+const policies: Readonly<Record<string, SupplementalGroupsPolicy>> = tableOf(SupplementalGroupsPolicy);
 
 function groupsPolicyOf(name: string | undefined): {
   readonly supplementalGroupsPolicy?: SupplementalGroupsPolicy;

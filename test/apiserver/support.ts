@@ -11,8 +11,13 @@ export interface Answer {
   };
 }
 
-const bodyOf = (text: string, type = ''): Answer['body'] =>
-  (type.includes('json') && text !== '' ? JSON.parse(text) : {}) as Answer['body'];
+function bodyOf(text: string): Answer['body'] {
+  try {
+    return JSON.parse(text) as Answer['body'];
+  } catch {
+    return {};
+  }
+}
 
 /** One request of the administrator. */
 export function call(
@@ -41,7 +46,7 @@ export function call(
           resolve({
             status: answer.statusCode ?? 0,
             headers: answer.headers,
-            body: bodyOf(Buffer.concat(chunks).toString(), answer.headers['content-type']),
+            body: bodyOf(Buffer.concat(chunks).toString()),
           });
         });
       },

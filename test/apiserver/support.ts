@@ -15,7 +15,7 @@ function bodyOf(text: string): Answer['body'] {
   try {
     return JSON.parse(text) as Answer['body'];
   } catch {
-    return {};
+    return {} as Answer['body'];
   }
 }
 

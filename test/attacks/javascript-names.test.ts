@@ -235,7 +235,7 @@ test('no request ends in 500 because of names and values that it holds', async (
         const created = await call(server, 'POST', path, body);
         expect(created.status, JSON.stringify([body, created.body])).toBeLessThan(500);
         for (const type of types) {
-          const at = created.status === 201 ? `${path}/fuzzed` : (await configMap());
+          const at = created.status === 201 ? `${path}/fuzzed` : await configMap();
           const sent = type.startsWith('application/json-') ? [patch].flat() : patch;
           const answer = await call(server, 'PATCH', `${at}?fieldManager=f`, sent, type);
           expect([answer.status, JSON.stringify([patch, answer.body])].join(' ')).not.toMatch(

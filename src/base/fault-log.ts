@@ -1,6 +1,6 @@
 import { messageOf } from './errors.ts';
 import type { LogFields } from './logger.ts';
-import { Recent } from './recent.ts';
+import { LRUCache } from 'lru-cache';
 
 /** How many things with a fault are remembered. */
 const maxFaults = 1000;
@@ -15,7 +15,7 @@ const maxFaults = 1000;
  * faults.clear(uid); // it works again: the next error comes with its stack
  */
 export class FaultLog {
-  readonly #last = new Recent<string>(maxFaults);
+  readonly #last = new LRUCache<string, string>({ max: maxFaults });
 
   /** Returns `err`, the error's text, and `stack` unless the last error of `key` had the same text. */
   fieldsOf(key: string, reason: unknown): LogFields {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { type Clock, steadyNow } from '../base/clock.ts';
 
 interface Entry<V> {
@@ -8,13 +9,12 @@ interface Entry<V> {
 /** Remembers a bounded number of values for a while each; one that is asked for twice at once is fetched once. Failures are not kept. */
 export class TtlCache<V> {
   readonly #clock: Clock;
-  readonly #most: number;
-  readonly #entries = new Map<string, Entry<V>>();
+  readonly #entries: LRUCache<string, Entry<V>>;
   readonly #pending = new Map<string, Promise<V>>();
 
   constructor(clock: Clock, most = 4096) {
     this.#clock = clock;
-    this.#most = most;
+    this.#entries = new LRUCache({ max: most });
   }
 
   /** @param ttlMs how long a value is kept, by value */
@@ -35,19 +35,6 @@ export class TtlCache<V> {
 
   #keep(key: string, value: V, ttlMs: number): void {
     this.#entries.delete(key);
-    if (ttlMs <= 0) return;
-    if (this.#entries.size >= this.#most) this.#shrink();
-    this.#entries.set(key, { value, until: steadyNow(this.#clock) + ttlMs });
-  }
-
-  /** Drops what is over; if that is not enough, the oldest tenth. */
-  #shrink(): void {
-    const now = steadyNow(this.#clock);
-    for (const [key, { until }] of this.#entries) if (until <= now) this.#entries.delete(key);
-    let excess = this.#entries.size - Math.floor(this.#most * 0.9);
-    for (const key of this.#entries.keys()) {
-      if (excess-- <= 0) return;
-      this.#entries.delete(key);
-    }
+    if (ttlMs > 0) this.#entries.set(key, { value, until: steadyNow(this.#clock) + ttlMs });
   }
 }

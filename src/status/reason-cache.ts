@@ -1,4 +1,4 @@
-import { Recent } from '../base/recent.ts';
+import { LRUCache } from 'lru-cache';
 import type { SyncResult } from '../provider/provider.ts';
 import type { StartFailure } from './container-statuses.ts';
 
@@ -11,7 +11,7 @@ export const maxReasons = 1000;
  * Follows kubelet `ReasonCache`.
  */
 export class ReasonCache {
-  readonly #reasons = new Recent<StartFailure>(maxReasons);
+  readonly #reasons = new LRUCache<string, StartFailure>({ max: maxReasons });
 
   /** Takes what a sync tried: a start that failed is remembered, one that worked forgotten. */
   update(uid: string, results: readonly SyncResult[]): void {

@@ -1,4 +1,4 @@
-import { Recent } from '../../base/recent.ts';
+import { LRUCache } from 'lru-cache';
 import { uidOf } from '../../kube/names.ts';
 import type { KubeObject } from '../../kube/types.ts';
 
@@ -40,10 +40,20 @@ export function knownObjects<T extends KubeObject>(
   cached: (key: string) => T | undefined,
   { unmanaged = false }: { readonly unmanaged?: boolean } = {},
 ): KnownObjects<T> {
-  const answers = new Recent<T>(mostAnswers);
-  const rests = new Recent<NotedRest<T>>(mostAnswers);
   let spare: Buffer | undefined;
   let newestForgotten = 0;
+  const answers = new LRUCache<string, T>({
+    max: mostAnswers,
+    dispose: (object, _uid, reason) => {
+      if (reason === 'evict') newestForgotten = Math.max(newestForgotten, versionOf(object));
+    },
+  });
+  const rests = new LRUCache<string, NotedRest<T>>({
+    max: mostAnswers,
+    dispose: ({ bytes }, _uid, reason) => {
+      if (reason === 'evict') spare = bytes;
+    },
+  });
   return {
     unmanaged,
     find: (version) => {
@@ -63,13 +73,11 @@ export function knownObjects<T extends KubeObject>(
     noteRest: (object, rest) => {
       const uid = uidOf(object);
       const bytes = roomFor(Buffer.byteLength(rest), rests.peek(uid)?.bytes ?? spare);
-      const forgotten = rests.set(uid, { object, bytes, length: bytes.write(rest) });
       if (bytes === spare) spare = undefined;
-      spare = forgotten?.bytes ?? spare;
+      rests.set(uid, { object, bytes, length: bytes.write(rest) });
     },
     note: (object) => {
-      const forgotten = answers.set(uidOf(object), object);
-      if (forgotten) newestForgotten = Math.max(newestForgotten, versionOf(forgotten));
+      answers.set(uidOf(object), object);
     },
     newest: (key) => {
       const shown = cached(key);

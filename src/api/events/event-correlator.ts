@@ -1,4 +1,4 @@
-import { Recent } from '../../base/recent.ts';
+import { LRUCache } from 'lru-cache';
 import type { Event, KubeObject } from '../../kube/types.ts';
 
 /** An event before it has a name and a count. */
@@ -54,9 +54,9 @@ const combined = '(combined from similar events): ';
  * After client-go `record.EventCorrelator` with its defaults.
  */
 export class EventCorrelator {
-  readonly #recorded = new Recent<Recorded>(maxEntries);
-  readonly #similar = new Recent<Similar>(maxEntries);
-  readonly #buckets = new Recent<Bucket>(maxEntries);
+  readonly #recorded = new LRUCache<string, Recorded>({ max: maxEntries });
+  readonly #similar = new LRUCache<string, Similar>({ max: maxEntries });
+  readonly #buckets = new LRUCache<string, Bucket>({ max: maxEntries });
 
   judge(raw: RawEvent): Verdict {
     const folded = this.#aggregate(raw);

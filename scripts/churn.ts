@@ -1,5 +1,5 @@
 /**
- * `npm run churn -- [--provider cri|process] [--kills N] [--seed N] [--pods N] [--keep]`: `podtender run` is killed with SIGKILL at random moments
+ * `npm run churn -- [--provider cri|process|eci] [--kills N] [--seed N] [--pods N] [--keep]`: `podtender run` is killed with SIGKILL at random moments
  * while pods come, change and go; then nothing may be lost, doubled or left behind. The cri provider needs root and containerd. Ends
  * with 1 and what was found; `--keep` leaves the agent's log and state behind.
  */
@@ -7,7 +7,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { criBed, processBed } from '../test/support/churn/beds.ts';
+import { criBed, eciBed, processBed } from '../test/support/churn/beds.ts';
 import { Churn } from '../test/support/churn/churn.ts';
 import { whyNoContainerd } from '../test/support/containerd.ts';
 import { removeFolder } from '../test/support/mounts.ts';
@@ -27,8 +27,8 @@ if (![kills, seed, maxPods].every((value) => Number.isInteger(value) && value >=
   console.error('churn: --kills, --seed and --pods take a whole number');
   process.exit(2);
 }
-if (provider !== 'cri' && provider !== 'process') {
-  console.error('churn: --provider is cri or process');
+if (provider !== 'cri' && provider !== 'process' && provider !== 'eci') {
+  console.error('churn: --provider is cri, process or eci');
   process.exit(2);
 }
 const why = provider === 'cri' ? whyNoContainerd() : undefined;
@@ -39,7 +39,8 @@ if (why !== undefined) {
 console.log(`churn: ${provider}, ${kills} kills, seed ${seed}`);
 const dir = mkdtempSync(join(tmpdir(), 'pt-churn-'));
 const mark = `churn-${process.pid}`;
-const bed = provider === 'cri' ? await criBed({ dir, mark }) : processBed({ dir, mark });
+const makeBed = { cri: criBed, process: processBed, eci: eciBed }[provider];
+const bed = await makeBed({ dir, mark });
 const startedAt = performance.now();
 const log = (line: string): void => {
   console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${line}`);

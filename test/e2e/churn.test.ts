@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import { type Bed, type BedOptions, criBed, processBed } from '../support/churn/beds.ts';
+import { type Bed, type BedOptions, criBed, eciBed, processBed } from '../support/churn/beds.ts';
 import { Churn } from '../support/churn/churn.ts';
 import { skipWithoutContainerd } from '../support/containerd.ts';
 import { makeDir } from './podtender.ts';
@@ -31,6 +31,10 @@ describe.concurrent(
   () => {
     test('loses, doubles and leaves nothing of local processes', async ({ expect }) => {
       expect(await churn('process', processBed)).toBeGreaterThanOrEqual(kills);
+    });
+
+    test('loses, doubles and leaves no container group', async ({ expect }) => {
+      expect(await churn('eci', eciBed)).toBeGreaterThanOrEqual(kills);
     });
 
     test.skipIf(skipWithoutContainerd())(

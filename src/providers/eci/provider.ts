@@ -15,6 +15,7 @@ import type { PodUsage } from '../../provider/usage.ts';
 import { admitEciPod } from './admission.ts';
 import type { EciApi } from './api.ts';
 import { BuiltinEciApi } from './builtin-api.ts';
+import type { EciContainerGroup } from './container-group.ts';
 import { EciCalls, type CallCounts } from './calls.ts';
 import { podStatusOf, runtimePodOf } from './convert-status.ts';
 import { Creator } from './creator.ts';
@@ -79,6 +80,7 @@ export class EciProvider implements PodProvider, NodeProvider {
   readonly #usage: UsageReader;
   readonly #clock: Clock;
   readonly #region: string;
+  readonly #refusedUpdates = new Set<string>();
   readonly #events = new Emitter<{ status: [ObservedPod]; event: [BackendEvent] }>();
 
   constructor(options: EciProviderOptions) {
@@ -141,7 +143,11 @@ export class EciProvider implements PodProvider, NodeProvider {
   async syncPod(request: SyncPodRequest, signal: AbortSignal): Promise<PodSyncResult> {
     const { pod } = request;
     await this.#poller.fresh(signal);
-    if (this.#store.get(uidOf(pod))) return { results: [], changed: false };
+    const observed = this.#store.get(uidOf(pod));
+    if (observed) {
+      this.#reportUpdate(pod, observed.group);
+      return { results: [], changed: false };
+    }
     const reported = reportedGroup(pod);
     if (!reported) return this.#creator.create(request, signal);
     // an earlier agent reported containers of this pod: their group is not made again, it is gone if listings say so
@@ -164,6 +170,7 @@ export class EciProvider implements PodProvider, NodeProvider {
     await this.#poller.fresh(signal);
     await this.#remover.remove(uid, signal);
     this.#creator.forget(uid);
+    for (const key of this.#refusedUpdates) if (key.startsWith(`${uid}/`)) this.#refusedUpdates.delete(key);
   }
 
   async listPods(signal?: AbortSignal): Promise<readonly RuntimePod[]> {
@@ -251,6 +258,23 @@ export class EciProvider implements PodProvider, NodeProvider {
   /** Ends polling. Groups stay. */
   close(): void {
     this.#poller.close();
+  }
+
+  /** Groups keep the images that they were made with: a pod that asks for others is told so, once for each image. */
+  #reportUpdate(pod: Pod, { Containers = [] }: EciContainerGroup): void {
+    for (const { name, image } of pod.spec?.containers ?? []) {
+      const runs = Containers.find(({ Name }) => Name === name)?.Image;
+      const key = `${uidOf(pod)}/${name}/${image ?? ''}`;
+      if (runs === undefined || runs === image || this.#refusedUpdates.has(key)) continue;
+      this.#refusedUpdates.add(key);
+      const message = `container ${name} goes on with image ${runs}: a container group cannot be changed to ${image ?? ''}; delete the pod and create it anew`;
+      this.#events.emit('event', {
+        pod: identityOfPod(pod),
+        type: 'Warning',
+        reason: 'ECIUpdateNotSupported',
+        message,
+      });
+    }
   }
 
   #groupOf(uid: string): string {

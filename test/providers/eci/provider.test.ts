@@ -73,6 +73,18 @@ describe('a life', () => {
   });
 });
 
+test('an image that is changed later: the group goes on, and the pod has one event that says so', async () => {
+  bed.node.create('web', image('web'));
+  await bed.advance(15);
+  bed.node.update('web', (pod) => ({
+    ...pod,
+    spec: { ...pod.spec!, containers: pod.spec!.containers.map((one) => ({ ...one, image: 'web:2' })) },
+  }));
+  await bed.advance(200);
+  expect(bed.node.events.filter((event) => event.includes('ECIUpdateNotSupported'))).toHaveLength(1);
+  expect(main('web')).toMatchObject({ ready: true, restartCount: 0 });
+});
+
 describe('defects of the reference provider', () => {
   test('E1: a listing whose page fails changes nothing', async () => {
     for (let index = 0; index < 30; index++) bed.node.create(`p-${String(index)}`, image('web'));

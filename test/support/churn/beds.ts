@@ -12,9 +12,12 @@ import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ContainerState, PodSandboxState } from '../../../src/provider/cri-messages.ts';
 import { connectCri, type CriRuntime } from '../../../src/providers/cri/index.ts';
+import { type FakeGroupView, startFakeEci } from '../../../src/providers/eci/fake/index.ts';
 import { processesOf } from '../../e2e/podtender.ts';
 import { type Containerd, removeEmptyCgroups, shimsOf, startContainerd } from '../containerd.ts';
 import { busyboxImage } from '../images.ts';
+import type { Pod } from '../../../src/kube/types.ts';
+import { podOf, type PodSetting } from './pods.ts';
 
 /** A container that runs now. */
 export interface RunningContainer {
@@ -30,6 +33,14 @@ export interface Bed {
   readonly isolated: boolean;
   /** What `podtender run` is told to run pods here. */
   readonly args: readonly string[];
+  /** More variables of the agent. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where pods are not shell scripts: which kinds there are, what they are made of, and how often one has run. Their images do not change. */
+  readonly pods?: {
+    readonly kinds: readonly string[];
+    readonly podOf: (name: string, kind: string, setting: PodSetting) => Pod;
+    readonly runsOf: (uid: string) => number;
+  };
   readonly containerd?: Containerd;
   running(): Promise<readonly RunningContainer[]>;
   /** Pods that have more than one sandbox that is up. */
@@ -257,4 +268,78 @@ function leftCgroups(cgroup: string, uids: ReadonlySet<string>): readonly string
   return globSync(`/sys/fs/cgroup/*/${cgroup}/**/pod*`)
     .filter((path) => !uids.has(/\/pod([^/]+)$/.exec(path)?.[1] ?? ''))
     .map((path) => `cgroup ${path}`);
+}
+
+/** What each kind of pod is at the double of ECI, by the names of images that it plays. */
+const eciImages: Readonly<Record<string, readonly [main: string, init?: string]>> = {
+  plain: ['web'],
+  pair: ['web'],
+  init: ['web', 'exit:0'],
+  defiant: ['slow-delete:4'],
+  crashing: ['crashloop'],
+  done: ['sleep:1'],
+  failed: ['exit:3'],
+};
+
+/** Pods as container groups of a double of ECI in this process. */
+export async function eciBed({ dir }: BedOptions): Promise<Bed> {
+  const eci = await startFakeEci({ latency: 10 });
+  const live = (): readonly FakeGroupView[] =>
+    eci.groups.filter(({ status }) => status !== 'Succeeded' && status !== 'Failed');
+  return {
+    isolated: false,
+    args: ['--provider', 'eci'],
+    env: {
+      ECI_REGION: 'cn-hangzhou',
+      ECI_ENDPOINT: eci.url,
+      ECI_ACCESS_KEY: 'fake-id',
+      ECI_SECRET_KEY: 'fake-secret',
+      ECI_SECURITY_GROUP: 'sg-1',
+      ECI_VSWITCH: 'vsw-1',
+      ECI_CLUSTER_NAME: 'churn',
+      ECI_POLL_INTERVAL: '1',
+    },
+    pods: {
+      kinds: Object.keys(eciImages),
+      podOf: eciPod,
+      runsOf: (uid) => new Set(eci.created.filter((group) => group.uid === uid).map(({ id }) => id)).size,
+    },
+    running: async () =>
+      live().flatMap(({ id, uid, pod, containers }) =>
+        containers
+          .filter(({ running }) => running)
+          .map(({ name, restartCount }) => ({ id: `${id}/${name}#${restartCount}`, uid, pod, name })),
+      ),
+    doubledSandboxes: async () => {
+      const uids = live().map(({ uid }) => uid);
+      return uids.filter((uid, index) => uids.indexOf(uid) !== index);
+    },
+    left: async (uids) => [
+      ...leftInRoot(dir, uids),
+      ...eci.groups
+        .filter(({ uid }) => !uids.has(uid))
+        .map(({ id, pod, status }) => `group ${id} of pod ${pod}, ${status}`),
+    ],
+    forgotten: () => [],
+    stop: () => eci.stop(),
+  };
+}
+
+function eciPod(name: string, kind: string, setting: PodSetting): Pod {
+  const pod = podOf(name, kind, setting);
+  const [main, init] = eciImages[kind] ?? ['web'];
+  const { restartPolicy, containers, nodeName } = pod.spec!;
+  return {
+    ...pod,
+    spec: {
+      nodeName: nodeName!,
+      tolerations: [{ operator: 'Exists' }],
+      terminationGracePeriodSeconds: 5,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      restartPolicy: restartPolicy!,
+      containers: containers.map((container) => ({ name: container.name, image: main })),
+      ...(init !== undefined && { initContainers: [{ name: 'first', image: init }] }),
+    },
+  };
 }

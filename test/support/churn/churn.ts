@@ -78,10 +78,12 @@ export class Churn {
   #serial = 0;
   /** How long the log was when the newest agent began. */
   #logged = 0;
+  readonly #untouched: readonly string[];
   #statics: readonly string[] = [];
 
   constructor(bed: Bed, options: ChurnOptions) {
     this.#bed = bed;
+    this.#untouched = untouched.filter((kind) => (bed.pods?.kinds ?? kindNames).includes(kind));
     this.#options = options;
     this.#random = seeded(options.seed);
     const ledger = join(options.dir, 'ledger');
@@ -147,7 +149,7 @@ export class Churn {
   async #steady(): Promise<readonly RunningContainer[]> {
     const { mark, settleMs } = this.#options;
     this.#startAgent();
-    for (const kind of untouched) await this.#create(`${mark}-still-${kind}`, kind);
+    for (const kind of this.#untouched) await this.#create(`${mark}-still-${kind}`, kind);
     this.#writeManifest(`${mark}-still-static`, 'plain', 0);
     await this.#until(settleMs, 'the first pods are Ready', () => this.#unsettled());
     return this.#still(await this.#bed.running());
@@ -194,9 +196,10 @@ export class Churn {
     const mine = this.#touched();
     const dice = this.#random();
     const one = mine[Math.floor(this.#random() * mine.length)];
-    const kind = kindNames[Math.floor(this.#random() * kindNames.length)] ?? 'plain';
+    const kinds = this.#bed.pods?.kinds ?? kindNames;
+    const kind = kinds[Math.floor(this.#random() * kinds.length)] ?? 'plain';
     // an agent that lives for seconds may not get round to all that leave: no more come then
-    const isFull = this.#pods.store.size > 2 * maxPods + untouched.length;
+    const isFull = this.#pods.store.size > 2 * maxPods + this.#untouched.length;
     if (dice < 0.1) this.#actOnManifests(kind);
     else if (one && (dice < 0.4 || mine.length >= maxPods)) await this.#delete(one);
     else if (one && dice < 0.55) await this.#change(one);
@@ -213,7 +216,7 @@ export class Churn {
   }
 
   async #create(name: string, kind: string): Promise<void> {
-    await this.#client.create(podResource, podOf(name, kind, this.#setting));
+    await this.#client.create(podResource, this.#podOf(name, kind));
     this.#report.created++;
   }
 
@@ -232,7 +235,7 @@ export class Churn {
     const [first] = pod.spec?.containers ?? [];
     const image = first?.image === 'localhost/busybox:1' ? 'localhost/busybox:2' : 'localhost/busybox:1';
     // containers of pods that run once only have to stay what they are
-    const anew = outcomeOf(kindOf(pod)) === 'Ready' && this.#random() < 0.6;
+    const anew = !this.#bed.pods && outcomeOf(kindOf(pod)) === 'Ready' && this.#random() < 0.6;
     const body = {
       metadata: { labels: { 'churn/at': String(this.#report.changed++) } },
       ...(anew && { spec: { containers: [{ name: first?.name, image }] } }),
@@ -255,7 +258,7 @@ export class Churn {
   }
 
   #writeManifest(name: string, kind: string, version: number): void {
-    const pod = podOf(name, kind, this.#setting);
+    const pod = this.#podOf(name, kind);
     const { nodeName: _, ...spec } = pod.spec ?? { containers: [] };
     const metadata = { ...pod.metadata, annotations: { version: String(version) } };
     writeFileSync(
@@ -276,7 +279,7 @@ export class Churn {
     this.#logged = fstatSync(log).size;
     this.#agent = spawn(process.execPath, [program, ...words, ...this.#bed.args], {
       stdio: ['ignore', log, log],
-      env: { ...process.env, NODE_OPTIONS: '' },
+      env: { ...process.env, NODE_OPTIONS: '', ...this.#bed.env },
     });
     closeSync(log);
   }
@@ -368,10 +371,19 @@ export class Churn {
     this.#throwFaults();
   }
 
+  #podOf(name: string, kind: string): Pod {
+    return (this.#bed.pods?.podOf ?? podOf)(name, kind, this.#setting);
+  }
+
+  /** How often a pod that may run once has run, as it says itself. */
+  #runsOf(uid: string): number {
+    const file = join(this.#setting.ledger, uid);
+    return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
+  }
+
   #expectOnce(pod: Pod): void {
     if (!onceOnly.has(kindOf(pod)) || isMirrorPod(pod)) return;
-    const file = join(this.#setting.ledger, uidOf(pod));
-    const runs = existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
+    const runs = this.#bed.pods ? this.#bed.pods.runsOf(uidOf(pod)) : this.#runsOf(uidOf(pod));
     // a start that the kill interrupted is told as a failure, and is not made again
     const isFine = pod.status?.phase === 'Succeeded' ? runs === 1 : runs <= 1;
     if (!isFine) this.#faults.push(`pod ${nameOf(pod)}, which may run once, ran ${runs} times`);

@@ -12,6 +12,7 @@ export class FakeCloud {
   readonly #groups = new Map<string, FakeGroup>();
   readonly #byToken = new Map<string, FakeGroup>();
   #serial = 0;
+  readonly created: { readonly id: string; readonly uid: string }[] = [];
   /** In how many listings a new group does not show up. */
   hiddenListings = 0;
 
@@ -49,6 +50,7 @@ export class FakeCloud {
     const ip = `10.0.${String(Math.floor(this.#serial / 250))}.${String((this.#serial % 250) + 1)}`;
     const group = groupOf(parameters, { id, ip, now, hiddenListings: this.hiddenListings });
     this.#groups.set(id, group);
+    this.created.push({ id, uid: group.uid });
     if (token !== undefined) this.#byToken.set(token, group);
     return { ContainerGroupId: id };
   }

@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type Clock, systemClock } from '../../../base/clock.ts';
 import { FakeCloud, isProtocolParameter } from './cloud.ts';
 import { type FaultRule, Faults } from './faults.ts';
-import type { FakeGroup } from './group.ts';
+import { type FakeGroup, tags } from './group.ts';
 import { FakeFault, list, type SentParameters, text, unflatten } from './request.ts';
 import { type FakeCommand, type FakeTerminalSize, runCommand, serveCommand } from './terminal.ts';
 import { viewOf } from './timeline.ts';
@@ -37,7 +37,14 @@ export interface FakeGroupView {
   readonly id: string;
   readonly name: string;
   readonly uid: string;
+  /** The pod's name, as the tag `PodName` says. */
+  readonly pod: string;
   readonly status: string;
+  readonly containers: readonly {
+    readonly name: string;
+    readonly running: boolean;
+    readonly restartCount: number;
+  }[];
   readonly parameters: SentParameters;
 }
 
@@ -46,6 +53,8 @@ export interface FakeEci {
   readonly url: string;
   /** The groups that are there now, those that are being deleted too. */
   readonly groups: readonly FakeGroupView[];
+  /** All groups that were ever made, in order. */
+  readonly created: readonly { readonly id: string; readonly uid: string }[];
   readonly calls: readonly FakeCall[];
   /** May be changed at any time. */
   readonly faults: FaultRule[];
@@ -126,13 +135,11 @@ class FakeService implements FakeEci {
 
   get groups(): readonly FakeGroupView[] {
     const now = this.#clock.now();
-    return this.#present(now).map(({ id, name, uid, course, parameters }) => ({
-      id,
-      name,
-      uid,
-      status: viewOf(course, now).status,
-      parameters,
-    }));
+    return this.#cloud.present(now).map((group) => viewAt(group, now));
+  }
+
+  get created(): readonly { readonly id: string; readonly uid: string }[] {
+    return this.#cloud.created;
   }
 
   hideNewGroups(listings: number): void {
@@ -151,10 +158,6 @@ class FakeService implements FakeEci {
       });
       this.#server.closeAllConnections();
     });
-  }
-
-  #present(now: number): readonly FakeGroup[] {
-    return this.#cloud.present(now);
   }
 
   /**
@@ -261,9 +264,9 @@ class FakeService implements FakeEci {
   }
 
   #environmentOf(parameters: SentParameters, container: string): Readonly<Record<string, string>> {
-    const group = this.#present(this.#clock.now()).find(
-      ({ id }) => id === text(parameters, 'ContainerGroupId'),
-    );
+    const group = this.#cloud
+      .present(this.#clock.now())
+      .find(({ id }) => id === text(parameters, 'ContainerGroupId'));
     const found = list(group?.parameters ?? {}, 'Container').find((one) => text(one, 'Name') === container);
     return Object.fromEntries(
       list(found ?? {}, 'EnvironmentVar').map((variable) => [
@@ -272,6 +275,16 @@ class FakeService implements FakeEci {
       ]),
     );
   }
+}
+
+function viewAt({ id, name, uid, course, parameters }: FakeGroup, now: number): FakeGroupView {
+  const { status, init, regular } = viewOf(course, now);
+  const containers = [...init, ...regular].map(({ name: container, lives }) => ({
+    name: container,
+    running: lives.at(-1) !== undefined && lives.at(-1)?.finishedAt === undefined,
+    restartCount: Math.max(0, lives.length - 1),
+  }));
+  return { id, name, uid, pod: tags(parameters).get('PodName') ?? '', status, containers, parameters };
 }
 
 async function arrivedOf(request: IncomingMessage): Promise<ArrivedRequest> {

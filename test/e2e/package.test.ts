@@ -11,15 +11,15 @@ import { Consumer, PackedPackage, repository } from '../support/consumer.ts';
 describe('the packed package', { timeout: 300_000 }, () => {
   let packed: PackedPackage;
   let consumer: Consumer;
+  const made: { remove(): void }[] = [];
 
   beforeAll(() => {
-    packed = new PackedPackage();
-    consumer = new Consumer(packed);
+    made.push((packed = new PackedPackage()));
+    made.push((consumer = new Consumer(packed)));
   }, 600_000);
 
   afterAll(() => {
-    packed.remove();
-    consumer.remove();
+    for (const one of made) one.remove();
   });
 
   const resolutions = {

@@ -50,7 +50,7 @@ export class PackedPackage {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'inherit'] as ('ignore' | 'pipe' | 'inherit')[],
     } as const;
-    execFileSync(process.execPath, ['scripts/build.mjs'], run);
+    execFileSync(process.execPath, ['scripts/build.mjs'], { ...run, stdio: 'inherit' });
     const packed = execFileSync(
       'npm',
       ['pack', '--json', '--ignore-scripts', '--pack-destination', '..'],

@@ -115,3 +115,40 @@ export * from './provider/runtime-pod.ts';
 export { StatusManager } from './status/embedding.ts';
 export type { DeletionSafety, PodLookup, StatusManagerDeps, StatusTelling } from './status/status-manager.ts';
 export { type StatusClient, statusClient } from './status/status-client.ts';
+
+// What options and results above name, for those who write them down.
+export type { EvictionOptions, ShutdownOptions } from './agent/evictions.ts';
+export type { LeveledLogger } from './agent/logger.ts';
+export type { AllocationManager } from './allocation/allocation-manager.ts';
+export type { Burst } from './api/cache/burst.ts';
+export type { InformerHandler } from './api/cache/handler-queue.ts';
+export type { KnownObjects } from './api/cache/known-objects.ts';
+export type { IndexFunction } from './api/cache/store.ts';
+export type { BackoffOptions } from './base/backoff.ts';
+export type { Emitter } from './base/emitter.ts';
+export type { Members } from './base/members.ts';
+export type { WorkQueueOptions } from './base/work-queue.ts';
+export type { PodSource } from './kube/names.ts';
+export type { ResourceKeeper } from './kube/resources/pod-resources.ts';
+export type { MetricFamily } from './metrics/family.ts';
+export type { ReadyFaults } from './node/setters/conditions.ts';
+export type { MachineInfo } from './node/setters/machine.ts';
+export type { VersionSettings } from './node/setters/runtime.ts';
+export type { SetterResult } from './node/setters/setter.ts';
+export type { PodLifecycleEvent } from './pleg/diff.ts';
+export type { GenericPleg } from './pleg/generic-pleg.ts';
+export type { Housekeeping } from './pods/housekeeping.ts';
+export type { PodManager } from './pods/pod-manager.ts';
+export type { RuntimeState } from './pods/runtime-state.ts';
+export type { PodSyncHandler } from './pods/sync-handler.ts';
+export type { PodCgroups, PodVolumes, ReferencedObjects } from './pods/sync-pod.ts';
+export type { PodWorkers as AgentPodWorkers } from './podworkers/pod-workers.ts';
+export type { RequeueOptions } from './podworkers/requeue.ts';
+export type { FinishedState, SyncState, TerminatedState, TerminatingState } from './podworkers/state.ts';
+export type {
+  KillPodOptions as OwnKillPodOptions,
+  UpdatePodOptions as OwnUpdatePodOptions,
+} from './podworkers/updates.ts';
+export type { ReferenceKillPodOptions, ReferenceUpdatePodOptions } from './podworkers/embedding.ts';
+export type { ProbeManager } from './prober/probe-manager.ts';
+export type { StatusManager as AgentStatusManager } from './status/status-manager.ts';

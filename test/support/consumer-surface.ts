@@ -1,9 +1,13 @@
 /** What the reference framework's index names, as a consumer of the packed package types it (compiled by test/e2e/package.test.ts). */
 import {
+  type AgentPodWorkers,
   ContainerCreating,
+  type Engines,
   FakeClock,
   type KillPodOptions,
+  type MachineSettings,
   NetworkNotReadyErrorMsg,
+  type NodeClient,
   NodeController,
   type NodeGetter,
   type NodeProvider,
@@ -23,6 +27,7 @@ import {
   type PodWorkType,
   SourcesReady,
   StatusManager,
+  Store,
   type SyncHandler,
   type UpdatePodOptions,
 } from '../../src/index.ts';
@@ -125,5 +130,10 @@ export class Ready implements SourcesReady {
 }
 export const real: SourcesReady = new SourcesReady({ seenAllSources: () => true });
 export const constructible = StatusManager;
+/** Internals that public signatures name can be named. */
+export const engines: Engines = controller.engines;
+export const own: AgentPodWorkers = engines.podWorkers;
+export type Named = NodeClient | MachineSettings;
+export const store = Store;
 export type Providers = PodProvider & NodeProvider;
 export const nothing = emptyPodStatus({ uid: 'u', name: 'n', namespace: 'd' });

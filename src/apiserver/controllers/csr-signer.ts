@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { tableOf } from '../../base/own.ts';
 import { hour, type SigningRequest, year } from '../../pki/certificates.ts';
 import { type ControllerDeps, follow } from './controllers.ts';
@@ -9,8 +10,10 @@ import {
   objectAt,
   objectsAt,
   stringAt,
+  textOf,
   valueAt,
 } from '../../apimachinery/json.ts';
+import type { Store } from '../storage/store.ts';
 import { seconds } from '../../apimachinery/times.ts';
 
 /** How certificates are issued. */
@@ -29,26 +32,47 @@ const shortLifeMs = 8 * hour;
 
 const serving = 'kubernetes.io/kubelet-serving';
 const kubeletClient = 'kubernetes.io/kube-apiserver-client-kubelet';
+const apiClient = 'kubernetes.io/kube-apiserver-client';
 const signers: Readonly<Record<string, readonly ('client auth' | 'server auth')[]>> = tableOf({
-  'kubernetes.io/kube-apiserver-client': ['client auth'],
+  [apiClient]: ['client auth'],
   [kubeletClient]: ['client auth'],
   [serving]: ['server auth'],
 });
 const storage = 'certificates.k8s.io/certificatesigningrequests';
 
 /**
- * Approves what nodes ask for themselves, and issues certificates for requests that were approved.
+ * Approves what nodes ask for themselves, and issues certificates for requests that were approved. A serving certificate is approved once
+ * every name and address in it stands among the addresses of the Node itself: a request that comes before them waits for them.
  *
- * Follows kube-controller-manager's csrapproving and csrsigning controllers; serving certificates are approved too, which in a cluster somebody else does.
+ * Follows kube-controller-manager's csrapproving and csrsigning controllers; serving certificates are approved too, which in a cluster an
+ * approver of the operator's choice does.
  */
 export function signRequests(deps: ControllerDeps, times: Partial<SigningTimes> = {}): () => void {
   const { store } = deps.world;
-  return follow(store, storage, (csr) => {
-    const entry = store.get(storage, nameOf(csr));
+  const look = (name: string): void => {
+    const entry = store.get(storage, name);
     const next = entry && step(entry.object, deps, { ...signingTimes, ...times });
     if (next) store.put(storage, next);
+  };
+  const stopRequests = follow(store, storage, (csr) => {
+    look(nameOf(csr));
   });
+  const stopNodes = follow(store, 'nodes', (node) => {
+    const user = `system:node:${nameOf(node)}`;
+    const own = [...store.list(storage)].filter(({ object }) => isWaiting(object, user));
+    for (const { key } of own) look(key);
+  });
+  return () => {
+    stopRequests();
+    stopNodes();
+  };
 }
+
+/** Whether a request of a node for a serving certificate is neither approved nor denied. */
+const isWaiting = (csr: JsonObject, user: string): boolean =>
+  valueAt(csr, 'spec', 'signerName') === serving &&
+  valueAt(csr, 'spec', 'username') === user &&
+  objectsAt(objectAt(csr, 'status'), 'conditions').length === 0;
 
 /** What a request becomes next; nothing: it stands. */
 function step(csr: JsonObject, deps: ControllerDeps, times: SigningTimes): JsonObject | undefined {
@@ -63,53 +87,115 @@ function step(csr: JsonObject, deps: ControllerDeps, times: SigningTimes): JsonO
   if (!request) return undefined;
   const now = deps.clock.now();
   if (!types.includes('Approved')) {
-    const message = approval(spec, request);
+    const message = approval(spec, request, deps.world.store);
     return message === undefined ? undefined : withCondition(csr, now, 'Approved', ['AutoApproved', message]);
   }
-  const fault = faultOf(signer, request, listAt(spec, 'usages') as readonly string[]);
+  const fault = faultOf(signer, request, listAt(spec, 'usages').map(textOf));
   if (fault !== undefined) return withCondition(csr, now, 'Failed', ['SignerValidationFailure', fault]);
   return issue(csr, request, { deps, usages, times });
 }
 
 /** Why a request is approved without asking anybody; nothing: it is not. */
-function approval(spec: JsonObject, request: SigningRequest): string | undefined {
+function approval(spec: JsonObject, request: SigningRequest, store: Store): string | undefined {
   const signer = stringAt(spec, 'signerName');
   if (signer !== serving && signer !== kubeletClient) return undefined;
-  if (faultOf(signer, request, listAt(spec, 'usages') as readonly string[]) !== undefined) return undefined;
-  const groups = listAt(spec, 'groups') as readonly string[];
-  if (stringAt(spec, 'username') === request.subject.commonName)
-    return signer === serving
-      ? 'The node asked for its own serving certificate.'
-      : 'Auto approving self kubelet client certificate after SubjectAccessReview.';
-  const mayBootstrap = groups.includes('system:bootstrappers') || groups.includes('system:masters');
-  return mayBootstrap && signer === kubeletClient
+  if (faultOf(signer, request, listAt(spec, 'usages').map(textOf)) !== undefined) return undefined;
+  const isSelf = stringAt(spec, 'username') === request.subject.commonName;
+  if (signer === serving)
+    return isSelf && isOfNode(request, store) ? 'The node asked for its own serving certificate.' : undefined;
+  if (isSelf) return 'Auto approving self kubelet client certificate after SubjectAccessReview.';
+  const groups = listAt(spec, 'groups');
+  return groups.includes('system:bootstrappers') || groups.includes('system:masters')
     ? 'Auto approving kubelet client certificate after SubjectAccessReview.'
     : undefined;
 }
 
-/** What a kubelet's signer has against a request (`certificates.ValidateKubeletServingCSR`, `ValidateKubeletClientCSR`). */
+const nameTypes = new Set<unknown>(['Hostname', 'InternalDNS', 'ExternalDNS']);
+const addressTypes = new Set<unknown>(['InternalIP', 'ExternalIP', 'Hostname']);
+
+/** Whether every name and address that a request is for is one of its node's own, and none by which the API server is known. */
+function isOfNode({ subject, dnsNames, ips }: SigningRequest, store: Store): boolean {
+  const node = store.get('nodes', subject.commonName.replace(/^system:node:/, ''))?.object;
+  if (!node) return false;
+  const of = (types: ReadonlySet<unknown>): string[] =>
+    objectsAt(objectAt(node, 'status'), 'addresses').flatMap(({ type, address }) =>
+      types.has(type) && typeof address === 'string' ? [address.toLowerCase()] : [],
+    );
+  const names = new Set([...of(nameTypes), nameOf(node)]);
+  const addresses = new Set(of(addressTypes).map(canonicalIp));
+  return (
+    dnsNames.every((name) => names.has(name.toLowerCase()) && !isOfServer(name)) &&
+    ips.every((ip) => addresses.has(canonicalIp(ip)))
+  );
+}
+
+/** An address as each is written once; other texts as they are. */
+function canonicalIp(text: string): string {
+  return text.includes(':') && isIP(text) === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text;
+}
+
+const isOfServer = (name: string): boolean =>
+  /^kubernetes(\.default(\.svc(\..*)?)?)?\.?$/i.test(name) || /^localhost\.?$/i.test(name);
+
+/** What a signer has against a request (`ValidateKubeletServingCSR`, `ValidateKubeletClientCSR`, `validAPIServerClientUsages`). */
 function faultOf(signer: string, request: SigningRequest, wanted: readonly string[]): string | undefined {
+  if (signer === apiClient) return clientUsageFault(wanted);
   if (signer !== serving && signer !== kubeletClient) return undefined;
-  const { subject, dnsNames, ips, emails, uris } = request;
-  const isServing = signer === serving;
-  const auth = isServing ? 'server auth' : 'client auth';
-  const allowed = new Set(['digital signature', 'key encipherment', auth]);
-  const faults: readonly (readonly [boolean, string])[] = [
-    [subject.organizations?.join() !== 'system:nodes', 'subject organization is not system:nodes'],
-    [isServing && dnsNames.length + ips.length === 0, 'DNS or IP subjectAltName is required'],
-    [!isServing && dnsNames.length > 0, 'DNS subjectAltNames are not allowed'],
-    [emails.length > 0, 'Email subjectAltNames are not allowed'],
-    [!isServing && ips.length > 0, 'IP subjectAltNames are not allowed'],
-    [uris.length > 0, 'URI subjectAltNames are not allowed'],
-    [!subject.commonName.startsWith('system:node:'), 'subject common name does not begin with system:node: '],
-    [
-      !wanted.every((one) => allowed.has(one)) ||
-        !wanted.includes(auth) ||
-        !wanted.includes('digital signature'),
-      `usages did not match ${isServing ? '[digital signature key encipherment server auth]' : '[client auth digital signature key encipherment]'}`,
-    ],
-  ];
+  const faults = signer === serving ? servingFaults(request, wanted) : clientFaults(request, wanted);
   return faults.find(([is]) => is)?.[1];
+}
+
+type Faults = readonly (readonly [is: boolean, why: string])[];
+
+const isNodes = ({ subject }: SigningRequest): boolean =>
+  subject.organizations?.length === 1 && subject.organizations[0] === 'system:nodes';
+const isNodeName = ({ subject }: SigningRequest): boolean => subject.commonName.startsWith('system:node:');
+const [notNodes, notNode] = [
+  'subject organization is not system:nodes',
+  'subject common name does not begin with system:node:',
+];
+const noEmails = 'Email subjectAltNames are not allowed';
+const noUris = 'URI subjectAltNames are not allowed';
+
+const servingFaults = (request: SigningRequest, wanted: readonly string[]): Faults => [
+  [!isNodes(request), notNodes],
+  [request.dnsNames.length + request.ips.length === 0, 'DNS or IP subjectAltName is required'],
+  [request.emails.length > 0, noEmails],
+  [request.uris.length > 0, noUris],
+  [
+    !areUsages(wanted, 'server auth'),
+    'usages did not match [digital signature key encipherment server auth]',
+  ],
+  [!isNodeName(request), notNode],
+];
+
+const clientFaults = (request: SigningRequest, wanted: readonly string[]): Faults => [
+  [!isNodes(request), notNodes],
+  [request.dnsNames.length > 0, 'DNS subjectAltNames are not allowed'],
+  [request.emails.length > 0, noEmails],
+  [request.ips.length > 0, 'IP subjectAltNames are not allowed'],
+  [request.uris.length > 0, noUris],
+  [!isNodeName(request), notNode],
+  [
+    !areUsages(wanted, 'client auth'),
+    'usages did not match [client auth digital signature key encipherment]',
+  ],
+];
+
+/** Whether a request asks for the usages of a kubelet's certificate, with or without that which RSA keys need. */
+function areUsages(wanted: readonly string[], auth: string): boolean {
+  const given = new Set(wanted);
+  const needed = given.has(auth) && given.has('digital signature');
+  return needed && given.size === (given.has('key encipherment') ? 3 : 2);
+}
+
+function clientUsageFault(wanted: readonly string[]): string | undefined {
+  const allowed = ['digital signature', 'key encipherment', 'client auth'];
+  const odd = wanted.find((usage) => !allowed.includes(usage));
+  if (odd !== undefined) return `invalid usage for client certificate: ${odd}`;
+  return wanted.includes('client auth')
+    ? undefined
+    : 'missing required usage for client certificate: client auth';
 }
 
 function withCondition(

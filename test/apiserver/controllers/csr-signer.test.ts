@@ -5,6 +5,7 @@ import type { Resource } from '../../../src/api/resources.ts';
 import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
 import { createKey, type KeyPair, writeSigningRequest } from '../../../src/pki/certificates.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { call } from '../support.ts';
 import type { KubeObject } from '../../../src/kube/types.ts';
 
 const resource: Resource = {
@@ -48,8 +49,21 @@ interface Wish {
   readonly expirationSeconds?: number;
 }
 
+const makeNode = (): Promise<unknown> =>
+  call(server, 'POST', '/api/v1/nodes', {
+    metadata: { name: 'n1' },
+    status: {
+      addresses: [
+        { type: 'Hostname', address: 'n1' },
+        { type: 'InternalIP', address: '192.0.2.1' },
+        { type: 'InternalIP', address: '2001:db8::1' },
+      ],
+    },
+  });
+
 /** What became of a request for `system:node:n1`, approved by the administrator where nobody does it by himself. */
 async function outcome(wish: Wish, approve = true): Promise<string> {
+  await makeNode();
   const { signer, usages, organizations = ['system:nodes'], hosts, as = 'system:node:n1' } = wish;
   const { groups = ['system:nodes'], expirationSeconds } = wish;
   const request = writeSigningRequest(createKey(), { commonName: 'system:node:n1', organizations }, hosts);
@@ -105,6 +119,11 @@ test.for<readonly [string, Wish, string]>([
   [
     'a serving certificate',
     { ...serving, hosts: ['n1', '192.0.2.1'] },
+    `Approved AutoApproved The node asked for its own serving certificate.; issued for ${year} s; 1.3.6.1.5.5.7.3.1`,
+  ],
+  [
+    'a serving certificate for an address that is written another way',
+    { ...serving, hosts: ['N1', '2001:DB8:0::1'] },
     `Approved AutoApproved The node asked for its own serving certificate.; issued for ${year} s; 1.3.6.1.5.5.7.3.1`,
   ],
   [

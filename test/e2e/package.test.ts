@@ -20,7 +20,7 @@ describe('the packed package', { timeout: 300_000 }, () => {
 
   afterAll(() => {
     for (const one of made) one.remove();
-  });
+  }, 120_000);
 
   const resolutions = {
     NodeNext: { module: 'nodenext', moduleResolution: 'nodenext' },

@@ -139,7 +139,7 @@ function runAgent(parts: UpParts, agent: Agent, clients: Clients): Running {
   const stop = new AbortController();
   const running = runningParts(agent, parts, {
     signal: stop.signal,
-    apiPort: 'port in the file of --config',
+    apiPort: '`port` of the KubeletConfiguration (--config)',
   });
   keepSystemdTold(systemd, agent, stop.signal);
   const events = new Informer<Event>({ client: observer, clock, logger }, eventResource);

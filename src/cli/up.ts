@@ -152,7 +152,8 @@ async function finish({ running, reporter, force, task }: Ending, end: 'signal' 
     // the containers stay: whoever starts the agent again finds them
     reporter.close();
     for (const message of failureLines(end)) reporter.notice({ type: 'error', message });
-    await running.close();
+    // what ended the agent may come up again as it is closed
+    await running.close().catch(() => undefined);
     return exitCodeOf(end);
   }
   if (!leaveRunning) {

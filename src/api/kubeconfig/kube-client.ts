@@ -52,7 +52,9 @@ async function loadConfig(path?: string, context?: string): Promise<KubeConfig> 
     const where = path ?? 'the default place';
     // what follows shows lines of the file, which may hold secrets
     const [why = ''] = messageOf(reason).split('\n');
-    throw new AgentError('invalid_argument', `kubeconfig ${where}: ${why}`);
+    // a refusal of the system holds nothing of the file
+    const cause = reason instanceof Error && 'syscall' in reason && { cause: reason };
+    throw new AgentError('invalid_argument', `kubeconfig ${where}: ${why}`, { ...cause });
   }
   if (context !== undefined) {
     const names = config.getContexts().map(({ name }) => name);

@@ -88,7 +88,7 @@ describe.skipIf(!hasTmux)('the live view in a terminal', () => {
 
   test('gives the terminal back on Ctrl-Z, and is whole after fg', async () => {
     type('C-z');
-    await until(() => /\$ $/.test(screen().trimEnd() + ' ') && count('POD ') === 0, 'the shell');
+    await until(() => (screen().trimEnd() + ' ').endsWith('$ ') && count('POD ') === 0, 'the shell');
     type('echo in-between', 'Enter');
     await until(() => count('in-between') === 2, 'the output of the shell');
     type('fg', 'Enter');

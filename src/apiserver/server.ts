@@ -16,6 +16,7 @@ import {
   furnishNamespaces,
   keepQuotas,
 } from './controllers/controllers.ts';
+import { ActingControllers } from './controllers/acting-controllers.ts';
 import { signRequests, type SigningTimes } from './controllers/csr-signer.ts';
 
 import type { JsonObject } from '../apimachinery/json.ts';
@@ -68,6 +69,11 @@ export interface EmbeddedApiServerOptions {
   readonly kubernetesService?: boolean;
   /** Bounds on connections, in number and in time. */
   readonly limits?: Partial<ConnectionLimits>;
+  /**
+   * Whether controllers beside this server act on Deployments, Jobs and the like; without them the creator of such an object is warned that
+   * nothing will happen; false unless said.
+   */
+  readonly externalControllers?: boolean;
   /** Names of admission plug-ins that are not to run, as with kube-apiserver: `ServiceAccount`, `LimitRanger`; none unless said. */
   readonly disableAdmissionPlugins?: readonly string[];
   /** Takes an audit event (`audit.k8s.io/v1`) for each request that was answered; absent: nothing is audited. */
@@ -116,7 +122,7 @@ export class EmbeddedApiServer {
     this.#ends = parts.ends;
     this.store = parts.store;
     this.ca = parts.authority.cert;
-    this.port = (parts.server.address() as AddressInfo).port;
+    this.port = portOf(parts.server);
     this.url = `https://${parts.host.includes(':') ? `[${parts.host}]` : parts.host}:${this.port}`;
     this.admin = this.clientCertificate('podtender-admin', ['system:masters']);
   }
@@ -135,7 +141,9 @@ export class EmbeddedApiServer {
     const secrets = loadOr(() => loadSecrets(options.dataDir, clock.now()), store);
     const authority = loadOr(() => authorityOf(options.dataDir, secrets.ca), store);
     const features = { trustBundles: clusterTrustBundles };
-    const world: World = { store, clock, random, services: serviceAddresses(store, random), features };
+    const acting = new ActingControllers(options.externalControllers);
+    const services = serviceAddresses(store, random);
+    const world: World = { store, clock, random, services, features, acting };
     const stopping = new AbortController();
     const authorizer = new Authorizer(store, clusterTrustBundles);
     const admission = new AdmissionChain(
@@ -180,8 +188,7 @@ export class EmbeddedApiServer {
       clock,
       limits: options.limits,
     });
-    const { port } = server.address() as AddressInfo;
-    seed(resources, world, options.kubernetesService === false ? undefined : port);
+    seed(resources, world, options.kubernetesService === false ? undefined : portOf(server));
     const ends = control({ world, resources, authority, clock, logger }, subresources, options);
     store.flush();
     return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host });
@@ -242,6 +249,8 @@ function metricsApi(deps: UsageReaderDeps & { readonly store: Store }): () => Pr
   };
   return () => (made ??= make());
 }
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
 const surroundingsOf = ({
   clock = systemClock,

@@ -2,6 +2,7 @@ import type { Empties } from '../../apimachinery/serializer/codec.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { PodFeatures } from '../../kube/validation/disabled-fields.ts';
+import type { ActingControllers } from '../controllers/acting-controllers.ts';
 import type { Store } from '../storage/store.ts';
 import type { User } from '../authentication/users.ts';
 
@@ -11,6 +12,8 @@ export interface World {
   readonly clock: Clock;
   readonly random: Random;
   readonly services: ServiceAddresses;
+  /** For which kinds controllers run; absent: nothing is said about that. */
+  readonly acting?: Pick<ActingControllers, 'warningFor'>;
   /** Features of pods that are on; absent: the defaults. */
   readonly features?: PodFeatures;
 }

@@ -127,9 +127,15 @@ export class ResourceWrites {
   #create(exchange: Exchange, given: JsonObject, reading: Reading): Promise<Written> {
     const { target, registry } = exchange;
     const writer = writerOf(exchange, reading.query.manager);
+    this.#warnOfIdleKind(exchange, reading.context);
     return admitted(this.#deps.admission, requestOf(exchange, reading, nameOf(given)), () =>
       registry.beginCreate(target.namespace, given, writer, reading.context),
     );
+  }
+
+  #warnOfIdleKind({ kind, target }: Exchange, { warnings }: WriteContext): void {
+    const warning = target.subresource === '' ? this.#deps.world.acting?.warningFor(kind) : undefined;
+    if (warning !== undefined) warnings.push(warning);
   }
 
   /** PUT; makes the object where its kind allows. */
@@ -224,6 +230,7 @@ export class ResourceWrites {
     context.warnings.push(...judgedApply(body, query.fieldValidation));
     const isUnnamed = !Object.hasOwn(objectAt(read, 'metadata'), 'name');
     const writer = writerOf(exchange, query.manager, 'Apply');
+    if (!this.#standing(exchange)) this.#warnOfIdleKind(exchange, context);
     return admitted(this.#deps.admission, requestOf(exchange, reading), () => {
       const standing = this.#standing(exchange);
       const given = standing && isUnnamed ? withMetadata(read, { name: target.name }) : read;

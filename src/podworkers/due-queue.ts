@@ -1,8 +1,8 @@
 import { type Clock, steadyNow } from '../base/clock.ts';
 
 /**
- * When each pod is to be looked at again: one due time per UID, the latest word counts, so a later one may postpone (R45).
- * Nothing fires by itself; the sync loop's tick drains it.
+ * DueQueue holds the time at which each pod is synced again: one due time per UID. The latest call replaces the earlier one, even when it
+ * postpones the sync (R45). Nothing fires by itself: the sync loop drains the queue at every tick.
  *
  * Follows kubelet `queue.WorkQueue`.
  */
@@ -14,12 +14,14 @@ export class DueQueue {
     this.#clock = clock;
   }
 
-  /** Plans the next look at `uid` in `delayMs`, instead of any planned before. */
+  /** Schedules the next sync of `uid` in `delayMs`; replaces an earlier schedule. */
   enqueue(uid: string, delayMs: number): void {
     this.#dueAt.set(uid, steadyNow(this.#clock) + delayMs);
   }
 
-  /** The UIDs whose time lies strictly in the past; they are forgotten. An undelayed one is not due within the same instant. */
+  /**
+   * Removes and returns the UIDs whose due time lies strictly in the past. A UID enqueued without delay is not due within the same instant.
+   */
   getWork(): string[] {
     const now = steadyNow(this.#clock);
     const work: string[] = [];
@@ -31,12 +33,12 @@ export class DueQueue {
     return work;
   }
 
-  /** Forgets a pod that nobody will ask for again. */
+  /** Removes a pod that needs no further sync. */
   forget(uid: string): void {
     this.#dueAt.delete(uid);
   }
 
-  /** How many pods are planned. */
+  /** The number of pods with a due time. */
   get size(): number {
     return this.#dueAt.size;
   }

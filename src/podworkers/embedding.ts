@@ -21,13 +21,15 @@ import type {
 /** Waiting reason of a container whose pod still runs its init containers. Kubelet's `PodInitializing`. */
 export const PodInitializing = 'PodInitializing';
 
-/** Waiting reason of a container that is to be created and that nothing is known of yet. Kubelet's `ContainerCreating`. */
+/** Waiting reason of a container that has not been created yet. Kubelet's `ContainerCreating`. */
 export const ContainerCreating = 'ContainerCreating';
 
-/** The text in errors of pods that wait for the node's network; such a pod is tried again after 1 s. Kubelet's `NetworkNotReadyErrorMsg`. */
+/**
+ * The text in errors of pods that wait for the node's network; such a pod is synced again after 1 s. Kubelet's `NetworkNotReadyErrorMsg`.
+ */
 export const NetworkNotReadyErrorMsg = 'network is not ready';
 
-/** Called once when what was asked for is done, with the error if it failed. */
+/** Called once when the requested operation has ended, with the error if it failed. */
 export type OnCompleteFunc = (error?: Error) => void;
 
 /** Rewrites the status of a pod once, when its termination begins, for example to say why it is evicted. */
@@ -37,7 +39,7 @@ export type PodStatusFunc = (status: PodStatus) => PodStatus;
 export type PodWorkType = WorkType;
 
 /**
- * What a worker is at.
+ * The state of a pod worker.
  *
  * - `sync`: containers are started and kept running.
  * - `terminating`: containers are being stopped; nothing leads back to `sync`.
@@ -46,20 +48,22 @@ export type PodWorkType = WorkType;
  */
 export type PodWorkerState = PodWorkType | 'terminated-and-recreated';
 
-/** How a pod is to be killed, in the words of the reference framework. */
+/** The options of a kill, with the field names of the kubelet framework that this package follows. */
 export interface ReferenceKillPodOptions {
-  /** Called when no container of the pod runs any more, or when there is nothing to wait for; it is always called. Here also `completed`. */
+  /**
+   * Called when no container of the pod runs any more, or at once when there is nothing to wait for. Always called. Here also `completed`.
+   */
   readonly completed?: Completion | undefined;
-  /** The pod is evicted: what it holds may be removed at once. Here also `evict`. */
+  /** True for an eviction: the pod's content may be removed at once. Here also `evict`. */
   readonly evict?: boolean | undefined;
-  /** Rewrites the status at the beginning of the end. Here also `statusFn`. */
+  /** Rewrites the status when the termination begins. Here also `statusFn`. */
   readonly podStatusFunc?: PodStatusFunc | undefined;
-  /** Grace period in seconds; counts only where it is shorter than the one before. Here also `gracePeriodSeconds`. */
+  /** Grace period in seconds; applies only where it is shorter than the one in force. Here also `gracePeriodSeconds`. */
   readonly podTerminationGracePeriodSecondsOverride?: number | undefined;
 }
 
 /**
- * How a pod is to be killed, in the words of the reference framework or in this package's.
+ * The options of a kill, with the field names of the reference framework or of this package.
  *
  * | reference | here |
  * |---|---|
@@ -75,25 +79,25 @@ export interface ReferenceKillPodOptions {
  */
 export type KillPodOptions = ReferenceKillPodOptions | OwnKillPodOptions;
 
-/** What a worker is told of a pod, in the words of the reference framework. */
+/** An update for a pod's worker, with the field names of the reference framework. */
 export interface ReferenceUpdatePodOptions {
-  /** Why the pod is looked at. Here also `type`. */
+  /** Why the pod is synced. Here also `type`. */
   readonly updateType: UpdateType;
   /** When the change came in, ms since the epoch. */
   readonly startTime?: number | undefined;
   readonly pod?: Pod | undefined;
-  /** The mirror of a static pod, if there is one. */
+  /** The mirror pod of a static pod, if there is one. */
   readonly mirrorPod?: Pod | undefined;
-  /** What only the runtime knows, without `pod`; it can only be killed. */
+  /** A pod that only the runtime knows, in place of `pod`; it can only be killed. */
   readonly runningPod?: RuntimePod | undefined;
   /** Here also `kill`. */
   readonly killPodOptions?: KillPodOptions | undefined;
 }
 
-/** What a worker is told of a pod: `updateType` and `killPodOptions` as the reference names them, or `type` and `kill`. */
+/** An update for a pod's worker: with `updateType` and `killPodOptions` as the reference names them, or with `type` and `kill`. */
 export type UpdatePodOptions = ReferenceUpdatePodOptions | OwnUpdatePodOptions;
 
-/** What other parts may ask about a pod's worker before they remove something of it. Kubelet's `podStateProvider`. */
+/** Answers whether something of a pod may be removed. Ask it before cleaning up. Kubelet's `podStateProvider`. */
 export interface PodStateProvider {
   /**
    * Whether a container of the pod may run or be started. True from the first update on, and for a UID without a worker until the first
@@ -106,73 +110,75 @@ export interface PodStateProvider {
    */
   shouldPodRuntimeBeRemoved(uid: string): boolean;
   /**
-   * Whether what the pod's containers wrote, logs included, may be removed. True once the pod was evicted, or was deleted and has terminated,
-   * and for unknown UIDs after the first {@link PodWorkers.syncKnownPods}; false again when the same UID is created anew.
+   * Whether what the pod's containers wrote, logs included, may be removed. True once the pod was evicted, or was deleted and has
+   * terminated, and for unknown UIDs after the first {@link PodWorkers.syncKnownPods}; false again when the same UID is created anew.
    */
   shouldPodContentBeRemoved(uid: string): boolean;
 }
 
 /**
- * One worker per pod UID: everything that happens to a pod goes through it, one step at a time.
+ * PodWorkers runs one worker per pod UID: everything that happens to a pod goes through its worker, one step at a time.
  *
- * Implement it to test code that uses pod workers; construct {@link PodWorkers:variable} to have the kubelet's.
+ * Implement it to test code that uses pod workers; construct {@link PodWorkers:variable} for the kubelet's behaviour.
  */
 export interface PodWorkers extends PodStateProvider {
-  /** Tells a pod's worker what is wanted; of several updates that wait the newest counts. Returns at once. */
+  /** Sends an update to the pod's worker; of several pending updates the newest wins. Returns at once. */
   updatePod(options: UpdatePodOptions): void;
   /**
-   * Tells which pods are desired: finished workers of others are forgotten, and other pods are driven to their end. Returns what is left, by
-   * UID. To be called again and again, and for the first time once all sources of pods are ready.
+   * Sets the desired pods: workers of other pods are forgotten when they have finished, and terminated otherwise. Returns the remaining
+   * workers by UID. Call it periodically, for the first time once all pod sources are ready.
    */
   syncKnownPods(desiredPods: readonly Pod[]): Map<string, PodWorkerSync>;
-  /** Whether the worker has terminated. True when no container runs and none will; false again when the UID is created anew or forgotten. */
+  /**
+   * Whether the worker has terminated. True when no container runs and none will; false again when the UID is created anew or forgotten.
+   */
   isPodKnownTerminated(uid: string): boolean;
   /**
-   * Whether the end of the pod was asked for. True from a deletion, an eviction, a kill or a terminal phase on; false again when the UID is
-   * created anew or forgotten.
+   * Whether the termination of the pod was requested. True from a deletion, an eviction, a kill or a terminal phase on; false again when
+   * the UID is created anew or forgotten.
    */
   isPodTerminationRequested(uid: string): boolean;
   /**
-   * Whether no container of the pod is started any more. True once the worker has begun to stop containers, and for unknown UIDs after the
-   * first {@link syncKnownPods}; false again when the UID is created anew.
+   * Whether no container of the pod will be started again. True once the worker has begun to stop containers, and for unknown UIDs after
+   * the first {@link syncKnownPods}; false again when the UID is created anew.
    */
   shouldPodContainersBeTerminating(uid: string): boolean;
   /**
-   * Whether the static pod of this full name (`name_namespace`) is being stopped, so that its mirror is still of use. True while the worker
-   * that holds the name is terminating; false once it has terminated.
+   * Whether the static pod of this full name (`name_namespace`) is being stopped, so that its mirror pod is still needed. True while the
+   * worker that holds the name is terminating; false once it has terminated.
    */
   isPodForMirrorPodTerminatingByFullName(fullName: string): boolean;
 }
 
-/** What pod workers are made of. */
+/** The dependencies of {@link PodWorkers:variable}. */
 export interface PodWorkersDeps extends Omit<CoreDeps, 'clock' | 'random' | 'queue'> {
   readonly clock: Clock;
   /** Default: the machine's randomness. */
   readonly random?: Random;
-  /** Plans the next look at each pod; absent: the workers look again by themselves, with the clock's timers. */
+  /** Schedules the next sync of each pod. When absent, the workers sync again by themselves, with the clock's timers. */
   readonly queue?: CoreDeps['queue'];
 }
 
 /** Pod workers that can be used without the rest of the agent. */
 export interface StandalonePodWorkers extends PodWorkers {
-  /** What the worker of a UID is at; `undefined`: there is none. */
+  /** The state of the worker of a UID; `undefined` when it has none. */
   stateOf(uid: string): PodState | undefined;
-  /** {@link stateOf} in the words of the reference framework. */
+  /** {@link stateOf} with the state names of the reference framework. */
   podWorkerState(uid: string): PodWorkerState | undefined;
-  /** Ends all workers: steps in flight are cancelled, timers stop, completions that are open are called. Containers go on. */
+  /** Stops all workers: cancels the steps in flight, stops the timers and calls open completions. Running containers are not touched. */
   close(): void;
 }
 
 class Standalone extends CoreWorkers implements StandalonePodWorkers {
   readonly #queue: TimerQueue | undefined;
-  /** Completions that were not called yet. */
+  /** Completions that have not been called yet. */
   readonly #open = new Set<Completion>();
 
   constructor({ random = systemRandom, ...deps }: PodWorkersDeps, options: PodWorkersOptions = {}) {
     const timers = deps.queue
       ? undefined
       : new TimerQueue(deps.clock, (uid) => {
-          this.#lookAgain(uid);
+          this.#syncAgain(uid);
         });
     const queue = deps.queue ?? timers;
     if (!queue) throw new AgentError('internal', 'pod workers have no queue');
@@ -214,8 +220,8 @@ class Standalone extends CoreWorkers implements StandalonePodWorkers {
     return once;
   }
 
-  /** What the sync loop does in a whole agent: repeats the last update of a pod. */
-  #lookAgain(uid: string): void {
+  /** Repeats the last update of a pod, as the sync loop does in a whole agent. */
+  #syncAgain(uid: string): void {
     const active = this.stateOf(uid)?.active;
     if (active?.pod) {
       const { pod, mirrorPod } = active;
@@ -227,7 +233,7 @@ class Standalone extends CoreWorkers implements StandalonePodWorkers {
   }
 }
 
-/** Looks at each pod again when its time has come. */
+/** TimerQueue calls `due` for each pod when its delay has passed. */
 class TimerQueue {
   readonly #clock: Clock;
   readonly #due: (uid: string) => void;
@@ -282,8 +288,8 @@ function ownKill(options: KillPodOptions): OwnKillPodOptions {
 }
 
 /**
- * The kubelet's pod workers over a syncer, a cache and an event recorder of your own. A worker looks at its pod again after each step:
- * after a minute, or after 10 s when the step failed.
+ * The kubelet's pod workers on top of your own syncer, cache and event recorder. A worker syncs its pod again 60 s after each successful
+ * step and 10 s after a failed one.
  *
  * @example
  * const workers = new PodWorkers({ clock: systemClock, recorder, syncer, cache: new PodCache() });

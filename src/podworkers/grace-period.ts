@@ -1,23 +1,23 @@
 import type { Pod } from '../kube/types.ts';
 
-/** No termination has less (R103). */
+/** The shortest grace period of any termination, seconds (R103). */
 export const minimumGracePeriodSeconds = 1;
 
-/** What may shorten a grace period, seconds. */
+/** The inputs of {@link effectiveGracePeriod}, seconds. */
 export interface GracePeriodSources {
-  /** In force so far; 0: none. */
+  /** The grace period in force so far; 0 when there is none. */
   readonly current: number;
   readonly pod: Pod | undefined;
-  /** Of the kill. */
+  /** The kill's own grace period. */
   readonly override: number | undefined;
 }
 
 /**
- * The grace period of a termination: what is in force, then `metadata.deletionGracePeriodSeconds`, then the kill's own, each only where
- * nothing is in force or it is smaller. The spec's value counts only if none of the three said anything; an explicit 0 does say so.
- * At least 1 s (R101…R103).
+ * Computes the grace period of a termination. It starts from the period in force; `metadata.deletionGracePeriodSeconds` and then the kill's
+ * override replace it where none is in force or where they are shorter. The spec's `terminationGracePeriodSeconds` applies only when none
+ * of the three is set (an explicit 0 counts as set). The result is at least 1 s (R101…R103).
  *
- * `shortened`: a period was in force and the new one differs, so a running step is to be cancelled (R104).
+ * `shortened` is true when a period was in force and the new one differs: the step in flight must then be cancelled (R104).
  *
  * Follows kubelet `calculateEffectiveGracePeriod`.
  */

@@ -4,7 +4,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import type { Pod } from '../kube/types.ts';
 import type { KillPodOptions, UpdatePodOptions } from './updates.ts';
 
-/** A killer waits at least this long, seconds (R106). */
+/** The shortest time that {@link killPodNow} waits for the end of a pod, seconds (R106). */
 export const minimumKillTimeoutSeconds = 10;
 
 export interface KillPodDeps {
@@ -13,14 +13,14 @@ export interface KillPodDeps {
   readonly workers: { updatePod(options: UpdatePodOptions): void };
 }
 
-/** How long a killer waits for the end of a pod that has `graceSeconds` of grace: half as long again, at least 10 s (R106). */
+/** How long {@link killPodNow} waits for the end of a pod with this grace period: 1.5 times the period, at least 10 s (R106). */
 export const killTimeoutMs = (graceSeconds: number): number =>
   1000 * Math.max(minimumKillTimeoutSeconds, graceSeconds + Math.trunc(graceSeconds / 2));
 
 /**
- * Kills the pod and resolves when none of its containers runs: for eviction, preemption and node shutdown (R106).
+ * Kills the pod and resolves when none of its containers runs. Used by eviction, preemption and node shutdown (R106).
  *
- * @throws {AgentError} `deadline_exceeded` after {@link killTimeoutMs}, with the Event `ExceededGracePeriod`; the worker goes on trying
+ * @throws {AgentError} `deadline_exceeded` after {@link killTimeoutMs}, with the Event `ExceededGracePeriod`; the worker keeps trying
  *
  * Follows kubelet `killPodNow`.
  */

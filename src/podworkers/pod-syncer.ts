@@ -2,7 +2,7 @@ import type { Pod } from '../kube/types.ts';
 import type { RuntimePod, RuntimePodStatus } from '../provider/runtime-pod.ts';
 import type { PodStatusFn, UpdateType } from './updates.ts';
 
-/** What every step on a pod with configuration is given. */
+/** The input of every step on a pod with configuration. */
 export interface PodStep {
   readonly pod: Pod;
   /** Observed after the end of the worker's previous step (R112). */
@@ -15,26 +15,26 @@ export interface SyncPodStep extends PodStep {
 }
 
 export interface SyncTerminatingPodStep extends PodStep {
-  /** The effective grace period, seconds; absent: nobody has asked for one (the pod ended by itself, or was orphaned). */
+  /** The effective grace period, seconds; absent when no update requested one (the pod ended by itself, or was orphaned). */
   readonly gracePeriodSeconds: number | undefined;
-  /** The last one that asked for this end (R113). */
+  /** The status function of the last kill (R113). */
   readonly statusFn: PodStatusFn | undefined;
 }
 
-/** How `syncPod` went; a rejection is an `error` alone. */
+/** The outcome of `syncPod`. A rejection counts as an outcome with only an `error`. */
 export interface SyncPodOutcome {
-  /** The pod has ended by itself. Without effect if there is an error too (R115). */
+  /** True when all containers of the pod have ended by themselves. Ignored when `error` is set too (R115). */
   readonly terminal: boolean;
   readonly error?: Error;
-  /** Run after the step, before the next one is planned; with an error too (R152). */
+  /** Runs after the step, also after one with an error, before the next step is scheduled (R152). */
   readonly postSync?: () => void;
 }
 
 /**
- * The verbs of a pod: each brings it one stage on. For one UID they never overlap (R83); a step that rejects is repeated (R117). The
- * signal aborts when the step is out of date (R100); a step may go on nevertheless.
+ * PodSyncer executes the steps of a pod's lifecycle. Steps of one UID never overlap (R83), and a step that rejects is repeated (R117). The
+ * signal aborts when a newer update makes the step obsolete (R100); a step may run to its end nevertheless.
  *
- * An error may carry `backOffUntil` (ms since the epoch): when trying again makes sense (R117).
+ * An error may carry `backOffUntil` (ms since the epoch), the earliest time at which another attempt makes sense (R117).
  *
  * Follows kubelet `podSyncer`.
  */
@@ -42,8 +42,8 @@ export interface PodSyncer {
   syncPod(step: SyncPodStep, signal: AbortSignal): Promise<SyncPodOutcome>;
   /** Resolves when no container of the pod runs. */
   syncTerminatingPod(step: SyncTerminatingPodStep, signal: AbortSignal): Promise<void>;
-  /** The same for what only the runtime knows. */
+  /** Stops a pod that only the runtime knows. Resolves when none of its containers runs. */
   syncTerminatingRuntimePod(runningPod: RuntimePod, signal: AbortSignal): Promise<void>;
-  /** Resolves when nothing of the pod is left on the node but its containers and logs. */
+  /** Resolves when everything that the pod held on the node is released, except its containers and logs. */
   syncTerminatedPod(step: PodStep, signal: AbortSignal): Promise<void>;
 }

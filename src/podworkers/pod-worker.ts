@@ -14,16 +14,16 @@ import type { PodState, WorkType } from './state.ts';
 import { type PodEffect, type PodEvent, transition } from './transition.ts';
 import type { UpdatePodOptions, Work } from './updates.ts';
 
-/** Lets a worker take its turn, now or later, once per call. Default: in a microtask. */
+/** Decides when a worker that is due runs: calls `takeTurn` once, now or later. Default: in a microtask. */
 export type TurnGate = (uid: string, takeTurn: () => void) => void;
 
-/** What all workers share. */
+/** The dependencies and settings that all workers share. */
 export interface PodWorkerHost {
   readonly clock: Pick<Clock, 'now'>;
   readonly random: Random;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
-  /** Which errors were logged with their stack. */
+  /** Remembers which errors were already logged with their stack. */
   readonly faults: FaultLog;
   readonly syncer: PodSyncer;
   readonly cache: {
@@ -33,9 +33,9 @@ export interface PodWorkerHost {
   readonly turnGate: TurnGate;
   readonly startGate: StartGate;
   readonly requeue: RequeueOptions;
-  /** Settle completions that kubelet would leave waiting for ever. */
+  /** Calls the completions that the kubelet leaves open for ever (R276). */
   readonly settleFinishedKills: boolean;
-  /** Aborts when the agent ends: nobody waits for an observation then. */
+  /** Aborts when the agent stops: pending waits for a newer runtime status end then. */
   readonly closing: AbortSignal;
   readonly observeStep: ((step: WorkType, durationMs: number) => void) | undefined;
   readonly stateOf: (uid: string) => PodState | undefined;
@@ -45,8 +45,8 @@ export interface PodWorkerHost {
 const done: SyncPodOutcome = { terminal: false };
 
 /**
- * The actor for one pod UID. Whoever wants something sends an event; it changes the state at once and wakes the worker. The worker takes
- * turns: one update, one step, then the next. An idle worker holds no promise, timer or closure.
+ * PodWorker is the actor for one pod UID. Each event changes the state at once and wakes the worker. The worker takes turns: in each turn
+ * it takes the pending update and runs one step. An idle worker holds no promise, timer or closure.
  *
  * Follows kubelet `podWorkerLoop`.
  */
@@ -54,10 +54,10 @@ export class PodWorker {
   readonly uid: string;
   readonly #host: PodWorkerHost;
   #state: PodState;
-  /** A turn is due; setting it twice is setting it once (R99). */
+  /** True when a turn is due. Further wake-ups before that turn have no effect (R99). */
   #token = false;
   #inFlight: AbortController | undefined;
-  /** When the previous step ended; the next one wants to see something newer (R112). */
+  /** When the previous step ended; the next step waits for a runtime status newer than this (R112). */
   #lastSyncAt = -Infinity;
   #retired = false;
 
@@ -71,7 +71,7 @@ export class PodWorker {
     return this.#state;
   }
 
-  /** A turn is due and has not been taken. */
+  /** True when a turn is due and has not been taken. */
   get hasToken(): boolean {
     return this.#token;
   }
@@ -80,13 +80,13 @@ export class PodWorker {
     this.#send({ type: 'update', options, firstSight });
   }
 
-  /** Housekeeping has told whether the pod is desired. R124: a life that is wanted and was not asked for anew goes on. */
+  /** Housekeeping reports whether the pod is desired. Without effect on a desired pod, unless its UID was created again (R124). */
   sweep(orphan: boolean): void {
     const restartRequested = this.#state.phase !== 'sync' && this.#state.restartRequested;
     if (orphan || restartRequested) this.#send({ type: 'swept', orphan });
   }
 
-  /** The agent ends: the step in flight is cancelled, no other one begins. */
+  /** Stops the worker: cancels the step in flight; no other step begins. */
   close(): void {
     this.#retired = true;
     this.#token = false;
@@ -142,7 +142,10 @@ export class PodWorker {
     });
   }
 
-  /** R107…R109, R111: who has started, or only runs, needs no leave. */
+  /**
+   * Asks the start gate whether the pod may start. A pod that has started, or that only the runtime knows, needs no permission (R107…R109,
+   * R111).
+   */
   #askStartGate(): GateAnswer {
     const { startedAt, pending } = this.#state;
     if (startedAt !== undefined || !pending?.pod) return 'start';
@@ -164,7 +167,7 @@ export class PodWorker {
     if (this.#token) this.#awaitTurn();
   }
 
-  /** A step that failed is logged; one that was cancelled has failed for what comes next, and that is no fault. */
+  /** Logs a failed step as an error. A cancelled step also counts as failed for the requeue, but is logged at debug level only. */
   #logEnd(step: WorkType, work: Work, error: Error | undefined, signal: AbortSignal): void {
     const { faults, logger } = this.#host;
     if (error === undefined) {
@@ -173,13 +176,13 @@ export class PodWorker {
     }
     const fields = { pod: nameOfWork(work), uid: this.uid, step };
     if (signal.aborted || this.#retired) {
-      logger.debug('a step of a pod was cancelled', { ...fields, err: messageOf(error) });
+      logger.debug('pod step cancelled', { ...fields, err: messageOf(error) });
       return;
     }
     logger.error('error syncing pod, skipping', { ...fields, ...faults.fieldsOf(this.uid, error) });
   }
 
-  /** R117, R119. */
+  /** Schedules the next sync of the pod after a step, with jitter (R117, R119). */
   #planNext(end: StepEnd): void {
     const { clock, queue, random, requeue } = this.#host;
     const delayMs = requeueDelay(end, requeue, clock.now());
@@ -187,7 +190,7 @@ export class PodWorker {
     this.#send({ type: 'stepDone' });
   }
 
-  /** R115: what the success of a step means. True: the pod is in its next phase. */
+  /** Moves the pod to its next phase after a successful step. Returns true when the phase changed (R115). */
   #advance(step: WorkType, work: Work, terminal: boolean): boolean {
     switch (step) {
       case 'terminated':
@@ -223,14 +226,14 @@ export class PodWorker {
     }
   }
 
-  /** R112: a failing cache is told as an Event and counts as the step's error. */
+  /** A cache that cannot observe the pod is reported as a `FailedSync` Event and counts as the step's error (R112). */
   #notObserved(pod: Pod, reason: unknown): SyncPodOutcome {
     const message = `error determining status: ${messageOf(reason)}`;
     if (!this.#retired) this.#host.recorder.event(pod, 'Warning', 'FailedSync', message);
     return { terminal: false, error: errorOf(reason) };
   }
 
-  /** R113: the step's own promise. */
+  /** Calls the syncer's method for the step (R113). */
   #call(
     step: WorkType,
     work: Work,
@@ -241,7 +244,8 @@ export class PodWorker {
     if (step === 'terminating') this.#send({ type: 'terminatingStarted' });
     if (work.runningPod) return syncer.syncTerminatingRuntimePod(work.runningPod, signal);
     const { pod, mirrorPod, type: updateType, kill } = work;
-    if (!runtimeStatus) throw new TypeError('a pod with configuration is not synced without an observation');
+    if (!runtimeStatus)
+      throw new TypeError('a pod with configuration cannot be synced without a runtime status');
     switch (step) {
       case 'sync':
         return syncer.syncPod({ pod, runtimeStatus, updateType, mirrorPod }, signal);

@@ -23,33 +23,34 @@ export interface PodWorkersDeps {
   readonly random: Random;
   readonly recorder: EventRecorder;
   readonly syncer: PodSyncer;
-  /** The runtime as last seen (`PodCache`). `get` throws what the last inspection did. */
+  /** The last observed runtime status of each pod (`PodCache`). `get` throws the error of the last inspection, if it failed. */
   readonly cache: {
     get(uid: string): RuntimePodStatus;
     getNewerThan(uid: string, newerThan: number, signal?: AbortSignal): Promise<RuntimePodStatus>;
   };
-  /** Where the next look at a pod is planned (`DueQueue`). */
+  /** Schedules the next sync of a pod (`DueQueue`). */
   readonly queue: { enqueue(uid: string, delayMs: number): void };
   readonly logger?: Logger;
-  /** R88: the pod with the resources that are allocated to it. Default: the pod. */
+  /** Returns the pod with the resources that are allocated to it (R88). Default: the pod unchanged. */
   readonly allocatedPod?: (pod: Pod) => Pod;
-  /** When a worker that is due may take its turn. Default: in a microtask. */
+  /** Decides when a worker that is due takes its turn. Default: in a microtask. */
   readonly turnGate?: TurnGate;
-  /** Told how long each step took. */
+  /** Called with the duration of each step. */
   readonly observeStep?: (step: WorkType, durationMs: number) => void;
 }
 
-/** Numbers of requeueing, and where we may be kinder than kubelet. */
+/** The requeue delays, and one deliberate difference from the kubelet. */
 export interface PodWorkersOptions extends Partial<RequeueOptions> {
   /**
-   * Settle at once the completion of a kill that comes to nothing: of a finished pod, of one that ends before it starts, of one that only
-   * the runtime knew. Kubelet leaves it open, and the killer runs into its time-out (R276). Default: false, as kubelet.
+   * Calls the completion of a kill at once when there is nothing to kill: for a finished pod, for one that ends before it starts, and for
+   * one that only the runtime knew. The kubelet leaves it open, and the caller runs into its timeout (R276). Default: false, as in the
+   * kubelet.
    */
   readonly settleFinishedKills?: boolean;
 }
 
 /**
- * One worker per pod UID; all that happens to a pod on this node goes through it, one step at a time (R83).
+ * PodWorkers runs one worker per pod UID. Everything that happens to a pod on this node goes through its worker, one step at a time (R83).
  *
  * Follows kubelet `podWorkers`.
  */
@@ -60,13 +61,13 @@ export class PodWorkers {
   readonly #workers = new Map<string, PodWorker>();
   readonly #startGate = new StartGate();
   readonly #closing = new AbortController();
-  /** R123: the desired pods were told at least once. */
+  /** True from the first {@link syncKnownPods} on (R123). */
   #podsSynced = false;
 
   constructor(deps: PodWorkersDeps, options: PodWorkersOptions = {}) {
     const { clock, random, recorder, syncer, cache, queue } = deps;
     this.#deps = deps;
-    setMaxListeners(0, this.#closing.signal); // one for each worker that waits
+    setMaxListeners(0, this.#closing.signal); // one listener for each worker that waits
     this.#logger = deps.logger ?? silentLogger;
     this.#host = {
       clock,
@@ -88,7 +89,7 @@ export class PodWorkers {
     };
   }
 
-  /** Tells a pod's worker what is wanted; the newest word counts (R84, R89…R100). Returns at once. */
+  /** Sends an update to the pod's worker; the newest pending update replaces older ones (R84, R89…R100). Returns at once. */
   updatePod(options: UpdatePodOptions): void {
     const update = this.#accepted(options);
     const subject = update?.pod ?? update?.runningPod;
@@ -99,16 +100,17 @@ export class PodWorkers {
     worker.update(update, !present);
   }
 
-  /** R89: what only the runtime knows can only be killed; known configuration wins over a running pod. */
+  /** Validates an update: a pod that only the runtime knows can only be killed, and `pod` wins over `runningPod` (R89). */
   #accepted(options: UpdatePodOptions): UpdatePodOptions | undefined {
     const { pod, runningPod, ...rest } = options;
     const { allocatedPod } = this.#deps;
     if (pod) {
-      if (runningPod) this.#logger.debug('a running pod is ignored, the pod is known', { pod: keyOf(pod) });
+      if (runningPod)
+        this.#logger.debug('runningPod ignored: the update names the pod too', { pod: keyOf(pod) });
       return { ...rest, pod: allocatedPod ? allocatedPod(pod) : pod };
     }
     if (runningPod && options.type === 'kill') return options;
-    this.#logger.debug('an update without configuration that is no kill is dropped', {
+    this.#logger.debug('update dropped: a pod without configuration can only be killed', {
       uid: runningPod?.uid,
     });
     return undefined;
@@ -125,7 +127,7 @@ export class PodWorkers {
     return worker;
   }
 
-  /** R90: what cannot be said counts as busy. */
+  /** Whether nothing of the pod runs. False as well when the runtime status cannot be read (R90). */
   #isRuntimeIdle(uid: string): boolean {
     try {
       return isRuntimeIdle(this.#deps.cache.get(uid));
@@ -135,11 +137,11 @@ export class PodWorkers {
   }
 
   /**
-   * Housekeeping: forgets finished pods that nobody wants or that were created anew, and drives orphans to their end.
-   * What is left is returned by UID (R123…R127).
+   * Forgets finished pods that are not desired or whose UID was created again, terminates orphans, and returns the remaining workers by
+   * UID. Called by housekeeping (R123…R127).
    *
-   * @param wanted the UIDs of `desired`, where they are at hand
-   * @param known what to return, if it is at hand: it takes what is left in place of what it had
+   * @param wanted the UIDs of `desired`, for callers that have already computed them
+   * @param known the map to fill and return, for callers that reuse one; entries of forgotten workers are removed
    */
   syncKnownPods(
     desired: readonly Pod[],
@@ -159,7 +161,7 @@ export class PodWorkers {
     return known;
   }
 
-  /** What every worker is at, for metrics: nothing is swept. */
+  /** The state of every worker, for metrics. Unlike {@link syncKnownPods} it changes nothing. */
   working(desired: ReadonlySet<string>): readonly PodWorkerSync[] {
     return [...this.#workers].map(([uid, { state }]) => syncOf(state, !desired.has(uid)));
   }
@@ -192,38 +194,38 @@ export class PodWorkers {
     return this.#query(uid).isPodKnownTerminated;
   }
 
-  /** R122: is the static pod that holds the name on its way out? Then its mirror is still of use. */
+  /** True while the static pod that holds the full name is terminating, so that its mirror pod is still needed (R122). */
   isPodForMirrorPodTerminatingByFullName(fullName: string): boolean {
     const uid = this.#startGate.started.get(fullName);
     return uid !== undefined && this.#workers.get(uid)?.state.phase === 'terminating';
   }
 
-  /** What is known of a UID; for debugging, metrics and tests. */
+  /** The state of a UID; for debugging, metrics and tests. */
   stateOf(uid: string): PodState | undefined {
     return this.#workers.get(uid)?.state;
   }
 
-  /** Is the worker of `uid` due to take a turn? */
+  /** True when the worker of `uid` is due to take a turn. */
   hasToken(uid: string): boolean {
     return this.#workers.get(uid)?.hasToken ?? false;
   }
 
-  /** UIDs with a record. */
+  /** The UIDs that have a worker. */
   uids(): Iterable<string> {
     return this.#workers.keys();
   }
 
-  /** How many UIDs are known. */
+  /** The number of workers. */
   get size(): number {
     return this.#workers.size;
   }
 
-  /** Static pods by full name: who holds it, who waits for it. */
+  /** The static pods by full name: the UID that holds the name and those that wait for it. */
   get staticPods(): Pick<StartGate, 'started' | 'waiting'> {
     return this.#startGate;
   }
 
-  /** The agent ends: steps in flight are cancelled and no other one begins. What runs in the runtime is left alone. */
+  /** Stops all workers: cancels the steps in flight and begins no other. Running containers are not touched. */
   close(): void {
     for (const worker of this.#workers.values()) worker.close();
     this.#closing.abort();

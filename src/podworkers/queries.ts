@@ -1,23 +1,23 @@
 import { isStaticPod } from '../kube/names.ts';
 import { type PodState, type WorkType, workTypeOf } from './state.ts';
 
-/** What others may ask about a UID. */
+/** The answers that other components need about a UID before they start, stop or remove something of it. */
 export interface PodQueries {
-  /** Could a container of it run, or be started? */
+  /** True while a container of the pod may run or be started. */
   readonly couldHaveRunningContainers: boolean;
-  /** Is it certain that none of its containers is started any more? */
+  /** True once it is certain that no container of the pod will be started again. */
   readonly shouldPodContainersBeTerminating: boolean;
-  /** May its containers be removed from the runtime? */
+  /** True once the pod's containers may be removed from the runtime. */
   readonly shouldPodRuntimeBeRemoved: boolean;
-  /** May its containers' content and logs be removed? */
+  /** True once the content and logs of the pod's containers may be removed. */
   readonly shouldPodContentBeRemoved: boolean;
-  /** Is all that had to be done for it done? */
+  /** True once all work for the pod is done. */
   readonly shouldPodBeFinished: boolean;
   readonly isPodTerminationRequested: boolean;
   readonly isPodKnownTerminated: boolean;
 }
 
-/** Before the desired pods were told once, an unknown UID may well run (R266). */
+/** The answers for an unknown UID before the first `syncKnownPods`: it may still run (R266). */
 const unknownYet: PodQueries = {
   couldHaveRunningContainers: true,
   shouldPodContainersBeTerminating: false,
@@ -28,8 +28,8 @@ const unknownYet: PodQueries = {
   isPodKnownTerminated: false,
 };
 
-/** After that, an unknown UID is nobody's. */
-const nobodys: PodQueries = {
+/** The answers for an unknown UID after the first `syncKnownPods`: it belongs to no pod, and what it left may be removed. */
+const unclaimed: PodQueries = {
   couldHaveRunningContainers: false,
   shouldPodContainersBeTerminating: true,
   shouldPodRuntimeBeRemoved: true,
@@ -39,9 +39,9 @@ const nobodys: PodQueries = {
   isPodKnownTerminated: false,
 };
 
-/** R120: every answer about one UID. `podsSynced`: the desired pods were told at least once (R123). */
+/** Answers all queries about one UID (R120). `podsSynced` is true from the first `syncKnownPods` on (R123). */
 export function queriesOf(state: PodState | undefined, podsSynced: boolean): PodQueries {
-  if (!state) return podsSynced ? nobodys : unknownYet;
+  if (!state) return podsSynced ? unclaimed : unknownYet;
   const requested = state.phase !== 'sync';
   const terminated = state.phase === 'terminated' || state.phase === 'finished';
   return {
@@ -55,17 +55,20 @@ export function queriesOf(state: PodState | undefined, podsSynced: boolean): Pod
   };
 }
 
-/** A worker that is left after the desired pods were told (R127). */
+/** A worker that remains after `syncKnownPods` (R127). */
 export interface PodWorkerSync {
   readonly state: WorkType;
-  /** Nobody wants it. */
+  /** True when the pod is not among the desired pods. */
   readonly orphan: boolean;
-  /** Its configuration is known; without, only the runtime knows it. */
+  /** True when the pod's configuration is known; false when only the runtime knows the pod. */
   readonly hasConfig: boolean;
   readonly static: boolean;
 }
 
-/** R127: the active update counts if there is one, even one without a pod; else the pending one. */
+/**
+ * Summarizes a worker's state. The pod is that of the active update if there is one, even one without a pod, else of the pending one
+ * (R127).
+ */
 export function syncOf(state: PodState, orphan: boolean): PodWorkerSync {
   const { pod } = state.active ?? state.pending ?? {};
   const known = knownSyncs[workTypeOf(state)][orphan ? 1 : 0];
@@ -84,7 +87,7 @@ const syncsOf = (
 
 const wantedAndOrphan = (state: WorkType) => [syncsOf(state, false), syncsOf(state, true)] as const;
 
-/** All that can be said: every sweep says it of every pod. */
+/** All possible summaries, precomputed: every housekeeping pass needs one for each pod. */
 const knownSyncs = {
   sync: wantedAndOrphan('sync'),
   terminating: wantedAndOrphan('terminating'),

@@ -1,33 +1,33 @@
 import { messageOf } from '../base/errors.ts';
 
-/** How long until a pod is looked at again, ms. */
+/** The delays until a pod is synced again, ms. */
 export interface RequeueOptions {
   /** After success: kubelet SyncFrequency. */
   readonly resyncMs: number;
   /** After an error: kubelet `backOffPeriod`. */
   readonly backoffMs: number;
-  /** After an error that passes soon, as a network that is not ready yet: kubelet `backOffOnTransientErrorPeriod`. */
+  /** After a transient error, such as a network that is not ready yet: kubelet `backOffOnTransientErrorPeriod`. */
   readonly transientMs: number;
 }
 
 export const requeueDefaults: RequeueOptions = { resyncMs: 60_000, backoffMs: 10_000, transientMs: 1000 };
 
-/** Delays are made longer by a random part of up to this much of themselves. */
+/** Each delay is extended by a random fraction of itself, up to this one. */
 export const requeueJitter = 0.5;
 
-/** The text by which an error says that the network is not ready. */
+/** The text that marks an error as caused by a network that is not ready. */
 export const networkNotReady = 'network is not ready';
 
-/** How a step went. */
+/** The end of a step. */
 export interface StepEnd {
-  /** It brought the pod into its next phase. */
+  /** True when the step moved the pod to its next phase. */
   readonly transitioned: boolean;
   readonly error?: unknown;
 }
 
 /**
- * R117: the delay before jitter. A transition wins over everything; a network that is not ready over a back-off's own end; that over the
- * ordinary back-off.
+ * Computes the delay until the next sync, before jitter: 0 after a transition, the resync period after success, the transient period when
+ * the network is not ready, else until the earliest `backOffUntil` of the errors, else the ordinary back-off (R117).
  *
  * Follows kubelet `completeWork`.
  */
@@ -41,7 +41,7 @@ export function requeueDelay(end: StepEnd, options: RequeueOptions, now: number)
   return Math.min(Math.max(Math.min(...ends) - now, 0), options.resyncMs);
 }
 
-/** ms since the epoch, from errors that know when it makes sense to try again (`backOffUntil`). */
+/** The `backOffUntil` of an error, ms since the epoch, if it has one. */
 function backOffUntil(error: unknown): number | undefined {
   const until = typeof error === 'object' && error !== null && 'backOffUntil' in error && error.backOffUntil;
   return typeof until === 'number' ? until : undefined;

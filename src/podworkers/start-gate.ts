@@ -2,14 +2,14 @@ import { isStaticPod, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import type { PodState } from './state.ts';
 
-/** What the start gate says of a pod that has not started yet (R107…R109). */
+/** The start gate's decision about a pod that has not started yet (R107…R109). */
 export type GateAnswer = 'start' | 'wait' | 'never';
 
-/** As much of a pod's state as the gate looks at. */
+/** The part of a pod's state that the gate needs. */
 export type GateState = Pick<PodState, 'fullName' | 'phase'>;
 
 /**
- * Lets static pods of one full name start one at a time, in the order in which they were first seen (R98, R107…R110).
+ * StartGate lets static pods with the same full name start one at a time, in the order in which they were first seen (R98, R107…R110).
  *
  * Follows kubelet `allowStaticPodStart`.
  */
@@ -22,18 +22,18 @@ export class StartGate {
     return this.#startedBy;
   }
 
-  /** Full name → UIDs in order of arrival; a UID that was forgotten and came again stands there twice. */
+  /** Full name → UIDs in order of arrival. A UID that was forgotten and came again appears twice. */
   get waiting(): ReadonlyMap<string, readonly string[]> {
     return this.#waiting;
   }
 
-  /** A static pod was seen for the first time. */
+  /** Adds a static pod that is seen for the first time to the waiting list of its full name. */
   enlist(fullName: string, uid: string): void {
     this.#waiting.set(fullName, [...(this.#waiting.get(fullName) ?? []), uid]);
   }
 
   /**
-   * May the pod start? A pod that is not static always may; a static one that is to end already never may.
+   * Decides whether the pod may start. A pod that is not static always may; a static pod that is already terminating never may.
    *
    * Follows kubelet `allowPodStart`.
    */
@@ -48,10 +48,10 @@ export class StartGate {
   }
 
   /**
-   * May `uid` start now? If so it holds the full name from here on.
+   * Returns true when `uid` may start now; it then holds the full name.
    *
-   * The list is trimmed as it is walked: whoever `mayStillStart` denies and stands before the first live UID is dropped. A list without
-   * a live UID is left alone, and the pod starts (R109).
+   * UIDs before the first one that may still start are removed from the waiting list. A list without any such UID stays as it is, and the
+   * pod starts (R109).
    */
   #tryStart(fullName: string, uid: string, mayStillStart: (uid: string) => boolean): boolean {
     const holder = this.#startedBy.get(fullName);
@@ -59,17 +59,17 @@ export class StartGate {
     const waiting = this.#waiting.get(fullName) ?? [];
     const next = waiting.findIndex(mayStillStart);
     const isNext = next === -1 || waiting[next] === uid;
-    this.#keep(fullName, next === -1 ? waiting : waiting.slice(isNext ? next + 1 : next));
+    this.#setWaiting(fullName, next === -1 ? waiting : waiting.slice(isNext ? next + 1 : next));
     if (isNext) this.#startedBy.set(fullName, uid);
     return isNext;
   }
 
-  /** R110: the holder is over; anyone else's word changes nothing. */
+  /** Releases the full name when `uid` holds it; a call for any other UID has no effect (R110). */
   release(fullName: string, uid: string): void {
     if (this.#startedBy.get(fullName) === uid) this.#startedBy.delete(fullName);
   }
 
-  #keep(fullName: string, waiting: readonly string[]): void {
+  #setWaiting(fullName: string, waiting: readonly string[]): void {
     if (waiting.length > 0) this.#waiting.set(fullName, waiting);
     else this.#waiting.delete(fullName);
   }

@@ -1,77 +1,77 @@
 import type { Completion, PodStatusFn, Work } from './updates.ts';
 
-/** What holds in every phase. Instants are ms since the epoch. */
-interface Known {
-  /** `name_namespace`, as at first sight. */
+/** The fields of every phase. Times are ms since the epoch. */
+interface BaseState {
+  /** `name_namespace`, from the first update. */
   readonly fullName: string;
-  /** First sight of the UID. */
+  /** When the UID was first seen. */
   readonly syncedAt: number;
-  /** When the start gate let it through; a pod that only the runtime knows never starts (R111). */
+  /** When the start gate let the pod start; never set for a pod that only the runtime knows (R111). */
   readonly startedAt: number | undefined;
-  /** An update waits or is being worked on. */
+  /** True while an update is pending or being processed. */
   readonly working: boolean;
-  /** The newest update that no worker has taken; it replaces an older one (R84). */
+  /** The newest update that the worker has not taken yet; it replaces an older one (R84). */
   readonly pending: Work | undefined;
-  /** What the worker was last told; what a replay repeats (R85). */
+  /** The last update that the worker took; a replay repeats it (R85). */
   readonly active: Work | undefined;
-  /** The runtime had it before anyone here started it: it has to be driven to its end (R91). */
+  /** True when the runtime ran the pod before this agent started it: it has to be terminated (R91). */
   readonly observedRuntime: boolean;
 }
 
-/** What holds once an end is wanted; nothing leads back from there. */
-interface Ending extends Known {
-  /** Who asked for the end and still waits for it. */
+/** The additional fields once termination was requested. There is no way back to `sync`. */
+interface Ending extends BaseState {
+  /** The completions to call when no container runs any more. */
   readonly notify: readonly Completion[];
   readonly statusFns: readonly PodStatusFn[];
   readonly terminatingAt: number;
-  /** Seconds; 0: nobody has asked for a grace period yet. */
+  /** The grace period in force, seconds; 0 while there is none. */
   readonly gracePeriodSeconds: number;
-  /** Why it ends: deleted from its source (R94). */
+  /** True when the pod ends because it was deleted from its source (R94). */
   readonly deleted: boolean;
-  /** Why it ends: evicted (R94). */
+  /** True when the pod ends because it was evicted (R94). */
   readonly evicted: boolean;
-  /** From here on no container is started any more (R114). */
+  /** True once the worker has begun to stop containers: none is started after that (R114). */
   readonly startedTerminating: boolean;
-  /** The UID was created anew meanwhile: begin again when this life is over (R92). */
+  /** True when the UID was created again meanwhile: the pod starts again once this termination has finished (R92). */
   readonly restartRequested: boolean;
 }
 
-/** Its containers are started and kept. */
-export interface SyncState extends Known {
+/** The pod's containers are started and kept running. */
+export interface SyncState extends BaseState {
   readonly phase: 'sync';
 }
 
-/** Its containers are being stopped. */
+/** The pod's containers are being stopped. */
 export interface TerminatingState extends Ending {
   readonly phase: 'terminating';
 }
 
-/** No container runs; what is left of it is being cleaned up. */
+/** No container of the pod runs; its remaining resources are being cleaned up. */
 export interface TerminatedState extends Ending {
   readonly phase: 'terminated';
   readonly terminatedAt: number;
-  /** Whoever waited was told. */
+  /** Always empty: the completions were called when the last container stopped. */
   readonly notify: readonly [];
   readonly statusFns: readonly [];
 }
 
-/** Nothing is left to do. It stays known until housekeeping forgets it, so that the UID cannot run twice (R93). */
+/** All work for the pod is done. The state remains until housekeeping forgets the UID, so that the UID cannot run twice (R93). */
 export interface FinishedState extends Ending {
   readonly phase: 'finished';
   readonly terminatedAt: number;
 }
 
-/** One life of one pod UID, as its worker knows it. Kubelet's `podSyncStatus`. */
+/** The state of one pod UID, from its first update until it is forgotten. Kubelet's `podSyncStatus`. */
 export type PodState = SyncState | TerminatingState | TerminatedState | FinishedState;
 
-/** What the worker does with an update: kubelet's `WorkType`, fixed when the update is taken (R82, R113). */
+/** Which step the worker runs on an update, fixed when it takes the update (R82, R113). Kubelet's `WorkType`. */
 export type WorkType = 'sync' | 'terminating' | 'terminated';
 
-/** R82: a finished pod counts as terminated. */
+/** The work type of a state; a finished pod counts as terminated (R82). */
 export const workTypeOf = (state: PodState): WorkType =>
   state.phase === 'finished' ? 'terminated' : state.phase;
 
-/** A UID at first sight. */
+/** The state of a UID that is seen for the first time. */
 export function firstState(fullName: string, now: number): SyncState {
   return {
     phase: 'sync',
@@ -85,26 +85,26 @@ export function firstState(fullName: string, now: number): SyncState {
   };
 }
 
-/** A UID whose end was complete before the agent restarted: only the clean-up is repeated (R90). */
+/** The first state of a UID that had ended before the agent restarted: only the clean-up is repeated (R90). */
 export function firstStateOfEnded(fullName: string, now: number): TerminatedState {
   return {
     ...firstState(fullName, now),
     ...endingAt(now),
-    ...nobodyWaits,
+    ...noWaiters,
     phase: 'terminated',
     startedTerminating: true,
     terminatedAt: now,
   };
 }
 
-/** Nobody waits for the end any more. */
-export const nobodyWaits: Pick<TerminatedState, 'notify' | 'statusFns'> = { notify: [], statusFns: [] };
+/** The fields of a state without open completions and status functions. */
+export const noWaiters: Pick<TerminatedState, 'notify' | 'statusFns'> = { notify: [], statusFns: [] };
 
-/** The beginning of an end, without its reason. */
-export function endingAt(now: number): Omit<Ending, keyof Known> {
+/** The fields that a termination adds when it begins, without its reason. */
+export function endingAt(now: number): Omit<Ending, keyof BaseState> {
   return {
-    notify: nobodyWaits.notify,
-    statusFns: nobodyWaits.statusFns,
+    notify: noWaiters.notify,
+    statusFns: noWaiters.statusFns,
     terminatingAt: now,
     gracePeriodSeconds: 0,
     deleted: false,

@@ -1,6 +1,6 @@
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 
-/** R90: nothing of the pod runs: no running container, no ready sandbox. Follows kubelet `isPodStatusCacheTerminal`. */
+/** True when the pod has no running container and no ready sandbox (R90). Follows kubelet `isPodStatusCacheTerminal`. */
 export function isRuntimeIdle({ containerStatuses, sandboxStatuses }: RuntimePodStatus): boolean {
   return (
     !containerStatuses.some(({ state }) => state === 'running') &&

@@ -4,7 +4,7 @@ import type { GateAnswer } from './start-gate.ts';
 import {
   endingAt,
   type FinishedState,
-  nobodyWaits,
+  noWaiters,
   type PodState,
   type SyncState,
   type TerminatedState,
@@ -14,13 +14,13 @@ import {
 } from './state.ts';
 import { type Completion, type Kill, mergeWork, type UpdatePodOptions, type Work } from './updates.ts';
 
-/** What can happen to a known pod. */
+/** An event that changes the state of a pod with a worker. */
 export type PodEvent =
-  /** Someone wants something of it (R89…R100). `firstSight`: this very update made it known. */
+  /** An update for the pod (R89…R100). `firstSight` is true when this update created the worker. */
   | { readonly type: 'update'; readonly options: UpdatePodOptions; readonly firstSight: boolean }
-  /** Its worker's turn has come (R109, R111, R113). */
+  /** The worker takes its turn (R109, R111, R113). */
   | { readonly type: 'turn'; readonly gate: GateAnswer }
-  /** Its worker begins to stop containers (R114). */
+  /** The worker begins to stop containers (R114). */
   | { readonly type: 'terminatingStarted' }
   /** `syncPod` found that the pod has ended by itself (R115). */
   | { readonly type: 'ended' }
@@ -30,27 +30,27 @@ export type PodEvent =
   | { readonly type: 'runtimePodStopped' }
   /** `syncTerminatedPod` succeeded (R115). */
   | { readonly type: 'cleanedUp' }
-  /** A step is over, however it went (R119). */
+  /** A step has ended, successfully or not (R119). */
   | { readonly type: 'stepDone' }
-  /** Housekeeping finds that nobody wants this life: the UID is not desired, or it was created anew meanwhile (R124…R126). */
+  /** Housekeeping found that the UID is not desired, or that it was created again meanwhile (R124…R126). */
   | { readonly type: 'swept'; readonly orphan: boolean };
 
-/** What is to be done about it, in order. */
+/** An action that the worker performs after a transition; several are performed in order. */
 export type PodEffect =
-  /** The worker is to take a turn; once is enough (R99). */
+  /** The worker has to take a turn; repeated wake-ups before that turn have no effect (R99). */
   | { readonly type: 'wake' }
-  /** The step in flight, if any, is out of date (R100). */
+  /** The step in flight, if any, is obsolete and is cancelled (R100). */
   | { readonly type: 'cancel' }
-  /** The worker runs one step on the update that it took. */
+  /** The worker runs one step on the update that it has taken. */
   | { readonly type: 'run'; readonly step: WorkType; readonly work: Work }
-  /** Who asked for the end has waited long enough. */
+  /** The completions of kills are called. */
   | { readonly type: 'settle'; readonly completions: readonly Completion[] }
-  /** Who asked for the end will never be told; kubelet leaves them waiting (R276). */
+  /** The completions of kills stay open, as in the kubelet (R276). */
   | { readonly type: 'abandon'; readonly completions: readonly Completion[] }
-  /** The worker ends and its claim to the full name with it (R110). */
+  /** The worker ends and releases its full name (R110). */
   | { readonly type: 'retire' };
 
-/** The next state, `undefined` when the UID is forgotten, and what is to be done. */
+/** The next state (`undefined` when the UID is forgotten) and the effects to perform. */
 export type Step = readonly [PodState | undefined, readonly PodEffect[]];
 
 const nothing: readonly PodEffect[] = [];
@@ -59,8 +59,8 @@ const wakeAndCancel: readonly PodEffect[] = [{ type: 'wake' }, { type: 'cancel' 
 const retire: PodEffect = { type: 'retire' };
 
 /**
- * One step of a pod's life: the next state and what must be done about it.
- * Pure: no clock, no I/O; `now` is ms since the epoch. An event that cannot happen in a state changes nothing.
+ * Computes the next state of a pod after an event, and the effects to perform. Pure: no clock and no I/O; `now` is ms since the epoch. An
+ * event that cannot happen in a state changes nothing.
  *
  * Follows kubelet `podWorkers.UpdatePod`, `startPodSync`, `complete*`, `removeTerminatedWorker` (pkg/kubelet/pod_workers.go, v1.36).
  */
@@ -111,7 +111,7 @@ function update(known: PodState, event: Extract<PodEvent, { type: 'update' }>, n
   }
 }
 
-/** R91: what the runtime shows under a UID with configuration is that pod; without one it stays a pod of the runtime alone. */
+/** A running pod whose UID has configuration is that pod; otherwise it stays a pod that only the runtime knows (R91). */
 function withKnownPod(state: PodState, options: UpdatePodOptions): UpdatePodOptions {
   const pod = options.pod ?? state.pending?.pod ?? state.active?.pod;
   if (!pod) return options;
@@ -119,12 +119,12 @@ function withKnownPod(state: PodState, options: UpdatePodOptions): UpdatePodOpti
   return { ...rest, pod };
 }
 
-/** What makes one end differ from another at its beginning. */
+/** The fields in which terminations differ when they begin. */
 type EndReason = Partial<
   Pick<TerminatingState, 'deleted' | 'evicted' | 'startedTerminating' | 'gracePeriodSeconds'>
 >;
 
-/** R94: why the update ends the pod, first match wins; `undefined` when it does not. */
+/** Why the update terminates the pod; the first match wins. `undefined` when it does not terminate the pod (R94). */
 function endReason({ type, pod, kill }: UpdatePodOptions, runtimeOnly: boolean): EndReason | undefined {
   if (runtimeOnly || pod?.metadata?.deletionTimestamp) return { deleted: true };
   if (isTerminalPhase(pod?.status?.phase)) return {};
@@ -132,7 +132,7 @@ function endReason({ type, pod, kill }: UpdatePodOptions, runtimeOnly: boolean):
   return undefined;
 }
 
-/** R96: whatever is told to an ending pod is a kill. */
+/** Every update of a terminating pod counts as a kill (R96). */
 function updateEnding(state: TerminatingState, options: UpdatePodOptions, becameTerminating: boolean): Step {
   const { kill, pod } = options;
   const { gracePeriodSeconds, shortened } = effectiveGracePeriod({
@@ -140,7 +140,7 @@ function updateEnding(state: TerminatingState, options: UpdatePodOptions, became
     pod,
     override: kill?.gracePeriodSeconds,
   });
-  const told: Kill = {
+  const effectiveKill: Kill = {
     ...(kill?.evict && { evict: true }),
     ...(kill?.statusFn && { statusFn: kill.statusFn }),
     gracePeriodSeconds,
@@ -150,13 +150,13 @@ function updateEnding(state: TerminatingState, options: UpdatePodOptions, became
     gracePeriodSeconds,
     notify: kill?.completed ? [...state.notify, kill.completed] : state.notify,
     statusFns: kill?.statusFn ? [...state.statusFns, kill.statusFn] : state.statusFns,
-    pending: work(state, options, told),
+    pending: work(state, options, effectiveKill),
     working: true,
   };
   return [next, becameTerminating || shortened ? wakeAndCancel : wake];
 }
 
-/** The update as a worker takes it. R87: of two start times the earlier counts, but only if the newer update has one. */
+/** Converts an update into work. Of two start times the earlier one counts, but only when the newer update has one (R87). */
 function work(state: PodState, options: UpdatePodOptions, kill: Kill | undefined): Work {
   const { type, pod, mirrorPod, runningPod } = options;
   const earlier = state.pending?.startTime;
@@ -170,7 +170,7 @@ function work(state: PodState, options: UpdatePodOptions, kill: Kill | undefined
   throw new TypeError('an update names neither a pod nor a running pod');
 }
 
-/** R84, R95, R97, R99: who asked for a kill has nothing to wait for. */
+/** Stores an update that kills nothing; the completion of its kill, if any, is called at once (R84, R95, R97, R99). */
 function updateWithoutKill(state: SyncState | TerminatedState, options: UpdatePodOptions): Step {
   const completed = options.kill?.completed;
   return [
@@ -200,7 +200,7 @@ function takeTurn(state: PodState, gate: GateAnswer, now: number): Step {
   ];
 }
 
-/** R108: a static pod that is to end before it could start is over at once; the consumed update is not put back. */
+/** Finishes a static pod whose termination was requested before it could start; the consumed update is not requeued (R108). */
 function neverStarted(state: PodState, now: number): Step {
   const finished: FinishedState = {
     ...(state.phase === 'sync' ? terminating(state, now, {}) : state),
@@ -231,7 +231,7 @@ function ended(state: PodState, now: number): Step {
 function stopped(state: PodState, now: number): Step {
   if (state.phase !== 'terminating') return [state, nothing];
   const { notify } = state;
-  const [next, effects] = replay({ ...state, ...nobodyWaits, phase: 'terminated', terminatedAt: now });
+  const [next, effects] = replay({ ...state, ...noWaiters, phase: 'terminated', terminatedAt: now });
   return [next, notify.length > 0 ? [{ type: 'settle', completions: notify }, ...effects] : effects];
 }
 
@@ -240,7 +240,7 @@ function cleanedUp(state: PodState): Step {
   return [{ ...state, phase: 'finished', working: false }, [retire]];
 }
 
-/** R116: the last update runs again unless a newer one waits, so that a transition needs no word from outside. */
+/** Runs the last update again unless a newer one is pending, so that the next phase begins without an update from outside (R116). */
 function replay(state: TerminatingState | TerminatedState | FinishedState): Step {
   if (state.pending || !state.active) return [state, nothing];
   return [{ ...state, pending: state.active, working: true }, wake];
@@ -251,7 +251,7 @@ function replay(state: TerminatingState | TerminatedState | FinishedState): Step
 function swept(state: PodState, orphan: boolean, now: number): Step {
   if (state.phase === 'finished') return forget(state); // R124
   if (!orphan) return [state, nothing]; // R125
-  if (state.startedAt === undefined && !state.observedRuntime) return forget(state); // R126: nothing was ever done for it
+  if (state.startedAt === undefined && !state.observedRuntime) return forget(state); // R126: no step ever ran for it
   if (state.phase !== 'sync') return replay({ ...state, deleted: true });
   const pod = state.active?.pod;
   const gracePeriodSeconds = pod
@@ -264,7 +264,7 @@ function forget(state: PodState): Step {
   return [undefined, [...abandoned(state), retire]];
 }
 
-/** Those of a finished pod were given up when it finished. */
+/** The completions that stay open when a terminating pod is forgotten; those of a finished pod were handled when it finished. */
 function abandoned(state: PodState): readonly PodEffect[] {
   return state.phase === 'terminating' && state.notify.length > 0
     ? [{ type: 'abandon', completions: state.notify }]

@@ -1,33 +1,34 @@
 import type { Pod, PodStatus } from '../kube/types.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
 
-/** Why a pod is looked at. Kubelet's `SyncPodType`. */
+/** Why a pod is synced. Kubelet's `SyncPodType`. */
 export type UpdateType = 'create' | 'update' | 'sync' | 'kill';
 
-/** Rewrites a pod's status once, at the start of its termination: eviction, preemption and shutdown write their reason so. */
+/** Rewrites a pod's status once, when its termination begins. Eviction, preemption and node shutdown set their reason with it. */
 export type PodStatusFn = (status: PodStatus) => PodStatus;
 
-/** Called once, when what was asked for is done. Must not throw. */
+/** Called once, when the requested operation is done. Must not throw. */
 export type Completion = () => void;
 
-/** How a pod is to be killed. */
+/** The options of a kill. */
 export interface KillPodOptions {
-  /** It is an eviction: its content may go at once (R120). */
+  /** True for an eviction: the pod's content may be removed at once (R120). */
   readonly evict?: boolean;
-  /** Seconds; counts only where it shortens (R101). */
+  /** The grace period in seconds; applies only where it is shorter than the one in force (R101). */
   readonly gracePeriodSeconds?: number;
   readonly statusFn?: PodStatusFn;
-  /** Settled when the pod has no running container any more, or at once when there is nothing to wait for (R276). */
+  /** Called when the pod has no running container any more, or at once when there is nothing to wait for (R276). */
   readonly completed?: Completion;
 }
 
 /**
- * What the workers are told of a pod. Either `pod`, or `runningPod` for what only the runtime knows; the latter can only be killed (R89).
+ * An update for a pod's worker. It names either `pod`, or `runningPod` for a pod that only the runtime knows; the latter can only be killed
+ * (R89).
  */
 export interface UpdatePodOptions {
   readonly type: UpdateType;
   readonly pod?: Pod;
-  /** Of a static pod, if there is one. */
+  /** The mirror pod of a static pod, if there is one. */
   readonly mirrorPod?: Pod;
   readonly runningPod?: RuntimePod;
   /** When the change came in, ms since the epoch; for latency metrics. */
@@ -35,7 +36,7 @@ export interface UpdatePodOptions {
   readonly kill?: KillPodOptions;
 }
 
-/** The part of a kill that a step is told: the grace is the effective one. */
+/** The part of a kill that reaches a step; `gracePeriodSeconds` is the effective one. */
 export type Kill = Pick<KillPodOptions, 'evict' | 'gracePeriodSeconds' | 'statusFn'>;
 
 interface WorkBase {
@@ -57,10 +58,12 @@ export interface RuntimePodWork extends WorkBase {
   readonly runningPod: RuntimePod;
 }
 
-/** One update that waits for its worker, or that the worker has taken. */
+/** An update that is pending or that the worker has taken. */
 export type Work = PodWork | RuntimePodWork;
 
-/** Takes a consumed update into what a replay repeats: a `sync` without latency, status function and completion (R86). */
+/**
+ * Merges a consumed update into the active one, which a replay repeats: a `sync` without start time, status function and completion (R86).
+ */
 export function mergeWork(active: Work | undefined, work: Work): Work {
   const { kill } = work;
   const remembered = {

@@ -5,7 +5,7 @@ import {
   type FinishedState,
   firstState,
   firstStateOfEnded,
-  nobodyWaits,
+  noWaiters,
   type PodState,
   type SyncState,
   type TerminatedState,
@@ -46,7 +46,7 @@ const terminating: TerminatingState = {
 };
 const terminated: TerminatedState = {
   ...terminating,
-  ...nobodyWaits,
+  ...noWaiters,
   phase: 'terminated',
   startedTerminating: true,
   terminatedAt: 4000,

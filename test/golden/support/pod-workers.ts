@@ -1,6 +1,6 @@
 import type { Pod } from '../../../src/kube/types.ts';
 import type { PodWorkers } from '../../../src/podworkers/pod-workers.ts';
-import { nobodyWaits, type PodState, workTypeOf } from '../../../src/podworkers/state.ts';
+import { noWaiters, type PodState, workTypeOf } from '../../../src/podworkers/state.ts';
 import type { Kill, PodStatusFn, UpdateType, Work } from '../../../src/podworkers/updates.ts';
 
 /** Status functions by the name that the recordings know them by: only their identity matters. */
@@ -164,7 +164,7 @@ export function stateFromWords(words: StateWords, pod: Pod, fns: StatusFns): Pod
   if (terminatedAt === undefined)
     return words.finished ? undefined : { ...ending, ...asked, phase: 'terminating' };
   if (words.finished) return { ...ending, ...asked, phase: 'finished', terminatedAt };
-  return isAsked ? undefined : { ...ending, ...nobodyWaits, phase: 'terminated', terminatedAt };
+  return isAsked ? undefined : { ...ending, ...noWaiters, phase: 'terminated', terminatedAt };
 }
 
 function workFromWords(words: WorkWords | undefined, pod: Pod): Work | undefined {

@@ -87,8 +87,10 @@ function dataDirOf(path: string, { owner, sign }: Claim, clock: DataDirClock): D
   const fault = (): string | undefined => {
     const now = statSync(path, { throwIfNoEntry: false });
     if (!now) return 'was deleted';
-    if (now.dev !== dev || now.ino !== ino) return 'was replaced by another';
     const held = readText(lock);
+    // what runs may have made the directory anew for its logs
+    if (now.dev !== dev || now.ino !== ino)
+      return held === undefined ? 'was deleted' : 'was replaced by another';
     if (held === undefined) return 'was emptied: its lock is gone';
     return held === owner ? undefined : 'was claimed by another agent';
   };

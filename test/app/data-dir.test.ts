@@ -113,6 +113,7 @@ describe('a directory that goes away under its agent', () => {
       () => {
         renameSync(dir, `${dir}-old`);
         mkdirSync(dir);
+        writeFileSync(lock(), 'x');
         rmSync(`${dir}-old`, { recursive: true });
       },
       'was replaced by another',

@@ -32,7 +32,7 @@ export interface ModuleLoading {
 export async function providerFactory(named: string, loading: ModuleLoading): Promise<ProviderFactory> {
   const [, source = named, wanted] = /^(.*?)(?:#([^#/]+))?$/s.exec(named) ?? [];
   const before = new Set(registeredProviders().keys());
-  const module = await loadModule(named, source, loading);
+  const module = await loadProviderModule(named, source, loading);
   const added = [...registeredProviders()].filter(([name]) => !before.has(name));
   const refuse = (what: string): AgentError =>
     new AgentError('invalid_argument', `--provider ${named}: ${what}`);
@@ -61,7 +61,17 @@ function oneOf(added: Registered, refuse: Refuse): ProviderFactory | undefined {
   return added[0]?.[1];
 }
 
-async function loadModule(named: string, source: string, { cwd, load }: ModuleLoading): Promise<unknown> {
+/**
+ * Loads the module behind `--provider`.
+ *
+ * @param named as the command line has it, for messages
+ * @throws {AgentError} `invalid_argument` when it cannot be loaded
+ */
+export async function loadProviderModule(
+  named: string,
+  source: string,
+  { cwd, load }: ModuleLoading,
+): Promise<unknown> {
   findOwnPackage(cwd);
   const url = moduleUrl(source, cwd);
   try {
@@ -120,7 +130,7 @@ function findOwnPackage(cwd: string): void {
 /** The file behind `podtender` and `podtender/…`, built or as source. */
 function ownModule(specifier: string): string | undefined {
   const [match, below = ''] =
-    /^podtender(?:\/(provider|server|apiserver|providers\/[a-z]+))?$/.exec(specifier) ?? [];
+    /^podtender(?:\/(provider|server|apiserver|vkubelet|providers\/[a-z]+))?$/.exec(specifier) ?? [];
   if (match === undefined) return undefined;
   const root = new URL('../../', import.meta.url);
   const found = ['dist', 'src']

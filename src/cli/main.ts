@@ -52,6 +52,13 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
     ]);
     return run(options, { ...deps, start, sharesTerminal: process.stderr.isTTY });
   },
+  async virtualKubelet(options) {
+    const [{ virtualKubelet }, { startVirtualKubelet: start }] = await Promise.all([
+      import('./virtual-kubelet.ts'),
+      import('../app/virtual-kubelet.ts'),
+    ]);
+    return virtualKubelet(options, { start, onSignal, load });
+  },
   async validate(files, provider) {
     const { validateFiles } = await import('./validate.ts');
     const refusals = provider === undefined ? undefined : await refusalsOf(provider, load);

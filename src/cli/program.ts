@@ -4,7 +4,9 @@ import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { agentFields } from '../options/agent/fields.ts';
 import { exitCodes } from './exit-codes.ts';
+import { addVirtualKubelet } from './virtual-kubelet-command.ts';
 import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.ts';
+import type { VirtualKubeletOptions } from '../app/virtual-kubelet.ts';
 
 /** What the subcommands do; each is loaded when it is asked for, since start-up counts. Every one returns its exit code. */
 export interface Commands {
@@ -13,6 +15,7 @@ export interface Commands {
   /** @param provider whose refusals count too */
   validate(files: readonly string[], provider?: string): Promise<number>;
   explain(options: ExplainOptions): Promise<number>;
+  virtualKubelet(options: VirtualKubeletOptions): Promise<number>;
 }
 
 /** What the command line says to `podtender explain`. */
@@ -63,6 +66,9 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   });
   addExplain(program, around, async (options) => {
     done(await commands.explain(options));
+  });
+  addVirtualKubelet(program, around, async (options) => {
+    done(await commands.virtualKubelet(options));
   });
   return program;
 }

@@ -51,8 +51,10 @@ export interface NodeConfig extends Pick<PodControllerConfig, 'lostPods' | 'list
   streamIdleTimeout?: number;
   /** ms */
   streamCreationTimeout?: number;
-  /** ms */
+  /** How often the pods of a provider that notifies are listed all the same, ms. Default 1 min. */
   informerResyncPeriod?: number;
+  /** Address of an HTTP server without authentication for health, pods, statistics and metrics; default: none. */
+  metricsAddr?: string;
   /** Serves logs, exec, attach and port-forward. Default true. */
   debugHTTP?: boolean;
   eventRecorder?: EventRecorder;

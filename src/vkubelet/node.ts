@@ -9,11 +9,11 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import { Latch } from '../base/latch.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
-import { serveKubeletApi } from '../agent/server-host.ts';
+import { serveKubeletApi, serverHost } from '../agent/server-host.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
 import type { PodProvider } from '../provider/provider.ts';
-import type { KubeletServer } from '../server/kubelet-server.ts';
+import { type KubeletServer, serveReadOnly } from '../server/kubelet-server.ts';
 import { type AnyProvider, type MutableNode, NaiveNodeProviderV2, type NodeProvider } from './contract.ts';
 import { invalidInput } from './errors.ts';
 import {
@@ -253,6 +253,7 @@ class ComposedNode implements VirtualNode {
       informers,
       eventRecorder: recorder,
       ...given({ skipDownwardAPIResolution, providerName, lostPods, listPeriodMs, periods }),
+      ...given({ resyncPeriodMs: this.#config.informerResyncPeriod }),
       ...given({ clock, random, logger, tracer }),
     });
   }
@@ -272,11 +273,26 @@ class ComposedNode implements VirtualNode {
   }
 
   async #serve(client: ApiClient, pods: PodController, closers: Closers): Promise<void> {
-    if (!this.#listen) return;
     const controller = await pods.started;
+    await this.#serveMetrics(controller, closers);
+    if (!this.#listen) return;
     const server = await serveKubeletApi(this.#serveOptions(this.#listen, client, controller));
     this.#server = server;
     closers.push(() => server.close());
+  }
+
+  async #serveMetrics({ engines }: PodsController, closers: Closers): Promise<void> {
+    const { metricsAddr = '', clock, logger } = this.#config;
+    if (metricsAddr === '') return;
+    const { host: address, port } = listenAddress(metricsAddr);
+    const host = serverHost({ engines, nodeName: this.#name, ...given({ clock }) });
+    const open = await serveReadOnly({
+      host,
+      port,
+      address: address === '' ? '::' : address,
+      ...given({ clock, logger }),
+    });
+    closers.push(() => open.close());
   }
 
   #serveOptions(

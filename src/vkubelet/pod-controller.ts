@@ -35,6 +35,8 @@ export interface PodControllerConfig extends Pick<HandlerProviderDeps, 'lostPods
   readonly nodeName: string;
   /** Names the provider in container IDs and messages. Default `vkubelet`. */
   readonly providerName?: string;
+  /** How often the pods of a provider that notifies are listed all the same, ms. Default 1 min. */
+  readonly resyncPeriodMs?: number;
   /** The node's addresses, primary first. */
   readonly nodeIPs?: readonly string[];
   /** The node while no Node of its name is known: admission needs its capacity. */
@@ -217,9 +219,11 @@ export class PodController {
       providerName: name = 'vkubelet',
       skipDownwardAPIResolution,
       lostPods,
-      listPeriodMs,
+      listPeriodMs: every,
+      resyncPeriodMs,
       client,
     } = this.#config;
+    const listPeriodMs = every ?? (handler.notifyPods ? resyncPeriodMs : undefined);
     return new HandlerProvider({
       handler,
       name,

@@ -33,7 +33,13 @@ async function line(...args: readonly string[]) {
     calls.push([name, options]);
     return 0;
   };
-  const commands = { up: note('up'), run: note('run'), validate: note('validate'), explain: note('explain') };
+  const commands = {
+    up: note('up'),
+    run: note('run'),
+    validate: note('validate'),
+    explain: note('explain'),
+    virtualKubelet: note('virtualKubelet'),
+  };
   const around = {
     env: { PODTENDER_DATA_DIR: '/data' },
     cwd: dir,

@@ -92,7 +92,7 @@ test.for([
   { args: [], env: { KUBELET_PORT: 'ten' }, says: 'KUBELET_PORT environment variable: "ten" is no port' },
   { args: [], env: { VKUBELET_TAINT_EFFECT: 'Maybe' }, says: 'taint effect "Maybe" is not supported' },
 ])('$args and $env are refused: $says', async ({ args, env, says }) => {
-  const { code, said } = await parse(['vk', '--provider', 'mock', ...args], env as Record<string, string>);
+  const { code, said } = await parse(['vk', '--provider', 'mock', ...args], env);
   expect(code).toBe(2);
   expect(said).toContain(says);
 });

@@ -5,9 +5,9 @@ import { type EciError, isEciError } from './errors.ts';
 
 /** How often the service may be called, and how calls that fail for a moment are repeated. */
 export interface EciCallLimits {
-  /** Calls of one action per second in the long run; default 10. */
+  /** Calls of one action per second in the long run; default 20. */
   readonly callsPerSecond?: number;
-  /** Calls of one action at once before the rate counts; default 20. */
+  /** Calls of one action at once before the rate counts; default 60: a listing of 1,000 groups is 50 pages. */
   readonly burst?: number;
   /** How often a call that reads is tried; default 3. */
   readonly tries?: number;
@@ -83,7 +83,7 @@ export class EciCalls {
   }
 
   #bucket(action: EciAction): Bucket {
-    const { clock, callsPerSecond = 10, burst = 20 } = this.#deps;
+    const { clock, callsPerSecond = 20, burst = 60 } = this.#deps;
     const bucket = this.#buckets.get(action) ?? new Bucket(clock, callsPerSecond, burst);
     this.#buckets.set(action, bucket);
     return bucket;

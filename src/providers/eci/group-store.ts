@@ -169,9 +169,11 @@ export class GroupStore {
       this.#entries.set(uid, entryOf(identity, group, { now, seen: true }));
       return true;
     }
-    const before = JSON.stringify([entry.group, entry.gone]);
-    Object.assign(entry, { group, observedAt: now, seen: true, misses: 0, gone: false });
-    return JSON.stringify([group, false]) !== before;
+    const isSame = !entry.gone && JSON.stringify(entry.group) === JSON.stringify(group);
+    Object.assign(entry, { observedAt: now, seen: true, misses: 0, gone: false });
+    // a group that is the same stays the same object, so that what is derived from it need not be made anew
+    if (!isSame) entry.group = group;
+    return !isSame;
   }
 
   /** @returns whether the group is known to be gone now */

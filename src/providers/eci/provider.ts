@@ -17,7 +17,7 @@ import type { EciApi } from './api.ts';
 import { BuiltinEciApi } from './builtin-api.ts';
 import type { EciContainerGroup } from './container-group.ts';
 import { EciCalls, type CallCounts } from './calls.ts';
-import { podStatusOf, runtimePodOf } from './convert-status.ts';
+import { type ObservedGroup, podStatusOf, runtimePodOf } from './convert-status.ts';
 import { Creator } from './creator.ts';
 import type { EciCredentials } from './credentials.ts';
 import { EventForwarder } from './events.ts';
@@ -80,6 +80,7 @@ export class EciProvider implements PodProvider, NodeProvider {
   readonly #usage: UsageReader;
   readonly #clock: Clock;
   readonly #region: string;
+  readonly #listings = new WeakMap<EciContainerGroup, { readonly gone: boolean; readonly pod: RuntimePod }>();
   readonly #refusedUpdates = new Set<string>();
   readonly #events = new Emitter<{ status: [ObservedPod]; event: [BackendEvent] }>();
 
@@ -175,7 +176,7 @@ export class EciProvider implements PodProvider, NodeProvider {
 
   async listPods(signal?: AbortSignal): Promise<readonly RuntimePod[]> {
     await this.#poller.fresh(signal);
-    return this.#store.all().map(runtimePodOf);
+    return this.#store.all().map((observed) => this.#listed(observed));
   }
 
   async getPodStatus(ref: PodRef, signal?: AbortSignal): Promise<RuntimePodStatus> {
@@ -260,6 +261,16 @@ export class EciProvider implements PodProvider, NodeProvider {
     this.#poller.close();
   }
 
+  /** The pod as a listing shows it, made once for each state of its group. */
+  #listed(observed: ObservedGroup): RuntimePod {
+    const { group, gone } = observed;
+    const listed = this.#listings.get(group);
+    if (listed?.gone === gone) return listed.pod;
+    const pod = runtimePodOf(observed);
+    this.#listings.set(group, { gone, pod });
+    return pod;
+  }
+
   /** Groups keep the images that they were made with: a pod that asks for others is told so, once for each image. */
   #reportUpdate(pod: Pod, { Containers = [] }: EciContainerGroup): void {
     for (const { name, image } of pod.spec?.containers ?? []) {
@@ -293,7 +304,7 @@ export class EciProvider implements PodProvider, NodeProvider {
     for (const uid of uids) {
       const observed = this.#store.get(uid);
       if (observed)
-        this.#events.emit('status', { pod: runtimePodOf(observed), status: podStatusOf(observed) });
+        this.#events.emit('status', { pod: this.#listed(observed), status: podStatusOf(observed) });
     }
   }
 }

@@ -35,7 +35,7 @@ export interface EciSettings {
   readonly daemonPort?: number;
   /** Between two status polls, ms; default 5 s. */
   readonly pollIntervalMs?: number;
-  /** Calls of one action per second; default 10. */
+  /** Calls of one action per second; default 20. */
   readonly callsPerSecond?: number;
   readonly signature?: SignatureAlgorithm;
   /** `sdk`: Alibaba's package; `builtin`: the shipped client; default `builtin`. */

@@ -5,11 +5,11 @@ import { onePerFamily } from '../kube/address-family.ts';
 /** The addresses of a pod status. */
 export type StatusAddresses = Pick<PodStatus, 'hostIP' | 'hostIPs' | 'podIP' | 'podIPs'>;
 
-/** Where a pod's addresses come from. */
+/** The inputs of {@link podAddresses}. */
 export interface AddressInput {
-  /** As the runtime reports them. */
+  /** The pod's addresses as the runtime reports them. */
   readonly podIps: readonly string[];
-  /** The node's own, primary first; empty while the node has none. */
+  /** The node's addresses, primary first; empty while the node has none. */
   readonly hostIps: readonly string[];
   /** Which family comes first, by `--node-ip` (default IPv4). */
   readonly primaryFamily: 'IPv4' | 'IPv6';
@@ -17,8 +17,8 @@ export interface AddressInput {
 }
 
 /**
- * R227: one pod address per family, the node's primary family first. A pod on the host's network takes the host's addresses once;
- * later only a missing second family is added.
+ * Computes the addresses of a pod status: one pod address per family, the node's primary family first. A pod on the host network takes the
+ * host's addresses once; later only a missing second family is added (R227).
  */
 export function podAddresses(input: AddressInput): StatusAddresses {
   const primaryHost = input.hostIps[0];
@@ -46,7 +46,7 @@ function withHostIps(
 }
 
 /**
- * The node's addresses that pods are told: the first one, and the first of the other family.
+ * The node's addresses for pod statuses: the first address, and the first one of the other family.
  *
  * Follows kubelet `GetNodeHostIPs`.
  */

@@ -11,10 +11,10 @@ const ownConditions: ReadonlySet<string> = new Set([
   'AllContainersRestarting',
 ]);
 
-/** R200: does the kubelet alone write conditions of this type? Follows `PodConditionByKubelet`. */
+/** True for condition types that only the kubelet writes (R200). Follows `PodConditionByKubelet`. */
 export const isOwnCondition = (type: string): boolean => ownConditions.has(type);
 
-/** R200: does the kubelet share conditions of this type with other writers? Follows `PodConditionSharedByKubelet`. */
+/** True for condition types that the kubelet shares with other writers (R200). Follows `PodConditionSharedByKubelet`. */
 export const isSharedCondition = (type: string): boolean => type === 'DisruptionTarget';
 
 /** The condition of a type, if there is one. */
@@ -26,7 +26,7 @@ export const conditionOf = (
 export const isConditionTrue = (status: PodStatus, type: string): boolean =>
   conditionOf(status.conditions, type)?.status === 'True';
 
-/** The list with `condition` in the place of the one of its type, else at the end. */
+/** Returns the list with `condition` in place of the one of the same type, or at the end when there is none. */
 export function replaceOrAppend(
   conditions: readonly PodCondition[],
   condition: PodCondition,
@@ -35,14 +35,14 @@ export function replaceOrAppend(
   return at < 0 ? [...conditions, condition] : conditions.with(at, condition);
 }
 
-/** The status with `condition` set, and whether that says anything new. */
+/** The status with the condition set, and whether the condition changed. */
 export interface ConditionUpdate {
   readonly status: PodStatus;
   readonly changed: boolean;
 }
 
 /**
- * Sets a condition; its transition time is `now` (RFC 3339) only when its status changed (R197).
+ * Sets a condition; its transition time becomes `now` (RFC 3339) only when its status changed (R197).
  *
  * Follows `podutil.UpdatePodCondition`.
  */
@@ -54,10 +54,10 @@ export function updateCondition(status: PodStatus, condition: PodCondition, now:
   return { status: { ...status, conditions: replaceOrAppend(status.conditions ?? [], next) }, changed };
 }
 
-const toldFields = ['status', 'reason', 'message', 'lastProbeTime', 'lastTransitionTime'] as const;
+const comparedFields = ['status', 'reason', 'message', 'lastProbeTime', 'lastTransitionTime'] as const;
 
 const sameCondition = (a: PodCondition, b: PodCondition): boolean =>
-  toldFields.every((field) => (a[field] ?? '') === (b[field] ?? ''));
+  comparedFields.every((field) => (a[field] ?? '') === (b[field] ?? ''));
 
 /** The condition with another transition time; the same object when it has that time already. */
 export function withTransitionTime(condition: PodCondition, at: string | null | undefined): PodCondition {

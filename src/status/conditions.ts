@@ -13,7 +13,7 @@ export type ContainerStatuses = readonly ContainerStatus[] | undefined;
 type ConditionType =
   'ContainersReady' | 'Ready' | 'Initialized' | 'PodReadyToStartContainers' | 'PodScheduled';
 
-/** A condition of the kubelet's own, seen at the pod's generation; it gets its transition time from the status manager. */
+/** Makes a condition that the kubelet owns, observed at the pod's generation. The status manager sets its transition time. */
 export function ownCondition(
   pod: Pod,
   type: ConditionType,
@@ -66,7 +66,10 @@ const terminalReason = (phase: string): string => (phase === 'Failed' ? 'PodFail
 export const terminalCondition = (pod: Pod, type: 'Ready' | 'ContainersReady', phase: string): PodCondition =>
   ownCondition(pod, type, 'False', { reason: terminalReason(phase) });
 
-/** R216. Follows kubelet `GenerateContainersReadyCondition`. */
+/**
+ * Generates ContainersReady: True when every regular container and sidecar is ready (R216). Follows kubelet
+ * `GenerateContainersReadyCondition`.
+ */
 export function containersReadyCondition(
   pod: Pod,
   statuses: ContainerStatuses,
@@ -88,7 +91,9 @@ export function containersReadyCondition(
     : ownCondition(pod, type, 'False', { reason: 'ContainersNotReady', message });
 }
 
-/** R217: containers ready, and every readiness gate True. Follows kubelet `GeneratePodReadyCondition`. */
+/**
+ * Generates Ready: True when the containers are ready and every readiness gate is True (R217). Follows kubelet `GeneratePodReadyCondition`.
+ */
 export function readyCondition(
   pod: Pod,
   conditions: readonly PodCondition[] | undefined,
@@ -98,7 +103,7 @@ export function readyCondition(
   return readyAfter(containersReadyCondition(pod, statuses, phase), pod, conditions);
 }
 
-/** The same, where it is known whether the containers are ready. */
+/** Generates Ready from a ContainersReady condition that has already been computed. */
 export function readyAfter(
   containersReady: PodCondition,
   pod: Pod,
@@ -118,7 +123,10 @@ export function readyAfter(
     : ownCondition(pod, 'Ready', 'False', { reason: 'ReadinessGatesNotReady', message: unready.join(', ') });
 }
 
-/** R218: sticky once it was True or a regular container has started. Follows kubelet `GeneratePodInitializedCondition`. */
+/**
+ * Generates Initialized: it stays True once it was True or a regular container has started (R218). Follows kubelet
+ * `GeneratePodInitializedCondition`.
+ */
 export function initializedCondition(
   pod: Pod,
   old: PodStatus,
@@ -142,7 +150,7 @@ export function initializedCondition(
     : ownCondition(pod, type, 'False', { reason: 'ContainersNotInitialized', message });
 }
 
-/** Has any of these containers run, now or before? Follows kubelet `HasAnyRegularContainerStarted`. */
+/** True when any of these containers runs or has run. Follows kubelet `HasAnyRegularContainerStarted`. */
 function hasStarted(containers: readonly Container[], statuses: readonly ContainerStatus[]): boolean {
   return statuses.some(
     ({ name, state }) =>
@@ -155,7 +163,7 @@ export const readyToStartContainersCondition = (pod: Pod, runtime: RuntimePodSta
   ownCondition(pod, 'PodReadyToStartContainers', podSandboxChanged(pod, runtime).changed ? 'False' : 'True');
 
 /**
- * True from the exit that a rule answers with a restart of all containers, until the last of the old ones is gone.
+ * Generates AllContainersRestarting: True from an exit for which a rule restarts all containers, until the last of the old ones is gone.
  *
  * Follows kubelet `GenerateAllContainersRestartingCondition`.
  */
@@ -178,7 +186,8 @@ export function allContainersRestartingCondition(
 }
 
 /**
- * Is the pod starting all its containers anew: since an exit that a rule answers so, until a status was made without any old instance?
+ * True while the pod restarts all its containers: from an exit for which a rule says so, until a status was generated without any old
+ * instance.
  *
  * Follows kubelet `ShouldAllContainersRestart`.
  */
@@ -188,7 +197,7 @@ export function restartsAllContainers(pod: Pod, old: PodStatus, runtime: Runtime
     if (!container.restartPolicyRules) return false;
     const newest = newestOf(container, runtime);
     if (newest?.state !== 'exited') return false;
-    const ends = [newest.exitCode, toldExitCode(container.name, old)];
+    const ends = [newest.exitCode, previousExitCode(container.name, old)];
     return ends.some((code) => code !== undefined && asksForAll(container, code));
   });
 }
@@ -196,11 +205,11 @@ export function restartsAllContainers(pod: Pod, old: PodStatus, runtime: Runtime
 const asksForAll = (container: Container, exitCode: number): boolean =>
   matchingRestartRule(container, exitCode) === 'RestartAllContainers';
 
-/** How a container ended by what was told before. */
-const toldExitCode = (name: string, old: PodStatus): number | undefined =>
-  initAndRegular(old).find((told) => told.name === name)?.state?.terminated?.exitCode;
+/** The exit code of a container in the previous status. */
+const previousExitCode = (name: string, old: PodStatus): number | undefined =>
+  initAndRegular(old).find((status) => status.name === name)?.state?.terminated?.exitCode;
 
-/** Follows kubelet `AllContainersRestartCleanedUp`. */
+/** True when no old instance of any container is left. Follows kubelet `AllContainersRestartCleanedUp`. */
 const isCleanedUp = (pod: Pod, runtime: RuntimePodStatus): boolean =>
   containersIn(pod).every((container) => newestOf(container, runtime) === undefined);
 
@@ -213,7 +222,7 @@ function containersIn(pod: Pod): readonly Container[] {
 }
 
 /**
- * R63: is the Ready condition in the API another than the one that its readiness gates ask for?
+ * True when the Ready condition in the API differs from the one that the readiness gates call for (R63).
  *
  * Follows kubelet `NeedToReconcilePodReadiness`.
  */

@@ -1,6 +1,6 @@
 import type { ContainerStatus, PodStatus } from '../kube/types.ts';
 
-/** How a container ended, as metrics tell it. */
+/** The end of a container, for metrics. */
 export interface ContainerEnd {
   readonly type: 'container' | 'init_container' | 'ephemeral_container';
   readonly exitCode: number;
@@ -13,7 +13,7 @@ const lists = [
   { type: 'ephemeral_container', list: 'ephemeralContainerStatuses' },
 ] as const;
 
-/** The containers that have ended in `next` and had not in `old`. Follows kubelet `checkAndRecordTerminations`. */
+/** The containers that are terminated in `next` but not in `old`. Follows kubelet `checkAndRecordTerminations`. */
 export function newEnds(old: PodStatus, next: PodStatus): readonly ContainerEnd[] {
   const ends: ContainerEnd[] = [];
   lists.forEach(({ type, list }) =>

@@ -9,20 +9,20 @@ import type { ResourceList } from '../kube/resources/resources.ts';
 import type { Container, ContainerState, ContainerStatus, ResourceRequirements } from '../kube/types.ts';
 import type { RuntimeContainerStatus } from '../provider/runtime-pod.ts';
 
-/** The smallest CPU limit that a kernel can keep, milli-cores. */
+/** The smallest CPU limit that the kernel can enforce, milli-cores. */
 export const minMilliCpuLimit = 10;
-/** The smallest number of CPU shares; requests at or below it cannot be told apart. */
+/** The smallest number of CPU shares; requests at or below it cannot be distinguished. */
 export const minCpuShares = 2;
 
-/** The part of a container status that tells of resources. */
+/** The part of a container status that describes resources. */
 export interface ContainerResourceStatus {
   readonly resources: ResourceRequirements;
   readonly allocatedResources?: ResourceList;
 }
 
 /**
- * What a container got and what it was promised. A running one shows what the runtime applied, or what was shown before where the
- * runtime does not say; a stopped one what was allocated.
+ * Computes the resources in a container status. A running container shows what the runtime applied, or the previous value where the runtime
+ * does not report one; a stopped container shows what was allocated.
  *
  * Follows kubelet `convertContainerStatusResources`.
  */
@@ -58,7 +58,7 @@ const listsOf = (
   limits: ResourceList | undefined,
 ): ResourceRequirements => ({ ...(limits && { limits }), ...(requests && { requests }) });
 
-/** What the runtime applied of one list of resources; absent: it does not say. */
+/** What the runtime applied of one list of resources; absent members are not reported. */
 interface Applied {
   /** milli-cores */
   readonly cpu: number | undefined;
@@ -66,7 +66,7 @@ interface Applied {
   readonly leastCpu: number;
   /** bytes */
   readonly memory: number | undefined;
-  /** What was shown before. */
+  /** The list in the previous status. */
   readonly before: ResourceList | undefined;
 }
 
@@ -76,25 +76,25 @@ const shownAmounts = (allocated: ResourceList, applied: Applied): ResourceList =
   ...memory(applied),
 });
 
-/** Both at or below the smallest value that has an effect: the allocated one is shown. */
+/** The CPU amount to show: the allocated one when both are at or below the smallest value that has an effect. */
 function cpu(allocated: string | undefined, { cpu: applied, leastCpu, before }: Applied): ResourceList {
-  if (applied === undefined) return told('cpu', before);
+  if (applied === undefined) return amountOf('cpu', before);
   return applied > leastCpu || milliOf(allocated) > leastCpu
     ? { cpu: formatQuantity(milliQuantity(applied)) }
     : {};
 }
 
-/** Milli-units of an amount; none is zero. */
+/** The milli-units of an amount; 0 when there is none. */
 export const milliOf = (amount: string | undefined): number =>
   amount === undefined ? 0 : milliValueOf(parseQuantity(amount));
 
 const memory = ({ memory: applied, before }: Applied): ResourceList =>
   applied === undefined
-    ? told('memory', before)
+    ? amountOf('memory', before)
     : { memory: formatQuantity(quantityOf(applied, 'BinarySI')) };
 
-/** One amount of a list, if it is there. */
-export function told(name: string, list: ResourceList | undefined): ResourceList {
+/** A list with one amount of `list`; empty when `list` has no such amount. */
+export function amountOf(name: string, list: ResourceList | undefined): ResourceList {
   const amount = list?.[name];
   return amount === undefined ? {} : { [name]: amount };
 }

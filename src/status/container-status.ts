@@ -4,7 +4,7 @@ import type { RuntimeContainerStatus } from '../provider/runtime-pod.ts';
 import { containerResources } from './container-resources.ts';
 import { rfc3339 } from '../kube/time.ts';
 
-/** The exit code of a container whose end nobody saw. */
+/** The exit code of a container whose end was not observed. */
 export const unknownExitCode = 137;
 const unknownReason = 'ContainerStatusUnknown';
 
@@ -13,21 +13,21 @@ const vanishedMessages = {
   terminated: 'The container could not be located when the pod was terminated',
 } as const;
 
-/** The state of a container that ran and is gone, as seen when its pod was deleted or terminated (R204, R221, R222). */
+/** The state of a container that ran and can no longer be found when its pod was deleted or terminated (R204, R221, R222). */
 export const vanished = (when: keyof typeof vanishedMessages): ContainerState => ({
   terminated: { exitCode: unknownExitCode, reason: unknownReason, message: vanishedMessages[when] },
 });
 
-/** What an instance is seen against. */
+/** The context for the conversion of one container instance. */
 export interface ConversionContext {
   readonly container: Container;
-  /** What was told of the container before. */
+  /** The container's previous status. */
   readonly old: ContainerStatus | undefined;
-  /** The pod is starting all its containers anew by a rule. */
+  /** True while a rule restarts all containers of the pod. */
   readonly restartingAll: boolean;
 }
 
-/** One instance as the runtime shows it, in the API's terms. Follows kubelet `convertContainerStatus`. */
+/** Converts one container instance of the runtime into an API container status. Follows kubelet `convertContainerStatus`. */
 export function convertContainerStatus(
   instance: RuntimeContainerStatus,
   { old, container, restartingAll }: ConversionContext,
@@ -50,7 +50,7 @@ export function convertContainerStatus(
   };
 }
 
-/** R226: what the runtime cannot know. */
+/** The fields that the runtime does not know, carried over from the previous status (R226). */
 function carriedOver(
   instance: RuntimeContainerStatus,
   old: ContainerStatus | undefined,
@@ -70,11 +70,14 @@ function lostState(restartingAll: boolean): ContainerState {
     : state;
 }
 
-/** Has the container whose end was told been followed by this instance? */
+/** True when the previous status shows the end of an older instance that this one replaced. */
 const isReplaced = (instance: RuntimeContainerStatus, old: ContainerStatus | undefined): boolean =>
   old?.state?.terminated !== undefined && old.containerID !== instance.id;
 
-/** Never less than was told before: a runtime that lost the old instances counts anew. One that runs after an end was told is one more. */
+/**
+ * The restart count: never less than in the previous status, because a runtime that lost the old instances starts counting again. It grows
+ * by one for an instance that runs after a reported end.
+ */
 function restartCountOf(instance: RuntimeContainerStatus, old: ContainerStatus | undefined): number {
   if (!old) return instance.restartCount;
   const again = instance.state === 'running' && old.state?.terminated !== undefined;
@@ -84,7 +87,7 @@ function restartCountOf(instance: RuntimeContainerStatus, old: ContainerStatus |
 const lastStateOf = (instance: RuntimeContainerStatus, old: ContainerStatus | undefined): ContainerState =>
   (isReplaced(instance, old) ? old?.state : old?.lastState) ?? {};
 
-/** An unknown or created container waits (R222). */
+/** The API state of an instance; an unknown or created container is waiting (R222). */
 function stateOf(instance: RuntimeContainerStatus): ContainerState {
   switch (instance.state) {
     case 'running':

@@ -9,23 +9,23 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../provider/runti
 import { convertContainerStatus, unknownExitCode, vanished } from './container-status.ts';
 import { hasRegularCreated } from './phase.ts';
 
-/** Why a container could not be started lately (R181). */
+/** Why the last start of a container failed (R181). */
 export interface StartFailure {
   readonly reason: string;
   readonly message: string;
 }
 
-/** What the statuses of one list of containers are made of. */
+/** The inputs of {@link containerStatuses}. */
 export interface ContainerStatusesInput {
   readonly pod: Pod;
   readonly runtime: RuntimePodStatus;
-  /** The statuses that this list had before. */
+  /** The previous statuses of this list. */
   readonly previous: readonly ContainerStatus[];
   readonly containers: readonly Container[];
   readonly kind: 'regular' | 'init' | 'ephemeral';
-  /** The pod is starting all its containers anew by a rule. */
+  /** True while a rule restarts all containers of the pod. */
   readonly restartingAll: boolean;
-  /** Whether the pod's runtime handler can make mounts read-only with all below them; asked where one is to be. */
+  /** Whether the pod's runtime handler supports recursive read-only mounts; called only for pods that request one. */
   supportsRecursiveReadOnly?(): boolean;
   startFailureOf(container: string): StartFailure | undefined;
 }
@@ -33,13 +33,13 @@ export interface ContainerStatusesInput {
 interface Entry {
   readonly container: Container;
   readonly old: ContainerStatus | undefined;
-  /** Newest first; more than two are not shown (R223). */
+  /** The instances, newest first; at most two appear in the status (R223). */
   readonly instances: readonly RuntimeContainerStatus[];
 }
 
 /**
- * The API statuses of one list of containers: what the runtime shows, what was known before where it shows nothing, and why a start
- * failed (R219…R226). Regular and ephemeral ones are sorted by name, init ones keep the spec's order.
+ * Generates the API statuses of one list of containers from the runtime's instances, from the previous statuses where the runtime shows
+ * none, and from failed starts (R219…R226). Regular and ephemeral containers are sorted by name; init containers keep the spec's order.
  *
  * Follows kubelet `convertToAPIContainerStatuses`.
  */
@@ -59,13 +59,13 @@ export function containerStatuses(input: ContainerStatusesInput): readonly Conta
 
 const none: readonly ContainerStatus[] = [];
 
-/** What a status tells of init and regular containers, in this order. */
+/** The init and regular container statuses of a pod status, in this order. */
 export const initAndRegular = ({
   initContainerStatuses: init = none,
   containerStatuses: regular = none,
 }: PodStatus): readonly ContainerStatus[] => (init.length === 0 ? regular : [...init, ...regular]);
 
-/** Statuses by name; the same list when they are in order already. */
+/** Sorts statuses by name; returns the same list when it is sorted already. */
 export function sortedByName(statuses: readonly ContainerStatus[]): readonly ContainerStatus[] {
   const inOrder = statuses.every((status, i) => (statuses[i - 1]?.name ?? '') <= status.name);
   return inOrder ? statuses : statuses.toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -88,7 +88,7 @@ function statusOf(input: ContainerStatusesInput, entry: Entry): ContainerStatus 
   return before ? { ...status, lastState: convertContainerStatus(before, context).state ?? {} } : status;
 }
 
-/** R219: what a container shows before the runtime has anything to say. */
+/** The status of a container before the runtime reports anything about it (R219). */
 function defaultStatus(input: ContainerStatusesInput, { container }: Entry): ContainerStatus {
   const { pod } = input;
   const initializing = (pod.spec?.initContainers ?? []).length > 0;
@@ -109,7 +109,7 @@ function defaultStatus(input: ContainerStatusesInput, { container }: Entry): Con
   };
 }
 
-/** What becomes of a read-only mount; one that cannot be made as it must says so when the container is to start. */
+/** How a read-only mount is made. A mount that requires recursion where it is not supported fails when the container starts. */
 function recursiveReadOnlyOf(
   input: ContainerStatusesInput,
   mount: NonNullable<Container['volumeMounts']>[number],
@@ -123,7 +123,7 @@ function recursiveReadOnlyOf(
   }
 }
 
-/** R220, R221, R225: a container that the runtime does not show. */
+/** The status of a container that the runtime does not show (R220, R221, R225). */
 function absentStatus(input: ContainerStatusesInput, entry: Entry): ContainerStatus {
   const { old, container } = entry;
   const base = old?.state?.terminated ? old : { ...defaultStatus(input, entry), ...carriedOver(input, old) };
@@ -133,7 +133,7 @@ function absentStatus(input: ContainerStatusesInput, entry: Entry): ContainerSta
   return isPastInit(input, container) ? { ...status, state: doneInit } : status;
 }
 
-/** What is kept of the last status of a container that has no record any more. */
+/** The fields carried over from the previous status of a container that the runtime no longer shows. */
 function carriedOver(
   { pod }: ContainerStatusesInput,
   old: ContainerStatus | undefined,
@@ -147,7 +147,7 @@ function carriedOver(
 
 const restartingMessage = 'The container is removed because RestartAllContainers in place';
 
-/** The old instance was removed because a rule restarts the pod: of its record only an end that was told is kept. */
+/** The status of a container that was removed because a rule restarts the pod: only an end that was reported before is carried over. */
 function restartingStatus(base: ContainerStatus, old: ContainerStatus): ContainerStatus {
   const why = { reason: restartingAllContainersReason, message: restartingMessage };
   return {
@@ -167,13 +167,13 @@ const doneInit: ContainerState = {
   },
 };
 
-/** R225: an ordinary init container without a record, beside regular containers that exist, has ended well. */
+/** True for an ordinary init container without an instance when regular containers exist: it has succeeded (R225). */
 function isPastInit({ kind, pod, runtime }: ContainerStatusesInput, container: Container): boolean {
   if (kind !== 'init' || isRestartableInitContainer(container)) return false;
   return hasRegularCreated(pod.spec, runtime);
 }
 
-/** R224: a container that is due to start, and could not. */
+/** Shows the failed start of a container that is due to start (R224). */
 function withStartFailure(
   input: ContainerStatusesInput,
   { container }: Entry,
@@ -194,7 +194,7 @@ const failedStart = (status: ContainerStatus, { reason, message }: StartFailure)
 
 const emptySpec: PodSpec = { containers: [] };
 
-/** Is the container to be started by the next sync? Follows kubelet `ShouldContainerBeRestarted`. */
+/** True when the next sync should start the container. Follows kubelet `ShouldContainerBeRestarted`. */
 function shouldStart(pod: Pod, container: Container, latest: RuntimeContainerStatus | undefined): boolean {
   if (pod.metadata?.deletionTimestamp) return false;
   if (!latest) return true;

@@ -3,7 +3,7 @@ import type { ResourceList } from '../kube/resources/resources.ts';
 import type { PodCondition, PodStatus } from '../kube/types.ts';
 import { conditionOf, isOwnCondition, isSharedCondition } from './condition-list.ts';
 
-/** Members of a status that the kubelet writes, besides its conditions. */
+/** The fields of a pod status that the kubelet writes, besides its conditions. */
 const ownFields = [
   'observedGeneration',
   'phase',
@@ -25,8 +25,8 @@ const ownFields = [
 ] as const satisfies readonly (keyof PodStatus)[];
 
 /**
- * R188: do two normalised statuses say the same where the kubelet is the writer? Times of conditions do not count, nor do conditions
- * and claims of others.
+ * True when two normalized statuses are equal in everything that the kubelet writes. Times of conditions are ignored, as are conditions and
+ * resource claims of other writers (R188).
  *
  * Follows kubelet `isPodStatusByKubeletEqual`.
  */
@@ -37,17 +37,17 @@ export function isPodStatusByKubeletEqual(old: PodStatus, status: PodStatus): bo
   return true;
 }
 
-/** Do two statuses say the same in every member, to Go's eyes? */
+/** True when two statuses are equal in every field, by Go's rules (an absent field equals its zero value). */
 export const saysTheSame = (a: PodStatus, b: PodStatus): boolean => same(a, b, 'status');
 
 const counts = ({ type }: PodCondition): boolean => isOwnCondition(type) || isSharedCondition(type);
 
 function sameConditions(old: readonly PodCondition[], next: readonly PodCondition[]): boolean {
   if (old === next) return true;
-  const told = next.filter(counts);
+  const counted = next.filter(counts);
   return (
-    old.filter(counts).length === told.length &&
-    told.every((condition) => {
+    old.filter(counts).length === counted.length &&
+    counted.every((condition) => {
       const held = conditionOf(old, condition.type);
       return held !== undefined && sameCondition(held, condition);
     })
@@ -57,14 +57,14 @@ function sameConditions(old: readonly PodCondition[], next: readonly PodConditio
 const sameCondition = (a: PodCondition, b: PodCondition): boolean =>
   a.status === b.status && (a.reason ?? '') === (b.reason ?? '') && (a.message ?? '') === (b.message ?? '');
 
-/** Maps of quantities, compared by amount. */
+/** The fields that map names to quantities; they are compared by amount. */
 const amountMaps: ReadonlySet<string> = new Set(['allocatedResources', 'limits', 'requests']);
-/** Objects that Go keeps by value or as a map: there, empty is absent. */
+/** The fields that Go holds by value or as a map: an empty object equals an absent one. */
 const emptyIsAbsent: ReadonlySet<string> = new Set(['state', 'lastState', ...amountMaps]);
-/** Scalars that Go keeps behind a pointer: there, zero is a value. */
+/** The scalars that Go holds behind a pointer: zero differs from absent. */
 const zeroIsValue: ReadonlySet<string> = new Set(['started', 'recursiveReadOnly', 'stopSignal']);
 
-/** Are two JSON values the same to Go's eyes? Shared parts cost nothing. */
+/** True when two JSON values are equal by Go's rules. Identical references are not compared further. */
 function same(a: unknown, b: unknown, key: string): boolean {
   if (a === b) return true;
   if (isObject(a) && isObject(b)) return sameObjects(a, b, key);
@@ -77,7 +77,7 @@ type Json = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Json | readonly unknown[] =>
   typeof value === 'object' && value !== null;
 
-/** Of two values, one of them an object: is this one as good as absent? */
+/** True when a value that is compared with an object equals an absent one. */
 function isNothing(value: unknown, key: string): boolean {
   if (!isObject(value)) return true;
   if (Array.isArray(value)) return value.length === 0;

@@ -19,48 +19,48 @@ import { type PodCgroupConfig, podResourceStatus } from './pod-resources.ts';
 import { reportedEnd, reportedReason, withReportedConditions, withReportedContainers } from './reported.ts';
 import { isTerminalPhase } from '../kube/pod-phase.ts';
 
-/** Why a pod has to end whatever its containers do (R207). */
+/** The reason and message of an eviction, which ends the pod whatever its containers do (R207). */
 export interface Eviction {
   readonly reason: string;
   readonly message: string;
 }
 
-/** Everything that a pod's status is made of. */
+/** The inputs of {@link generateApiPodStatus}. */
 export interface GenerateInput {
-  /** Spec as allocated, status as the API has it. */
+  /** The pod with its allocated spec and with the status from the API. */
   readonly pod: Pod;
   readonly runtime: RuntimePodStatus;
-  /** What the status manager holds; absent: nothing yet. */
+  /** The status manager's newest status; absent when it has none. */
   readonly cached?: PodStatus | undefined;
-  /** The containers have ended for good (R155h). */
+  /** True when all containers have ended and none will be restarted (R155h). */
   readonly podIsTerminal: boolean;
   readonly evict?: Eviction | undefined;
   readonly resizeConditions: readonly PodCondition[];
   /** The node's addresses for pods, primary first (`hostIpsOf`). */
   readonly hostIps: readonly string[];
   readonly primaryFamily: 'IPv4' | 'IPv6';
-  /** The pod's cgroup as it is; absent: it cannot be read. */
+  /** The current settings of the pod's cgroup; absent when they cannot be read. */
   readonly cgroup?: PodCgroupConfig | undefined;
-  /** Whether the pod's runtime handler can make mounts read-only with all below them. */
+  /** Whether the pod's runtime handler supports recursive read-only mounts. */
   supportsRecursiveReadOnly?(): boolean;
-  /** Whether the agent runs the pod's probes, and not the backend; default true. */
+  /** Whether the agent, rather than the backend, runs the pod's probes. Default true. */
   readonly probedByAgent?: boolean;
-  /** Reason cache: why this container could not start lately. */
+  /** Why the last start of this container failed, from the reason cache. */
   startFailureOf(container: string): StartFailure | undefined;
-  /** Fills `started` and `ready` of the containers from the probes' results. */
+  /** Sets `started` and `ready` of the containers from the probe results. */
   withProbeResults(pod: Pod, status: PodStatus): GeneratedStatus;
 }
 
-/** A pod's status, and what is to be done because of it. */
+/** A generated pod status, and the probes that it calls for. */
 export interface GeneratedStatus {
   readonly status: PodStatus;
-  /** Names of the containers whose readiness probe is to run at once. */
+  /** The names of the containers whose readiness probe should run at once. */
   readonly probeNow: readonly string[];
 }
 
 /**
- * The status of a pod as the API is told it, from what its runtime shows and what was known before. Pure: probing that it calls for is
- * returned. Transition times and the start time are the status manager's.
+ * Generates the API status of a pod from its runtime status and its previous status. Pure: the probes that should run at once are returned,
+ * not run. The status manager sets transition times and the start time.
  *
  * Follows kubelet `generateAPIPodStatus` (R205…R228).
  */
@@ -126,7 +126,10 @@ function allContainerStatuses(input: GenerateInput, old: PodStatus): ContainerLi
 
 type Outcome = Pick<PodStatus, 'phase' | 'reason' | 'message'>;
 
-/** The phase and why, in the order of who may say so: containers, what was terminal before, eviction, the API (R205…R207). */
+/**
+ * The phase with its reason and message. Later sources override earlier ones: containers, an earlier terminal phase, eviction, the API
+ * (R205…R207).
+ */
 function outcomeOf(input: GenerateInput, old: PodStatus, lists: ContainerLists): Outcome {
   const { pod, runtime, podIsTerminal, evict } = input;
   const apiPhase = pod.status?.phase;
@@ -140,16 +143,16 @@ function outcomeOf(input: GenerateInput, old: PodStatus, lists: ContainerLists):
   return isTerminalPhase(apiPhase) ? { ...outcome, phase: apiPhase } : outcome;
 }
 
-/** A backend's reason stands for as long as it is reported; any other as R206 says. */
+/** The reason and message: those of the backend for as long as it reports them, else the retained ones (R206). */
 function reasonOf({ pod, runtime }: GenerateInput, old: PodStatus, phase: string): Omit<Outcome, 'phase'> {
   const reported = runtime.reported && reportedReason(runtime.reported);
   if (reported?.reason !== undefined || reported?.message !== undefined) return reported;
   if (phase !== old.phase || (runtime.reported && !isTerminalPhase(phase))) return {};
-  return keptReason(old, pod.status);
+  return retainedReason(old, pod.status);
 }
 
-/** R206. */
-function keptReason(old: PodStatus, api: PodStatus | undefined): Omit<Outcome, 'phase'> {
+/** The reason and message that are carried over from the previous status or from the API (R206). */
+function retainedReason(old: PodStatus, api: PodStatus | undefined): Omit<Outcome, 'phase'> {
   const reason = firstText(old.reason, api?.reason);
   const message = firstText(old.message, api?.message);
   return { ...(reason && { reason }), ...(message && { message }) };
@@ -157,11 +160,11 @@ function keptReason(old: PodStatus, api: PodStatus | undefined): Omit<Outcome, '
 
 const firstText = (...texts: readonly (string | undefined)[]): string | undefined => texts.find(Boolean);
 
-/** What a resize says may be of an older generation; of a pod without generations it is of none. */
+/** The condition of a resize, which may be of an older generation; without `observedGeneration` when the pod has no generation. */
 const seenAt = (pod: Pod, { observedGeneration, ...condition }: PodCondition): PodCondition =>
   pod.metadata?.generation && observedGeneration ? { observedGeneration, ...condition } : condition;
 
-/** R215: foreign ones first, then ours, in the kubelet's order. */
+/** The conditions of the status: those of other writers first, then the kubelet's in its order (R215). */
 function conditionsOf(input: GenerateInput, old: PodStatus, status: PodStatus): readonly PodCondition[] {
   const { pod, runtime, resizeConditions } = input;
   const { phase } = status;

@@ -10,16 +10,16 @@ import {
 import { terminalCondition } from './conditions.ts';
 import { isTerminalPhase } from '../kube/pod-phase.ts';
 
-/** What decides how much of a status may be told. */
+/** The context of {@link mergePodStatus}. */
 export interface MergeContext {
-  /** A container of the pod could still run, so a terminal phase has to wait (R201). */
+  /** True while a container of the pod may still run: a terminal phase is then held back (R201). */
   readonly couldHaveRunningContainers: boolean;
-  /** RFC 3339 */
+  /** The current time, RFC 3339. */
   readonly now: string;
 }
 
 /**
- * The status to write: the kubelet's where it is the owner, the server's elsewhere (R200…R202).
+ * Merges the status to send: the kubelet's values in the fields that it owns, the server's elsewhere (R200…R202).
  *
  * Follows kubelet `mergePodStatus`.
  */
@@ -49,7 +49,7 @@ function mergeConditions(
   return merged;
 }
 
-/** The condition is sent late, so its time is the time of sending unless the server has it already. */
+/** The DisruptionTarget condition. It is sent late, so its transition time is the time of sending unless the server has it already. */
 function disruptionOf(old: PodStatus, next: PodStatus, now: string): PodCondition | undefined {
   const condition = conditionOf(next.conditions, 'DisruptionTarget');
   const before = conditionOf(old.conditions, 'DisruptionTarget');
@@ -59,7 +59,7 @@ function disruptionOf(old: PodStatus, next: PodStatus, now: string): PodConditio
   );
 }
 
-/** Claims are the server's own. */
+/** Keeps the server's resource claims, which the kubelet does not write. */
 function withClaimsOf(old: PodStatus, next: PodStatus): PodStatus {
   const { resourceClaimStatuses: _claims, extendedResourceClaimStatus: _extended, ...rest } = next;
   const { resourceClaimStatuses, extendedResourceClaimStatus } = old;
@@ -70,7 +70,7 @@ function withClaimsOf(old: PodStatus, next: PodStatus): PodStatus {
   };
 }
 
-/** R201: phase, reason and message stay the server's. */
+/** Keeps the server's phase, reason and message (R201). */
 function withOutcomeOf(old: PodStatus, next: PodStatus): PodStatus {
   const { phase: _phase, reason: _reason, message: _message, ...rest } = withClaimsOf(old, next);
   const { phase, reason, message } = old;
@@ -82,7 +82,7 @@ function withOutcomeOf(old: PodStatus, next: PodStatus): PodStatus {
   };
 }
 
-/** R202. */
+/** Sets Ready and ContainersReady of a pod in a terminal phase to False (R202). */
 function neverReady(pod: Pod, status: PodStatus, phase: string, now: string): PodStatus {
   if (!isConditionTrue(status, 'Ready') && !isConditionTrue(status, 'ContainersReady')) return status;
   const contained = updateCondition(status, terminalCondition(pod, 'ContainersReady', phase), now).status;

@@ -3,12 +3,12 @@ import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } fr
 import { sortedByName } from './container-statuses.ts';
 import { wholeSeconds } from '../kube/time.ts';
 
-/** Bytes of termination messages that one pod may have, all containers together. */
+/** The limit for the termination messages of all containers of a pod together, bytes. */
 export const maxTerminationMessageBytes: number = 12 * 1024;
 
 /**
- * R198: the status as the API server would give it back: times in whole seconds, termination messages within their share of 12 KiB,
- * containers sorted. What is so already is kept by reference, so an unchanged status costs no memory.
+ * Normalizes a status to the form in which the API server returns it: times in whole seconds, termination messages within their share of 12
+ * KiB, containers sorted (R198). Parts that are normalized already are kept by reference, so an unchanged status costs no memory.
  *
  * Follows kubelet `normalizeStatus`.
  */
@@ -30,7 +30,7 @@ export function normalizeStatus(pod: Pod, status: PodStatus): PodStatus {
   return hasMembers(changes) ? { ...status, ...changes } : status;
 }
 
-/** Each container's share, bytes: init and ephemeral ones count too. */
+/** The limit for one container's termination message, bytes: an equal share, with init and ephemeral containers counted too. */
 function messageLimit({ spec }: Pod): number {
   const count =
     (spec?.containers.length ?? 0) +
@@ -39,10 +39,10 @@ function messageLimit({ spec }: Pod): number {
   return Math.floor(maxTerminationMessageBytes / Math.max(1, count));
 }
 
-/** What is left of a character of four bytes; those of shorter ones come out of a second cut as they went in. */
+/** What remains of a cut four-byte character. What remains of shorter characters does not change when it is cut again. */
 const threeLostBytes = '\ufffd'.repeat(3);
 
-/** As `map`, but the same list when no item changed. */
+/** Like `map`, but returns the same list when no item changed. */
 function mapSame<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
   let changed: T[] | undefined;
   for (let i = 0; i < list.length; i++) {
@@ -53,7 +53,7 @@ function mapSame<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
   return changed ?? list;
 }
 
-/** The object with its times in whole seconds; the same object when they are. */
+/** Returns the object with its times in whole seconds; the same object when they are already. */
 function withTimes<T extends object>(object: T, keys: readonly (keyof T & string)[]): T {
   let changed: T | undefined;
   for (const key of keys) {
@@ -92,8 +92,8 @@ function normalState(state: ContainerState, limit: number): ContainerState {
 }
 
 /**
- * The first `limit` bytes of a text in UTF-8; each byte of a character cut in two becomes a replacement character, as in Go. Go keeps the
- * bytes and replaces them as it writes, so what was cut before is within its limit there.
+ * Returns the first `limit` bytes of a text in UTF-8. Each byte of a character cut in two becomes a replacement character, as in Go. Go
+ * keeps the bytes and replaces them only when it writes, so a text that was cut before is within its limit there.
  */
 function cut(text: string, limit: number): string {
   if (Buffer.byteLength(text) <= limit) return text;
@@ -104,7 +104,10 @@ function cut(text: string, limit: number): string {
   return bytes.toString('utf8', 0, end) + '\ufffd'.repeat(limit - end);
 }
 
-/** Init statuses in the order of the spec. Follows kubelet `SortInitContainerStatuses`: what the spec does not name drifts to the end. */
+/**
+ * Sorts init statuses in the order of the spec; those that the spec does not name move to the end. Follows kubelet
+ * `SortInitContainerStatuses`.
+ */
 function inSpecOrder(pod: Pod, statuses: readonly ContainerStatus[]): readonly ContainerStatus[] {
   const containers = pod.spec?.initContainers ?? [];
   if (statuses.every(({ name }, i) => containers[i]?.name === name)) return statuses;

@@ -14,16 +14,16 @@ import {
   wireObject,
 } from './wire-status.ts';
 
-/** A change of status as it is sent. */
+/** A status change, ready to be sent. */
 export interface StatusPatch {
   /** The exact request body, a strategic merge patch that holds the UID as a precondition. */
   readonly body: string;
-  /** Nothing differs, so nothing needs to be sent. */
+  /** True when the statuses do not differ and nothing needs to be sent. */
   readonly unchanged: boolean;
 }
 
 /**
- * The strategic merge patch that turns one status into another, to the byte as the Go kubelet writes it.
+ * Creates the strategic merge patch that changes one status into another, byte for byte as the Go kubelet writes it.
  *
  * Follows `statusutil.PatchPodStatus` and `strategicpatch.CreateTwoWayMergePatch`.
  */
@@ -41,14 +41,14 @@ const statusMembers = Object.entries<Shape>(statusShape.members)
   .map(([name, shape]) => ({ name, shape }))
   .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** In order: what is said of the order of lists begins with `$`. */
+/** The changes of the status, with keys in order; the directives for the order of lists begin with `$`. */
 function statusChanges(old: Json, next: Json): Json | undefined {
   const orders: Changes = {};
   const changes: Changes = {};
   statusMembers.forEach(({ name, shape }) => {
     const was = ownMember(old, name);
     const is = ownMember(next, name);
-    // what is written alike is not written at all
+    // values with the same JSON form do not differ
     if (sameWire(was, is)) return;
     if (shape.mergeKey !== undefined && isFilled(was) && isFilled(is)) {
       const { order, elements } = listChange(was, is, shape, shape.mergeKey);
@@ -65,7 +65,7 @@ function statusChanges(old: Json, next: Json): Json | undefined {
 
 const isFilled = (value: unknown): value is readonly Json[] => Array.isArray(value) && value.length > 0;
 
-/** What must be said of a value: `null` removes it, a new one and a list are written whole; nothing if it is written alike. */
+/** The change of a value: `null` removes it; a new value or a list is written whole; `undefined` when its JSON form is the same. */
 function changeOf(old: unknown, next: unknown, shape: Shape): unknown {
   const is = wire(next, shape);
   const was = wire(old, shape);
@@ -74,7 +74,7 @@ function changeOf(old: unknown, next: unknown, shape: Shape): unknown {
   return was !== undefined && isJson(old) && isJson(next) ? memberChanges(old, next, shape) : is;
 }
 
-/** What must be said of the members of an object; an element of a list is named by its `key`. */
+/** The changes of the members of an object; an element of a list is identified by its `key`. */
 function memberChanges(old: Json, next: Json, shape: Shape, key?: string): Json | undefined {
   const changes: Changes = {};
   let said = 0;
@@ -84,7 +84,7 @@ function memberChanges(old: Json, next: Json, shape: Shape, key?: string): Json 
     setOwn(changes, name, change);
     said++;
   });
-  // the key alone says nothing
+  // the key alone is no change
   return said > (key === undefined ? 0 : 1) ? changes : undefined;
 }
 
@@ -98,9 +98,9 @@ function memberChange(old: Json, next: Json, name: string, shape: Shape): unknow
 }
 
 /**
- * Elements that changed or are new, those that are gone, and the order of all of them where it cannot be told otherwise.
+ * The change of a list: changed and new elements, removed elements, and the order of all of them where the patch has to state it.
  *
- * @param key the member that tells elements apart
+ * @param key the merge key, which identifies the elements
  */
 function listChange(
   old: readonly Json[],
@@ -125,7 +125,7 @@ function listChange(
   return { order: next.map((element) => ({ [key]: ownMember(element, key) })), elements };
 }
 
-/** Are two JSON values equal, member by member? */
+/** True when two JSON values are equal, member by member. */
 function sameWire(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && sameItems(a, b);

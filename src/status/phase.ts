@@ -7,19 +7,19 @@ import { isStaticPod } from '../kube/names.ts';
 import type { Container, ContainerStatus, Pod, PodPhase, PodSpec } from '../kube/types.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 
-/** What decides the phase besides the containers. */
+/** The inputs of {@link podPhase} besides the container statuses. */
 export interface PhaseContext {
-  /** The containers have ended for good, whatever the restart policy says. */
+  /** True when all containers have ended and none will be restarted, whatever the restart policy says. */
   readonly podIsTerminal: boolean;
-  /** The active sandbox has a regular container, started or not. */
+  /** True when the active sandbox has a regular container, started or not. */
   readonly podHasInitialized: boolean;
 }
 
 type Terminated = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
 
 /**
- * The phase of a pod by its spec and the statuses of its containers (R208…R214): a container that waits for its first start keeps
- * the whole pod Pending, one that waits after an end does not.
+ * Computes the phase of a pod from its spec and its container statuses (R208…R214). A container that waits for its first start keeps the
+ * whole pod Pending; one that waits after an end does not.
  *
  * Follows kubelet `getPhase`.
  *
@@ -54,7 +54,7 @@ interface InitCounts {
   failed: number;
 }
 
-/** R208: ordinary init containers. */
+/** Counts the ordinary init containers by state (R208). */
 function countInit(spec: PodSpec, statuses: Statuses): InitCounts {
   const counts: InitCounts = { pending: 0, failed: 0 };
   for (const container of spec.initContainers ?? []) {
@@ -66,7 +66,7 @@ function countInit(spec: PodSpec, statuses: Statuses): InitCounts {
   return counts;
 }
 
-/** How a container ended that does not run: now, or before it began to wait. */
+/** The end of a container that does not run: its current state, or the last one of a waiting container. */
 const endOf = (status: ContainerStatus | undefined): Terminated | undefined =>
   status?.state?.terminated ?? (status?.state?.waiting && status.lastState?.terminated);
 
@@ -99,7 +99,7 @@ function countMain(spec: PodSpec, statuses: Statuses): MainCounts {
   return counts;
 }
 
-/** R209: a sidecar that ended is not looked at. */
+/** Counts a sidecar; one that ended is ignored (R209). */
 function countSidecar(counts: MainCounts, status: ContainerStatus | undefined): void {
   if (!status) counts.unknown++;
   else if (status.state?.running) {
@@ -111,7 +111,7 @@ function countSidecar(counts: MainCounts, status: ContainerStatus | undefined): 
   } else counts.unknown++;
 }
 
-/** R210, R213: only an end that stands now counts as success. */
+/** Counts a regular container; only a current terminated state counts as success (R210, R213). */
 function countRegular(
   counts: MainCounts,
   container: Container,
@@ -135,14 +135,14 @@ function countRegular(
 const restarts = (container: Container, spec: PodSpec, { reason, exitCode }: Terminated): boolean =>
   reason === restartingAllContainersReason || containerShouldRestart(container, spec, exitCode);
 
-/** Is there a regular container in the active sandbox, in whatever state? Follows kubelet `HasAnyActiveRegularContainerStarted`. */
+/** True when the active sandbox has a regular container, in any state. Follows kubelet `HasAnyActiveRegularContainerStarted`. */
 export function hasActiveRegular(spec: PodSpec | undefined, runtime: RuntimePodStatus): boolean {
   const containers = spec?.containers ?? [];
   return runtime.activeContainerStatuses.some(({ name }) => containers.some((one) => one.name === name));
 }
 
 /**
- * Does the runtime show that a regular container was ever created? Of each container only the newest instance counts.
+ * True when the runtime shows that a regular container was ever created. Only the newest instance of each container counts.
  *
  * Follows kubelet `HasAnyRegularContainerCreated`.
  */

@@ -1,9 +1,9 @@
 import { formatQuantity, milliQuantity, quantityOf } from '../kube/resources/quantity.ts';
 import { podLimits, podRequests, type ResourceList, resourceListOf } from '../kube/resources/resources.ts';
 import type { Pod, PodSpec, PodStatus, ResourceRequirements } from '../kube/types.ts';
-import { milliOf, minCpuShares, minMilliCpuLimit, told } from './container-resources.ts';
+import { milliOf, minCpuShares, minMilliCpuLimit, amountOf } from './container-resources.ts';
 
-/** What the pod's cgroup is set to; an absent member could not be read. */
+/** The settings of the pod's cgroup; an absent member could not be read. */
 export interface PodCgroupConfig {
   readonly cpuShares?: number;
   /** µs per period; -1: no limit */
@@ -14,15 +14,16 @@ export interface PodCgroupConfig {
   readonly memory?: number;
 }
 
-/** The part of a pod status that tells of the pod's resources as a whole. */
+/** The part of a pod status that describes the resources of the pod as a whole. */
 export interface PodResourceStatus {
   readonly resources: ResourceRequirements;
   readonly allocatedResources?: ResourceList;
 }
 
 /**
- * What was allocated, overlaid for a pod that the API knows as running by what its cgroup says, or by what was told before where the
- * cgroup does not say. Memory that is not asked for the pod as a whole is the sum of its containers'.
+ * Computes the pod-level resources of a status: what was allocated. For a pod that is Running in the API, the settings of its cgroup
+ * override it, or the previous status where the cgroup cannot be read. Memory that the pod level does not request is the sum of the
+ * containers' memory.
  *
  * Follows kubelet `convertPodLevelResourcesStatus`.
  */
@@ -33,7 +34,7 @@ export function podResourceStatus(pod: Pod, cgroup: PodCgroupConfig, old: PodSta
   const promised: ResourceRequirements = pod.spec?.resources ?? {};
   const before = (old.phase === 'Running' ? old.resources : undefined) ?? {};
   const shown = requirements(
-    requestsNow(cgroup, { ...told('memory', requests), ...promised.requests }, before.requests),
+    requestsNow(cgroup, { ...amountOf('memory', requests), ...promised.requests }, before.requests),
     limitsNow(cgroup, promised.limits, before.limits),
   );
   return { resources: shown, ...allocated };
@@ -44,10 +45,10 @@ const requestsNow = (
   promised: ResourceList | undefined,
   before: ResourceList | undefined,
 ): ResourceList => ({
-  ...told('cpu', promised),
-  ...(cpuRequest(cgroup, promised?.['cpu']) ?? told('cpu', before)),
-  ...told('memory', promised),
-  ...told('memory', before),
+  ...amountOf('cpu', promised),
+  ...(cpuRequest(cgroup, promised?.['cpu']) ?? amountOf('cpu', before)),
+  ...amountOf('memory', promised),
+  ...amountOf('memory', before),
 });
 
 const limitsNow = (
@@ -55,10 +56,10 @@ const limitsNow = (
   promised: ResourceList | undefined,
   before: ResourceList | undefined,
 ): ResourceList => ({
-  ...told('cpu', promised),
-  ...(cpuLimit(cgroup, promised?.['cpu']) ?? told('cpu', before)),
-  ...told('memory', promised),
-  ...(memoryLimit(cgroup) ?? told('memory', before)),
+  ...amountOf('cpu', promised),
+  ...(cpuLimit(cgroup, promised?.['cpu']) ?? amountOf('cpu', before)),
+  ...amountOf('memory', promised),
+  ...(memoryLimit(cgroup) ?? amountOf('memory', before)),
 });
 
 interface Allocated {
@@ -68,7 +69,7 @@ interface Allocated {
 
 const known = new WeakMap<PodSpec, Allocated>();
 
-/** The sums of a spec, worked out once per spec. */
+/** The sums of a spec, computed once per spec. */
 function allocatedOf(pod: Pod): Allocated {
   const spec = pod.spec ?? { containers: [] };
   let found = known.get(spec);
@@ -86,7 +87,7 @@ const requirements = (requests: ResourceList, limits: ResourceList): ResourceReq
   ...(hasAny(requests) && { requests }),
 });
 
-/** Milli-cores that cgroup shares stand for. */
+/** Converts cgroup CPU shares to milli-cores. */
 const milliOfShares = (shares: number): number => Math.ceil((shares * 1000) / 1024);
 
 function cpuRequest({ cpuShares }: PodCgroupConfig, allocated: string | undefined): ResourceList | undefined {

@@ -2,18 +2,18 @@ import { LRUCache } from 'lru-cache';
 import type { SyncResult } from '../provider/provider.ts';
 import type { StartFailure } from './container-statuses.ts';
 
-/** How many containers are remembered. */
+/** The number of containers that the cache holds at most. */
 export const maxReasons = 1000;
 
 /**
- * Why containers could not be started lately, the last {@link maxReasons} of them (R151, R181, R224).
+ * ReasonCache holds why the last start of a container failed, for the last {@link maxReasons} containers (R151, R181, R224).
  *
  * Follows kubelet `ReasonCache`.
  */
 export class ReasonCache {
   readonly #reasons = new LRUCache<string, StartFailure>({ max: maxReasons });
 
-  /** Takes what a sync tried: a start that failed is remembered, one that worked forgotten. */
+  /** Records the results of a sync: a failed start is stored, a successful one removed. */
   update(uid: string, results: readonly SyncResult[]): void {
     for (const { action, target, reason, message = '' } of results) {
       if (action !== 'StartContainer') continue;

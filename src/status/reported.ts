@@ -5,15 +5,14 @@ import { conditionOf, replaceOrAppend } from './condition-list.ts';
 import { isTerminalPhase } from '../kube/pod-phase.ts';
 
 /**
- * The phase that a backend reports, if it ends the pod: a terminal one, while no container runs. A backend that says so of a pod whose
- * containers run is not believed until they have stopped.
+ * The terminal phase that a backend reports, if any. It is ignored while a container of the pod runs.
  */
 export function reportedEnd({ reported, containerStatuses }: RuntimePodStatus): PodPhase | undefined {
   if (!isTerminalPhase(reported?.phase)) return undefined;
   return containerStatuses.some(({ state }) => state === 'running') ? undefined : reported.phase;
 }
 
-/** Reason and message as the backend reports them. */
+/** The reason and message that the backend reports. */
 export const reportedReason = ({
   reason,
   message,
@@ -23,9 +22,9 @@ export const reportedReason = ({
 });
 
 /**
- * Container statuses with what the backend reports of them: why they wait, and whether they have started and are ready.
+ * Adds what the backend reports to the container statuses: why they wait, and whether they have started and are ready.
  *
- * @param probedByAgent the agent runs the pod's probes: then both it and the backend must find a container ready
+ * @param probedByAgent true when the agent runs the pod's probes: a container is then ready only when both the agent and the backend say so
  */
 export function withReportedContainers(
   status: PodStatus,
@@ -63,7 +62,7 @@ function withReported(
   return { ...status, ...(state.terminated && { lastState: state }), state: { waiting }, ready: false };
 }
 
-/** Conditions with those that the backend reports as False: it may know why a pod whose containers are ready is not. */
+/** Sets ContainersReady and Ready to False where the backend reports them so: a pod whose containers are ready may still not be ready. */
 export function withReportedConditions(
   conditions: readonly PodCondition[],
   reported: ReportedStatus,

@@ -1,31 +1,31 @@
 import type { Pod, PodCondition } from '../kube/types.ts';
 import { conditionOf } from './condition-list.ts';
 
-/** Where the in-place resize of one pod stands. */
+/** The conditions of the in-place resize of one pod. */
 export interface ResizeConditions {
   readonly pending?: PodCondition | undefined;
   readonly inProgress?: PodCondition | undefined;
 }
 
-/** What is said of a resize. */
+/** The reason, message and generation of a resize condition. */
 export interface ResizeReport {
   readonly reason: string;
   readonly message: string;
-  /** The pod's generation that was looked at. */
+  /** The observed generation of the pod. */
   readonly observedGeneration: number;
 }
 
-/** The conditions in the order of the status. */
+/** The resize conditions in the order in which the status lists them. */
 export const resizeConditionList = ({ pending, inProgress }: ResizeConditions): readonly PodCondition[] => [
   ...(pending ? [pending] : []),
   ...(inProgress ? [inProgress] : []),
 ];
 
-/** Why a resize waits: it never fits this node, or not now. */
+/** The reason of a pending resize: `Infeasible` when it can never fit this node, else `Deferred`. */
 export const pendingReason = (reason: string): string =>
   reason === 'Infeasible' ? 'Infeasible' : 'Deferred';
 
-/** The condition of a resize that waits. Follows kubelet `SetPodResizePendingCondition`. */
+/** The condition of a pending resize. Follows kubelet `SetPodResizePendingCondition`. */
 export const pendingCondition = (
   old: PodCondition | undefined,
   report: ResizeReport,
@@ -33,8 +33,8 @@ export const pendingCondition = (
 ): PodCondition => conditionFor('PodResizePending', old, report, now);
 
 /**
- * The condition of a resize that is carried out. A bare report keeps what an earlier one said, and the generation stays that of the
- * beginning.
+ * The condition of a resize in progress. A report without reason and message keeps those of the earlier condition, and the generation stays
+ * the one at which the resize began.
  *
  * Follows kubelet `SetPodResizeInProgressCondition`.
  */
@@ -68,21 +68,21 @@ function conditionFor(
   };
 }
 
-/** Does a waiting resize tell something new? Its message does not count. */
+/** True when the condition of a pending resize changed; its message is ignored. */
 export const pendingChanged = (old: PodCondition | undefined, next: PodCondition): boolean =>
   old?.reason !== next.reason || (old?.observedGeneration ?? 0) !== (next.observedGeneration ?? 0);
 
-/** Does a resize in progress tell something new? */
+/** True when the condition of a resize in progress changed. */
 export const inProgressChanged = (old: PodCondition | undefined, next: PodCondition): boolean =>
   !old || old.reason !== next.reason || old.message !== next.message;
 
-/** What the API remembers of a pod's resize, for an agent that has just started. */
+/** The resize conditions in the API, for an agent that has just started. */
 export const resizeConditionsOf = ({ status }: Pod): ResizeConditions => ({
   pending: conditionOf(status?.conditions, 'PodResizePending'),
   inProgress: conditionOf(status?.conditions, 'PodResizeInProgress'),
 });
 
-/** What a condition of the API tells. */
+/** The report that a condition in the API holds. */
 export const reportOf = ({
   reason = '',
   message = '',

@@ -15,7 +15,7 @@ import {
 } from './resize-conditions.ts';
 import { rfc3339 } from '../kube/time.ts';
 
-/** Which resizes wait and which are carried out, by pod UID (R139, R215). */
+/** ResizeStatuses holds the pending resizes and those in progress, by pod UID (R139, R215). */
 export class ResizeStatuses {
   readonly #clock: Clock;
   readonly #byUid = new Map<string, ResizeConditions>();
@@ -24,12 +24,12 @@ export class ResizeStatuses {
     this.#clock = clock;
   }
 
-  /** Of how many pods something is told. */
+  /** The number of pods with a resize condition. */
   get size(): number {
     return this.#byUid.size;
   }
 
-  /** How many resizes wait, by reason, and how many are carried out. */
+  /** The number of pending resizes by reason, and of resizes in progress. */
   tally(): { readonly pending: ReadonlyMap<string, number>; readonly inProgress: number } {
     const reasons = new Map<string, number>();
     let running = 0;
@@ -40,22 +40,22 @@ export class ResizeStatuses {
     return { pending: reasons, inProgress: running };
   }
 
-  /** The pod's resize conditions in the order of its status. */
+  /** The pod's resize conditions, in the order in which the status lists them. */
   conditions(uid: string): readonly PodCondition[] {
     return resizeConditionList(this.#byUid.get(uid) ?? {});
   }
 
-  /** Does the resize never fit this node? */
+  /** True when the pod's resize can never fit this node. */
   isInfeasible(uid: string): boolean {
     return this.#byUid.get(uid)?.pending?.reason === 'Infeasible';
   }
 
-  /** Does the resize not fit now? */
+  /** True when the pod's resize does not fit this node at present. */
   isDeferred(uid: string): boolean {
     return this.#byUid.get(uid)?.pending?.reason === 'Deferred';
   }
 
-  /** Notes that a resize waits. Tells whether that is news. */
+  /** Records a pending resize. Returns whether the condition changed. */
   setPending(uid: string, report: ResizeReport): boolean {
     return this.#setPending(uid, { ...report, reason: pendingReason(report.reason) });
   }
@@ -67,7 +67,7 @@ export class ResizeStatuses {
     return pendingChanged(held?.pending, pending);
   }
 
-  /** Notes that a resize is carried out. Tells whether that is news, and since which generation it goes on. */
+  /** Records a resize in progress. Returns whether the condition changed, and the generation at which the resize began. */
   setInProgress(
     uid: string,
     report: ResizeReport,
@@ -85,7 +85,7 @@ export class ResizeStatuses {
     this.#keep(uid, { inProgress: this.#byUid.get(uid)?.inProgress });
   }
 
-  /** @returns whether there was one, and the generation that it was for */
+  /** Removes the resize in progress. Returns whether there was one, and its generation. */
   clearInProgress(uid: string): { readonly cleared: boolean; readonly observedGeneration: number } {
     const held = this.#byUid.get(uid);
     this.#keep(uid, { pending: held?.pending });
@@ -95,7 +95,7 @@ export class ResizeStatuses {
     };
   }
 
-  /** R55: after a start, what the API remembers stands until something newer is known. */
+  /** Takes over the resize conditions in the API after a start of the agent, until newer ones are set (R55). */
   backfill(pods: readonly Pod[]): void {
     for (const pod of pods) {
       const { pending, inProgress } = resizeConditionsOf(pod);

@@ -6,24 +6,24 @@ import type { Pod } from '../kube/types.ts';
 /** The three requests that the status manager makes. Errors are those of {@link ApiClient}. */
 export interface StatusClient {
   getPod(namespace: string, name: string): Promise<Pod>;
-  /** @param body a strategic merge patch, sent as it stands */
+  /** @param body a strategic merge patch, sent unchanged */
   patchStatus(namespace: string, name: string, body: string): Promise<Pod>;
-  /** At once, and only if the pod still has this UID. */
+  /** Deletes the pod without grace period, if it still has this UID. */
   deletePod(namespace: string, name: string, uid: string): Promise<void>;
 }
 
-/** How the status manager's requests are made. */
+/** The options of {@link statusClient}. */
 export interface StatusClientOptions {
-  /** Of the informer of pods, if there is one: most answers hold what it shows, and need no parsing. */
+  /** The objects of the pod informer, if there is one. Most responses hold the same bytes and then need no parsing. */
   readonly known?: KnownObjects<Pod>;
   /**
-   * A pod is as the informer shows it, or as the last patch was answered, and is asked for only where neither may be the newest, or a
-   * patch was refused. Default false: each patch follows a GET, as the kubelet's (R191).
+   * Reads a pod from the informer or from the response to the last patch, and sends a GET only where neither may be the newest or where a
+   * patch was refused. Default false: a GET precedes each patch, as in the kubelet (R191).
    */
   readonly fromWatch?: boolean;
 }
 
-/** The status manager's slice of an API client. */
+/** The requests of the status manager, made with an API client. */
 export function statusClient(
   api: ApiClient,
   { known, fromWatch = false }: StatusClientOptions = {},
@@ -33,23 +33,23 @@ export function statusClient(
 }
 
 function readingFromWatch(requests: StatusClient, known: KnownObjects<Pod>): StatusClient {
-  /** Patches of these pods were refused: what is known of them may be wrong. */
-  const doubted = new Set<string>();
+  /** The pods whose last patch was refused: the informer's copy may be outdated. */
+  const suspect = new Set<string>();
   return {
     ...requests,
     getPod: async (namespace, name) => {
       const key = `${namespace}/${name}`;
-      const pod = doubted.delete(key) ? undefined : known.newest(key);
+      const pod = suspect.delete(key) ? undefined : known.newest(key);
       return pod ?? requests.getPod(namespace, name);
     },
     patchStatus: async (namespace, name, body) => {
       const key = `${namespace}/${name}`;
       try {
-        const told = await requests.patchStatus(namespace, name, body);
-        if (known.newest(key) !== told) known.note(told); // the client has not noted it itself
-        return told;
+        const patched = await requests.patchStatus(namespace, name, body);
+        if (known.newest(key) !== patched) known.note(patched); // the client has not noted it itself
+        return patched;
       } catch (reason) {
-        if (!isNotFound(reason)) doubted.add(key);
+        if (!isNotFound(reason)) suspect.add(key);
         throw reason;
       }
     },

@@ -19,57 +19,60 @@ import type { StatusClient } from './status-client.ts';
 import { rfc3339 } from '../kube/time.ts';
 import { illegalTransition, terminatedStatus, withTimes } from './transitions.ts';
 
-/** The desired pods, as far as statuses need them (R27…R31). */
+/** The part of the pod manager that the status manager needs (R27…R31). */
 export interface PodLookup {
   getPodByUID(uid: string): Pod | undefined;
   getMirrorPodByPod(pod: Pod): Pod | undefined;
-  /** A mirror's UID becomes its static pod's, any other stays. */
+  /** Translates the UID of a mirror pod to that of its static pod; returns any other UID unchanged. */
   translatePodUID(uid: string): string;
-  /** Static pods with their mirrors' UIDs (`''`: none yet), and back. */
+  /** The UIDs of static pods mapped to those of their mirror pods (`''` while there is none), and the reverse. */
   getUIDTranslations(): {
     readonly podToMirror: ReadonlyMap<string, string>;
     readonly mirrorToPod: ReadonlyMap<string, string>;
   };
 }
 
-/** Whether the end of a pod may be told (R201). */
+/** Decides whether the end of a pod may be reported (R201). */
 export interface DeletionSafety {
   podCouldHaveRunningContainers(pod: Pod): boolean;
-  /** Whether nothing of an ended pod is left elsewhere, so that its API object may go; {@link StatusManager.retry} tells when. Default: yes. */
+  /**
+   * Whether all resources of an ended pod are released, so that its API object may be deleted; call {@link StatusManager.retry} when this
+   * turns true. Default: true.
+   */
   podResourcesAreReclaimed?(pod: Pod): boolean;
 }
 
-/** Is told what becomes of statuses; all calls return at once. */
+/** Receives notifications about statuses; all calls must return at once. */
 export interface StatusListener {
-  /** A status was stored of a pod that is not finished. */
+  /** The status of a pod that is not finished was stored. */
   podUpdated?(pod: Pod, status: PodStatus, added: boolean): void;
-  /** A status was stored of a pod that will never run again. */
+  /** The status of a pod that will never run again was stored. */
   podFinished?(pod: Pod, status: PodStatus): void;
-  /** The API server has taken a status; this is its answer. */
+  /** The API server accepted a status; `pod` is its response. */
   statusSent?(pod: Pod): void;
-  /** The API server has what was news of a pod for so long. */
+  /** The API server accepted a status `ms` milliseconds after its first change that had not been sent. */
   newsTold?(ms: number): void;
-  /** A container has ended, as far as statuses tell. */
+  /** A stored status shows the end of a container. */
   containerEnded?(end: ContainerEnd): void;
-  /** A pod was deleted in the API, or found to be another one. */
+  /** The pod was deleted in the API, or another pod has taken its name. */
   podDeleted?(uid: string): void;
 }
 
-/** Where telling statuses may differ from the kubelet's, for pods that start at once. */
+/** Optional differences from the way in which the kubelet sends statuses, for pods that start within milliseconds. */
 export interface StatusTelling {
   /**
-   * Awaited before news is told, for there may be more of it; must not reject. Default: nothing, as the kubelet. Where pods start at
-   * once, the status before would cost as many requests again and be over when it arrives.
+   * Awaited before new statuses are sent, so that further changes join them; must not reject. Default: no wait, as in the kubelet. Where
+   * pods start within milliseconds, the intermediate status would double the requests and be outdated on arrival.
    */
   readonly settle?: (signal: AbortSignal) => Promise<unknown>;
   /**
-   * Patches are made against the pod as it is watched, without the GET before each (`StatusClientOptions.fromWatch`). Needs the
-   * informer's `knownPods`; without them, and by default, each pod is read first, as the kubelet does.
+   * Computes patches against the watched pod, without a GET before each (`StatusClientOptions.fromWatch`). Needs the informer's
+   * `knownPods`; without them, and by default, each pod is read first, as the kubelet does.
    */
   readonly fromWatch?: boolean;
 }
 
-/** What the status manager needs. */
+/** The dependencies of {@link StatusManager}. */
 export interface StatusManagerDeps extends Pick<StatusTelling, 'settle'> {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -77,66 +80,66 @@ export interface StatusManagerDeps extends Pick<StatusTelling, 'settle'> {
   readonly deletionSafety: DeletionSafety;
   readonly client: StatusClient;
   readonly listener?: StatusListener;
-  /** How many pods are told of at once; default 1, as the kubelet. One pod's requests never overlap. */
+  /** The number of pods whose statuses are sent in parallel. Default 1, as in the kubelet. Requests for one pod never overlap. */
   readonly parallel?: number;
 }
 
-/** One pod's status as it is kept until it is told. */
+/** The stored status of one pod. */
 export interface CachedStatus {
   readonly status: PodStatus;
-  /** Grows with each change (R187). */
+  /** Increases with each change (R187). */
   readonly version: number;
   readonly podName: string;
   readonly podNamespace: string;
-  /** When the first change of this entry was noted, ms since the epoch. */
+  /** When the first change that has not been sent was stored, ms since the epoch. */
   readonly at: number;
-  /** Nothing of the pod will ever run again (R199). */
+  /** True when no container of the pod will ever run again (R199). */
   readonly podIsFinished: boolean;
 }
 
-/** As it is inside: the same status may come to be another object. */
+/** The mutable form inside the manager: the status may be replaced by an equal object. */
 interface Entry extends CachedStatus {
   status: PodStatus;
 }
 
 interface UpdateOptions {
-  /** A new version even if nothing differs (R187). */
+  /** Forces a new version even when nothing differs (R187). */
   readonly force: boolean;
   readonly finished: boolean;
 }
 
-/** After a refusal that should pass: 10, 20 … 640 ms. */
+/** The first delay after a refusal that should pass soon, ms; it doubles: 10, 20 … 640. */
 const firstQuickRetryMs = 10;
 const mostQuickRetries = 7;
 
-/** How often everything is compared with the API, ms. */
+/** The interval at which all statuses are compared with the API, ms. */
 export const statusSyncPeriodMs = 10_000;
 
 /**
- * The only writer of pod statuses: keeps the newest status of each pod, and brings the API server to it, one pod after the other
- * (R186…R204).
+ * StatusManager is the only writer of pod statuses: it stores the newest status of each pod and sends it to the API server, one pod after
+ * the other (R186…R204).
  *
  * Follows kubelet `status.Manager`.
  */
 export class StatusManager {
   readonly #deps: StatusManagerDeps;
-  /** By the UID of the source's pod. */
+  /** The stored statuses, by the UID of the pod in its source. */
   readonly #cache = new Map<string, Entry>();
-  /** Versions that the API has, by the UID of the API's pod: for a static pod its mirror's. */
+  /** The versions that the API server has, by the UID of the pod in the API (for a static pod that of its mirror pod). */
   readonly #sent = new Map<string, number>();
-  /** Source UIDs whose newest version may not have been told. */
-  readonly #untold = new Set<string>();
-  /** Source UIDs that were told by way of a mirror, as of the last batch. */
+  /** The source UIDs whose newest version may not have been sent. */
+  readonly #unsent = new Set<string>();
+  /** The source UIDs of the static pods that had a mirror pod in the last batch. */
   #mirrored: ReadonlySet<string> = new Set();
-  /** Since when there is something that the API server was not told, by source UID; a steady time, ms. */
+  /** The time of the first change that has not been sent, by source UID; steady time, ms. */
   readonly #newsSince = new Map<string, number>();
-  /** How often in a row the server did not take a pod for this node's, by source UID. */
+  /** The number of consecutive refusals because the server did not yet see the pod on this node, by source UID. */
   readonly #refusals = new Map<string, number>();
-  /** When those pods are asked for again; a steady time, ms. */
-  #askAgainAt = Infinity;
+  /** When these pods are retried; steady time, ms. */
+  #retryAt = Infinity;
   #signalled = false;
   #notify: (() => void) | undefined;
-  /** Conditions of in-place resizes, which come before there is a status. */
+  /** The conditions of in-place resizes, which may be set before the pod has a status. */
   readonly resizes: ResizeStatuses;
 
   constructor(deps: StatusManagerDeps) {
@@ -144,33 +147,33 @@ export class StatusManager {
     this.resizes = new ResizeStatuses(deps.clock);
   }
 
-  /** The newest status of a pod; a mirror's UID gives its static pod's. */
+  /** The newest status of a pod. The UID of a mirror pod returns the status of its static pod. */
   getPodStatus(uid: string): PodStatus | undefined {
     return this.#cache.get(this.#deps.pods.translatePodUID(uid))?.status;
   }
 
-  /** What is kept of a pod, by the UID of its source. */
+  /** The stored status of a pod, by the UID of the pod in its source. */
   entry(uid: string): CachedStatus | undefined {
     return this.#cache.get(uid);
   }
 
-  /** The versions that the API server has, by API UID. */
+  /** The versions that the API server has, by the UID of the pod in the API. */
   get sentVersions(): ReadonlyMap<string, number> {
     return this.#sent;
   }
 
-  /** Is an incremental batch asked for? */
+  /** True when an incremental batch is due. */
   get signalled(): boolean {
     return this.#signalled;
   }
 
-  /** Notes a pod's status, to be told soon. Tells whether anything was new. Follows kubelet `SetPodStatus`. */
+  /** Stores a pod's status and sends it soon. Returns whether the status changed. Follows kubelet `SetPodStatus`. */
   setPodStatus(pod: Pod, status: PodStatus): boolean {
     const force = pod.metadata?.deletionTimestamp !== undefined;
     return this.#update(pod, seenAt(pod, status), { force, finished: false });
   }
 
-  /** R203. Follows kubelet `SetContainerReadiness`. */
+  /** Sets `ready` of one container, and the conditions that follow from it (R203). Follows kubelet `SetContainerReadiness`. */
   setContainerReadiness(uid: string, containerId: string, ready: boolean): void {
     this.#changeContainer(uid, containerId, (container, pod, status) => {
       if (container.ready === ready) return undefined;
@@ -186,7 +189,7 @@ export class StatusManager {
     });
   }
 
-  /** R203. Follows kubelet `SetContainerStartup`. */
+  /** Sets `started` of one container (R203). Follows kubelet `SetContainerStartup`. */
   setContainerStartup(uid: string, containerId: string, started: boolean): void {
     this.#changeContainer(uid, containerId, (container, _pod, status) =>
       container.started === started ? undefined : withContainer(status, container, { ...container, started }),
@@ -205,13 +208,13 @@ export class StatusManager {
     if (next) this.#update(pod, next, { force: false, finished: false });
   }
 
-  /** R204: nothing of the pod will run again. Follows kubelet `TerminatePod`. */
+  /** Marks the pod as finished: no container will run again, and those without an end get one (R204). Follows kubelet `TerminatePod`. */
   terminatePod(pod: Pod): void {
     const status = this.#cache.get(uidOf(pod))?.status ?? pod.status ?? {};
     this.#update(pod, terminatedStatus(pod, status), { force: true, finished: true });
   }
 
-  /** R72: forgets pods that nobody wants. */
+  /** Forgets the statuses of pods that are not in `keep` (R72). */
   removeOrphanedStatuses(keep: Members): void {
     this.#cache.forEach((_, uid) => {
       if (!keep.has(uid)) this.#forget(uid);
@@ -220,31 +223,31 @@ export class StatusManager {
 
   #forget(uid: string): void {
     this.#cache.delete(uid);
-    this.#untold.delete(uid);
+    this.#unsent.delete(uid);
     this.#newsSince.delete(uid);
     this.#refusals.delete(uid);
     this.resizes.forget(uid);
   }
 
-  /** Follows kubelet `updateStatusInternal`. */
+  /** Stores a status as a new version if it changed or `force` is set. Follows kubelet `updateStatusInternal`. */
   #update(pod: Pod, status: PodStatus, how: UpdateOptions): boolean {
     const uid = uidOf(pod);
     const cached = this.#cache.get(uid);
     const old = cached?.status ?? this.#deps.pods.getMirrorPodByPod(pod)?.status ?? pod.status ?? {};
     const fault = pod.spec && illegalTransition(old, status, pod.spec);
     if (fault !== undefined) {
-      this.#deps.logger.error('status update was dropped', { pod: keyOf(pod), uid, err: fault });
+      this.#deps.logger.error('status update dropped', { pod: keyOf(pod), uid, err: fault });
       return false;
     }
     const timed = withTimes(notBefore(status, old), old, rfc3339(this.#deps.clock.now()));
     const next = normalizeStatus(pod, timed);
     if (cached && !how.force && isPodStatusByKubeletEqual(cached.status, next)) return false;
-    this.#tellEnds(old, next);
+    this.#reportEnds(old, next);
     this.#store(pod, next, how);
     return true;
   }
 
-  #tellEnds(old: PodStatus, next: PodStatus): void {
+  #reportEnds(old: PodStatus, next: PodStatus): void {
     const { listener } = this.#deps;
     if (listener?.containerEnded) for (const end of newEnds(old, next)) listener.containerEnded(end);
   }
@@ -259,14 +262,14 @@ export class StatusManager {
     const entry = { status, version: version + 1, podName, podNamespace, at, podIsFinished };
     this.#cache.set(uid, entry);
     if (!this.#newsSince.has(uid)) this.#newsSince.set(uid, steadyNow(clock));
-    this.#untold.add(uid);
+    this.#unsent.add(uid);
     if (podIsFinished) listener.podFinished?.(pod, status);
     else listener.podUpdated?.(pod, status, !cached && !force);
     this.#signalled = true;
     this.#notify?.();
   }
 
-  /** Clears the signal and tells what is new, if the signal was set. @returns how many pods were tried */
+  /** If a batch is due, clears the signal and sends the new statuses. Returns the number of pods that were tried. */
   async wake(): Promise<number> {
     if (!this.#signalled) return 0;
     this.#signalled = false;
@@ -274,9 +277,10 @@ export class StatusManager {
   }
 
   /**
-   * Tells the API server what it does not know yet; with `all`, also what it has forgotten or changed, and deletes what may go (R189).
+   * Sends the statuses that the API server does not have yet. With `all`, also compares every status with the API, sends those that differ
+   * there, and deletes the objects that may be deleted (R189).
    *
-   * @returns how many pods were tried
+   * @returns the number of pods that were tried
    */
   async syncBatch(all: boolean): Promise<number> {
     const { podToMirror, mirrorToPod } = this.#deps.pods.getUIDTranslations();
@@ -284,19 +288,19 @@ export class StatusManager {
       for (const uid of [...this.#sent.keys()])
         if (!this.#cache.has(uid) && !mirrorToPod.has(uid)) this.#sent.delete(uid);
     const due: (readonly [uid: string, entry: Entry])[] = [];
-    // a static pod's mirror may be another one by now, or none at all: to that nothing was told yet
+    // a static pod may have another mirror pod by now, or none: no status was sent for that one yet
     const mirrored = new Set(podToMirror.keys());
-    const candidates = all ? this.#cache.keys() : new Set([...this.#untold, ...this.#mirrored, ...mirrored]);
+    const candidates = all ? this.#cache.keys() : new Set([...this.#unsent, ...this.#mirrored, ...mirrored]);
     this.#mirrored = mirrored;
     for (const uid of candidates) {
       const entry = this.#cache.get(uid);
       const apiUid = podToMirror.get(uid) ?? uid;
-      // R194: a static pod without a mirror has no place to be told
+      // R194: the status of a static pod without a mirror pod has no object to go to
       if (apiUid === '' || !entry) continue;
       if (this.#isDue(uid, apiUid, entry, all)) {
         due.push([uid, entry]);
-        this.#untold.add(uid);
-      } else this.#untold.delete(uid);
+        this.#unsent.add(uid);
+      } else this.#unsent.delete(uid);
     }
     await this.#syncEach(due);
     return due.length;
@@ -315,13 +319,13 @@ export class StatusManager {
     if (!all) return (sent ?? 0) < entry.version;
     if (sent === undefined || sent < entry.version) return true;
     const apiPod = this.#deps.pods.getPodByUID(apiUid);
-    if (apiPod && this.#mayGo(apiPod, entry)) return true;
+    if (apiPod && this.#mayBeDeleted(apiPod, entry)) return true;
     if (!this.#hasDrifted(uid, entry)) return false;
     this.#sent.delete(apiUid);
     return true;
   }
 
-  /** R190: does the API show another status than the one told? */
+  /** True when the status in the API differs from the one that was sent (R190). */
   #hasDrifted(uid: string, entry: Entry): boolean {
     const { pods } = this.#deps;
     const { status } = entry;
@@ -333,7 +337,10 @@ export class StatusManager {
     return false;
   }
 
-  /** R191, R192. Never throws: what failed is tried again at the next signal or tick. */
+  /**
+   * Sends one pod's status and deletes its object if it may be deleted (R191, R192). Never throws: a failure is retried at the next signal
+   * or tick.
+   */
   async #sync(uid: string, entry: Entry): Promise<void> {
     const { client, pods, logger } = this.#deps;
     const { podNamespace, podName } = entry;
@@ -346,59 +353,59 @@ export class StatusManager {
         this.#drop(uid);
         return;
       }
-      const told = await this.#tell(pod, entry.status);
-      keepOneCopy(entry, told);
+      const sent = await this.#send(pod, entry.status);
+      keepOneCopy(entry, sent);
       this.#sent.set(apiUid, entry.version);
       this.#measure(uid, entry);
-      if (!this.#mayGo(told, entry)) return;
+      if (!this.#mayBeDeleted(sent, entry)) return;
       await client.deletePod(podNamespace, podName, apiUid);
       this.#drop(uid);
     } catch (reason) {
       if (isNotFound(reason)) return;
       const fields = { pod: `${podNamespace}/${podName}`, uid, err: messageOf(reason) };
-      if (!isUnrelated(reason)) logger.warn('status could not be told', fields);
-      // the server says the same of a pod that is gone
-      else if (!pods.getPodByUID(uid)) logger.debug('status of a pod that is gone', fields);
-      else if (this.#askAgain(uid)) logger.debug('status could not be told yet', fields);
-      else logger.warn('status could not be told', fields);
+      if (!isUnrelated(reason)) logger.warn('status could not be sent', fields);
+      // the server refuses the status of a deleted pod with the same error
+      else if (!pods.getPodByUID(uid)) logger.debug('status of a deleted pod refused', fields);
+      else if (this.#retrySoon(uid)) logger.debug('status could not be sent yet', fields);
+      else logger.warn('status could not be sent', fields);
     }
   }
 
   /**
-   * The kubelet would wait for the next signal or tick: up to 10 s for a pod that this agent was quicker to start than the server to
-   * know it for the node's.
+   * Schedules a quick retry for a pod that this agent started before the server saw it on the node. The kubelet would wait for the next
+   * signal or tick, up to 10 s.
    *
-   * @returns whether it is asked again before the next tick
+   * @returns whether the retry comes before the next tick
    */
-  #askAgain(uid: string): boolean {
+  #retrySoon(uid: string): boolean {
     const { clock } = this.#deps;
     const refusals = this.#refusals.get(uid) ?? 0;
     if (refusals >= mostQuickRetries) return false;
     this.#refusals.set(uid, refusals + 1);
-    this.#askAgainAt = Math.min(this.#askAgainAt, steadyNow(clock) + firstQuickRetryMs * 2 ** refusals);
+    this.#retryAt = Math.min(this.#retryAt, steadyNow(clock) + firstQuickRetryMs * 2 ** refusals);
     return true;
   }
 
-  /** What comes from now on is news of its own. */
-  #measure(uid: string, told: Entry): void {
+  /** Ends the measurement of a status that was sent; a later change starts a new one. */
+  #measure(uid: string, sent: Entry): void {
     const since = this.#newsSince.get(uid);
     if (since === undefined) return;
     const now = steadyNow(this.#deps.clock);
     this.#deps.listener?.newsTold?.(now - since);
-    if (this.#cache.get(uid) === told) this.#newsSince.delete(uid);
+    if (this.#cache.get(uid) === sent) this.#newsSince.delete(uid);
     else this.#newsSince.set(uid, now);
   }
 
-  #mayGo(pod: Pod, entry: Entry): boolean {
+  #mayBeDeleted(pod: Pod, entry: Entry): boolean {
     const { deletionSafety } = this.#deps;
     return canBeDeleted(pod, entry) && (deletionSafety.podResourcesAreReclaimed?.(pod) ?? true);
   }
 
-  /** Looks at a pod again soon although nothing of it is new: what kept its API object may be gone. */
+  /** Checks a pod again soon although its status did not change: its API object may now be deletable. */
   retry(uid: string): void {
     if (!this.#cache.has(uid)) return;
     this.#sent.delete(this.#deps.pods.getUIDTranslations().podToMirror.get(uid) ?? uid);
-    this.#untold.add(uid);
+    this.#unsent.add(uid);
     this.#signalled = true;
     this.#notify?.();
   }
@@ -408,8 +415,8 @@ export class StatusManager {
     this.#deps.listener?.podDeleted?.(uid);
   }
 
-  /** @returns the pod as the API server now has it */
-  async #tell(pod: Pod, status: PodStatus): Promise<Pod> {
+  /** Sends a status. @returns the pod as the API server now has it */
+  async #send(pod: Pod, status: PodStatus): Promise<Pod> {
     const { client, clock, deletionSafety, listener } = this.#deps;
     const old = pod.status ?? {};
     const merged = mergePodStatus(pod, old, status, {
@@ -423,12 +430,12 @@ export class StatusManager {
     return answer;
   }
 
-  /** {@link run} by the name that the kubelet has for it. */
+  /** {@link run} under the kubelet's name. */
   start(signal: AbortSignal): Promise<void> {
     return this.run(signal);
   }
 
-  /** Tells statuses as they come, and compares everything each {@link statusSyncPeriodMs}, until aborted. */
+  /** Sends new statuses at once, and compares all of them every {@link statusSyncPeriodMs}, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, settle } = this.#deps;
     let nextTick = steadyNow(clock) + statusSyncPeriodMs;
@@ -436,17 +443,17 @@ export class StatusManager {
       if (steadyNow(clock) >= nextTick) {
         nextTick = steadyNow(clock) + statusSyncPeriodMs;
         await this.syncBatch(true);
-      } else if (steadyNow(clock) >= this.#askAgainAt) {
-        this.#askAgainAt = Infinity;
+      } else if (steadyNow(clock) >= this.#retryAt) {
+        this.#retryAt = Infinity;
         await this.syncBatch(false);
       } else if (this.#signalled) {
         await settle?.(signal);
         await this.wake();
-      } else await this.#idle(Math.min(nextTick, this.#askAgainAt) - steadyNow(clock), signal);
+      } else await this.#idle(Math.min(nextTick, this.#retryAt) - steadyNow(clock), signal);
     }
   }
 
-  /** Until something is new, the time is over, or the signal aborts. */
+  /** Resolves when a batch is due, `ms` have passed, or the signal aborts. */
   #idle(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -462,31 +469,31 @@ export class StatusManager {
   }
 }
 
-/** Where the API says exactly the same, one copy is enough, and from now on a look at it is. */
+/** Replaces the stored status by the API's copy when they are equal: this saves memory and makes later comparisons cheap. */
 function keepOneCopy(entry: Entry, { status }: Pod): void {
   if (status && saysTheSame(status, entry.status)) entry.status = status;
 }
 
-/** R193: the phase that counts is the API's, so that the end was told before the pod goes. */
+/** True when the pod's object may be deleted. The phase in the API counts, so that the end is reported before the deletion (R193). */
 const canBeDeleted = (pod: Pod, { podIsFinished }: CachedStatus): boolean =>
   podIsFinished &&
   pod.metadata?.deletionTimestamp !== undefined &&
   !isMirrorPod(pod) &&
   isTerminalPhase(pod.status?.phase);
 
-/** R197: the generation that the status was made from is the pod's, whatever the status says. */
+/** Sets the observed generation of the status to the pod's generation (R197). */
 function seenAt({ metadata }: Pod, status: PodStatus): PodStatus {
   const { observedGeneration, ...rest } = status;
   if (metadata?.generation) return { ...rest, observedGeneration: metadata.generation };
   return observedGeneration === undefined ? status : rest;
 }
 
-/** R197: the observed generation never goes back. */
+/** Keeps the observed generation from going back (R197). */
 function notBefore(status: PodStatus, { observedGeneration = 0 }: PodStatus): PodStatus {
   return observedGeneration > (status.observedGeneration ?? 0) ? { ...status, observedGeneration } : status;
 }
 
-/** The status with one container status in the place of another. */
+/** Returns the status with one container status replaced. */
 function withContainer(status: PodStatus, old: ContainerStatus, next: ContainerStatus): PodStatus {
   const { containerStatuses, initContainerStatuses } = status;
   const replaced = (one: ContainerStatus): ContainerStatus => (one === old ? next : one);

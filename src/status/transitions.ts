@@ -10,7 +10,8 @@ import { isStaticPod } from '../kube/names.ts';
 import { isTerminalPhase } from '../kube/pod-phase.ts';
 
 /**
- * R196: why a status may not follow another, or nothing when it may: a container that ended for good never comes back.
+ * Why a status may not follow another one; `undefined` when it may. A container that has ended and is not restarted never runs again
+ * (R196).
  *
  * Follows kubelet `checkContainerStateTransition`.
  */
@@ -38,7 +39,7 @@ function regularTransition(
   return undefined;
 }
 
-/** Init statuses are matched with the spec by position. */
+/** Checks the init statuses, which are matched with the spec by position. */
 function initTransition(
   spec: PodSpec,
   old: readonly ContainerStatus[],
@@ -59,7 +60,7 @@ function endedForGood(status: ContainerStatus, container: Container | undefined,
   const { terminated } = status.state ?? {};
   if (!terminated) return false;
   const { exitCode } = terminated;
-  // a pod that restarts failures may do so whatever the container says of itself
+  // the pod's restart policy applies whatever the container's own policy is
   if (exitCode !== 0 && spec.restartPolicy === 'OnFailure') return false;
   return !container || !containerShouldRestart(container, spec, exitCode);
 }
@@ -79,14 +80,17 @@ const timedConditions: ReadonlySet<string> = new Set([
   'AllContainersRestarting',
 ]);
 
-/** Does a condition say, besides its time, no more than the last one did? Then the old object serves again. */
+/** True when a condition differs from the previous one in its time only; the old object is then reused. */
 const isRepeated = (next: PodCondition, old: PodCondition): boolean =>
   next.reason === old.reason &&
   next.message === old.message &&
   next.observedGeneration === old.observedGeneration &&
   next.lastProbeTime === old.lastProbeTime;
 
-/** R197: a condition's time moves to `now` (RFC 3339) only when its status does; the start time is written once. */
+/**
+ * Sets the times of a status: a condition's transition time becomes `now` (RFC 3339) only when its status changed; the start time is set
+ * once (R197).
+ */
 export function withTimes(status: PodStatus, old: PodStatus, now: string): PodStatus {
   const conditions = status.conditions?.map((condition) => {
     if (!timedConditions.has(condition.type)) return condition;
@@ -102,7 +106,7 @@ const hasRun = ({ state, lastState }: ContainerStatus): boolean =>
   !state?.waiting || lastState?.terminated !== undefined;
 
 /**
- * Is there evidence that the pod came past its init containers? Follows kubelet `hasPodInitialized`.
+ * True when there is evidence that the pod's init containers have completed. Follows kubelet `hasPodInitialized`.
  */
 export function hasPodInitialized({ spec, status }: Pod): boolean {
   const containers = spec?.initContainers ?? [];
@@ -120,7 +124,8 @@ function isInitDone(container: Container, { state, lastState, started }: Contain
 }
 
 /**
- * How many init containers, from the first, have tried to start; the first one always has. Follows kubelet `initializedContainers`.
+ * The number of init containers, counted from the first, that have tried to start; the first one always counts. Follows kubelet
+ * `initializedContainers`.
  */
 export function triedToStart(statuses: readonly ContainerStatus[]): number {
   const last = statuses.findLastIndex(hasRun);
@@ -128,7 +133,7 @@ export function triedToStart(statuses: readonly ContainerStatus[]): number {
 }
 
 /**
- * R204: the status of a pod whose end is certain, whatever was seen: no container is left without an end, and the phase is terminal.
+ * The final status of a pod whose end is certain, whatever was observed: every container has an end and the phase is terminal (R204).
  *
  * Follows kubelet `TerminatePod`.
  */

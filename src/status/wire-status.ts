@@ -4,17 +4,17 @@ import { hasMembers } from '../base/members-of.ts';
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** How a member of an API object is written. */
+/** How a field of an API object is serialized. */
 export interface Shape {
-  /** Members that are always written, with what stands for their zero value. */
+  /** The fields that are always written, with their zero value. */
   readonly always?: Json;
-  /** Members that are objects or lists of objects. */
+  /** The fields that are objects or lists of objects. */
   readonly members?: Readonly<Record<string, Shape>>;
-  /** Scalars of which zero is a value. */
+  /** The scalars of which zero differs from absent. */
   readonly pointers?: ReadonlySet<string>;
-  /** Written even when empty, as Go does with structs and with what it points to; what has members that are always written is never empty. */
+  /** Written even when empty, as Go does with structs and pointers. An object with fields that are always written is never empty. */
   readonly keepEmpty?: boolean;
-  /** The member that tells the elements of a list apart, so that a patch can speak of one. */
+  /** The merge key: the field that identifies the elements of a list in a patch. */
   readonly mergeKey?: string;
 }
 
@@ -50,7 +50,7 @@ const containerStatus: Shape = {
 
 const ip: Shape = { mergeKey: 'ip', always: { ip: '' } };
 
-/** The members of a pod status that a patch may touch; what a newer server adds stays untouched. */
+/** The fields of a pod status that a patch may change; fields that a newer server adds are not touched. */
 export const statusShape: Required<Pick<Shape, 'members'>> = {
   members: {
     observedGeneration: {},
@@ -86,12 +86,12 @@ export const statusShape: Required<Pick<Shape, 'members'>> = {
 export const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What nothing is known of. */
+/** The shape of a value without special rules. */
 export const plain: Shape = {};
 
 /**
- * A value as Go writes it in a map: keys in order, zero values left out but where they are always written. `undefined`: not written at
- * all. No name in a status is a bare number, which JavaScript would put first.
+ * Converts a value to the form in which Go serializes it: keys sorted, zero values omitted unless they are always written; `undefined` when
+ * the whole value is omitted. No key of a status is a bare number, which JavaScript would sort first.
  */
 export function wire(value: unknown, shape: Shape): unknown {
   if (!value) return undefined;
@@ -102,11 +102,11 @@ export function wire(value: unknown, shape: Shape): unknown {
   return hasMembers(written) ? written : undefined;
 }
 
-/** An element of a list has its place: it is written whatever its value. */
+/** Converts the elements of a list; each one is written, whatever its value. */
 const wireItems = (items: readonly unknown[], shape: Shape): readonly unknown[] =>
   items.map((item) => wire(item, shape) ?? (isJson(item) ? {} : item));
 
-/** As {@link wire}, and empty where nothing is written. */
+/** Like {@link wire}, but returns an empty object where the value is omitted. */
 export function wireObject(object: Json, shape: Shape): Json {
   const written: Record<string, unknown> = {};
   namesOf(object, shape).forEach((name) => {
@@ -116,14 +116,14 @@ export function wireObject(object: Json, shape: Shape): Json {
   return written;
 }
 
-/** One member of an object, as {@link wire}. */
+/** Converts one field of an object, like {@link wire}. */
 export function wireMember(object: Json, name: string, { pointers, members, always }: Shape): unknown {
   const value = ownMember(object, name);
   if (pointers?.has(name) === true) return value ?? undefined;
   return wire(value, ownMember(members, name) ?? plain) ?? ownMember(always, name);
 }
 
-/** What an object, or another one in its place, may be written with, in order. */
+/** The names of the fields with which an object, or another version of it, may be written, sorted. */
 export function namesOf(object: Json, { always }: Shape, other: Json = none): readonly string[] {
   const names = Object.keys(object);
   for (const name in other) if (!Object.hasOwn(object, name)) names.push(name);

@@ -103,7 +103,7 @@ describe('what is kept of a pod', () => {
     expect(told).toHaveLength(1);
     expect(logged).toEqual([
       [
-        'status update was dropped',
+        'status update dropped',
         {
           pod: 'ns/p',
           uid: 'u',
@@ -280,12 +280,12 @@ describe('telling the API server', () => {
     expect([...manager.sentVersions]).toEqual([['u', 1]]);
   });
 
-  test('what could not be told is logged and tried again; a pod that is gone is not worth a word (R191)', async () => {
+  test('a failed send is logged and retried; one for a deleted pod is logged at debug level only (R191)', async () => {
     const { manager, server, logged } = world();
     manager.setPodStatus(podOf(), running);
     server.failures = 1;
     expect(await manager.wake()).toBe(1);
-    expect(logged).toEqual([['status could not be told', { pod: 'ns/p', uid: 'u', err: 'not now' }]]);
+    expect(logged).toEqual([['status could not be sent', { pod: 'ns/p', uid: 'u', err: 'not now' }]]);
     expect(manager.sentVersions.size).toBe(0);
     const pod = server.pod;
     server.pod = undefined;
@@ -350,7 +350,7 @@ describe('telling the API server', () => {
     expect(await manager.syncBatch(true)).toBe(0);
   });
 
-  test('a drift that could not be told is tried again without waiting for a tick (R190)', async () => {
+  test('a drift that could not be sent is retried without waiting for a tick (R190)', async () => {
     const { manager, server, pods } = world();
     manager.setPodStatus(podOf(), running);
     await manager.wake();
@@ -653,7 +653,7 @@ describe('run', () => {
     expect(asked).toEqual(known ? [0, 10, 30, 70] : [0]);
     expect(server.pod?.status?.phase).toBe(known ? 'Running' : 'Pending');
     expect(logged.map(([message]) => message)).toEqual(
-      known ? Array(3).fill('status could not be told yet') : ['status of a pod that is gone'],
+      known ? Array(3).fill('status could not be sent yet') : ['status of a deleted pod refused'],
     );
     abort.abort();
     await done;
@@ -674,7 +674,7 @@ describe('run', () => {
     manager.setPodStatus(podOf(), running);
     await clock.advance(statusSyncPeriodMs - 1);
     expect(asked).toBe(8);
-    expect(logged.at(-1)?.[0]).toBe('status could not be told');
+    expect(logged.at(-1)?.[0]).toBe('status could not be sent');
     await clock.advance(statusSyncPeriodMs);
     expect(asked).toBe(9);
     abort.abort();

@@ -90,11 +90,11 @@ const listenAgainMs = 5000;
  *
  * @throws {AgentError} when the kubelet API or the read-only port cannot listen. The healthz port is tried again and again instead, as by the kubelet.
  */
-export async function servePorts(ports: ServedPorts, given: KubeletApiParts): Promise<Served> {
+export async function servePorts(ports: ServedPorts, base: KubeletApiParts): Promise<Served> {
   const { kubeletApi, readOnly, healthz } = ports;
   const certDir = kubeletApi?.requestedCertDir;
-  const manager = certDir === undefined ? undefined : servingManager(certDir, given);
-  const parts = manager ? { ...given, moreMetrics: withCertificate(manager, given) } : given;
+  const manager = certDir === undefined ? undefined : servingManager(certDir, base);
+  const parts = manager ? { ...base, moreMetrics: withCertificate(manager, base) } : base;
   const stop = new AbortController();
   const open: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {

@@ -63,10 +63,10 @@ export interface Engines {
  *
  * Follows kubelet `NewMainKubelet`.
  */
-export function buildEngines(given: EnginesOptions): Engines {
-  const { tracer } = given;
-  const guarded = guardedProvider(given.provider, given);
-  const options = { ...given, provider: tracer ? tracedProvider(guarded, tracer) : guarded };
+export function buildEngines(unguarded: EnginesOptions): Engines {
+  const { tracer } = unguarded;
+  const guarded = guardedProvider(unguarded.provider, unguarded);
+  const options = { ...unguarded, provider: tracer ? tracedProvider(guarded, tracer) : guarded };
   const parts = coreParts(options);
   const syncHandler = makeSyncHandler(options, parts);
   const { podManager, workQueue, deadline, statusManager, pleg, runtimeState, allocationManager } = parts;

@@ -39,21 +39,69 @@ function find(value: unknown, path: readonly string[]): unknown {
   return ownMember(holder as JsonObject, key) ?? null;
 }
 
-/** Copies along the path and changes the last step. @throws {StatusError} 422 for a path that leads nowhere */
-function edit(
-  value: unknown,
-  path: readonly string[],
-  change: (holder: unknown, key: string) => unknown,
-): unknown {
-  const [key, ...rest] = path;
-  if (key === undefined) throw rejected();
-  if (rest.length === 0) return change(value, key);
-  if (Array.isArray(value)) {
-    const at = indexIn(key, value.length - 1);
-    return value.map((item: unknown, i) => (i === at ? edit(item, rest, change) : item));
+/** All copies of a patch together may be this large, bytes of JSON (kube-apiserver's limit of accumulated copies). */
+const mostCopied = 3 * 1024 * 1024;
+/** List elements that the steps of one patch may move. */
+const mostMoved = 50_000_000;
+
+/**
+ * A document that is being patched. What the patch changes is copied once, when it is first changed: the document that came stays as it is,
+ * and a patch of many steps costs no more than the document and its steps.
+ */
+class Patching {
+  root: unknown;
+  /** Objects and lists that were made here, and may be changed in place. */
+  readonly #fresh = new Set<object>();
+  #copied = 0;
+  #moved = 0;
+
+  constructor(root: unknown) {
+    this.root = root;
   }
-  if (!isObject(value) || !Object.hasOwn(value, key)) throw rejected();
-  return { ...value, [key]: edit(ownMember(value, key), rest, change) };
+
+  /** @throws {StatusError} 413 for a patch that moves too much */
+  charge(moved: number): void {
+    this.#moved += moved;
+    if (this.#moved > mostMoved)
+      throw new StatusError(
+        413,
+        'RequestEntityTooLarge',
+        'Request entity too large: the patch moves too much',
+      );
+  }
+
+  /** What holds the last step of a path, free to be changed. @throws {StatusError} 422 for a path that leads nowhere */
+  holder(path: readonly string[]): unknown {
+    if (path.length === 0) throw rejected();
+    let at = (this.root = this.#own(this.root));
+    for (const key of path.slice(0, -1)) {
+      if (Array.isArray(at)) {
+        const index = indexIn(key, at.length - 1);
+        at = at[index] = this.#own(at[index]);
+      } else {
+        if (!isObject(at) || !Object.hasOwn(at, key)) throw rejected();
+        const inner = this.#own(ownMember(at, key));
+        setOwn(at as Draft, key, inner);
+        at = inner;
+      }
+    }
+    return at;
+  }
+
+  /** A copy of a value that shares nothing with it. @throws {StatusError} 422 when all copies are too large together */
+  copy(value: unknown): unknown {
+    const text = JSON.stringify(value);
+    this.#copied += text.length;
+    if (this.#copied > mostCopied) throw rejected();
+    return JSON.parse(text) as unknown;
+  }
+
+  #own(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null || this.#fresh.has(value)) return value;
+    const copy: object = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
+    this.#fresh.add(copy);
+    return copy;
+  }
 }
 
 /** The place that a key means in a list; one below zero counts from behind the greatest that may be. @throws {StatusError} 422 */
@@ -65,37 +113,41 @@ const indexIn = (key: string, most: number): number => {
   return index;
 };
 
+type Change = (holder: unknown, key: string, patching: Patching) => void;
+
 const added =
-  (value: unknown) =>
-  (holder: unknown, key: string): unknown => {
+  (value: unknown): Change =>
+  (holder, key, patching) => {
     if (Array.isArray(holder)) {
       const at = key === '-' ? holder.length : indexIn(key, holder.length);
-      return [...(holder.slice(0, at) as unknown[]), value, ...(holder.slice(at) as unknown[])];
-    }
-    if (!isObject(holder)) throw rejected();
-    return { ...holder, [key]: value };
+      patching.charge(holder.length - at);
+      holder.splice(at, 0, value);
+    } else if (isObject(holder)) setOwn(holder as Draft, key, value);
+    else throw rejected();
   };
 
-const removed = (holder: unknown, key: string): unknown => {
+const removed: Change = (holder, key, patching) => {
   if (Array.isArray(holder)) {
     const at = indexIn(key, holder.length - 1);
-    return holder.filter((_, i) => i !== at) as unknown[];
+    patching.charge(holder.length - at);
+    holder.splice(at, 1);
+    return;
   }
   if (!isObject(holder) || !Object.hasOwn(holder, key)) throw rejected();
-  const { [key]: _gone, ...rest } = holder;
-  return rest;
+  delete (holder as Draft)[key];
 };
 
 const replaced =
-  (value: unknown) =>
-  (holder: unknown, key: string): unknown => {
-    if (Array.isArray(holder)) {
-      const at = indexIn(key, holder.length - 1);
-      return holder.map((item: unknown, i) => (i === at ? value : item));
-    }
-    if (!isObject(holder)) throw rejected();
-    return { ...holder, [key]: value };
+  (value: unknown): Change =>
+  (holder, key) => {
+    if (Array.isArray(holder)) (holder as unknown[])[indexIn(key, holder.length - 1)] = value;
+    else if (isObject(holder)) setOwn(holder as Draft, key, value);
+    else throw rejected();
   };
+
+const edit = (patching: Patching, path: readonly string[], change: Change): void => {
+  change(patching.holder(path), path.at(-1) ?? '', patching);
+};
 
 /** One operation, its pointers read. */
 interface Operation {
@@ -105,35 +157,49 @@ interface Operation {
 }
 
 /** Takes what is missing for null, as the Go library does. */
-function carry(target: unknown, { to, from }: Operation, move: boolean): unknown {
+function carry(patching: Patching, { to, from }: Operation, move: boolean): void {
   if (!from) throw rejected();
-  const found = find(target, from);
-  return edit(move ? edit(target, from, removed) : target, to, added(found));
+  const found = find(patching.root, from);
+  if (move) edit(patching, from, removed);
+  edit(patching, to, added(move ? found : patching.copy(found)));
 }
 
-function replace(target: unknown, { to, value }: Operation): unknown {
-  if (to.length > 0) return edit(target, to, replaced(value ?? null));
+function replace(patching: Patching, { to, value }: Operation): void {
+  if (to.length > 0) {
+    edit(patching, to, replaced(value ?? null));
+    return;
+  }
   if (typeof value !== 'object' || value === null) throw rejected();
-  return value;
+  patching.root = value;
 }
 
-const operations: Readonly<Record<string, (target: unknown, operation: Operation) => unknown>> = tableOf({
-  add: (target, { to, value }) => edit(target, to, added(value ?? null)),
-  replace,
-  remove: (target, { to }) => edit(target, to, removed),
-  test(target, { to, value }) {
-    const found = to.length === 0 ? target : find(target, to);
-    if (!sameJson(found, value ?? null)) throw rejected();
-    return target;
+function checkSame(patching: Patching, { to, value }: Operation): void {
+  const found = to.length === 0 ? patching.root : find(patching.root, to);
+  // one that differs ends the patch: what is compared is no larger than what was sent
+  if (!sameJson(found, value ?? null)) throw rejected();
+}
+
+const operations: Readonly<Record<string, (patching: Patching, operation: Operation) => void>> = tableOf({
+  add: (patching: Patching, { to, value }: Operation) => {
+    edit(patching, to, added(value ?? null));
   },
-  copy: (target, operation) => carry(target, operation, false),
-  move: (target, operation) => carry(target, operation, true),
+  replace,
+  remove: (patching: Patching, { to }: Operation) => {
+    edit(patching, to, removed);
+  },
+  test: checkSame,
+  copy: (patching: Patching, operation: Operation) => {
+    carry(patching, operation, false);
+  },
+  move: (patching: Patching, operation: Operation) => {
+    carry(patching, operation, true);
+  },
 });
 
-function step(target: unknown, { op, path, from, value }: JsonObject): unknown {
+function step(patching: Patching, { op, path, from, value }: JsonObject): void {
   const act = typeof op === 'string' ? operations[op] : undefined;
   if (!act || typeof path !== 'string' || (path !== '' && !path.includes('/'))) throw rejected();
-  return act(target, {
+  act(patching, {
     to: pointer(path),
     from: typeof from === 'string' ? pointer(from) : undefined,
     value,
@@ -148,10 +214,10 @@ export function jsonPatch(target: JsonObject, steps: readonly unknown[]): unknow
       'RequestEntityTooLarge',
       `The allowed maximum operations in a JSON patch is 10000, got ${steps.length}`,
     );
-  let at: unknown = target;
+  const patching = new Patching(target);
   for (const operation of steps) {
     if (!isObject(operation)) throw rejected();
-    at = step(at, operation);
+    step(patching, operation);
   }
-  return at;
+  return patching.root;
 }

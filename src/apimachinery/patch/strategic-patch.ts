@@ -53,11 +53,12 @@ function retained(standing: JsonObject, patch: JsonObject): JsonObject {
   if (!Object.hasOwn(patch, retainKeys)) return standing;
   const bad = badRequest('invalid patch format of retainKeys');
   if (!Array.isArray(keys)) throw bad;
+  const kept = new Set<unknown>(keys);
   for (const [key, value] of Object.entries(patch)) {
     const itself = key === retainKeys || key.startsWith(deleteFrom) || key.startsWith(elementOrder);
-    if (value !== null && !itself && !keys.includes(key)) throw bad;
+    if (value !== null && !itself && !kept.has(key)) throw bad;
   }
-  return Object.fromEntries(Object.entries(standing).filter(([key]) => keys.includes(key)));
+  return Object.fromEntries(Object.entries(standing).filter(([key]) => kept.has(key)));
 }
 
 function mergeMember(out: Draft, key: string, value: unknown, shape: Shape | undefined): void {
@@ -157,7 +158,10 @@ function mergeList(
   if (merge.patchKey === undefined && !gone) return patch;
   if (standing.length === 0 && patch.length === 0) return standing;
   if (elementKind(standing, patch) !== 'map') {
-    if (gone) return standing.filter((item) => !patch.includes(item));
+    if (gone) {
+      const leaving = new Set(patch);
+      return standing.filter((item) => !leaving.has(item));
+    }
     return ordered([...new Set([...standing, ...patch])], { order: patch, standing, key: '' });
   }
   const key = merge.patchKey ?? '';
@@ -173,20 +177,19 @@ function directed(
   patch: readonly JsonObject[],
   key: string,
 ): { readonly standing: readonly JsonObject[]; readonly patch: readonly JsonObject[] } {
-  let kept = standing;
+  const leaving = new Set<unknown>();
   let replace = false;
   for (const item of patch) {
     if (!Object.hasOwn(item, directive)) continue;
     const how = item[directive];
     if (how === 'replace') replace = true;
-    else if (how === 'delete') {
-      const id = keyIn(item, key);
-      kept = kept.filter((other) => ownMember(other, key) !== id);
-    } else if (how === 'merge') throw fault('merging lists cannot yet be specified in the patch');
+    else if (how === 'delete') leaving.add(keyIn(item, key));
+    else if (how === 'merge') throw fault('merging lists cannot yet be specified in the patch');
     else throw fault(`unknown patch type: ${goValue(how)} in map: ${goValue(item)}`);
   }
   const rest = patch.filter((item) => !Object.hasOwn(item, directive));
-  return replace ? { standing: rest, patch: [] } : { standing: kept, patch: rest };
+  if (replace) return { standing: rest, patch: [] };
+  return { standing: standing.filter((item) => !leaving.has(ownMember(item, key))), patch: rest };
 }
 
 /** The merge key's value of an item. @throws {StatusError} 500 */
@@ -203,12 +206,19 @@ function mergeKeyed(
   of: Shape,
 ): JsonObject[] {
   const out = [...standing];
+  const places = new Map<unknown, number>();
+  const place = (id: unknown, at: number): void => {
+    if (!places.has(id)) places.set(id, at);
+  };
+  out.forEach((item, at) => {
+    place(ownMember(item, key), at);
+  });
   for (const item of patch) {
     const id = keyIn(item, key);
-    const at = out.findIndex((other) => ownMember(other, key) === id);
+    const at = places.get(id) ?? out.length;
     const same = out[at];
-    if (same) out[at] = mergeObject(same, item, of);
-    else out.push(item);
+    out[at] = same ? mergeObject(same, item, of) : item;
+    place(id, at);
   }
   return out;
 }
@@ -289,11 +299,12 @@ function ordered(
   const named = items.filter((item) => rank.has(id(item))).sort(by(rank));
   const others = items.filter((item) => !rank.has(id(item))).sort(by(stood));
   const out: unknown[] = [];
-  while (named.length > 0 && others.length > 0) {
-    const [mine, theirs] = [stood.get(id(named[0])), stood.get(id(others[0]))];
-    out.push(mine !== undefined && theirs !== undefined && theirs < mine ? others.shift() : named.shift());
+  let [n, o] = [0, 0];
+  while (n < named.length && o < others.length) {
+    const [mine, theirs] = [stood.get(id(named[n])), stood.get(id(others[o]))];
+    out.push(mine !== undefined && theirs !== undefined && theirs < mine ? others[o++] : named[n++]);
   }
-  return [...out, ...named, ...others];
+  return out.concat(named.slice(n), others.slice(o));
 }
 
 /** Where each is found first. */

@@ -106,6 +106,8 @@ export class Router {
 
   #asStatus(reason: unknown): StatusError {
     if (reason instanceof StatusError) return reason;
+    if (isTooDeep(reason))
+      return badRequest('the request is nested too deeply: the server reads some thousand levels');
     this.#deps.logger.error('a request failed for a reason that is not its own', { err: reason });
     return new StatusError(500, 'InternalError', 'Internal error occurred', { details: {} });
   }
@@ -232,6 +234,10 @@ export class Router {
     });
   }
 }
+
+/** Whether something ran out of stack: only what a request holds nests so deep. */
+const isTooDeep = (reason: unknown): boolean =>
+  reason instanceof RangeError && reason.message.includes('call stack');
 
 const upgradeOf = (incoming: IncomingMessage, response: ServerResponse, head: Buffer): Upgrading => ({
   incoming,

@@ -7,11 +7,11 @@ import {
 import { validateMetadataUpdate as updateFaults } from '../../kube/validation/metadata-update.ts';
 import { dns1123Label, dns1123Subdomain } from '../../kube/validation/name-rules.ts';
 import {
+  canonicalJson,
   type JsonObject,
   namespaceOf,
   objectAt,
   objectsAt,
-  sameJson,
   stringAt,
   withMetadata,
 } from '../../apimachinery/json.ts';
@@ -87,11 +87,17 @@ const told = (when: string, uids: readonly string[]): string =>
  */
 export function withoutRepeatedOwners(object: JsonObject, warnings: string[], patched = false): JsonObject {
   const owners = objectsAt(objectAt(object, 'metadata'), 'ownerReferences');
-  const isRepeated = (owner: JsonObject, i: number): boolean =>
-    owners.findIndex((other) => sameJson(other, owner)) < i;
-  const again = owners.filter(isRepeated);
+  if (owners.length < 2) return object;
+  const seen = new Set<string>();
+  const once: JsonObject[] = [];
+  const again: JsonObject[] = [];
+  for (const owner of owners) {
+    const text = canonicalJson(owner);
+    (seen.has(text) ? again : once).push(owner);
+    seen.add(text);
+  }
   if (again.length === 0) return object;
   const uids = again.map((owner) => stringAt(owner, 'uid'));
   warnings.push(told(patched ? ' after mutating admission happens' : '', uids));
-  return withMetadata(object, { ownerReferences: owners.filter((owner, i) => !isRepeated(owner, i)) });
+  return withMetadata(object, { ownerReferences: once });
 }

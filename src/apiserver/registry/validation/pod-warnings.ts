@@ -261,18 +261,49 @@ const text = ({ path, source }: SourcePath): string =>
 const itemPaths = (holder: JsonObject, source = ''): SourcePath[] =>
   objectsAt(holder, 'items').map((item) => ({ path: stringAt(item, 'path'), source }));
 
-/** Pairs of paths of which one is, or lies in, the other. */
-function overlaps(paths: readonly SourcePath[]): string[] {
-  const trimmed = paths.map(({ path, source }) => ({ path: path.replace(/\/+$/, ''), source }));
-  return trimmed.flatMap((one, i) =>
-    trimmed
-      .slice(0, i)
-      .filter((other) => one.path !== '' && other.path !== '' && meet(one.path, other.path))
-      .map((other) => `${text(one)} with ${text(other)}`),
-  );
+/** More warnings of one kind say nothing new: the header has no room for them. */
+const mostWarnings = 200;
+
+/** A directory of paths: which end here, and which end below. */
+interface Directory {
+  readonly inner: Map<string, Directory>;
+  readonly here: number[];
+  readonly below: number[];
 }
 
-const meet = (a: string, b: string): boolean => `${a}/`.startsWith(`${b}/`) || `${b}/`.startsWith(`${a}/`);
+const directory = (): Directory => ({ inner: new Map(), here: [], below: [] });
+
+/** Pairs of paths of which one is, or lies in, the other; each path is walked once. */
+function overlaps(paths: readonly SourcePath[]): string[] {
+  const trimmed = paths.map(({ path, source }) => ({ path: path.replace(/\/+$/, ''), source }));
+  const root = directory();
+  const found: string[] = [];
+  for (const [i, one] of trimmed.entries()) {
+    if (one.path === '') continue;
+    for (const at of meeting(root, one.path, i)) {
+      const other = trimmed[at];
+      if (found.length >= mostWarnings) return found;
+      if (other) found.push(`${text(one)} with ${text(other)}`);
+    }
+  }
+  return found;
+}
+
+/** Enters a path, and returns the earlier ones that it meets, at most as many as are told. */
+function meeting(root: Directory, path: string, index: number): readonly number[] {
+  const met: number[] = [];
+  let at = root;
+  for (const part of path.split('/')) {
+    let next = at.inner.get(part);
+    if (!next) at.inner.set(part, (next = directory()));
+    at = next;
+    met.push(...at.here.slice(0, mostWarnings));
+    at.below.push(index);
+  }
+  met.push(...at.below.slice(0, mostWarnings).filter((other) => other !== index && !at.here.includes(other)));
+  if (at.here.length < mostWarnings) at.here.push(index);
+  return [...new Set(met)].sort((a, b) => a - b);
+}
 
 function projectedPaths(source: JsonObject): readonly SourcePath[] {
   const [map, secret] = [objectAt(source, 'configMap'), objectAt(source, 'secret')];
@@ -329,19 +360,28 @@ const shown = (port: JsonObject): string =>
   `Protocol:${stringAt(port, 'protocol')} HostIP:${stringAt(port, 'hostIP')}}`;
 
 /** Ports of a pod's containers that are likely not meant so: named, or given to the host, twice. */
-export function portWarnings(containers: readonly Placed[]): string[] {
+function portWarnings(containers: readonly Placed[]): string[] {
   const ports = containers.flatMap(([at, container]) =>
     objectsAt(container, 'ports').map((port, i): PlacedPort => ({ field: `${at}.ports[${i}]`, port })),
   );
-  return [
-    ...ports.flatMap((one, i) => [
-      ...(stringAt(one.port, 'hostIP') !== '' && numberAt(one.port, 'hostPort') === 0
-        ? [`${one.field}: hostIP set without hostPort: ${shown(one.port)}`]
-        : []),
-      ...ports.slice(0, i).flatMap((other) => clash(one, other)),
-    ]),
-    ...sameNames(ports),
-  ];
+  return [...clashes(ports), ...sameNames(ports)];
+}
+
+/** Each port is held against those of its number and protocol alone. */
+function clashes(ports: readonly PlacedPort[]): string[] {
+  const found: string[] = [];
+  const before = new Map<string, PlacedPort[]>();
+  for (const one of ports) {
+    if (found.length >= mostWarnings) break;
+    if (stringAt(one.port, 'hostIP') !== '' && numberAt(one.port, 'hostPort') === 0)
+      found.push(`${one.field}: hostIP set without hostPort: ${shown(one.port)}`);
+    const key = `${numberAt(one.port, 'containerPort')}/${stringAt(one.port, 'protocol')}`;
+    const others = before.get(key) ?? [];
+    before.set(key, others);
+    for (const other of others) found.push(...clash(one, other));
+    if (others.length < mostWarnings) others.push(one);
+  }
+  return found;
 }
 
 function clash({ field, port }: PlacedPort, other: PlacedPort): string[] {

@@ -34,6 +34,10 @@ async function admission(name: string, loading: ModuleLoading): Promise<Provider
     case 'memory':
     case 'cri':
       return undefined; // whatever is valid
+    case 'eci': {
+      const { admitEciPod } = await import('../providers/eci/admission.ts');
+      return admitEciPod;
+    }
     default: {
       const make = await providerFactory(name, loading);
       const provider = await make({ clock, random, logger, nodeName: 'node' });

@@ -8,7 +8,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import { type ProviderFactory, registeredProviders } from '../provider/registry.ts';
 
 /** The providers that the command has itself. */
-export const ownProviders = ['process', 'memory', 'cri'] as const;
+export const ownProviders = ['process', 'memory', 'cri', 'eci'] as const;
 export type OwnProvider = (typeof ownProviders)[number];
 
 export const isOwnProvider = (name: string): name is OwnProvider => ownProviders.some((own) => own === name);

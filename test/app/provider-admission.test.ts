@@ -23,5 +23,6 @@ test('each provider says what it has against a pod', async () => {
     /^provider process: UnsupportedByProcessProvider: spec\.hostUsers=false: .*; container "a" has no command/,
   );
   expect(await of('memory')).toEqual([]);
+  expect((await of('eci'))[0]).toMatch(/^provider eci: /);
   expect(await of('./x.mjs')).toEqual(['provider ./x.mjs: No: rooms are full']);
 });

@@ -106,15 +106,16 @@ function targetFaults(target: unknown, at: string): FieldFault[] {
 /** Ports, to the cluster or to nodes, that are there twice. */
 function repeatedPorts(spec: JsonObject): FieldFault[] {
   const ports = objectsAt(spec, 'ports');
-  const again = (key: string): number[] =>
-    ports.flatMap((port, i) => {
-      const first = ports.findIndex(
-        (other) =>
-          other['protocol'] === port['protocol'] &&
-          Number(ownMember(other, key) ?? 0) === Number(ownMember(port, key) ?? 0),
-      );
-      return (key === 'port' || Number(ownMember(port, key) ?? 0) !== 0) && first < i ? [i] : [];
+  const again = (key: string): number[] => {
+    const seen = new Set<string>();
+    return ports.flatMap((port, i) => {
+      const number = Number(ownMember(port, key) ?? 0);
+      const which = `${stringAt(port, 'protocol')}/${number}`;
+      const isRepeated = seen.has(which);
+      seen.add(which);
+      return isRepeated && (key === 'port' || number !== 0) ? [i] : [];
     });
+  };
   const inCluster = spec['type'] === 'ClusterIP';
   return [
     ...ports.flatMap((port, i) =>

@@ -152,3 +152,4 @@ export type {
 export type { ReferenceKillPodOptions, ReferenceUpdatePodOptions } from './podworkers/embedding.ts';
 export type { ProbeManager } from './prober/probe-manager.ts';
 export type { StatusManager as AgentStatusManager } from './status/status-manager.ts';
+export { type NodeProviderLike, runNode, type RunNodeOptions, type RunningNode } from './app/run-node.ts';

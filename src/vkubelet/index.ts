@@ -4,7 +4,7 @@ export * from './errors.ts';
 export * from './reasons.ts';
 export { type MockConfig, mockConfigOf, type MockOptions, MockProvider } from './mock.ts';
 export * from './http.ts';
-export { newNode, type VirtualNode } from './node.ts';
+export { newNode, PingedNodeProvider, type VirtualNode } from './node.ts';
 export {
   type NewProviderFunc,
   type NodeConfig,

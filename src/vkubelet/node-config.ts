@@ -33,7 +33,10 @@ export interface TlsOptions {
 }
 
 /** How a node is put together. */
-export interface NodeConfig extends Pick<PodControllerConfig, 'lostPods' | 'listPeriodMs' | 'periods'> {
+export interface NodeConfig extends Pick<
+  PodControllerConfig,
+  'lostPods' | 'listPeriodMs' | 'periods' | 'sources'
+> {
   connection?: ApiConnection;
   client?: ApiClient;
   /** Default: `$KUBECONFIG`, else the credentials of the pod that this runs in. */

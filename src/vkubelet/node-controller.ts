@@ -147,6 +147,7 @@ export class NodeController {
   readonly #settings: NodeControllerSettings;
   readonly #ready = new Latch();
   readonly #done = new Latch();
+  readonly #posted = new Latch();
   readonly #ping: PingLoop;
   #err: unknown;
   /** As the provider wants it. */
@@ -200,6 +201,11 @@ export class NodeController {
   /** Why {@link run} ended; nothing before it has, and when it was told to. */
   get err(): unknown {
     return this.#err;
+  }
+
+  /** Resolves when the API server has the Node as Ready. */
+  waitPosted(signal?: AbortSignal): Promise<void> {
+    return this.#posted.wait(signal);
   }
 
   /** The Node as the API server had it last. */
@@ -276,13 +282,19 @@ export class NodeController {
     const { clock, logger } = this.#settings;
     for (let pauseMs = 100; !signal.aborted; pauseMs = Math.min(2 * pauseMs, 7000)) {
       try {
-        this.#server = await this.#createOrUpdate(signal);
+        this.#take(await this.#createOrUpdate(signal));
         return;
       } catch (reason) {
         logger.warn('the node could not be registered', { err: messageOf(reason), pauseMs });
         await clock.sleep(pauseMs, signal).catch(() => undefined);
       }
     }
+  }
+
+  #take(node: Node): void {
+    this.#server = node;
+    const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
+    if (ready?.status === 'True') this.#posted.open();
   }
 
   async #createOrUpdate(signal: AbortSignal): Promise<Node> {
@@ -326,13 +338,13 @@ export class NodeController {
   async #report(signal: AbortSignal): Promise<void> {
     const { logger, onStatusUpdateError, clock } = this.#settings;
     try {
-      this.#server = await updateNodeStatus(this.#nodes, this.#current(), signal);
+      this.#take(await updateNodeStatus(this.#nodes, this.#current(), signal));
     } catch (reason) {
       if (signal.aborted) return;
       logger.warn('the node status could not be updated', { err: messageOf(reason) });
       if (onStatusUpdateError) {
         await onStatusUpdateError(reason);
-        this.#server = await updateNodeStatus(this.#nodes, this.#current(), signal);
+        this.#take(await updateNodeStatus(this.#nodes, this.#current(), signal));
       } else {
         await clock.sleep(1000, signal).catch(() => undefined);
         this.#wake.abort();

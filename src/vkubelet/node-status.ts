@@ -137,17 +137,21 @@ const withoutOwn = (annotations: Texts = {}): Texts =>
 
 function textsPatch(field: string, present: Texts = {}, wanted: Texts = {}, last: Texts = {}): object {
   const changed = Object.entries(wanted).filter(([name, value]) => present[name] !== value);
-  const gone = Object.keys(last).filter((name) => !(name in wanted) && name in present);
+  const gone = Object.keys(last).filter(
+    (name) => !Object.hasOwn(wanted, name) && Object.hasOwn(present, name),
+  );
   const entries = [...changed, ...gone.map((name) => [name, null] as const)];
   return entries.length === 0 ? {} : { [field]: Object.fromEntries(entries) };
 }
 
 function mergedStatus(present: NodeStatus, wanted: NodeStatus, last: NodeStatus | undefined): NodeStatus {
   const merged: Record<string, unknown> = { ...present, ...wanted };
-  for (const name of Object.keys(last ?? {})) if (!(name in wanted)) delete merged[name];
+  for (const name of Object.keys(last ?? {})) if (!Object.hasOwn(wanted, name)) delete merged[name];
   for (const name of ['capacity', 'allocatable'] as const)
     if (wanted[name]) {
-      const foreign = Object.entries(present[name] ?? {}).filter(([key]) => !(key in (last?.[name] ?? {})));
+      const foreign = Object.entries(present[name] ?? {}).filter(
+        ([key]) => !Object.hasOwn(last?.[name] ?? {}, key),
+      );
       merged[name] = { ...Object.fromEntries(foreign), ...wanted[name] };
     }
   merged['conditions'] = mergedConditions(

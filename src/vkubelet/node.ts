@@ -14,7 +14,13 @@ import type { EventRecorder } from '../kube/events.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import { type KubeletServer, serveReadOnly } from '../server/kubelet-server.ts';
-import { type AnyProvider, type MutableNode, NaiveNodeProviderV2, type NodeProvider } from './contract.ts';
+import {
+  type AnyProvider,
+  type Context,
+  type MutableNode,
+  NaiveNodeProviderV2,
+  type NodeProvider,
+} from './contract.ts';
 import { invalidInput } from './errors.ts';
 import {
   type Address,
@@ -176,7 +182,7 @@ class ComposedNode implements VirtualNode {
     const spec = structuredClone(this.#config.nodeSpec) as MutableNode;
     const [provider, nodeProvider] = await this.#newProvider(providerConfig(this.#name, informers, spec));
     withCapacity(spec);
-    const naive = nodeProvider ? undefined : new NaiveNodeProviderV2();
+    const naive = nodeProvider === undefined ? new NaiveNodeProviderV2() : readied(nodeProvider);
     const pods = this.#makePods(client, provider, { informers, recorder, spec });
     this.#pods = pods;
     const node = this.#makeNode(client, nodeProvider ?? naive ?? new NaiveNodeProviderV2(), spec);
@@ -202,6 +208,7 @@ class ComposedNode implements VirtualNode {
     if (!signal.aborted) {
       const ready = withReady({ ...spec }, true, 'kubelet is posting ready status', clock.now());
       await naive?.updateStatus({ ...ready, status: { ...ready.status, ...runningPhase } }, signal);
+      if (naive) await Promise.race([node.waitPosted(signal), running]);
       this.#ready.open();
     }
     await running;
@@ -253,7 +260,7 @@ class ComposedNode implements VirtualNode {
       informers,
       eventRecorder: recorder,
       ...given({ skipDownwardAPIResolution, providerName, lostPods, listPeriodMs, periods }),
-      ...given({ resyncPeriodMs: this.#config.informerResyncPeriod }),
+      ...given({ resyncPeriodMs: this.#config.informerResyncPeriod, sources: this.#config.sources }),
       ...given({ clock, random, logger, tracer }),
     });
   }
@@ -324,6 +331,26 @@ class ComposedNode implements VirtualNode {
     spec.status.daemonEndpoints = { kubeletEndpoint: { Port: this.#server.port } };
   }
 }
+
+/**
+ * A node provider of a provider that only says whether it is well: the node is Ready when its controllers are, and NotReady while `ping`
+ * rejects.
+ */
+export class PingedNodeProvider extends NaiveNodeProviderV2 {
+  readonly #ping: (context: Context) => Promise<void>;
+
+  constructor(ping: (context: Context) => Promise<void>) {
+    super();
+    this.#ping = ping;
+  }
+
+  override ping(context: Context): Promise<void> {
+    return this.#ping(context);
+  }
+}
+
+const readied = (provider: NodeProvider): NaiveNodeProviderV2 | undefined =>
+  provider instanceof PingedNodeProvider ? provider : undefined;
 
 const runningPhase: { readonly phase: 'Running' } = { phase: 'Running' };
 

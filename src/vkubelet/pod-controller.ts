@@ -18,7 +18,7 @@ import type { Tracer } from '../base/tracing.ts';
 import { apiServerSource, type PodStore } from '../config/apiserver-source.ts';
 import { PodConfig, SourcesReady } from '../config/pod-config.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
+import { nameOf, namespaceOf, type PodSource, uidOf } from '../kube/names.ts';
 import type { ConfigMap, KubeObject, Node, Pod, Secret, Service } from '../kube/types.ts';
 import { PodsController, type PodsControllerOptions } from '../pods/pods-controller.ts';
 import type { PodProvider } from '../provider/provider.ts';
@@ -46,6 +46,8 @@ export interface PodControllerConfig extends Pick<HandlerProviderDeps, 'lostPods
   readonly informers?: SharedInformers;
   /** Pods of the node that are this controller's; default: all. For informers that see more than one node. */
   readonly podEventFilterFunc?: (pod: Pod) => boolean;
+  /** Further sources of pods by name; one called `api` takes the place of the API server's. Default: none. */
+  readonly sources?: Readonly<Partial<Record<PodSource, PodsSource>>>;
   /** Gives pods to the provider as they are, without their environment resolved. */
   readonly skipDownwardAPIResolution?: boolean;
   readonly periods?: PodsControllerOptions['periods'];
@@ -54,6 +56,9 @@ export interface PodControllerConfig extends Pick<HandlerProviderDeps, 'lostPods
   readonly logger?: Logger;
   readonly tracer?: Tracer;
 }
+
+/** A source of pods (`fileSource`, `httpSource`, `apiServerSource`, or one's own). */
+export type PodsSource = ReturnType<typeof apiServerSource>;
 
 const silentRecorder: EventRecorder = { event: () => undefined };
 
@@ -155,7 +160,8 @@ export class PodController {
       this.#controller = controller;
       this.#started.resolve(controller);
       adapted?.start();
-      config.addSource('api', this.#source());
+      const sources = { api: this.#source(), ...this.#config.sources };
+      for (const [name, source] of Object.entries(sources)) config.addSource(name as PodSource, source);
       if (this.#ownsInformers) this.#informers.start(signal);
       void controller.ready.then(() => {
         this.#ready.open();
@@ -195,7 +201,7 @@ export class PodController {
     return this.#nodes.store.get(this.#config.nodeName) ?? this.#config.node?.();
   }
 
-  #source(): ReturnType<typeof apiServerSource> {
+  #source(): PodsSource {
     const { podEventFilterFunc: wanted } = this.#config;
     const onChange: PodStore['onChange'] = (listener) => {
       const subscription = this.#pods.bursts().subscribe((burst) => {

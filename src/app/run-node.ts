@@ -1,0 +1,168 @@
+import type { ApiClient } from '../api/client.ts';
+import type { ApiConnection } from '../api/rest/connection.ts';
+import type { Clock } from '../base/clock.ts';
+import { AgentError } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { Tracer } from '../base/tracing.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import type { Node } from '../kube/types.ts';
+import type { PodProvider } from '../provider/provider.ts';
+import type { EmbeddedApiServer } from '../apiserver/server.ts';
+import {
+  type AnyProvider,
+  type MutableNode,
+  type NodeAuth,
+  type NodeConfig,
+  type NodeProvider,
+  newNode,
+  PingedNodeProvider,
+  type ProviderConfig,
+  type TlsOptions,
+  type VirtualNode,
+} from '../vkubelet/index.ts';
+
+/** A provider of either contract: `podtender/provider` or `podtender/vkubelet`. */
+export type NodeProviderLike = PodProvider | AnyProvider;
+
+/** How {@link runNode} puts a node together; the name and the provider are needed. */
+export interface RunNodeOptions extends Pick<
+  NodeConfig,
+  'sources' | 'lostPods' | 'listPeriodMs' | 'periods'
+> {
+  readonly nodeName: string;
+  /** The provider, or what makes it of its surroundings. */
+  readonly provider:
+    NodeProviderLike | ((config: ProviderConfig) => NodeProviderLike | Promise<NodeProviderLike>);
+  /** A kubeconfig; absent: `$KUBECONFIG`, `~/.kube/config`, or the credentials of the pod that this runs in. */
+  readonly kubeconfig?: string | undefined;
+  /** Takes the place of `kubeconfig`. */
+  readonly connection?: ApiConnection;
+  /** Takes the place of `kubeconfig` and `connection`. */
+  readonly client?: ApiClient;
+  /** `embedded`: an API server in this process; one that runs already is taken as it is. Default: the cluster's. */
+  readonly server?: 'embedded' | EmbeddedApiServer;
+  /** Changes the Node before it is registered: capacity, labels, taints, addresses. */
+  readonly node?: (node: MutableNode) => Node | undefined | void;
+  /** The node's side of the provider: its health and status. Default: `ping` of the provider, where it has one. */
+  readonly nodeProvider?: NodeProvider;
+  /** Address of the kubelet API, `host:port`; `''`: none. Default `:10250`, with an embedded server any free port of 127.0.0.1. */
+  readonly listen?: string;
+  /** Certificate of the kubelet API. Default: self-signed. */
+  readonly tls?: TlsOptions;
+  /** Who may call the kubelet API. Default: client certificates and tokens that the API server reviews. */
+  readonly auth?: NodeAuth;
+  /** Address of metrics and health without authentication, `host:port`. Default: none beside the kubelet API. */
+  readonly metrics?: string;
+  readonly eventRecorder?: EventRecorder;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly logger?: Logger;
+  readonly tracer?: Tracer;
+}
+
+/** A node that runs and is Ready. */
+export interface RunningNode {
+  readonly node: VirtualNode;
+  /** Of the kubelet API. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** The embedded API server, where there is one. */
+  readonly server: EmbeddedApiServer | undefined;
+  /** Resolves when the node has ended; rejects with what ended it. */
+  readonly done: Promise<void>;
+  /** Ends the node and an API server that was started for it; pods go on. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs a whole node of one provider: registration, lease, kubelet API with logs, exec and metrics, events. Resolves when the node is Ready.
+ *
+ * @param signal ends the node
+ * @throws {AgentError} what is wrong with the options, or kept the node from becoming Ready
+ *
+ * @example
+ * const node = await runNode({ nodeName: 'rooms', kubeconfig: process.env.KUBECONFIG, provider: new Rooms() }, signal);
+ */
+export async function runNode(options: RunNodeOptions, signal?: AbortSignal): Promise<RunningNode> {
+  if ((options as Partial<RunNodeOptions>).provider == null)
+    throw new AgentError('invalid_argument', 'runNode needs a provider: set `provider`');
+  const stop = new AbortController();
+  const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+  const { server, isOwn } = await serverOf(options);
+  const node = nodeOf(options, server);
+  const closing = async (): Promise<void> => {
+    if (isOwn) await server?.stop();
+  };
+  const running = node.run(either).finally(closing);
+  running.catch(() => undefined);
+  try {
+    await node.waitReady(either);
+  } catch (reason) {
+    stop.abort();
+    await running.catch(() => undefined);
+    throw node.err ?? reason;
+  }
+  return {
+    node,
+    address: node.address,
+    server,
+    done: running,
+    stop: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+async function serverOf({
+  server,
+}: RunNodeOptions): Promise<{ readonly server: EmbeddedApiServer | undefined; readonly isOwn: boolean }> {
+  if (server !== 'embedded') return { server, isOwn: false };
+  const { EmbeddedApiServer } = await import('../apiserver/server.ts');
+  return { server: await EmbeddedApiServer.start(), isOwn: true };
+}
+
+function nodeOf(options: RunNodeOptions, server: EmbeddedApiServer | undefined): VirtualNode {
+  return newNode(
+    options.nodeName,
+    async (config) => {
+      const { provider } = options;
+      const made = typeof provider === 'function' ? await provider(config) : provider;
+      const side = options.nodeProvider ?? nodeSideOf(made);
+      return side ? [made, side] : [made];
+    },
+    (config) => {
+      configure(config, options, server);
+    },
+  );
+}
+
+function configure(config: NodeConfig, options: RunNodeOptions, server: EmbeddedApiServer | undefined): void {
+  const { node, kubeconfig, listen, tls, metrics: metricsAddr } = options;
+  const { client, connection, auth, eventRecorder, clock, random, logger, tracer } = options;
+  const { sources, lostPods, listPeriodMs, periods } = options;
+  const embedded = server && { server: server.url, ca: server.ca, ...server.admin };
+  const given = {
+    ...{ connection: connection ?? embedded, client, kubeconfigPath: kubeconfig, metricsAddr },
+    ...{ auth, eventRecorder, clock, random, logger, tracer, sources, lostPods, listPeriodMs, periods },
+    httpListenAddr: listen ?? (server ? '127.0.0.1:0' : undefined),
+    tls: { ...(server && { clientCa: server.ca }), ...tls },
+    providerName: options.nodeName,
+  };
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) Object.assign(config, { [name]: value });
+  const spec = config.nodeSpec as MutableNode;
+  delete spec.metadata.labels['type'];
+  if (server) spec.status.addresses = [{ type: 'InternalIP', address: '127.0.0.1' }];
+  const changed = node?.(spec);
+  if (changed) config.nodeSpec = changed;
+}
+
+/** The health of a provider that has a ping. */
+function nodeSideOf(provider: NodeProviderLike): NodeProvider | undefined {
+  const { ping } = provider as { readonly ping?: unknown };
+  if (typeof ping !== 'function') return undefined;
+  const isNative = 'syncPod' in provider;
+  const pinged = ping as (argument: unknown) => Promise<void>;
+  return new PingedNodeProvider((context) => pinged.call(provider, isNative ? context.signal : context));
+}

@@ -43,7 +43,8 @@ export interface RunNodeOptions extends Pick<
   /** `embedded`: an API server in this process; one that runs already is taken as it is. Default: the cluster's. */
   readonly server?: 'embedded' | EmbeddedApiServer;
   /** Changes the Node before it is registered: capacity, labels, taints, addresses. */
-  readonly node?: (node: MutableNode) => Node | undefined | void;
+  // eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- most change the node in place and return nothing
+  readonly node?: (node: MutableNode) => Node | void;
   /** The node's side of the provider: its health and status. Default: `ping` of the provider, where it has one. */
   readonly nodeProvider?: NodeProvider;
   /** Address of the kubelet API, `host:port`; `''`: none. Default `:10250`, with an embedded server any free port of 127.0.0.1. */

@@ -172,7 +172,7 @@ export class HandlerProvider implements PodProvider, NodeProvider {
       entry.pod = mine;
       entry.state = 'made';
       this.#succeeded(entry);
-      if (entry.changedAt === before) await this.#look(entry, signal).catch(() => undefined);
+      if (entry.changedAt === before) await this.#look(entry, signal, false).catch(() => undefined);
       return { results: [], changed: true };
     } catch (reason) {
       recorder.event(pod, 'Warning', 'ProviderCreateFailed', messageOf(reason));
@@ -185,7 +185,7 @@ export class HandlerProvider implements PodProvider, NodeProvider {
     const entry = this.#entries.entryFor(pod, 'made');
     entry.state = 'made';
     entry.pod = given;
-    await this.#look(entry, signal).catch(() => undefined);
+    await this.#look(entry, signal, false).catch(() => undefined);
     return { results: [], changed: true };
   }
 
@@ -370,8 +370,12 @@ export class HandlerProvider implements PodProvider, NodeProvider {
     return Promise.resolve();
   }
 
-  /** Asks for the status of one pod. Rejects when the provider does not say. */
-  async #look(entry: Entry, signal: AbortSignal): Promise<void> {
+  /**
+   * Asks for the status of one pod. Rejects when the provider does not say.
+   *
+   * @param mayBeGone false: of what was just made nothing is concluded when it is not shown yet
+   */
+  async #look(entry: Entry, signal: AbortSignal, mayBeGone = true): Promise<void> {
     const { handler, clock } = this.#deps;
     const askedAt = steadyNow(clock);
     const { namespace, name } = entry.ref;
@@ -386,8 +390,11 @@ export class HandlerProvider implements PodProvider, NodeProvider {
       if (failureOf(reason).kind !== 'notFound') throw reason;
     }
     if (entry.state === 'gone') return;
-    if (status == null) this.#entries.gone(entry, {});
-    else if (entry.changedAt <= askedAt) this.#entries.take(entry, status);
+    if (status == null) {
+      if (mayBeGone) this.#entries.gone(entry, {});
+      return;
+    }
+    if (entry.changedAt <= askedAt) this.#entries.take(entry, status);
   }
 
   #notified(said: Pod | undefined): void {

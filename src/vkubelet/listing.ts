@@ -7,7 +7,7 @@ import type { Calls } from './calls.ts';
 import type { AnyProvider } from './contract.ts';
 import { type Entries, type Entry } from './entries.ts';
 import { failureOf } from './errors.ts';
-import { isUp } from './pod-status.ts';
+import { hasEnded, isUp } from './pod-status.ts';
 
 /** Between two listings of a provider that does not notify, ms. */
 export const pollPeriodMs = 5000;
@@ -163,7 +163,7 @@ export class Listing {
       this.#deps.entries.take(entry, status);
       return;
     }
-    const lost = isUp(entry.status) && !this.#deps.mayRecreate(entry.pod);
+    const lost = !entry.deleted && !hasEnded(entry.status) && !this.#deps.mayRecreate(entry.pod);
     this.#deps.entries.gone(entry, lost ? notFoundReported : {});
   }
 }

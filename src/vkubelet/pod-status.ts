@@ -96,6 +96,12 @@ export const goneStatus = (status: RuntimePodStatus, reported: ReportedStatus): 
   };
 };
 
+/** Whether the pod has ended by itself: its phase says so, or its containers have all exited. */
+export const hasEnded = ({ reported, containerStatuses }: RuntimePodStatus): boolean =>
+  reported?.phase === 'Succeeded' ||
+  reported?.phase === 'Failed' ||
+  (containerStatuses.length > 0 && containerStatuses.every(({ state }) => state === 'exited'));
+
 /** Whether something of the pod runs or may run yet. */
 export const isUp = (status: RuntimePodStatus): boolean =>
   status.containerStatuses.some(({ state }) => state === 'running') ||

@@ -12,7 +12,7 @@ export type Method = 'createPod' | 'updatePod' | 'deletePod' | 'getPod' | 'getPo
 export class Backend {
   readonly pods = new Map<string, Pod>();
   readonly calls: string[] = [];
-  /** What a method does instead, for as long as it is set. */
+  /** What a method does instead, for as long as it is set; what it would have done comes as the last argument. */
   readonly instead: Partial<Record<Method, (...args: readonly never[]) => unknown>> = {};
   /** Ends pods at once when they are deleted; else they run on until {@link end}. */
   endsAtOnce = true;
@@ -45,7 +45,7 @@ export class Backend {
     const call = <T>(method: Method, args: readonly unknown[], name: string, act: () => T): T => {
       this.calls.push(`${method} ${name}`);
       const { [method]: instead } = this.instead;
-      return (instead ? (instead as (...all: readonly unknown[]) => unknown)(...args) : act()) as T;
+      return (instead ? (instead as (...all: readonly unknown[]) => unknown)(...args, act) : act()) as T;
     };
     return {
       createPod: async (pod, context) =>

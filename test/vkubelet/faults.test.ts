@@ -113,12 +113,12 @@ describe('a creation that happened although its answer said otherwise', () => {
     bed = await bedOf(false);
     const { node, backend } = bed;
     const made: string[] = [];
-    backend.instead.createPod = ((pod: { metadata?: { uid?: string } }) => {
+    backend.instead.createPod = (pod: { metadata?: { uid?: string } }) => {
       made.push(pod.metadata?.uid ?? '');
       backend.add(pod);
       if (how === 'throws') throw unavailable('the answer was lost');
       return how === 'hangs' ? new Promise(() => undefined) : node.clock.sleep(150 * second);
-    });
+    };
     node.create('web');
     await node.clock.advance(400 * second);
     expect(made).toHaveLength(1);
@@ -128,10 +128,10 @@ describe('a creation that happened although its answer said otherwise', () => {
   test('it is made after its pod was deleted: it is swept', async () => {
     bed = await bedOf(false);
     const { node, backend } = bed;
-    backend.instead.createPod = (async (pod: never) => {
+    backend.instead.createPod = async (pod: never) => {
       await node.clock.sleep(200 * second);
       backend.add(pod);
-    });
+    };
     node.create('web');
     await node.clock.advance(3 * second);
     delete backend.instead.createPod;
@@ -145,7 +145,7 @@ describe('a creation that happened although its answer said otherwise', () => {
 test('a creation that had no effect at all: the pod is lost, and says so', async () => {
   bed = await bedOf(false);
   const { node, backend } = bed;
-  backend.instead.createPod = (() => Promise.resolve());
+  backend.instead.createPod = () => Promise.resolve();
   node.create('web');
   await node.clock.advance(60 * second);
   expect(node.pod('web')?.status).toMatchObject({ phase: 'Failed', reason: 'NotFound' });
@@ -159,9 +159,9 @@ describe('a fault that is final', () => {
   ])('createPod: $kind fails the pod with the message', async ({ error }) => {
     bed = await bedOf(true);
     const { node, backend } = bed;
-    backend.instead.createPod = (() => {
+    backend.instead.createPod = () => {
       throw error;
-    });
+    };
     node.create('web');
     await node.clock.advance(20 * second);
     expect(node.pod('web')?.status).toMatchObject({
@@ -181,9 +181,9 @@ describe('a fault that is final', () => {
     node.create('web');
     await node.clock.advance(3 * second);
     backend.pods.clear();
-    backend.instead.deletePod = (() => {
+    backend.instead.deletePod = () => {
       throw new Error('outer', { cause: notFoundError('gone') });
-    });
+    };
     node.delete('web');
     await node.clock.advance(20 * second);
     expect(node.pod('web')).toBeUndefined();

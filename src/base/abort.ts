@@ -1,2 +1,2 @@
-/** Whether `signal` has aborted by now; unlike the bare property it is never taken for unchanged across an `await`. */
+/** True once `signal` has aborted. Unlike the property, TypeScript does not assume its value unchanged across an `await`. */
 export const isAborted = (signal: AbortSignal): boolean => signal.aborted;

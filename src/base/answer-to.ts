@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 
 /**
- * Resolves with the answer to a request of Node's client, and rejects in every case in which there is none: Node tells of an unasked change of
- * protocol (101) by neither `response` nor `error`, and of some ends by `close` alone.
+ * Resolves with the response to a request of Node's HTTP client, and rejects whenever there is none. Node reports an unrequested protocol
+ * upgrade (101) neither as `response` nor as `error`, and some ends only as `close`.
  */
 export const answerTo = (request: ClientRequest): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {

@@ -1,18 +1,18 @@
 import { type Clock, steadyNow } from './clock.ts';
 import type { Random } from './random.ts';
 
-/** Container crashes: 10 s, doubling to 5 min, forgotten when a run ended more than 10 min after the last step (R179). */
+/** The back-off of crashing containers: 10 s, doubling to 5 min, reset when a run ends more than 10 min after the last step (R179). */
 export const crashLoopBackoff = { initialMs: 10_000, maxMs: 300_000, expiryMs: 600_000 } as const;
 
-/** Image pulls: 10 s, doubling to 5 min. */
+/** The back-off of image pulls: 10 s, doubling to 5 min. */
 export const imagePullBackoff: BackoffOptions = { initialMs: 10_000, maxMs: 300_000 };
 
 export interface BackoffOptions {
-  /** The first delay; not capped by `maxMs`. */
+  /** The first delay, ms; not capped by `maxMs`. */
   readonly initialMs: number;
-  /** What doubling stops at. */
+  /** The upper limit of the doubling, ms. */
   readonly maxMs: number;
-  /** An event that lies more than this after the key's last step finds the key forgotten. Default: twice `maxMs`. */
+  /** A key counts as new for an event that lies more than this after its last step, ms. Default: twice `maxMs`. */
   readonly expiryMs?: number;
 }
 
@@ -22,8 +22,8 @@ interface Entry {
 }
 
 /**
- * Exponential back-off by key. An entry expires by the time of the *event* that is asked about, not by the clock; only `next`,
- * `reset` and `gc` change entries.
+ * Backoff computes an exponential back-off by key. Whether an entry has expired depends on the time of the *event*, not on the clock. Only
+ * `next`, `reset` and `gc` change entries.
  *
  * Follows client-go `flowcontrol.Backoff` and kubelet `doBackOff`.
  */
@@ -37,33 +37,33 @@ export class Backoff {
     this.#options = { expiryMs: 2 * options.maxMs, ...options };
   }
 
-  /** The present delay, ms; of an expired entry still its old one; 0 for an unknown key. */
+  /** The current delay, ms; an expired entry keeps its old one; 0 for an unknown key. */
   get(key: string): number {
     return this.#entries.get(key)?.delayMs ?? 0;
   }
 
-  /** Steps the key: the first delay if it is new or expired, else the double. @param eventAt ms since the epoch */
+  /** Steps the key: to the first delay when it is new or expired, else to twice its delay. @param eventAt ms since the epoch */
   next(key: string, eventAt: number): void {
     const entry = this.#live(key, eventAt);
     const delayMs = entry ? Math.min(entry.delayMs * 2, this.#options.maxMs) : this.#options.initialMs;
     this.#entries.set(key, { delayMs, updatedAt: this.#clock.now() });
   }
 
-  /** Does the delay, counted from the event, still last? */
+  /** True while the delay, counted from the event, has not passed. */
   isInBackOffSince(key: string, eventAt: number): boolean {
     const entry = this.#live(key, eventAt);
     return entry !== undefined && this.#clock.now() - eventAt < entry.delayMs;
   }
 
-  /** Does the delay, counted from the last step, last at the event? */
+  /** True when the delay, counted from the last step, has not passed at the time of the event. */
   isInBackOffSinceUpdate(key: string, eventAt: number): boolean {
     const entry = this.#live(key, eventAt);
     return entry !== undefined && eventAt - entry.updatedAt < entry.delayMs;
   }
 
   /**
-   * May what ended at `eventAt` start again now? Yes: the key is stepped and the answer is `undefined`.
-   * No: the instant (ms since the epoch) from which it may.
+   * Decides whether something that ended at `eventAt` may start again now. If so, steps the key and returns `undefined`; otherwise returns
+   * the time (ms since the epoch) from which it may.
    */
   tryRestart(key: string, eventAt: number): number | undefined {
     if (this.isInBackOffSince(key, eventAt)) return eventAt + this.get(key);
@@ -75,7 +75,7 @@ export class Backoff {
     this.#entries.delete(key);
   }
 
-  /** Drops what has expired by now. */
+  /** Removes the entries that have expired by now. */
   gc(): void {
     const oldest = this.#clock.now() - this.#options.expiryMs;
     for (const [key, { updatedAt }] of this.#entries) if (updatedAt < oldest) this.#entries.delete(key);
@@ -87,20 +87,23 @@ export class Backoff {
   }
 }
 
-/** How long to wait between tries of one thing. */
+/** The delays of a {@link FullJitter} back-off. */
 export interface BackOffOptions {
-  /** Upper end of the first wait, ms. */
+  /** The upper bound of the first delay, ms. */
   readonly baseMs: number;
-  /** Upper end of any wait, ms. */
+  /** The upper bound of every delay, ms. */
   readonly maxMs: number;
-  /** After this long without a failure the waits start small again, ms. */
+  /** The delays start over after this long without a failure, ms. */
   readonly resetAfterMs: number;
 }
 
-/** client-go's reflector: 800 ms doubling to 30 s, forgotten after 2 min. */
+/** The back-off of client-go's reflector: 800 ms, doubling to 30 s, reset after 2 min. */
 export const reflectorBackOff: BackOffOptions = { baseMs: 800, maxMs: 30_000, resetAfterMs: 120_000 };
 
-/** Full-jitter exponential back-off: each wait is anywhere between nothing and an end that doubles, so that no herd forms. */
+/**
+ * FullJitter is an exponential back-off with full jitter: each delay is random between 0 and a bound that doubles, which spreads out
+ * clients.
+ */
 export class FullJitter {
   readonly #clock: Clock;
   readonly #random: Random;
@@ -114,7 +117,7 @@ export class FullJitter {
     this.#options = options;
   }
 
-  /** Counts a failure and says how long to wait, ms. */
+  /** Counts a failure and returns the delay before the next attempt, ms. */
   next(): number {
     const now = steadyNow(this.#clock);
     if (now - this.#failedAt > this.#options.resetAfterMs) this.#failures = 0;

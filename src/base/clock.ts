@@ -2,13 +2,13 @@
 export type StopTimer = () => void;
 
 /**
- * Time as a dependency. All instants are milliseconds since the Unix epoch, all spans milliseconds.
- * Nothing outside this file reads the machine's clock; tests use {@link FakeClock} from `fake-clock.ts`.
+ * Clock is the source of time for all components. Times are milliseconds since the Unix epoch, durations are milliseconds. No other file
+ * reads the machine's clock; tests use {@link FakeClock} from `fake-clock.ts`.
  */
 export interface Clock {
-  /** What the machine's clock shows; somebody may set it, also back. */
+  /** The wall-clock time. It jumps when the machine's clock is set, also backwards. */
   now(): number;
-  /** Never set, never goes back: for spans within this process (Go's monotonic readings). Absent: `now` is such a clock. */
+  /** A monotonic time for durations within this process (Go's monotonic reading). When absent, `now` is monotonic. */
   steady?(): number;
   /** Resolves after `ms`; rejects with the signal's reason when aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -17,21 +17,23 @@ export interface Clock {
 }
 
 /**
- * The reading that spans are measured with: what must be newer than something else, what falls due, what has lasted how long. It is no
- * time to be told, and is compared with nothing that comes from outside the process.
+ * The monotonic time of a clock, ms. Use it for durations, deadlines and the order of observations. It must not be shown to users or
+ * compared with times from outside this process.
  */
 export const steadyNow = (clock: Pick<Clock, 'now' | 'steady'>): number => clock.steady?.() ?? clock.now();
 
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // near `now` until that is set; parts of a ms too, so that what happens in one ms has an order
+  // close to `now` until the machine's clock is set; with fractions of a ms, so that events within one ms are ordered
   steady: () => performance.timeOrigin + performance.now(),
   sleep: (ms, signal) => sleepBy((span, fn) => after(span, fn, true), ms, signal),
   timer: (ms, fn) => after(ms, fn, false),
 };
 
-/** Node's timers take no longer span, some 25 days: they would fire at once. A grace period or a probe's period may be longer. */
+/**
+ * The longest delay of a Node timer, ms (about 25 days). A longer one would fire at once, but a grace period or probe period may be longer.
+ */
 const longestMs = 2 ** 31 - 1;
 
 function after(ms: number, fn: () => void, keepAlive: boolean): StopTimer {
@@ -51,7 +53,7 @@ function after(ms: number, fn: () => void, keepAlive: boolean): StopTimer {
   };
 }
 
-/** {@link Clock.sleep} of a clock that has such a timer. */
+/** Implements {@link Clock.sleep} with a clock's `timer`. */
 export function sleepBy(timer: Clock['timer'], ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

@@ -1,6 +1,6 @@
 import { systemFault } from './system-fault.ts';
 
-/** Why a call failed, named as gRPC and containerd errdefs name it. */
+/** Why a call failed, with the names of gRPC and of containerd's errdefs. */
 export type ErrorCode =
   | 'not_found'
   | 'invalid_argument'
@@ -16,7 +16,7 @@ export type ErrorCode =
   | 'deadline_exceeded'
   | 'internal';
 
-/** What each code asks of the caller: `retry` with back-off, or `give_up`. */
+/** How a caller should react to each code: `retry` with back-off, or `give_up`. */
 export const disposition: Readonly<Record<ErrorCode, 'retry' | 'give_up'>> = {
   not_found: 'give_up',
   invalid_argument: 'give_up',
@@ -33,7 +33,7 @@ export const disposition: Readonly<Record<ErrorCode, 'retry' | 'give_up'>> = {
   internal: 'retry',
 };
 
-/** The only error class thrown across a module boundary. `message` says what failed, `cause` why. */
+/** AgentError is the only error class that crosses module boundaries. `message` says what failed and `cause` holds the reason. */
 export class AgentError extends Error {
   override readonly name: string = 'AgentError';
   readonly code: ErrorCode;
@@ -43,14 +43,14 @@ export class AgentError extends Error {
     this.code = code;
   }
 
-  /** Adopts any thrown value; an AgentError passes through unchanged. */
+  /** Converts any thrown value; returns an AgentError unchanged. */
   static from(reason: unknown, code: ErrorCode = 'internal'): AgentError {
     if (reason instanceof AgentError) return reason;
     return new AgentError(code, messageOf(reason), { cause: reason });
   }
 }
 
-/** The text of any thrown value. What the system refused on a file, or of a program, is in Go's words: {@link systemFault}. */
+/** The text of any thrown value. System errors of files and programs have Go's wording: {@link systemFault}. */
 export function messageOf(reason: unknown): string {
   return reason instanceof Error ? (systemFault(reason) ?? reason.message) : String(reason);
 }

@@ -6,23 +6,29 @@ interface Due {
   readonly fire: () => void;
 }
 
-/** Lets every promise that can settle without outside help settle. */
+/** Resolves when every promise that needs neither time nor I/O has settled. */
 export async function settle(): Promise<void> {
   for (let round = 0; round < 10; round++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 /**
- * A clock that stands still until it is told to move. Timers fire in order of their due time, and between two of them
- * everything that can settle settles, so a test never waits.
+ * FakeClock is a clock for tests that moves only when {@link advance} is called. Timers fire in order of their due time, and promises
+ * settle between two of them, so that a test never waits.
+ *
+ * @example
+ * const clock = new FakeClock();
+ * const slept = clock.sleep(10_000);
+ * await clock.advance(10_000);
+ * await slept;
  */
 export class FakeClock implements Clock {
   #now: number;
-  /** What the clock was set forward. */
+  /** The offset by which {@link jump} has set the clock, ms. */
   #setMs = 0;
   #order = 0;
   readonly #due = new Set<Due>();
 
-  /** @param startMs the first reading, ms since the epoch */
+  /** @param startMs the initial time, ms since the epoch */
   constructor(startMs = 0) {
     this.#now = startMs;
   }
@@ -47,22 +53,22 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** How many timers and sleeps wait. */
+  /** The number of pending timers and sleeps. */
   get pending(): number {
     return this.#due.size;
   }
 
-  /** Moves the reading without firing anything that is due; for replays that wake things themselves. */
+  /** Sets the time without firing due timers; for replays that trigger everything themselves. */
   set(now: number): void {
     this.#now = now - this.#setMs;
   }
 
-  /** Somebody sets the clock `ms` forward, or back if less than 0: no time passes, and nothing falls due by it. */
+  /** Sets the wall clock forward by `ms`, or back when negative. No time passes, so no timer becomes due. */
   jump(ms: number): void {
     this.#setMs += ms;
   }
 
-  /** Moves on by `ms`, firing what falls due on the way and settling after each. */
+  /** Advances the time by `ms`, fires the timers that become due, and lets promises settle after each. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settle();

@@ -2,7 +2,7 @@ import { messageOf } from './errors.ts';
 import type { LogFields } from './logger.ts';
 import { LRUCache } from 'lru-cache';
 
-/** How many things with a fault are remembered. */
+/** The maximum number of keys with an error. */
 const maxFaults = 1000;
 
 /**
@@ -26,7 +26,7 @@ export class FaultLog {
     return { err, ...(stack !== undefined && { stack }) };
   }
 
-  /** Forgets the error of `key`, once what failed works. */
+  /** Removes the error of `key`; call it when the operation succeeds again. */
   clear(key: string): void {
     this.#last.delete(key);
   }

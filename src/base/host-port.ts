@@ -1,20 +1,21 @@
-/** Where to connect. */
+/** A host and a port to connect to. */
 export interface HostPort {
   readonly host: string;
   readonly port: number;
 }
 
-/** Where a URL leads, an address of IPv6 without its brackets. @param usual the port where it names none; default: its scheme's, of HTTP */
+/** The host and port of a URL, an IPv6 address without brackets. @param usual the port of a URL without one; default: that of its scheme */
 export const hostPortOf = (
   { hostname, port, protocol }: Pick<URL, 'hostname' | 'port' | 'protocol'>,
   usual: number = protocol === 'https:' ? 443 : 80,
 ): HostPort => ({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || usual });
 
 /**
- * For how long one of several addresses of a name is tried before the next, ms. Node.js gives each 250 ms and gives up: too little for links by satellite or radio.
+ * How long one address of a host name is tried before the next one, ms. Node's default of 250 ms is too short for satellite and radio
+ * links.
  */
 export const addressPatienceMs = 3000;
 
-/** A host and a port as Go's `net.JoinHostPort` writes them. */
+/** Joins a host and a port, as Go's `net.JoinHostPort` does. */
 export const joinHostPort = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

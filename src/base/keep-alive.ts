@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net';
 
 /**
- * Settings of what accepts connections, and of what opens those that may be silent for long. Whose machine lost its power or its link does not say goodbye: a silent
- * `logs -f` or exec would stay for ever, and what it runs with it. Go asks such a peer after 15 s and gives it up after 150; Node.js does not ask by itself, and
- * if it does gives up within ten seconds more, so it begins late, to outlast a link that is away for a moment.
+ * The TCP keep-alive settings of servers, and of clients whose connections may be silent for long. A peer that lost its power or its link
+ * sends no FIN, and a silent `logs -f` or exec would stay open for ever. Go sends the first keep-alive after 15 s and drops the peer after
+ * 150 s. Node.js sends none by default and, when enabled, drops the peer about 10 s after the first one; so the first one is sent late, to
+ * survive short interruptions.
  */
 export const tcpKeepAlive = { keepAlive: true, keepAliveInitialDelay: 120_000 } as const;
 
-/** {@link tcpKeepAlive} for a connection that somebody else opened. */
+/** Sets {@link tcpKeepAlive} on an existing connection. */
 export const keepAlive = (socket: Socket): Socket =>
   socket.setKeepAlive(tcpKeepAlive.keepAlive, tcpKeepAlive.keepAliveInitialDelay);

@@ -1,7 +1,7 @@
-/** Opens once and for ever; whoever waits then goes on. */
+/** Latch opens once and stays open; opening it resolves all waits. */
 export class Latch {
   #open = false;
-  /** Who waits now; those whose signal aborted are forgotten, for some latches open late or never. */
+  /** The pending waits. Aborted ones are removed, because some latches open late or never. */
   readonly #waiting = new Set<() => void>();
 
   get isOpen(): boolean {

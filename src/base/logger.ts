@@ -1,17 +1,17 @@
-/** Structured fields of a log line: `pod` (namespace/name), `uid`, `step`, `err` and whatever names the matter. Never a secret. */
+/** Structured fields of a log line: `pod` (namespace/name), `uid`, `step`, `err` and others that identify the subject. Never a secret. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Where log lines go. The message is constant text, what varies is in the fields; the level says who must act. */
+/** Logger writes structured log lines. The message is a constant; variable parts go into the fields. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** A logger that adds `fields` to each line. */
+  /** Returns a logger that adds `fields` to each line. */
   with(fields: LogFields): Logger;
 }
 
-/** Says nothing: the default of every embedder who passes no logger. */
+/** A logger that discards every line; the default where no logger is passed. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

@@ -1,37 +1,37 @@
-/** What can tell whether a value is of it; every `Set` and `Map` can. */
+/** A membership test; every `Set` and `Map` is one. */
 export type Members = Pick<ReadonlySet<string>, 'has'>;
 
 /**
- * A set that is told anew, again and again, who is of it, and each time nearly the same: it keeps its table. A new one of some thousands
- * is garbage of 160 KiB and more, outside of what the young generation's cheap collections reach.
+ * RecurringSet is a set that is refilled again and again with nearly the same members. It reuses its table: a new set of some thousand
+ * members leaves 160 KiB and more of garbage, which the cheap collections of the young generation do not reclaim.
  */
 export class RecurringSet implements Members {
-  /** Each member, and when it was told of last. */
-  readonly #told = new Map<string, number>();
+  /** Each member, with the number of the last refill that contained it. */
+  readonly #lastRefill = new Map<string, number>();
   #times = 0;
 
-  /** The keys of these values are its members from now on, and no others. */
+  /** Replaces the members by the keys of these values. */
   refill<Value>(values: readonly Value[], keyOf: (value: Value) => string): this {
     const time = ++this.#times;
     let size = 0;
     values.forEach((value) => {
       const key = keyOf(value);
-      if (this.#told.get(key) === time) return;
-      this.#told.set(key, time);
+      if (this.#lastRefill.get(key) === time) return;
+      this.#lastRefill.set(key, time);
       size++;
     });
-    if (size < this.#told.size)
-      this.#told.forEach((last, key) => {
-        if (last !== time) this.#told.delete(key);
+    if (size < this.#lastRefill.size)
+      this.#lastRefill.forEach((last, key) => {
+        if (last !== time) this.#lastRefill.delete(key);
       });
     return this;
   }
 
   has(key: string): boolean {
-    return this.#told.has(key);
+    return this.#lastRefill.has(key);
   }
 
   get size(): number {
-    return this.#told.size;
+    return this.#lastRefill.size;
   }
 }

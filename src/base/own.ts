@@ -1,13 +1,13 @@
 /**
- * Looks into objects whose keys come from outside. Every object inherits `constructor`, `toString` and `__proto__`: a label, a resource or
- * an operation of such a name must be found only where somebody put it. ESLint's `own-keys/own-keys` holds the code to these functions.
+ * Access to objects whose keys come from outside. Every object inherits `constructor`, `toString` and `__proto__`; a label, resource or
+ * operation with such a name must be found only when it was set. The ESLint rule `own-keys/own-keys` enforces the use of these functions.
  */
 
-/** The member of an object itself; `undefined` for one that is not there or is inherited. */
+/** The object's own member; `undefined` when it is missing or inherited. */
 export const ownMember = <T>(holder: Readonly<Record<string, T>> | undefined, key: string): T | undefined =>
   holder !== undefined && Object.hasOwn(holder, key) ? holder[key] : undefined;
 
-/** Sets a member of an object itself: `__proto__` becomes a member as any other, instead of changing what the object inherits. */
+/** Sets an own member of an object. `__proto__` becomes a member like any other instead of changing the prototype. */
 export function setOwn<T>(holder: Record<string, T>, key: string, value: NoInfer<T>): void {
   if (key === '__proto__')
     Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
@@ -15,7 +15,7 @@ export function setOwn<T>(holder: Record<string, T>, key: string, value: NoInfer
 }
 
 /**
- * A constant table that inherits nothing, so that it may be looked into with any key.
+ * Makes a constant table without a prototype, so that any key can be looked up safely.
  *
  * @example
  * const verbs: Readonly<Record<string, string>> = tableOf({ GET: 'get', POST: 'create' });

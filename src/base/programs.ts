@@ -2,31 +2,31 @@ import { type ChildProcessWithoutNullStreams, execFile } from 'node:child_proces
 import { AgentError, messageOf } from './errors.ts';
 import { spawnProgram } from './spawn.ts';
 
-/** A program that goes on. */
+/** A program that keeps running in the background. */
 export interface RunningProgram {
-  /** Resolves when it has ended, with why: the last that it said of errors, else its exit code or signal. */
+  /** Resolves when the program has ended, with the reason: the end of its standard error, else its exit code or signal. */
   readonly ended: Promise<string>;
-  /** Closes its input: one that reads until then ends. */
+  /** Closes its standard input, which ends a program that reads until then. */
   closeInput(): void;
-  /** Asks it to end (SIGTERM). */
+  /** Sends SIGTERM. */
   stop(): void;
 }
 
-/** Runs the machine's own programs. */
+/** Runs programs of this machine. */
 export interface Programs {
-  /** Runs one to its end. @returns what it printed. @throws {AgentError} `unavailable` with what it said of errors */
+  /** Runs a program to its end. @returns its standard output. @throws {AgentError} `unavailable` with its standard error */
   output(program: string, args: readonly string[]): Promise<string>;
-  /** Starts one; each line that it prints is told. One that cannot be started has ended. */
+  /** Starts a program and calls `onLine` for each line of its output. A program that cannot be started counts as ended. */
   start(program: string, args: readonly string[], onLine: (line: string) => void): RunningProgram;
 }
 
-/** How long a program that answers at once may take, ms. */
+/** The timeout of {@link Programs.output}, ms. */
 const patienceMs = 10_000;
 
-/** Enough of the end of what a program says of errors. */
-const keptErrorLength = 500;
+/** The length of the retained end of a program's standard error, characters. */
+const maxErrorLength = 500;
 
-/** The programs of this machine, found by `PATH`. */
+/** The programs of this machine, found through `PATH`. */
 export const hostPrograms: Programs = {
   output: (program, args) =>
     new Promise((resolve, reject) => {
@@ -52,10 +52,10 @@ function started(
 ): RunningProgram {
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = `${said}${text}`.slice(-keptErrorLength);
+    said = `${said}${text}`.slice(-maxErrorLength);
   });
   child.stdin.on('error', () => undefined); // it ended first
-  // few nodes start a program that goes on, and all would have the module in memory
+  // loaded lazily: few nodes start a background program
   const { createInterface } = process.getBuiltinModule('node:readline');
   createInterface({ input: child.stdout }).on('line', onLine);
   const ended = new Promise<string>((resolve) => {

@@ -1,16 +1,16 @@
 import { AgentError } from './errors.ts';
 
-/** How a value lies on the wire. */
+/** The wire type of a field. */
 export type WireType = 0 | 1 | 2 | 5;
 
 const truncated = (): AgentError => new AgentError('internal', 'protobuf message ends inside a field');
 
-/** Reads the primitives of a protobuf message. @throws {AgentError} `internal` on bytes that are no message */
+/** WireReader reads the primitives of a protobuf message. @throws {AgentError} `internal` on malformed bytes */
 export class WireReader {
   readonly #bytes: Buffer;
-  /** Where the next read starts. */
+  /** The position of the next read. */
   at: number;
-  /** Where what is being read ends. */
+  /** The end of the current message. */
   end: number;
 
   constructor(bytes: Buffer, at = 0, end: number = bytes.length) {
@@ -19,7 +19,7 @@ export class WireReader {
     this.end = end;
   }
 
-  /** A varint that fits into 32 bits, unsigned; higher bits are dropped. */
+  /** Reads an unsigned varint of 32 bits; higher bits are dropped. */
   uint32(): number {
     let value = 0;
     for (let shift = 0; shift < 70; shift += 7) {
@@ -30,7 +30,7 @@ export class WireReader {
     throw new AgentError('internal', 'protobuf varint is longer than ten bytes');
   }
 
-  /** A varint of 64 bits as the nearest number, signed or not. */
+  /** Reads a varint of 64 bits, signed or unsigned, as the nearest number. */
   int64(signed: boolean): number {
     let low = 0;
     let high = 0;
@@ -58,14 +58,14 @@ export class WireReader {
     return this.#bytes.toString('utf8', start, start + length);
   }
 
-  /** A copy, so that a kept value does not hold on to the message that it came in. */
+  /** Reads bytes as a copy, so that a stored value does not keep the whole message in memory. */
   bytes(): Uint8Array {
     const length = this.uint32();
     const start = this.#advance(length);
     return new Uint8Array(this.#bytes.subarray(start, start + length));
   }
 
-  /** Goes into a length-delimited value: it is all there is until `leave`. @returns for `leave` */
+  /** Enters a length-delimited value and limits reading to it until `leave`. @returns the argument for `leave` */
   enter(): number {
     const outer = this.end;
     const length = this.uint32();
@@ -75,13 +75,13 @@ export class WireReader {
     return outer;
   }
 
-  /** Goes on behind the value that was entered. */
+  /** Continues behind the entered value. */
   leave(outer: number): void {
     this.at = this.end;
     this.end = outer;
   }
 
-  /** Steps over a field that nobody knows. */
+  /** Skips a field with an unknown number. */
   skip(wireType: number): void {
     if (wireType === 0) this.uint32();
     else if (wireType === 1) this.#advance(8);
@@ -103,15 +103,15 @@ export class WireReader {
   }
 }
 
-/** Bytes of a varint of up to 32 bits. */
+/** The size of a varint of up to 32 bits, bytes. */
 const sizeOf = (value: number): number => Math.max(1, Math.ceil((32 - Math.clz32(value)) / 7));
 
-/** Writes the primitives of a protobuf message into a buffer that grows. */
+/** WireWriter writes the primitives of a protobuf message into a growing buffer. */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(256);
   #at = 0;
 
-  /** What was written, as a copy of the right size. */
+  /** Returns a copy of the written bytes. */
   finish(): Buffer {
     return Buffer.from(this.#bytes.subarray(0, this.#at));
   }
@@ -127,7 +127,7 @@ export class WireWriter {
     this.#bytes[this.#at++] = rest;
   }
 
-  /** An integer; a negative one takes ten bytes, as two's complement of 64 bits. A fraction is dropped. */
+  /** Writes an integer; a negative one takes ten bytes, as two's complement of 64 bits. A fraction is dropped. */
   int64(value: number | bigint): void {
     if (value >= 0 && value <= 0xffff_ffff) {
       this.uint32(Number(value));
@@ -158,12 +158,12 @@ export class WireWriter {
     this.#at += value.length;
   }
 
-  /** Writes what `write` writes, with its length before it. */
+  /** Writes the output of `write`, preceded by its length. */
   within(write: () => void): void {
     const start = this.#at;
     write();
     const length = this.#at - start;
-    // only now is it known how many bytes the length takes
+    // the size of the length prefix is known only now
     const before = sizeOf(length);
     this.#reserve(before);
     this.#bytes.copyWithin(start + before, start, this.#at);
@@ -180,7 +180,7 @@ export class WireWriter {
   }
 }
 
-/** A whole field that holds an integer of up to 64 bits. */
+/** Encodes a field with an integer of up to 64 bits. */
 export function intField(number: number, value: number | bigint): Buffer {
   const writer = new WireWriter();
   writer.tag(number, 0);
@@ -188,7 +188,7 @@ export function intField(number: number, value: number | bigint): Buffer {
   return writer.finish();
 }
 
-/** A whole field that holds text, bytes or a message. */
+/** Encodes a field with text, bytes or a message. */
 export function bytesField(number: number, value: Buffer | string): Buffer {
   const body = typeof value === 'string' ? Buffer.from(value) : value;
   const head = new WireWriter();
@@ -197,7 +197,7 @@ export function bytesField(number: number, value: Buffer | string): Buffer {
   return Buffer.concat([head.finish(), body]);
 }
 
-/** A whole field that holds a 64-bit floating point number. */
+/** Encodes a field with a 64-bit floating-point number. */
 export function doubleField(number: number, value: number): Buffer {
   const writer = new WireWriter();
   writer.tag(number, 1);
@@ -205,18 +205,18 @@ export function doubleField(number: number, value: number): Buffer {
   return writer.finish();
 }
 
-/** One field of a message as it lies on the wire: `value` of a varint, `bytes` of any other. */
+/** One undecoded field of a message: `value` for a varint, `bytes` for any other wire type. */
 export interface WireField {
   readonly number: number;
-  /** Signed, of 64 bits. */
+  /** The value of a varint, signed, 64 bits. */
   readonly value: bigint;
   readonly bytes: Buffer;
 }
 
 /**
- * All fields of a message of an unknown type.
+ * Returns all fields of a message of unknown type.
  *
- * @param fault makes the error to throw for bytes that are no message
+ * @param fault makes the error to throw for malformed bytes
  */
 export function wireFields(body: Buffer, fault: (message: string) => Error): WireField[] {
   const out: WireField[] = [];

@@ -2,16 +2,16 @@ import { BlockList, isIP } from 'node:net';
 import { hostPortOf } from './host-port.ts';
 import { AgentError } from './errors.ts';
 
-/** Variables of the environment by name; `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are looked at, in upper case first. */
+/** Environment variables by name. `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are used, the upper-case spelling first. */
 export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
 
 const kinds: ReadonlySet<string> = new Set(['http:', 'https:', 'socks5:', 'socks5h:']);
 
 /**
- * The proxy that requests to `target` go through, as its URL; nothing: none. What is on this machine is asked without one. Follows Go
- * `golang.org/x/net/http/httpproxy`, which the kubelet's clients go by.
+ * The URL of the proxy for requests to `target`; `undefined` for a direct connection. Targets on this machine never use a proxy. Follows
+ * Go's `golang.org/x/net/http/httpproxy`, which the kubelet's clients use.
  *
- * @throws {AgentError} `invalid_argument` when the environment's proxy is none
+ * @throws {AgentError} `invalid_argument` when the environment's value is no proxy URL
  */
 export function proxyFor(target: URL, env: ProxyEnvironment): string | undefined {
   const name = target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
@@ -21,9 +21,10 @@ export function proxyFor(target: URL, env: ProxyEnvironment): string | undefined
 }
 
 /**
- * A proxy as somebody wrote it, with its scheme: `http`, `https` (the proxy itself speaks TLS), `socks5` or `socks5h`; without one `http`.
+ * Completes a configured proxy URL with its scheme: `http`, `https` (TLS to the proxy itself), `socks5` or `socks5h`; the default is
+ * `http`.
  *
- * @param where what it was written in, for the error
+ * @param where the setting that holds the URL, for the error message
  * @throws {AgentError} `invalid_argument`; the text may hold a password and is not shown
  */
 export function proxyUrl(proxy: string, where: string): string {
@@ -31,7 +32,7 @@ export function proxyUrl(proxy: string, where: string): string {
   if (URL.canParse(text) && kinds.has(new URL(text).protocol)) return text;
   throw new AgentError(
     'invalid_argument',
-    `${where} is no URL of a proxy: it should be http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT`,
+    `${where} is not a proxy URL: it should be http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT`,
   );
 }
 
@@ -46,7 +47,10 @@ function usesProxy(target: URL, exempt: string): boolean {
   return !entries.some((entry) => entry !== '' && covers(entry, host, port));
 }
 
-/** Whether an entry of `NO_PROXY` is about the host: `*`, a network, an address, or a domain and what is below it, the last two also with a port. */
+/**
+ * True when an entry of `NO_PROXY` matches the host: `*`, a network, an address, or a domain with its subdomains, the last two also with a
+ * port.
+ */
 function covers(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   if (isNetwork(entry)) return inNetwork(host, entry);

@@ -6,12 +6,12 @@ import {
 } from 'node:child_process';
 import { AgentError } from './errors.ts';
 
-/** With `stdio: 'pipe'`. */
+/** Spawn options with `stdio: 'pipe'`. */
 export type PipedOptions = Omit<SpawnOptions, 'stdio'> & { readonly stdio: 'pipe' };
 
 /**
- * Starts a program, as Node does. Where file descriptors are wanting Node gives a child without any streams, and an `error` that ends
- * this process when whoever stumbled over that did not listen yet.
+ * Starts a program like Node's `spawn`. When no file descriptors are left, Node returns a child without streams and emits an `error` that
+ * ends this process unless a listener is attached at once; this function throws instead.
  *
  * @throws {AgentError} `unavailable` when there are too few descriptors
  */

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 
-/** What Linux says of each refusal, in Go's words; Node.js words many of them otherwise. */
+/** The text of each Linux error code in Go; Node.js words many of them differently. */
 const words: Readonly<Record<string, string>> = {
   E2BIG: 'argument list too long',
   EACCES: 'permission denied',
@@ -40,7 +40,7 @@ const words: Readonly<Record<string, string>> = {
   EXDEV: 'invalid cross-device link',
 };
 
-/** Calls that Go names otherwise, or makes another of. */
+/** The system calls that have another name in Go's errors. */
 const calls: Readonly<Record<string, string>> = {
   copyfile: 'open',
   fchmod: 'chmod',
@@ -64,15 +64,15 @@ interface SystemError extends Partial<NodeJS.ErrnoException> {
 }
 
 /**
- * What Go says of a call on a file or of a program that failed (`mkdir /a: read-only file system`, `exec: "x": executable file not found in $PATH`);
- * absent for all other faults, those of connections included.
+ * Converts a failed file operation or program start to Go's wording (`mkdir /a: read-only file system`,
+ * `exec: "x": executable file not found in $PATH`); returns `undefined` for all other errors, including those of connections.
  */
 export function systemFault(reason: Error): string | undefined {
   const { code = '', syscall = '', path = '', dest, message = '' } = reason as SystemError;
   const why = Object.hasOwn(words, code) ? words[code] : undefined;
   if (why === undefined) return undefined;
   if (syscall.startsWith('spawn')) return programFault(path || syscall.slice('spawn '.length), code, why);
-  // a text of our own around the fault stays
+  // a message that this package wrote around the error is not changed
   if (!message.startsWith(`${code}: `)) return undefined;
   const call = Object.hasOwn(calls, syscall) ? calls[syscall] : syscall;
   return `${[call, path, dest].filter((part) => part !== undefined && part !== '').join(' ')}: ${why}`;

@@ -1,37 +1,37 @@
 import type { Context, Span, TracerProvider } from '@opentelemetry/api';
 import { messageOf } from './errors.ts';
 
-/** What is said of a span, under OpenTelemetry's names. */
+/** The attributes of a span, with OpenTelemetry's names. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** How a span begins. */
+/** The options of a new span. */
 export interface SpanOptions {
   /** Default: `internal`. */
   readonly kind?: 'internal' | 'server' | 'client';
   readonly attributes?: SpanAttributes;
-  /** `none`: a trace of its own. Headers: the trace that they carry, if they do. Default: the span that is active here. */
+  /** `none` starts a new trace; headers continue the trace that they carry, if any. Default: the active span. */
   readonly parent?: 'none' | Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** A span that has begun. */
+/** A span that has not ended. */
 export interface OpenSpan {
-  /** Runs `work` inside: spans that it begins, then or later, are children of this one. */
+  /** Runs `work` inside the span: the spans that it starts, also later, are children of this one. */
   within<T>(work: () => T): T;
-  /** What carries the span to another process: W3C `traceparent`, unless the user's SDK says otherwise. */
+  /** The headers that carry the span to another process: W3C `traceparent`, unless the user's SDK uses others. */
   headers(): Readonly<Record<string, string>>;
   set(attributes: SpanAttributes): void;
-  /** Ends it; with a reason: as failed. Only the first end counts. */
+  /** Ends the span, as failed when a reason is passed. Only the first call has an effect. */
   end(failure?: unknown): void;
 }
 
-/** Begins spans. Who is given none traces nothing and pays nothing. */
+/** Tracer starts spans. Without a tracer nothing is traced, at no cost. */
 export interface Tracer {
   start(name: string, options?: SpanOptions): OpenSpan;
-  /** Runs `work` in no span: for what outlives the one that is active here. */
+  /** Runs `work` outside of any span, for work that outlives the active one. */
   detached<T>(work: () => T): T;
 }
 
-/** Runs `work` in a span that ends with it; what it throws is the span's failure, and passes on. */
+/** Runs `work` in a span that ends with it. An error fails the span and is rethrown. */
 export async function traced<T>(
   tracer: Tracer,
   name: string,
@@ -49,17 +49,17 @@ export async function traced<T>(
   }
 }
 
-/** Whether this process has an OpenTelemetry SDK registered; loads nothing. */
+/** True when an OpenTelemetry SDK is registered in this process. Loads no module. */
 export function hasTracerProvider(): boolean {
   const registered: unknown = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1'));
   return typeof registered === 'object' && registered !== null && 'trace' in registered;
 }
 
 /**
- * Spans by OpenTelemetry: the API package alone is loaded, now. The SDK that the user has registered says where they go, carries the active span
- * (its context manager) and writes the headers (its propagator).
+ * Makes a tracer on top of OpenTelemetry. Loads only the API package. The SDK that the user has registered exports the spans, holds the
+ * active span (its context manager) and writes the headers (its propagator).
  *
- * @param tracerProvider instead of the registered one
+ * @param tracerProvider replaces the registered one
  */
 export async function openTelemetryTracer(tracerProvider?: TracerProvider): Promise<Tracer> {
   const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } =

@@ -1,34 +1,37 @@
 import { type Clock, type StopTimer, steadyNow } from './clock.ts';
 
-/** What a queue tells whoever counts (client-go `workqueue` metrics). Spans are ms. */
+/** Receives the metrics of a queue (client-go `workqueue` metrics). Durations are ms. */
 export interface WorkQueueMetrics {
   depth?(length: number): void;
   added?(): void;
-  /** Time between becoming due and being taken. */
+  /** The time from becoming due to being taken. */
   waited?(ms: number): void;
-  /** Time between being taken and being done. */
+  /** The time from being taken to being done. */
   worked?(ms: number): void;
   retried?(): void;
 }
 
-/** How a queue holds back what failed. Defaults are client-go's controller limits. */
+/** The rate limits of a queue. The defaults are those of client-go's controllers. */
 export interface WorkQueueOptions {
-  /** Wait after an item's first failure, ms; doubles with each further one. Default 5. */
+  /** The delay after an item's first failure, ms; doubles with each further one. Default 5. */
   readonly baseDelayMs?: number;
-  /** Longest wait after a failure, ms. Default 1,000 s. */
+  /** The longest delay after a failure, ms. Default 1,000 s. */
   readonly maxDelayMs?: number;
-  /** Rate-limited adds a second over all items; 0: no limit. Default 10. */
+  /** The rate-limited adds per second for all items; 0 for no limit. Default 10. */
   readonly qps?: number;
-  /** Rate-limited adds that may come at once. Default 100. */
+  /** The rate-limited adds that may happen at once. Default 100. */
   readonly burst?: number;
   readonly metrics?: WorkQueueMetrics;
 }
 
-/** How an item is added. */
+/** The options of {@link WorkQueue.add}. */
 export interface AddOptions {
-  /** Higher goes first; among equals the one that is due longest. A waiting item keeps its highest. Default 0. */
+  /**
+   * Items with a higher priority are taken first; among equals, the one that has been due longest. A waiting item keeps its highest
+   * priority. Default 0.
+   */
   readonly priority?: number;
-  /** Not before this long from now, ms. An earlier time for the same item wins. */
+  /** The delay before the item becomes due, ms. Of several times for one item the earliest wins. */
   readonly afterMs?: number;
 }
 
@@ -39,8 +42,8 @@ interface Waiting {
 }
 
 /**
- * Work by key: an item waits at most once, is worked on by at most one worker, and when it is added meanwhile comes again
- * afterwards. Adds may be delayed, or held back by how often the item failed and by a rate over all.
+ * WorkQueue queues work by key. An item waits at most once and is processed by at most one worker; an item added while it is processed is
+ * queued again afterwards. Adds may be delayed, by the item's number of failures and by an overall rate.
  *
  * After client-go `util/workqueue` (rate limiting, priority).
  */
@@ -49,7 +52,7 @@ export class WorkQueue<Key> {
   readonly #options: Required<Omit<WorkQueueOptions, 'metrics'>>;
   readonly #metrics: WorkQueueMetrics;
   readonly #waiting = new Map<Key, Waiting>();
-  /** Items by priority, highest first; a taken item leaves a hole that is skipped. */
+  /** The items by priority, highest first; a taken item leaves a hole that is skipped. */
   readonly #lanes = new Map<number, Key[]>();
   #priorities: number[] = [];
   readonly #working = new Map<Key, number>();
@@ -72,27 +75,27 @@ export class WorkQueue<Key> {
     this.#options = { baseDelayMs: 5, maxDelayMs: 1_000_000, qps: 10, burst: 100, ...limits };
   }
 
-  /** Items that are due and wait for a worker. */
+  /** The number of items that are due and wait for a worker. */
   get length(): number {
     return this.#waiting.size;
   }
 
-  /** Items that become due later. */
+  /** The number of items that become due later. */
   get delayed(): number {
     return this.#delayed.size;
   }
 
-  /** Items that are being worked on. */
+  /** The number of items being processed. */
   get inFlight(): number {
     return this.#working.size;
   }
 
-  /** How often `key` failed since it was forgotten. */
+  /** The number of failures of `key` since it was last forgotten. */
   failures(key: Key): number {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** Adds `key` unless it waits already. After {@link shutDown} nothing is taken in. */
+  /** Adds `key` unless it waits already. Has no effect after {@link shutDown}. */
   add(key: Key, options: AddOptions = {}): void {
     if (this.#shut) return;
     const { priority = 0, afterMs = 0 } = options;
@@ -100,7 +103,7 @@ export class WorkQueue<Key> {
     else this.#addNow(key, priority);
   }
 
-  /** Adds `key` when its own back-off and the overall rate allow. */
+  /** Adds `key` when its own back-off and the overall rate limit allow. */
   addRateLimited(key: Key, options: Pick<AddOptions, 'priority'> = {}): void {
     if (this.#shut) return;
     const failures = this.failures(key);
@@ -111,12 +114,12 @@ export class WorkQueue<Key> {
     this.add(key, { ...options, afterMs: Math.max(own, this.#reserve()) });
   }
 
-  /** `key` is well: its back-off starts anew. */
+  /** Resets the back-off of `key`; call it when the item has succeeded. */
   forget(key: Key): void {
     this.#failures.delete(key);
   }
 
-  /** The next item; waits for one. `undefined` once the queue is shut down and empty, or when `signal` aborts. */
+  /** Takes the next item, and waits for one. Returns `undefined` once the queue is shut down and empty, or when `signal` aborts. */
   async take(signal?: AbortSignal): Promise<Key | undefined> {
     if (signal?.aborted) return undefined;
     const next = this.#pop();
@@ -136,7 +139,7 @@ export class WorkQueue<Key> {
     });
   }
 
-  /** The worker that took `key` has finished with it; if it was added meanwhile it waits again. */
+  /** Marks `key` as processed; if it was added meanwhile, it is queued again. */
   done(key: Key): void {
     const since = this.#working.get(key);
     if (since === undefined) return;
@@ -149,8 +152,8 @@ export class WorkQueue<Key> {
   }
 
   /**
-   * Works with `workers` loops until `signal` aborts or the queue is shut down and empty. What `work` throws counts as a
-   * failure: the item comes again after its back-off; what succeeds is forgotten.
+   * Processes items with `workers` loops until `signal` aborts or the queue is shut down and empty. When `work` throws, the item is queued
+   * again after its back-off; when it succeeds, the item's back-off is reset.
    */
   async run(
     workers: number,
@@ -172,7 +175,7 @@ export class WorkQueue<Key> {
     await Promise.all(Array.from({ length: workers }, loop));
   }
 
-  /** Takes nothing more in and drops what is delayed; what waits may still be taken. */
+  /** Accepts no more items and drops the delayed ones; waiting items can still be taken. */
   shutDown(): void {
     this.#shut = true;
     for (const { stop } of this.#delayed.values()) stop();
@@ -183,7 +186,7 @@ export class WorkQueue<Key> {
     for (const taker of takers) taker(undefined);
   }
 
-  /** Shuts down and resolves when nothing waits and nothing is worked on. */
+  /** Shuts down and resolves when no item waits or is being processed. */
   async drain(): Promise<void> {
     this.shutDown();
     if (this.#isIdle()) return;
@@ -268,7 +271,7 @@ export class WorkQueue<Key> {
     this.#metrics.depth?.(this.#waiting.size);
   }
 
-  /** A place in the overall rate: how long until it is due, ms. */
+  /** Reserves a place in the overall rate. Returns the time until it is due, ms. */
   #reserve(): number {
     const { qps, burst } = this.#options;
     if (qps <= 0) return 0;

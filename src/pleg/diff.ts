@@ -1,22 +1,25 @@
 import type { RuntimeContainer, RuntimeContainerState, RuntimePod } from '../provider/runtime-pod.ts';
 
-/** What happened to a pod. `containerId` is the id of the container or sandbox; absent with `PodSync`. Kubelet's `PodLifecycleEvent`. */
+/**
+ * A change of a pod in the runtime. `containerId` is the ID of the container or sandbox; absent for `PodSync`. Kubelet's
+ * `PodLifecycleEvent`.
+ */
 export interface PodLifecycleEvent {
   readonly uid: string;
   readonly type: 'ContainerStarted' | 'ContainerDied' | 'ContainerRemoved' | 'ContainerChanged' | 'PodSync';
   readonly containerId?: string;
 }
 
-/** A container's state as the comparison sees it: `created` is as good as unknown. */
+/** The state of a container in the comparison; `created` counts as `unknown`. */
 export type PlegState = 'running' | 'exited' | 'unknown' | 'non-existent';
 
-/** The comparison's word for a runtime state; `undefined` is a container that is not there. */
+/** Converts a runtime state for the comparison; `undefined` stands for a container that does not exist. */
 export function plegState(state: RuntimeContainerState | undefined): PlegState {
   if (state === undefined) return 'non-existent';
   return state === 'created' ? 'unknown' : state;
 }
 
-/** R229: what a change from one state to another tells. */
+/** The event types for a change from one state to another (R229). */
 export function eventTypes(old: PlegState, current: PlegState): readonly PodLifecycleEvent['type'][] {
   if (old === current) return [];
   switch (current) {
@@ -32,8 +35,8 @@ export function eventTypes(old: PlegState, current: PlegState): readonly PodLife
 }
 
 /**
- * What happened between two listings of one pod, sandboxes included (R229). Ids come in the order of the old containers, old sandboxes,
- * new containers, new sandboxes, each once. Two listings with the same ids and states in the same order cost no allocation.
+ * Computes the events between two listings of one pod, sandboxes included (R229). IDs come in the order of the old containers, old
+ * sandboxes, new containers and new sandboxes, each once. Two listings with the same IDs and states in the same order cost no allocation.
  *
  * Follows kubelet `computeEvents`.
  */
@@ -60,7 +63,7 @@ export function podEvents(
 
 const none: readonly RuntimeContainer[] = [];
 
-/** Would two listings of a pod tell nothing? */
+/** True when two listings of a pod have the same IDs and states, so that there is no event. */
 export function isUnchanged(old: RuntimePod | undefined, current: RuntimePod | undefined): boolean {
   return (
     old === current ||
@@ -76,7 +79,7 @@ function isSameList(old: readonly RuntimeContainer[], current: readonly RuntimeC
   return true;
 }
 
-/** Containers come before sandboxes when both carry the id. */
+/** The state of the container with this ID, or else of the sandbox. */
 function stateOf(pod: RuntimePod | undefined, id: string): RuntimeContainerState | undefined {
   const withId = (item: RuntimeContainer): boolean => item.id === id;
   return (pod?.containers.find(withId) ?? pod?.sandboxes.find(withId))?.state;

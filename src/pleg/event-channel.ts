@@ -1,7 +1,8 @@
 import { Observable } from 'rxjs';
 
 /**
- * Events on their way to one reader, at most `capacity` of them: what does not fit is dropped and counted, never repeated (R231).
+ * EventChannel buffers events for one reader. It holds at most `capacity` events; further ones are dropped and counted, and not sent again
+ * (R231).
  */
 export class EventChannel<T> {
   readonly #capacity: number;
@@ -13,12 +14,12 @@ export class EventChannel<T> {
     this.#capacity = capacity;
   }
 
-  /** How many events did not fit so far. */
+  /** The number of events dropped so far. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** False when the event was dropped. */
+  /** Adds an event. Returns false when the channel is full and the event was dropped. */
   offer(event: T): boolean {
     if (this.#queue.length >= this.#capacity) {
       this.#dropped++;
@@ -29,14 +30,14 @@ export class EventChannel<T> {
     return true;
   }
 
-  /** Takes everything that waits. */
+  /** Removes and returns all buffered events. */
   drain(): readonly T[] {
     const events = this.#queue;
     this.#queue = [];
     return events;
   }
 
-  /** Hands events to its one subscriber, outside the caller of `offer`; what waited before comes first. */
+  /** The events as a stream for one subscriber: buffered events first. Events are delivered outside the caller of `offer`. */
   stream(): Observable<T> {
     return new Observable((subscriber) => {
       let planned = false;

@@ -11,15 +11,15 @@ import { isUnchanged, type PodLifecycleEvent, podEvents } from './diff.ts';
 import { EventChannel } from './event-channel.ts';
 import type { PodCache } from './pod-cache.ts';
 
-/** Numbers of the relisting; the defaults are kubelet's. */
+/** The settings of the relisting; the defaults are the kubelet's. */
 export interface PlegOptions {
   readonly relistPeriodMs: number;
-  /** Older than this, the last relist says that the runtime hangs (R235). */
+  /** When the last relist is older than this, ms, the runtime counts as unhealthy (R235). */
   readonly relistThresholdMs: number;
   readonly eventChannelCapacity: number;
-  /** Pods that may wait for a relist of their own (R234). */
+  /** The number of pods that may wait for an on-demand relist (R234). */
   readonly onDemandCapacity: number;
-  /** How many pods are inspected at one time. */
+  /** The number of pods that are inspected in parallel. */
   readonly parallel: number;
 }
 
@@ -37,41 +37,41 @@ export interface GenericPlegDeps {
   readonly logger: Logger;
   readonly provider: Pick<PodProvider, 'listPods' | 'listSome' | 'getPodStatus' | 'getListedPodStatus'>;
   readonly cache: PodCache;
-  /** Called when pods cannot be listed or inspected: with the pods that someone wants an observation of, and the error. */
+  /** Called when pods cannot be listed or inspected, with the UIDs of the pods whose status is awaited, and the error. */
   readonly lookFailed?: (uids: readonly string[], message: string) => void;
-  /** How long a relist took. */
+  /** Called with the duration of each full relist. */
   readonly observeRelist?: (durationMs: number) => void;
-  /** How long a look at some pods took, those that asked for one. */
+  /** Called with the duration of each on-demand relist of some pods. */
   readonly observePodRelist?: (durationMs: number) => void;
 }
 
-/** One pod as the last told event left it, and as the listing at hand shows it. */
+/** One pod as of the last events sent (`old`) and as of the current listing (`current`). */
 interface PodRecord {
   old: RuntimePod | undefined;
   current: RuntimePod | undefined;
 }
 
 /**
- * Compares listings of the runtime and tells what happened; keeps the {@link PodCache} fresh. The cache is written before the events
- * of a pod are told, and they are withheld until its inspection succeeds (R230).
+ * GenericPleg compares successive listings of the runtime, sends an event for each change, and updates the {@link PodCache}. The cache is
+ * written before the events of a pod are sent, and its events are withheld until its inspection succeeds (R230).
  *
  * Follows kubelet `GenericPLEG`.
  */
 export class GenericPleg {
-  /** What happened, for one reader. */
+  /** The events, for one reader. */
   readonly channel: EventChannel<PodLifecycleEvent>;
   readonly #deps: GenericPlegDeps;
   readonly #options: PlegOptions;
   readonly #records = new Map<string, PodRecord>();
-  /** Pods to be inspected even without a change (R233), and those whose last inspection failed. */
+  /** The pods to inspect even without a change (R233), and those whose last inspection failed. */
   readonly #toReinspect = new Set<string>();
   readonly #requests = new Map<string, number>();
-  /** When a pod was last pushed, a steady time, ms: listings that began before say nothing of it. */
+  /** When each pod was last pushed, steady time, ms. Listings that began earlier are outdated for it. */
   readonly #pushedAt = new Map<string, number>();
   #wake: (() => void) | undefined;
   #relistedAt: number | undefined;
   readonly #faults = new FaultLog();
-  /** Relists of all pods and of one exclude each other. */
+  /** Serializes relists: a full one and one of some pods never overlap. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(deps: GenericPlegDeps, options: Partial<PlegOptions> = {}) {
@@ -80,22 +80,22 @@ export class GenericPleg {
     this.channel = new EventChannel(this.#options.eventChannelCapacity);
   }
 
-  /** What happened, as a stream for one subscriber. */
+  /** The events as a stream for one subscriber. */
   get events(): Observable<PodLifecycleEvent> {
     return this.channel.stream();
   }
 
-  /** UIDs that have a record. */
+  /** The UIDs that have a record. */
   get tracked(): readonly string[] {
     return [...this.#records.keys()];
   }
 
-  /** The pods as the last listings showed them; also while the runtime does not answer. */
+  /** The pods of the last successful listing, also while the runtime does not respond. */
   get listed(): readonly RuntimePod[] {
     return [...this.#records.values()].map(({ current }) => current).filter((pod) => pod !== undefined);
   }
 
-  /** Relists every period and on request until `signal` aborts. */
+  /** Relists every period and on demand until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.relist(signal);
@@ -104,7 +104,7 @@ export class GenericPleg {
     }
   }
 
-  /** One pass over all pods. A failing listing is logged and changes nothing. */
+  /** Relists all pods once. A failing listing is logged and changes nothing. */
   relist(signal?: AbortSignal): Promise<void> {
     return this.#exclusively(async () => {
       const startedAt = steadyNow(this.#deps.clock);
@@ -126,19 +126,19 @@ export class GenericPleg {
     });
   }
 
-  /** One pass over one pod. Does not count for health. */
+  /** Relists one pod. Does not count for {@link health}. */
   relistPod(uid: string, signal?: AbortSignal): Promise<void> {
     return this.#relistSome([uid], signal);
   }
 
-  /** One pass over some pods, with one listing for all of them. */
+  /** Relists some pods with one listing. */
   #relistSome(uids: readonly string[], signal?: AbortSignal): Promise<void> {
     return this.#exclusively(async () => {
       const startedAt = steadyNow(this.#deps.clock);
       const find = await this.#finder(uids, signal);
       if (!find) return;
       await this.#each(uids, async (uid) => {
-        if ((this.#pushedAt.get(uid) ?? -Infinity) >= startedAt) return; // what was pushed meanwhile is newer
+        if ((this.#pushedAt.get(uid) ?? -Infinity) >= startedAt) return; // a status pushed meanwhile is newer
         const record = this.#setCurrent(uid, find(uid) ?? { ...nowhere, uid });
         await this.#observe(uid, record, startedAt, signal);
         if (!this.#toReinspect.has(uid)) this.#deps.cache.setObservedTime(uid, startedAt);
@@ -148,8 +148,8 @@ export class GenericPleg {
   }
 
   /**
-   * Takes in a pod as its provider pushed it: cached and told at once, without a listing or an inspection. It is newer than every listing that
-   * has begun.
+   * Stores a pod that its provider pushed and sends its events at once, without a listing or an inspection. It is newer than every listing
+   * that has already begun.
    */
   push({ pod, status }: ObservedPod): void {
     const { uid } = pod;
@@ -163,7 +163,7 @@ export class GenericPleg {
     this.#tell(events.length > 0 ? events : [{ uid, type: 'PodSync' }]);
   }
 
-  /** What was pushed since the listing began stands as it is. */
+  /** Keeps the pods that were pushed after the listing began. */
   #keepPushed(startedAt: number): void {
     this.#pushedAt.forEach((at, uid) => {
       if (at < startedAt) this.#pushedAt.delete(uid);
@@ -174,7 +174,7 @@ export class GenericPleg {
     });
   }
 
-  /** Does `work` for all, a few at one time: a pod whose inspection takes long does not hold up the others. */
+  /** Runs `work` for all items, `parallel` of them at a time, so that one slow inspection does not delay the others. */
   async #each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
     if (items.length === 1) return work(items[0] as T);
     let next = 0;
@@ -187,7 +187,7 @@ export class GenericPleg {
     await Promise.all(Array.from({ length: Math.min(this.#options.parallel, items.length) }, worker));
   }
 
-  /** The pods with these UIDs as the provider has them now. A failing listing is logged. */
+  /** Returns a lookup of the pods with these UIDs in the provider. A failing listing is logged. */
   async #finder(
     uids: readonly string[],
     signal?: AbortSignal,
@@ -199,7 +199,7 @@ export class GenericPleg {
     return (uid) => byUid.get(uid);
   }
 
-  /** Asks `run` to look at one pod soon; false when too many wait (R234). */
+  /** Requests an on-demand relist of one pod. Returns false when too many requests are pending (R234). */
   requestRelist(uid: string): boolean {
     if (!this.#requests.has(uid) && this.#requests.size >= this.#options.onDemandCapacity) return false;
     this.#requests.set(uid, steadyNow(this.#deps.clock));
@@ -207,12 +207,15 @@ export class GenericPleg {
     return true;
   }
 
-  /** The next pass inspects the pod even if nothing changed, and tells `PodSync` then (R233). */
+  /** Makes the next relist inspect the pod even without a change, and send `PodSync` for it (R233). */
   requestReinspect(uid: string): void {
     this.#toReinspect.add(uid);
   }
 
-  /** Forgets pods that neither the runtime shows nor anybody wants: a look at one that was gone already leaves an empty record. */
+  /**
+   * Removes the records of pods that the runtime no longer shows and that `keep` rejects. Relisting a pod that is gone leaves an empty
+   * record.
+   */
   removeOrphans(keep: (uid: string) => boolean): void {
     this.#records.forEach(({ old, current }, uid) => {
       if (current || keep(uid) || this.#toReinspect.has(uid)) return;
@@ -222,7 +225,7 @@ export class GenericPleg {
     });
   }
 
-  /** What is wrong, in kubelet's words; `undefined`: relisting is alive (R235). */
+  /** The health problem in the kubelet's words; `undefined` while relisting works (R235). */
   health(): string | undefined {
     if (this.#relistedAt === undefined) return 'pleg has yet to be successful';
     const elapsedMs = steadyNow(this.#deps.clock) - this.#relistedAt;
@@ -237,7 +240,7 @@ export class GenericPleg {
     return done;
   }
 
-  /** @param uids absent: of all pods */
+  /** Lists the pods of the provider. @param uids absent: all pods */
   async #list(signal?: AbortSignal, uids?: readonly string[]): Promise<readonly RuntimePod[] | undefined> {
     const { provider, logger, cache, lookFailed } = this.#deps;
     try {
@@ -249,26 +252,26 @@ export class GenericPleg {
       if (signal?.aborted) return undefined;
       const fields = this.#faults.fieldsOf(listing, reason);
       logger.error('relist: pods cannot be listed', { step: 'listPods', ...fields });
-      const wanted = new Set([...(uids ?? []), ...cache.awaited()]);
-      lookFailed?.([...wanted], `error listing pods: ${messageOf(reason)}`);
+      const affected = new Set([...(uids ?? []), ...cache.awaited()]);
+      lookFailed?.([...affected], `error listing pods: ${messageOf(reason)}`);
       return undefined;
     }
   }
 
   #setCurrent(uid: string, pod: RuntimePod): PodRecord {
     let record = this.#records.get(uid);
-    // of two that say the same the older one is kept: a new one each second would be garbage by the time that it is old enough to stay
+    // of two equal objects the older one is kept: a new one each second would become garbage just after it was promoted
     if (record) record.current = record.old && isUnchanged(record.old, pod) ? record.old : pod;
     else this.#records.set(uid, (record = { old: undefined, current: pod }));
     return record;
   }
 
-  /** Most pods of a listing are as they were. */
+  /** True when the pod changed or must be inspected anyway; most pods of a listing did not change. */
   #isDue(uid: string, { old, current }: PodRecord): boolean {
     return this.#toReinspect.has(uid) || !isUnchanged(old, current);
   }
 
-  /** R230: inspects a pod that changed or that is to be inspected, then tells its events; withholds them if that fails. */
+  /** Inspects a pod, then sends its events; withholds them when the inspection fails (R230). */
   async #observe(uid: string, record: PodRecord, listedAt: number, signal?: AbortSignal): Promise<void> {
     const { current } = record;
     const events = podEvents(uid, record.old, current);
@@ -306,7 +309,7 @@ export class GenericPleg {
       cache.delete(uid);
       return;
     }
-    // what was made after the listing is not in a status that comes of it
+    // a status derived from the listing does not show what was created after the listing
     const observedAt = provider.getListedPodStatus ? listedAt : steadyNow(clock);
     try {
       const { name, namespace } = pod;
@@ -320,7 +323,7 @@ export class GenericPleg {
     }
   }
 
-  /** R228: a pod that lost its sandbox keeps the addresses that it had. */
+  /** Keeps the last addresses of a pod that lost its sandbox (R228). */
   #withLastIps(status: RuntimePodStatus, uid: string): RuntimePodStatus {
     if (status.ips.length > 0 || status.sandboxStatuses.some(({ state }) => state === 'SANDBOX_READY'))
       return status;
@@ -332,7 +335,7 @@ export class GenericPleg {
     for (const event of events) {
       if (event.type === 'ContainerChanged') continue; // R229: cached, not sent
       if (!this.channel.offer(event))
-        this.#deps.logger.error('relist: an event was dropped, nobody reads', {
+        this.#deps.logger.error('relist: event dropped, the channel is full', {
           uid: event.uid,
           type: event.type,
         });
@@ -349,7 +352,7 @@ export class GenericPleg {
     if (uids.length > 0) await this.#relistSome(uids, signal);
   }
 
-  /** Waits for a request; false when the period or the whole ended first. */
+  /** Waits for an on-demand request. Returns false when the period ended or `signal` aborted first. */
   async #requestBefore(periodEndsAt: number, signal: AbortSignal): Promise<boolean> {
     const leftMs = periodEndsAt - steadyNow(this.#deps.clock);
     if (signal.aborted || leftMs <= 0) return false;
@@ -375,7 +378,7 @@ export class GenericPleg {
   }
 }
 
-/** What the fault of a listing is remembered by; no UID is empty. */
+/** The fault log's key for a failed listing; no UID is empty. */
 const listing = '';
 
 const nowhere = { name: '', namespace: '', containers: [], sandboxes: [] };

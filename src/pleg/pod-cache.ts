@@ -1,12 +1,12 @@
 import { emptyPodStatus, type RuntimePodStatus } from '../provider/runtime-pod.ts';
 
-/** What is known of one pod's runtime: the last status and, if the last inspection failed, why. */
+/** The cached observation of one pod: the last status and, if the last inspection failed, its error. */
 interface Entry {
   readonly status: RuntimePodStatus;
   readonly error: Error | undefined;
-  /** When the inspection began that told this. */
+  /** When the inspection that found this status began. */
   readonly modifiedAt: number;
-  /** When it was last seen to be so still. */
+  /** When the pod was last observed to be unchanged. */
   readonly observedAt: number;
 }
 
@@ -18,10 +18,11 @@ interface Waiter {
 }
 
 /**
- * The runtime as last seen, by pod UID. A pod without an entry is one without containers. Instants are ms since the epoch.
+ * PodCache holds the last observed runtime status of each pod, by UID. A pod without an entry has no containers. Times are ms since the
+ * epoch.
  *
- * `getNewerThan` answers at once only with data *newer* than asked for, but wakes on data newer *or equal*: the observation that
- * carries the same instant was made after the question. Deleting wakes nobody (R112, R232).
+ * `getNewerThan` returns at once only when the cached data is *newer* than requested, but a waiting call also accepts data of the *same*
+ * time, because that observation was made after the call. Deleting an entry wakes no waiting call (R112, R232).
  *
  * Follows kubelet `container.Cache`.
  */
@@ -29,10 +30,10 @@ export class PodCache {
   readonly #entries = new Map<string, Entry>();
   readonly #waiters = new Map<string, Set<Waiter>>();
   readonly #onWait: ((uid: string) => void) | undefined;
-  /** All pods were observed at or after this. */
+  /** All pods were observed at or after this time. */
   #updatedAt = -Infinity;
 
-  /** @param onWait told the pod whenever a reader begins to wait, so that it can be looked at soon */
+  /** @param onWait called with the UID whenever a call begins to wait, so that the pod can be relisted soon */
   constructor(onWait?: (uid: string) => void) {
     this.#onWait = onWait;
   }
@@ -44,18 +45,18 @@ export class PodCache {
     return entry?.status ?? emptyStatus(uid);
   }
 
-  /** The last successful or failed observation without throwing; `undefined` when the pod is not cached. */
+  /** The last status, also after a failed inspection; `undefined` when the pod is not cached. Never throws. */
   peek(uid: string): RuntimePodStatus | undefined {
     return this.#entries.get(uid)?.status;
   }
 
-  /** Takes in what an inspection that began at `modifiedAt` found, whatever was there, and wakes who waited for it. */
+  /** Stores the result of an inspection that began at `modifiedAt`, in place of any other, and wakes the calls that waited for it. */
   set(uid: string, status: RuntimePodStatus, error: Error | undefined, modifiedAt: number): void {
     this.#entries.set(uid, { status, error, modifiedAt, observedAt: modifiedAt });
     this.#wake(uid, modifiedAt);
   }
 
-  /** The pod was seen unchanged at `observedAt`. Who waits is answered even when nothing is cached. */
+  /** Records that the pod was unchanged at `observedAt`, and wakes the calls that waited for it, even when nothing is cached. */
   setObservedTime(uid: string, observedAt: number): void {
     const entry = this.#entries.get(uid);
     if (entry) this.#entries.set(uid, { ...entry, observedAt });
@@ -66,14 +67,14 @@ export class PodCache {
     this.#entries.delete(uid);
   }
 
-  /** All pods were observed at `updatedAt`, cached or not. */
+  /** Records that all pods, cached or not, were observed at `updatedAt`. */
   updateTime(updatedAt: number): void {
     this.#updatedAt = updatedAt;
     for (const uid of [...this.#waiters.keys()]) this.#wake(uid, updatedAt);
   }
 
   /**
-   * The status from an observation newer than `newerThan`; waits for one if need be.
+   * Returns the status from an observation newer than `newerThan`, and waits for one when the cache has none.
    *
    * @throws the inspection's error, or the signal's reason
    */
@@ -84,14 +85,14 @@ export class PodCache {
     return this.get(uid);
   }
 
-  /** How many readers wait. */
+  /** The number of waiting calls. */
   get waiting(): number {
     let count = 0;
     for (const waiters of this.#waiters.values()) count += waiters.size;
     return count;
   }
 
-  /** UIDs of pods whose readers wait for an observation. */
+  /** The UIDs of the pods for which calls wait. */
   awaited(): Iterable<string> {
     return this.#waiters.keys();
   }

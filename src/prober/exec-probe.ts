@@ -6,21 +6,21 @@ import type { Container } from '../kube/types.ts';
 import type { ContainerRef } from '../provider/refs.ts';
 import type { ProbeHandler } from './prober.ts';
 
-/** Output beyond this is cut off, bytes. */
+/** The limit for the output of a probe, bytes; the rest is cut off. */
 const maxOutputBytes = 10 * 1024;
 
-/** Who runs a command in a container: a provider's `execSync`. */
+/** Runs a command in a container: a provider's `execSync`. */
 export interface ExecRunner {
   execSync(
     container: ContainerRef,
     command: readonly string[],
     timeoutMs: number,
   ): Promise<{ readonly exitCode: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
-  /** The probe's command with `$(NAME)` replaced from the container's own variables. */
+  /** Returns the probe's command with `$(NAME)` replaced from the container's environment variables. */
   expand(command: readonly string[], container: Container): readonly string[];
 }
 
-/** Succeeds when the command exits with 0. Follows kubelet `probe/exec`. */
+/** Makes the exec probe handler, which succeeds when the command exits with 0. Follows kubelet `probe/exec`. */
 export const execProbe =
   (runner: ExecRunner): ProbeHandler =>
   async ({ target: { pod, container, probe }, containerId, timeoutMs }) => {

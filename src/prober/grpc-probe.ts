@@ -10,11 +10,11 @@ import { bytesField } from '../base/protobuf-wire.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { type ProbeAnswer, type ProbeHandler, deadline } from './prober.ts';
 
-/** Between two tries to connect, ms. */
+/** The delay between two attempts to connect, ms. */
 const reconnectMs = 1000;
 const unimplemented = 12;
 
-/** Asks the pod's `grpc.health.v1.Health` service. Follows kubelet `probe/grpc`. */
+/** Makes the gRPC probe handler, which calls the pod's `grpc.health.v1.Health` service. Follows kubelet `probe/grpc`. */
 export const grpcProbe =
   (clock: Clock): ProbeHandler =>
   async ({ target, podIp, timeoutMs }) => {
@@ -50,7 +50,7 @@ interface HostPort {
   readonly port: number;
 }
 
-/** A server that is not there yet, or does not speak HTTP/2, is tried again until the time is over, as a gRPC client does. */
+/** Connects to the server, and retries until `endsAt` when it does not listen yet or does not speak HTTP/2, as a gRPC client does. */
 async function sessionUntil(
   clock: Clock,
   endsAt: number,
@@ -65,7 +65,7 @@ async function sessionUntil(
   return undefined;
 }
 
-/** A connection whose other side has shown that it speaks HTTP/2. */
+/** Opens an HTTP/2 session; resolves when the server has sent its settings. */
 async function openSession(
   clock: Clock,
   { host, port }: HostPort,
@@ -142,26 +142,26 @@ function check(session: ClientHttp2Session, service: string): Promise<Answer> {
       te: 'trailers',
       'user-agent': userAgentOf('probe'),
     });
-    let told: IncomingHttpHeaders = {};
+    let received: IncomingHttpHeaders = {};
     const chunks: Buffer[] = [];
     const note = (headers: IncomingHttpHeaders): void => {
-      told = { ...told, ...headers };
+      received = { ...received, ...headers };
     };
     stream.on('response', note);
     stream.on('trailers', note);
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('error', reject);
     stream.on('close', () => {
-      const code = Number(told['grpc-status']);
+      const code = Number(received['grpc-status']);
       if (Number.isNaN(code)) reject(new Error('the server closed the stream without a status'));
-      const message = decoded(String(told['grpc-message'] ?? ''));
+      const message = decoded(String(received['grpc-message'] ?? ''));
       resolve({ code, message, body: Buffer.concat(chunks) });
     });
     stream.end(encodeCheck(service));
   });
 }
 
-/** A gRPC message with its escapes resolved; one that is broken stays as it came. */
+/** Decodes the percent-encoding of a gRPC message; malformed text is returned unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -170,13 +170,13 @@ function decoded(text: string): string {
   }
 }
 
-/** The answers of `grpc.health.v1.Health/Check`, by number. */
+/** The names of `HealthCheckResponse.ServingStatus`, by number. */
 const servingStatuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'] as const;
 
-/** Bytes of flag and length before a gRPC message. */
+/** The size of the prefix (flag and length) of a gRPC message, bytes. */
 const prefixBytes = 5;
 
-/** A `HealthCheckRequest` as it goes over the wire: prefix, then field 1 with the service's name. */
+/** Encodes a `HealthCheckRequest`: the prefix, then field 1 with the service's name. */
 export function encodeCheck(service: string): Buffer {
   const message = service === '' ? Buffer.alloc(0) : bytesField(1, service);
   const prefix = Buffer.alloc(prefixBytes);
@@ -184,7 +184,7 @@ export function encodeCheck(service: string): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-/** The status inside a `HealthCheckResponse`; `UNKNOWN` when it tells none. */
+/** Decodes the status in a `HealthCheckResponse`; `UNKNOWN` when it has none. */
 export function decodeServingStatus(body: Buffer): string {
   const message = body.subarray(prefixBytes);
   const at = message.indexOf(0x08);

@@ -7,15 +7,15 @@ import type { HttpGetRequest } from '../go/http/request.ts';
 import { httpGetRequest } from '../kube/http-get-action.ts';
 import { type ProbeAnswer, type ProbeHandler, deadline } from './prober.ts';
 
-/** Of an answer's body no more is read, bytes. */
+/** The limit for the response body, bytes; no more is read. */
 export const maxBodyBytes: number = 10 * 1024;
 
 /**
- * What the answer of an HTTP probe means.
+ * Converts the response to an HTTP probe into the outcome of the probe.
  *
  * Follows kubelet `probe/http.DoHTTPProbe`.
  *
- * @param body as read, at most {@link maxBodyBytes}
+ * @param body the body as far as it was read, at most {@link maxBodyBytes}
  */
 export function judgeResponse(statusCode: number, body: string): ProbeAnswer {
   if (statusCode >= 200 && statusCode < 300) return { outcome: 'success', output: body };
@@ -25,8 +25,8 @@ export function judgeResponse(statusCode: number, body: string): ProbeAnswer {
 }
 
 /**
- * Gets a page of the pod. Redirects are followed as long as they stay on the host; certificates are not checked; servers with TLS are asked
- * over HTTP/2 where they speak it.
+ * Makes the HTTP probe handler, which sends a GET to the pod. It follows redirects on the same host, does not verify certificates, and uses
+ * HTTP/2 with TLS servers that support it.
  */
 export const httpProbe = (clock: Clock): ProbeHandler => {
   const client: HttpClient = { clock, http2: true, extra: [['Connection', 'close']] };
@@ -46,7 +46,7 @@ export const httpProbe = (clock: Clock): ProbeHandler => {
   };
 };
 
-/** No answer is what the probe finds; one whose body breaks off is a fault of the probe. */
+/** Returns the response. A missing response fails the probe; a body that breaks off is an error of the probe. */
 async function answerTo(
   request: HttpGetRequest,
   client: HttpClient,

@@ -9,13 +9,13 @@ import { ProbeWorker } from './probe-worker.ts';
 import { ProbeResults } from './results.ts';
 import { type ProbedStatus, type ProbeType, updatePodStatus } from './update-pod-status.ts';
 
-/** What the probe manager needs. */
+/** The dependencies of {@link ProbeManager}. */
 export interface ProbeManagerDeps {
   readonly clock: Clock;
   readonly random: Random;
-  /** The pod's status as last known (the status manager's). */
+  /** The pod's newest status, from the status manager. */
   statusOf(uid: string): PodStatus | undefined;
-  /** Runs a probe and tells of failures; `undefined`: it gave no answer. Never throws. */
+  /** Runs a probe and reports failures as Events. Returns `undefined` when the probe could not be run. Never throws. */
   readonly prober: {
     probe(
       target: ProbeTarget,
@@ -35,16 +35,16 @@ const probeOf = (container: Container, type: ProbeType): Probe | undefined =>
   })[type];
 
 /**
- * Keeps a worker for every probe of every pod that may run, and the results of all of them.
+ * ProbeManager runs a worker for every probe of every pod that may run, and holds their results.
  *
  * Follows kubelet `prober.Manager` (R236…R240).
  */
 export class ProbeManager {
   readonly #deps: ProbeManagerDeps;
   readonly #startedAt: number;
-  /** By pod UID, then `container/type`. */
+  /** The workers, by pod UID, then by `container/type`. */
   readonly #workers = new Map<string, Map<string, ProbeWorker>>();
-  /** What each kind of probe says; the sync loop listens to their updates (R44). */
+  /** The results of each kind of probe; the sync loop subscribes to their updates (R44). */
   readonly results: Readonly<Record<ProbeType, ProbeResults>> = {
     startup: new ProbeResults(),
     readiness: new ProbeResults(),
@@ -56,12 +56,12 @@ export class ProbeManager {
     this.#startedAt = deps.clock.now();
   }
 
-  /** Names of all workers, `uid/container/type`. */
+  /** The names of all workers, `uid/container/type`. */
   get workers(): readonly string[] {
     return [...this.#workers].flatMap(([uid, workers]) => [...workers.keys()].map((key) => `${uid}/${key}`));
   }
 
-  /** Starts what is not there yet: probes of containers and sidecars. A pod whose probes run already is left alone. */
+  /** Starts the probes of the pod's containers and sidecars. Has no effect on probes that already run. */
   addPod(pod: Pod): void {
     for (const container of probedContainers(pod))
       for (const type of probeTypes) {
@@ -98,7 +98,7 @@ export class ProbeManager {
     if (workers?.size === 0) this.#workers.delete(uid);
   }
 
-  /** The containers of a pod that terminates are still asked whether they are ready, but no longer restarted (R155b). Sidecars are. */
+  /** Stops the liveness and startup probes of a terminating pod; readiness probes and all probes of sidecars go on (R155b). */
   stopLivenessAndStartup(pod: Pod): void {
     if (!this.#workers.has(uidOf(pod))) return;
     const ending = new Set(
@@ -111,7 +111,7 @@ export class ProbeManager {
     this.#stop(uidOf(pod), () => true);
   }
 
-  /** R71: stops the probes of pods that cannot run. */
+  /** Stops the probes of pods that can no longer run (R71). */
   cleanupPods(possiblyRunning: Members): void {
     for (const uid of [...this.#workers.keys()]) if (!possiblyRunning.has(uid)) this.#stop(uid, () => true);
   }
@@ -120,12 +120,12 @@ export class ProbeManager {
     for (const [key, worker] of [...(this.#workers.get(uid) ?? [])]) if (which(key)) worker.stop();
   }
 
-  /** Has the readiness probes of these containers run at once; those without one are left out. */
+  /** Runs the readiness probes of these containers at once; containers without one are ignored. */
   probeNow(uid: string, containers: readonly string[]): void {
     for (const container of containers) this.#workers.get(uid)?.get(`${container}/readiness`)?.probeNow();
   }
 
-  /** The status with `started` and `ready` as the probes see them, and the probing that it calls for (R240). */
+  /** Sets `started` and `ready` in a status from the probe results, and returns the probes that should run at once (R240). */
   updatePodStatus(pod: Pod, status: PodStatus): ProbedStatus {
     const workers = this.#workers.get(uidOf(pod));
     return updatePodStatus(pod, status, {

@@ -7,21 +7,21 @@ import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../kube/
 import { isTerminalPhase } from '../kube/pod-phase.ts';
 import { type ProbeResult, type ProbeType, restartGraceMs } from './update-pod-status.ts';
 
-/** What a worker remembers between attempts. */
+/** The state of a probe worker between attempts. */
 export interface WorkerState {
   /** `type://id`; `''` before there is a container. */
   readonly containerId: string;
   readonly lastResult: ProbeResult;
-  /** How often in a row the last result came. */
+  /** How many times in a row the last result occurred. */
   readonly resultRun: number;
-  /** Nothing is probed until there is a new container. */
+  /** True while probing is suspended until the container is replaced. */
   readonly onHold: boolean;
 }
 
 /** The state of a new worker. */
 export const newWorker: WorkerState = { containerId: '', lastResult: 'Success', resultRun: 0, onHold: false };
 
-/** What a worker is for. */
+/** The probe that a worker runs, with its pod and container. */
 export interface ProbeTarget {
   readonly type: ProbeType;
   readonly pod: Pod;
@@ -29,25 +29,25 @@ export interface ProbeTarget {
   readonly probe: Probe;
 }
 
-/** A change of the table of results. */
+/** A change of the stored probe results. */
 export type ResultChange =
   { readonly remove: string } | { readonly set: string; readonly result: ProbeResult };
 
-/** What an attempt comes to before anything is run. */
+/** The decision at the beginning of an attempt. */
 export interface AttemptStart {
   readonly state: WorkerState;
-  /** In order. */
+  /** The changes to apply, in order. */
   readonly changes: readonly ResultChange[];
-  /** `probe`: run it; `wait`: not this time; `end`: the worker has no more to do. */
+  /** `probe`: run the probe; `wait`: skip this attempt; `end`: stop the worker. */
   readonly next: 'probe' | 'wait' | 'end';
 }
 
-/** What an attempt is decided by. */
+/** The inputs of {@link beginAttempt}. */
 export interface AttemptContext {
-  /** The pod's status as last known; absent: none yet. */
+  /** The pod's newest status; absent when it has none yet. */
   readonly status: PodStatus | undefined;
   readonly now: number;
-  /** When the probe manager was made, ms since the epoch. */
+  /** When the probe manager was created, ms since the epoch. */
   readonly managerStartedAt: number;
 }
 
@@ -58,7 +58,7 @@ const initialResults: Readonly<Record<ProbeType, ProbeResult>> = {
 };
 
 /**
- * The decision at the begin of an attempt (R236…R239). Pure.
+ * Decides at the beginning of an attempt whether to run the probe (R236…R239). Pure.
  *
  * Follows kubelet `worker.doProbe`, up to the probe itself.
  */
@@ -89,7 +89,7 @@ function statusOf(status: PodStatus, name: string): ContainerStatus | undefined 
   return undefined;
 }
 
-/** A new container starts with a result of its own; the counters of the old one go on. */
+/** Sets the initial result of a new container; the counters of the old one continue. */
 function forContainer(
   target: ProbeTarget,
   before: WorkerState,
@@ -102,13 +102,13 @@ function forContainer(
   if (target.type === 'startup' && isSidecar(target) && container.started)
     changes.push({ set: containerId, result: 'Success' });
   const startedAt = Date.parse(container.state?.running?.startedAt ?? '');
-  // R236: what ran before this agent keeps the standing that the API shows
+  // R236: a container that ran before this agent started keeps the readiness shown in the API
   if (!(startedAt < context.managerStartedAt - restartGraceMs))
     changes.push({ set: containerId, result: initialResults[target.type] });
   return { state: { ...before, containerId, onHold: false }, changes };
 }
 
-/** A regular container may have a restart policy of its own, too. */
+/** True for a sidecar. It must be an init container, because a regular container may have its own restart policy too. */
 const isSidecar = ({ pod, container }: ProbeTarget): boolean =>
   isRestartableInitContainer(container) &&
   (pod.spec?.initContainers?.some(({ name }) => name === container.name) ?? false);
@@ -145,7 +145,7 @@ const restarts = ({ pod, container }: ProbeTarget, exitCode: number, status: Pod
   (pod.spec !== undefined && containerShouldRestart(container, pod.spec, exitCode)) ||
   restartsAll(pod, status);
 
-/** Is every container of the pod started anew, also those that would not restart by themselves? */
+/** True while a rule restarts all containers of the pod, also those whose restart policy would not restart them. */
 function restartsAll({ spec }: Pod, status: PodStatus): boolean {
   const began = status.conditions?.find(({ type }) => type === 'AllContainersRestarting');
   if (began?.status === 'True') return true;
@@ -156,15 +156,15 @@ function restartsAll({ spec }: Pod, status: PodStatus): boolean {
   });
 }
 
-/** What an attempt comes to after the probe has answered. */
+/** The decision after the probe has run. */
 export interface AttemptEnd {
   readonly state: WorkerState;
-  /** The result that now stands; absent: as before. */
+  /** The new result; absent when it does not change. */
   readonly set?: ProbeResult;
 }
 
 /**
- * What an answer changes: nothing until it came as often in a row as its threshold says.
+ * Decides what the outcome of a probe changes: nothing until it has occurred as many times in a row as its threshold requires.
  *
  * Follows kubelet `worker.doProbe`, after the probe.
  */

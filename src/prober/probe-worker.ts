@@ -5,29 +5,29 @@ import type { PodStatus } from '../kube/types.ts';
 import { beginAttempt, endAttempt, newWorker, type ProbeTarget, type WorkerState } from './probe-step.ts';
 import type { ProbeResults } from './results.ts';
 
-/** What one worker needs. */
+/** The dependencies of {@link ProbeWorker}. */
 export interface ProbeWorkerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly results: ProbeResults;
-  /** When the manager was made, ms since the epoch. */
+  /** When the probe manager was created, ms since the epoch. */
   readonly managerStartedAt: number;
-  /** The pod's status as last known. */
+  /** The pod's newest status. */
   statusOf(uid: string): PodStatus | undefined;
-  /** Runs the probe; `undefined`: it gave no answer. Never throws. */
+  /** Runs the probe; returns `undefined` when it could not be run. Never throws. */
   probe(
     target: ProbeTarget,
     status: PodStatus,
     containerId: string,
   ): Promise<'Success' | 'Failure' | undefined>;
-  /** The worker is done and has forgotten its result. */
+  /** Called when the worker has ended and removed its result. */
   onEnd(): void;
 }
 
 const defaultPeriodSeconds = 10;
 
 /**
- * The actor of one probe of one container: one attempt each period, never two at once. It holds one timer and nothing else.
+ * ProbeWorker runs one probe of one container: one attempt per period, never two at once. It holds only one timer.
  *
  * Follows kubelet `prober.worker`.
  */
@@ -39,7 +39,7 @@ export class ProbeWorker {
   #stopTimer: StopTimer | undefined;
   #nextAt = 0;
   #attempting = false;
-  #wanted = false;
+  #probeRequested = false;
   #stopped = false;
   #ended = false;
 
@@ -53,7 +53,7 @@ export class ProbeWorker {
     return this.#state;
   }
 
-  /** Begins at once; shortly after the agent's start after a random part of a period, so that not all probes come together (R240). */
+  /** Starts the worker: at once, or shortly after the agent's start after a random part of the period, so that probes spread out (R240). */
   start(): void {
     const { clock, random, managerStartedAt } = this.#deps;
     const recent = clock.now() - managerStartedAt < this.#periodMs;
@@ -63,15 +63,15 @@ export class ProbeWorker {
     else this.#tick();
   }
 
-  /** Ends the worker: now, or after the attempt that runs. */
+  /** Stops the worker: at once, or after the attempt in flight. */
   stop(): void {
     this.#stopped = true;
     if (!this.#attempting) this.#end();
   }
 
-  /** Attempts at once, and from then on each period. */
+  /** Runs an attempt at once, and the next ones every period from then on. */
   probeNow(): void {
-    if (this.#attempting) this.#wanted = true;
+    if (this.#attempting) this.#probeRequested = true;
     else if (!this.#ended) {
       this.#nextAt = steadyNow(this.#deps.clock);
       this.#tick();
@@ -99,11 +99,11 @@ export class ProbeWorker {
     });
   }
 
-  /** Of the periods that a slow probe overran, one is made up for at once. */
+  /** Schedules the next attempt. When a slow probe has overrun periods, one attempt is made up at once. */
   #plan(): void {
     const now = steadyNow(this.#deps.clock);
-    if (this.#wanted) {
-      this.#wanted = false;
+    if (this.#probeRequested) {
+      this.#probeRequested = false;
       this.#nextAt = now;
       this.#tick();
       return;
@@ -121,7 +121,7 @@ export class ProbeWorker {
     this.#deps.onEnd();
   }
 
-  /** One attempt. @returns false when the worker has no more to do */
+  /** Runs one attempt. @returns false when the worker has to stop */
   async attempt(): Promise<boolean> {
     const { clock, results, managerStartedAt } = this.#deps;
     const uid = uidOf(this.#target.pod);

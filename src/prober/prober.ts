@@ -5,14 +5,14 @@ import type { ProbeTarget } from './probe-step.ts';
 import type { ProbeType } from './update-pod-status.ts';
 import type { Clock, StopTimer } from '../base/clock.ts';
 
-/** What a probe answered. */
+/** The outcome of one run of a probe. */
 export interface ProbeAnswer {
   readonly outcome: 'success' | 'warning' | 'failure' | 'unknown';
-  /** What it printed, or why it failed. */
+  /** The probe's output, or why it failed. */
   readonly output: string;
 }
 
-/** What a probe is run against. */
+/** The input of a probe handler. */
 export interface ProbeCall {
   readonly target: ProbeTarget;
   /** The pod's address; `''` while it has none. */
@@ -22,10 +22,10 @@ export interface ProbeCall {
   readonly timeoutMs: number;
 }
 
-/** Runs one kind of probe once. Throws when it could not be run at all. */
+/** Runs one kind of probe once. Throws when the probe could not be run. */
 export type ProbeHandler = (call: ProbeCall) => Promise<ProbeAnswer>;
 
-/** The four kinds of probes. */
+/** The handlers of the four kinds of probes. */
 export interface ProbeHandlers {
   readonly exec: ProbeHandler;
   readonly httpGet: ProbeHandler;
@@ -33,7 +33,7 @@ export interface ProbeHandlers {
   readonly grpc: ProbeHandler;
 }
 
-/** How often a probe that could not be run is tried within one attempt. */
+/** The maximum number of runs within one attempt when the probe could not be run. */
 const maxTries = 3;
 const defaultTimeoutSeconds = 1;
 
@@ -44,7 +44,7 @@ const titles: Readonly<Record<ProbeType, string>> = {
 };
 
 /**
- * Runs probes and tells of what is wrong.
+ * Prober runs probes and reports failures and warnings as Events.
  *
  * Follows kubelet `prober.probe` (R237).
  */
@@ -57,7 +57,7 @@ export class Prober {
     this.#recorder = recorder;
   }
 
-  /** @returns `undefined` when the probe could not be run */
+  /** Runs a probe. @returns `undefined` when it could not be run */
   async probe(
     target: ProbeTarget,
     status: PodStatus,
@@ -98,7 +98,7 @@ export class Prober {
   }
 }
 
-/** The part of the pod that an event is about (R281). */
+/** The field path of the container for the Event's involved object (R281). */
 function fieldPathOf(container: Container, spec: ProbeTarget['pod']['spec']): string {
   const list = spec?.initContainers?.some(({ name }) => name === container.name)
     ? 'initContainers'
@@ -107,8 +107,8 @@ function fieldPathOf(container: Container, spec: ProbeTarget['pod']['spec']): st
 }
 
 /**
- * Calls `fn` after `ms`, unless stopped before. What came in until then is heard first: that this process was held up is not the fault of
- * the pod that is probed.
+ * Calls `fn` after `ms`, unless stopped before. Input that has already arrived is processed first, so that a delay of this process does not
+ * fail the probe of a pod.
  */
 export function deadline(clock: Clock, ms: number, fn: () => void): StopTimer {
   let last: NodeJS.Immediate | undefined;

@@ -1,7 +1,7 @@
 import { type Observable, Subject } from 'rxjs';
 import type { ProbeResult } from './update-pod-status.ts';
 
-/** A result that differs from the one before. */
+/** A changed probe result. */
 export interface ResultUpdate {
   readonly containerId: string;
   readonly result: ProbeResult;
@@ -9,7 +9,7 @@ export interface ResultUpdate {
 }
 
 /**
- * The last word of one kind of probe on each container; changes flow to whoever subscribed.
+ * ProbeResults holds the last result of one kind of probe for each container, and sends changes to its subscribers.
  *
  * Follows kubelet `results.Manager`.
  */
@@ -25,19 +25,19 @@ export class ProbeResults {
     return this.#results.get(containerId);
   }
 
-  /** All of them, by container ID. */
+  /** All results, by container ID. */
   entries(): ReadonlyMap<string, ProbeResult> {
     return this.#results;
   }
 
-  /** Notes a result; only a change is told. */
+  /** Stores a result; subscribers are notified only when it changed. */
   set(containerId: string, result: ProbeResult, podUid: string): void {
     if (this.#results.get(containerId) === result) return;
     this.#results.set(containerId, result);
     this.#updates.next({ containerId, result, podUid });
   }
 
-  /** Forgets a container without a word. */
+  /** Removes a container's result without notifying subscribers. */
   remove(containerId: string): void {
     this.#results.delete(containerId);
   }

@@ -6,13 +6,13 @@ import { type Socket, connect } from 'node:net';
 import { joinHostPort } from '../base/host-port.ts';
 import { dialError } from '../go/dial-error.ts';
 
-/** Succeeds when the port takes a connection. Follows kubelet `probe/tcp`. */
+/** Makes the TCP probe handler, which succeeds when the port accepts a connection. Follows kubelet `probe/tcp`. */
 export const tcpProbe =
   (clock: Clock): ProbeHandler =>
   async ({ target, podIp, timeoutMs }) => {
     const { tcpSocket } = target.probe;
     const port = resolvePort(tcpSocket?.port ?? '', target.container.ports);
-    // Kubernetes takes an empty host for the pod's own
+    // Kubernetes uses the pod's IP for an empty host
     const host = tcpSocket?.host === undefined || tcpSocket.host === '' ? podIp : tcpSocket.host;
     try {
       const socket = await dial(clock, { host, port, timeoutMs });
@@ -23,7 +23,7 @@ export const tcpProbe =
     }
   };
 
-/** Where to connect, and how long that may take, ms. */
+/** The address to connect to, and the timeout, ms. */
 interface Address {
   readonly host: string;
   readonly port: number;
@@ -31,9 +31,9 @@ interface Address {
 }
 
 /**
- * A connection, ready to be used.
+ * Opens a TCP connection.
  *
- * @throws {Error} with Go's words for why there is none
+ * @throws {Error} with the message that Go has for the failure
  */
 export function dial(clock: Clock, address: Address): Promise<Socket> {
   const { host, port, timeoutMs } = address;

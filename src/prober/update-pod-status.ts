@@ -4,26 +4,26 @@ import type { ContainerStatus, Pod, PodStatus } from '../kube/types.ts';
 /** The three kinds of probes. */
 export type ProbeType = 'liveness' | 'readiness' | 'startup';
 
-/** What a probe said last; `Unknown` until it said something. */
+/** The last result of a probe; `Unknown` before the first one. */
 export type ProbeResult = 'Success' | 'Failure' | 'Unknown';
 
-/** What the probes know, as far as a status needs it. */
+/** The probe results that a pod status needs. */
 export interface ProbeView {
-  /** When the manager was made, ms since the epoch. */
+  /** When the probe manager was created, ms since the epoch. */
   readonly startedAt: number;
   resultOf(type: ProbeType, containerId: string): ProbeResult | undefined;
   hasWorker(type: ProbeType, container: string): boolean;
 }
 
-/** A pod's status with the probes' results, and the probing that it calls for. */
+/** A pod status with the probe results, and the probes that should run at once. */
 export interface ProbedStatus {
   readonly status: PodStatus;
-  /** Names of the containers whose readiness probe is to run at once: they run and are not known to be ready. */
+  /** The names of the containers whose readiness probe should run at once: they run and are not known to be ready. */
   readonly probeNow: readonly string[];
 }
 
 /**
- * Fills `started` and `ready` in the container statuses of a pod (R240). Pure.
+ * Sets `started` and `ready` in the container statuses of a pod (R240). Pure.
  *
  * Follows kubelet `prober.UpdatePodStatus`.
  */
@@ -65,7 +65,7 @@ function probedInit(
 const withStarted = (status: ContainerStatus, started: boolean): ContainerStatus =>
   status.started === started ? status : { ...status, started };
 
-/** An init container is ready once it has ended well. */
+/** Sets `ready` of an init container: true once it has exited with 0. */
 function withInitReady(status: ContainerStatus, known: ReadonlyMap<string, boolean>): ContainerStatus {
   const done = known.has(status.name) && status.state?.terminated?.exitCode === 0;
   return done && !status.ready ? { ...status, ready: true } : status;
@@ -81,11 +81,11 @@ function isStarted(status: ContainerStatus, view: ProbeView): boolean {
   if (!status.state?.running) return false;
   const result = view.resultOf('startup', status.containerID ?? '');
   if (result !== undefined) return result === 'Success';
-  // R226: until the probe of an agent that came back has run, what was told before stands
+  // R226: after a restart of the agent the previous value stands until the probe has run
   return status.started === true || !view.hasWorker('startup', status.name);
 }
 
-/** Containers that started longer than this before the manager are those of an agent that ran before. */
+/** Containers that started more than this before the probe manager, ms, were started by an earlier run of the agent. */
 export const restartGraceMs = 10_000;
 
 function isReady(pod: Pod, status: ContainerStatus, view: ProbeView): boolean {

@@ -50,5 +50,5 @@ test.each([
 });
 
 test.each(['ftp://a:1', 'http://', '::'])('%s is no proxy, and what it holds is not told', (text) => {
-  expect(() => proxyUrl(text, 'HTTPS_PROXY')).toThrow(/^HTTPS_PROXY is no URL of a proxy: it should be/);
+  expect(() => proxyUrl(text, 'HTTPS_PROXY')).toThrow(/^HTTPS_PROXY is not a proxy URL: it should be/);
 });

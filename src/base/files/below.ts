@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { AgentError } from '../errors.ts';
 
 /**
- * Paths that come from outside (of pods, requests, archives, other machines), resolved below a directory of ours. By their text alone:
- * {@link fileName} and {@link pathBelow}. Where somebody else may write, text is not enough, for a link can lie there:
- * {@link inDirectoryBelow} follows none. `docs/security.md` lists who calls them.
+ * Resolves paths from outside (from pods, requests, archives, other machines) below a directory of the agent. {@link fileName} and {@link
+ * pathBelow} check the text only. Where others may write, a link could lead elsewhere: use {@link inDirectoryBelow}, which follows no link.
+ * `docs/security.md` lists the callers.
  */
 
-/** Opens a name for reference only (Linux `O_PATH`). */
+/** The flag that opens a path as a reference only (Linux `O_PATH`). */
 export const pathOnly = 0o10000000;
 
 /**
- * A word from outside as the name of one file.
+ * Checks that a text from outside can be the name of one file, and returns it.
  *
- * @param what it is, for the message: `the uid of a pod`
+ * @param what the subject of the error message, such as `the uid of a pod`
  * @throws {AgentError} `invalid_argument` when it is empty, `.` or `..`, or has a slash or NUL in it
  */
 export function fileName(name: string, what: string): string {
@@ -24,7 +24,8 @@ export function fileName(name: string, what: string): string {
 }
 
 /**
- * The elements of a path from outside, those that say nothing left out. A slash at its beginning stands for the directory it is meant below.
+ * Splits a path from outside into its elements, without empty ones and `.`. A leading slash stands for the directory below which it is
+ * resolved.
  *
  * @throws {AgentError} `invalid_argument` when it has `..` or NUL in it
  */
@@ -34,33 +35,34 @@ export function elementsBelow(path: string, what: string): readonly string[] {
   throw new AgentError('invalid_argument', `${what} may not leave its directory: ${JSON.stringify(path)}`);
 }
 
-/** Where a path from outside lies below `root`. @throws {AgentError} `invalid_argument` when it has `..` or NUL in it */
+/** Resolves a path from outside below `root`. @throws {AgentError} `invalid_argument` when it has `..` or NUL in it */
 export const pathBelow = (root: string, path: string, what: string): string =>
   join(root, ...elementsBelow(path, what));
 
 /**
- * What a path from outside leads to, its links followed, when that is `root` or lies below it. For reading what the agent's own user alone
- * writes: it could be exchanged before it is opened.
+ * Resolves a path from outside with all links, and returns it when the result is `root` or lies below it. Use it only for files that no
+ * other user can write: the file could be replaced before it is opened.
  *
- * @throws {AgentError} `invalid_argument` when it leads elsewhere; what the file system says when it is not there
+ * @throws {AgentError} `invalid_argument` when it leads elsewhere; the file system's error when it does not exist
  */
 export async function realPathBelow(root: string, path: string, what: string): Promise<string> {
-  const wanted = pathBelow(root, path, what);
-  const [home, real] = await Promise.all([realpath(root), realpath(wanted)]);
+  const target = pathBelow(root, path, what);
+  const [home, real] = await Promise.all([realpath(root), realpath(target)]);
   if (real === home || real.startsWith(home === '/' ? home : `${home}/`)) return real;
   throw new AgentError('invalid_argument', `${what} leads out of its directory: ${JSON.stringify(path)}`);
 }
 
-/** How directories that are missing are made; absent: they are not. */
+/** How missing directories are created. */
 export interface Making {
   readonly make?: { readonly mode: number };
 }
 
 /**
- * Acts in a directory below `base` that cannot be exchanged meanwhile. Each element is opened in the one before, and no link is followed.
+ * Runs `act` in a directory below `base` that cannot be replaced meanwhile: each element is opened relative to the one before, without
+ * following links.
  *
- * @param act gets a path to the directory that holds until it returns
- * @throws {AgentError} `failed_precondition` when an element is a link or no directory; what the file system says otherwise
+ * @param act receives a path to the directory that is valid until `act` returns
+ * @throws {AgentError} `failed_precondition` when an element is a link or no directory; the file system's error otherwise
  */
 export function inDirectoryBelow<T>(
   base: string,
@@ -82,7 +84,7 @@ export function inDirectoryBelow<T>(
   }
 }
 
-/** A path to what was opened, whatever has become of its name. */
+/** A path to an open file that stays valid when the file is renamed. */
 export const byDescriptor = (fd: number): string => `/proc/self/fd/${fd}`;
 
 function openDirectory(path: string, mode: number | undefined, element: string): number {

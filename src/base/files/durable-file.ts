@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:
 import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Writes a file so that after a crash at any moment either the old or the new content is there, whole. Mode 0600. */
+/** Writes a file atomically: after a crash at any time it holds either the whole old or the whole new content. Mode 0600. */
 export function writeDurably(path: string, text: string): void {
   const next = `${path}.next`;
   const file = openSync(next, 'w', 0o600);
@@ -21,7 +21,7 @@ export function writeDurably(path: string, text: string): void {
   }
 }
 
-/** {@link writeDurably} while other work goes on; calls for one path must not overlap. */
+/** The asynchronous form of {@link writeDurably}; calls for one path must not overlap. */
 export async function writeDurablySoon(path: string, text: string): Promise<void> {
   const next = `${path}.next`;
   await synced(next, 'w', (file) => file.writeFile(text));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The text of a file; nothing when there is no such file. @throws what else keeps it from being read */
+/** Reads a text file; returns `undefined` when it does not exist. @throws any other error of the file system */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');

@@ -4,24 +4,24 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { byteNames, bytePath, onDisk } from './byte-path.ts';
 
-/** So many are gone within some 20 ms. */
+/** The number of files that can be removed in-process, within about 20 ms. */
 const few = 1000;
 
 /**
- * Removes a directory with all that is in it, however deep that lies and however it is called; one that is not there is gone already. No link is followed. What holds many
- * files is left to `rm`: here a million take fifteen seconds, in which nothing else would be done.
+ * Removes a directory with its content, of any depth and with any names. Resolves when the directory does not exist. Follows no link. A
+ * tree with many files is removed with `rm`: a million files removed in-process would block for fifteen seconds.
  *
- * @throws what stands in the way, in Node's words
+ * @throws Node's error when something cannot be removed
  */
 export async function removeTree(dir: string): Promise<void> {
-  // whether it is there, and whether it did all, shows below
+  // the call below reports a tree that is still there
   if (holdsMany(bytePath(dir))) await run('rm', ['-rf', '--', dir]).catch(() => undefined);
   rmSync(dir, { recursive: true, force: true });
 }
 
 const run = promisify(execFile);
 
-/** What cannot be looked at is left to who removes it. */
+/** True when the tree holds many files. False when it cannot be read: the removal then reports the error. */
 function holdsMany(top: string): boolean {
   let left = few;
   const look = (path: string): void => {

@@ -150,7 +150,7 @@ test('a kubeconfig names the proxy, else the environment does', async () => {
   await writeFile(path, text.replace(/(\n +)server: /, '$1proxy-url: ftp://x$1server: '));
   await expect(connectionFromKubeconfig(clock, path)).rejects.toMatchObject({
     code: 'invalid_argument',
-    message: expect.stringMatching('^proxy-url of the kubeconfig is no URL of a proxy') as string,
+    message: expect.stringMatching('^proxy-url of the kubeconfig is not a proxy URL') as string,
   });
 
   const away = { server: 'https://api.example.com:6443' };

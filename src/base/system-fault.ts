@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path';
+import { ownMember } from './own.ts';
 
 /** The text of each Linux error code in Go; Node.js words many of them differently. */
 const words: Readonly<Record<string, string>> = {
@@ -69,12 +70,12 @@ interface SystemError extends Partial<NodeJS.ErrnoException> {
  */
 export function systemFault(reason: Error): string | undefined {
   const { code = '', syscall = '', path = '', dest, message = '' } = reason as SystemError;
-  const why = Object.hasOwn(words, code) ? words[code] : undefined;
+  const why = ownMember(words, code);
   if (why === undefined) return undefined;
   if (syscall.startsWith('spawn')) return programFault(path || syscall.slice('spawn '.length), code, why);
   // a message that this package wrote around the error is not changed
   if (!message.startsWith(`${code}: `)) return undefined;
-  const call = Object.hasOwn(calls, syscall) ? calls[syscall] : syscall;
+  const call = ownMember(calls, syscall) ?? syscall;
   return `${[call, path, dest].filter((part) => part !== undefined && part !== '').join(' ')}: ${why}`;
 }
 

@@ -4,8 +4,8 @@ import type { PodSyncResult, SyncResult } from './provider.ts';
 import type { RuntimePod, RuntimePodStatus } from './runtime-pod.ts';
 
 /**
- * Checks what a provider's methods return. TypeScript promises these shapes only to those who use it, and a provider may pass on what some
- * backend said: an answer that is not one fails by name here, instead of somewhere inside the agent.
+ * Validates the return values of a provider. A provider may be written in JavaScript or pass on the response of a backend, so a malformed
+ * value must fail here, with the name of the field, and not somewhere inside the agent.
  */
 
 type Check = (value: unknown) => boolean;
@@ -82,23 +82,23 @@ const resultFields: readonly Field[] = [
   optional(text('message')),
 ];
 
-/** How a value reads in an error: short, and never the whole of an object. */
-function told(value: unknown): string {
+/** Describes a value in an error message, without the contents of objects. */
+function described(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
   if (typeof value === 'object' && value !== null) return 'an object';
   return typeof value === 'function' ? 'a function' : String(value);
 }
 
-/** Says which field of `value` is not what it must be; absent: all are. */
+/** Returns the fault of the first invalid field of `value`; `undefined` when all are valid. */
 function faultOf(value: unknown, fields: readonly Field[], path: string): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return `${path} is ${told(value)}, not an object`;
+    return `${path} is ${described(value)}, not an object`;
   const record = value as Readonly<Record<string, unknown>>;
   for (const { name, check, what, optional: mayMiss } of fields) {
     const found = record[name];
     if (mayMiss && found === undefined) continue;
-    if (!check(found)) return `${path}.${name} is ${told(found)}, not ${what}`;
+    if (!check(found)) return `${path}.${name} is ${described(found)}, not ${what}`;
   }
   return undefined;
 }
@@ -116,14 +116,14 @@ const refuse = (fault: string | undefined): void => {
 };
 
 /**
- * Makes the check of one provider's listings. Pods are checked once: thousands that are listed each second are mostly the same objects, and
- * what was handed out does not change any more.
+ * Makes the validator of one provider's listings. Each pod object is checked once: listings are mostly the same objects, which do not
+ * change after they were returned.
  */
 export function listingCheck(): (answer: unknown) => readonly RuntimePod[] {
   const checked = new WeakSet<RuntimePod>();
   return (answer) => {
     if (!Array.isArray(answer))
-      throw new AgentError('internal', `the answer is ${told(answer)}, not an array`);
+      throw new AgentError('internal', `the answer is ${described(answer)}, not an array`);
     const pods = answer as readonly RuntimePod[];
     pods.forEach((pod, index) => {
       if (checked.has(pod)) return;
@@ -138,7 +138,7 @@ export function listingCheck(): (answer: unknown) => readonly RuntimePod[] {
   };
 }
 
-/** Returns `answer` if it is the status of a pod. @throws {AgentError} `internal`, naming what in it is not as it must be */
+/** Returns `answer` if it is the status of a pod. @throws {AgentError} `internal`, naming the invalid field */
 export function podStatusAnswer(answer: unknown): RuntimePodStatus {
   refuse(faultOf(answer, statusFields, 'the answer'));
   const status = answer as RuntimePodStatus;
@@ -150,9 +150,9 @@ export function podStatusAnswer(answer: unknown): RuntimePodStatus {
 }
 
 /**
- * Returns how a sync went. An `error` that is no Error becomes one, and a `backOffUntil` that is no number is left out.
+ * Returns `answer` if it is the result of a sync. Converts an `error` that is no Error, and omits a `backOffUntil` that is no number.
  *
- * @throws {AgentError} `internal`, naming what in it is not as it must be
+ * @throws {AgentError} `internal`, naming the invalid field
  */
 export function syncAnswer(answer: unknown): PodSyncResult {
   const fields = [list('results'), { name: 'changed', check: isBoolean, what: 'true or false' }];
@@ -170,9 +170,12 @@ export function syncAnswer(answer: unknown): PodSyncResult {
 const isBoolean: Check = (value) => typeof value === 'boolean';
 
 const errorOf = (reason: unknown): Error =>
-  reason instanceof Error ? reason : AgentError.from(typeof reason === 'string' ? reason : told(reason));
+  reason instanceof Error ? reason : AgentError.from(typeof reason === 'string' ? reason : described(reason));
 
-/** The failures in `results` as one error, in the kubelet's words; absent: none failed. Follows kubelet `PodSyncResult.Error`. */
+/**
+ * Combines the failures in `results` into one error in the kubelet's words; `undefined` when none failed. Follows kubelet
+ * `PodSyncResult.Error`.
+ */
 export function failureOf(results: readonly SyncResult[]): Error | undefined {
   const failed = results.filter(({ reason }) => reason !== undefined);
   if (failed.length === 0) return undefined;

@@ -5,20 +5,20 @@ import type { Container, Pod } from '../kube/types.ts';
 export type ProbeKind = 'httpGet' | 'tcpSocket' | 'grpc' | 'exec';
 
 /**
- * What pods may ask for. An absent member means everything of it. A pod that needs what is excluded is refused at admission, with each missing
- * capability by name, and never runs without it.
+ * PodCapabilities declares which pod features a provider supports. An absent member means full support. A pod that needs an unsupported
+ * feature is rejected at admission with the name of each missing capability; it never runs without the feature.
  */
 export interface PodCapabilities {
   readonly initContainers?: boolean;
-  /** Init containers that are restarted. */
+  /** Restartable init containers (sidecars). */
   readonly sidecars?: boolean;
   readonly ephemeralContainers?: boolean;
-  /** More containers than this in one pod are refused. */
+  /** The maximum number of containers in one pod. */
   readonly maxContainers?: number;
-  /** Kinds of volumes as the API names them (`emptyDir`, `configMap` …); `false`: none. */
+  /** The supported kinds of volumes, with the API's names (`emptyDir`, `configMap` …); `false` for none. */
   readonly volumes?: readonly string[] | false;
   readonly restartPolicies?: readonly string[];
-  /** Kinds of probes; `false`: none. */
+  /** The supported kinds of probes; `false` for none. */
   readonly probes?: readonly ProbeKind[] | false;
   readonly lifecycleHooks?: boolean;
   readonly hostNetwork?: boolean;
@@ -34,10 +34,10 @@ export interface PodCapabilities {
   readonly stdin?: boolean;
 }
 
-/** The reason of a pod that asks for what its provider does not have. */
+/** The status reason of a pod that was rejected because its provider lacks a capability. */
 export const unsupportedReason = 'UnsupportedByProvider';
 
-/** What a pod asks for that `capabilities` exclude, one name each, such as `volume "data" of kind hostPath`; empty: nothing. */
+/** Lists the features that a pod needs and that `capabilities` exclude, such as `volume "data" of kind hostPath`. */
 export function missingCapabilities(pod: Pod, capabilities: PodCapabilities): readonly string[] {
   return [
     ...missingOfPod(pod, capabilities),
@@ -50,7 +50,11 @@ function missingOfPod({ spec }: Pod, able: PodCapabilities): readonly string[] {
   if (!spec) return [];
   const { initContainers = [], restartPolicy = 'Always' } = spec;
   const sidecars = initContainers.filter(isRestartableInitContainer);
-  const asked: readonly (readonly [isAsked: boolean, capability: boolean | undefined, name: string])[] = [
+  const features: readonly (readonly [
+    isRequested: boolean,
+    capability: boolean | undefined,
+    name: string,
+  ])[] = [
     [initContainers.length > sidecars.length, able.initContainers, 'init containers'],
     [sidecars.length > 0, able.sidecars, 'sidecar containers'],
     [(spec.ephemeralContainers ?? []).length > 0, able.ephemeralContainers, 'ephemeral containers'],
@@ -66,8 +70,8 @@ function missingOfPod({ spec }: Pod, able: PodCapabilities): readonly string[] {
     [spec.activeDeadlineSeconds !== undefined, able.activeDeadlineSeconds, 'activeDeadlineSeconds'],
     [!isEmpty(spec.securityContext), able.securityContext, 'a security context of the pod'],
   ];
-  const missing = asked
-    .filter(([isAsked, capability]) => isAsked && capability === false)
+  const missing = features
+    .filter(([isRequested, capability]) => isRequested && capability === false)
     .map(([, , name]) => name);
   if (able.restartPolicies && !able.restartPolicies.includes(restartPolicy))
     missing.push(`restartPolicy ${restartPolicy}`);
@@ -91,7 +95,11 @@ const missingOfContainers = ({ spec }: Pod, able: PodCapabilities): readonly str
 
 function missingOfContainer(container: Container, able: PodCapabilities): readonly string[] {
   const { securityContext, ports = [], lifecycle, tty, stdin } = container;
-  const asked: readonly (readonly [isAsked: boolean, capability: boolean | undefined, name: string])[] = [
+  const features: readonly (readonly [
+    isRequested: boolean,
+    capability: boolean | undefined,
+    name: string,
+  ])[] = [
     [!isEmpty(securityContext), able.securityContext, 'the security context'],
     [securityContext?.privileged === true, able.privileged, 'privileged mode'],
     [ports.some(({ hostPort }) => hostPort !== undefined && hostPort > 0), able.hostPorts, 'a host port'],
@@ -100,7 +108,9 @@ function missingOfContainer(container: Container, able: PodCapabilities): readon
     [stdin === true, able.stdin, 'standard input'],
   ];
   return [
-    ...asked.filter(([isAsked, capability]) => isAsked && capability === false).map(([, , name]) => name),
+    ...features
+      .filter(([isRequested, capability]) => isRequested && capability === false)
+      .map(([, , name]) => name),
     ...missingProbes(container, able),
   ];
 }

@@ -71,16 +71,16 @@ import type {
   VersionResponse,
 } from './cri-messages.ts';
 
-/** How long a call may take and what ends it early. */
+/** The deadline and the abort signal of a call. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Deadline of this call, ms; the implementation has a default of its own. */
+  /** The deadline of the call, ms; implementations have their own default. */
   readonly timeoutMs?: number;
 }
 
 /**
- * A container runtime as CRI v1 shapes it: pods are sandboxes with containers in them. `kuberuntime` makes a {@link PodProvider}
- * of any of these. What is marked optional may be absent; callers fall back as the kubelet does when a runtime answers
+ * ContainerRuntime is a container runtime with the interface of CRI v1: a pod is a sandbox with containers. `kuberuntime` turns any of them
+ * into a {@link PodProvider}. Optional members may be absent; callers then fall back as the kubelet does when a runtime returns
  * UNIMPLEMENTED.
  *
  * @throws {AgentError} `not_found`, `invalid_argument`, `deadline_exceeded`, `unavailable` (reconnecting), `unimplemented`, else `internal`
@@ -154,7 +154,7 @@ export interface ContainerRuntime {
   ): Promise<UpdatePodSandboxResourcesResponse>;
 }
 
-/** The image half of CRI v1. An unknown image gives an empty answer from `imageStatus`, not an error. */
+/** The image service of CRI v1. For an unknown image `imageStatus` returns an empty response, not an error. */
 export interface ImageService {
   listImages(request: ListImagesRequest, options?: CallOptions): Promise<ListImagesResponse>;
   imageStatus(request: ImageStatusRequest, options?: CallOptions): Promise<ImageStatusResponse>;

@@ -12,28 +12,27 @@ import type { PodResizes, ProviderAdmission, ProviderDeadlines } from './powers.
 import type { PodProvider, PodSyncResult, SyncPodRequest } from './provider.ts';
 import type { RuntimePod, RuntimePodStatus } from './runtime-pod.ts';
 
-/** What the guard needs besides the provider. */
+/** The dependencies of {@link guardedProvider} besides the provider. */
 export interface GuardDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recorder: EventRecorder;
 }
 
-/** After this time without an answer of `syncPod` its pod is told so by an Event, ms. */
+/** When `syncPod` takes longer than this, ms, an Event on the pod says so. */
 const noticeMs = 120_000;
 
 const defaults: Required<ProviderDeadlines> = { syncPod: 600_000, killPod: 120_000, query: 120_000 };
 
-/** The grace period of a pod that names none, seconds. */
+/** The grace period of a pod without one, seconds. */
 const defaultGraceSeconds = 30;
 
 /**
- * Wraps a provider so that whatever it does, the agent gets an answer of the promised shape or a rejection, in bounded time. What it throws
- * becomes a rejection; an answer that is no answer is refused by name; a call that never settles fails when its deadline is over
- * ({@link ProviderDeadlines}). Methods that must not fail (`admit`, `onPodEvent`, `removeDeadContainers`, `resizes`) do not: what goes wrong
- * in them is logged, and the answer is the one that is safe.
+ * Wraps a provider so that every call returns a valid result or rejects, in bounded time. A thrown error becomes a rejection; an invalid
+ * result is rejected with the name of the field; a call that never settles fails at its deadline ({@link ProviderDeadlines}). Methods that
+ * must not fail (`admit`, `onPodEvent`, `removeDeadContainers`, `resizes`) never do: their errors are logged and a safe result is returned.
  *
- * Powers that the provider does not have are absent here too.
+ * Optional methods that the provider lacks are absent here too.
  */
 export function guardedProvider<P extends PodProvider>(provider: P, deps: GuardDeps): P {
   const guard = new Guard(provider, deps);
@@ -52,7 +51,7 @@ export function guardedProvider<P extends PodProvider>(provider: P, deps: GuardD
 
 type Ref = Parameters<PodProvider['getPodStatus']>[0];
 
-/** The calls of one provider, each with its deadline and its check. */
+/** Makes the calls of one provider, each with its deadline and its validation. */
 class Guard {
   readonly faults = new FaultLog();
   readonly podListing = listingCheck();
@@ -116,12 +115,12 @@ class Guard {
     return this.checked('getPodStatus', answer, podStatusAnswer);
   }
 
-  /** A call that only looks. */
+  /** Makes a call that only reads. */
   query<T>(method: string, call: (signal: AbortSignal) => T, signal?: AbortSignal): Promise<Awaited<T>> {
     return this.within(method, this.#deadlines.query, call, signal);
   }
 
-  /** The answer, or a rejection when `ms` are over; the call's signal aborts then. */
+  /** Returns the result, or rejects after `ms`; the call's signal aborts then. */
   async within<T>(
     method: string,
     ms: number,
@@ -163,7 +162,7 @@ class Guard {
     return `provider ${this.#provider.name}: ${method}: ${fault}`;
   }
 
-  /** Does what must not fail; an error is logged, a rejection too, and `instead` is the answer. */
+  /** Runs `act`, which must not fail. Logs an error or a rejection and returns `instead` then. */
   safely<T>(method: string, act: () => T, instead: (reason: unknown) => T): T {
     const failed = (reason: unknown): T => {
       this.report(method, reason);
@@ -177,7 +176,7 @@ class Guard {
     }
   }
 
-  /** The answer of a method that answers at once; where it is a promise after all, its rejection is logged. */
+  /** Returns the result of a synchronous method. If it is a promise nevertheless, its rejection is logged. */
   settled<T>(method: string, answer: T): T {
     if (answer instanceof Promise)
       answer.catch((reason: unknown) => {
@@ -195,10 +194,10 @@ class Guard {
     });
   }
 
-  /** A query whose failure only its caller would see. */
-  async reported<T>(method: string, ask: () => Promise<T>): Promise<T> {
+  /** Makes a query and logs its failure, which only the caller would see otherwise. */
+  async reported<T>(method: string, query: () => Promise<T>): Promise<T> {
     try {
-      const answer = await ask();
+      const answer = await query();
       this.faults.clear(method);
       return answer;
     } catch (reason) {
@@ -245,7 +244,7 @@ function guardedQueries(provider: PodProvider, guard: Guard): Partial<PodProvide
   };
 }
 
-/** What serves providers whose pods are elsewhere. */
+/** The guarded methods for providers whose pods are not on this machine. */
 function guardedRemote(provider: PodProvider, guard: Guard): Partial<PodProvider> {
   const statsSummary = provider.statsSummary?.bind(provider);
   const resourceMetrics = provider.resourceMetrics?.bind(provider);
@@ -266,15 +265,15 @@ function guardedRemote(provider: PodProvider, guard: Guard): Partial<PodProvider
       deletePod: (ref, pod, signal) => guard.query('deletePod', (own) => deletePod(ref, pod, own), signal),
     }),
     ...(cleanupPods && {
-      cleanupPods: (wanted, signal) => guard.query('cleanupPods', (own) => cleanupPods(wanted, own), signal),
+      cleanupPods: (pods, signal) => guard.query('cleanupPods', (own) => cleanupPods(pods, own), signal),
     }),
   };
 }
 
-/** How much longer than its time-out a command may take to be told of, ms. */
+/** The time that `execSync` may take beyond the timeout of its command, ms. */
 const execMarginMs = 10_000;
 
-/** Streams last as long as their client wants; only what is thrown becomes a rejection. */
+/** The guarded streaming methods. They have no deadline, because a stream lasts until its client ends it. */
 function guardedStreams(provider: PodProvider, guard: Guard): Partial<PodProvider> {
   const exec = provider.exec?.bind(provider);
   const attach = provider.attach?.bind(provider);
@@ -288,7 +287,7 @@ function guardedStreams(provider: PodProvider, guard: Guard): Partial<PodProvide
       },
     }),
     ...(execSync && {
-      // the provider ends the command at `timeoutMs`; 0 is no time-out
+      // the provider ends the command at `timeoutMs`; 0 means no timeout
       execSync: (container, command, timeoutMs) =>
         timeoutMs > 0
           ? guard.within('execSync', timeoutMs + execMarginMs, () => execSync(container, command, timeoutMs))
@@ -322,7 +321,7 @@ type Removal = Parameters<NonNullable<PodProvider['removeDeadContainers']>>;
 
 function guardedVerdicts(provider: PodProvider, guard: Guard): Partial<PodProvider> {
   const admit = provider.admit?.bind(provider);
-  // an author's may be async after all
+  // an implementation may be async nevertheless
   const removeDeadContainers: ((...args: Removal) => unknown) | undefined =
     provider.removeDeadContainers?.bind(provider);
   const onPodEvent = provider.onPodEvent?.bind(provider);
@@ -376,14 +375,14 @@ function guardedVerdicts(provider: PodProvider, guard: Guard): Partial<PodProvid
 
 const nothing = (): void => undefined;
 
-/** Providers in JavaScript may name a pod that is none. */
+/** Forwards valid UIDs only; a provider in JavaScript may pass something else. */
 const toPods =
   (listener: (uid: string) => void) =>
   (uid: unknown): void => {
     if (typeof uid === 'string' && uid !== '') listener(uid);
   };
 
-/** An observation of the wrong shape is refused by name, to the one who pushes it and in the log. */
+/** Forwards valid observations. For an invalid one it throws and logs an error with the name of the field. */
 const toObservations =
   (listener: (observed: ObservedPod) => void, guard: Guard) =>
   (observed: ObservedPod): void => {
@@ -406,7 +405,7 @@ function admission(answer: unknown): ProviderAdmission {
   const said = answer as Partial<ProviderAdmission> | null | undefined;
   if (typeof said?.admit === 'boolean') return said as ProviderAdmission;
   if (answer instanceof Promise)
-    throw new AgentError('internal', 'the answer is a promise; admit answers at once');
+    throw new AgentError('internal', 'the answer is a promise; admit must be synchronous');
   throw new AgentError('internal', 'the answer has no "admit" that is true or false');
 }
 
@@ -425,10 +424,10 @@ const guardedResizes = (resizes: PodResizes, guard: Guard): PodResizes => ({
     ),
 });
 
-/** `target` with some methods replaced; the others still run on the object that they belong to, which may be frozen. */
+/** Returns `target` with some methods replaced. The others still run on the original object, which may be frozen. */
 export function withMethods<T extends object>(target: T, own: object): T {
   return new Proxy(Object.create(Object.getPrototypeOf(target) as object | null) as T, {
-    // eslint-disable-next-line own-keys/own-keys -- a proxy answers `in` as what it stands for
+    // eslint-disable-next-line own-keys/own-keys -- a proxy answers `in` for its target
     has: (_shell, key) => key in own || key in target,
     get: (_shell, key) => {
       if (Object.hasOwn(own, key)) return Reflect.get(own, key) as unknown;

@@ -2,55 +2,59 @@ import type { Pod } from '../kube/types.ts';
 import type { PodRef } from './refs.ts';
 import type { RuntimePod, RuntimePodStatus } from './runtime-pod.ts';
 
-/** A pod as a provider observed it: the listing of it and its status, of the same instant. */
+/** A pod as a provider observed it: its entry in the listing and its status, of the same time. */
 export interface ObservedPod {
   readonly pod: RuntimePod;
   readonly status: RuntimePodStatus;
 }
 
-/** Something that the backend reports of a pod, for people to read. */
+/** An event that the backend reports about a pod. */
 export interface BackendEvent {
   readonly pod: PodRef;
   readonly type: 'Normal' | 'Warning';
-  /** CamelCase. */
+  /** The reason in CamelCase. */
   readonly reason: string;
   readonly message: string;
 }
 
-/** Which UIDs are in a set. */
+/** A set of pods, queried by UID. */
 export interface PodSet {
   has(uid: string): boolean;
 }
 
-/** Powers of providers whose pods are not on this machine: clouds, queues, other clusters. A provider for this machine needs none of them. */
+/**
+ * The optional methods for providers whose pods are not on this machine: clouds, queues, other clusters. A provider for this machine needs
+ * none.
+ */
 export interface ProviderHooks {
   /**
-   * Removes whatever the provider keeps of a pod, its logs and records included. Called when the pod is being deleted and none of its
-   * containers run, and for pods of the listing whose API object is gone, when two listings in a row have shown them.
+   * Removes everything that the provider stores for a pod, including its logs and records. Called when the pod is being deleted and none of
+   * its containers run, and for a listed pod without an API object once two consecutive listings have shown it.
    *
-   * The API object stays until this has resolved: it is repeated with a growing delay, across restarts of the agent, for as long as it
-   * rejects. Must be idempotent; a pod that is not there has been removed.
+   * The API object remains until this has resolved: while it rejects, the call is repeated with a growing delay, also across restarts of
+   * the agent. Must be idempotent; a pod that does not exist counts as removed.
    *
-   * @param pod absent: of the pod only the listing is known
+   * @param pod absent when the pod is known from the listing only
    */
   deletePod?(ref: PodRef, pod: Pod | undefined, signal: AbortSignal): Promise<void>;
 
   /**
-   * Removes what belongs to no pod of `wanted`, besides pods: networks, volumes, registrations. Called after each housekeeping pass
-   * (every 2 s) in which all sources of pods were complete and the listing succeeded; what it does must be cheap when nothing is left over.
+   * Removes resources other than pods (networks, volumes, registrations) that belong to no pod in `wanted`, the pods that are desired or
+   * still have a worker. Called after each housekeeping pass (every 2 s) in which all pod sources were complete and the listing succeeded.
+   * Must be cheap when there is nothing to remove.
    */
   cleanupPods?(wanted: PodSet, signal: AbortSignal): Promise<void>;
 
   /**
-   * Registers a listener for pods as they change, for providers that are told by their backend. An observation replaces what the agent
-   * knew of the pod without another listing; observations of one pod must be in order. Listings go on besides, so that one that was lost
-   * is made up for. The returned function ends the subscription.
+   * Registers a listener for changed pods, for providers whose backend notifies them. An observation replaces the agent's view of the pod
+   * without another listing; observations of one pod must be in order. Periodic listings continue and make up for a lost observation. The
+   * returned function ends the subscription.
    */
   onPodStatus?(listener: (observed: ObservedPod) => void): () => void;
 
   /**
-   * Registers a listener for what the backend reports of pods, e.g. a failed image pull. The agent records each as an Event of the pod; a
-   * provider must report each once. The returned function ends the subscription.
+   * Registers a listener for events of the backend, such as a failed image pull. The agent records each one as an Event of the pod; a
+   * provider must report each one once. The returned function ends the subscription.
    */
   onBackendEvent?(listener: (event: BackendEvent) => void): () => void;
 }

@@ -1,4 +1,4 @@
-/** What those who run pods write against: `podtender/provider`. Re-exports only. */
+/** The entry point `podtender/provider`, the API for authors of providers. Re-exports only. */
 export * from './cri-messages.ts';
 export type * from './container-runtime.ts';
 export * from './capabilities.ts';

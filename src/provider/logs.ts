@@ -13,33 +13,33 @@ export interface LogOptions {
   readonly stream?: 'All' | 'Stdout' | 'Stderr';
 }
 
-/** Takes the bytes of a log as the client receives them; a promise holds the writer back until it settles. */
+/** Receives the bytes of a log as the client gets them. The writer waits for a returned promise before it continues. */
 export type LogSink = (bytes: Buffer) => Promise<void> | void;
 
-/** The logs of containers, wherever the provider keeps them. */
+/** Access to container logs, wherever the provider stores them. */
 export interface ProviderLogs {
   /**
-   * Writes the log of one container instance to `sink`, as `options` select it, and resolves at its end; with `follow`, when the container has
-   * ended or `signal` aborts.
+   * Writes the part of one container instance's log that `options` select to `sink`, and resolves at its end; with `follow`, when the
+   * container has ended or `signal` aborts.
    *
    * `sink` receives plain text, not the format in which the log is stored: with `timestamps` each line begins with an RFC 3339 time and a
-   * space. {@link writeLog} applies all options to lines. `container.id` names the instance: for `previous` it is the one before.
+   * space. {@link writeLog} applies all options to lines. `container.id` names the instance; for `previous` it is already the previous one.
    *
-   * @throws {AgentError} `not_found` when there is no log of this instance; the client is shown the message
+   * @throws {AgentError} `not_found` when this instance has no log; the client sees the message
    */
   readLogs?(container: ContainerRef, options: LogOptions, sink: LogSink, signal: AbortSignal): Promise<void>;
 }
 
 /** One line of a log, with or without the newline at its end. */
 export interface LogEntry {
-  /** When the line was written, ms since the epoch; absent: unknown, and never older than `sinceTime`. */
+  /** When the line was written, ms since the epoch. A line without a time always counts as newer than `sinceTime`. */
   readonly at?: number;
   /** Default `stdout`. */
   readonly stream?: 'stdout' | 'stderr';
   readonly text: string;
 }
 
-/** What {@link writeLog} needs besides the lines. */
+/** The inputs of {@link writeLog} besides the lines. */
 export interface WriteLogDeps {
   /** ms since the epoch, for `sinceSeconds`. */
   readonly now: number;
@@ -47,9 +47,9 @@ export interface WriteLogDeps {
 }
 
 /**
- * Writes lines to a sink as `options` select them: stream, `sinceTime` or `sinceSeconds`, `tailLines`, `timestamps` and `limitBytes`. For
- * providers that have lines and not files. With `tailLines`, the lines are collected until the source ends, unless `follow` is set: then
- * `lines` is expected to begin with the tail already.
+ * Writes the lines that `options` select to a sink: by stream, `sinceTime` or `sinceSeconds`, `tailLines`, `timestamps` and `limitBytes`.
+ * For providers whose logs are lines rather than files. With `tailLines` the lines are collected until the source ends, unless `follow` is
+ * set: `lines` must then begin with the tail.
  *
  * @example
  * readLogs(container, options, sink, signal) {
@@ -63,13 +63,13 @@ export async function writeLog(
   { now, signal }: WriteLogDeps,
 ): Promise<void> {
   const writer = new EntryWriter(options, sink);
-  const wanted = selectionOf(options, now);
+  const isSelected = selectionOf(options, now);
   const { tailLines = -1, follow = false } = options;
   const isTail = tailLines >= 0 && !follow;
   const tail: LogEntry[] = [];
   for await (const entry of lines) {
     if (signal.aborted) return;
-    if (!wanted(entry)) continue;
+    if (!isSelected(entry)) continue;
     if (isTail) {
       tail.push(entry);
       if (tail.length > tailLines) tail.shift();
@@ -97,7 +97,7 @@ class EntryWriter {
     this.#bytesLeft = limitBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** False: the limit is reached. */
+  /** Writes one line. Returns false when the limit is reached. */
   async write({ at, text }: LogEntry): Promise<boolean> {
     const stamp = this.#timestamps ? `${new Date(at ?? 0).toISOString()} ` : '';
     const whole = Buffer.from(`${stamp}${text}${text.endsWith('\n') ? '' : '\n'}`);

@@ -6,17 +6,17 @@ import type { ContainerRef } from './refs.ts';
 import type { RuntimePodStatus } from './runtime-pod.ts';
 import type { PodUsage } from './usage.ts';
 
-/** The streams of an exec or attach; an absent one was not asked for. */
+/** The streams of an exec or attach; a stream that was not requested is absent. */
 export interface TerminalIo {
   readonly stdin?: Readable;
   readonly stdout?: Writable;
   readonly stderr?: Writable;
   readonly tty: boolean;
-  /** Terminal sizes in characters, as the client changes them. */
+  /** The terminal sizes in characters, one for each change by the client. */
   readonly resize?: AsyncIterable<{ readonly width: number; readonly height: number }>;
 }
 
-/** Where a streaming request is served by the runtime itself: it is proxied byte by byte. */
+/** For runtimes that serve streaming requests themselves: the connection is proxied to these URLs. */
 export interface StreamUrls {
   /** @returns a one-time URL of the runtime's streaming server */
   exec(
@@ -31,84 +31,87 @@ export interface StreamUrls {
   portForward(podUid: string, ports: readonly number[]): Promise<URL>;
 }
 
-/** A provider's word on a pod before it starts: may it run here, and what of it will not be kept. */
+/** A provider's decision on a pod before it starts: whether it may run here, and which of its features are ignored. */
 export interface ProviderAdmission {
   readonly admit: boolean;
-  /** CamelCase, shown as the pod's `status.reason`; absent: admitted. */
+  /** The reason in CamelCase for the pod's `status.reason`; absent for an admitted pod. */
   readonly reason?: string;
-  /** What was wrong, where, and what would be right; absent: admitted. */
+  /** What is wrong, where, and what would be right; absent for an admitted pod. */
   readonly message?: string;
-  /** What an admitted pod asks for and will not get, one sentence each; shown as warning events. */
+  /** One sentence for each feature of an admitted pod that will be ignored; recorded as warning Events. */
   readonly warnings?: readonly string[];
 }
 
-/** What a runtime says of itself; an absent member means that the condition holds. */
+/** The health of a runtime; an absent member means that there is no problem. */
 export interface RuntimeHealth {
-  /** Pods cannot run, and why: the agent does nothing until it is well again (R36). */
+  /** Why pods cannot run. The agent syncs no pod until the error is gone (R36). */
   readonly runtimeError?: string;
-  /** Pods with a network of their own cannot start, and why (R143). */
+  /** Why pods that are not on the host network cannot start (R143). */
   readonly networkError?: string;
 }
 
-/** Changing CPU and memory of containers that run. */
+/** In-place resizes: changes of CPU and memory of running containers. */
 export interface PodResizes {
-  /** Why a pod can never be brought from `allocated` to `desired` while it runs; absent: it can. Pure and at once. */
+  /** Why a running pod can never be resized from `allocated` to `desired`; `undefined` when it can. Must be pure and synchronous. */
   fault(desired: Pod, allocated: Pod): string | undefined;
   /**
-   * Do running containers, or the pod as a whole, still have other CPU or memory than the spec says? What of it is done by
-   * `syncPod` is told by a result `ResizePodInPlace`. Pure and at once; kubelet `IsPodResizeInProgress`.
+   * True while a running container, or the pod as a whole, has CPU or memory that differs from the spec. `syncPod` reports the resizes that
+   * it makes with a result `ResizePodInPlace`. Must be pure and synchronous. Kubelet `IsPodResizeInProgress`.
    */
   inProgress(pod: Pod, observed: RuntimePodStatus): boolean;
 }
 
 /**
- * How long the agent waits for an answer of the provider, ms. When the time is over the call's signal aborts, the call counts as failed with
- * `deadline_exceeded`, and it is made again later; what the late call still returns is dropped. `Infinity`: no deadline.
+ * The deadlines of calls to the provider, ms. At the deadline the call's signal aborts, the call fails with `deadline_exceeded`, and it is
+ * repeated later; its late result is dropped. `Infinity` means no deadline.
  */
 export interface ProviderDeadlines {
-  /** Of `syncPod`. Default: 10 min, so that an image can be fetched. */
+  /** The deadline of `syncPod`. Default: 10 min, so that an image can be pulled. */
   readonly syncPod?: number;
-  /** Of `killPod`, beyond the grace period. Default: 2 min, as the kubelet's `runtimeRequestTimeout`. */
+  /** The deadline of `killPod`, in addition to the grace period. Default: 2 min, as the kubelet's `runtimeRequestTimeout`. */
   readonly killPod?: number;
-  /** Of what only looks: `listPods`, `getPodStatus`, `listUsage`, `statsSummary`, `resourceMetrics`, `runtimeHealth`. Default: 2 min. */
+  /**
+   * The deadline of calls that only read: `listPods`, `getPodStatus`, `listUsage`, `statsSummary`, `resourceMetrics`, `runtimeHealth`.
+   * Default: 2 min.
+   */
   readonly query?: number;
 }
 
-/** Abilities that a provider may have; an absent one is answered as not implemented. */
+/** The optional methods and properties of a provider. Requests that need an absent one are answered with "not implemented". */
 export interface ProviderPowers extends ProviderLogs, ProviderHooks {
-  /** How long the agent waits for answers; absent: the defaults. */
+  /** The deadlines of calls; absent for the defaults. */
   readonly deadlines?: ProviderDeadlines;
   /**
-   * The provider records an Event for each part of a sync that fails, as the kubelet's container manager does. Default false: the agent
-   * records `FailedSync` for an `error` that `syncPod` resolves with. A call that rejects is always recorded by the agent.
+   * True when the provider records an Event for each failed part of a sync, as the kubelet's container manager does. Default false: the
+   * agent records `FailedSync` for the `error` of a resolved `syncPod`. The agent always records a call that rejects.
    */
   readonly recordsEvents?: boolean;
-  /** Who runs the pods' probes: `provider` when its backend does and reports the outcome (`reported`). Default: the agent. */
+  /** What runs the pods' probes: `provider` when its backend does and reports the outcome in `reported`. Default: the agent. */
   readonly probedBy?: 'agent' | 'provider';
   /**
-   * Who makes the pods' volumes: `provider` when pods run elsewhere, so that nothing is mounted or written on this machine. Files made from
-   * objects are read from `SyncPodRequest.resolution` then. Default: the agent.
+   * What sets up the pods' volumes: `provider` when pods run elsewhere, so that nothing is mounted or written on this machine. The provider
+   * then reads the files of configMap, secret, downwardAPI and projected volumes from `SyncPodRequest.resolution`. Default: the agent.
    */
   readonly volumesBy?: 'agent' | 'provider';
-  /** Runs a command in the container and collects what it prints; for exec probes, hooks and `/run`. */
+  /** Runs a command in the container and returns its output; for exec probes, hooks and `/run`. */
   execSync?(
     container: ContainerRef,
     command: readonly string[],
     timeoutMs: number,
   ): Promise<{ readonly exitCode: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
-  /** Runs a command with live streams; resolves with its exit code. */
+  /** Runs a command with streams; resolves with its exit code. */
   exec?(
     container: ContainerRef,
     command: readonly string[],
     io: TerminalIo,
     signal: AbortSignal,
   ): Promise<number>;
-  /** Joins the streams of the container's main process until it or the client ends. */
+  /** Connects to the streams of the container's main process until the process or the client ends. */
   attach?(container: ContainerRef, io: TerminalIo, signal: AbortSignal): Promise<void>;
   /**
-   * Writes the state of the running container into a new file.
+   * Writes a checkpoint of the running container into a new file.
    *
-   * @param timeoutSeconds 0: as long as the provider thinks right
+   * @param timeoutSeconds 0 for the provider's default
    */
   checkpoint?(
     container: ContainerRef,
@@ -116,31 +119,34 @@ export interface ProviderPowers extends ProviderLogs, ProviderHooks {
     timeoutSeconds: number,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Joins `stream` to a port of the pod; resolves when both directions have ended. */
+  /** Connects `stream` to a port of the pod; resolves when both directions have ended. */
   portForward?(pod: RuntimePodStatus, port: number, stream: Duplex, signal: AbortSignal): Promise<void>;
-  /** When the runtime serves streams itself (CRI); wins over `exec`, `attach` and `portForward`. */
+  /** For runtimes that serve streams themselves (CRI); takes precedence over `exec`, `attach` and `portForward`. */
   readonly streamUrls?: StreamUrls;
-  /** Tells that something about a pod changed, ahead of the next relist. The returned function ends that. */
+  /** Registers a listener that is called when a pod changed, ahead of the next relist. The returned function removes it. */
   onPodEvent?(listener: (uid: string) => void): () => void;
-  /** Asked every 5 s; rejects while the runtime does not answer. A provider without it counts as well. */
+  /**
+   * Returns the health of the runtime; called every 5 s. Rejects while the runtime does not respond. A provider without it counts as
+   * healthy.
+   */
   runtimeHealth?(signal: AbortSignal): Promise<RuntimeHealth>;
-  /** Absent: a pod keeps the size that it came with (every resize is infeasible). */
+  /** In-place resizes. When absent, every resize is infeasible. */
   readonly resizes?: PodResizes;
-  /** What the running containers use, by pod; for `/stats/summary` and metrics. */
+  /** Returns the resource usage of the running containers, by pod; for `/stats/summary` and metrics. */
   listUsage?(signal?: AbortSignal): Promise<readonly PodUsage[]>;
-  /** The whole answer of `/stats/summary` (`stats/v1alpha1` Summary), where the backend makes one; wins over `listUsage`. */
+  /** Returns the whole `/stats/summary` (`stats/v1alpha1` Summary) when the backend makes one; takes precedence over `listUsage`. */
   statsSummary?(signal: AbortSignal): Promise<object>;
-  /** The whole page of `/metrics/resource` in the Prometheus text format; wins over `listUsage`. */
+  /** Returns the whole `/metrics/resource` in the Prometheus text format; takes precedence over `listUsage`. */
   resourceMetrics?(signal: AbortSignal): Promise<string>;
   /**
-   * Removes containers of the pod that have ended: all of them, or those beyond the newest of each name (R42, R64).
+   * Removes the pod's containers that have ended: all of them, or all but the newest of each name (R42, R64).
    *
-   * @param observed the pod as it was last seen, so that nobody has to look again
+   * @param observed the last observed status of the pod, which saves another query
    */
   removeDeadContainers?(podUid: string, all: boolean, observed?: RuntimePodStatus): void;
   /**
-   * May `pod` run here, next to `activePods` (admitted and not ended, `pod` itself left out)? Part of the admission chain: a
-   * rejected pod fails for good. Pure and at once.
+   * Decides whether `pod` may run here next to `activePods` (admitted and not ended, without `pod` itself). Part of the admission chain: a
+   * rejected pod goes to phase Failed. Must be pure and synchronous.
    */
   admit?(pod: Pod, activePods: readonly Pod[]): ProviderAdmission;
 }

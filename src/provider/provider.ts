@@ -3,7 +3,7 @@ import type { RuntimePod, RuntimePodStatus } from './runtime-pod.ts';
 import type { ProviderPowers } from './powers.ts';
 import type { PodResolution } from './resolution.ts';
 
-/** What one part of a sync tried. Kubelet's `container.SyncResult`. */
+/** The result of one action of a sync. Kubelet's `container.SyncResult`. */
 export interface SyncResult {
   readonly action:
     | 'StartContainer'
@@ -14,63 +14,63 @@ export interface SyncResult {
     | 'KillPodSandbox'
     | 'ResizePodInPlace'
     | 'RemoveContainer';
-  /** Container name, or pod full name for sandbox actions. */
+  /** The container name, or the pod's full name for sandbox actions. */
   readonly target: string;
-  /** The waiting reason that users see (R181), e.g. `CrashLoopBackOff`; absent: it worked. */
+  /** The waiting reason that users see (R181), e.g. `CrashLoopBackOff`; absent when the action succeeded. */
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** How a sync went. A sync that failed resolves too: `error` tells it, and the worker tries again. */
+/** The result of a sync. A failed sync resolves with `error`, and the worker tries again. */
 export interface PodSyncResult {
   readonly results: readonly SyncResult[];
-  /** The whole failure in one text (kubelet's aggregate); absent: nothing failed. */
+  /** All failures combined (the kubelet's aggregate); absent when nothing failed. */
   readonly error?: Error;
-  /** Earliest end (ms since the epoch) of the back-offs behind `error` (R117). */
+  /** The earliest end of the back-offs behind `error`, ms since the epoch (R117). */
   readonly backOffUntil?: number;
-  /** Something was started, stopped or changed, so a fresh observation is wanted soon (R153). */
+  /** True when something was started, stopped or changed, so that the pod should be observed again soon (R153). */
   readonly changed: boolean;
 }
 
-/** What a sync of one pod is given. */
+/** The input of {@link PodProvider.syncPod}. */
 export interface SyncPodRequest {
-  /** The pod as admitted: spec with allocated resources. */
+  /** The admitted pod, with the allocated resources in its spec. */
   readonly pod: Pod;
-  /** Newer than the end of the previous step for this UID (R112). */
+  /** The runtime status, newer than the end of the previous step for this UID (R112). */
   readonly observed: RuntimePodStatus;
   readonly pullSecrets: readonly Secret[];
-  /** Works out what the pod's references stand for; absent: the agent reads no API objects for pods. */
+  /** Resolves the pod's references to API objects; absent when the agent reads no API objects for pods. */
   readonly resolution?: PodResolution;
-  /** A rule asked for all containers of the pod to start anew. */
+  /** True when a rule requires all containers of the pod to be restarted. */
   readonly restartAllContainers: boolean;
-  /** To be called as soon as a new sandbox has its network, before any image is pulled (R154); absent: nobody wants to know. */
+  /** Call it as soon as a new sandbox has its network, before any image is pulled (R154). May be absent. */
   readonly sandboxReady?: () => void;
   /**
-   * Aborts when the pod is to end. What has begun is carried through nevertheless (R150), but what waits for the pod's own servers, as hooks
-   * do, need not be waited for any longer; absent: nothing tells.
+   * Aborts when the termination of the pod is requested. Actions in progress are completed nevertheless (R150), but waits for the pod's own
+   * processes, such as hooks, may end. May be absent.
    */
   readonly podEnds?: AbortSignal;
 }
 
 /**
- * Where pods run. Calls for different pods overlap; calls for one pod never do.
- * Every method must be idempotent: the worker repeats it until it succeeds.
+ * PodProvider runs pods. Calls for different pods may overlap; calls for one pod never do. Every method must be idempotent, because the
+ * worker repeats it until it succeeds.
  *
  * Shape after kubelet `container.Runtime` (SyncPod, KillPod, GetPods, GetPodStatus).
  */
 export interface PodProvider extends ProviderPowers {
-  /** How the provider names itself in container IDs and node info, e.g. `containerd`. */
+  /** The provider's name in container IDs and node info, e.g. `containerd`. */
   readonly name: string;
 
-  /** Brings the pod's containers to its spec and returns; it does not wait for them to end (R167…R183). */
+  /** Brings the pod's containers to the state that its spec describes. Does not wait for containers to end (R167…R183). */
   syncPod(request: SyncPodRequest, signal: AbortSignal): Promise<PodSyncResult>;
 
   /**
-   * Stops every container and sandbox and resolves once none runs. Resolving early loses exit codes.
+   * Stops every container and sandbox of a pod and resolves once none runs. Resolving early loses exit codes.
    *
-   * @param pod of what only the runtime knows: the names of its containers alone, or absent
-   * @param gracePeriodSeconds overrides the pod's own; a later call may shorten it (R101…R103)
-   * @throws {AgentError} never `not_found`: a pod that is not there has stopped
+   * @param pod for a pod that only the runtime knows: a pod with only its container names, or absent
+   * @param gracePeriodSeconds overrides the pod's own grace period; a later call may shorten it (R101…R103)
+   * @throws {AgentError} but never `not_found`: a pod that does not exist counts as stopped
    */
 
   killPod(
@@ -80,24 +80,24 @@ export interface PodProvider extends ProviderPowers {
     signal: AbortSignal,
   ): Promise<void>;
 
-  /** Every pod of this node that has a container or sandbox, stopped ones too. */
+  /** Lists every pod of this node that has a container or sandbox, including stopped ones. */
   listPods(signal?: AbortSignal): Promise<readonly RuntimePod[]>;
 
-  /** These pods as {@link listPods} shows them, maybe others too, for no more than a whole listing; absent: the listing is asked. */
+  /** Lists these pods, and possibly others, at no higher cost than {@link listPods}. When absent, `listPods` is called. */
   listSome?(uids: readonly string[], signal?: AbortSignal): Promise<readonly RuntimePod[]>;
 
-  /** All instances of one pod; a pod without any gives empty lists, not an error. */
+  /** Returns all container instances of one pod; a pod without any has empty lists, not an error. */
   getPodStatus(
     ref: { readonly uid: string; readonly name: string; readonly namespace: string },
     signal?: AbortSignal,
   ): Promise<RuntimePodStatus>;
 
-  /** {@link getPodStatus} as far as a listing showed the pod, without listing it again; absent: that is asked instead. */
+  /** Like {@link getPodStatus}, for a pod from a listing, without listing it again. When absent, `getPodStatus` is called. */
   getListedPodStatus?(listed: RuntimePod, signal?: AbortSignal): Promise<RuntimePodStatus>;
 }
 
-/** The node's side of a provider. */
+/** The methods of a provider for the node. */
 export interface NodeProvider {
-  /** Resolves while the provider can run pods; rejects with what is wrong. The node is NotReady then. */
+  /** Resolves while the provider can run pods; otherwise rejects with the reason, and the node is NotReady. */
   ping(signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** One container of one pod; `id` is `type://id`. */
+/** Identifies one container of one pod; `id` has the form `type://id`. */
 export interface ContainerRef {
   readonly podUid: string;
   readonly namespace: string;
@@ -7,7 +7,7 @@ export interface ContainerRef {
   readonly id: string;
 }
 
-/** Names one pod: by UID, with the names that people read. */
+/** Identifies one pod by UID, with its name and namespace. */
 export interface PodRef {
   readonly uid: string;
   readonly name: string;

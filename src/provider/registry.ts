@@ -1,12 +1,12 @@
 import { AgentError } from '../base/errors.ts';
 import type { PodProvider } from './provider.ts';
 
-/** Makes a provider from its settings; called once when the agent starts. */
+/** Makes a provider from its settings. Called once when the agent starts. */
 export type ProviderFactory = (
   settings: Readonly<Record<string, unknown>>,
 ) => PodProvider | Promise<PodProvider>;
 
-/** One registry for the process: the command and the module of a provider may have a copy of this package each. */
+/** The key of the registry, which is global to the process: the command and a provider's module may each have a copy of this package. */
 const registry = Symbol.for('podtender.providers');
 
 function factories(): Map<string, ProviderFactory> {
@@ -17,11 +17,14 @@ function factories(): Map<string, ProviderFactory> {
   return first;
 }
 
-/** The factories of all registered providers, by name. */
+/** Returns the factories of all registered providers, by name. */
 export const registeredProviders = (): ReadonlyMap<string, ProviderFactory> => factories();
 
 /**
- * Makes a provider known under `name`, for {@link createProvider} and for `--provider FILE`, which loads the file that calls this.
+ * Registers a provider under `name`, for {@link createProvider} and for `--provider FILE`, which loads the file that makes this call.
+ *
+ * @example
+ * registerProvider('rooms', (settings) => new RoomsProvider(settings));
  *
  * @throws {AgentError} `already_exists` when the name is taken
  */
@@ -31,13 +34,13 @@ export function registerProvider(name: string, factory: ProviderFactory): void {
   factories().set(name, factory);
 }
 
-/** @throws {AgentError} `not_found`, naming the providers that there are */
+/** Makes the provider that is registered under `name`. @throws {AgentError} `not_found`, naming the registered providers */
 export async function createProvider(
   name: string,
   settings: Readonly<Record<string, unknown>> = {},
 ): Promise<PodProvider> {
   const factory = factories().get(name);
   if (factory) return factory(settings);
-  const known = [...factories().keys()].sort().join(', ') || 'none';
-  throw new AgentError('not_found', `no provider "${name}" is registered; there are: ${known}`);
+  const names = [...factories().keys()].sort().join(', ') || 'none';
+  throw new AgentError('not_found', `no provider "${name}" is registered; there are: ${names}`);
 }

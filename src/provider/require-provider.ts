@@ -1,10 +1,10 @@
 import { AgentError } from '../base/errors.ts';
 import type { PodProvider } from './provider.ts';
 
-/** The four methods that every provider has. */
+/** The methods that every provider must have. */
 const required = ['syncPod', 'killPod', 'listPods', 'getPodStatus'] as const;
 
-/** Refuses what is no provider. @throws {AgentError} `invalid_argument`, naming the methods that are missing */
+/** Checks that a value is a provider. @throws {AgentError} `invalid_argument`, naming the missing methods */
 export function requireProvider(provider: PodProvider): void {
   const candidate = provider as Partial<PodProvider> | null | undefined;
   if (typeof candidate !== 'object' || candidate === null)

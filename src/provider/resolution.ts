@@ -1,35 +1,37 @@
 import type { DNSConfig } from './cri-messages.ts';
 import type { Container, Volume } from '../kube/types.ts';
 
-/** A file of a volume that is made from API objects. */
+/** A file of a volume that is built from API objects. */
 export interface VolumeFile {
-  /** Below the volume's root, e.g. `conf/app.yaml`. */
+  /** The path relative to the volume's root, e.g. `conf/app.yaml`. */
   readonly path: string;
   readonly bytes: Uint8Array;
-  /** Permission bits. */
+  /** The permission bits. */
   readonly mode: number;
 }
 
 /**
- * PodResolution is what the agent works out from API objects for a pod's containers. Providers whose containers run elsewhere send it there;
- * those for this machine get mounts and variables from the runtime helper instead.
+ * PodResolution resolves a pod's references to API objects. Providers whose containers run elsewhere send the results there; providers for
+ * this machine get mounts and variables from the runtime helper instead.
  */
 export interface PodResolution {
   /**
-   * The variables of a container, in order: service links, `envFrom` and `env` with all references resolved. Fields that are unknown before
-   * the pod starts (`status.podIP`) are those of the pod's status, empty where it has none.
+   * Returns the environment variables of a container, in order: service links, `envFrom`, and `env` with all references resolved. Fields
+   * that are set only after the start (`status.podIP`) come from the pod's status and are empty where it has none.
    *
    * @throws {AgentError} a reference that cannot be resolved, in the kubelet's words
    */
   environment(container: Container): Promise<readonly { readonly name: string; readonly value: string }[]>;
   /**
-   * The files of a configMap, secret, downwardAPI or projected volume; undefined for volumes of other kinds.
+   * Returns the files of a configMap, secret, downwardAPI or projected volume; `undefined` for volumes of other kinds.
    *
-   * @throws {AgentError} an object or key that is missing and not optional
+   * @throws {AgentError} when an object or key is missing and not optional
    */
   files(volume: Volume): Promise<readonly VolumeFile[] | undefined>;
-  /** Name servers, search domains and options for the pod's `/etc/resolv.conf`; members are absent where the node knows none. */
+  /**
+   * Returns the name servers, search domains and options for the pod's `/etc/resolv.conf`; members that the node does not set are absent.
+   */
   dns(): Promise<DNSConfig>;
-  /** The host name that the pod's processes see. @throws {AgentError} the fully qualified name is too long */
+  /** Returns the host name for the pod's processes. @throws {AgentError} when the fully qualified name is too long */
   hostname(): string;
 }

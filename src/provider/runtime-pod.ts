@@ -1,9 +1,9 @@
 import type { ReportedStatus } from './reported.ts';
 
-/** State of a container or, for a sandbox, `running` (ready) and `exited` (not ready). */
+/** The state of a container. For a sandbox in a listing: `running` (ready) or `exited` (not ready). */
 export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
-/** A container as a listing shows it. */
+/** A container in a listing. */
 export interface RuntimeContainer {
   /** `type://id`, e.g. `containerd://4f…` */
   readonly id: string;
@@ -12,8 +12,8 @@ export interface RuntimeContainer {
   readonly image?: string;
   readonly imageId?: string;
   /**
-   * Fingerprint of the container's spec when it was created. The kubelet's container manager compares it with the spec of today and replaces
-   * a container that differs. The agent only passes it on: a provider that compares specs in another way leaves it out.
+   * The fingerprint of the container's spec at its creation. The kubelet's container manager compares it with the current spec and replaces
+   * a container that differs. The agent only passes it on: a provider that compares specs in another way omits it.
    */
   readonly hash?: number;
   /** ms since the epoch */
@@ -21,18 +21,18 @@ export interface RuntimeContainer {
   readonly podSandboxId?: string;
 }
 
-/** A pod as a listing shows it: what runs, or ran, under one UID. Kubelet's `container.Pod`. */
+/** A pod in a listing: everything that runs or ran under one UID. Kubelet's `container.Pod`. */
 export interface RuntimePod {
   readonly uid: string;
   readonly name: string;
   readonly namespace: string;
-  /** ms since the epoch, of the oldest sandbox or container */
+  /** When the oldest sandbox or container was created, ms since the epoch. */
   readonly createdAt?: number;
   readonly containers: readonly RuntimeContainer[];
   readonly sandboxes: readonly RuntimeContainer[];
 }
 
-/** Resources that the runtime has applied: cpu in milli-cores, memory in bytes. */
+/** The resources that the runtime has applied: CPU in milli-cores, memory in bytes. */
 export interface RuntimeContainerResources {
   readonly cpuRequest?: number;
   readonly cpuLimit?: number;
@@ -40,13 +40,13 @@ export interface RuntimeContainerResources {
   readonly memoryLimit?: number;
 }
 
-/** One container instance in detail. Kubelet's `container.Status`. */
+/** The status of one container instance. Kubelet's `container.Status`. */
 export interface RuntimeContainerStatus {
   /** `type://id` */
   readonly id: string;
   readonly name: string;
   readonly state: RuntimeContainerState;
-  /** Instants in ms since the epoch (fractions allowed); absent: not yet. */
+  /** Times in ms since the epoch (fractions allowed); absent until the event has occurred. */
   readonly createdAt?: number;
   readonly startedAt?: number;
   readonly finishedAt?: number;
@@ -55,7 +55,7 @@ export interface RuntimeContainerStatus {
   readonly imageId: string;
   readonly imageRef: string;
   readonly imageRuntimeHandler?: string;
-  /** As {@link RuntimeContainer.hash}; absent: the provider compares specs in another way. */
+  /** See {@link RuntimeContainer.hash}; absent when the provider compares specs in another way. */
   readonly hash?: number;
   /** 0 for the first instance of the container, 1 for the second, and so on. */
   readonly restartCount: number;
@@ -76,7 +76,7 @@ export interface RuntimeContainerStatus {
   readonly podSandboxId?: string;
 }
 
-/** One sandbox in detail. */
+/** The status of one sandbox. */
 export interface RuntimeSandboxStatus {
   readonly id: string;
   readonly state: 'SANDBOX_READY' | 'SANDBOX_NOTREADY';
@@ -84,28 +84,28 @@ export interface RuntimeSandboxStatus {
   /** ms since the epoch (fractions allowed) */
   readonly createdAt: number;
   readonly networkMode: 'POD' | 'NODE' | 'CONTAINER';
-  /** Absent: the runtime reports no network section, which differs from an empty ip. */
+  /** Absent when the runtime reports no network section, which differs from an empty `ip`. */
   readonly network?: { readonly ip: string; readonly additionalIps?: readonly string[] };
 }
 
-/** What the runtime knows of a pod: every instance per name newest first, sandboxes newest first. Kubelet's `container.PodStatus`. */
+/** The runtime status of a pod, with the instances of each container and the sandboxes newest first. Kubelet's `container.PodStatus`. */
 export interface RuntimePodStatus {
   readonly uid: string;
   readonly name: string;
   readonly namespace: string;
   readonly ips: readonly string[];
   readonly containerStatuses: readonly RuntimeContainerStatus[];
-  /** Those of `containerStatuses` that belong to the active sandbox. */
+  /** The members of `containerStatuses` in the active sandbox. */
   readonly activeContainerStatuses: readonly RuntimeContainerStatus[];
   readonly sandboxStatuses: readonly RuntimeSandboxStatus[];
-  /** When it was observed, ms since the epoch. */
+  /** When the status was observed, ms since the epoch. */
   readonly observedAt?: number;
-  /** What a backend that runs whole pods says besides; absent: containers and sandboxes say all. */
+  /** What a backend that runs whole pods reports in addition; absent when it reports nothing more. */
   readonly reported?: ReportedStatus;
 }
 
 /**
- * The status of a pod of which the runtime knows nothing: no container, no sandbox, no address.
+ * Makes the status of a pod that the runtime does not know: no container, no sandbox, no address.
  *
  * @example
  * async getPodStatus(ref) {

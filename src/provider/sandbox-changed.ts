@@ -1,18 +1,18 @@
 import type { Pod } from '../kube/types.ts';
 import type { RuntimePodStatus } from './runtime-pod.ts';
 
-/** Whether a pod needs a new sandbox, and what the new one would be. */
+/** Whether a pod needs a new sandbox, and its attempt number. */
 export interface SandboxChange {
   readonly changed: boolean;
-  /** The attempt of the sandbox to use or to make. */
+  /** The attempt number of the sandbox to use or to create. */
   readonly attempt: number;
-  /** The sandbox that is there; `''` where none is, or where its network mode is wrong. */
+  /** The ID of the existing sandbox; `''` when there is none or its network mode is wrong. */
   readonly sandboxId: string;
 }
 
 /**
- * R167: a new sandbox is due when there is none, more than one is ready, the newest is not ready, its network mode is not the pod's,
- * or it has a network section without an address.
+ * Decides whether a pod needs a new sandbox: when it has none, more than one is ready, the newest is not ready, its network mode is not the
+ * pod's, or it has a network section without an address (R167).
  *
  * Follows kubelet `runtimeutil.PodSandboxChanged`.
  */

@@ -1,15 +1,15 @@
-/** What one running container uses. Bytes, nano-seconds and instants in ms since the epoch; an absent member is not known. */
+/** The resource usage of one running container. Sizes are bytes, times are ms since the epoch; an absent member is unknown. */
 export interface ContainerUsage {
   /** `type://id` */
   readonly id: string;
   readonly name: string;
-  /** When it was started; absent: what the agent knows of it counts. */
+  /** When the container was started; absent for the time that the agent knows. */
   readonly startedAt?: number;
-  /** When it was measured. */
+  /** When the usage was measured. */
   readonly at: number;
-  /** Processor time used since the start, ns. */
+  /** The CPU time used since the start, ns. */
   readonly cpuNanos?: number;
-  /** Processor use at this time, in billionths of a core. */
+  /** The current CPU usage, in billionths of a core. */
   readonly cpuNanoCores?: number;
   readonly workingSetBytes?: number;
   readonly memoryBytes?: number;
@@ -17,14 +17,14 @@ export interface ContainerUsage {
   readonly pageFaults?: number;
   readonly majorPageFaults?: number;
   readonly swapBytes?: number;
-  /** More swap that it may use. */
+  /** The swap that the container may still use. */
   readonly swapAvailableBytes?: number;
-  /** Of the container's writable layer. */
+  /** The size of the container's writable layer. */
   readonly rootfsBytes?: number;
   readonly rootfsInodes?: number;
 }
 
-/** What the running containers of one pod use. */
+/** The resource usage of the running containers of one pod. */
 export interface PodUsage {
   readonly uid: string;
   readonly name: string;

@@ -2,7 +2,7 @@ import { tableOf } from '../base/own.ts';
 import { splitTarget } from './mux.ts';
 import type { PeerCertificate, ServerRequest } from './reply.ts';
 
-/** Who sent a request. */
+/** The authenticated sender of a request. */
 export interface User {
   readonly name: string;
   readonly uid?: string;
@@ -10,26 +10,29 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Tells who somebody is: nothing when there are no credentials of its kind, `refused` when they are not good. @throws when they cannot be checked */
+/**
+ * Authenticator identifies the sender of a request. It resolves to undefined when the request carries no credentials of its kind, and to
+ * `refused` when they are invalid. @throws when they cannot be checked
+ */
 export interface Authenticator {
   authenticate(request: ServerRequest): Promise<User | 'refused' | undefined>;
 }
 
-/** What somebody wants of the node, in the API server's words. */
+/** One attempted access to the node, in the attributes of a SubjectAccessReview. */
 export interface Access {
   readonly user: User;
-  /** Empty for a method that stands for no verb. */
+  /** Empty for a method without a verb. */
   readonly verb: string;
   readonly subresource: string;
   readonly nodeName: string;
 }
 
-/** Tells whether somebody may. @throws when it cannot be told */
+/** Authorizer decides whether an access is allowed. @throws when it cannot decide */
 export interface Authorizer {
   authorize(access: Access): Promise<boolean>;
 }
 
-/** Lets everybody who has shown who they are do everything. */
+/** Authorizer that allows every authenticated user everything. */
 export const alwaysAllow: Authorizer = { authorize: () => Promise.resolve(true) };
 
 const verbs: Readonly<Record<string, string>> = tableOf({
@@ -40,13 +43,13 @@ const verbs: Readonly<Record<string, string>> = tableOf({
   DELETE: 'delete',
 });
 
-/** The verb of a method; empty for one that has none (K2). */
+/** Returns the verb of an HTTP method; empty for a method without one (K2). */
 export const verbOf = (method: string): string => verbs[method] ?? '';
 
 const isBelow = (path: string, base: string): boolean =>
   path === base || (base.endsWith('/') && path.startsWith(base)) || path.startsWith(`${base}/`);
 
-/** Each of these is enough, tried in order (K2, KubeletFineGrainedAuthz). */
+/** Path prefixes with a subresource of their own: either it or `proxy` is enough, tried in order (K2, KubeletFineGrainedAuthz). */
 const fineGrained: readonly (readonly [string, string])[] = [
   ['/pods', 'pods'],
   ['/runningpods', 'pods'],
@@ -63,7 +66,7 @@ const dedicated: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * The subresources of `nodes` of which one must be allowed to reach a path, in the order in which they are tried.
+ * Returns the subresources of `nodes` that give access to a path, in the order they are tried; permission for one of them is enough.
  * Follows kubelet `NodeRequestAttributesGetter` (pkg/kubelet/server/auth.go).
  */
 export function subresourcesOf(target: string): readonly string[] {
@@ -73,7 +76,7 @@ export function subresourcesOf(target: string): readonly string[] {
   return fine === undefined ? [own] : [fine, own];
 }
 
-/** The user that a client certificate names. */
+/** Returns the user that a client certificate names. */
 export const userOfCertificate = ({ commonName, organizations }: PeerCertificate): User => ({
   name: commonName,
   groups: withAuthenticated(organizations),
@@ -82,10 +85,10 @@ export const userOfCertificate = ({ commonName, organizations }: PeerCertificate
 export const withAuthenticated = (groups: readonly string[]): readonly string[] =>
   groups.includes('system:authenticated') ? groups : [...groups, 'system:authenticated'];
 
-/** Anybody without credentials, where that is allowed. */
+/** The user of a request without credentials, where anonymous access is enabled. */
 export const anonymous: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-/** Client certificates of the client CA; the listener has verified them. */
+/** Authenticates by client certificates that the listener has verified against the client CA. */
 export const certificateAuthenticator: Authenticator = {
   authenticate: ({ peer }) =>
     Promise.resolve(peer === 'unverified' ? undefined : peer && userOfCertificate(peer)),

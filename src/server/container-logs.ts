@@ -10,7 +10,7 @@ import type { ServerHost } from './host.ts';
 import { type Reply, type ServerRequest, text } from './reply.ts';
 import { zeroTime as zeroTimeText } from '../kube/time.ts';
 
-/** The options that a query asks for. @throws {RangeError} when one cannot be read */
+/** Parses the log options of a query. @throws {RangeError} for an invalid value */
 export function logOptionsOf(given: URLSearchParams): LogOptions {
   const query = withoutTail(given);
   const tailLines = integer(query, 'tailLines');
@@ -30,7 +30,7 @@ export function logOptionsOf(given: URLSearchParams): LogOptions {
   };
 }
 
-/** `tail` is an old name of `tailLines`; `tail=all` stands for all lines. */
+/** Replaces `tail`, the old name of `tailLines`; `tail=all` means all lines. */
 function withoutTail(given: URLSearchParams): URLSearchParams {
   const tail = given.get('tail');
   if (tail === null || tail === '') return given;
@@ -40,7 +40,7 @@ function withoutTail(given: URLSearchParams): URLSearchParams {
   return query;
 }
 
-/** Whether the options can be meant (`ValidatePodLogOptions`). */
+/** Reports whether the options are valid together (`ValidatePodLogOptions`). */
 export function logOptionsHold(options: LogOptions): boolean {
   const { tailLines, sinceSeconds, sinceTime, limitBytes, stream = 'All' } = options;
   if (tailLines !== undefined && (tailLines < 0 || stream !== 'All')) return false;
@@ -55,7 +55,8 @@ const waitingTexts: Readonly<Record<string, string>> = tableOf({
 });
 
 /**
- * Which container instance's log is meant: the id, or why there is none. Follows kubelet `validateContainerLogStatus`.
+ * Returns the id of the container instance whose log is requested, or the reason why there is none. Follows kubelet
+ * `validateContainerLogStatus`.
  *
  * @param podName shown in the reason
  */
@@ -98,21 +99,21 @@ function waitingText(waiting: { readonly reason?: string } | undefined, which: s
   return `${which} is waiting to start: ${waitingTexts[reason] ?? reason}`;
 }
 
-/** Whether a pod's spec has a container of any kind with this name. */
+/** Reports whether a pod's spec has a container of any kind with this name. */
 export const hasContainer = ({ spec }: Pod, name: string): boolean =>
   [spec?.containers, spec?.initContainers, spec?.ephemeralContainers].some((list) =>
     list?.some((container) => container.name === name),
   );
 
-/** What serving a container's log needs. */
+/** Dependencies of {@link containerLogs}. */
 export interface ContainerLogsDeps {
   readonly host: ServerHost;
   readonly clock: Clock;
-  /** Whether one of the two streams may be asked for alone (feature gate PodLogsQuerySplitStreams). */
+  /** Whether one of the two streams may be requested alone (feature gate PodLogsQuerySplitStreams). */
   readonly splitStreams: boolean;
 }
 
-/** While a followed log is quiet, this is when the client is told that it was accepted, ms. */
+/** If a followed log has no output for this long, the response headers are sent without it, ms. */
 const quietMs = 100;
 
 /**
@@ -156,7 +157,7 @@ export const refOf = (pod: Pod, container: string, id: string): ContainerRef => 
   id,
 });
 
-/** The kubelet has announced a stream by then, so no content type is told. */
+/** The kubelet has already announced a stream at this point, so the reply has no content type. */
 const refused = (reason: string): Reply => ({ status: 400, headers: {}, body: reason });
 
 function streamed(
@@ -187,9 +188,8 @@ function streamed(
   };
 }
 
-/** Values of a query parameter turned into what Kubernetes' option types want. */
 
-/** A flag: absent, `false` and `0` are false, all else is true, the empty text too (K3). */
+/** Parses a flag: absent, `false` and `0` are false; everything else is true, including the empty text (K3). */
 function flag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';
@@ -197,7 +197,7 @@ function flag(query: URLSearchParams, name: string): boolean {
 
 const integerPattern = /^[+-]?\d+$/;
 
-/** An integer; absent: not given. @throws {RangeError} for what is none */
+/** Parses an integer; undefined when absent. @throws {RangeError} for anything else */
 function integer(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null) return undefined;
@@ -212,7 +212,10 @@ const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)$
 /** Go's zero time, ms since the epoch. */
 const zeroTime = Date.parse(zeroTimeText);
 
-/** An instant as RFC 3339, ms since the epoch; absent: not given; an empty text or `null` is Go's zero time. @throws {RangeError} for what is none */
+/**
+ * Parses an RFC 3339 time to ms since the epoch; undefined when absent; an empty text or `null` is Go's zero time. @throws {RangeError}
+ * for anything else
+ */
 function instant(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null) return undefined;

@@ -13,23 +13,23 @@ import { route, splitTarget } from './mux.ts';
 import { httpError, pageNotFound, type Reply, type ServerRequest, text } from './reply.ts';
 import { partsBelow, serve, type Service } from './services.ts';
 
-/** Who may come in, and what there is. */
+/** Access rules and services of a {@link RequestHandler}. */
 export interface HandlerOptions {
   readonly nodeName: string;
   readonly logger: Logger;
   readonly services: readonly Service[];
-  /** Tried in order. `none`: nobody is asked who they are, as on a read-only port. */
+  /** Tried in order. `none`: requests are not authenticated, as on a read-only port. */
   readonly authenticators: readonly Authenticator[] | 'none';
   readonly authorizer: Authorizer;
-  /** Whether those without credentials come in as `system:anonymous`. */
+  /** Whether requests without credentials are served as `system:anonymous`. */
   readonly anonymousAuth: boolean;
 }
 
 const unauthorized = text(401, 'Unauthorized');
 
 /**
- * Answers requests of the kubelet API: finds the service, asks who it is, asks whether they may, then serves. Knows no socket.
- * Paths that are none of ours are told so to everybody (K1).
+ * RequestHandler answers requests of the kubelet API without a socket: it finds the service, authenticates, authorizes and serves.
+ * Unknown paths are answered before authentication (K1).
  */
 export class RequestHandler {
   readonly #options: HandlerOptions;
@@ -48,7 +48,7 @@ export class RequestHandler {
     try {
       return await this.#answer(request);
     } catch (reason) {
-      this.#options.logger.error('a request could not be served', {
+      this.#options.logger.error('cannot serve request', {
         method: request.method,
         path: splitTarget(request.target).path,
         err: messageOf(reason),
@@ -74,7 +74,7 @@ export class RequestHandler {
     return typeof service.routes === 'function' ? service.routes(call) : serve(service.routes, call);
   }
 
-  /** Why a request is turned away; nothing: it may. */
+  /** Returns the reply that rejects a request, or undefined when it is allowed. */
   async #refusal(request: ServerRequest): Promise<Reply | undefined> {
     if (this.#options.authenticators === 'none') return undefined;
     const user = await this.#userOf(request);
@@ -87,7 +87,7 @@ export class RequestHandler {
       for (const subresource of subresources)
         if (await authorizer.authorize({ user, verb, subresource, nodeName })) return undefined;
     } catch (reason) {
-      logger.error('an access could not be checked', { user: user.name, err: messageOf(reason) });
+      logger.error('cannot authorize request', { user: user.name, err: messageOf(reason) });
       return text(500, `Authorization error (${wanted})`);
     }
     return text(403, `Forbidden (${wanted})\n`);
@@ -102,11 +102,11 @@ export class RequestHandler {
         if (user === 'refused') return undefined;
         if (user) return user;
       } catch (reason) {
-        logger.error('credentials could not be checked', { err: messageOf(reason) });
+        logger.error('cannot check credentials', { err: messageOf(reason) });
         return undefined;
       }
     }
-    // a certificate that is no good makes nobody anonymous (`NewFailOnError`); another credential beside it would have counted
+    // An invalid client certificate does not fall back to anonymous (`NewFailOnError`); another valid credential would have counted.
     return anonymousAuth && request.peer !== 'unverified' ? anonymous : undefined;
   }
 }
@@ -119,7 +119,7 @@ const htmlEscapes: Readonly<Record<string, string>> = tableOf({
   "'": '&#39;',
 });
 
-/** A redirect as Go's `http.Redirect` writes it: only GET has a body, GET and HEAD its type. */
+/** Returns a redirect as Go's `http.Redirect` writes it: only GET has a body; GET and HEAD have a content type. */
 function redirect(method: string, location: string): Reply {
   if (method !== 'GET' && method !== 'HEAD')
     return { status: 307, headers: { Location: location }, body: '' };

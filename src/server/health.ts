@@ -2,23 +2,23 @@ import { goQuote } from '../go/go-quote.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 import { httpError, pageNotFound, type Reply, text } from './reply.ts';
 
-/** One named question after the kubelet's health. */
+/** One named health check of the kubelet. */
 export interface HealthCheck {
   readonly name: string;
-  /** What is wrong; nothing: healthy. */
+  /** Returns what is wrong; undefined when healthy. */
   readonly check: () => string | undefined;
 }
 
-/** Always well: the process answers. */
+/** Always healthy: the process answers. */
 export const ping: HealthCheck = { name: 'ping', check: () => undefined };
-/** The log is written. */
+/** Always healthy: there is no log buffer that could stall. */
 export const log: HealthCheck = { name: 'log', check: () => undefined };
-/** Device plugins can register: there is no server for them here that could fail. */
+/** Always healthy: there is no device plugin server that could fail. */
 export const devicePlugin: HealthCheck = { name: 'device-plugin', check: () => undefined };
 
 const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
-/** `/healthz`: all checks; `?verbose` lists them, `?exclude=` leaves some out. Reasons are never told. Any method will do. */
+/** Answers `/healthz`: runs all checks; `?verbose` lists them, `?exclude=` leaves some out. Reasons are withheld. Accepts any method. */
 export function healthz(checks: readonly HealthCheck[], query: URLSearchParams): Reply {
   const excluded = new Set(query.getAll('exclude'));
   const lines: string[] = [];
@@ -40,7 +40,7 @@ export function healthz(checks: readonly HealthCheck[], query: URLSearchParams):
   return text(200, `${lines.join('\n')}\nhealthz check passed\n`, noSniff);
 }
 
-/** `/healthz/{name}`: one check, with its reason. */
+/** Answers `/healthz/{name}`: runs one check and includes its reason. */
 export function healthzOf(checks: readonly HealthCheck[], name: string): Reply {
   const found = checks.find((one) => one.name === name);
   if (!found) return pageNotFound;
@@ -50,12 +50,12 @@ export function healthzOf(checks: readonly HealthCheck[], name: string): Reply {
 
 const counts = new WeakMap<HealthCheck, Record<'success' | 'error', number>>();
 
-/** Counts anew. */
+/** Resets the counters of {@link healthMetrics}. */
 export function resetHealthMetrics(checks: readonly HealthCheck[]): void {
   for (const one of checks) counts.delete(one);
 }
 
-/** `/metrics/slis`: each check now, and how it has come out at each scrape. */
+/** Runs each check for `/metrics/slis` and returns its current result and the counts of results over all scrapes. */
 export function healthMetrics(checks: readonly HealthCheck[]): readonly MetricFamily[] {
   const results = checks.map((one) => {
     const well = one.check() === undefined;

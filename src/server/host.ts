@@ -8,17 +8,17 @@ import type { MetricFamily } from '../metrics/family.ts';
 import type { Usage } from '../containers/stats/usage.ts';
 import type { ProgramStatus } from './zpages.ts';
 
-/** Takes bytes; a promise holds the one who writes back until it settles. */
+/** Receives bytes; the writer waits for a returned promise before it writes more. */
 export type ByteSink = (bytes: Buffer) => Promise<void> | void;
 
-/** One container's log, as it is asked for. */
+/** A request for one container's log. */
 export interface LogRequest {
   readonly pod: Pod;
   readonly container: ContainerRef;
   readonly options: LogOptions;
 }
 
-/** What came of a command that was run to its end. */
+/** Result of a command that ran to completion. */
 export interface RunResult {
   readonly exitCode: number;
   readonly stdout: Buffer;
@@ -26,27 +26,27 @@ export interface RunResult {
 }
 
 /**
- * What the kubelet API serves, as far as there is something behind it: an absent member is answered as not implemented.
- * `src/agent/server-host.ts` fills it from an agent's engines.
+ * ServerHost is the backend of the kubelet API. An absent optional member is answered as not implemented. `src/agent/server-host.ts`
+ * implements it with an agent's engines.
  */
 export interface ServerHost {
   readonly nodeName: string;
-  /** Pods that are bound to this node (kubelet `GetPods`). */
+  /** Returns the pods bound to this node (kubelet `GetPods`). */
   pods(): readonly Pod[];
   podByName(namespace: string, name: string): Pod | undefined;
-  /** What the agent knows of a pod's status, newer than the API server; absent: the pod's own is the newest. */
+  /** Returns the agent's status of a pod, which is newer than the API server's; undefined when the pod object's own is the newest. */
   podStatus(uid: string): PodStatus | undefined;
-  /** Pods with something that runs, as the runtime tells it. */
+  /** Returns the pods with running containers, as the runtime reports them. */
   runningPods(): Promise<readonly RuntimePod[]>;
-  /** Writes a container's log to `sink` until its end, or with `follow` until the container ended or `signal` aborts. */
+  /** Writes a container's log to `sink` until its end, or with `follow` until the container has ended or `signal` aborts. */
   readonly readLog?: (request: LogRequest, sink: ByteSink, signal: AbortSignal) => Promise<void>;
-  /** Runs a command to its end. */
+  /** Runs a command to completion. */
   readonly run?: (
     container: ContainerRef,
     command: readonly string[],
     signal: AbortSignal,
   ) => Promise<RunResult>;
-  /** Runs a command with live streams; resolves with its exit code. */
+  /** Runs a command with live streams; resolves to its exit code. */
   readonly exec?: (
     container: ContainerRef,
     command: readonly string[],
@@ -55,36 +55,36 @@ export interface ServerHost {
   ) => Promise<number>;
   readonly attach?: (container: ContainerRef, io: TerminalIo, signal: AbortSignal) => Promise<void>;
   readonly portForward?: (podUid: string, port: number, stream: Duplex, signal: AbortSignal) => Promise<void>;
-  /** When the runtime serves streams itself; wins over `exec`, `attach` and `portForward`. */
+  /** Set when the runtime serves streams itself; takes precedence over `exec`, `attach` and `portForward`. */
   readonly streamUrls?: StreamUrls;
-  /** The sync loop's health: what is wrong, or nothing. */
+  /** Returns what is wrong with the sync loop; undefined when healthy. */
   syncLoopFault(): string | undefined;
-  /** The configuration in force as `/configz` shows it: `KubeletConfiguration` with all defaults. */
+  /** Returns the effective configuration as `/configz` shows it: `KubeletConfiguration` with all defaults. */
   readonly configz?: () => unknown;
-  /** What node and pods use. */
+  /** Returns the resource usage of node and pods. */
   readonly usage?: () => Promise<Usage>;
-  /** The whole answer of `/stats/summary`; wins over `usage`. */
+  /** Returns the whole body of `/stats/summary`; takes precedence over `usage`. */
   readonly statsSummary?: (signal: AbortSignal) => Promise<object>;
-  /** The whole page of `/metrics/resource` in the Prometheus text format; wins over `usage`. */
+  /** Returns the whole page of `/metrics/resource` in the Prometheus text format; takes precedence over `usage`. */
   readonly resourceMetrics?: (signal: AbortSignal) => Promise<string>;
-  /** The agent's own metrics, for `/metrics`. */
+  /** Returns the agent's own metrics, for `/metrics`. */
   readonly metrics?: () => readonly MetricFamily[];
-  /** Metrics of probes, for `/metrics/probes`. */
+  /** Returns the metrics of probes, for `/metrics/probes`. */
   readonly probeMetrics?: () => readonly MetricFamily[];
-  /** Makes the log as wordy as the kubelet's `--v` of this number would, for `/debug/flags/v`. */
+  /** Sets the log level that corresponds to this kubelet `--v`, for `/debug/flags/v`. */
   readonly setVerbosity?: (verbosity: number) => void;
-  /** Folder that `/logs/` shows; absent: none. */
+  /** Folder that `/logs/` serves; absent: none. */
   readonly logsRoot?: string;
   /** For `/statusz`. */
   readonly program?: ProgramStatus;
-  /** The words of the command line, for `/debug/pprof/cmdline`; absent: not told. */
+  /** Command line arguments, for `/debug/pprof/cmdline`; absent: not served. */
   readonly commandLine?: readonly string[];
-  /** Writes a checkpoint of a container and tells the files; 0 s: as long as the provider thinks right. */
+  /** Writes a checkpoint of a container and returns the files; a timeout of 0 s leaves it to the provider. */
   readonly checkpoint?: (
     container: ContainerRef,
     timeoutSeconds: number,
     signal: AbortSignal,
   ) => Promise<readonly string[]>;
-  /** Command line settings by name as `/flagz` shows them. */
+  /** Returns the command line settings by name as `/flagz` shows them. */
   readonly flags?: () => Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-/** The kubelet HTTP API for those who mount it in a server of their own: `podtender/server`. Re-exports only. */
+/** `podtender/server`: the kubelet HTTP API, for mounting in a server of your own. Re-exports only. */
 export {
   type Access,
   alwaysAllow,

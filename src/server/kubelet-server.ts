@@ -25,37 +25,40 @@ import { type StreamTimes, streamTimes } from '../streams/times.ts';
 import { tokenAuthenticator, type Reviews, webhookAuthorizer, type WebhookTimes } from './webhook.ts';
 import { selfSigned } from '../pki/self-signed.ts';
 
-/** How a kubelet API is served. */
+/** Options of a {@link KubeletServer}. */
 export interface KubeletServerOptions {
   readonly host: ServerHost;
-  /** Default: all interfaces. */
+  /** Listen address. Default: all interfaces. */
   readonly address?: string;
-  /** Default 10250; 0 takes any. */
+  /** Listen port. Default: 10250; 0 takes any free port. */
   readonly port?: number;
   /** Serving certificate and key, PEM; default: self-signed. `later`: no handshake succeeds before {@link KubeletServer.renew}. */
   readonly tls?: KeyPair | 'later';
   readonly tlsSettings?: Pick<TlsSettings, 'ciphers' | 'ecdhCurve' | 'minVersion'>;
-  /** Whose client certificates are believed, PEM; absent: none are. */
+  /** Client CA bundle, PEM; absent: client certificates are not accepted. */
   readonly clientCa?: string;
-  /** Who tells whether somebody may: required, there is no default that lets people in. */
+  /** Decides whether an authenticated user may access the node. Required: no default allows access. */
   readonly authorizer: Authorizer;
-  /** Bearer tokens and the like, after client certificates. */
+  /** Further authenticators such as bearer tokens, tried after client certificates. */
   readonly authenticators?: readonly Authenticator[];
-  /** Whether those without credentials come in as `system:anonymous`; default: no. */
+  /** Whether requests without credentials are served as `system:anonymous`; default: false. */
   readonly anonymousAuth?: boolean;
-  /** Logs, exec, attach, port-forward (`enableDebuggingHandlers`); default: yes. */
+  /** Whether logs, exec, attach and port-forward are served (`enableDebuggingHandlers`); default: true. */
   readonly debugging?: boolean;
-  /** What of it is turned off (`enableSystemLogHandler`, `enableProfilingHandler`, `enableDebugFlagsHandler`); default: nothing. */
+  /**
+   * Debugging handlers that are turned off (`enableSystemLogHandler`, `enableProfilingHandler`, `enableDebugFlagsHandler`); default:
+   * none.
+   */
   readonly disabled?: {
     readonly logs?: boolean;
     readonly profiling?: boolean;
     readonly debugFlags?: boolean;
   };
-  /** Logs of one stream (`?stream=Stderr`; feature gate PodLogsQuerySplitStreams); default: no. */
+  /** Whether logs of one stream can be requested (`?stream=Stderr`; feature gate PodLogsQuerySplitStreams); default: false. */
   readonly splitStreams?: boolean;
-  /** `/checkpoint` (feature gate ContainerCheckpoint); default: yes. */
+  /** Whether `/checkpoint` is served (feature gate ContainerCheckpoint); default: true. */
   readonly checkpoints?: boolean;
-  /** Metrics in OpenMetrics for clients that would have it; the kubelet has none. Default: yes. */
+  /** Whether metrics are served as OpenMetrics to clients that accept it, which the kubelet does not do. Default: true. */
   readonly openMetrics?: boolean;
   readonly limits?: Partial<ListenerLimits>;
   readonly streams?: Partial<StreamTimes>;
@@ -69,7 +72,10 @@ export interface KubeletServerOptions {
 
 export const kubeletPort = 10_250;
 
-/** Token and access reviews by the API server, as options of a {@link KubeletServer}. */
+/**
+ * Returns the options of a {@link KubeletServer} that delegate authentication and authorization to the API server (TokenReview,
+ * SubjectAccessReview).
+ */
 export function webhookAccess(
   reviews: Reviews,
   clock: Clock = systemClock,
@@ -80,8 +86,8 @@ export function webhookAccess(
 }
 
 /**
- * The kubelet's HTTP API: what the API server, `kubectl`, metrics-server and operators expect on a node's port 10250.
- * `handle` answers without a socket; `listen` puts a TLS listener before it.
+ * KubeletServer serves the kubelet's HTTP API: what the API server, `kubectl`, metrics-server and operators expect on a node's port
+ * 10250. `handle` answers without a socket; `listen` serves over TLS.
  */
 export class KubeletServer {
   readonly #options: KubeletServerOptions;
@@ -137,7 +143,7 @@ export class KubeletServer {
     });
   }
 
-  /** Where it listens; 0 before {@link listen}. */
+  /** The port it listens on; 0 before {@link listen}. */
   get port(): number {
     return this.#port;
   }
@@ -152,12 +158,12 @@ export class KubeletServer {
     this.#port = await this.#listener.listen(port, address);
   }
 
-  /** From now on connections see another serving certificate; those that stand go on. */
+  /** Replaces the serving certificate for new connections; existing connections continue. */
   renew(tls: KeyPair): void {
     this.#secure({ ...this.#tls, ...tls });
   }
 
-  /** From now on connections are believed by another bundle of client authorities; for a server that was made with one. */
+  /** Replaces the client CA bundle for new connections; requires a server that was created with one. */
   trust(clientCa: string): void {
     this.#secure({ ...this.#tls, clientCa });
   }
@@ -167,17 +173,17 @@ export class KubeletServer {
     this.#tls = tls;
   }
 
-  /** Ends all connections and the listener. */
+  /** Closes the listener and all connections. */
   close(): Promise<void> {
     this.#options.onClose?.();
     return this.#listener.close();
   }
 }
 
-/** A server for those who need not say who they are: on an address that only the right ones can reach. */
+/** Options of a server without authentication, for an address that only trusted clients can reach. */
 export interface OpenServerOptions {
   readonly host: ServerHost;
-  /** Default: loopback. */
+  /** Listen address. Default: loopback. */
   readonly address?: string;
   readonly port: number;
   readonly clock?: Clock;
@@ -191,12 +197,13 @@ export interface OpenServer {
   close(): Promise<void>;
 }
 
-/** The healthz port: `/healthz` and `/healthz/ping`, nothing else (K1). */
+/** Serves the healthz port: `/healthz` and `/healthz/ping`, nothing else (K1). */
 export const serveHealthz = (options: OpenServerOptions): Promise<OpenServer> =>
   serveOpen(options, healthServices([ping]));
 
 /**
- * The read-only port (`readOnlyPort`): pods, health, statistics and metrics, without a question; what looks into pods answers that it is turned off.
+ * Serves the read-only port (`readOnlyPort`) without authentication: pods, health, statistics and metrics. Paths that look into pods
+ * answer that they are disabled.
  *
  * Follows kubelet `ListenAndServeKubeletReadOnlyServer`.
  */

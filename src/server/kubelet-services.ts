@@ -26,22 +26,25 @@ import type { Usage } from '../containers/stats/usage.ts';
 import { flagzPage, statuszPage, zpage } from './zpages.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 
-/** What the services are made of. */
+/** Dependencies of the kubelet API's services. */
 export interface ServicesDeps {
   readonly host: ServerHost;
   readonly clock: Clock;
   /** Feature gate PodLogsQuerySplitStreams. */
   readonly splitStreams: boolean;
-  /** `enableDebuggingHandlers`: logs, exec, attach, port-forward and what runs. */
+  /** `enableDebuggingHandlers`: logs, exec, attach, port-forward and running pods. */
   readonly debugging: boolean;
   /** Feature gate ContainerCheckpoint. */
   readonly checkpoints: boolean;
-  /** Answered with 405, though debugging is on (`enableSystemLogHandler`, `enableProfilingHandler`, `enableDebugFlagsHandler`); default: nothing. */
+  /**
+   * Services answered with 405 although debugging is enabled (`enableSystemLogHandler`, `enableProfilingHandler`,
+   * `enableDebugFlagsHandler`); default: none.
+   */
   readonly disabled?:
     { readonly logs?: boolean; readonly profiling?: boolean; readonly debugFlags?: boolean } | undefined;
-  /** Whether metrics are told in OpenMetrics to those who would have it; default: yes. */
+  /** Whether metrics are served as OpenMetrics to clients that accept it; default: true. */
   readonly openMetrics?: boolean;
-  /** What the server counts of itself. */
+  /** Returns the server's own metrics. */
   readonly serverMetrics: () => readonly MetricFamily[];
 }
 
@@ -49,10 +52,10 @@ type OpenDeps = Pick<ServicesDeps, 'host' | 'serverMetrics' | 'openMetrics'>;
 
 const jsonType = 'application/json';
 
-/** Patterns of a service that answers with and without a slash at the end. */
+/** Returns the patterns of a service that answers with and without a trailing slash. */
 export const bothOf = (path: string): readonly string[] => [path, `${path}/`];
 
-/** The health checks of the main port. */
+/** Returns the health checks of the main port. */
 export const healthChecks = (host: ServerHost): readonly HealthCheck[] => [
   ping,
   log,
@@ -60,7 +63,7 @@ export const healthChecks = (host: ServerHost): readonly HealthCheck[] => [
   devicePlugin,
 ];
 
-/** `/healthz` and one path a check. */
+/** Returns the services `/healthz` and `/healthz/{name}`. */
 export const healthServices = (checks: readonly HealthCheck[]): readonly Service[] => [
   { patterns: ['/healthz'], routes: ({ query }) => healthz(checks, query) },
   ...checks.map(({ name }) => ({
@@ -69,7 +72,7 @@ export const healthServices = (checks: readonly HealthCheck[]): readonly Service
   })),
 ];
 
-/** What is there with and without debugging handlers: pods, health, settings, statistics and metrics. */
+/** Returns the services that do not depend on the debugging handlers: pods, health, settings, statistics and metrics. */
 export function defaultServices(deps: ServicesDeps): readonly Service[] {
   const { host } = deps;
   return [
@@ -84,7 +87,7 @@ const checkpointService = (host: ServerHost): Service => ({
   routes: [{ methods: ['POST'], parts: [3], produces: jsonType, handle: (call) => checkpoint(host, call) }],
 });
 
-/** What is on the read-only port as well (kubelet `InstallAuthNotRequiredHandlers`). */
+/** Returns the services of the read-only port (kubelet `InstallAuthNotRequiredHandlers`). */
 export function openServices(deps: OpenDeps): readonly Service[] {
   const { host } = deps;
   return [
@@ -117,7 +120,7 @@ async function summary(host: ServerHost, query: URLSearchParams, signal: AbortSi
   return json(statsSummary(host.nodeName, usage, only.length === 1 && only[0] === 'true', details));
 }
 
-/** Kubelet `Server.checkpoint`: the last `timeout` counts, in seconds. */
+/** Answers a checkpoint request as kubelet `Server.checkpoint` does: the last `timeout` counts, in seconds. */
 async function checkpoint(host: ServerHost, { request, parts, query }: Call): Promise<Reply> {
   const [namespace = '', name = '', container = ''] = parts;
   const pod = host.podByName(namespace, name);
@@ -137,7 +140,7 @@ async function checkpoint(host: ServerHost, { request, parts, query }: Call): Pr
   }
 }
 
-/** `/metrics` and what hangs below it. */
+/** Returns the services of `/metrics` and the paths below it. */
 function metricServices({ host, serverMetrics, openMetrics = true }: OpenDeps): readonly Service[] {
   const { metrics, probeMetrics } = host;
   const checks = healthChecks(host);
@@ -171,7 +174,7 @@ function metricServices({ host, serverMetrics, openMetrics = true }: OpenDeps): 
   ];
 }
 
-/** A page that the provider's backend made. */
+/** Returns a page that the provider's backend rendered. */
 const resourcePage =
   (page: NonNullable<ServerHost['resourceMetrics']>): Handler =>
   async ({ request }) => ({
@@ -182,7 +185,7 @@ const resourcePage =
 
 const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
-/** `/configz`, `/flagz` and `/statusz`, as far as there is something to tell. */
+/** Returns the services of `/configz`, `/flagz` and `/statusz` for which the host has data. */
 function pageServices({ host, clock }: ServicesDeps): readonly Service[] {
   const { configz, flags, program } = host;
   const pages: Service[] = [];
@@ -198,7 +201,7 @@ function pageServices({ host, clock }: ServicesDeps): readonly Service[] {
   return pages;
 }
 
-/** What lets people look into pods. */
+/** Returns the services that look into pods. */
 export function debuggingServices(deps: ServicesDeps): readonly Service[] {
   const { host } = deps;
   return [
@@ -231,11 +234,11 @@ export function debuggingServices(deps: ServicesDeps): readonly Service[] {
 
 const verbosityPath = '/debug/flags/v';
 
-/** `/debug/flags/v`: a PUT says how wordy the log is. */
+/** Returns the service of `/debug/flags/v`: a PUT sets the log verbosity. */
 function flagServices({ host: { setVerbosity }, disabled = {} }: ServicesDeps): readonly Service[] {
   if (disabled.debugFlags === true) return [disabledService(verbosityPath, 'flags endpoint is disabled.\n')];
   if (!setVerbosity) return [];
-  const told = (status: number, body: string): Reply => ({
+  const answer = (status: number, body: string): Reply => ({
     status,
     headers: { 'Content-Type': 'text/plain', ...noSniff },
     body: `${body}\n`,
@@ -244,18 +247,21 @@ function flagServices({ host: { setVerbosity }, disabled = {} }: ServicesDeps): 
     {
       patterns: [verbosityPath],
       routes: async ({ request }) => {
-        if (request.method !== 'PUT') return told(406, 'unsupported http method');
+        if (request.method !== 'PUT') return answer(406, 'unsupported http method');
         const given = (await request.body?.())?.toString() ?? '';
         const fault = verbosityFault(given);
-        if (fault !== undefined) return told(400, fault);
+        if (fault !== undefined) return answer(400, fault);
         setVerbosity(Number(given));
-        return told(200, `successfully set klog.logging.verbosity to ${given}`);
+        return answer(200, `successfully set klog.logging.verbosity to ${given}`);
       },
     },
   ];
 }
 
-/** A number is read twice, without a sign in 32 bits and then with one, as by the kubelet's `GlogSetter`. */
+/**
+ * Returns the kubelet's error for an invalid verbosity. As `GlogSetter` does, the number is read first as unsigned 32 bits and then as
+ * signed.
+ */
 function verbosityFault(given: string): string | undefined {
   const unsigned = `strconv.ParseUint: parsing ${goQuote(given)}`;
   if (!/^\d+$/.test(given)) return `${unsigned}: invalid syntax`;
@@ -264,7 +270,7 @@ function verbosityFault(given: string): string | undefined {
   return `failed set klog.logging.verbosity ${given}: strconv.ParseInt: parsing ${goQuote(given)}: value out of range`;
 }
 
-/** `/logs/` and `/debug/pprof/`. */
+/** Returns the services of `/logs/` and `/debug/pprof/`. */
 function fileServices({ host: { logsRoot, commandLine }, disabled = {} }: ServicesDeps): readonly Service[] {
   const services: Service[] = [];
   if (disabled.logs === true) services.push(disabledService('/logs/', 'logs endpoint is disabled.\n'));
@@ -310,7 +316,7 @@ const debugPaths = [
   '/debug/pprof/',
 ];
 
-/** In the place of the debugging services where they are turned off. */
+/** Services that replace the debugging services where those are turned off. */
 export const disabledServices: readonly Service[] = debugPaths.map((path) =>
   disabledService(path, 'Debug endpoints are disabled.\n'),
 );

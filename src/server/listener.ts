@@ -19,25 +19,25 @@ import { streamTimes } from '../streams/times.ts';
 import { lastAnswer, Turns } from '../streams/turns.ts';
 import type { Reply, ReplySink, ServerRequest } from './reply.ts';
 
-/** TLS of a listener. */
+/** TLS settings of a listener. */
 export interface TlsSettings {
-  /** PEM, with intermediates; absent, as `key`: no handshake succeeds. */
+  /** PEM, with intermediates; absent together with `key`: no handshake succeeds. */
   readonly cert?: string;
   readonly key?: string;
-  /** Whose client certificates are believed; absent: nobody is asked for one. */
+  /** Client CA bundle, PEM; absent: no client certificate is requested. */
   readonly clientCa?: string;
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-  /** OpenSSL's names, joined by `:`; default: Node's. */
+  /** OpenSSL cipher names, joined by `:`; default: Node's. */
   readonly ciphers?: string;
-  /** OpenSSL's names of groups, joined by `:`; default: Node's. */
+  /** OpenSSL group names, joined by `:`; default: Node's. */
   readonly ecdhCurve?: string;
 }
 
-/** Bounds on what a client may ask of the listener. */
+/** Limits on what one client may send to the listener. */
 export interface ListenerLimits extends ConnectionLimits {
-  /** With the request's line, which has the command of an exec. */
+  /** Maximum size of the request line and headers; the request line holds the command of an exec. */
   readonly headerBytes: number;
-  /** The kubelet API takes no bodies worth the name. */
+  /** Maximum size of a body; the kubelet API takes only small ones. */
   readonly bodyBytes: number;
 }
 
@@ -57,29 +57,29 @@ export interface ListenerOptions {
   readonly handle: (request: ServerRequest) => Promise<Reply>;
   readonly logger: Logger;
   readonly tls?: TlsSettings;
-  /** Somebody else's server: it is served, but neither started nor ended here. */
+  /** An existing server to serve on; its owner starts and closes it. */
   readonly server?: HttpServer | HttpsServer;
   readonly limits?: Partial<ListenerLimits>;
-  /** For deadlines of connections; default: the machine's. */
+  /** Clock for connection deadlines; default: the machine's. */
   readonly clock?: Clock;
 }
 
-/** Each layer of a tunnelled stream listens to the socket's end. */
+/** Each layer of a tunnelled stream listens for the socket's end. */
 const mostListeners = 40;
 
-/** Small pieces of a streamed body go out together, up to this many bytes. */
+/** Small chunks of a streamed body are sent together, up to this many bytes. */
 const mostGathered = 32 * 1024;
 
 /** First byte of a TLS handshake record. */
 const tlsHandshake = 0x16;
 const plainHttpAnswer = 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n';
 
-/** The thin end: sockets in, requests to `handle`, replies out at the pace of the one who reads. */
+/** Listener accepts sockets, passes requests to `handle` and writes replies with backpressure. */
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #limits: ListenerLimits;
   readonly #server: HttpServer | HttpsServer;
-  /** What listens: before TLS stands one who looks at the first byte. */
+  /** The listening server: with TLS, a plain TCP server that looks at the first byte. */
   readonly #front: TcpServer;
   readonly #upgraded = new Set<Duplex>();
   readonly #connections: BoundedConnections;
@@ -104,15 +104,15 @@ export class Listener {
     });
   }
 
-  /** Whatever goes wrong with one connection is the end of that one alone. */
+  /** Contains any error of one connection: only that connection ends. */
   #guard(served: Promise<void>, socket: Duplex): void {
     served.catch((reason: unknown) => {
-      this.#options.logger.warn('a connection ended for a reason of ours', { err: reason });
+      this.#options.logger.warn('connection ended by an internal error', { err: reason });
       socket.destroy();
     });
   }
 
-  /** @returns the port that was taken */
+  /** @returns the port it listens on */
   async listen(port: number, address: string): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       this.#front.once('error', reject);
@@ -124,7 +124,7 @@ export class Listener {
     return (this.#front.address() as AddressInfo).port;
   }
 
-  /** Ends the listener and all connections at once. */
+  /** Closes the listener and all connections at once. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       this.#front.close(() => {
@@ -136,7 +136,7 @@ export class Listener {
     await closed;
   }
 
-  /** From now on connections see another certificate. */
+  /** Replaces the TLS settings for new connections. */
   renew(tls: TlsSettings): void {
     if (this.#server instanceof HttpsServer) this.#server.setSecureContext(secureOptions(tls));
   }
@@ -154,7 +154,7 @@ export class Listener {
     return createTlsServer({ ...http, ...secureOptions(tls), handshakeTimeout: headersMs });
   }
 
-  /** What Node's parser does not take: an odd method is answered like any other, the rest is no HTTP. */
+  /** Handles what Node's parser rejects: an unknown method is answered like any other; the rest is not HTTP. */
   async #refuse(error: ParserError, socket: Socket): Promise<void> {
     if (!(await this.#turns.before(socket))) return;
     if (!socket.writable) {
@@ -166,7 +166,7 @@ export class Listener {
     else refuseUnread(error, socket);
   }
 
-  /** Tells who speaks plain HTTP to a TLS port so, as Go's server does; hands the rest on. */
+  /** Answers plain HTTP on a TLS port as Go's server does, and passes TLS connections on. */
   #sniffer(server: HttpsServer): TcpServer {
     return createTcpServer({ allowHalfOpen: true, noDelay: true, ...tcpKeepAlive }, (socket) => {
       socket.on('error', () => undefined);
@@ -196,7 +196,7 @@ export class Listener {
       gone.abort();
     });
     const reply = await this.#options.handle(requestOf(message, gone.signal));
-    if (reply.upgrade) return; // an upgrade is only ever answered by the upgrade event
+    if (reply.upgrade) return; // an upgrade is answered only by the upgrade event
     message.resume();
     await this.#send(reply, response, gone.signal);
   }
@@ -210,7 +210,7 @@ export class Listener {
     message.pause();
   }
 
-  /** A request that offers an upgrade; if it is answered like any other, the connection ends with the answer. */
+  /** Serves a request that offers an upgrade; if the reply is an ordinary one, the connection closes after it. */
   async #serveUpgrade(message: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const gone = new AbortController();
     this.#upgraded.add(socket);
@@ -236,7 +236,7 @@ export class Listener {
     try {
       await upgrade(socket, head);
     } catch (reason) {
-      this.#options.logger.debug('a stream ended early', { err: messageOf(reason) });
+      this.#options.logger.debug('stream ended early', { err: messageOf(reason) });
       socket.destroy();
     }
   }
@@ -255,7 +255,7 @@ export class Listener {
       } catch (reason) {
         sink.flush();
         if (response.headersSent || signal.aborted) {
-          if (!signal.aborted) this.#options.logger.debug('an answer broke off', { err: messageOf(reason) });
+          if (!signal.aborted) this.#options.logger.debug('response ended early', { err: messageOf(reason) });
           response.destroy();
           return;
         }
@@ -290,7 +290,7 @@ const secureOptions = ({
   ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
 });
 
-/** A sink over a response: a write waits once the socket's buffer is full. */
+/** Returns a sink over a response: a write waits while the socket's buffer is full. */
 function sinkOf(
   response: ServerResponse,
   signal: AbortSignal,
@@ -344,7 +344,7 @@ function requestOf(message: IncomingMessage, signal: AbortSignal): ServerRequest
 
 const bodyMost = 64 * 1024;
 
-/** The first bytes of a body; what comes after them is not read. */
+/** Returns the first bytes of a body; the rest is not read. */
 async function startOf(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -356,7 +356,10 @@ async function startOf(message: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks).subarray(0, bodyMost);
 }
 
-/** Whom the client's certificate names, if it has shown one that the client CA signed for clients and that is in force; else that it has shown one. */
+/**
+ * Returns the identity of a client certificate that the client CA signed for clients and that is currently valid; `unverified` for any
+ * other certificate.
+ */
 function peerOf(socket: Socket): ServerRequest['peer'] {
   if (!(socket instanceof TLSSocket)) return undefined;
   const shown = socket.getPeerCertificate() as { subject?: { CN?: unknown; O?: unknown } } | null;

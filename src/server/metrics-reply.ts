@@ -4,7 +4,10 @@ import { wantsOpenMetrics, openMetricsText, openMetricsType } from '../metrics/o
 import { gzipSync } from 'node:zlib';
 import { metricsText, contentType, takesGzip } from '../metrics/metrics.ts';
 
-/** Families as an answer, compressed for those who take it. @param open whether OpenMetrics is there for those who would have it */
+/**
+ * Returns metric families as a reply, compressed for clients that accept it. @param open whether OpenMetrics is served to clients that
+ * accept it
+ */
 export function metricsReply(
   families: readonly MetricFamily[],
   { headers }: ServerRequest,

@@ -1,18 +1,18 @@
 import { escapedPath } from '../go/url-path.ts';
 
-/** Where a path leads before anybody is asked who they are. */
+/** Where a path leads, before authentication. */
 export type MuxResult =
   | { readonly kind: 'found'; readonly pattern: string; readonly path: string }
   | { readonly kind: 'redirect'; readonly location: string }
   | { readonly kind: 'none' };
 
-/** The path of a request target as it was sent, and what follows its `?`. */
+/** Splits a request target into the path as it was sent and the query after its `?`. */
 export function splitTarget(target: string): { readonly path: string; readonly search: string } {
   const at = target.indexOf('?');
   return at < 0 ? { path: target, search: '' } : { path: target.slice(0, at), search: target.slice(at) };
 }
 
-/** A path without empty, `.` and `..` parts; a slash at the end stays (Go `cleanPath`). */
+/** Returns a path without empty, `.` and `..` segments; a trailing slash stays (Go `cleanPath`). */
 export function cleanPath(path: string): string {
   const kept: string[] = [];
   for (const part of path.split('/')) {
@@ -25,8 +25,8 @@ export function cleanPath(path: string): string {
 }
 
 /**
- * Finds the longest pattern that a path belongs to; one that ends in a slash stands for all below it. A path that is not clean, or lacks
- * the slash of its pattern, is redirected. Follows Go's `ServeMux`, which the kubelet's routes hang on (K1).
+ * Finds the longest pattern that matches a path; a pattern with a trailing slash matches everything below it. A path that is not clean,
+ * or lacks the trailing slash of its pattern, is redirected. Follows Go's `ServeMux`, which the kubelet uses (K1).
  */
 export function route(patterns: ReadonlySet<string>, target: string): MuxResult {
   const { path: sent, search: given } = splitTarget(target);
@@ -35,7 +35,7 @@ export function route(patterns: ReadonlySet<string>, target: string): MuxResult 
   const path = cleanPath(sent);
   if (!patterns.has(path) && patterns.has(`${path}/`))
     return { kind: 'redirect', location: `${path}/${search}` };
-  // What was escaped already is so once more, as Go's `ServeMux` does it.
+  // What was already escaped is escaped once more, as Go's `ServeMux` does.
   if (path !== sent) return { kind: 'redirect', location: `${escapedPath(path)}${search}` };
   if (patterns.has(path)) return { kind: 'found', pattern: path, path };
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {

@@ -17,7 +17,7 @@ const htmlEscapes: Readonly<Record<string, string>> = tableOf({
 const html = (name: string): string => name.replace(/[&<>"']/g, (character) => htmlEscapes[character] ?? '');
 
 /**
- * `/logs/…`: folders as a list, files as they are. What lies outside `root`, by `..` or by a link, is not there.
+ * Serves `/logs/…`: folders as a listing, files as they are. Anything outside `root`, reached by `..` or a link, is not found.
  *
  * @param parts the decoded path below `/logs/`
  * @param slash whether the path ended in a slash, as a folder's does
@@ -51,7 +51,7 @@ export async function nodeLogs(root: string, parts: readonly string[], slash: bo
   };
 }
 
-/** The first bytes of a file, by which its type is told. */
+/** Returns the first bytes of a file, for content type detection. */
 async function beginningOf(path: string): Promise<Buffer> {
   const file = await open(path);
   try {
@@ -62,7 +62,7 @@ async function beginningOf(path: string): Promise<Buffer> {
   }
 }
 
-/** The real path, if it is the root or below it. */
+/** Returns the real path if it is the root or below it, otherwise undefined. */
 async function inside(root: string, parts: readonly string[]): Promise<string | undefined> {
   return realPathBelow(root, parts.join('/'), 'a log').catch(() => undefined);
 }

@@ -2,11 +2,11 @@ import type { Pod } from '../kube/types.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
 import { json, type Reply } from './reply.ts';
 
-/** `/pods`: what is bound to the node. */
+/** Answers `/pods` with the pods bound to the node. */
 export const podList = (items: readonly Pod[]): Reply =>
   json({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
 
-/** `/runningpods/`: what the runtime says, as far as a runtime can know pods (kubelet `ToAPIPod`). */
+/** Answers `/runningpods/` with what the runtime reports, reduced to what a runtime knows of pods (kubelet `ToAPIPod`). */
 export const runningPodList = (pods: readonly RuntimePod[]): Reply => podList(pods.map(apiPodOf));
 
 function apiPodOf({ uid, name, namespace, containers }: RuntimePod): Pod {
@@ -23,7 +23,7 @@ function apiPodOf({ uid, name, namespace, containers }: RuntimePod): Pod {
   };
 }
 
-/** Pods of which anything runs, and of those what runs. */
+/** Returns the pods with running containers, reduced to those containers. */
 export const runningOnly = (pods: readonly RuntimePod[]): readonly RuntimePod[] =>
   pods
     .map((pod) => ({ ...pod, containers: pod.containers.filter(({ state }) => state === 'running') }))

@@ -12,10 +12,10 @@ import type { Service } from './services.ts';
 import { streamServices } from './stream-services.ts';
 import { streamTimes } from '../streams/times.ts';
 
-/** Whose pods are shown, and to whom. */
+/** Options of the mountable handlers: the provider's host and the access rules. */
 export interface PodRoutesOptions {
   readonly host: ServerHost;
-  /** Who tells whether somebody may; there is no default that lets people in. */
+  /** Decides whether a user may access the node. Required: no default allows access. */
   readonly authorizer: Authorizer;
   readonly authenticators?: readonly Authenticator[];
   readonly anonymousAuth?: boolean;
@@ -26,9 +26,9 @@ export interface PodRoutesOptions {
 /** Answers one request. */
 export type PodHandler = (request: ServerRequest) => Promise<Reply>;
 
-/** The answer to a path that is none. */
+/** The reply to an unknown path. */
 export const notFound: Reply = httpError(404, '404 request not found');
-/** The answer to what a provider cannot. */
+/** The reply to a request for an optional power that the provider does not have. */
 export const notImplemented: Reply = httpError(501, '501 not implemented');
 
 const handlerOf = (options: PodRoutesOptions, services: readonly Service[]): PodHandler => {
@@ -53,7 +53,10 @@ const depsOf = ({ host, clock = systemClock }: PodRoutesOptions): ServicesDeps =
   serverMetrics: () => [],
 });
 
-/** Pods, logs, exec, attach, port-forward and run of a provider, for a server of one's own. After virtual-kubelet's `PodHandler`. */
+/**
+ * Returns a handler of a provider's pods, logs, exec, attach, port-forward and run, for a server of your own. Follows virtual-kubelet's
+ * `PodHandler`.
+ */
 export function podHandler(options: PodRoutesOptions): PodHandler {
   const deps = depsOf(options);
   const streams = { host: options.host, clock: deps.clock, times: streamTimes };
@@ -61,14 +64,14 @@ export function podHandler(options: PodRoutesOptions): PodHandler {
   return handlerOf(options, [...pods, ...debuggingServices(deps), ...streamServices(streams)]);
 }
 
-/** Statistics and metrics of a provider's pods. */
+/** Returns a handler of the statistics and metrics of a provider's pods. */
 export function podMetricsHandler(options: PodRoutesOptions): PodHandler {
   const isMetrics = ({ patterns }: Service): boolean =>
     patterns.some((one) => /^\/(stats|metrics)/.test(one));
   return handlerOf(options, defaultServices(depsOf(options)).filter(isMetrics));
 }
 
-/** A handler of what hangs under some paths alone; everything else is none of its paths. */
+/** Returns a handler that serves only the paths below some prefixes; all other paths are not found. */
 const only =
   (...roots: readonly string[]) =>
   (options: PodRoutesOptions): PodHandler => {
@@ -80,22 +83,22 @@ const only =
     return handlerOf(options, all.filter(isWanted));
   };
 
-/** `/exec/{namespace}/{pod}[/{uid}]/{container}`. After virtual-kubelet's `HandleContainerExec`. */
+/** Handles `/exec/{namespace}/{pod}[/{uid}]/{container}`. Follows virtual-kubelet's `HandleContainerExec`. */
 export const handleContainerExec: (options: PodRoutesOptions) => PodHandler = only('/exec');
-/** `/attach/{namespace}/{pod}[/{uid}]/{container}`. After virtual-kubelet's `HandleContainerAttach`. */
+/** Handles `/attach/{namespace}/{pod}[/{uid}]/{container}`. Follows virtual-kubelet's `HandleContainerAttach`. */
 export const handleContainerAttach: (options: PodRoutesOptions) => PodHandler = only('/attach');
-/** `/containerLogs/{namespace}/{pod}/{container}`. After virtual-kubelet's `HandleContainerLogs`. */
+/** Handles `/containerLogs/{namespace}/{pod}/{container}`. Follows virtual-kubelet's `HandleContainerLogs`. */
 export const handleContainerLogs: (options: PodRoutesOptions) => PodHandler = only('/containerLogs');
-/** `/portForward/{namespace}/{pod}[/{uid}]`. After virtual-kubelet's `HandlePortForward`. */
+/** Handles `/portForward/{namespace}/{pod}[/{uid}]`. Follows virtual-kubelet's `HandlePortForward`. */
 export const handlePortForward: (options: PodRoutesOptions) => PodHandler = only('/portForward');
-/** `/pods` and `/runningpods/`. After virtual-kubelet's `HandleRunningPods`. */
+/** Handles `/pods` and `/runningpods/`. Follows virtual-kubelet's `HandleRunningPods`. */
 export const handleRunningPods: (options: PodRoutesOptions) => PodHandler = only('/pods', '/runningpods');
-/** `/stats/summary`. After virtual-kubelet's `HandlePodStatsSummary`. */
+/** Handles `/stats/summary`. Follows virtual-kubelet's `HandlePodStatsSummary`. */
 export const handlePodStatsSummary: (options: PodRoutesOptions) => PodHandler = only('/stats');
-/** `/metrics/resource`. After virtual-kubelet's `HandlePodMetricsResource`. */
+/** Handles `/metrics/resource`. Follows virtual-kubelet's `HandlePodMetricsResource`. */
 export const handlePodMetricsResource: (options: PodRoutesOptions) => PodHandler = only('/metrics/resource');
 
-/** Counts, traces or changes what a handler does, around it. */
+/** Wraps a handler to count, trace or change its requests. */
 export const instrumentHandler =
   (
     handle: PodHandler,
@@ -104,7 +107,7 @@ export const instrumentHandler =
   (request) =>
     around(request, () => handle(request));
 
-/** Answers requests of a Node server by a handler, upgrades included. */
+/** Answers the requests of a Node server, including upgrades, by a handler. */
 export function attachHandler(
   server: HttpServer | HttpsServer,
   handle: PodHandler,
@@ -113,12 +116,12 @@ export function attachHandler(
   new Listener({ handle, logger, server });
 }
 
-/** Mounts {@link podHandler} on a Node server. After virtual-kubelet's `AttachPodRoutes`. */
+/** Mounts {@link podHandler} on a Node server. Follows virtual-kubelet's `AttachPodRoutes`. */
 export function attachPodRoutes(server: HttpServer | HttpsServer, options: PodRoutesOptions): void {
   attachHandler(server, podHandler(options), options.logger);
 }
 
-/** Mounts {@link podMetricsHandler} on a Node server. After virtual-kubelet's `AttachPodMetricsRoutes`. */
+/** Mounts {@link podMetricsHandler} on a Node server. Follows virtual-kubelet's `AttachPodMetricsRoutes`. */
 export function attachPodMetricsRoutes(server: HttpServer | HttpsServer, options: PodRoutesOptions): void {
   attachHandler(server, podMetricsHandler(options), options.logger);
 }

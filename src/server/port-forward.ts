@@ -10,22 +10,22 @@ import type { StreamTimes } from '../streams/times.ts';
 import { Channels } from '../streams/websocket.ts';
 import { closeSocket } from '../streams/websocket-streams.ts';
 
-/** Joins one stream to one port of a pod; resolves when both directions have ended. */
+/** Connects one stream to one port of a pod; resolves when both directions have ended. */
 export type Forward = (port: number, stream: Duplex, signal: AbortSignal) => Promise<void>;
 
-/** Who is forwarded to, for what clients are told. */
+/** The pod that connections are forwarded to, as named in error texts. */
 export interface ForwardTarget {
   readonly podUid: string;
   readonly forward: Forward;
 }
 
 export const portForwardProtocol = 'portforward.k8s.io';
-/** SPDY inside a WebSocket. */
+/** Subprotocol of SPDY inside a WebSocket. */
 export const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io';
-/** Ports named in the query, two channels each. */
+/** Subprotocols with the ports named in the query, two channels each. */
 export const channelProtocols: readonly string[] = ['', 'v4.channel.k8s.io', 'v4.base64.channel.k8s.io'];
 
-/** @throws {RangeError} with the kubelet's text */
+/** Parses a port number. @throws {RangeError} with the kubelet's text */
 export function portOf(text: string): number {
   const wrong = (why: string): RangeError =>
     new RangeError(
@@ -38,7 +38,7 @@ export function portOf(text: string): number {
   return port;
 }
 
-/** The ports that a WebSocket client names. @throws {RangeError} with the kubelet's text */
+/** Returns the ports that a WebSocket client names. @throws {RangeError} with the kubelet's text */
 export function portsOf(query: URLSearchParams): readonly number[] {
   const texts = query.getAll('port').flatMap((text) => text.split(','));
   if (texts.length === 0) throw new RangeError('query parameter "port" is required');
@@ -56,8 +56,8 @@ interface Pair {
 }
 
 /**
- * Serves port-forward over SPDY, on a socket or inside a WebSocket, until the client ends the connection. Each forwarded connection is a
- * pair of streams. Follows `httpStreamHandler` (cri-streaming/portforward).
+ * Serves port-forward over SPDY, on a socket or inside a WebSocket, until the client closes the connection. Each forwarded connection is
+ * a pair of streams. Follows `httpStreamHandler` (cri-streaming/portforward).
  */
 export async function servePortForward(
   transport: Duplex,
@@ -100,7 +100,10 @@ interface StreamRequest {
   readonly port: number;
 }
 
-/** What a stream is for. Old clients send no request id: theirs is the number of the error stream, which comes first. @throws when it is for nothing */
+/**
+ * Returns the purpose of a stream. Old clients send no request id: it is then the number of the error stream, which comes first. @throws
+ * for an unknown stream type
+ */
 function requestOf({ id, headers }: SpdyStream): StreamRequest {
   const port = portOf(required(headers.get('port'), 'port'));
   const type = required(headers.get('streamtype'), 'streamType');
@@ -145,7 +148,7 @@ async function join({ data, error, port, podUid, forward }: Joined, gone: AbortS
 const failureText = (podUid: string, port: number, reason: unknown): string =>
   `error forwarding port ${port} to pod ${podUid}, uid : ${messageOf(reason)}`;
 
-/** Serves ports that were named in the query: channel 2i is the i-th port's data, 2i+1 its errors, each led by the port's number. */
+/** Serves the ports named in the query: channel 2i carries the i-th port's data, 2i+1 its errors; each starts with the port number. */
 export async function serveChannels(
   socket: WebSocket,
   protocol: string,
@@ -178,7 +181,7 @@ export async function serveChannels(
   closeSocket(socket, clock);
 }
 
-/** Both directions of a channel as one stream. */
+/** Returns both directions of a channel as one stream. */
 function channelStream(channels: Channels, channel: number): Duplex {
   const duplex = Duplex.from({
     readable: channels.readable(channel),

@@ -1,62 +1,62 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Whom a verified client certificate names. */
+/** The identity in a verified client certificate. */
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
 }
 
-/** A request without its socket. */
+/** A request, independent of its socket. */
 export interface ServerRequest {
   readonly method: string;
-  /** Path and query as they stood in the request line. */
+  /** Path and query as sent in the request line. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
-  /** Whom the client's certificate names; `unverified` when it showed one that the client CA did not sign, or that is not in force. */
+  /** The identity in the client's certificate; `unverified` when the client CA did not sign it or it is not currently valid. */
   readonly peer?: PeerCertificate | 'unverified';
-  /** Aborts when the client has gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The first bytes of the body, at most 64 KiB; absent: it has none. */
+  /** Reads the first bytes of the body, at most 64 KiB; absent: there is no body. */
   readonly body?: () => Promise<Buffer>;
 }
 
-/** Where a streamed body goes. */
+/** Destination of a streamed body. */
 export interface ReplySink {
-  /** A promise holds the writer back until the client has taken enough. */
+  /** The writer waits for a returned promise, which resolves once the client has read enough. */
   write(bytes: Buffer): Promise<void> | void;
-  /** Sends status and headers now, before the first byte. */
+  /** Sends status and headers before the first byte. */
   flushHeaders(): void;
 }
 
-/** A body that is made while it is sent. A failure before the first byte is answered by `otherwise`. */
+/** A body that is generated while it is sent. `otherwise` answers a failure before the first byte. */
 export interface StreamedBody {
   readonly stream: (sink: ReplySink) => Promise<void>;
   readonly otherwise: (reason: unknown) => Reply;
 }
 
-/** Takes the connection over after the request's headers. */
+/** Takes over the connection after the request's headers. */
 export type Upgrade = (socket: Duplex, head: Buffer) => Promise<void> | void;
 
-/** What is answered. */
+/** The reply to a request. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body: string | Buffer | StreamedBody;
-  /** The connection becomes something else; status, headers and body are not sent. */
+  /** Takes over the connection; status, headers and body are not sent. */
   readonly upgrade?: Upgrade;
 }
 
 const plainText = 'text/plain; charset=utf-8';
 
-/** A plain text as go-restful's `WriteErrorString` sends it. */
+/** Returns plain text as go-restful's `WriteErrorString` sends it. */
 export const text = (status: number, body: string, headers: Reply['headers'] = {}): Reply => ({
   status,
   headers: { 'Content-Type': plainText, ...headers },
   body,
 });
 
-/** A plain text as Go's `http.Error` sends it: with a line end, and not to be guessed at. */
+/** Returns plain text as Go's `http.Error` sends it: with a line end and `nosniff`. */
 export const httpError = (status: number, body: string): Reply =>
   text(status, `${body}\n`, { 'X-Content-Type-Options': 'nosniff' });
 
@@ -66,9 +66,9 @@ export const json = (value: unknown, headers: Reply['headers'] = {}): Reply => (
   body: JSON.stringify(value),
 });
 
-/** The path is none of ours. */
+/** The reply to an unknown path. */
 export const pageNotFound: Reply = httpError(404, '404 page not found');
-/** The path is below one of ours, but is none. */
+/** The reply to an unknown path below a known one. */
 export const serviceNotFound: Reply = text(404, '404: Page Not Found');
 
 export const methodNotAllowed = (allowed: readonly string[]): Reply =>

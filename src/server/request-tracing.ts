@@ -4,10 +4,8 @@ import type { Reply, ServerRequest } from './reply.ts';
 import { pathLabel } from './server-metrics.ts';
 
 /**
- * A span around each request, for `instrumentHandler`: it goes on with the trace in the request's headers and lasts as long as the answer does,
- * streams included.
- *
- * Named as the kubelet's are (`otelrestful`): by route.
+ * Opens a span around each request, for `instrumentHandler`. It continues the trace in the request's headers and ends with the response,
+ * streams included. Spans are named by route as the kubelet's are (`otelrestful`).
  */
 export function traceRequests(
   tracer: Tracer,
@@ -33,7 +31,7 @@ export function traceRequests(
   };
 }
 
-/** The answer, at whose end the span ends. For a server only its own faults are failures. */
+/** Returns the reply with the span's end attached to its end. Only server faults count as failures. */
 function lasting(reply: Reply, span: OpenSpan): Reply {
   const { status, body, upgrade } = reply;
   span.set({ 'http.response.status_code': status });
@@ -56,7 +54,7 @@ function lasting(reply: Reply, span: OpenSpan): Reply {
 const pod = '/{podNamespace}/{podID}';
 const ofContainer = new Set(['attach', 'checkpoint', 'containerLogs', 'exec', 'run']);
 
-/** The route of a path, without names from outside. */
+/** Returns the route of a path, without names from the request. */
 function routeOf(path: string): string {
   const label = pathLabel(path);
   const below = path.split('/').length - 2;

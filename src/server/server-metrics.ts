@@ -6,7 +6,7 @@ import type { MetricFamily } from '../metrics/family.ts';
 
 const longRunning = new Set(['exec', 'attach', 'portforward', 'containerlogs']);
 
-/** What is counted of each request, under the kubelet's names. */
+/** ServerMetrics counts requests under the kubelet's metric names. */
 export class ServerMetrics {
   readonly #clock: Clock;
   readonly #serverType: string;
@@ -48,7 +48,7 @@ export class ServerMetrics {
   }
 }
 
-/** Paths that are counted by name; what comes from outside makes no new series. */
+/** Paths counted by name; unknown paths add no new series. */
 const knownPaths = new Set(
   'attach checkpoint configz containerLogs debug exec flagz healthz logs metrics pods portForward run runningpods stats statusz'.split(
     ' ',
@@ -56,7 +56,7 @@ const knownPaths = new Set(
 );
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** What a path is counted as. */
+/** Returns the label a path is counted under. */
 export function pathLabel(path: string): string {
   const first = path.split('/')[1] ?? '';
   if (!knownPaths.has(first)) return 'other';

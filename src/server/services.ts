@@ -1,11 +1,11 @@
 import { decodedPath } from '../go/url-path.ts';
 import { methodNotAllowed, type Reply, type ServerRequest, serviceNotFound, text } from './reply.ts';
 
-/** A request on its way to the one who answers it. */
+/** A request routed to a service. */
 export interface Call {
   readonly request: ServerRequest;
   readonly query: URLSearchParams;
-  /** The decoded parts of the path below the service. */
+  /** The decoded path segments below the service. */
   readonly parts: readonly string[];
 }
 
@@ -14,19 +14,22 @@ export type Handler = (call: Call) => Promise<Reply> | Reply;
 /** One route of a service. */
 export interface Route {
   readonly methods: readonly string[];
-  /** How many parts the path has below the service, `any`: however many, `some`: one and more; or the one part that it has, by name. */
+  /**
+   * How many path segments there are below the service: `any` number, `some` (one or more), these counts, or the one segment of this
+   * name.
+   */
   readonly parts: readonly number[] | string;
   readonly handle: Handler;
-  /** Media type of the answer; a client that takes no such is told so. Without one, only clients that take anything are served. */
+  /** Media type of the reply; a client that does not accept it gets 406. Without one, only clients that accept anything are served. */
   readonly produces?: string;
 }
 
 /**
- * Something that hangs on the server under one or two patterns: a plain handler that takes any method, or routes by method and depth of path,
+ * Service is mounted on the server under one or two patterns: a plain handler that takes any method, or routes by method and path depth,
  * as go-restful has them (K1).
  */
 export interface Service {
-  /** As Go's `ServeMux` takes them: one that ends in a slash stands for all below it. */
+  /** As in Go's `ServeMux`: a trailing slash matches everything below. */
   readonly patterns: readonly string[];
   readonly routes: Handler | readonly Route[];
 }
@@ -49,7 +52,7 @@ function fits(wanted: Route['parts'], parts: readonly string[]): boolean {
   return wanted.includes(parts.length);
 }
 
-/** Whether an `Accept` header takes a media type: itself or anything, for go-restful knows no families. */
+/** Reports whether an `Accept` header accepts a media type: itself or `*/*`, since go-restful does not match `type/*`. */
 export function accepts(header: string | undefined, mediaType: string): boolean {
   if (header === undefined || header === '') return true;
   return header.split(',').some((part) => {
@@ -58,7 +61,7 @@ export function accepts(header: string | undefined, mediaType: string): boolean 
   });
 }
 
-/** The decoded parts of `path` below `pattern`; parts that a decoded slash makes count as well, empty ones between others, too. */
+/** Returns the decoded segments of `path` below `pattern`; a decoded slash separates segments too, and empty segments in between count. */
 export function partsBelow(pattern: string, path: string): readonly string[] {
   const rest = decodedPath(path.slice(pattern.length)).replace(/^\/+|\/+$/g, '');
   return rest === '' ? [] : rest.split('/');

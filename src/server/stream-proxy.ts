@@ -13,7 +13,7 @@ import { forbidden, isSpdy, isWebSocket, negotiate, replyUpgrade, upgradeRequire
 import { acceptWebSocket, chooseProtocol } from '../streams/websocket.ts';
 import { webSocketProtocols, webSocketStreams } from '../streams/websocket-streams.ts';
 
-/** What a runtime's streaming server is to serve. */
+/** What the runtime's streaming server is to serve. */
 export type Proxied =
   | { readonly kind: 'command'; readonly options: StreamOptions; readonly url: () => Promise<URL> }
   | {
@@ -24,7 +24,7 @@ export type Proxied =
     };
 
 /**
- * Lets the runtime's streaming server answer: SPDY byte by byte, WebSocket translated to the SPDY that every runtime speaks.
+ * Proxies a request to the runtime's streaming server: SPDY byte by byte, WebSocket translated to the SPDY that every runtime speaks.
  * Follows kubelet `proxyStream` and, for WebSockets, its translating handlers.
  */
 export async function proxied(deps: ClientDeps, request: ServerRequest, what: Proxied): Promise<Reply> {
@@ -39,7 +39,8 @@ export async function proxied(deps: ClientDeps, request: ServerRequest, what: Pr
     return text(500, messageOf(reason));
   }
   if (!web) {
-    // not every runtime refuses well: containerd 1.6 answers 200 and nothing to a port-forward without a protocol
+    // Checked here because not every runtime refuses properly: containerd 1.6 answers 200 and nothing to a port-forward without a
+    // protocol.
     const chosen = negotiate(request, spdyProtocolsOf(what), what.kind === 'command');
     if ('refusal' in chosen) return chosen.refusal;
     return replyUpgrade(async (socket, head) => {
@@ -70,7 +71,7 @@ const spdyProtocolsOf = ({ kind }: Proxied): readonly string[] =>
 const protocolsOf = ({ kind }: Proxied): readonly string[] =>
   kind === 'command' ? webSocketProtocols : [tunnelProtocol, ...channelProtocols];
 
-/** Sends the request on as it came, without what is between the client and us, then joins the two connections. */
+/** Forwards the request without hop-by-hop headers, then joins the two connections. */
 async function proxyBytes(request: ServerRequest, url: URL, socket: Duplex, head: Buffer): Promise<void> {
   let upstream: Duplex;
   try {
@@ -102,7 +103,7 @@ function goneOf(socket: Duplex): AbortSignal {
   return gone.signal;
 }
 
-/** One forwarded connection through a streaming server, on a connection of its own. */
+/** Forwards one connection through a streaming server, on a connection of its own. */
 async function forwardThrough(
   deps: ClientDeps,
   { url, port, stream }: { readonly url: URL; readonly port: number; readonly stream: Duplex },

@@ -53,7 +53,7 @@ interface Target {
   readonly container: string;
 }
 
-/** `/exec`, `/attach`, `/portForward` and `/run`. */
+/** Returns the services `/exec`, `/attach`, `/portForward` and `/run`. */
 export function streamServices(deps: StreamDeps): readonly Service[] {
   const methods = ['GET', 'POST'];
   return [
@@ -75,14 +75,14 @@ export function streamServices(deps: StreamDeps): readonly Service[] {
 
 const podMissing = text(404, 'pod does not exist');
 
-/** The pod and container of a path `{namespace}/{pod}[/{uid}]/{container}`. */
+/** Returns the pod and container of a path `{namespace}/{pod}[/{uid}]/{container}`. */
 function targetOf({ host }: StreamDeps, parts: readonly string[]): Target | undefined {
   const [namespace = '', name = ''] = parts;
   const pod = host.podByName(namespace, name);
   return pod && { pod, container: parts.at(-1) ?? '' };
 }
 
-/** The running instance of a container, or nothing. A UID in the path is not looked at: the kubelet finds pods by their names. */
+/** Returns the running instance of a container, or undefined. A UID in the path is ignored: the kubelet finds pods by name. */
 async function running({ host }: StreamDeps, { pod, container }: Target): Promise<ContainerRef | undefined> {
   const pods = runningOnly(await host.runningPods());
   const found = pods.find((one) => one.uid === uidOf(pod))?.containers.find(({ name }) => name === container);
@@ -144,7 +144,7 @@ interface LiveCommand {
   readonly verb: 'executing command in' | 'attaching to';
 }
 
-/** Serves a command over whatever the client upgrades to. */
+/** Serves a command over the protocol that the client upgrades to. */
 function live(
   deps: StreamDeps,
   request: ServerRequest,
@@ -238,7 +238,7 @@ function forwarded(
   });
 }
 
-/** `POST /run/…?cmd=`: words are parted by spaces, there are no quotes. Follows kubelet `getRun`. */
+/** Answers `POST /run/…?cmd=`: arguments are separated by spaces, without quoting. Follows kubelet `getRun`. */
 async function run(deps: StreamDeps, { request, query, parts }: Call): Promise<Reply> {
   const target = targetOf(deps, parts);
   if (!target) return podMissing;

@@ -6,7 +6,10 @@ interface Entry<V> {
   readonly until: number;
 }
 
-/** Remembers a bounded number of values for a while each; one that is asked for twice at once is fetched once. Failures are not kept. */
+/**
+ * TtlCache holds a bounded number of values, each for its own time. Concurrent requests for a key share one fetch. Failures are not
+ * cached.
+ */
 export class TtlCache<V> {
   readonly #clock: Clock;
   readonly #entries: LRUCache<string, Entry<V>>;
@@ -17,7 +20,7 @@ export class TtlCache<V> {
     this.#entries = new LRUCache({ max: most });
   }
 
-  /** @param ttlMs how long a value is kept, by value */
+  /** @param ttlMs returns how long a value is cached */
   get(key: string, fetch: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
     const known = this.#entries.get(key);
     if (known && known.until > steadyNow(this.#clock)) return Promise.resolve(known.value);

@@ -11,7 +11,7 @@ const offers = ({ headers }: ServerRequest, protocol: string): boolean =>
 export const isWebSocket = (request: ServerRequest): boolean => offers(request, 'websocket');
 export const isSpdy = (request: ServerRequest): boolean => offers(request, 'spdy/3.1');
 
-/** As the kubelet answers who wants a stream without an upgrade (K4). */
+/** The kubelet's reply to a stream request without an upgrade (K4). */
 export const upgradeRequired: Reply = httpError(500, 'Upgrade request required');
 
 export const replyUpgrade = (upgrade: NonNullable<Reply['upgrade']>): Reply => ({
@@ -21,7 +21,7 @@ export const replyUpgrade = (upgrade: NonNullable<Reply['upgrade']>): Reply => (
   upgrade,
 });
 
-/** The first protocol that the client offers and the server has, or what is wrong. */
+/** Returns the first protocol that the client offers and the server supports, or the refusal. */
 export function negotiate(
   request: ServerRequest,
   supported: readonly string[],
@@ -40,14 +40,14 @@ export function negotiate(
   return { refusal: httpError(403, doubled ? `${text}\n${text}` : text) };
 }
 
-/** Tells the client that SPDY follows. */
+/** Accepts an upgrade to SPDY. */
 export function acceptSpdy(socket: Duplex, protocol: string): void {
   socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${protocol}\r\n\r\n`,
   );
 }
 
-/** How a WebSocket is refused whose protocols are all unknown: no body, and the connection ends (K4). */
+/** Refusal of a WebSocket whose subprotocols are all unknown: no body, and the connection closes (K4). */
 const refused = 'HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 export const forbidden: Reply = {

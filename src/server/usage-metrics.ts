@@ -109,7 +109,7 @@ const podRows: readonly PodRow[] = [
   },
 ];
 
-/** `/metrics/resource`: what metrics-server scrapes. @param usage nothing: it could not be had */
+/** Returns the families of `/metrics/resource`, which metrics-server scrapes. @param usage undefined when it could not be read */
 export function resourceMetrics(usage: Usage | undefined): readonly MetricFamily[] {
   const error = single(
     'resource_scrape_error',
@@ -141,7 +141,7 @@ const containerSamples = (
     containers.flatMap((one) => known({ container: one.name, namespace, pod }, of(one), one.at)),
   );
 
-/** The one family of the page whose samples are of no moment. */
+/** Container start times, the one family whose samples have no timestamp. */
 const startTimes = (pods: readonly ServedPodUsage[]): readonly Sample[] =>
   pods.flatMap(({ namespace, name: pod, containers }) =>
     containers.flatMap(({ name, startedAt }) =>
@@ -194,9 +194,9 @@ function row(name: string, type: Row['type'], help: string): Row {
 }
 
 /**
- * `/metrics/cadvisor`.
+ * Returns the families of `/metrics/cadvisor`.
  *
- * @param readings of all cgroups; absent: the series that dashboards use, as far as the provider knows them
+ * @param readings of all cgroups; absent: the series that dashboards use, as far as the provider has the values
  */
 export function cadvisorMetrics(
   { pods, node }: Usage,
@@ -223,7 +223,7 @@ const containerMetrics = (pods: readonly ServedPodUsage[]): readonly MetricFamil
     ),
   }));
 
-/** Labels that one family alone has; the use of all processors and of the one file system is told in one series. */
+/** Labels of one family only; usage of all processors and of the one file system is reported in one series. */
 const ownLabels: Readonly<Record<string, Labels>> = tableOf({
   container_cpu_usage_seconds_total: { cpu: 'total' },
   container_fs_usage_bytes: { device: '' },

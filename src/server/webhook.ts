@@ -4,7 +4,7 @@ import type { Access, Authenticator, Authorizer, User } from './access.ts';
 import { withAuthenticated } from './access.ts';
 import { TtlCache } from './ttl-cache.ts';
 
-/** Asks the API server who a token belongs to and what somebody may. */
+/** Client for the API server's TokenReviews and SubjectAccessReviews. */
 export interface Reviews {
   /** The status of a TokenReview. */
   tokenReview(token: string): Promise<TokenReviewStatus>;
@@ -36,7 +36,7 @@ export interface SubjectAccessReviewSpec {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** How long answers are remembered, ms; the defaults are the kubelet's. */
+/** How long reviews are cached, ms; the defaults are the kubelet's. */
 export interface WebhookTimes {
   /** `authentication.webhook.cacheTTL` */
   readonly tokenMs: number;
@@ -56,7 +56,7 @@ interface WebhookDeps {
 
 const longestToken = 64 * 1024;
 
-/** Bearer tokens by TokenReview, remembered for a while under a hash: no token is kept. */
+/** Authenticates bearer tokens by TokenReview and caches the result under a hash: tokens are not stored. */
 export function tokenAuthenticator({ clock, reviews, times }: WebhookDeps): Authenticator {
   const cache = new TtlCache<User | 'refused'>(clock);
   const { tokenMs } = { ...webhookTimes, ...times };
@@ -86,7 +86,7 @@ function userOf({ authenticated, user }: TokenReviewStatus): User | 'refused' {
   };
 }
 
-/** The review that asks whether an access is allowed. */
+/** Returns the SubjectAccessReview of an access. */
 export function reviewOf({ user, verb, subresource, nodeName }: Access): SubjectAccessReviewSpec {
   return {
     resourceAttributes: {
@@ -103,7 +103,7 @@ export function reviewOf({ user, verb, subresource, nodeName }: Access): Subject
   };
 }
 
-/** Asks the API server by SubjectAccessReview and remembers the answer for a while. */
+/** Authorizes by SubjectAccessReview and caches the result. */
 export function webhookAuthorizer({ clock, reviews, times }: WebhookDeps): Authorizer {
   const cache = new TtlCache<boolean>(clock);
   const { allowedMs, deniedMs } = { ...webhookTimes, ...times };

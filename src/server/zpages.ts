@@ -1,19 +1,19 @@
 import { rfc3339 } from '../kube/time.ts';
 import { type Reply, type ServerRequest, text } from './reply.ts';
 
-/** A page about the program itself: as text, or in a versioned structure. */
+/** A z-page: as text or as a versioned structure. */
 export interface ZPage {
   /** `Flagz` or `Statusz`. */
   readonly kind: string;
   readonly text: string;
-  /** Members beside kind, version and metadata. */
+  /** Members besides kind, version and metadata. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 const group = 'config.k8s.io';
 const versions = ['v1beta1', 'v1alpha1'];
 
-/** The head of a page's text. */
+/** Returns the header of a page's text. */
 export const pageHead = (name: string): string =>
   `\nkubelet ${name}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n`;
 
@@ -34,7 +34,7 @@ const wantedOf = (header: string): readonly Wanted[] =>
     return { type: type.toLowerCase(), parameters };
   });
 
-/** Answers a page in the form that the client takes. Any method will do. */
+/** Answers a page in the form that the client accepts. Any method is served. */
 export function zpage({ kind, text: shown, body }: ZPage, { headers }: ServerRequest): Reply {
   const { accept = '' } = headers;
   const wanted = wantedOf(accept === '' ? '*/*' : accept);
@@ -62,7 +62,7 @@ export function zpage({ kind, text: shown, body }: ZPage, { headers }: ServerReq
   return notAcceptable(new Set(wanted.map(({ type }) => type)));
 }
 
-/** Said in the form that the client takes; to one that takes none, in JSON that reads well. */
+/** Returns the refusal in the form that the client accepts, by default as indented JSON. */
 function notAcceptable(taken: ReadonlySet<string>): Reply {
   const types = 'application/json, application/yaml, text/plain';
   if (taken.has('application/yaml'))
@@ -86,7 +86,7 @@ function notAcceptable(taken: ReadonlySet<string>): Reply {
   return { status: 406, headers: { 'Content-Type': 'application/json' }, body };
 }
 
-/** `/flagz`: settings by name. */
+/** Returns `/flagz`: settings by name. */
 export function flagzPage(flags: Readonly<Record<string, string>>): ZPage {
   const sorted = Object.entries(flags).sort(([a], [b]) => (a < b ? -1 : 1));
   const lines = sorted.map(([name, value]) => `${name}:${value}\n`);
@@ -97,13 +97,13 @@ export function flagzPage(flags: Readonly<Record<string, string>>): ZPage {
   };
 }
 
-/** What `/statusz` tells. */
+/** Content of `/statusz`. */
 export interface ProgramStatus {
   /** ms since the epoch */
   readonly startedAt: number;
-  /** Of the language's runtime; the field is called `goVersion` for clients of the kubelet. */
+  /** Version of the language runtime; the field is called `goVersion` for clients of the kubelet. */
   readonly runtimeVersion: string;
-  /** The Kubernetes version that is followed. */
+  /** The Kubernetes version that podtender follows. */
   readonly version: string;
 }
 
@@ -111,14 +111,14 @@ const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const two = (value: number): string => String(Math.floor(value)).padStart(2, '0');
 
-/** A time as Go's `time.UnixDate` writes it. */
+/** Formats a time as Go's `time.UnixDate` does. */
 function unixDate(ms: number): string {
   const at = new Date(ms);
   const day = String(at.getUTCDate()).padStart(2);
   return `${days[at.getUTCDay()] ?? ''} ${months[at.getUTCMonth()] ?? ''} ${day} ${at.toISOString().slice(11, 19)} UTC ${at.getUTCFullYear()}`;
 }
 
-/** `/statusz`: since when it runs, its version, and where else to look. */
+/** Returns `/statusz`: start time, version and links to other pages. */
 export function statuszPage({ startedAt, runtimeVersion, version }: ProgramStatus, now: number): ZPage {
   const up = Math.max(0, Math.floor((now - startedAt) / 1000));
   const paths = ['/configz', '/debug', '/flagz', '/healthz', '/metrics'];

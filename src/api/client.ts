@@ -3,13 +3,13 @@ import type { KubeList, KubeObject, Status } from '../kube/types.ts';
 import type { KnownObjects } from './cache/known-objects.ts';
 import type { Resource } from './resources.ts';
 
-/** Which object; `namespace` only for namespaced kinds. */
+/** Identifies an object; `namespace` only for namespaced kinds. */
 export interface ObjectRef {
   readonly namespace?: string;
   readonly name: string;
 }
 
-/** What every call may set. */
+/** Options of every call. */
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   /** Deadline of this call, ms. */
@@ -18,13 +18,13 @@ export interface RequestOptions {
   readonly subresource?: string;
 }
 
-/** What a call may set whose answer is the object as a watch will show it too. */
+/** Options of calls whose response is an object that a watch will also deliver. */
 export interface WithKnown {
-  /** An answer that holds a version at hand is not parsed: that one is returned. Others are noted there. */
+  /** A response with a version in here is not parsed: that version is returned. Other objects are recorded here. */
   readonly known?: KnownObjects;
 }
 
-/** What a writing call may set. */
+/** Options of calls that write. */
 export interface WriteOptions extends RequestOptions {
   readonly dryRun?: boolean;
   readonly fieldManager?: string;
@@ -44,9 +44,9 @@ export interface ListOptions extends RequestOptions {
 export interface WatchOptions extends ListOptions {
   readonly allowWatchBookmarks?: boolean;
   readonly sendInitialEvents?: boolean;
-  /** The server ends the watch after this long. */
+  /** Timeout after which the server ends the watch. */
   readonly timeoutSeconds?: number;
-  /** Events with versions that were noted there are not parsed. */
+  /** Events with versions in here are not parsed. */
   readonly known?: KnownObjects;
 }
 
@@ -54,11 +54,11 @@ export interface DeleteOptions extends WriteOptions {
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
-  /** What the server answers when all went well is not parsed: the call resolves with an empty object. */
+  /** A success response is not parsed: the call resolves to an empty object. */
   readonly discardAnswer?: boolean;
 }
 
-/** A patch and how it is to be read. `text` is sent as it stands. */
+/** A patch and its type. `text` is sent unchanged. */
 export interface Patch {
   readonly type: 'json' | 'merge' | 'strategic' | 'apply';
   readonly body: object | string;
@@ -71,8 +71,8 @@ export type WatchEvent<T extends KubeObject = KubeObject> =
   | { readonly type: 'ERROR'; readonly object: Status };
 
 /**
- * The API server as everything in the agent sees it; the only way there. Objects are plain JSON and come back as they were sent,
- * unknown fields included.
+ * ApiClient is the only access to the API server in the agent. Objects are plain JSON and are returned as the server sent them, including
+ * unknown fields.
  *
  * @throws {ApiError} with the server's status and reason; `unavailable` when the server could not be reached
  */
@@ -83,7 +83,7 @@ export interface ApiClient {
     options?: RequestOptions & WithKnown & { readonly resourceVersion?: string },
   ): Promise<T>;
   list<T extends KubeObject>(resource: Resource, options?: ListOptions): Promise<KubeList<T>>;
-  /** One watch connection: ends when the server ends it, throws when it breaks. A reflector keeps one going. */
+  /** Opens one watch connection: ends when the server ends it, throws when it fails. Use a reflector to keep watching. */
   watch<T extends KubeObject>(resource: Resource, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   create<T extends KubeObject>(
     resource: Resource,
@@ -97,16 +97,16 @@ export interface ApiClient {
     patch: Patch,
     options?: WriteOptions & WithKnown,
   ): Promise<T>;
-  /** Resolves with what the server answers: the object for pods, a Status for most kinds. */
+  /** Resolves to the server's response: the object for pods, a Status for most kinds. */
   delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<KubeObject>;
 }
 
-/** What went wrong at the API server, with its own words for it. */
+/** ApiError is a failed call to the API server, with the server's status, reason and message. */
 export class ApiError extends AgentError {
   override readonly name: string = 'ApiError';
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 when there was no response. */
   readonly status: number;
-  /** e.g. `NotFound`, `Conflict`, `Expired`; `''` when the answer gave none. */
+  /** e.g. `NotFound`, `Conflict`, `Expired`; `''` when the response has none. */
   readonly reason: string;
   readonly details: Status['details'] | undefined;
   /** From `Retry-After` or `details.retryAfterSeconds`, ms. */
@@ -143,7 +143,7 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   504: 'deadline_exceeded',
 };
 
-/** The house's code for an HTTP status. */
+/** Returns podtender's error code for an HTTP status. */
 export function codeOfStatus(status: number): ErrorCode {
   return codes[status] ?? (status >= 500 ? 'unavailable' : 'invalid_argument');
 }
@@ -152,8 +152,8 @@ export const isNotFound = (reason: unknown): boolean =>
   reason instanceof AgentError && reason.code === 'not_found';
 export const isForbidden = (reason: unknown): boolean => reason instanceof ApiError && reason.status === 403;
 /**
- * Does the node authorizer know nothing (yet) that ties this node to what was asked for? Its view of pods may be a moment behind the
- * watch that brought a pod here.
+ * True when the node authorizer does not (yet) relate this node to the requested object: its view of pods may be a moment behind the
+ * watch that delivered a pod.
  */
 export const isUnrelated = (reason: unknown): boolean =>
   isForbidden(reason) && messageOf(reason).includes('no relationship found');
@@ -161,6 +161,8 @@ export const isConflict = (reason: unknown): boolean =>
   reason instanceof ApiError && reason.status === 409 && reason.reason !== 'AlreadyExists';
 export const isAlreadyExists = (reason: unknown): boolean =>
   reason instanceof ApiError && reason.reason === 'AlreadyExists';
-/** Whether the server names this among the causes, e.g. `NamespaceTerminating`: nothing new may come into a namespace that is going. */
+/**
+ * Reports whether the server names this cause, e.g. `NamespaceTerminating`, with which it rejects new objects in a terminating namespace.
+ */
 export const hasCause = (reason: unknown, cause: string): boolean =>
   reason instanceof ApiError && (reason.details?.causes ?? []).some((one) => one.reason === cause);

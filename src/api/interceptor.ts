@@ -2,10 +2,10 @@ import type { KubeObject } from '../kube/types.ts';
 import type { ApiClient, WatchEvent } from './client.ts';
 import type { Resource } from './resources.ts';
 
-/** The calls that have one answer. */
+/** The calls with a single response. */
 export type UnaryVerb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
 
-/** A call on its way to the server. */
+/** A call before it reaches the server. */
 export interface InterceptedCall {
   readonly verb: UnaryVerb | 'watch';
   readonly resource: Resource;
@@ -13,19 +13,19 @@ export interface InterceptedCall {
   /** Absent for `list` and `watch`. */
   readonly name?: string;
   readonly subresource?: string;
-  /** The object or patch that is sent. */
+  /** The object or patch of the request. */
   readonly body?: unknown;
 }
 
-/** What happens to calls on the way. Whatever is thrown reaches the caller as if the server had caused it. */
+/** Interceptor observes or changes calls to the API server. Whatever it throws reaches the caller as if the server had caused it. */
 export interface Interceptor {
-  /** Runs instead of a call; `next` makes it, as often as wanted: delay before it, drop it, change what it gives. */
+  /** Runs instead of a call; `next` makes it, any number of times: delay before it, skip it, change its result. */
   call?(call: InterceptedCall, next: () => Promise<unknown>): Promise<unknown>;
-  /** Runs instead of a watch; `next` opens it: drop events, double them, cut the stream. */
+  /** Runs instead of a watch; `next` opens it: drop events, repeat them, cut the stream. */
   watch?(call: InterceptedCall, next: () => AsyncIterable<WatchEvent>): AsyncIterable<WatchEvent>;
 }
 
-/** The client with faults put in: the one seam for them, in tests and for users. */
+/** Returns the client with an interceptor, for fault injection in tests and for users. */
 export function intercept(client: ApiClient, interceptor: Interceptor): ApiClient {
   const through = async <R>(call: InterceptedCall, next: () => Promise<R>): Promise<R> =>
     (interceptor.call ? await interceptor.call(call, next) : await next()) as R;
@@ -79,7 +79,7 @@ export function intercept(client: ApiClient, interceptor: Interceptor): ApiClien
   };
 }
 
-/** Passes on `count` events of each watch, then throws `reason`: a stream cut half-way. */
+/** Delivers `count` events of each watch, then throws `reason`: a stream cut in the middle. */
 export function cutAfter(count: number, reason: Error): NonNullable<Interceptor['watch']> {
   return async function* (_call, next) {
     let passed = 0;

@@ -2,7 +2,7 @@ import type { KubeList, KubeObject } from '../kube/types.ts';
 import type { ApiClient, DeleteOptions, ListOptions, Patch, RequestOptions, WriteOptions } from './client.ts';
 import type { Resource } from './resources.ts';
 
-/** One kind in one namespace (or none), by name: client-go's typed interfaces. */
+/** ResourceClient accesses one kind in one namespace (or none) by name: client-go's typed interfaces. */
 export class ResourceClient<T extends KubeObject> {
   readonly #client: ApiClient;
   readonly #resource: Resource;

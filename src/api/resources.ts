@@ -1,4 +1,4 @@
-/** Names one kind of API object: where it is served and what it is called. */
+/** Identifies one kind of API object: its group, version and resource name. */
 export interface Resource {
   /** `''` is the core group. */
   readonly group: string;

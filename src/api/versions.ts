@@ -1,9 +1,9 @@
-/** Whether a resource version is a number as etcd counts them; others may only be compared for equality. */
+/** Reports whether a resource version is a number, as etcd counts them; others may only be compared for equality. */
 const isNumber = (version: string): boolean => /^[1-9]\d*$/.test(version);
 
 /**
- * Which of two resource versions of one kind is newer: below 0 the first is older, above 0 newer.
- * `undefined` when the server's versions have no order.
+ * Compares two resource versions of one kind: below 0 when the first is older, above 0 when it is newer, `undefined` when the server's
+ * versions have no order.
  */
 export function compareVersions(a: string, b: string): number | undefined {
   if (a === b) return 0;

@@ -52,7 +52,7 @@ function fits(wanted: Route['parts'], parts: readonly string[]): boolean {
   return wanted.includes(parts.length);
 }
 
-/** Reports whether an `Accept` header accepts a media type: itself or `*/*`, since go-restful does not match `type/*`. */
+/** Reports whether an `Accept` header accepts a media type: by its name or with `*` for both parts, since go-restful knows no other wildcard. */
 export function accepts(header: string | undefined, mediaType: string): boolean {
   if (header === undefined || header === '') return true;
   return header.split(',').some((part) => {

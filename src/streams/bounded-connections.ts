@@ -5,50 +5,53 @@ import type { Duplex } from 'node:stream';
 import { type Clock, steadyNow, type StopTimer, systemClock } from '../base/clock.ts';
 import { mostAtOnce } from './turns.ts';
 
-/** Bounds on the connections of one listener; times in ms. */
+/** Limits on the connections of one listener; times in ms. */
 export interface ConnectionLimits {
   /** Connections in total. */
   readonly connections: number;
-  /** Connections of one address; of IPv6, of one /64. */
+  /** Connections from one address; for IPv6, from one /64. */
   readonly perAddress: number;
-  /** Connections that wait for a request, in total; default: as many as there may be. */
+  /** Connections without a request in progress, in total; default: `connections`. */
   readonly waiting?: number;
-  /** From the start of a connection to the end of its first request's headers, TLS handshake included; and from a later request's first byte to the end of its headers. */
+  /**
+   * From the start of a connection to the end of its first request's headers, including the TLS handshake; for a later request, from its
+   * first byte to the end of its headers.
+   */
   readonly headersMs: number;
   /** From the end of a request's headers to the end of its body. */
   readonly requestMs: number;
   /** Between two requests. */
   readonly keepAliveMs: number;
-  /** While a client takes nothing of an answer that waits for it. */
+  /** While a client does not read from a response that is waiting to be sent. */
   readonly stalledMs: number;
-  /** The same for a stream that may stand still for long: a log that somebody reads page by page, an exec. */
+  /** The same for a stream that may legitimately pause for long, such as a followed log or an exec. */
   readonly streamMs: number;
 }
 
-/** Requests of one connection that may wait at all; one packet holds some 2,600 of the shortest. */
+/** Requests of one connection that may be queued; one packet holds about 2,600 of the shortest. */
 const mostQueued = 4096;
 
-/** One connection as the bounds see it. */
+/** The state of one connection. */
 interface Connection {
-  /** What was accepted; TLS may lie above it. */
+  /** The accepted socket; TLS may be layered on it. */
   readonly socket: Socket;
   readonly peer: Peer;
-  /** When it was accepted, or when its last answer ended. */
+  /** When it was accepted, or when its last response ended. */
   since: number;
-  /** Requests that are not answered; an upgrade counts as one for ever. */
+  /** Unanswered requests; an upgrade counts as one for ever. */
   open: number;
-  /** Whether it has ever sent a whole request head. */
+  /** Whether it has ever sent a complete request head. */
   proven: boolean;
-  /** The request whose body may not have come whole. */
+  /** The request whose body may not have been received completely. */
   receiving?: { readonly message: IncomingMessage; readonly since: number };
-  /** Bytes received when it began to wait for a request. */
+  /** Bytes received when it became idle. */
   readAtRest: number;
   /** When the next request's first byte was seen. */
   headSince?: number;
   paused: boolean;
 }
 
-/** Connections that wait for a request, the one that has waited longest first. */
+/** Idle connections, the longest idle first. */
 class Waiting {
   readonly #fresh = new Set<Connection>();
   readonly #proven = new Set<Connection>();
@@ -66,7 +69,7 @@ class Waiting {
     this.#proven.delete(connection);
   }
 
-  /** The one that gives way first: of those that have never sent a request if there are any. */
+  /** Returns the connection to close first: one that has never sent a request, if there is any. */
   oldest(): Connection | undefined {
     for (const connection of this.#fresh) return connection;
     for (const connection of this.#proven) return connection;
@@ -79,14 +82,14 @@ class Waiting {
   }
 }
 
-/** An address and what it holds. */
+/** An address and its connections. */
 interface Peer {
   readonly address: string;
   connections: number;
   readonly waiting: Waiting;
 }
 
-/** Who a connection is counted for: an IPv4 address, or the /64 of an IPv6 address. */
+/** Returns the group an address is counted under: the IPv4 address itself, or the /64 of an IPv6 address. */
 export function addressGroup(remoteAddress: string | undefined): string {
   const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '');
   if (!address.includes(':')) return address;
@@ -101,9 +104,10 @@ const placeOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
   `${remoteAddress ?? ''} ${remotePort ?? ''} ${localPort ?? ''}`;
 
 /**
- * Holds the connections of one listener within bounds, in number and in time. Node's own deadlines do not count connections that reach a server by
- * `emit('connection')`; these do, and see a connection from the moment it is accepted. Where a bound on numbers is reached, the connection that has waited
- * longest for a request gives way to the new one, so that slow clients never lock others out; a connection that is being answered never does.
+ * BoundedConnections limits the connections of one listener in number and in time. Node's own deadlines do not apply to connections that
+ * reach a server by `emit('connection')`; these do, from the moment a connection is accepted. When a limit on numbers is reached, the
+ * connection that has been idle longest is closed in favour of the new one, so that slow clients never lock others out; a connection with
+ * a request in progress is never closed.
  */
 export class BoundedConnections {
   readonly #limits: ConnectionLimits;
@@ -120,12 +124,15 @@ export class BoundedConnections {
     this.#clock = clock;
   }
 
-  /** How many connections there are. */
+  /** The number of connections. */
   get size(): number {
     return this.#all.size;
   }
 
-  /** Bounds the requests of a server, and its connections unless something before it accepts them and calls {@link admit}. */
+  /**
+   * Applies the limits to the requests of a server, and to its connections unless something in front accepts them and calls {@link
+   * admit}.
+   */
   watch(server: HttpServer | HttpsServer, accepts = true): void {
     const { headersMs, requestMs, keepAliveMs, stalledMs, streamMs } = this.#limits;
     server.headersTimeout = headersMs;
@@ -150,7 +157,7 @@ export class BoundedConnections {
     });
   }
 
-  /** Counts a connection that was just accepted. @returns whether there is room for it; otherwise it is ended */
+  /** Counts an accepted connection. @returns false when there is no room for it; it is then closed */
   admit(socket: Socket): boolean {
     const peer = this.#peerOf(socket);
     const { connections, perAddress, waiting = connections } = this.#limits;
@@ -169,14 +176,14 @@ export class BoundedConnections {
     return true;
   }
 
-  /** The peer of a connection; one that is evicted for it meanwhile does not take it away, since it has no connection before. */
+  /** Returns the peer of a connection. Evicting another connection does not remove it, since it has none yet. */
   #peerOf(socket: Socket): Peer {
     const address = addressGroup(socket.remoteAddress);
     const found = this.#peers.get(address);
     if (found) return found;
-    const made: Peer = { address, connections: 0, waiting: new Waiting() };
-    this.#peers.set(address, made);
-    return made;
+    const peer: Peer = { address, connections: 0, waiting: new Waiting() };
+    this.#peers.set(address, peer);
+    return peer;
   }
 
   #forgetPeer(peer: Peer): void {
@@ -187,7 +194,7 @@ export class BoundedConnections {
     const { socket, peer } = connection;
     const place = placeOf(socket);
     peer.connections++;
-    // an eviction may have taken the last connection of this very peer
+    // An eviction may have removed the last connection of this same peer.
     this.#peers.set(peer.address, peer);
     this.#all.add(connection);
     this.#bySocket.set(socket, connection);
@@ -232,7 +239,7 @@ export class BoundedConnections {
     connection.peer.waiting.delete(connection);
   }
 
-  /** The connection below a socket: TLS has the ends of what it lies on. */
+  /** Returns the connection below a socket: a TLS socket has the addresses of the socket below it. */
   #of(socket: Socket): Connection | undefined {
     const found = this.#bySocket.get(socket) ?? this.#byPlace.get(placeOf(socket));
     if (found) this.#bySocket.set(socket, found);
@@ -270,7 +277,10 @@ export class BoundedConnections {
     });
   }
 
-  /** Reads no further while more requests wait for their answers than are served at a time. Node reads on when a body is done with, hence later. */
+  /**
+   * Pauses reading while more requests wait for their response than are served at a time. Node resumes reading when a body is consumed,
+   * hence the deferral.
+   */
   #pace(connection: Connection, socket: Socket): void {
     if (connection.open <= mostAtOnce) {
       if (connection.paused) socket.resume();
@@ -283,7 +293,7 @@ export class BoundedConnections {
     });
   }
 
-  /** Nothing has moved on a connection for as long as its timeout: it is stalled, or it just has nothing to say. */
+  /** Handles a connection on which nothing has moved for its timeout: either it is stalled or it has nothing to send. */
   #quiet(socket: Socket): void {
     const isAnswered = (this.#of(socket)?.open ?? 0) > 0;
     if (isAnswered && socket.writableLength === 0)
@@ -291,7 +301,7 @@ export class BoundedConnections {
     else socket.destroy();
   }
 
-  /** Lets a client take its time with an answer that is being sent. */
+  /** Allows a client to read slowly from a response that is being sent. */
   allowPauses(socket: Socket): void {
     socket.setTimeout(this.#limits.streamMs);
   }

@@ -2,10 +2,10 @@ import { setMaxListeners } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** What an upgraded connection is listened to by: a server, two pipelines and their users. */
+/** Listeners on an upgraded connection: a server, two pipelines and their users. */
 const mostListeners = 24;
 
-/** Both directions, each at the pace of the slower side, until one connection is over. */
+/** Copies both directions with backpressure until one connection ends. */
 export async function joinDuplexes(one: Duplex, other: Duplex): Promise<void> {
   setMaxListeners(mostListeners, one, other);
   const end = (): void => {

@@ -2,15 +2,15 @@ import { type IncomingHttpHeaders, IncomingMessage, type ServerResponse } from '
 import type { Socket } from 'node:net';
 import { lastAnswer } from './turns.ts';
 
-/** What Node's parser says of bytes that it does not take. */
+/** Node's parser error for bytes that it rejects. */
 export interface ParserError extends Error {
   readonly code?: string;
   readonly rawPacket?: Buffer;
-  /** How far into the packet it came. */
+  /** Offset in the packet at which parsing failed. */
   readonly bytesParsed?: number;
 }
 
-/** A request as far as its head tells. */
+/** The parsed head of a request. */
 interface RequestHead {
   readonly method: string;
   readonly url: string;
@@ -20,7 +20,7 @@ interface RequestHead {
 const requestLine = /^([A-Z]{1,32}) (\/[^\s]*) HTTP\/1\.1$/;
 const headerLine = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\0]*)$/;
 
-/** Nothing: it is no request, or one behind others in its packet. */
+/** Returns undefined when it is not a request, or one that follows others in its packet. */
 function readHead(packet: Buffer, fault: number): RequestHead | undefined {
   const end = packet.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
@@ -36,15 +36,15 @@ function readHead(packet: Buffer, fault: number): RequestHead | undefined {
   return { method, url, headers };
 }
 
-/** A request without a body, and the answer to it; the connection ends with the answer. */
+/** A request without a body and its response; the connection closes after the response. */
 export interface OddExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
 /**
- * A request whose method Node's parser does not know, read by hand so that it is answered like any other: after asking who it is and whether
- * they may (K2), as Go's servers do. Nothing: what came is no such request.
+ * Parses a request whose method Node's parser does not know, so that it is authenticated, authorized and answered like any other (K2), as
+ * Go's servers do. Returns undefined when the bytes are not such a request.
  */
 export function oddExchange(
   { code, rawPacket, bytesParsed = 0 }: ParserError,
@@ -57,7 +57,7 @@ export function oddExchange(
   return { request, response: lastAnswer(request, socket) };
 }
 
-/** Tells who sent no request that can be read so, and ends the connection. */
+/** Rejects bytes that are not a readable request, and closes the connection. */
 export function refuseUnread({ code }: ParserError, socket: Socket): void {
   const status = code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n${status}`);

@@ -14,7 +14,7 @@ export interface ClientDeps {
   readonly times: StreamTimes;
 }
 
-/** A command that a streaming server runs: the client half of exec and attach over SPDY. */
+/** Returns a command that a streaming server runs: the client half of exec and attach over SPDY. */
 export function remoteCommand(
   deps: ClientDeps,
   server: StreamServer,
@@ -32,7 +32,7 @@ export function remoteCommand(
   };
 }
 
-/** What goes wrong on this side, before the WebSocket half wraps it. */
+/** Returns the failure status of an error on this side, before the WebSocket half wraps it. */
 const plainFailure = (message: string): StreamStatus => ({
   metadata: {},
   status: 'Failure',
@@ -40,7 +40,7 @@ const plainFailure = (message: string): StreamStatus => ({
   code: 500,
 });
 
-/** A SPDY connection to a streaming server. @throws {AgentError} `unavailable` with the server's text when it refuses */
+/** Opens a SPDY connection to a streaming server. @throws {AgentError} `unavailable` with the server's text when it refuses */
 export async function openConnection(
   { clock, times }: ClientDeps,
   server: StreamServer,
@@ -55,7 +55,7 @@ export async function openConnection(
 
 const streamType = (type: string): ReadonlyMap<string, string> => new Map([['streamtype', type]]);
 
-/** Opens the streams of a command, joins them to the client's, and reads how it went. */
+/** Opens the streams of a command, joins them to the client's, and returns the command's status. */
 async function converse(connection: SpdyConnection, io: TerminalIo): Promise<StreamStatus> {
   const errorStream = await connection.open(streamType('error'));
   errorStream.end();
@@ -66,10 +66,10 @@ async function converse(connection: SpdyConnection, io: TerminalIo): Promise<Str
   if (io.stdout) outputs.push(drainTo(await connection.open(streamType('stdout')), io.stdout));
   if (io.stderr) outputs.push(drainTo(await connection.open(streamType('stderr')), io.stderr));
   if (io.tty && io.resize) void passSizes(io.resize, await connection.open(streamType('resize')));
-  const told = await status;
+  const received = await status;
   await Promise.all(outputs);
   for (const input of inputs) input.destroy();
-  return statusOf(told);
+  return statusOf(received);
 }
 
 function pass(from: Readable, to: SpdyStream): SpdyStream {
@@ -78,7 +78,7 @@ function pass(from: Readable, to: SpdyStream): SpdyStream {
   return from.pipe(to);
 }
 
-/** Copies at the pace of the reader; the end of `to` is its owner's affair. */
+/** Copies with backpressure; the caller ends `to`. */
 async function drainTo(from: SpdyStream, to: Writable): Promise<void> {
   from.end();
   for await (const chunk of from)
@@ -93,7 +93,7 @@ async function passSizes(sizes: NonNullable<TerminalIo['resize']>, to: SpdyStrea
 
 const mostStatusBytes = 64 * 1024;
 
-/** A short text that is sent as a stream. */
+/** Reads a short text that is sent as a stream. */
 export async function collect(stream: SpdyStream): Promise<string> {
   let text = '';
   for await (const chunk of stream) if (text.length < mostStatusBytes) text += (chunk as Buffer).toString();
@@ -109,7 +109,7 @@ function statusOf(text: string): StreamStatus {
   }
 }
 
-/** @throws {StatusFailure} for a status that is no exit code */
+/** @throws {StatusFailure} for a status that is not an exit code */
 function exitCodeOf(status: StreamStatus): number {
   if (status.status === 'Success') return 0;
   const cause = status.details?.causes.find(({ reason }) => reason === 'ExitCode');

@@ -2,7 +2,7 @@ import type { Duplex, Readable, Writable } from 'node:stream';
 import { messageOf } from '../base/errors.ts';
 import type { TerminalIo } from '../provider/powers.ts';
 
-/** Which streams a client asks for. */
+/** The streams that a client requests. */
 export interface StreamOptions {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -10,7 +10,7 @@ export interface StreamOptions {
   readonly tty: boolean;
 }
 
-/** The streams that a query asks for; nothing when it asks for none. With a terminal there is no stderr of its own. */
+/** Parses the requested streams of a query; undefined when it requests none. With a terminal, stderr is part of stdout. */
 export function streamOptionsOf(query: URLSearchParams): StreamOptions | undefined {
   const is = (name: string): boolean => query.get(name) === '1';
   const tty = is('tty');
@@ -20,7 +20,7 @@ export function streamOptionsOf(query: URLSearchParams): StreamOptions | undefin
 
 export const noStreamsText = 'you must specify at least 1 of stdin, stdout, stderr';
 
-/** How a command ended, as the error stream tells it: a `Status` without kind. */
+/** A command's result as sent on the error stream: a `Status` without kind. */
 export interface StreamStatus {
   readonly metadata: Readonly<Record<string, never>>;
   readonly status: 'Success' | 'Failure';
@@ -32,7 +32,7 @@ export interface StreamStatus {
 
 export const success: StreamStatus = { metadata: {}, status: 'Success' };
 
-/** What a command's exit code is told as. */
+/** Returns the status of a command's exit code. */
 export function exitStatus(code: number): StreamStatus {
   if (code === 0) return success;
   return {
@@ -55,7 +55,7 @@ export function internalStatus(text: string): StreamStatus {
   };
 }
 
-/** Thrown by one who has the status of a command from elsewhere. */
+/** Thrown when another server has already reported the command's status. */
 export class StatusFailure extends Error {
   override readonly name: string = 'StatusFailure';
   readonly status: StreamStatus;
@@ -66,19 +66,19 @@ export class StatusFailure extends Error {
   }
 }
 
-/** The live streams that a client has opened, whatever carries them. */
+/** The live streams that a client has opened, independent of the protocol. */
 export interface RemoteStreams {
   readonly io: TerminalIo;
-  /** Aborts when the client has gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Ends output, tells how it went, and closes the connection when all has been sent. */
+  /** Ends the output, sends the status, and closes the connection once everything is sent. */
   finish(status: StreamStatus): Promise<void>;
 }
 
-/** Runs a command or joins a container over a client's streams; resolves with the exit code. */
+/** Runs a command or attaches to a container over a client's streams; resolves to the exit code. */
 export type Command = (io: TerminalIo, signal: AbortSignal) => Promise<number>;
 
-/** Runs `command` over `streams` and tells the client how it went. Follows `ServeExec` and `ServeAttach` (cri-streaming). */
+/** Runs `command` over `streams` and sends its status to the client. Follows `ServeExec` and `ServeAttach` (cri-streaming). */
 export async function serveCommand(
   streams: RemoteStreams,
   command: Command,
@@ -102,7 +102,7 @@ export interface TerminalSize {
   readonly height: number;
 }
 
-/** A size message: `{"Width":80,"Height":24}`; anything else, and sizes that no terminal has, give nothing. */
+/** Parses a size message: `{"Width":80,"Height":24}`; undefined for anything else and for impossible sizes. */
 export function sizeOf(text: string): TerminalSize | undefined {
   try {
     const { Width: width, Height: height } = JSON.parse(text) as { Width?: unknown; Height?: unknown };
@@ -114,7 +114,7 @@ export function sizeOf(text: string): TerminalSize | undefined {
   }
 }
 
-/** Sizes as they come; a slow reader sees the newest only. */
+/** Queue of terminal sizes; a slow reader sees only the newest. */
 export class SizeQueue implements AsyncIterable<TerminalSize> {
   #newest: TerminalSize | undefined;
   #ended = false;
@@ -145,7 +145,7 @@ export class SizeQueue implements AsyncIterable<TerminalSize> {
   }
 }
 
-/** Reads size messages, one JSON document after the other, until the stream ends. */
+/** Reads size messages, consecutive JSON documents, until the stream ends. */
 export async function readSizes(stream: Readable, queue: SizeQueue): Promise<void> {
   let rest = '';
   try {
@@ -158,13 +158,13 @@ export async function readSizes(stream: Readable, queue: SizeQueue): Promise<voi
       rest = rest.slice(end + 1);
     }
   } catch {
-    // the client has gone; the sizes end with it
+    // The client has disconnected; the sizes end with it.
   } finally {
     queue.end();
   }
 }
 
-/** Ends a stream and waits until all of it was handed on. */
+/** Ends a stream and waits until everything is passed on. */
 export function ended(stream: Writable | Duplex | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (!stream || stream.destroyed || stream.writableFinished) {

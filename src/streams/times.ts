@@ -1,8 +1,8 @@
 /** Times of live streams, ms; the defaults are the kubelet's. */
 export interface StreamTimes {
-  /** Without a byte for this long a connection ends (`streamingConnectionIdleTimeout`). */
+  /** Idle time after which a connection closes (`streamingConnectionIdleTimeout`). */
   readonly idleMs: number;
-  /** How long a client has to open the streams that it asked for. */
+  /** How long a client has to open the streams that it requested. */
   readonly creationMs: number;
 }
 

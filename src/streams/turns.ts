@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** The answer to a request that Node has let go of; the connection ends with it. */
+/** Returns a response to a request that Node no longer handles; the connection closes after it. */
 export function lastAnswer(request: IncomingMessage, socket: Socket): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
@@ -15,20 +15,20 @@ export function lastAnswer(request: IncomingMessage, socket: Socket): ServerResp
   return response;
 }
 
-/** Requests of one connection that are served at a time; Go's server takes one, and no client that is known sends more ahead. */
+/** Requests of one connection that are served at a time; Go's server takes one, and no known client sends more ahead. */
 export const mostAtOnce = 16;
 
 /**
- * The answers that connections still owe. Node hands out an upgrade while the requests that were sent before it on the same connection are
- * still being answered; here it has its turn after them, as with Go's server, which reads no further before.
+ * Turns keeps the order of responses per connection. Node delivers an upgrade while earlier requests on the same connection are still
+ * being answered; here it waits for them, as with Go's server, which does not read ahead.
  */
 export class Turns {
   readonly #owed = new WeakMap<Duplex, ServerResponse>();
-  /** The last answers of each connection, open or made. */
+  /** The last responses of each connection, finished or not. */
   readonly #served = new WeakMap<Duplex, ServerResponse[]>();
   readonly #waiters = new WeakMap<Duplex, Set<() => void>>();
 
-  /** Notes an answer that will be made; a connection's answers go out in the order they were noted. */
+  /** Registers a response; responses of a connection are sent in the order of registration. */
   note(response: ServerResponse): void {
     const { socket } = response.req;
     this.#owed.set(socket, response);
@@ -38,10 +38,10 @@ export class Turns {
   }
 
   /**
-   * Notes an answer and waits until all but a few of those before it on the connection are made: a client that sends many requests ahead has no more
-   * of them served at a time than {@link mostAtOnce}.
+   * Registers a response and waits until all but a few of the earlier ones on the connection are finished: a client that pipelines
+   * requests has at most {@link mostAtOnce} served at a time.
    *
-   * @returns whether there is a connection left to answer on
+   * @returns false when the connection is gone
    */
   async next(response: ServerResponse): Promise<boolean> {
     const { socket } = response.req;
@@ -55,9 +55,9 @@ export class Turns {
   }
 
   /**
-   * Waits until all that was noted for the connection is answered, or until it is gone.
+   * Waits until every registered response of the connection is finished, or the connection is gone.
    *
-   * @returns whether there is a connection left to answer on
+   * @returns false when the connection is gone
    */
   async before(socket: Duplex): Promise<boolean> {
     const last = this.#owed.get(socket);
@@ -78,7 +78,7 @@ export class Turns {
     });
   }
 
-  /** What to call when a connection is gone: with one listener, however many wait. */
+  /** Callbacks for the end of a connection, behind one listener however many wait. */
   #waitersOf(socket: Duplex): Set<() => void> {
     const found = this.#waiters.get(socket);
     if (found) return found;

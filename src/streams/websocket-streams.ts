@@ -12,7 +12,7 @@ import {
 import { statusText } from './spdy/remote-streams.ts';
 import { Channels } from './websocket.ts';
 
-/** What clients of exec and attach may speak over WebSocket (K4). */
+/** Protocols of exec and attach over WebSocket (K4). */
 export const webSocketProtocols: readonly string[] = [
   '',
   'channel.k8s.io',
@@ -24,10 +24,10 @@ export const webSocketProtocols: readonly string[] = [
 
 const channelOf = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 
-/** How long the client has to answer the end of the connection, ms. */
+/** How long the client has to answer the close frame, ms. */
 const closeMs = 5000;
 
-/** The streams of an exec or attach over a WebSocket. Follows `createWebSocketStreams` (cri-streaming). */
+/** Opens the streams of an exec or attach over a WebSocket. Follows `createWebSocketStreams` (cri-streaming). */
 export function webSocketStreams(
   socket: WebSocket,
   protocol: string,
@@ -48,7 +48,7 @@ export function webSocketStreams(
     channels.onText(channelOf.resize, (text) => {
       sizes.push(sizeOf(text));
     });
-  // an empty message on the first channel that can be written tells that the streams stand
+  // An empty message on the first writable channel signals that the streams are open.
   channels.send(
     options.stdout ? channelOf.stdout : options.stderr ? channelOf.stderr : channelOf.error,
     empty,
@@ -76,12 +76,12 @@ export function webSocketStreams(
 
 const empty = Buffer.alloc(0);
 
-/** The kubelet translates WebSocket to SPDY inside itself, and wraps the errors of that once more. */
+/** Wraps an error once more, as the kubelet does when it translates WebSocket to SPDY internally. */
 function translated(status: StreamStatus): StreamStatus {
   return status.code === 500 && status.message !== undefined ? internalStatus(status.message) : status;
 }
 
-/** Ends a WebSocket as the kubelet does: 1000 and no reason. */
+/** Closes a WebSocket as the kubelet does: code 1000 without a reason. */
 export function closeSocket(socket: WebSocket, clock: Clock): void {
   socket.resume();
   socket.close(1000, '');

@@ -3,25 +3,25 @@ import { type Duplex, Readable, Writable } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { AgentError } from '../base/errors.ts';
 
-/** What a handshake needs of a request. */
+/** The parts of a request that a handshake needs. */
 export interface UpgradeRequest {
   readonly method: string;
-  /** Path and query as they stood in the request line. */
+  /** Path and query as sent in the request line. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Longest message that is taken. */
+/** Longest accepted message. */
 const longestMessage = 32 * 1024 * 1024;
 
-/** What the client offers, in its order. */
+/** Returns the protocols that the client offers, in its order. */
 export const offeredProtocols = ({ headers }: Pick<UpgradeRequest, 'headers'>): readonly string[] =>
   (headers['sec-websocket-protocol'] ?? '')
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '');
 
-/** The first offered protocol that is supported; a client that offers none gets the unnamed one, if that is. */
+/** Returns the first offered protocol that is supported; for a client that offers none, the unnamed one, if supported. */
 export function chooseProtocol(request: UpgradeRequest, supported: readonly string[]): string | undefined {
   const offered = offeredProtocols(request);
   if (offered.length === 0) return supported.includes('') ? '' : undefined;
@@ -29,9 +29,10 @@ export function chooseProtocol(request: UpgradeRequest, supported: readonly stri
 }
 
 /**
- * Makes a WebSocket of an upgrade. The protocol is told by hand, as the library takes no name with a slash, and the unnamed one has none.
+ * Accepts an upgrade to WebSocket. The protocol header is written here because the library rejects names with a slash; the unnamed
+ * protocol has no header.
  *
- * @throws {AgentError} `invalid_argument` when the handshake is none
+ * @throws {AgentError} `invalid_argument` for an invalid handshake
  */
 export function acceptWebSocket(
   request: UpgradeRequest,
@@ -54,22 +55,22 @@ export function acceptWebSocket(
     socket.once('close', () => {
       reject(new AgentError('invalid_argument', 'the handshake failed'));
     });
-    server.handleUpgrade(handshake as unknown as IncomingMessage, socket, head, (made) => {
+    server.handleUpgrade(handshake as unknown as IncomingMessage, socket, head, (webSocket) => {
       made.on('error', () => undefined);
-      resolve(made);
+      resolve(webSocket);
     });
   });
 }
 
-/** A message's bytes, whatever shape the library gives them. */
+/** Returns a message's bytes, whatever type the library delivers. */
 export const bytesOf = (data: RawData): Buffer => {
   if (Buffer.isBuffer(data)) return data;
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 };
 
 /**
- * Several streams over one WebSocket: the first byte of a message names the channel, in base64 protocols the first digit.
- * Follows `wsstream` (apimachinery).
+ * Channels carries several streams over one WebSocket: the first byte of a message is the channel number; in base64 protocols it is the
+ * first digit. Follows `wsstream` (apimachinery).
  */
 export class Channels {
   readonly #socket: WebSocket;
@@ -92,7 +93,7 @@ export class Channels {
     });
   }
 
-  /** What the client sends on a channel. A reader who is slow holds the whole socket back. */
+  /** Returns what the client sends on a channel. A slow reader blocks the whole socket. */
   readable(channel: number): Readable {
     const reader = new Readable({
       highWaterMark: 256 * 1024,
@@ -125,7 +126,7 @@ export class Channels {
     });
   }
 
-  /** Sends one message; `sent` is called when it is on its way, or never will be. */
+  /** Sends one message; `sent` is called once it is sent or can no longer be sent. */
   send(channel: number, data: Buffer, sent: () => void = () => undefined): void {
     if (this.#socket.readyState !== this.#socket.OPEN) {
       sent();

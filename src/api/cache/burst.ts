@@ -2,14 +2,14 @@ import { uidOf } from '../../kube/names.ts';
 import type { KubeObject } from '../../kube/types.ts';
 import type { ReadonlyStore } from './store.ts';
 
-/** A burst of changes; the first burst is all that is cached. */
+/** A snapshot of the cache after a burst of changes; the first burst holds the whole cache and no `changes`. */
 export interface Burst<T> {
-  /** The whole cache, listed when it is asked for: few do, and a burst is often one change of one object among thousands. */
+  /** The whole cache, computed on access: most consumers need only the changes, often one object among thousands. */
   readonly objects: readonly T[];
   readonly changes?: { readonly set: readonly T[]; readonly gone: readonly T[] };
 }
 
-/** Gathers the changes of one burst by UID: the newest state of what is there, the last of what is gone. */
+/** BurstCollector collects the changes of one burst by UID: the newest state of existing objects, the last state of deleted ones. */
 export class BurstCollector<T extends KubeObject> {
   readonly #store: ReadonlyStore<T>;
   readonly #set = new Map<string, T>();
@@ -30,7 +30,7 @@ export class BurstCollector<T extends KubeObject> {
     this.#gone.set(uidOf(object), object);
   }
 
-  /** The burst so far; the next one begins. */
+  /** Returns the burst so far and starts the next one. */
   take(): Burst<T> {
     const changes = this.#first
       ? undefined

@@ -2,19 +2,19 @@ import type { KubeObject } from '../../kube/types.ts';
 import { type Store, storeKey } from './store.ts';
 import { compareVersions } from '../versions.ts';
 
-/** One change of a cache, as handlers see it. */
+/** One change of a cache, as handlers receive it. */
 export type Delta<T> =
   | { readonly type: 'added'; readonly object: T; readonly initial: boolean }
   | { readonly type: 'updated'; readonly old: T; readonly object: T }
-  /** `stale`: the deletion itself was not seen, `object` is the last that was (client-go `DeletedFinalStateUnknown`). */
+  /** `stale`: the deletion itself was missed; `object` is the last observed state (client-go `DeletedFinalStateUnknown`). */
   | { readonly type: 'deleted'; readonly object: T; readonly stale: boolean };
 
 const uid = (object: KubeObject): string | undefined => object.metadata?.uid;
 const version = (object: KubeObject): string => object.metadata?.resourceVersion ?? '';
 
 /**
- * What a newly seen object means for the cache. An object under a known name with another UID is another life: the old one
- * is deleted first. What is not newer than the cached one means nothing.
+ * Returns the changes that an observed object makes to the cache. An object with a cached name and another UID replaces it: the old one
+ * is deleted first. An object that is not newer than the cached one changes nothing.
  */
 export function deltasOfSeen<T extends KubeObject>(
   old: T | undefined,
@@ -32,12 +32,12 @@ export function deltasOfSeen<T extends KubeObject>(
   return order !== undefined && order <= 0 ? [] : [{ type: 'updated', old, object }];
 }
 
-/** What a seen deletion means: nothing when another life is cached under that name. */
+/** Returns the changes that an observed deletion makes: none when the cached object of that name has another UID. */
 export function deltasOfDeleted<T extends KubeObject>(old: T | undefined, object: T): readonly Delta<T>[] {
   return old && uid(old) === uid(object) ? [{ type: 'deleted', object, stale: false }] : [];
 }
 
-/** What a whole list means: deletions of what it lacks first, then what it holds. */
+/** Returns the changes that a complete list makes: first the deletions of missing objects, then the listed objects. */
 export function deltasOfList<T extends KubeObject>(
   store: Store<T>,
   items: readonly T[],
@@ -57,7 +57,7 @@ export function deltasOfList<T extends KubeObject>(
   return deltas;
 }
 
-/** Brings the cache to where a delta says it is. */
+/** Applies a delta to the cache. */
 export function applyDelta<T extends KubeObject>(store: Store<T>, delta: Delta<T>): void {
   const key = storeKey(delta.object);
   if (delta.type === 'deleted') store.delete(key);

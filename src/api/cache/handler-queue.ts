@@ -3,19 +3,19 @@ import type { KubeObject } from '../../kube/types.ts';
 import type { Delta } from './deltas.ts';
 
 /**
- * Who is told of changes. A method that returns a promise is waited for: the next change comes when it has settled, and
- * changes of one object that meet in between become one, from the last state that the handler saw to the newest. A method
- * that returns nothing is called at once for each change.
+ * InformerHandler receives the changes of an informer. A method that returns a promise is awaited before the next change, and waiting
+ * changes of one object are merged into one, from the last state that the handler received to the newest. A method that returns nothing
+ * is called at once for each change.
  */
 export interface InformerHandler<T extends KubeObject> {
-  /** @param initial it was there before the handler */
+  /** @param initial whether the object existed before the handler was added */
   added?(object: T, initial: boolean): void | Promise<void>;
   updated?(old: T, object: T): void | Promise<void>;
-  /** @param stale the deletion itself was not seen; `last` may miss later changes */
+  /** @param stale the deletion itself was missed; `last` may lack later changes */
   deleted?(last: T, stale: boolean): void | Promise<void>;
 }
 
-/** One handler's line of changes: bounded by the number of objects however slow the handler is. */
+/** HandlerQueue holds one handler's pending changes; its size is bounded by the number of objects, however slow the handler is. */
 export class HandlerQueue<T extends KubeObject> {
   readonly #handler: InformerHandler<T>;
   readonly #onError: (reason: unknown) => void;
@@ -29,7 +29,7 @@ export class HandlerQueue<T extends KubeObject> {
     this.#onError = onError;
   }
 
-  /** How many objects have news that the handler has not been told. */
+  /** The number of objects with undelivered changes. */
   get length(): number {
     return this.#waiting.size + (this.#busy ? 1 : 0);
   }
@@ -46,7 +46,7 @@ export class HandlerQueue<T extends KubeObject> {
     else this.#waiting.delete(key);
   }
 
-  /** Resolves once the handler has been told all that came before. */
+  /** Resolves once the handler has received everything queued before. */
   async drained(): Promise<void> {
     if (this.length === 0) return;
     await new Promise<void>((resolve) => {
@@ -103,7 +103,7 @@ export class HandlerQueue<T extends KubeObject> {
   }
 }
 
-/** Two changes of one life of an object as one; nothing when it came and went unseen. */
+/** Merges two changes of one object with the same UID; undefined when it was created and deleted in between. */
 function merge<T>(first: Delta<T> | undefined, second: Delta<T>): Delta<T> | undefined {
   if (!first) return second;
   if (second.type === 'deleted') return first.type === 'added' ? undefined : second;

@@ -20,28 +20,28 @@ import type { Resource } from '../resources.ts';
 import { sharedWith } from './sharing.ts';
 import { type IndexFunction, type ReadonlyStore, Store, storeKey } from './store.ts';
 
-/** What is mirrored and how it is found. */
+/** What to mirror, and the indexes of the cache. */
 export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'known'> {
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Freezes every object deeply, so that a write to a shared one throws; for development and tests. */
+  /** Freezes every object deeply, so that a write to a shared object throws; for development and tests. */
   readonly freeze?: boolean;
 }
 
-/** A handler's place in an informer. */
+/** The registration of a handler with an informer. */
 export interface Registration {
-  /** The handler has been told of all that the first list held. */
+  /** True once the handler has received the whole first list. */
   readonly synced: boolean;
   /** Resolves when `synced`; rejects when `signal` aborts first. */
   waitSynced(signal?: AbortSignal): Promise<void>;
-  /** How many objects have news that the handler has not been told. */
+  /** The number of objects with undelivered changes. */
   readonly pending: number;
-  /** The handler hears nothing more. */
+  /** Removes the handler; it receives nothing more. */
   remove(): void;
 }
 
 /**
- * A cache of one kind that stays equal to the API server, and tells any number of handlers of each change, each at its own
- * pace. Objects are shared: nobody may write to them.
+ * Informer keeps a cache of one kind in sync with the API server and delivers each change to any number of handlers, each at its own
+ * pace. Objects are shared: do not modify them.
  */
 export class Informer<T extends KubeObject> {
   readonly #store: Store<T>;
@@ -50,26 +50,26 @@ export class Informer<T extends KubeObject> {
   readonly #listed = new Latch();
   readonly #handlers = new Set<HandlerQueue<T>>();
   #running: Promise<void> | undefined;
-  /** The objects that came last, new to the cache and in a new version. */
+  /** The most recently received objects: one new to the cache, one an update. */
   #lastNew: T | undefined;
   #lastChanged: T | undefined;
-  /** For calls about the same objects: what they bring and what is cached need not be parsed twice. */
+  /** Recently seen versions for calls about the same objects, so that their responses need not be parsed twice. */
   readonly known: KnownObjects<T>;
 
   constructor(deps: ReflectorDeps, resource: Resource, options: InformerOptions<T> = {}) {
     const { indexers, freeze = false, transform = dropManagedFields, ...rest } = options;
     this.#store = new Store<T>(indexers);
     this.#logger = (deps.logger ?? silentLogger).with({ resource: resource.resource });
-    // the kinds of the core group have no other member of that name
+    // The kinds of the core group have no other member of that name.
     const unmanaged = transform === dropManagedFields && resource.group === '';
     this.known = knownObjects<T>((key) => this.#store.get(key), { unmanaged });
     this.#reflector = new Reflector<T>(deps, resource, {
       ...rest,
       known: this.known,
       transform: (object, deleted) => {
-        // what is gone is not kept, so it need not share
-        const kept = transform(deleted ? object : this.#shared(object), deleted);
-        return freeze ? deepFreeze(kept) : kept;
+        // A deleted object is not retained, so it need not share.
+        const transformed = transform(deleted ? object : this.#shared(object), deleted);
+        return freeze ? deepFreeze(transformed) : transformed;
       },
     });
   }
@@ -79,7 +79,7 @@ export class Informer<T extends KubeObject> {
     return this.#store;
   }
 
-  /** The first list is in the cache. */
+  /** True once the first list is in the cache. */
   get synced(): boolean {
     return this.#listed.isOpen;
   }
@@ -89,12 +89,12 @@ export class Informer<T extends KubeObject> {
     return this.#listed.wait(signal);
   }
 
-  /** What the mirroring did so far. */
+  /** Counters of the reflector. */
   get stats(): ReflectorStats {
     return this.#reflector.stats;
   }
 
-  /** The version that the cache stands at. */
+  /** The resource version of the cache. */
   get resourceVersion(): string {
     return this.#reflector.resourceVersion;
   }
@@ -105,10 +105,10 @@ export class Informer<T extends KubeObject> {
     return this.#running;
   }
 
-  /** Tells `handler` of all that is cached, then of each change. */
+  /** Delivers all cached objects to `handler`, then each change. */
   addHandler(handler: InformerHandler<T>): Registration {
     const queue = new HandlerQueue<T>(handler, (reason) => {
-      this.#logger.error('an informer handler failed', { err: messageOf(reason) });
+      this.#logger.error('informer handler failed', { err: messageOf(reason) });
     });
     this.#handlers.add(queue);
     const told = new Latch();
@@ -136,14 +136,14 @@ export class Informer<T extends KubeObject> {
   }
 
   /**
-   * The whole cache after each burst of changes, the first time once synced: changes that arrive in one turn of the event loop
-   * come as one snapshot.
+   * Emits the whole cache after each burst of changes, first when synced: changes that arrive in one turn of the event loop are one
+   * snapshot.
    */
   snapshots(): Observable<readonly T[]> {
     return this.bursts().pipe(map(({ objects }) => objects));
   }
 
-  /** As {@link snapshots}, and from the second on with what differs from the one before, by UID. */
+  /** As {@link snapshots}; from the second on with the differences from the previous one, by UID. */
   bursts(): Observable<Burst<T>> {
     return new Observable((subscriber) => {
       const collector = new BurstCollector<T>(this.#store);
@@ -176,7 +176,10 @@ export class Informer<T extends KubeObject> {
     });
   }
 
-  /** An object takes as much memory as it differs from its last version and from the object before it that was as new to the cache. */
+  /**
+   * Shares the equal parts of an object with its previous version and with the last object received, so that it uses memory only for its
+   * differences.
+   */
   #shared(object: T): T {
     const before = this.#store.get(storeKey(object));
     const shared = sharedWith(object, before, before ? this.#lastChanged : this.#lastNew);
@@ -208,7 +211,7 @@ export class Informer<T extends KubeObject> {
   }
 }
 
-/** Freezes what can be reached from `value`; what is frozen already is left alone. */
+/** Freezes everything reachable from `value`; frozen parts are skipped. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) deepFreeze(member);

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { uidOf } from '../../kube/names.ts';
 import type { KubeObject } from '../../kube/types.ts';
 
-/** What tells one version of an object from all others. */
+/** Identifies one version of an object. */
 export interface ObjectVersion {
   /** As in a store: `namespace/name`, or the name alone. */
   readonly key: string;
@@ -11,31 +11,33 @@ export interface ObjectVersion {
 }
 
 /**
- * Versions of objects that are at hand, so that a text that holds one of them needs no parsing: what a client's own write answers comes
- * back a moment later as a watch event, and what it reads before it writes is mostly what the last event said. One UID at one
- * resourceVersion is one state.
+ * KnownObjects holds versions of objects that were received recently, so that JSON with one of them need not be parsed: the response to a
+ * client's own write repeats a moment later as a watch event, and a read before a write mostly returns the last event's state. A UID and
+ * a resourceVersion identify one state.
  */
 export interface KnownObjects<T extends KubeObject = KubeObject> {
-  /** They are kept without `managedFields`, half of a pod's text, so what comes need not be parsed with them. */
+  /** Whether they are stored without `managedFields`, half of a pod's JSON; received objects then need not be parsed with them. */
   readonly unmanaged: boolean;
-  /** This version, as it is kept; nobody may write to it. */
+  /** Returns this version from the cache; it is shared, do not modify it. */
   find(version: ObjectVersion): T | undefined;
-  /** This version as an answer had it, once: whoever takes it has it alone. */
+  /** Returns this version from a response and removes it: the caller owns it. */
   take(version: ObjectVersion): T | undefined;
-  /** An answer that a watch will repeat. */
+  /** Records an object of a response that a watch will repeat. */
   note(object: T): void;
-  /** What an answer said after the metadata (`restOf`): the next events of the object most often repeat it. */
+  /** Records the text of a response after the metadata (`restOf`): the next events of the object mostly repeat it. */
   noteRest(object: T, rest: string): void;
-  /** The object of this UID, if that rest was noted of it lately. */
+  /** Returns the object of this UID if that text was recorded for it recently. */
   alike(uid: string, rest: Buffer): T | undefined;
-  /** The newest version that this client has seen of an object, unless it may have seen one that is not at hand. */
+  /**
+   * Returns the newest version that this client has received of an object; undefined if it may have received one that is not stored here.
+   */
   newest(key: string): T | undefined;
 }
 
-/** Answers whose event never comes, say of objects that the watch does not select, shall not pile up. */
+/** Limits the responses whose event never comes, for example of objects that the watch does not select. */
 const mostAnswers = 128;
 
-/** The versions in a cache, and those of answers that the cache has not seen yet. */
+/** Returns the versions in a cache together with those in responses that the cache has not received yet. */
 export function knownObjects<T extends KubeObject>(
   cached: (key: string) => T | undefined,
   { unmanaged = false }: { readonly unmanaged?: boolean } = {},
@@ -88,38 +90,38 @@ export function knownObjects<T extends KubeObject>(
   };
 }
 
-/** What an answer said after the metadata: the first `length` of these bytes. */
+/** The text of a response after the metadata: the first `length` bytes. */
 interface NotedRest<T> {
   readonly object: T;
   readonly bytes: Buffer;
   readonly length: number;
 }
 
-/** Texts of about one length share room, bytes. */
+/** Texts of similar length reuse a buffer; step in bytes. */
 const roomStep = 1024;
 
 /**
- * Room of `length` bytes: that of a text that is forgotten, if it is not far too large. New memory for each text of a burst would be given
- * back in holes that malloc keeps; and it is not a part of Node's pool, whose 64 KiB live as long as their longest-lived part.
+ * Returns a buffer of `length` bytes: that of a discarded text if it is not far too large. New memory for each text of a burst would
+ * fragment malloc's heap; and it is not part of Node's pool, whose 64 KiB live as long as their longest-lived part.
  */
 function roomFor(length: number, old: Buffer | undefined): Buffer {
   const needed = Math.ceil(length / roomStep) * roomStep;
   return old && old.length >= needed && old.length <= 2 * needed ? old : Buffer.allocUnsafeSlow(needed);
 }
 
-/** Versions of one kind are numbers that grow; `NaN`, which is neither less nor more than another, where a server has it otherwise. */
+/** Returns a version as a number that grows; `NaN`, which compares as neither less nor greater, for servers with other versions. */
 const versionOf = ({ metadata }: KubeObject): number => Number(metadata?.resourceVersion ?? NaN);
 
 const isOf = (object: KubeObject | undefined, { uid, resourceVersion }: ObjectVersion): boolean =>
   object?.metadata?.uid === uid && object.metadata.resourceVersion === resourceVersion;
 
-/** How API servers begin an object: the members in the order of their Go structs. No text before the version may hold a quote. */
+/** How API servers start an object: members in the order of their Go structs. No text before the version may contain a quote. */
 const beginning =
   /\{"kind":"\w+","apiVersion":"[\w./-]+","metadata":\{"name":"([^"\\]+)",(?:"generateName":"[^"\\]*",)?(?:"namespace":"([^"\\]+)",)?"uid":"([^"\\]+)","resourceVersion":"([^"\\]+)"/y;
 
 /**
- * Which version of which object the JSON at `start` holds, as far as that can be seen at a glance: a twentieth of the time that parsing a pod
- * takes (`bench/shortcuts.bench.ts`).
+ * Returns the identity and version of the object in the JSON at `start`, if they can be read without parsing: it takes a twentieth of the
+ * time of parsing a pod (`bench/shortcuts.bench.ts`).
  */
 export function versionAt(text: string, start = 0): ObjectVersion | undefined {
   beginning.lastIndex = start;
@@ -131,39 +133,39 @@ export function versionAt(text: string, start = 0): ObjectVersion | undefined {
 
 const eventBeginning = /^\{"type":"(ADDED|MODIFIED|DELETED)","object":/;
 
-/** What a line of a watch is about. */
+/** The type and object version of a line of a watch. */
 export interface EventVersion {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly version: ObjectVersion;
 }
 
-/** The same of a line of a watch that shows an object. */
+/** The same for a line of a watch that contains an object. */
 export function versionInEvent(line: string): EventVersion | undefined {
   const found = eventBeginning.exec(line);
   const version = found && versionAt(line, found[0].length);
   return version ? { type: found[1] as EventVersion['type'], version } : undefined;
 }
 
-/** Bytes at the beginning of an answer or of a line of a watch, in which a version is if it can be told at a glance. */
+/** Bytes at the start of a response or a line of a watch that contain the version if it can be read without parsing. */
 const glanceBytes = 1024;
 
-/** The beginning of JSON as text, enough for {@link versionAt} and {@link versionInEvent}: what they look for is ASCII. */
+/** Returns the beginning of JSON as text, enough for {@link versionAt} and {@link versionInEvent}, which look for ASCII only. */
 export const glance = (json: Buffer): string => json.toString('latin1', 0, glanceBytes);
 
-/** The metadata come first, so nothing of the object's own stands before them. */
+/** Matches JSON with the metadata first, so that nothing of the object's own stands before them. */
 const metadataFirst =
   /^(?:\{"type":"[A-Z]+","object":)?\{"kind":"\w+","apiVersion":"[\w./-]+","metadata":\{"name":/;
 
 /**
- * One object's JSON, or that of a watch event about one, without its `metadata.managedFields`; all of it where it does not begin as API
- * servers write it. Only for kinds that have no other member of that name. `json` is written to.
+ * Returns the JSON of an object, or of a watch event with one, without `metadata.managedFields`; unchanged where it does not start as API
+ * servers write it. Only for kinds without another member of that name. Writes to `json`.
  *
- * A quotation mark before a letter opens a name or a text, for inside of one it is escaped: so what is found is never part of a text.
+ * A quotation mark before a letter starts a name or a text, since it is escaped inside of one: a match is never inside a text.
  */
 export function withoutManagedFields(json: Buffer, beginning: string = glance(json)): Buffer {
   const from = metadataFirst.test(beginning) ? json.indexOf(listBegin) : -1;
   if (from < 0) return json;
-  // there is no other list among managed fields: the first one that ends is theirs, and with it the metadata
+  // Managed fields contain no other list: the first list end closes them, and with them the metadata.
   for (let end = json.indexOf(listEnd, from); end >= 0; end = json.indexOf(listEnd, end + 1)) {
     if (!isLetter(json[end + listEnd.length])) continue;
     json.copyWithin(from, end + 2);
@@ -177,18 +179,18 @@ const listEnd = Buffer.from('}]},"');
 
 const isLetter = (byte = 0): boolean => /[a-z]/i.test(String.fromCharCode(byte));
 
-/** The metadata end and the rest begins; nothing in metadata, but for managed fields, is named so. */
+/** Where the metadata end and the spec starts; nothing in metadata except managed fields has that name. */
 const specBegin = '},"spec":{';
 
-/** What an object's JSON says after the metadata, if it has a spec that comes next. */
+/** Returns the text of an object's JSON after the metadata, if a spec comes next. */
 export function restOf(json: string): string | undefined {
   const at = json.indexOf(specBegin);
   return at < 0 || !metadataFirst.test(json) ? undefined : json.slice(at + 1).trimEnd();
 }
 
 /**
- * Of an event whose object says after the metadata what one that is at hand says: that object, and the event's text without what they say
- * alike. Of the events that follow an own write most change the metadata alone.
+ * For an event whose object equals a stored one after the metadata: returns that object and the event's text without the common part.
+ * Most events that follow an own write change only the metadata.
  *
  * @param line without managed fields
  */
@@ -198,7 +200,7 @@ export function likeKnown<T extends KubeObject>(
   known: KnownObjects<T>,
 ): { readonly object: T; readonly news: string } | undefined {
   const at = line.indexOf(specBegin);
-  // the last brace is the event's own
+  // The last brace closes the event itself.
   const object = at < 0 ? undefined : known.alike(uid, line.subarray(at + 1, -1));
   return object && { object, news: `${line.toString('utf8', 0, at)}}}}` };
 }

@@ -4,18 +4,18 @@ import type { Resource } from '../resources.ts';
 import { unreachable } from '../rest/transport.ts';
 import { checkCount, isExpired } from './watch-session.ts';
 
-/** What a paged list needs beside its first request. */
+/** Parameters of a paged list besides its first request. */
 export interface ListAll<T> {
   readonly options: ListOptions;
   readonly transform: (object: T) => T;
 }
 
-/** Pages of a list at most, also of empty ones. */
+/** Maximum number of pages of a list, including empty ones. */
 const mostPages = 10_000;
 
 /**
- * Reads a list page by page and joins the pages. When the first page's version expires on the way, all is read again in
- * one piece, so the result is always the state of one moment (client-go `pager`, `FullListIfExpired`).
+ * Reads a list page by page and joins the pages. When the first page's version expires meanwhile, reads everything again in one piece, so
+ * the result is always one consistent state (client-go `pager`, `FullListIfExpired`).
  */
 export async function listAll<T extends KubeObject>(
   client: ApiClient,
@@ -46,7 +46,7 @@ export async function listAll<T extends KubeObject>(
 
 const versionOf = (page: KubeList<KubeObject>): string => page.metadata?.resourceVersion ?? '';
 
-/** Items of a list come without kind and version; everything else that the agent holds has them. */
+/** Sets kind and version, which items of a list lack and all other objects in the agent have. */
 function named<T extends KubeObject>(item: T, page: KubeList<T>, resource: Resource): T {
   if (item.kind !== undefined) return item;
   const group = resource.group === '' ? '' : `${resource.group}/`;

@@ -11,32 +11,35 @@ import type { Resource } from '../resources.ts';
 import { unreachable } from '../rest/transport.ts';
 import { isExpired, type WatchEnd, WatchSession } from './watch-session.ts';
 
-/** Where a reflector brings what it sees. Calls never overlap. */
+/** ReflectorSink receives what a reflector observes. Calls never overlap. */
 export interface ReflectorSink<T extends KubeObject> {
-  /** The whole state as of one moment. */
+  /** Receives the complete state at one point in time. */
   replace(items: readonly T[]): void;
-  /** One object was created or changed after the last `replace`. */
+  /** Receives an object that was created or changed after the last `replace`. */
   seen(object: T): void;
-  /** One object was deleted; `object` is its last state. */
+  /** Receives a deleted object in its last state. */
   deleted(object: T): void;
 }
 
-/** What is mirrored, and how. */
+/** What to mirror, and how. */
 export interface ReflectorOptions<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Applied to each object before anybody sees it, `deleted` when it is the last state of one that is gone; default {@link dropManagedFields}. */
+  /**
+   * Applied to each object before it is delivered; `deleted` is true for the last state of a deleted object. Default {@link
+   * dropManagedFields}.
+   */
   readonly transform?: (object: T, deleted: boolean) => T;
-  /** Where versions are that answers to other calls have brought already. */
+  /** Versions already received in responses to other calls. */
   readonly known?: KnownObjects<T>;
-  /** Objects a page of a list. Default 500; 0: all at once. */
+  /** Objects per page of a list. Default 500; 0: all at once. */
   readonly pageSize?: number;
-  /** Asks for the first list as a stream of events where the server can (WatchList). Default true. */
+  /** Requests the first list as a stream of events where the server supports it (WatchList). Default true. */
   readonly streamingList?: boolean;
   /** A watch that is silent for longer counts as broken, ms. Default 90 s: servers send bookmarks every minute. */
   readonly idleTimeoutMs?: number;
-  /** Shortest time after which the server is asked to end a watch; up to twice that by chance. Default 5 min. */
+  /** Shortest timeout that is requested for a watch; the actual one is random, up to twice as long. Default 5 min. */
   readonly minWatchMs?: number;
   readonly backOff?: BackOffOptions;
 }
@@ -48,7 +51,7 @@ export interface ReflectorDeps {
   readonly logger?: Logger;
 }
 
-/** What a reflector has done since it started. */
+/** Counters of a reflector since it started. */
 export interface ReflectorStats {
   readonly lists: number;
   readonly watches: number;
@@ -56,10 +59,10 @@ export interface ReflectorStats {
   readonly failures: number;
 }
 
-/** How long a list may take with all its pages, ms. */
+/** Timeout of a list with all its pages, ms. */
 const longestListMs = 10 * 60_000;
 
-/** Leaves out what only the server reads: often a third of an object's bytes. */
+/** Removes managed fields, which only the server reads: often a third of an object's bytes. */
 export function dropManagedFields<T extends KubeObject>(object: T): T {
   if (!object.metadata?.managedFields) return object;
   const { managedFields: _dropped, ...metadata } = object.metadata;
@@ -67,11 +70,11 @@ export function dropManagedFields<T extends KubeObject>(object: T): T {
 }
 
 /**
- * Keeps a mirror of one kind going for ever: a list, then one watch after the other from where the last one ended. It lists
- * again only when the server no longer has the history (410) or has gone back in time; every other fault is answered by
- * a new watch from the last version seen, after a full-jitter back-off. Nothing seen twice is passed on.
+ * Reflector mirrors one kind continuously: a list, then one watch after another, each from where the last one ended. It lists again only
+ * when the server no longer has the history (410) or has gone back in time; after any other failure it opens a new watch from the last
+ * version received, after a full-jitter back-off. Nothing is delivered twice.
  *
- * After client-go `tools/cache.Reflector`.
+ * Follows client-go `tools/cache.Reflector`.
  */
 export class Reflector<T extends KubeObject> {
   readonly #deps: ReflectorDeps;
@@ -82,9 +85,9 @@ export class Reflector<T extends KubeObject> {
   readonly #backOff: FullJitter;
   #streaming: boolean;
   #brokenStreams = 0;
-  /** The version that the mirror stands at; `''` before the first list. */
+  /** The resource version of the mirror; `''` before the first list. */
   #version = '';
-  /** The next list must not be answered from a cache that may be behind. */
+  /** Whether the next list must not be served from a cache that may be behind. */
   #wantsFresh = false;
   #stats = { lists: 0, watches: 0, events: 0, failures: 0 };
 
@@ -98,7 +101,7 @@ export class Reflector<T extends KubeObject> {
     this.#streaming = options.streamingList ?? true;
   }
 
-  /** The version that the mirror stands at; `''` before the first list. */
+  /** The resource version of the mirror; `''` before the first list. */
   get resourceVersion(): string {
     return this.#version;
   }
@@ -107,7 +110,7 @@ export class Reflector<T extends KubeObject> {
     return this.#stats;
   }
 
-  /** Mirrors into `sink` until `signal` aborts; then resolves. It never fails. */
+  /** Mirrors into `sink` until `signal` aborts, then resolves. Never rejects. */
   async run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
     let listed = false;
     while (!signal.aborted) {
@@ -165,7 +168,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** @returns nothing when the server cannot, which is remembered */
+  /** @returns undefined when the server does not support it, which is remembered */
   async #listByStream(signal: AbortSignal): Promise<{ items: T[]; resourceVersion: string } | undefined> {
     const session = this.#session({ initial: true, from: this.#wantsFresh ? '' : this.#version }, signal);
     const items = new Map<string, T>();
@@ -179,12 +182,14 @@ export class Reflector<T extends KubeObject> {
       if (isAhead(reason) || isExpired(reason)) this.#wantsFresh = true;
       if (!(reason instanceof ApiError) || ![400, 404, 405, 422].includes(reason.status)) throw reason;
       this.#streaming = false;
-      this.#logger.debug('the server streams no lists; listing by pages', { err: messageOf(reason) });
+      this.#logger.debug('server does not support streaming lists; listing by pages', {
+        err: messageOf(reason),
+      });
       return undefined;
     }
   }
 
-  /** @returns whether the next watch may go on where this one ended */
+  /** @returns whether the next watch may continue where this one ended */
   async #watch(sink: ReflectorSink<T>, signal: AbortSignal): Promise<boolean> {
     const startedAt = steadyNow(this.#deps.clock);
     const session = this.#session({ initial: false, from: this.#version }, signal);
@@ -204,12 +209,12 @@ export class Reflector<T extends KubeObject> {
   async #after(end: WatchEnd, startedAt: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return true;
     if (isExpired(end.failure)) {
-      this.#logger.debug('the history is gone; listing again', { version: this.#version });
+      this.#logger.debug('watch history expired; listing again', { version: this.#version });
       this.#wantsFresh = true;
       return false;
     }
     if (end.wentBack) {
-      this.#logger.warn('the server has gone back in time; listing again', { version: this.#version });
+      this.#logger.warn('server went back in time; listing again', { version: this.#version });
       this.#wantsFresh = true;
       this.#version = '';
       return false;
@@ -251,20 +256,20 @@ export class Reflector<T extends KubeObject> {
     };
   }
 
-  /** Waits before the next try. A watch that had brought something is taken up again at the small end. */
+  /** Waits before the next attempt. The back-off starts small again after a watch that delivered something. */
   async #failed(reason: unknown, signal: AbortSignal, hadProgress = false): Promise<void> {
     this.#stats.failures++;
     if (hadProgress) this.#backOff.reset();
     const asked = reason instanceof ApiError ? (reason.retryAfterMs ?? 0) : 0;
     const waitMs = Math.max(asked, this.#backOff.next());
-    this.#logger.debug('the watch broke; going on where it ended', { err: messageOf(reason), waitMs });
+    this.#logger.debug('watch failed; resuming from the last version', { err: messageOf(reason), waitMs });
     await this.#deps.clock.sleep(waitMs, signal).catch(() => undefined);
   }
 }
 
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
-/** The server is behind the version that was asked for (504 with cause ResourceVersionTooLarge). */
+/** Reports whether the server is behind the requested version (504 with cause ResourceVersionTooLarge). */
 const isAhead = (reason: unknown): boolean =>
   hasCause(reason, 'ResourceVersionTooLarge') ||
   (reason instanceof ApiError && reason.message.includes('Too large resource version'));

@@ -3,7 +3,9 @@ import { Informer, type InformerOptions } from './informer.ts';
 import type { ReflectorDeps } from './reflector.ts';
 import type { Resource } from '../resources.ts';
 
-/** One informer for each kind and selection, however many ask for it (client-go `SharedInformerFactory`). */
+/**
+ * SharedInformers returns one informer for each kind and selection, however many callers request it (client-go `SharedInformerFactory`).
+ */
 export class SharedInformers {
   readonly #deps: ReflectorDeps;
   readonly #defaults: Pick<
@@ -13,7 +15,7 @@ export class SharedInformers {
   readonly #informers = new Map<string, Informer<KubeObject>>();
   #signal: AbortSignal | undefined;
 
-  /** @param defaults for informers whose first asker does not say otherwise */
+  /** @param defaults for informers whose first caller does not set them */
   constructor(
     deps: ReflectorDeps,
     defaults: Pick<
@@ -26,8 +28,8 @@ export class SharedInformers {
   }
 
   /**
-   * The informer of a kind within a namespace and selectors. Indexers and transform are those of the first asker. Once
-   * {@link start} was called a new one starts by itself.
+   * Returns the informer of a kind within a namespace and selectors. The first caller sets indexers and transform. After {@link start}, a
+   * new informer starts by itself.
    */
   informer<T extends KubeObject>(resource: Resource, options: InformerOptions<T> = {}): Informer<T> {
     const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
@@ -50,13 +52,13 @@ export class SharedInformers {
     return informer;
   }
 
-  /** Starts every informer, those to come too; they end with `signal`. */
+  /** Starts every informer, including later ones; they end with `signal`. */
   start(signal: AbortSignal): void {
     this.#signal = signal;
     for (const informer of this.#informers.values()) void informer.run(signal);
   }
 
-  /** Resolves when every informer that there is has its first list. */
+  /** Resolves when every existing informer has its first list. */
   async waitSynced(signal?: AbortSignal): Promise<void> {
     await Promise.all([...this.#informers.values()].map((informer) => informer.waitSynced(signal)));
   }

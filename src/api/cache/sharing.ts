@@ -1,15 +1,15 @@
 import { memberCount } from '../../base/members-of.ts';
 
 /**
- * Lets a freshly parsed JSON value share with what is kept already whatever they say alike: equal objects, lists and texts become the very
- * same ones. Objects of one kind say mostly the same, above all two versions of one object, so a cache of them gets much smaller, and
- * whoever compares a part with its earlier version is done at once.
+ * Makes a freshly parsed JSON value share its equal parts with existing values: equal objects, lists and texts become identical. Objects
+ * of one kind are mostly equal, above all two versions of one object, so a cache of them becomes much smaller, and comparing a part with
+ * its earlier version is immediate.
  *
- * `fresh` is written to, so it must be the caller's alone; what is frozen is left as it is. `like` and `other` are only read.
+ * Writes to `fresh`, which must belong to the caller alone; frozen parts are left as they are. `like` and `other` are only read.
  *
- * @param like what each part is compared with
- * @param other what a part is compared with that `like` does not have
- * @returns what `fresh` was compared with where that says exactly the same, else `fresh`
+ * @param like compared with each part
+ * @param other compared with parts that `like` does not have
+ * @returns the value that `fresh` was compared with if it is equal, else `fresh`
  */
 export function sharedWith<T>(fresh: T, like: unknown, other?: unknown): T {
   const kept = like ?? other;
@@ -49,7 +49,7 @@ function shareMembers(fresh: Members, like: Members, other: Members): boolean {
   for (const key in fresh) {
     count++;
     const was = like[key];
-    // equal texts too: of two, one is enough
+    // Equal texts too: one copy is enough.
     const shared = sharedWith(fresh[key], was, isLeaf(was) ? undefined : other[key]);
     fresh[key] = shared;
     if (shared !== was) equal = false;
@@ -57,9 +57,9 @@ function shareMembers(fresh: Members, like: Members, other: Members): boolean {
   return equal && memberCount(like) === count;
 }
 
-/** Where a text or a number stands there is nothing to look for elsewhere. */
+/** True for texts and numbers, which have no parts to share. */
 const isLeaf = (value: unknown): boolean => value !== undefined && typeof value !== 'object';
 
-/** A key `__proto__` that one of the two lacks would find the prototype there. */
+/** A key `__proto__` that one of the two lacks would resolve to the prototype there. */
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && value !== Object.prototype;

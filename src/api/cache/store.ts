@@ -1,28 +1,28 @@
 import type { KubeObject } from '../../kube/types.ts';
 
-/** Names the values under which an object is found, e.g. the node of a pod. */
+/** Returns the values under which an object is indexed, e.g. the node of a pod. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
 /**
- * `namespace/name`, or the name alone where there is no namespace (client-go `MetaNamespaceKeyFunc`). Joined: a template's text, once looked
- * up in a map, is kept as two.
+ * Returns `namespace/name`, or the name alone without a namespace (client-go `MetaNamespaceKeyFunc`). Uses join because V8 stores a
+ * template string twice once it was a map key.
  */
 export function storeKey(object: KubeObject): string {
   const { namespace, name = '' } = object.metadata ?? {};
   return namespace === undefined || namespace === '' ? name : [namespace, name].join('/');
 }
 
-/** What others may do with a cache: read. */
+/** Read access to a cache. */
 export interface ReadonlyStore<T extends KubeObject> {
   /** @param key `namespace/name`, or the name of an object without a namespace */
   get(key: string): T | undefined;
   list(): readonly T[];
-  /** The objects that index `index` files under `value`. */
+  /** Returns the objects that index `index` has under `value`. */
   byIndex(index: string, value: string): readonly T[];
   readonly size: number;
 }
 
-/** The last known objects of one kind by key, with indexes that follow every change. */
+/** Store holds the last received objects of one kind by key and keeps indexes on them. */
 export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   readonly #objects = new Map<string, T>();
   readonly #indexers: ReadonlyMap<string, IndexFunction<T>>;

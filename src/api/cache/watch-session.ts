@@ -7,7 +7,7 @@ import { storeKey } from './store.ts';
 import { unreachable } from '../rest/transport.ts';
 import { compareVersions } from '../versions.ts';
 
-/** How one watch is made. */
+/** Options of one watch. */
 export interface WatchSessionOptions<T extends KubeObject> {
   readonly clock: Clock;
   readonly scope: {
@@ -15,11 +15,11 @@ export interface WatchSessionOptions<T extends KubeObject> {
     readonly labelSelector?: string;
     readonly fieldSelector?: string;
   };
-  /** Ask for the whole state first (`sendInitialEvents`). */
+  /** Requests the complete state first (`sendInitialEvents`). */
   readonly initial: boolean;
   readonly from: string;
   readonly idleTimeoutMs: number;
-  /** The server is asked to end the watch after this long, ms. */
+  /** Timeout requested from the server, ms. */
   readonly watchMs: number;
   readonly transform: (object: T, deleted: boolean) => T;
   readonly known?: KnownObjects<T>;
@@ -28,22 +28,25 @@ export interface WatchSessionOptions<T extends KubeObject> {
 
 /** How a watch ended. */
 export interface WatchEnd {
-  /** Events and bookmarks that were news. */
+  /** Events and bookmarks that were newer than what had been received. */
   readonly fresh: number;
-  /** The server showed versions from before where the watch began, and nothing newer. */
+  /** The server sent versions from before the start of the watch, and nothing newer. */
   readonly wentBack: boolean;
-  /** Absent: the server ended it in order. */
+  /** Absent: the server ended it normally. */
   readonly failure?: unknown;
 }
 
 type Seen = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
 
-/** Marks the bookmark that ends a streamed list. */
+/** Annotation of the bookmark that ends a streamed list. */
 const initialEventsEnd = 'k8s.io/initial-events-end';
-/** How far behind the watch's start an ordered server may never show a version, this many times in a row. */
+/** After this many consecutive versions from before the watch's start, the server counts as having gone back. */
 const staleBeforeBack = 16;
 
-/** Objects of a list at most: more than a cluster may have (Kubernetes' limit is 150,000 pods). A list beyond it does not end. */
+/**
+ * Maximum number of objects of a list: more than a cluster may have (Kubernetes' limit is 150,000 pods). Guards against a list that never
+ * ends.
+ */
 const mostObjects = 250_000;
 
 /** @throws {ApiError} status 0 when there are more objects than any list has */
@@ -52,7 +55,7 @@ export function checkCount(count: number, { resource }: Resource): void {
     throw unreachable(`the list of ${resource} has more than ${mostObjects} objects; it was cut`);
 }
 
-/** The history or the continue token is no longer on the server: HTTP 410, `Expired` or `Gone`. */
+/** Reports whether the history or the continue token has expired on the server: HTTP 410, `Expired` or `Gone`. */
 export function isExpired(reason: unknown): boolean {
   return (
     reason instanceof ApiError &&
@@ -61,8 +64,8 @@ export function isExpired(reason: unknown): boolean {
 }
 
 /**
- * One watch connection. It knows when it is dead (silent beyond the idle time-out, or open long after the server should have
- * ended it), and passes on nothing that is not newer than what it has passed on.
+ * WatchSession is one watch connection. It detects a dead connection (silent beyond the idle timeout, or open long after the server
+ * should have ended it), and drops events that are not newer than the last delivered one.
  */
 export class WatchSession<T extends KubeObject> {
   readonly #client: ApiClient;
@@ -78,7 +81,7 @@ export class WatchSession<T extends KubeObject> {
     this.#heardAt = steadyNow(options.clock);
   }
 
-  /** Collects a streamed list by key; resolves with its version. @throws {ApiError} */
+  /** Collects a streamed list by key; resolves to its version. @throws {ApiError} */
   async collect(items: Map<string, T>): Promise<string> {
     let end: string | undefined;
     await this.#guarded(async () => {
@@ -98,7 +101,7 @@ export class WatchSession<T extends KubeObject> {
     return end;
   }
 
-  /** Passes on what is news until the watch ends. @throws never: the end tells */
+  /** Delivers newer events until the watch ends. Never throws: the result has the failure. */
   async follow(pass: (type: Seen, object: T) => void): Promise<WatchEnd> {
     let version = this.#options.from;
     let fresh = 0;
@@ -154,7 +157,7 @@ export class WatchSession<T extends KubeObject> {
       const idleAt = this.#heardAt + idleTimeoutMs;
       if (now >= idleAt || now >= overdueAt) {
         const what = now >= idleAt ? `was silent for ${now - this.#heardAt} ms` : 'did not end in time';
-        this.#stop.abort(unreachable(`the watch ${what}; its connection is taken for dead`));
+        this.#stop.abort(unreachable(`the watch ${what}; its connection counts as dead`));
       } else stopTimer = clock.timer(Math.min(idleAt, overdueAt) - now, check);
     };
     check();
@@ -166,7 +169,7 @@ export class WatchSession<T extends KubeObject> {
     }
   }
 
-  /** The object of an event; the watchdog starts anew. An ERROR event is thrown as what it says. */
+  /** Returns the object of an event and resets the watchdog. Throws an ERROR event as an ApiError. */
   #objectOf(event: WatchEvent<T>): T {
     this.#heardAt = steadyNow(this.#options.clock);
     if (event.type !== 'ERROR') return event.object;
@@ -174,7 +177,7 @@ export class WatchSession<T extends KubeObject> {
   }
 }
 
-/** Not newer than `version`; a bookmark may repeat it. */
+/** True for an object that is not newer than `version`; a bookmark may repeat it. */
 function isStale(object: KubeObject, version: string, bookmark: boolean): boolean {
   const order = compareVersions(object.metadata?.resourceVersion ?? '', version);
   return order !== undefined && (bookmark ? order < 0 : order <= 0);

@@ -13,7 +13,7 @@ export interface RawEvent {
   readonly at: number;
 }
 
-/** What to do about an event. */
+/** What to do with an event. */
 export type Verdict =
   | { readonly action: 'drop' }
   | { readonly action: 'create'; readonly key: string; readonly message: string }
@@ -48,10 +48,11 @@ const spamPerMs = 1 / 300_000;
 const combined = '(combined from similar events): ';
 
 /**
- * Decides what becomes of each event: from the tenth different message of one kind about one object within ten minutes on, they are folded into a
- * combined event, a repeated one is counted, and one object may cause 25 and then one every five minutes.
+ * EventCorrelator decides what to do with each event: from the tenth different message of one kind about one object within ten minutes
+ * on, events are folded into a combined one; a repeated event is counted; and one object may cause 25 events and then one every five
+ * minutes.
  *
- * After client-go `record.EventCorrelator` with its defaults.
+ * Follows client-go `record.EventCorrelator` with its defaults.
  */
 export class EventCorrelator {
   readonly #recorded = new LRUCache<string, Recorded>({ max: maxEntries });
@@ -72,13 +73,13 @@ export class EventCorrelator {
       : { action: 'create', key, message };
   }
 
-  /** Remembers what the server made of an event, so that the next one of its key is counted on it. */
+  /** Records the event that the server stored, so that the next one with its key is counted on it. */
   remember(key: string, event: Event): void {
     const before = this.#recorded.get(key);
     if (before) this.#recorded.set(key, { ...before, event, count: event.count ?? before.count });
   }
 
-  /** The server no longer has the event of `key`. */
+  /** Removes the event of `key`, which the server no longer has. */
   forget(key: string): void {
     const before = this.#recorded.get(key);
     if (before) this.#recorded.set(key, { ...before, event: undefined });

@@ -11,7 +11,7 @@ import { EventCorrelator, type RawEvent, type Verdict } from './event-correlator
 import { RateLimiter } from '../rest/rate-limiter.ts';
 import { eventResource, type Resource } from '../resources.ts';
 
-/** Events as `events.k8s.io/v1` serves them. */
+/** Events in API group `events.k8s.io/v1`. */
 const eventV1Resource: Resource = { ...eventResource, group: 'events.k8s.io' };
 
 export interface EventBroadcasterDeps {
@@ -24,26 +24,29 @@ export interface EventBroadcasterDeps {
 }
 
 export interface EventBroadcasterOptions {
-  /** Who reports: `source.component` and `reportingComponent`. Default `kubelet`. */
+  /** The reporting component: `source.component` and `reportingComponent`. Default `kubelet`. */
   readonly component?: string;
   /** The node: `source.host` and `reportingInstance`. */
   readonly host: string;
-  /** Which API the events go to; without `events.k8s.io/v1` on the server they go to the core one. Default `v1`, as the kubelet's. */
+  /**
+   * The API that events are written to; falls back to the core one where the server has no `events.k8s.io/v1`. Default `v1`, as the
+   * kubelet's.
+   */
   readonly api?: 'v1' | 'events.k8s.io/v1';
-  /** Events that may wait while the server is away; further ones are lost and counted. Default 1,000. */
+  /** Events that may wait while the server is unreachable; further ones are dropped and counted. Default 1,000. */
   readonly maxWaiting?: number;
-  /** Writes a second and at once (R281). Default 50 and 100. */
+  /** Writes per second, and burst (R281). Default 50 and 100. */
   readonly qps?: number;
   readonly burst?: number;
 }
 
-/** How often and how far apart an event is tried while the server is away (client-go). */
+/** How often and how far apart an event is retried while the server is unreachable (client-go). */
 const maxTries = 12;
 const retryMs = 10_000;
 
 /**
- * Writes events behind the caller's back: counted, combined and limited as client-go does it. An outage of the server costs
- * at most `maxWaiting` events of memory, and what waits is written when it is back.
+ * EventBroadcaster writes events in the background: counted, combined and limited as client-go does it. An outage of the server costs at
+ * most `maxWaiting` events of memory; waiting events are written when it is back.
  */
 export class EventBroadcaster implements EventRecorder {
   readonly #deps: EventBroadcasterDeps;
@@ -68,7 +71,7 @@ export class EventBroadcaster implements EventRecorder {
     this.#logger = deps.logger ?? silentLogger;
   }
 
-  /** Events that were lost because too many waited. */
+  /** The number of events dropped because too many were waiting. */
   get lost(): number {
     return this.#lost;
   }
@@ -101,12 +104,12 @@ export class EventBroadcaster implements EventRecorder {
     this.#sending ??= this.#send();
   }
 
-  /** Resolves when nothing waits. */
+  /** Resolves when no event is waiting. */
   async flush(): Promise<void> {
     while (this.#sending) await this.#sending;
   }
 
-  /** Drops what waits; nothing is written any more. */
+  /** Discards waiting events and stops writing. */
   stop(): void {
     this.#waiting.length = 0;
     this.#stop.abort();
@@ -148,7 +151,7 @@ export class EventBroadcaster implements EventRecorder {
     return this.#stop.signal.aborted;
   }
 
-  /** The first wait is anywhere within its length, so that a herd of agents does not come back at once. */
+  /** The first wait is a random part of its length, so that a fleet of agents does not retry at once. */
   async #pause(tries: number): Promise<void> {
     const ms = tries === 1 ? this.#random.float() * retryMs : jitter(this.#random, retryMs, 0.1);
     await this.#deps.clock.sleep(ms, this.#stop.signal).catch(() => undefined);
@@ -156,9 +159,9 @@ export class EventBroadcaster implements EventRecorder {
 
   #report(raw: RawEvent, reason: unknown): void {
     if (isAlreadyExists(reason)) return;
-    // who deletes a namespace with pods in it has the ends of all of them refused
+    // Deleting a namespace with pods rejects the last events of all of them.
     const level = hasCause(reason, 'NamespaceTerminating') ? 'debug' : 'warn';
-    this.#logger[level]('an event could not be written', { reason: raw.reason, err: messageOf(reason) });
+    this.#logger[level]('cannot write event', { reason: raw.reason, err: messageOf(reason) });
   }
 
   async #write(raw: RawEvent, verdict: Exclude<Verdict, { action: 'drop' }>): Promise<Event> {
@@ -226,7 +229,7 @@ export class EventBroadcaster implements EventRecorder {
   }
 }
 
-/** The server refused it for good, unless it was busy or away. */
+/** True when a retry may help: the server was busy or unreachable, and did not reject the event. */
 const worthRetry = (reason: unknown): boolean =>
   !(reason instanceof ApiError) || reason.status === 0 || reason.status === 429 || reason.status >= 500;
 

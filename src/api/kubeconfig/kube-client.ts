@@ -9,16 +9,16 @@ import type { ApiConnection, Credentials, CredentialSource } from '../rest/conne
 import { withLineFeeds, yamlText } from '../../go/yaml/reader.ts';
 import { plainConnection } from './plain-kubeconfig.ts';
 
-/** How long credentials of a plug-in or a file are used before it is asked again (client-go reads token files once a minute). */
+/** How long credentials of a plug-in or a file are used before they are read again (client-go reads token files once a minute). */
 const freshMs = 60_000;
 
 /**
- * What a kubeconfig says about its server and user. Fixed credentials are read once; exec plug-ins and token files are
- * asked again once a minute and whenever the server refuses what they gave. `@kubernetes/client-node` is loaded only for what
- * {@link plainConnection} does not read.
+ * Returns the connection of a kubeconfig's server and user. Fixed credentials are read once; exec plug-ins and token files are read again
+ * once a minute and whenever the server rejects the credentials. `@kubernetes/client-node` is loaded only for what {@link
+ * plainConnection} does not support.
  *
- * @param path the file, or several with `:` between them; absent: `KUBECONFIG`, `~/.kube/config` or the cluster's own, as kubectl looks for them
- * @throws {AgentError} `invalid_argument` when the file or the context is not there or says too little
+ * @param path the file, or several separated by `:`; absent: `KUBECONFIG`, `~/.kube/config` or in-cluster, as kubectl searches
+ * @throws {AgentError} `invalid_argument` when the file or the context is missing or incomplete
  */
 export async function connectionFromKubeconfig(
   clock: Clock,
@@ -31,7 +31,10 @@ export async function connectionFromKubeconfig(
   return throughProxy(await connectionOf(await load(), load, clock), {});
 }
 
-/** The connection with the proxy that the environment has for it (client-go), if it has none of its own. @throws {AgentError} `invalid_argument` for what is no proxy */
+/**
+ * Adds the proxy of the environment (client-go) to a connection without one of its own. @throws {AgentError} `invalid_argument` for an
+ * invalid proxy URL
+ */
 export function throughProxy(connection: ApiConnection, proxies: ProxyEnvironment): ApiConnection {
   const { server, proxyUrl: own } = connection;
   const proxy =
@@ -50,7 +53,7 @@ async function loadConfig(path?: string, context?: string): Promise<KubeConfig> 
       config.loadFromOptions(merged((await filesOf(path)).map((file) => loadFile(new KubeConfig(), file))));
   } catch (reason) {
     const where = path ?? 'the default place';
-    // what follows shows lines of the file, which may hold secrets
+    // The following lines quote the file, which may contain secrets.
     const [why = ''] = messageOf(reason).split('\n');
     // a refusal of the system holds nothing of the file
     const cause = reason instanceof Error && 'syscall' in reason && { cause: reason };
@@ -68,7 +71,7 @@ async function loadConfig(path?: string, context?: string): Promise<KubeConfig> 
   return config;
 }
 
-/** A path, or several with `:` between them, of which those count that are there, as in `$KUBECONFIG`. */
+/** Splits a list of paths separated by `:` and returns the existing ones, as for `$KUBECONFIG`. */
 async function filesOf(path: string): Promise<readonly string[]> {
   const isThere = (file: string): Promise<boolean> =>
     access(file).then(
@@ -90,7 +93,10 @@ function loadFile(config: KubeConfig, file: string): KubeConfig {
 
 type Named = 'clusters' | 'users' | 'contexts';
 
-/** What several files say together: of one name the first counts, and so does the first context that is named (client-go `ClientConfigLoadingRules`). */
+/**
+ * Merges several files: of entries with the same name the first counts, and so does the first current context (client-go
+ * `ClientConfigLoadingRules`).
+ */
 function merged(configs: readonly KubeConfig[]): Pick<KubeConfig, Named | 'currentContext'> {
   const firsts = <T extends { readonly name: string }>(lists: readonly (readonly T[] | undefined)[]): T[] => {
     const byName = new Map<string, T>();
@@ -135,7 +141,7 @@ async function material(data: string | undefined, file: string | undefined): Pro
   return file === undefined || file === '' ? undefined : await readFile(file);
 }
 
-/** Asks client-node for what the user's part of a kubeconfig comes to. */
+/** Obtains the credentials of a kubeconfig's user through client-node. */
 class KubeconfigCredentials implements CredentialSource {
   readonly #load: () => Promise<KubeConfig>;
   readonly #clock: Clock;
@@ -184,7 +190,7 @@ class KubeconfigCredentials implements CredentialSource {
   }
 }
 
-/** client-node makes an agent that we do not use, and refuses to for `http:`; by then the headers are there. */
+/** client-node creates an agent, which is not used here, and refuses to for `http:`; the headers are already set by then. */
 const unlessPlain =
   (config: KubeConfig) =>
   (reason: unknown): void => {

@@ -16,14 +16,14 @@ export interface OidcTokens {
   readonly 'refresh-token'?: string;
 }
 
-/** A token is not used in the last seconds of its life, ms (client-go `expiryDelta`). */
+/** A token is not used in the last seconds before it expires, ms (client-go `expiryDelta`). */
 const marginMs = 10_000;
 const timeoutMs = 10_000;
-/** Bytes of an answer at most. */
+/** Maximum size of a response in bytes. */
 const mostBytes = 1024 * 1024;
 
 /**
- * OpenID Connect as kubeconfigs have it: the ID token until it expires, then another one for the refresh token.
+ * OidcCredentials implements a kubeconfig's OpenID Connect user: the ID token until it expires, then a new one for the refresh token.
  *
  * Follows client-go `plugin/pkg/client/auth/oidc`.
  */
@@ -120,7 +120,7 @@ export class OidcCredentials implements CredentialSource {
     });
   }
 
-  /** @throws {AgentError} `unavailable` without an answer, `unauthenticated` when the provider refuses; tokens are in neither */
+  /** @throws {AgentError} `unavailable` without a response, `unauthenticated` when the provider refuses; neither contains tokens */
   async #json(url: string, { method, body, headers = {} }: Ask): Promise<Answer> {
     const [status, answer] = await this.#send(url, {
       method,
@@ -194,7 +194,7 @@ function parse(body: string): Answer | undefined {
   }
 }
 
-/** When a JWT expires, ms since the epoch; 0 for what is none. */
+/** Returns when a JWT expires, ms since the epoch; 0 when it is not a JWT. */
 function expiryOf(token: string): number {
   const claims = parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
   return typeof claims?.['exp'] === 'number' ? claims['exp'] * 1000 : 0;

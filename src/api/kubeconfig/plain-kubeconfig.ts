@@ -8,7 +8,7 @@ import { type OidcConfig, OidcCredentials, type OidcTokens } from './oidc.ts';
 /** Values by name. */
 type Fields = Readonly<Record<string, unknown>>;
 
-/** How long what was read from files is used before they are read again (client-go reads token files once a minute). */
+/** How long values read from files are used before they are read again (client-go reads token files once a minute). */
 const freshMs = 60_000;
 
 const plainCluster = new Set([
@@ -30,10 +30,11 @@ const plainUser = new Set([
 ]);
 
 /**
- * The connection of a kubeconfig whose user has certificates, a token or OpenID Connect, and nothing that must be run: read without
- * `@kubernetes/client-node`, which costs more memory than the rest of the agent. Files of certificates and tokens are read again every minute.
+ * Returns the connection of a kubeconfig whose user has certificates, a token or OpenID Connect, and no exec plug-in: without
+ * `@kubernetes/client-node`, which needs more memory than the rest of the agent. Files of certificates and tokens are read again every
+ * minute.
  *
- * @returns nothing when the file says more, or is at fault: then client-node reads it, and says what is wrong
+ * @returns undefined when the file needs more, or has an error: client-node then reads it and reports the error
  */
 export async function plainConnection(
   clock: Clock,
@@ -55,7 +56,7 @@ export async function plainConnection(
   return { ...settingsOf(parts), ...(first.ca && { ca: first.ca }), credentials };
 }
 
-/** Where the service account of a pod and its cluster are told. */
+/** Where a pod finds its service account and cluster. */
 export interface InCluster {
   /** `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` */
   readonly host: string | undefined;
@@ -65,7 +66,8 @@ export interface InCluster {
 }
 
 /**
- * The connection of a pod to its own cluster: service account token (read again every minute, and when it is refused) and authority.
+ * Returns the connection of a pod to its own cluster: service account token (read again every minute, and when it is rejected) and
+ * authority.
  *
  * @throws {AgentError} `invalid_argument` outside of a cluster
  */
@@ -89,7 +91,7 @@ export async function inClusterConnection(
   };
 }
 
-/** The settings of an OpenID Connect provider; nothing for another provider, or when something is not a text. */
+/** Returns the settings of an OpenID Connect provider; undefined for another provider, or when a value is not a text. */
 function oidcOf(provider: unknown): OidcConfig | undefined {
   const { name, config } = fieldsOf(provider) ?? {};
   const fields = fieldsOf(config);
@@ -107,7 +109,10 @@ async function oidcCredentials(
   return new OidcCredentials(config, { clock, ca, keep: (tokens) => keepTokens(path, user, tokens) });
 }
 
-/** Writes new tokens into the kubeconfig, as kubectl does: the old refresh token may be good only once. A file that cannot be written stays as it is. */
+/**
+ * Writes new tokens into the kubeconfig, as kubectl does: the old refresh token may be single use. A file that cannot be written is left
+ * unchanged.
+ */
 async function keepTokens(path: string, user: string, tokens: OidcTokens): Promise<void> {
   try {
     const [{ isMap, isSeq, parseDocument }, before] = await Promise.all([import('yaml'), readText(path)]);
@@ -120,7 +125,7 @@ async function keepTokens(path: string, user: string, tokens: OidcTokens): Promi
     await writeFile(`${path}.part`, document.toString({ lineWidth: 0 }), { mode: 0o600 });
     await rename(`${path}.part`, path);
   } catch {
-    // they are still good for this run
+    // The tokens are still valid for this run.
   }
 }
 
@@ -132,7 +137,7 @@ interface Parts {
   readonly userName: string;
 }
 
-/** What the context names; nothing when something is missing or not plain. */
+/** Returns the parts that the context names; undefined when one is missing or not plain. */
 function partsOf(config: Fields, context: string | undefined): Parts | undefined {
   const place = named(config['contexts'], context ?? config['current-context'], 'context');
   if (!place) return undefined;
@@ -157,7 +162,7 @@ function settingsOf({ server, place, cluster }: Parts): ApiConnection {
   };
 }
 
-/** A file of any encoding that Go reads YAML in. */
+/** Reads a file in any encoding that Go reads YAML in. */
 async function readText(path: string): Promise<string> {
   const [{ withLineFeeds, yamlText }, bytes] = await Promise.all([
     import('../../go/yaml/reader.ts'),
@@ -178,7 +183,7 @@ async function readYaml(path: string): Promise<Fields | undefined> {
 const fieldsOf = (value: unknown): Fields | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 
-/** The entry of that name in one of the lists of a kubeconfig. */
+/** Returns the entry of that name in one of the lists of a kubeconfig. */
 function named(list: unknown, name: unknown, member: string): Fields | undefined {
   const entries: readonly unknown[] = Array.isArray(list) ? list : [];
   const entry = entries.map(fieldsOf).find((each) => each?.['name'] === name);
@@ -193,7 +198,7 @@ interface Material {
   readonly credentials: Credentials;
 }
 
-/** What a user's certificates and token are now. */
+/** Reads a user's current certificates and token. */
 class Files {
   readonly #cluster: Fields;
   readonly #user: Fields;
@@ -230,7 +235,7 @@ class Files {
   }
 }
 
-/** Credentials that are read again now and then, and are the same object as long as they say the same. */
+/** Credentials that are read again periodically; the same object is returned while they are unchanged. */
 class FileCredentials implements CredentialSource {
   readonly #files: Files;
   readonly #clock: Clock;
@@ -257,7 +262,7 @@ class FileCredentials implements CredentialSource {
     this.#readAt = -Infinity;
   }
 
-  /** What cannot be read now, as while it is replaced, is used as it was (client-go `cachingTokenSource`). */
+  /** Files that cannot be read, for example while they are replaced, count as unchanged (client-go `cachingTokenSource`). */
   async #read(): Promise<Credentials> {
     const found = await this.#files.read().catch(() => undefined);
     if (!found) return this.#known;

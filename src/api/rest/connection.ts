@@ -1,44 +1,44 @@
-/** What proves to the API server who asks. A client certificate here wins over the connection's own. */
+/** Credentials for the API server. A client certificate here takes precedence over the connection's own. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  /** Whom to trust from now on (client-go's gate ClientsAllowCARotation); absent: the connection's own. */
+  /** Authorities to trust from now on (client-go's gate ClientsAllowCARotation); absent: the connection's own. */
   readonly ca?: string | Buffer;
 }
 
-/** Credentials that change while the agent runs: exec plug-ins, OIDC, rotated token files. */
+/** CredentialSource supplies credentials that change while the agent runs: exec plug-ins, OIDC, rotated token files. */
 export interface CredentialSource {
-  /** What to send now; cheap while the last answer is good. */
+  /** Returns the current credentials; cheap while the last result is valid. */
   current(): Promise<Credentials> | Credentials;
-  /** The API server refused what `current` gave (401): the next answer must be fresh. */
+  /** Called when the API server rejected the credentials (401): the next result must be fresh. */
   invalidate(): void;
 }
 
-/** Where the API server is and how to be let in. Everything needed is in it: no file and no library is read. */
+/** Address of the API server and credentials for it. It is complete: no file and no library is read. */
 export interface ApiConnection {
   /** e.g. `https://127.0.0.1:6443` */
   readonly server: string;
-  /** PEM of the authorities that the server's certificate may come from; absent: the machine's own. */
+  /** PEM of the authorities for the server's certificate; absent: the machine's own. */
   readonly ca?: string | Buffer;
   /** PEM of a client certificate, with `key`. */
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
   /** A bearer token that does not change. */
   readonly token?: string;
-  /** Wins over `token`, `cert` and `key`. */
+  /** Takes precedence over `token`, `cert` and `key`. */
   readonly credentials?: CredentialSource;
-  /** The name in the server's certificate where it differs from the one in `server`. */
+  /** The expected name in the server's certificate, if it differs from the one in `server`. */
   readonly tlsServerName?: string;
   /** Trusts any certificate; for tests. */
   readonly skipTlsVerify?: boolean;
-  /** The proxy that the API server is reached by: `http://`, `https://` or `socks5://`, with a name and password where it wants them. */
+  /** The proxy to reach the API server through: `http://`, `https://` or `socks5://`, with a name and password if required. */
   readonly proxyUrl?: string;
   /** The namespace that the kubeconfig's context names. */
   readonly namespace?: string;
 }
 
-/** Fixed credentials of a connection, as a source. */
+/** Returns the fixed credentials of a connection as a source. */
 export function fixedCredentials(connection: ApiConnection): CredentialSource {
   const headers: Record<string, string> =
     connection.token === undefined ? {} : { authorization: `Bearer ${connection.token}` };

@@ -41,18 +41,18 @@ import {
   unreachable,
 } from './transport.ts';
 
-/** What a client needs from outside, and how it may be tuned. */
+/** Dependencies and tuning of a client. */
 export interface ApiClientDeps {
   readonly clock: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
-  /** Calls a second; 0: no limit. Default 50 (kubelet kubeAPIQPS). */
+  /** Calls per second; 0: no limit. Default 50 (kubelet kubeAPIQPS). */
   readonly qps?: number;
-  /** Calls that may go at once. Default 100 (kubelet kubeAPIBurst). */
+  /** Calls that may be sent at once. Default 100 (kubelet kubeAPIBurst). */
   readonly burst?: number;
   /** Deadline of a call that sets none, ms. Default 30 s, a list's 60 s. */
   readonly timeoutMs?: number;
-  /** The server's default field manager is the part before the slash. */
+  /** The part before the slash is the default field manager. */
   readonly userAgent?: string;
   /** Sockets for calls. Default 16. */
   readonly connections?: number;
@@ -60,47 +60,47 @@ export interface ApiClientDeps {
   readonly http2?: boolean;
   /** Traces every request. */
   readonly tracer?: Tracer;
-  /** Bounds on what a server answers. */
+  /** Limits on the server's responses. */
   readonly answers?: Partial<AnswerLimits>;
 }
 
-/** Bounds on what a server answers, in bytes; an answer beyond them is cut, and the call fails. */
+/** Limits on the server's responses, in bytes; a longer response is cut and the call fails. */
 export interface AnswerLimits {
   /** Of a call. Default 32 MiB. */
   readonly answerBytes: number;
   /** Of a list or a page of one. Default 256 MiB. */
   readonly listBytes: number;
-  /** Of one event of a watch, and of its refusal. Default 32 MiB. */
+  /** Of one event of a watch, and of an error response to it. Default 32 MiB. */
   readonly eventBytes: number;
 }
 
-/** How a raw call goes out. */
+/** Options of a raw call. */
 export interface RawRequest extends RequestOptions, WithKnown {
   readonly method: HttpRequest['method'];
   readonly body?: object | string;
   readonly contentType?: string;
   readonly query?: Query;
   readonly priority?: Priority;
-  /** As of {@link DeleteOptions}. */
+  /** As in {@link DeleteOptions}. */
   readonly discardAnswer?: boolean;
-  /** Bytes of the answer at most. */
+  /** Maximum size of the response in bytes. */
   readonly mostBytes?: number;
 }
 
-/** An {@link ApiClient} over HTTP, with what only the owner of the connections may do. */
+/** An {@link ApiClient} over HTTP, with operations for the owner of its connections. */
 export interface HttpApiClient extends ApiClient {
-  /** A call outside of the resources, e.g. `/version`; text that is not JSON comes back as it stands. */
+  /** Makes a call outside of the resources, e.g. `/version`; text that is not JSON is returned unchanged. */
   raw(path: string, request: RawRequest): Promise<unknown>;
-  /** Ends all connections; calls in flight fail. */
+  /** Closes all connections; calls in flight fail. */
   close(): Promise<void>;
 }
 
-/** A client of one API server: one set of connections, one rate limit. Nothing is opened before the first call. */
+/** Returns a client of one API server with one set of connections and one rate limit. Nothing is opened before the first call. */
 export function createApiClient(connection: ApiConnection, deps: ApiClientDeps): HttpApiClient {
   return new Client(connection, deps);
 }
 
-/** client-go tries a call that the server put off at most this often. */
+/** How often a call that the server asks to retry later is retried (client-go). */
 const maxPutOffs = 10;
 
 const answerLimits: AnswerLimits = {
@@ -108,7 +108,7 @@ const answerLimits: AnswerLimits = {
   listBytes: 8 * answerBytes,
   eventBytes: answerBytes,
 };
-/** The longest wait that a server may ask for, ms. */
+/** The longest wait that a server may request, ms. */
 const longestPutOffMs = 5 * 60_000;
 
 const patchTypes: Readonly<Record<Patch['type'], string>> = {
@@ -286,7 +286,7 @@ class Client implements HttpApiClient {
     });
   }
 
-  /** One call, tried again as long as the server asks to come back later, and once when a kept-alive socket was dead. */
+  /** Makes one call; retries as long as the server asks to retry later, and once when a kept-alive socket was dead. */
   async #call<T>(path: string, request: RawRequest): Promise<T> {
     const { signal, priority = 1 } = request;
     const out = this.#prepare(path, request);
@@ -316,18 +316,18 @@ class Client implements HttpApiClient {
     };
   }
 
-  /** Waits as long as the server asked for; throws what needs no waiting (client-go: only 429 and 5xx with Retry-After). */
+  /** Waits as long as the server requests; rethrows errors that do not ask for a retry (client-go: only 429 and 5xx with Retry-After). */
   async #putOff(error: ApiError, attempt: number, signal?: AbortSignal): Promise<void> {
     const { retryAfterMs, status } = error;
     if (retryAfterMs === undefined || (status !== 429 && status < 500) || attempt >= maxPutOffs) throw error;
-    this.#logger.debug('the API server asks to come back later', { status, attempt });
+    this.#logger.debug('API server asks to retry later', { status, attempt });
     await this.#deps.clock.sleep(
       retryAfterMs + this.#random.float() * 0.5 * Math.min(retryAfterMs, 1000),
       signal,
     );
   }
 
-  /** @returns nothing when a read met a dead socket for the first time: worth one more try */
+  /** @returns undefined when a read met a dead socket for the first time: worth one retry */
   async #once(request: HttpRequest, attempt: number): Promise<HttpAnswer | undefined> {
     try {
       return await this.#transport.send(request);
@@ -362,7 +362,7 @@ function listQuery(options: ListOptions): Query {
   };
 }
 
-/** Leases and statuses keep the node alive and go first; events can wait. */
+/** Leases and statuses keep the node alive and go first; events go last. */
 function priorityOf(resource: Resource, subresource?: string): Priority {
   if (resource.resource === 'leases' || subresource === 'status') return 0;
   return resource.resource === 'events' ? 2 : 1;
@@ -391,7 +391,7 @@ function read(answer: HttpAnswer, { known, discardAnswer }: RawRequest): unknown
 
 const isBlank = (line: Buffer): boolean => line.length === 0 || (line.length === 1 && line[0] === 0x0d);
 
-/** What a line of a watch says. Of an object that an answer has brought already no more is read than which one it is. */
+/** Parses a line of a watch. For an object that a response has already delivered, only its identity is read. */
 function eventOf(known: KnownObjects | undefined, line: Buffer): unknown {
   if (!known) return parse(line.toString(), 'a watch event');
   const beginning = glance(line);
@@ -412,7 +412,7 @@ function parseAnswer({ headers, text }: HttpAnswer): unknown {
   return typeof type === 'string' && !type.includes('json') ? text : parse(text, 'an answer');
 }
 
-/** The text of a stream. @throws {ApiError} status 0 when it is too long */
+/** Reads the text of a stream. @throws {ApiError} status 0 when it is too long */
 async function textOf(body: AsyncIterable<Buffer>, mostBytes: number, path: string): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -444,7 +444,7 @@ function errorOf(answer: HttpAnswer, method: string, path: string, clock: Clock)
   );
 }
 
-/** Seconds or an HTTP date, as ms from now. */
+/** Parses seconds or an HTTP date to ms from now. */
 function retryAfter(header: string | string[] | undefined, clock: Clock): number | undefined {
   if (typeof header !== 'string') return undefined;
   const seconds = Number(header);

@@ -1,18 +1,21 @@
 import { answerBytes, unreachable } from './transport.ts';
 
 const newline = 0x0a;
-/** Cuts a stream of bytes into lines, without ever holding more than the unfinished one. A line is a part of what came, or joined of parts. */
+/**
+ * LineCutter splits a stream of bytes into lines and buffers only the unfinished one. A line is a part of the input, or joined from
+ * parts.
+ */
 export class LineCutter {
   readonly #mostBytes: number;
   #held: Buffer[] = [];
   #heldBytes = 0;
 
-  /** @param mostBytes of a line: longer than any object that an API server stores */
+  /** @param mostBytes maximum length of a line: longer than any object that an API server stores */
   constructor(mostBytes: number = answerBytes) {
     this.#mostBytes = mostBytes;
   }
 
-  /** The lines that end in `chunk`. @throws {ApiError} status 0 on an endless line */
+  /** Returns the lines that end in `chunk`. @throws {ApiError} status 0 on an endless line */
   cut(chunk: Buffer): readonly Buffer[] {
     const lines: Buffer[] = [];
     let start = 0;
@@ -24,7 +27,7 @@ export class LineCutter {
     return lines;
   }
 
-  /** The stream has ended. @throws {ApiError} status 0 when it was torn: there is a rest without a line end */
+  /** Handles the end of the stream. @throws {ApiError} status 0 when it ended within a line */
   end(): void {
     if (this.#heldBytes > 0) throw unreachable('the stream ended inside a watch event');
   }

@@ -1,12 +1,12 @@
 import type { Resource } from '../resources.ts';
 
-/** What a query may hold; absent ones are left out. */
+/** Query parameters; undefined ones are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 const plain = /^[A-Za-z0-9._-]*$/;
 const escape = (part: string): string => (plain.test(part) ? part : encodeURIComponent(part));
 
-/** The path of a collection: `/api/v1/namespaces/ns/pods`; without a namespace that of all namespaces. */
+/** Returns the path of a collection: `/api/v1/namespaces/ns/pods`; without a namespace, of all namespaces. */
 export function collectionPath(resource: Resource, namespace?: string): string {
   const root =
     resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
@@ -15,7 +15,7 @@ export function collectionPath(resource: Resource, namespace?: string): string {
     : `${root}/${resource.resource}`;
 }
 
-/** The path of one object, or of a part of it. */
+/** Returns the path of one object or its subresource. */
 export function objectPath(
   resource: Resource,
   ref: { readonly namespace?: string; readonly name: string },
@@ -25,7 +25,7 @@ export function objectPath(
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** `path` with the members of `query` that have a value. */
+/** Returns `path` with the parameters of `query` that have a value. */
 export function withQuery(path: string, query: Query): string {
   let result = path;
   let mark = '?';

@@ -7,19 +7,19 @@ import { machineAuthorities } from '../../pki/authorities.ts';
 import { addressPatienceMs, type HostPort, hostPortOf, joinHostPort } from '../../base/host-port.ts';
 import { messageOf } from '../../base/errors.ts';
 
-/** The proxy, and how connections are made through it. */
+/** Options of connections through a proxy. */
 export interface TunnelOptions {
   /** `http:`, `https:`, `socks5:` or `socks5h:` */
   readonly proxy: URL;
-  /** For the proxy, and again for the handshake with the server behind it, ms. */
+  /** Timeout for the proxy, and again for the handshake with the server behind it, ms. */
   readonly timeout: number;
-  /** PEM of authorities that a proxy with `https:` may have its certificate from, beside those that the machine trusts. */
+  /** PEM of authorities for the certificate of an `https:` proxy, in addition to those that the machine trusts. */
   readonly proxyCa?: string | Buffer;
-  /** Of the server behind it. */
+  /** Options for the server behind the proxy. */
   readonly connect: buildConnector.BuildOptions;
 }
 
-/** Makes undici's connections through a proxy: what they carry is for the server alone (`CONNECT`, or SOCKS 5). */
+/** Returns a connector for undici that connects through a proxy with `CONNECT` or SOCKS 5; the proxy does not see the content. */
 export function tunnelConnector({
   proxy,
   proxyCa,
@@ -66,19 +66,19 @@ function throughHttp({ host, port }: HostPort, { proxy, proxyCa, timeoutMs }: Wa
     autoSelectFamilyAttemptTimeout: addressPatienceMs,
   };
   return new Promise((resolve, reject) => {
-    const asked =
+    const connectRequest =
       proxy.protocol === 'https:'
         ? httpsRequest({
             ...options,
             ca: [...machineAuthorities(), ...(proxyCa === undefined ? [] : [proxyCa])],
           })
         : httpRequest(options);
-    const patience = AbortSignal.timeout(timeoutMs); // of all of it: a proxy may say little by little
+    const patience = AbortSignal.timeout(timeoutMs); // for the whole exchange: a proxy may answer byte by byte
     const late = (): void => {
-      asked.destroy(new Error(`no answer within ${timeoutMs} ms`));
+      connectRequest.destroy(new Error(`no answer within ${timeoutMs} ms`));
     };
     patience.addEventListener('abort', late, { once: true });
-    asked
+    connectRequest
       .once('close', () => {
         patience.removeEventListener('abort', late);
         reject(new Error(`CONNECT ${path}: the connection was closed without an answer`));

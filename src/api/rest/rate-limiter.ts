@@ -1,6 +1,6 @@
 import { type Clock, type StopTimer, steadyNow } from '../../base/clock.ts';
 
-/** What goes first when requests must wait: leases and statuses, then all else, then events. */
+/** Order in which waiting requests are sent: leases and statuses, then everything else, then events. */
 export type Priority = 0 | 1 | 2;
 
 interface Waiter {
@@ -8,8 +8,8 @@ interface Waiter {
 }
 
 /**
- * A token bucket with three queues: `qps` tokens a second, up to `burst` saved (client-go `flowcontrol`). Whoever waits
- * is served by priority, then by arrival, so a flood of events never holds up a lease.
+ * RateLimiter is a token bucket with three queues: `qps` tokens a second, up to `burst` saved (client-go `flowcontrol`). Waiting requests
+ * are served by priority, then by arrival, so a flood of events never delays a lease.
  */
 export class RateLimiter {
   readonly #clock: Clock;
@@ -29,12 +29,15 @@ export class RateLimiter {
     this.#filledAt = steadyNow(clock);
   }
 
-  /** How many wait. */
+  /** The number of waiting requests. */
   get waiting(): number {
     return this.#queues.reduce((sum, queue) => sum + queue.length, 0);
   }
 
-  /** Nothing to wait for: `undefined`. Else resolves with the token, or rejects when `signal` aborts first. */
+  /**
+   * Takes a token. Returns `undefined` when there is one; otherwise a promise that resolves with the token, or rejects when `signal`
+   * aborts first.
+   */
   acquire(priority: Priority, signal?: AbortSignal): Promise<void> | undefined {
     if (this.#qps <= 0) return undefined;
     this.#fill();
@@ -45,7 +48,7 @@ export class RateLimiter {
     return this.#wait(priority, signal);
   }
 
-  /** Takes a token if there is one: for those who would rather fail than wait. */
+  /** Takes a token if there is one, without waiting. */
   tryAcquire(): boolean {
     if (this.#qps <= 0) return true;
     this.#fill();

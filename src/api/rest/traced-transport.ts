@@ -5,9 +5,10 @@ import type { HttpRequest, Transport } from './transport.ts';
 export type Wire = Pick<Transport, 'send' | 'stream' | 'close'>;
 
 /**
- * A span for each request to the API server, which carries it on. A watch belongs to nobody's span, and its own ends with the head of the answer.
+ * Opens a span for each request to the API server and propagates it. A watch has no parent span, and its span ends with the response's
+ * head.
  *
- * Named as the kubelet's are (`otelhttp`): `HTTP GET`.
+ * Spans are named as the kubelet's are (`otelhttp`): `HTTP GET`.
  */
 export function tracedTransport(wire: Wire, server: string, tracer: Tracer): Wire {
   const { origin, hostname } = new URL(server);
@@ -34,7 +35,7 @@ export function tracedTransport(wire: Wire, server: string, tracer: Tracer): Wir
   };
 }
 
-/** For a client every answer from 400 on is a failure. */
+/** For a client, every response of status 400 or higher is a failure. */
 function tell(span: OpenSpan, status: number): void {
   span.set({ 'http.response.status_code': status });
   if (status >= 400) span.end(`status ${status}`);

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { createSecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
-// the pool alone: a third of the time that the whole of undici takes at the start of the process
+// only the pool: loading it takes a third of the time of the whole of undici at process start
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { machineAuthorities } from '../../pki/authorities.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,31 +15,31 @@ import {
 import { ApiError } from '../client.ts';
 import { tunnelConnector } from './proxy-tunnel.ts';
 
-/** One HTTP request; `path` has its query. */
+/** One HTTP request; `path` includes its query. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal;
-  /** Until the whole answer (a stream: its head) is here; absent: no deadline. */
+  /** Timeout until the complete response (for a stream, its head) is received; absent: none. */
   readonly timeoutMs?: number;
-  /** The text of an answer is wanted only if it tells of a failure. */
+  /** Whether the text of a success response is discarded. */
   readonly discardAnswer?: boolean;
-  /** Bytes of an answer at most; a longer one fails. Default: {@link answerBytes}. */
+  /** Maximum size of a response in bytes; a longer one fails. Default: {@link answerBytes}. */
   readonly mostBytes?: number;
-  /** What to make of the answer's bytes, which it may write to; for answers of one object. Default: all of them as text. */
+  /** Converts the response's bytes, which it may modify, to text; for responses of one object. Default: all of them. */
   readonly textOf?: (bytes: Buffer) => string;
 }
 
-/** An answer, read to its end. */
+/** A complete response. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
 }
 
-/** An answer whose body is still coming. Leaving the loop over `body` ends the request. */
+/** A response whose body is still being received. Leaving the loop over `body` cancels the request. */
 export interface HttpStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -47,24 +47,24 @@ export interface HttpStream {
 }
 
 /**
- * How many bytes of a stream may wait for their reader before the parser is told to pause, and with how few it goes on. The two are far
- * apart because undici takes some 64 KiB more from the socket whenever it goes on, and joins them with all that it holds: a parser that
- * pauses again after each event piles up sixteen times what is read.
+ * Bytes of a stream that may wait for their reader before the parser pauses, and the level at which it resumes. The two are far apart
+ * because undici reads some 64 KiB more from the socket whenever it resumes, and joins them with all that it buffers: a parser that
+ * pauses again after each event accumulates sixteen times what is read.
  */
 const highWaterBytes = 1024 * 1024;
 const lowWaterBytes = highWaterBytes / 4;
-/** Bytes of an answer at most: ten times what an API server stores of one object. */
+/** Maximum size of a response in bytes: ten times what an API server stores of one object. */
 export const answerBytes: number = 32 * 1024 * 1024;
 
-/** Sockets for calls; each watch has one of its own beside them. */
+/** Sockets for calls; each watch has one of its own in addition. */
 const defaultConnections = 16;
 
 type Pools = Readonly<{ calls: Pool; streams: Pool; credentials: Credentials }>;
 
 /**
- * The shared connections to one API server: a bounded pool of kept-alive sockets for calls and an unbounded one for
- * watches, so that no number of watches can starve the calls. Pools are made on first use and made anew when a client
- * certificate was renewed or another authority is trusted; calls in flight on the old ones end in peace, watches break off and are taken up again by their reflectors
+ * Transport holds the shared connections to one API server: a bounded pool of kept-alive sockets for calls and an unbounded one for
+ * watches, so that no number of watches can starve the calls. Pools are created on first use and again when a client certificate was
+ * renewed or the trusted authorities changed; calls in flight on the old ones complete, watches break and are resumed by their reflectors
  * (kubelet `closeAllConns`).
  */
 export class Transport {
@@ -88,7 +88,7 @@ export class Transport {
     this.#credentials = connection.credentials ?? fixedCredentials(connection);
   }
 
-  /** @throws {ApiError} status 0 when no whole answer came */
+  /** @throws {ApiError} status 0 when no complete response was received */
   async send(request: HttpRequest): Promise<HttpAnswer> {
     const { calls, credentials } = await this.#ready();
     const answer = await new Exchange(request, this.#clock).collect(calls, credentials.headers);
@@ -96,7 +96,7 @@ export class Transport {
     return answer;
   }
 
-  /** Resolves once the head of the answer is here. @throws {ApiError} status 0 when none came */
+  /** Resolves once the response's head is received. @throws {ApiError} status 0 when there was none */
   async stream(request: HttpRequest): Promise<HttpStream> {
     const { streams, credentials } = await this.#ready();
     const answer = await new Exchange(request, this.#clock).open(streams, credentials.headers);
@@ -104,7 +104,7 @@ export class Transport {
     return answer;
   }
 
-  /** Ends every connection; requests in flight fail. */
+  /** Closes every connection; requests in flight fail. */
   async close(): Promise<void> {
     this.#closed = true;
     const pools = this.#pools;
@@ -136,7 +136,7 @@ export class Transport {
       autoSelectFamilyAttemptTimeout: addressPatienceMs,
       keepAlive: true,
       keepAliveInitialDelay: 15_000,
-      // made once: it takes longer than the rest of a new connection
+      // Created once: it takes longer than the rest of a new connection.
       ...(isSecure && {
         secureContext: createSecureContext({ ca: trusted, cert, key }),
       }),
@@ -166,7 +166,7 @@ export class Transport {
   }
 }
 
-/** Ends the connections that were made with credentials of before. */
+/** Retires the connections that were made with earlier credentials. */
 function retire({ calls, streams }: Pools): void {
   void calls.close();
   void streams.destroy(unreachable('the certificates were renewed'));
@@ -185,15 +185,15 @@ const notAuthenticated = (reason: unknown): never => {
 
 const text = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));
 
-/** No answer, or only a part of one. */
+/** Returns the error for a missing or incomplete response. */
 export function unreachable(message: string, cause?: unknown): ApiError {
   return new ApiError(0, { message, reason: 'ServiceUnavailable' }, { cause });
 }
 
-/** The reason of an answer that is longer than any that makes sense. */
+/** The reason of the error for a response that is too long. */
 export const tooLongReason = 'AnswerTooLong';
 
-/** An answer that does not end, or not soon enough. */
+/** Returns the error for a response that exceeds the size limit. */
 export const tooLong = (
   { method, path }: Pick<HttpRequest, 'method' | 'path'>,
   mostBytes: number,
@@ -205,7 +205,7 @@ export const tooLong = (
 
 const nothing = (): void => undefined;
 
-/** One request on the wire, from dispatch to the last byte, with its deadline and its way out. */
+/** Exchange is one request on the wire, from dispatch to the last byte, with its deadline and cancellation. */
 class Exchange {
   readonly #request: HttpRequest;
   readonly #clock: Clock;
@@ -262,7 +262,7 @@ class Exchange {
       this.#dispatch(pool, credentials, {
         onResponseStart: (controller, status, headers) => {
           body.controller = controller;
-          // a refusal is read within the deadline; what streams may last
+          // The body of an error response is read within the deadline; a stream may last.
           if (status < 300) this.#stopTimer();
           resolve({ status, headers, body });
         },
@@ -291,7 +291,7 @@ class Exchange {
     const { method, path, headers, body } = this.#request;
     if (this.#settled) return;
     pool.dispatch(
-      // without `reset`, undici gives up the connection after each DELETE that has a body
+      // Without `reset`, undici gives up the connection after each DELETE that has a body.
       {
         method,
         path,
@@ -311,7 +311,7 @@ class Exchange {
 
   #stopTimer: () => void = nothing;
 
-  /** Watches over the caller's signal and the deadline until the exchange settles. */
+  /** Observes the caller's signal and the deadline until the exchange settles. */
   #guard(fail: (reason: Error) => void): void {
     const { signal, timeoutMs, method, path } = this.#request;
     const end = (reason: Error): void => {
@@ -351,7 +351,7 @@ class Exchange {
     this.#controller?.abort(reason);
   }
 
-  /** What is over holds on to nothing: an old answer that V8 has not collected yet would keep whatever it reaches. */
+  /** Releases all references: an old response that V8 has not collected yet would keep whatever it reaches alive. */
   #settle(): void {
     this.#settled = true;
     this.#release();
@@ -366,12 +366,12 @@ class Exchange {
   }
 }
 
-/** The caller's own reason where it is an error, as `AbortSignal` users expect. */
+/** Returns the caller's own reason if it is an error, as `AbortSignal` users expect. */
 function cancelled(signal: AbortSignal | undefined): Error {
   return signal?.reason instanceof Error ? signal.reason : new Error('cancelled', { cause: signal?.reason });
 }
 
-/** The text of an answer, most often one chunk. Bytes are let go of at once: kept, they outlive the answer by many a collection. */
+/** Text of a response, mostly one chunk. Bytes are released at once: retained, they survive many garbage collections. */
 class AnswerText {
   #only: Buffer | undefined;
   #text = '';
@@ -393,7 +393,7 @@ class AnswerText {
   }
 }
 
-/** The same of an answer that is looked at as a whole before. */
+/** Bytes of a response that are converted as a whole. */
 class AnswerBytes {
   readonly #textOf: (bytes: Buffer) => string;
   #chunks: Buffer[] = [];

@@ -21,22 +21,22 @@ import { SpdyStream } from './stream.ts';
 /** Longest data frame that is sent. */
 const mostFrameBytes = 128 * 1024;
 
-/** How long the other side has to end a connection that this one has ended, ms. */
+/** How long the peer has to close a connection that this side has closed, ms. */
 const lingerMs = 10_000;
 
 export interface SpdyOptions {
   readonly clock: Clock;
-  /** Takes a stream that the other side opens; a throw refuses it. Absent: none may be opened. */
+  /** Accepts a stream that the peer opens; throwing refuses it. Absent: the peer may open none. */
   readonly onStream?: (stream: SpdyStream) => void;
-  /** With no byte either way for this long the connection ends, ms (kubelet streamingConnectionIdleTimeout). */
+  /** Closes the connection after no byte in either direction for this long, ms (kubelet streamingConnectionIdleTimeout). */
   readonly idleMs: number;
-  /** Streams at one time. */
+  /** Maximum number of concurrent streams. */
   readonly mostStreams?: number;
 }
 
 /**
- * A SPDY/3.1 connection over any byte stream, either end of it, as far as Kubernetes' exec, attach and port-forward use the protocol:
- * no priorities, no flow control. A stream that is not read holds the whole connection back, so memory stays bounded.
+ * SpdyConnection is one end of a SPDY/3.1 connection over any byte stream, with the parts of the protocol that Kubernetes' exec, attach
+ * and port-forward use: no priorities, no flow control. A stream that is not read blocks the whole connection, so memory stays bounded.
  */
 export class SpdyConnection {
   readonly #transport: Duplex;
@@ -61,13 +61,13 @@ export class SpdyConnection {
       this.#drained();
     });
     transport.once('close', () => {
-      this.#stopIdle(); // what was read by then is still handed on: run() ends the streams
+      this.#stopIdle(); // bytes already read are still delivered: run() ends the streams
       this.#drained();
     });
     this.#watchIdle(options.idleMs);
   }
 
-  /** Reads frames until the other side or this one ends the connection. Never rejects: what breaks the protocol ends it. */
+  /** Reads frames until either side closes the connection. Never rejects: a protocol error closes it. */
   async run(head: Buffer = Buffer.alloc(0)): Promise<void> {
     const reader = new FrameReader();
     try {
@@ -81,7 +81,7 @@ export class SpdyConnection {
     }
   }
 
-  /** Opens a stream; resolves when the other side has taken it. */
+  /** Opens a stream; resolves when the peer has accepted it. */
   async open(headers: Headers): Promise<SpdyStream> {
     if (this.#closed) throw new AgentError('unavailable', 'the connection is closed');
     const id = this.#nextId;
@@ -98,7 +98,7 @@ export class SpdyConnection {
     return stream;
   }
 
-  /** Says goodbye and ends the connection once all that was written has gone out. */
+  /** Sends GOAWAY and closes the connection once everything written has been sent. */
   close(): void {
     if (this.#closed) return;
     this.#send(goAway(this.#lastRemoteId));
@@ -141,7 +141,7 @@ export class SpdyConnection {
         if (idOf(body) % 2 === 1 || this.#options.onStream) this.#send(controlFrame(frameType.ping, 0, body));
         return undefined;
       default:
-        return undefined; // settings, window updates and the like mean nothing without flow control
+        return undefined; // settings, window updates and the like have no effect without flow control
     }
   }
 
@@ -234,7 +234,7 @@ export class SpdyConnection {
   }
 }
 
-/** The word that most control frames begin with. @throws {ProtocolError} when there is none */
+/** Returns the first word of a control frame's body. @throws {ProtocolError} when it is missing */
 function idOf(body: Buffer): number {
   if (body.length < 4) throw new ProtocolError('a control frame is cut off');
   return body.readUInt32BE(0) & 0x7fffffff;

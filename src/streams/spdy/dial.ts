@@ -9,17 +9,17 @@ import { hostPortOf } from '../../base/host-port.ts';
 /** A connection that a streaming server has upgraded. */
 export interface Upgraded {
   readonly socket: Socket;
-  /** What came after the answer's headers. */
+  /** Bytes received after the response's headers. */
   readonly head: Buffer;
   readonly protocol: string;
 }
 
 const longestAnswer = 64 * 1024;
 
-/** Where a streaming server listens, and as whom it is asked. */
+/** Address of a streaming server and the client identity for it. */
 export interface StreamServer {
   readonly url: URL;
-  /** The client's certificate, for a server that wants one. */
+  /** Client certificate, for a server that requires one. */
   readonly client?: { readonly cert: string; readonly key: string };
 }
 
@@ -51,10 +51,10 @@ export function dial({ url, client }: StreamServer, signal: AbortSignal): Promis
   });
 }
 
-/** Header names that stay on this side of a proxy. */
+/** Headers that a proxy does not forward. */
 const ownHeaders = new Set(['host', 'authorization', 'cookie', 'content-length', 'transfer-encoding']);
 
-/** The head of a request to a streaming server. Offered protocols go in a header each, as Go's clients send them. */
+/** Returns the head of a request to a streaming server. Each offered protocol has its own header, as Go's clients send them. */
 export function requestHead(method: string, url: URL, headers: IncomingHttpHeaders): string {
   const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`];
   for (const [name, value] of Object.entries(headers)) {
@@ -124,13 +124,13 @@ function readAnswer(socket: Socket): Promise<{ readonly head: string; readonly r
   });
 }
 
-/** How long a refusal's text is; `undefined`: until the connection ends. */
+/** Returns the length of a refusal's text; `undefined`: until the connection closes. */
 function lengthOf(lines: readonly string[]): number | undefined {
   const line = lines.find((one) => /^content-length:/i.test(one));
   return line === undefined ? undefined : Number(line.slice(line.indexOf(':') + 1));
 }
 
-/** The text of a refusal, as far as it comes. */
+/** Reads the text of a refusal, as far as it is received. */
 function readRest(socket: Socket, begun: Buffer, length = longestAnswer): Promise<Buffer> {
   let bytes = begun;
   return new Promise((resolve) => {

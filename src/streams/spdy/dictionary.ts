@@ -1,4 +1,4 @@
-/** Header names and values that SPDY/3 has in its compression dictionary, each after its length. */
+/** Header names and values of SPDY/3's compression dictionary, each preceded by its length. */
 const counted =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization ' +
   'cache-control connection content-base content-encoding content-language content-length content-location content-md5 content-range ' +
@@ -20,7 +20,7 @@ function withLength(word: string): Buffer {
   return Buffer.concat([length, text]);
 }
 
-/** What both ends of a SPDY/3 connection presume of header blocks (draft-mbelshe-httpbis-spdy-00, 2.6.10.1). */
+/** The initial compression dictionary of header blocks on both ends of a SPDY/3 connection (draft-mbelshe-httpbis-spdy-00, 2.6.10.1). */
 export const spdyDictionary: Buffer = Buffer.concat([
   ...counted.split(' ').map(withLength),
   Buffer.from(plain),

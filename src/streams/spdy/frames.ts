@@ -1,4 +1,4 @@
-/** Frame types of SPDY/3.1 that matter here. */
+/** The frame types of SPDY/3.1 that are used here. */
 export const frameType = {
   synStream: 1,
   synReply: 2,
@@ -12,26 +12,26 @@ export const frameType = {
 
 export const flagFin = 1;
 
-/** Why a stream was reset. */
+/** Reset codes of a stream. */
 export const resetStatus = { protocolError: 1, refused: 3, cancel: 5 } as const;
 
-/** One frame as it was read. */
+/** One parsed frame. */
 export type Frame =
   | { readonly kind: 'data'; readonly streamId: number; readonly fin: boolean; readonly data: Buffer }
   | { readonly kind: 'control'; readonly type: number; readonly flags: number; readonly body: Buffer };
 
-/** A frame that cannot be: the connection ends. */
+/** An invalid frame, which closes the connection. */
 export class ProtocolError extends Error {
   override readonly name: string = 'ProtocolError';
 }
 
-/** Longest data frame that is taken; clients send 32 KiB. */
+/** Longest accepted data frame; clients send 32 KiB. */
 const longestData = 1024 * 1024;
-/** Longest control frame that is taken. */
+/** Longest accepted control frame. */
 const longestControl = 64 * 1024;
 const headBytes = 8;
 
-/** Cuts a byte stream into frames. Holds no more than one unfinished frame. */
+/** FrameReader splits a byte stream into frames. It buffers at most one unfinished frame. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -41,7 +41,7 @@ export class FrameReader {
     this.#bytes += chunk.length;
   }
 
-  /** The next whole frame; nothing: more bytes are needed. @throws {ProtocolError} */
+  /** Returns the next complete frame; undefined when more bytes are needed. @throws {ProtocolError} */
   next(): Frame | undefined {
     if (this.#bytes < headBytes) return undefined;
     const head = this.#peek(headBytes);
@@ -85,7 +85,7 @@ export function controlFrame(type: number, flags: number, body: Buffer): Buffer 
   return Buffer.concat([head, body]);
 }
 
-/** The head of a data frame; its bytes follow as they are. */
+/** Returns the head of a data frame; its bytes follow unchanged. */
 export function dataHead(streamId: number, length: number, fin: boolean): Buffer {
   const head = Buffer.alloc(headBytes);
   head.writeUInt32BE(streamId, 0);

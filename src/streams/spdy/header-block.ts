@@ -2,13 +2,13 @@ import { constants, createInflate, type Inflate } from 'node:zlib';
 import { spdyDictionary } from './dictionary.ts';
 import { ProtocolError } from './frames.ts';
 
-/** Header names are lower case; several values of a name are joined by NUL, as SPDY has them. */
+/** Headers with lower case names; several values of a name are joined by NUL, as in SPDY. */
 export type Headers = ReadonlyMap<string, string>;
 
 const mostHeaders = 64;
 const mostBytes = 64 * 1024;
 
-/** Reads the header blocks of one connection, which share one compression: strictly in order. */
+/** HeaderDecoder reads the header blocks of one connection, in order, since they share one compression context. */
 export class HeaderDecoder {
   readonly #inflate: Inflate = createInflate({
     dictionary: spdyDictionary,
@@ -76,8 +76,8 @@ function parse(bytes: Buffer): Headers {
 }
 
 /**
- * Writes the header blocks of one connection, uncompressed. Each block ends with an empty stored block of its own: Go's reader takes
- * what comes before it for unfinished otherwise.
+ * HeaderEncoder writes the header blocks of one connection, uncompressed. Each block ends with an empty stored block, because Go's reader
+ * otherwise treats the preceding data as unfinished.
  */
 export class HeaderEncoder {
   #started = false;

@@ -14,7 +14,7 @@ import { SpdyConnection } from './connection.ts';
 import type { SpdyStream } from './stream.ts';
 import type { StreamTimes } from '../times.ts';
 
-/** What clients of exec and attach may speak over SPDY (K4). */
+/** Protocols of exec and attach over SPDY (K4). */
 export const remoteCommandProtocols: readonly string[] = [
   'v4.channel.k8s.io',
   'v3.channel.k8s.io',
@@ -31,7 +31,7 @@ interface SpdyRemote {
 
 const hasResize = (protocol: string): boolean => protocol.startsWith('v4') || protocol.startsWith('v3');
 
-/** The stream types that a client will open: always `error`, and what it asked for. */
+/** Returns the stream types that a client will open: always `error`, and the requested ones. */
 function expectedTypes({ protocol, options }: SpdyRemote): ReadonlySet<string> {
   const { stdin, stdout, stderr, tty } = options;
   return new Set([
@@ -46,7 +46,7 @@ function expectedTypes({ protocol, options }: SpdyRemote): ReadonlySet<string> {
 /**
  * Waits until a client has opened the streams of an exec or attach over SPDY. Follows `createHTTPStreamStreams` (cri-streaming).
  *
- * @throws {AgentError} `deadline_exceeded` when it does not in time; the connection is closed then
+ * @throws {AgentError} `deadline_exceeded` when the client is too late; the connection is then closed
  */
 export async function spdyRemoteStreams(
   socket: Duplex,
@@ -127,7 +127,7 @@ function resizeOf(stream: SpdyStream | undefined): SizeQueue | undefined {
   return queue;
 }
 
-/** Protocol v4 tells a whole status, those before it only what went wrong. */
+/** Returns a status as sent on the error stream: the whole status for v4 and later, only the failure text before. */
 export function statusText(protocol: string, status: StreamStatus): string {
   if (protocol.startsWith('v4') || protocol.startsWith('v5')) return goStructJson(status);
   return status.status === 'Success' ? '' : (status.message ?? '');

@@ -1,18 +1,18 @@
 import { Duplex } from 'node:stream';
 import type { Headers } from './header-block.ts';
 
-/** The connection's side of a stream. */
+/** The connection, as its streams use it. */
 export interface StreamCarrier {
-  /** Sends bytes; calls `sent` when more may come. */
+  /** Sends bytes and calls `sent` when more can be accepted. */
   sendData(streamId: number, data: Buffer, fin: boolean, sent: () => void): void;
-  /** The stream is over on this side; `reset` tells the other. */
+  /** Removes the finished stream; `reset` also notifies the peer. */
   forget(streamId: number, reset: boolean): void;
 }
 
-/** Bytes that a stream holds for a reader who is slow, before the connection waits for it. */
+/** Bytes that a stream buffers for a slow reader before the connection waits for it. */
 const readAhead = 256 * 1024;
 
-/** One stream of a SPDY connection: two directions that end each for itself. */
+/** SpdyStream is one stream of a SPDY connection: two directions that end independently. */
 export class SpdyStream extends Duplex {
   readonly id: number;
   readonly headers: Headers;
@@ -35,7 +35,7 @@ export class SpdyStream extends Duplex {
     this.on('error', () => undefined);
   }
 
-  /** Bytes from the other side; resolves when the reader has room for more. */
+  /** Receives bytes from the peer; the promise resolves when the reader has room for more. */
   accept(data: Buffer): Promise<void> | undefined {
     if (this.destroyed || this.#remoteEnded || data.length === 0) return undefined;
     if (this.push(data)) return undefined;
@@ -44,7 +44,7 @@ export class SpdyStream extends Duplex {
     });
   }
 
-  /** The other side sends no more. */
+  /** Handles the end of the peer's direction. */
   acceptEnd(): void {
     if (this.#remoteEnded) return;
     this.#remoteEnded = true;
@@ -53,8 +53,8 @@ export class SpdyStream extends Duplex {
   }
 
   /**
-   * The other side reset the stream, or the connection is gone: what came before can still be read, what is written from now on goes
-   * nowhere. Emits `reset`.
+   * Handles a reset by the peer or the loss of the connection: received bytes can still be read, later writes are discarded. Emits
+   * `reset`.
    */
   acceptReset(): void {
     this.#carrier.forget(this.id, false);

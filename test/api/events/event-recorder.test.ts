@@ -172,5 +172,5 @@ test('that a namespace which is going takes no events is no warning; any other r
     events.event(pod, 'Normal', 'Killing', 'Stopping container main');
     await clock.advance(1000);
   }
-  expect(told).toEqual(['debug: an event could not be written', 'warn: an event could not be written']);
+  expect(told).toEqual(['debug: cannot write event', 'warn: cannot write event']);
 });

@@ -56,7 +56,7 @@ export function acceptWebSocket(
       reject(new AgentError('invalid_argument', 'the handshake failed'));
     });
     server.handleUpgrade(handshake as unknown as IncomingMessage, socket, head, (webSocket) => {
-      made.on('error', () => undefined);
+      webSocket.on('error', () => undefined);
       resolve(webSocket);
     });
   });

@@ -3,7 +3,7 @@ import type { Pod, Volume } from '../kube/types.ts';
 
 type Projection = NonNullable<NonNullable<Volume['projected']>['sources']>[number];
 
-/** What needs the API server, in the order in which it is looked for. The text names it. */
+/** The references to API objects, in the order of the check. The text names the kind. */
 const references: readonly (readonly [(pod: Pod) => boolean, string])[] = [
   [({ spec }) => Boolean(spec?.serviceAccountName), 'serviceaccounts'],
   [(pod) => referencedSecrets(pod).size > 0, 'secrets'],
@@ -11,7 +11,7 @@ const references: readonly (readonly [(pod: Pod) => boolean, string])[] = [
   [({ spec }) => (spec?.resourceClaims ?? []).length > 0, 'resourceclaims'],
 ];
 
-/** Volumes that need something else of the API server. */
+/** Volumes that need other API objects. */
 const volumeReferences: readonly (readonly [keyof Volume, string])[] = [
   ['csi', 'csidrivers (via CSI volumes)'],
   ['glusterfs', 'endpoints (via glusterFS volumes)'],
@@ -25,11 +25,11 @@ const projectedReferences: readonly (readonly [keyof Projection, string])[] = [
   ['podCertificate', 'podcertificates'],
 ];
 
-/** Projected sources that a static pod has, or is refused for before. */
+/** Projected sources that a static pod may have, or that are rejected earlier. */
 const harmlessProjections: readonly (keyof Projection)[] = ['secret', 'configMap', 'downwardAPI'];
 
 /**
- * Why a pod needs the API server, in the kubelet's words: a static pod must do without (R23); nothing when it does.
+ * Returns why a pod needs the API server, in the kubelet's words; undefined when it does not. A static pod must not need it (R23).
  *
  * Follows Kubernetes `HasAPIObjectReference`.
  */

@@ -4,14 +4,14 @@ import type { Pod } from '../kube/types.ts';
 import type { SnapshotChanges, SourceSnapshot } from './pod-update.ts';
 import { every } from './timing.ts';
 
-/** All pods, or what lists them: who is told the changes too needs them once. */
+/** All pods, or a function that lists them: a consumer that also receives the changes needs the list only once. */
 export type Listed = readonly Pod[] | (() => readonly Pod[]);
 
 /** The pods of this node as a watch keeps them: field selector `spec.nodeName=<node>`, all namespaces, by namespace and name (R17, R18). */
 export interface PodStore {
   /**
-   * Calls `listener` with the whole store once the first list is complete and after every event since, then with what differs. Begins to watch with the first
-   * listener; the returned function ends it.
+   * Calls `listener` with the whole store once the first list is complete and after every later event, then also with the changes. The
+   * watch starts with the first listener; the returned function ends it.
    */
   onChange(listener: (pods: Listed, changes?: SnapshotChanges) => void): () => void;
 }
@@ -19,14 +19,17 @@ export interface PodStore {
 export interface ApiServerSourceDeps {
   readonly clock: Pick<Clock, 'timer'>;
   readonly pods: PodStore;
-  /** Whether the informer of this Node has synced: admission needs it. True where there is no such informer. */
+  /** Reports whether the informer of this Node has synced, which admission needs. True without such an informer. */
   readonly nodeHasSynced: () => boolean;
 }
 
-/** Time between two looks at the node informer, ms: a look costs nothing, and a new pod waits for it after a restart. */
+/** Poll interval of the node informer, ms: a check costs nothing, and new pods wait for it after a restart. */
 const nodePollMs = 50;
 
-/** The pods that the API server gives to this node, from when the Node is known (R17); the whole store after each event (R18). */
+/**
+ * Returns the pods that the API server assigns to this node, once the Node informer has synced (R17); the whole store after each event
+ * (R18).
+ */
 export function apiServerSource({
   clock,
   pods,

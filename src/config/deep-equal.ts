@@ -1,4 +1,4 @@
-/** Whether two JSON values say the same; a member that is null or undefined counts as absent. Shared parts cost nothing. */
+/** Reports whether two JSON values are equal; a null or undefined member counts as absent. Shared parts are not compared. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b)) return isAbsent(a) && isAbsent(b);
@@ -15,7 +15,7 @@ function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
 }
 
 function sameMembers(a: Members, b: Members): boolean {
-  // one pass over each: what is left over in b was not in a
+  // One pass over each: counts the members of b that a lacks.
   let left = 0;
   for (const key in a) {
     const value = a[key];

@@ -9,7 +9,7 @@ import {
 import type { SourceSnapshot } from './pod-update.ts';
 import { after, every } from './timing.ts';
 
-/** A change that the file system told of; `file` is an absolute path. */
+/** A change reported by the file system; `file` is an absolute path. */
 export interface FileChange {
   readonly events: readonly FileEvent[];
   readonly file: string;
@@ -17,12 +17,12 @@ export interface FileChange {
 
 export interface FileSourceDeps extends ManifestFilesDeps {
   readonly clock: Pick<Clock, 'timer'>;
-  /** Changes in a directory or of a file. Fails when there is nothing to watch (any more). */
+  /** Emits changes in a directory or of a file. Fails when there is nothing to watch (any more). */
   readonly watch: (path: string) => Observable<FileChange>;
 }
 
 export interface FileSourceOptions extends ManifestFilesOptions {
-  /** Time between two listings: kubelet `fileCheckFrequency`, by default 20 s. */
+  /** Interval between listings: kubelet `fileCheckFrequency`, default 20 s. */
   readonly periodMs?: number;
 }
 
@@ -30,9 +30,9 @@ const firstRetryMs = 1_000;
 const longestRetryMs = 20_000;
 
 /**
- * Static pods from a manifest directory or file (R19 to R23): listed at once and every `periodMs`, and read on each change in between.
- * Readings follow one another, never overlap. What cannot be read is told to `onError`, with its path; the other manifests go on.
- * A watch that ends is begun anew after 1 s, doubling to 20 s, so a directory may vanish and come back.
+ * Emits the static pods of a manifest directory or file (R19 to R23): listed at once and every `periodMs`, and read on each change in
+ * between. Reads are sequential. A manifest that cannot be read is reported to `onError` with its path; the others are processed. A
+ * failed watch is restarted after 1 s, doubling to 20 s, so a directory may disappear and return.
  */
 export function fileSource(deps: FileSourceDeps, options: FileSourceOptions): Observable<SourceSnapshot> {
   return defer(() => {

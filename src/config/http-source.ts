@@ -27,10 +27,10 @@ import type { DecodeManifest, ManifestFault } from './static-pod.ts';
 import { every } from './timing.ts';
 import { addressPatienceMs, hostPortOf } from '../base/host-port.ts';
 
-/** A request that gave no pods. */
+/** A request that returned no pods. */
 export interface UrlProblem extends ManifestFault {
   readonly url: string;
-  /** How many requests failed in a row, this one included; the first three deserve a loud line (R24). */
+  /** Number of consecutive failed requests, including this one; the first three are logged at a higher level (R24). */
   readonly failures: number;
 }
 
@@ -38,16 +38,16 @@ export interface HttpSourceDeps {
   readonly clock: Pick<Clock, 'timer'>;
   readonly fetch: FetchManifest;
   readonly onError: (problem: UrlProblem) => void;
-  /** Absent: on the spot. */
+  /** Default: synchronous. */
   readonly decode?: DecodeManifest;
 }
 
 export interface HttpSourceOptions extends ManifestUrlOptions {
-  /** Time between two requests: kubelet `httpCheckFrequency`, by default 20 s. */
+  /** Interval between requests: kubelet `httpCheckFrequency`, default 20 s. */
   readonly periodMs?: number;
 }
 
-/** Static pods from a URL (R24): asked for at once and every `periodMs`; one request at a time. */
+/** Emits static pods from a URL (R24): requested at once and every `periodMs`; one request at a time. */
 export function httpSource(deps: HttpSourceDeps, options: HttpSourceOptions): Observable<SourceSnapshot> {
   return defer(() => {
     const manifest = new ManifestUrl(deps.fetch, options, deps.decode);
@@ -65,13 +65,13 @@ export function httpSource(deps: HttpSourceDeps, options: HttpSourceOptions): Ob
   });
 }
 
-/** Longest wait for the manifest's server, ms. */
+/** Timeout of a request, ms. */
 const timeoutMs = 10_000;
 
-/** Fetches over the network, within 10 s, redirects followed. Name and password of the URL are sent. */
+/** Fetches over the network within 10 s and follows redirects. Name and password of the URL are sent. */
 export const fetchManifest: FetchManifest = fetchManifestThrough({});
 
-/** The same through the proxies of an environment (Node.js 22.21 and newer). */
+/** Returns {@link fetchManifest} through the proxies of an environment (Node.js 22.21 and newer). */
 export function fetchManifestThrough(proxies: ProxyEnvironment): FetchManifest {
   return async (url, { headers, maxBytes }) => {
     const signal = AbortSignal.timeout(timeoutMs);
@@ -89,7 +89,7 @@ export function fetchManifestThrough(proxies: ProxyEnvironment): FetchManifest {
   };
 }
 
-/** Agents have it from Node.js 22.21 and 24.5 on. */
+/** Options of agents from Node.js 22.21 and 24.5 on. */
 interface ProxyOptions {
   readonly proxyEnv?: ProxyEnvironment;
 }
@@ -112,7 +112,7 @@ function send({ url, headers, proxy }: Sent, signal: AbortSignal): Promise<Incom
     headers: headers as Record<string, string[]>,
     signal,
     autoSelectFamilyAttemptTimeout: addressPatienceMs,
-    // its own agent: the server is asked every 20 s, and no connection is kept so long
+    // Its own agent: requests are 20 s apart, and no connection is kept open so long.
     agent: isSecure
       ? new HttpsAgent({ ...agentOptions, secureContext: machineTrust() })
       : new HttpAgent(agentOptions),
@@ -125,14 +125,14 @@ function send({ url, headers, proxy }: Sent, signal: AbortSignal): Promise<Incom
   return answer;
 }
 
-/** Where the answer sends its reader; nothing: it is what was asked for. */
+/** Returns the URL of a redirect; undefined when there is none. */
 function followerOf(from: URL, { statusCode = 0, headers: { location } }: IncomingMessage): URL | undefined {
   return redirects.has(statusCode) && location !== undefined && URL.canParse(location, from.href)
     ? new URL(location, from)
     : undefined;
 }
 
-/** What another host must not be told (Go `shouldCopyHeaderOnRedirect`). */
+/** Removes headers that another host must not receive (Go `shouldCopyHeaderOnRedirect`). */
 const withoutSecrets = (headers: Headers): Headers =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !/^(?:authorization|cookie2?)$/i.test(name)));
 

@@ -11,19 +11,19 @@ import {
   type ManifestOrigin,
 } from './static-pod.ts';
 
-/** What a path is. */
+/** The type of a path. */
 export type PathKind = 'file' | 'directory' | 'other';
 
-/** The part of the file system that manifests are read through. Failures carry Node's `code` (`ENOENT`, `EACCES`…). */
+/** File system access for manifests. Errors have Node's `code` (`ENOENT`, `EACCES`…). */
 export interface ManifestFileSystem {
   kindOf(path: string): Promise<PathKind>;
-  /** Names in a directory, in any order. */
+  /** Returns the names in a directory, in any order. */
   namesIn(path: string): Promise<readonly string[]>;
-  /** The whole text; rejects with code `EFBIG` beyond `maxBytes`. */
+  /** Returns the whole text; rejects with code `EFBIG` beyond `maxBytes`. */
   readText(path: string, maxBytes: number): Promise<string>;
 }
 
-/** A manifest that gives no pod, or none that counts. */
+/** A manifest without a valid pod. */
 export interface ManifestProblem extends ManifestFault {
   readonly path: string;
 }
@@ -31,48 +31,48 @@ export interface ManifestProblem extends ManifestFault {
 export interface ManifestFilesDeps {
   readonly fs: ManifestFileSystem;
   readonly onError: (problem: ManifestProblem) => void;
-  /** Absent: on the spot. */
+  /** Default: synchronous. */
   readonly decode?: DecodeManifest;
 }
 
 export interface ManifestFilesOptions extends Pick<ManifestOrigin, 'nodeName'> {
   /** A directory of manifests, or one manifest. */
   readonly path: string;
-  /** The setting that the path comes from, for messages. */
+  /** The setting of the path, for messages. */
   readonly setting?: string;
   /**
-   * A manifest that cannot be read or is wrong leaves its pod as it was. Without this, the pod vanishes at the next listing and is
-   * killed, as the kubelet does it (R21).
+   * Whether a manifest that cannot be read or is invalid leaves its pod unchanged. Otherwise the pod disappears at the next listing and
+   * is killed, as with the kubelet (R21).
    */
   readonly keepLastGood?: boolean;
 }
 
-/** What happened to a file of the directory, as inotify names it. */
+/** Events of a file in the directory, named as by inotify. */
 export type FileEvent = 'CREATE' | 'WRITE' | 'CHMOD' | 'REMOVE' | 'RENAME';
 
-/** The outcome of a listing or of an event: the whole set of pods when it is to be told, and the fault when there was one. */
+/** Result of a listing or an event: the complete set of pods if it is to be emitted, and the fault if there was one. */
 export interface FilesOutcome {
   readonly pods?: readonly Pod[];
   readonly fault?: ManifestFault;
 }
 
-/** The largest manifest that is read: 10 MiB. */
+/** Maximum size of a manifest: 10 MiB. */
 export const maxManifestBytes: number = 10 * 1024 * 1024;
 
 /**
- * The pods of a manifest directory or file as last known, by namespace and name. A listing replaces all, an event changes one.
- * Follows kubelet `sourceFile` (R19 to R21), with its corners: an empty listing tells of no pods, yet does not forget those that it
- * knew, so they are told again at the next event; a pod that changes its name inside its file leaves the old one until the next listing.
+ * ManifestFiles holds the last read pods of a manifest directory or file, by namespace and name. A listing replaces all, an event changes
+ * one. Follows kubelet `sourceFile` (R19 to R21) including its quirks: an empty listing emits no pods but does not forget the previous
+ * ones, so they are emitted again at the next event; a pod that is renamed within its file leaves the old one until the next listing.
  */
 export class ManifestFiles {
   readonly #deps: ManifestFilesDeps;
   readonly #options: ManifestFilesOptions;
   #store = new Map<string, Pod>();
-  /** The key of the pod that each file last held. */
+  /** The key of the last pod in each file. */
   readonly #keys = new Map<string, string>();
-  /** The last sound pod of each file. */
+  /** The last valid pod of each file. */
   readonly #lastGood = new Map<string, Pod>();
-  /** What each file last held, and what that gave: the same text is not decoded again. */
+  /** The last text of each file and its result: the same text is not decoded again. */
   readonly #decoded = new Map<string, { readonly text: string; readonly manifest: DecodedManifest }>();
 
   constructor(deps: ManifestFilesDeps, options: ManifestFilesOptions) {
@@ -80,7 +80,7 @@ export class ManifestFiles {
     this.#options = options;
   }
 
-  /** Reads all. A path that does not exist is no pods, and a fault (R20). */
+  /** Lists all manifests. A missing path means no pods, and a fault (R20). */
   async list(): Promise<FilesOutcome> {
     const { path } = this.#options;
     const kind = await this.#deps.fs
@@ -92,11 +92,11 @@ export class ManifestFiles {
     const read = await this.#readFile(path);
     if ('pod' in read) return { pods: this.#replace([read.pod]) };
     const fault = this.#failed(path, read.fault);
-    const kept = this.#kept(path);
-    return kept ? { ...fault, pods: this.#replace([kept]) } : fault;
+    const lastGood = this.#lastGoodOf(path);
+    return lastGood ? { ...fault, pods: this.#replace([lastGood]) } : fault;
   }
 
-  /** Takes note of a change of one file. Names that begin with a dot do not count. */
+  /** Handles a change of one file. Names that start with a dot are ignored. */
   async handle(events: readonly FileEvent[], file: string): Promise<FilesOutcome> {
     const path = this.#pathOf(file);
     if (nameIn(path).startsWith('.')) return {};
@@ -146,11 +146,11 @@ export class ManifestFiles {
       const pod = await this.#podIn(file);
       if (pod) pods.push(pod);
     }
-    // an empty listing tells that there is nothing, so that the source counts as seen
+    // An empty listing emits an empty set, so that the source counts as seen.
     return { pods: pods.length === 0 ? [] : this.#replace(pods) };
   }
 
-  /** The pod of one entry of the directory; its faults are reported and the others go on. */
+  /** Returns the pod of one directory entry; faults are reported and the other entries are processed. */
   async #podIn(path: string): Promise<Pod | undefined> {
     const kind = await this.#deps.fs
       .kindOf(path)
@@ -163,17 +163,17 @@ export class ManifestFiles {
           ? { fault: { message: 'the entry is neither a file nor a directory' } }
           : await this.#readFile(path);
     if ('pod' in read) return read.pod;
-    // a file that vanished between the two looks is no fault
+    // A file that disappeared between the two calls is not a fault.
     if ('code' in read.fault && read.fault.code === 'ENOENT') return undefined;
     this.#failed(path, read.fault);
-    return this.#kept(path);
+    return this.#lastGoodOf(path);
   }
 
-  #kept(path: string): Pod | undefined {
+  #lastGoodOf(path: string): Pod | undefined {
     return this.#options.keepLastGood ? this.#lastGood.get(path) : undefined;
   }
 
-  /** R22: of two manifests with one name the last file wins, and both are named. */
+  /** Of two manifests with the same pod name the last file wins, and both are reported (R22). */
   #replace(pods: readonly Pod[]): readonly Pod[] {
     const next = new Map<string, Pod>();
     for (const pod of pods) {
@@ -232,7 +232,7 @@ export class ManifestFiles {
   }
 }
 
-/** What nobody decided is not remembered: it is tried again with the next look. */
+/** A decode that failed for lack of resources is not remembered: it is retried at the next listing. */
 const undecided = (reason: unknown): DecodedManifest => ({
   parsed: true,
   fault: { message: messageOf(reason) },
@@ -240,12 +240,12 @@ const undecided = (reason: unknown): DecodedManifest => ({
 
 const nameIn = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** A refusal of the operating system. */
+/** An error of the operating system. */
 interface SystemFault extends ManifestFault {
   readonly code: string;
 }
 
-/** What each refusal means, in the words of the system, and what to do about it. */
+/** The message of each error and advice to resolve it. */
 const refusals: Readonly<Record<string, readonly [message: string, advice: string]>> = tableOf({
   ENOENT: ['no such file or directory', 'the file is gone'],
   EACCES: ['permission denied', 'let the agent read it'],
@@ -263,7 +263,7 @@ function systemFault(verb: 'open' | 'stat', path: string, reason: unknown): Syst
   };
   const [words = message, advice] = refusals[code] ?? [];
   if (code === 'EFBIG') return { code, message: words, ...(advice !== undefined && { advice }) };
-  // a directory opens; it is reading it that fails
+  // Opening a directory succeeds; reading it fails.
   const did = code === 'EISDIR' ? 'read' : verb;
   return { code, message: `${did} ${path}: ${words}`, ...(advice !== undefined && { advice }) };
 }

@@ -11,15 +11,15 @@ import {
   type ManifestOrigin,
 } from './static-pod.ts';
 
-/** Answer of the server that holds the manifest. */
+/** Response of the manifest server. */
 export interface ManifestAnswer {
   readonly status: number;
-  /** What the server says beside the number; absent: what is usual. */
+  /** Reason phrase of the status; absent: the standard one. */
   readonly statusText?: string;
   readonly body: string;
 }
 
-/** Fetches a URL; rejects when there is no answer in time, or one of more than `maxBytes`. */
+/** Fetches a URL; rejects when there is no response in time, or one of more than `maxBytes`. */
 export type FetchManifest = (
   url: string,
   options: { readonly headers: Readonly<Record<string, readonly string[]>>; readonly maxBytes: number },
@@ -31,7 +31,7 @@ export interface ManifestUrlOptions extends Pick<ManifestOrigin, 'nodeName'> {
   readonly headers?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a request gave: the whole set of pods when it is to be told, and the fault when there was one. */
+/** Result of a request: the complete set of pods if it is to be emitted, and the fault if there was one. */
 export interface UrlOutcome {
   readonly pods?: readonly Pod[];
   readonly fault?: ManifestFault;
@@ -40,13 +40,13 @@ export interface UrlOutcome {
 const maxManifestBytes = 10 * 1024 * 1024;
 
 /**
- * The pods behind a URL (R24). Follows kubelet `sourceURL`: the same bytes as last time are nothing new, also when they were wrong, and also
- * after an empty answer, which tells of no pods.
+ * ManifestUrl reads the pods behind a URL (R24). Follows kubelet `sourceURL`: the same bytes as last time are ignored, even when they
+ * were invalid, and also after an empty response, which means no pods.
  */
 export class ManifestUrl {
   readonly #fetch: FetchManifest;
   readonly #options: ManifestUrlOptions;
-  /** The URL as it may be shown. */
+  /** The URL without its password. */
   readonly #shown: string;
   readonly #read: DecodeManifest;
   #last: string | undefined;
@@ -58,7 +58,7 @@ export class ManifestUrl {
     this.#read = decode;
   }
 
-  /** One request. */
+  /** Makes one request. */
   async poll(): Promise<UrlOutcome> {
     const { url, headers = {} } = this.#options;
     const answer = await this.#fetch(url, { headers, maxBytes: maxManifestBytes }).catch(
@@ -83,7 +83,7 @@ export class ManifestUrl {
     if (body === this.#last) return {};
     this.#last = body;
     return this.#decode(body).catch((reason: unknown) => {
-      this.#last = undefined; // nobody decided: it is tried again with the next answer
+      this.#last = undefined; // not decoded for lack of resources: retried with the next response
       return { fault: { message: `${url}: ${messageOf(reason)}` } };
     });
   }

@@ -16,7 +16,7 @@ export const nodeFiles: ManifestFileSystem = {
   namesIn: (path) => readdir(path),
   readText: async (path, maxBytes) => {
     if ((await nodeFiles.kindOf(path)) === 'other') throw notAFile();
-    // should it have become a pipe meanwhile: opening one that nobody writes to would wait for ever
+    // If it became a pipe meanwhile, opening it without a writer would block for ever.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       return await readWhole(file, maxBytes);
@@ -29,7 +29,7 @@ export const nodeFiles: ManifestFileSystem = {
 async function readWhole(file: FileHandle, maxBytes: number): Promise<string> {
   const found = await file.stat();
   if (!found.isFile() && !found.isDirectory()) throw notAFile();
-  // one byte more than allowed, to know that there is more; the size that the system tells may be wrong
+  // One byte more than allowed, to detect a longer file; the size from stat may be wrong.
   const buffer = Buffer.alloc(Math.min(found.size, maxBytes) + 1);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
   if (bytesRead > maxBytes) throw Object.assign(new Error('file too large'), { code: 'EFBIG' });
@@ -38,7 +38,7 @@ async function readWhole(file: FileHandle, maxBytes: number): Promise<string> {
 
 const notAFile = (): Error => new Error('it is neither a file nor a directory');
 
-/** Changes in a directory, or of a file, by inotify. Fails when the path vanishes or is replaced. */
+/** Emits changes in a directory or of a file, by inotify. Fails when the path disappears or is replaced. */
 export function watchFiles(path: string): Observable<FileChange> {
   return new Observable((listener) => {
     const ended = new AbortController();
@@ -57,7 +57,8 @@ export function watchFiles(path: string): Observable<FileChange> {
       watcher.on('change', (event, name) => {
         const file = isDirectory ? join(path, String(name)) : path;
         if (event === 'change') {
-          // it is read once it is known whether the name came or went: before that, it might be taken for removed after
+          // Read later, once the pending check knows whether the name appeared or disappeared: read now, it might be reported as removed
+          // afterwards.
           if (names.isLookedAt(file)) return;
           names.add(file);
           listener.next({ events: ['WRITE'], file });
@@ -76,37 +77,37 @@ export function watchFiles(path: string): Observable<FileChange> {
   });
 }
 
-/** Tells a file from another one in its place. Its number alone does not: many file systems give that of a removed file to the next one. */
+/** Returns an identity that differs for a replaced file. The inode alone does not: many file systems reuse it for the next file. */
 async function identityOf(path: string): Promise<string> {
   const { dev, ino, birthtimeNs } = await stat(path, { bigint: true });
   return [dev, ino, birthtimeNs].join(' ');
 }
 
 /**
- * Tells names that came from those that went, which Node.js does not. A name that was there, changed hands twice and is there has
- * gone in between: it is told as gone and come back, so that its pod ends and starts anew, as the kubelet has it.
+ * WatchedNames tells names that appeared from names that disappeared, which Node.js does not. A name that existed, changed twice and
+ * exists was replaced: it is reported as removed and created, so that its pod is restarted, as by the kubelet.
  */
 class WatchedNames {
   readonly #tell: (change: FileChange) => void;
   readonly #present = new Set<string>();
-  /** How often those names came or went that are being looked at. */
+  /** The number of events of each name while it is being checked. */
   readonly #turns = new Map<string, number>();
 
   constructor(tell: (change: FileChange) => void) {
     this.#tell = tell;
   }
 
-  /** The file is there. */
+  /** Records an existing file. */
   add(file: string): void {
     if (!this.#turns.has(file)) this.#present.add(file);
   }
 
-  /** Whether it came or went is about to be told. */
+  /** Reports whether a check of the file is in progress. */
   isLookedAt(file: string): boolean {
     return this.#turns.has(file);
   }
 
-  /** The file came or went: looks which of the two. One look does for all that happens while it lasts. */
+  /** Handles the appearance or disappearance of a file by checking which one it was. One check covers all events during it. */
   async cameOrWent(file: string): Promise<void> {
     const before = this.#turns.get(file) ?? 0;
     this.#turns.set(file, before + 1);
@@ -116,7 +117,8 @@ class WatchedNames {
     for (let now = 1; now !== turns; now = this.#turns.get(file) ?? 0) {
       turns = now;
       exists = await isThere(file);
-      // what came before the look may still wait in the kernel: a file made anew between its going and the look would seem replaced
+      // Earlier events may still be queued in the kernel: without this, a file that was created between its removal and the check would
+      // seem replaced.
       await nextTurn();
     }
     this.#turns.delete(file);

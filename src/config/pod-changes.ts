@@ -2,14 +2,14 @@ import { configMirrorAnnotation, configSeenAnnotation, configSourceAnnotation } 
 import type { ObjectMeta, Pod } from '../kube/types.ts';
 import { deepEqual } from './deep-equal.ts';
 
-/** Annotations that belong to this node, not to the pod's definition: never compared, and a remembered value wins (R10, R13). */
+/** Annotations that belong to this node, not to the pod's definition: never compared, and the stored value wins (R10, R13). */
 const localAnnotations: readonly string[] = [
   configSourceAnnotation,
   configMirrorAnnotation,
   configSeenAnnotation,
 ];
 
-/** What of the metadata is compared besides annotations (R10), and is taken over (R13). */
+/** Metadata that is compared besides annotations (R10), and copied (R13). */
 const comparedMetadata: readonly (keyof ObjectMeta)[] = [
   'deletionTimestamp',
   'deletionGracePeriodSeconds',
@@ -19,7 +19,7 @@ const takenMetadata: readonly (keyof ObjectMeta)[] = [...comparedMetadata, 'gene
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** What a known pod becomes, and as which operation it is announced; no operation when nothing changed. */
+/** The merged pod and the operation to announce; no operation when nothing changed. */
 export interface MergedPod {
   readonly op?: 'UPDATE' | 'DELETE' | 'RECONCILE';
   readonly pod: Pod;
@@ -28,8 +28,8 @@ export interface MergedPod {
 const none: Readonly<Record<string, never>> = {};
 
 /**
- * Compares a remembered pod with the source's present object and takes over what changed (R10 to R13).
- * The identity (name, namespace, UID, creation), resourceVersion, owners and finalizers stay as at first sight.
+ * Compares a stored pod with the source's current object and copies what changed (R10 to R13). The identity (name, namespace, UID,
+ * creation), resourceVersion, owners and finalizers stay as first observed.
  *
  * Follows kubelet `checkAndUpdatePod`.
  */
@@ -40,7 +40,7 @@ export function mergeKnownPod(known: Pod, incoming: Pod): MergedPod {
   return { op: 'RECONCILE', pod: replaced(known, incoming, ['status']) };
 }
 
-/** R10: spec, labels, deletion fields and foreign annotations are the pod's meaning; nothing else is. */
+/** Reports a semantic difference: in spec, labels, deletion fields or foreign annotations, and nothing else (R10). */
 function differSemantically(known: Pod, incoming: Pod): boolean {
   const was: ObjectMeta = known.metadata ?? none;
   const is: ObjectMeta = incoming.metadata ?? none;
@@ -72,9 +72,9 @@ function takeOver(known: Pod, incoming: Pod): Pod {
   };
 }
 
-/** A copy of one object with some members as the other has them, absent ones included. */
+/** Returns a copy of one object with some members replaced by the other's, absent ones included. */
 function replaced<T extends object>(known: T, incoming: T, keys: readonly (keyof T & string)[]): T {
-  // never by `delete`: V8 keeps an object that lost a member as a hash table, of four times the size and slow to read
+  // Not by `delete`: V8 turns an object that lost a member into a hash table, four times as large and slow to read.
   const out: Partial<T> = {};
   for (const key in known) if (!(keys as readonly string[]).includes(key)) out[key] = known[key];
   keys.forEach((key) => {
@@ -83,7 +83,7 @@ function replaced<T extends object>(known: T, incoming: T, keys: readonly (keyof
   return out as T;
 }
 
-/** R13: the source's annotations, but of the local ones those that are remembered. */
+/** Returns the source's annotations, with the stored values of the local ones (R13). */
 function mergeAnnotations(known: Annotations, incoming: Annotations): Annotations {
   const merged: Record<string, string> = { ...incoming };
   localAnnotations.forEach((key) => {

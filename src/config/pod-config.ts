@@ -9,26 +9,26 @@ import type { Pod } from '../kube/types.ts';
 import { mergeSnapshot, type SourceMemory } from './pod-storage.ts';
 import type { PodUpdate, SourceSnapshot } from './pod-update.ts';
 
-/** What the multiplexer needs. */
+/** Dependencies of a {@link PodConfig}. */
 export interface PodConfigDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
-  /** Told each pod of every API snapshot before it is compared: the start of the start-up latency. */
+  /** Called with each pod of every API snapshot before it is compared: the start of the startup latency. */
   readonly observedOnWatch?: (pod: Pod, now: number) => void;
 }
 
 /**
- * Merges the snapshots of all sources into one totally ordered stream of updates. Kubelet's `PodConfig` (R1 to R16).
+ * PodConfig merges the snapshots of all sources into one totally ordered stream of updates. Kubelet's `PodConfig` (R1 to R16).
  *
- * Updates made while nobody listens are kept for the first listener, so the order of wiring does not matter.
+ * Updates before the first subscription are buffered for the first subscriber, so the order of wiring does not matter.
  */
 export class PodConfig {
   readonly #deps: PodConfigDeps;
   readonly #sources = new Map<PodSource, Subscription>();
   readonly #memories = new Map<PodSource, SourceMemory>();
   readonly #updates = new Subject<PodUpdate>();
-  #kept: PodUpdate[] = [];
+  #buffered: PodUpdate[] = [];
 
   /** All changes of all sources, in order (R3). Completes on {@link stop} (R39). */
   readonly updates: Observable<PodUpdate>;
@@ -36,16 +36,16 @@ export class PodConfig {
   constructor(deps: PodConfigDeps) {
     this.#deps = deps;
     this.updates = new Observable((listener) => {
-      const kept = this.#kept;
-      this.#kept = [];
-      for (const update of kept) listener.next(update);
+      const buffered = this.#buffered;
+      this.#buffered = [];
+      for (const update of buffered) listener.next(update);
       return this.#updates.subscribe(listener);
     });
   }
 
   /**
-   * Makes a source known, which from now on must be seen before {@link seenAllSources} holds, and takes its snapshots.
-   * A source that fails is logged and stays as it was last seen.
+   * Adds a source, which must be seen before {@link seenAllSources} is true, and subscribes to its snapshots. A source that fails is
+   * logged and keeps its last snapshot.
    *
    * @throws {AgentError} `already_exists` when the name is taken: a source has one stream (R2)
    */
@@ -63,7 +63,7 @@ export class PodConfig {
     this.#sources.set(name, subscription);
   }
 
-  /** R15: every known source is among `seen` (its updates were handled) and has delivered a snapshot. */
+  /** True once every source is in `seen` (its updates were handled) and has delivered a snapshot (R15). */
   seenAllSources(seen: ReadonlySet<string>): boolean {
     return [...this.#sources.keys()].every((name) => seen.has(name) && this.#memories.has(name));
   }
@@ -90,7 +90,7 @@ export class PodConfig {
 
   #emit(update: PodUpdate): void {
     if (this.#updates.observed) this.#updates.next(update);
-    else this.#kept.push(update);
+    else this.#buffered.push(update);
   }
 
   #reportDuplicate(pod: Pod, source: PodSource): void {
@@ -105,16 +105,16 @@ export class PodConfig {
   }
 }
 
-/** Which sources of pods were handled. Nothing is deleted before all were. */
+/** SourcesReady tracks the pod sources that were handled. Nothing is deleted before all were. */
 export interface SourcesReady {
-  /** Notes that an update of `source` was handled; to be called after that, not before. */
+  /** Records that an update of `source` was handled; call it after that, not before. */
   addSource(source: string): void;
-  /** Whether all sources were handled. False at first, true for good once each has delivered its first pods. */
+  /** True once each source has delivered its first pods and they were handled; it never turns false again. */
   allReady(): boolean;
 }
 
 /**
- * Which sources the sync loop has handled, and whether that is all of them. Until then nothing may be deleted (R15, R16, R60, R75).
+ * SeenSources records which sources the sync loop has handled. Until all of them were, nothing may be deleted (R15, R16, R60, R75).
  * Kubelet's `SourcesReady`.
  */
 class SeenSources implements SourcesReady {
@@ -125,7 +125,7 @@ class SeenSources implements SourcesReady {
     this.#config = config;
   }
 
-  /** To be called after an update of `source` was handled, not before. */
+  /** Call after an update of `source` was handled, not before. */
   addSource(source: string): void {
     this.#seen.add(source);
   }
@@ -135,5 +135,5 @@ class SeenSources implements SourcesReady {
   }
 }
 
-/** Makes a {@link SourcesReady:interface} for the sources of a `PodConfig`. */
+/** Creates a {@link SourcesReady:interface} for the sources of a `PodConfig`. */
 export const SourcesReady: new (config: Pick<PodConfig, 'seenAllSources'>) => SourcesReady = SeenSources;

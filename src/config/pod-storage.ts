@@ -9,43 +9,42 @@ import type { Pod } from '../kube/types.ts';
 import { mergeKnownPod } from './pod-changes.ts';
 import type { PodOperation, PodUpdate, SnapshotChanges, SourceSnapshot } from './pod-update.ts';
 
-/** A pod as handed out, and the object of the source that it was last compared with. */
+/** A pod as delivered, and the source's object that it was last compared with. */
 interface StoredPod {
   readonly pod: Pod;
   readonly from: Pod;
   readonly fullName: string;
 }
 
-/** What is remembered of one source: its pods by UID (R7). A merge makes the next one. */
+/** The stored pods of one source by UID (R7). A merge returns the next one. */
 export interface SourceMemory {
   readonly pods: Map<string, StoredPod>;
 }
 
-/** What a merge found. */
+/** Result of a merge. */
 export interface MergeResult {
   readonly memory: SourceMemory;
   /** In the order of emission (R4). */
   readonly updates: readonly PodUpdate[];
-  /** Pods dropped because an earlier one of the snapshot has their full name (R8). */
+  /** Pods dropped because an earlier one in the snapshot has the same full name (R8). */
   readonly duplicates: readonly Pod[];
-  /** The pods of the snapshot without the duplicates, as they were delivered. */
+  /** The pods of the snapshot without duplicates, as delivered. */
   readonly accepted: readonly Pod[];
 }
 
-/** The fixed order of batches in one merge (R4); the empty ADD stands between DELETE and RECONCILE. */
+/** The fixed order of batches in one merge (R4); the empty ADD is between DELETE and RECONCILE. */
 const beforeEmptyAdd: readonly PodOperation[] = ['REMOVE', 'ADD', 'UPDATE', 'DELETE'];
 
 /**
- * Turns a snapshot into the changes against what was remembered of its source: pure, so the same inputs give the same batches.
- * Pods are never written to; the batches share structure with the memory and with the snapshot.
+ * Computes the changes between a snapshot and the stored pods of its source: pure, so the same inputs return the same batches. Pods are
+ * never modified; the batches share structure with the memory and the snapshot.
  *
- * A pod object that is the very one of the last snapshot is not compared again: objects are read-only, and comparing an object
- * with what was taken from it finds nothing.
+ * A pod object that is identical to the last snapshot's is not compared again, since objects are read-only.
  *
  * Follows kubelet `podStorage.merge` (pkg/kubelet/config/config.go): R4 to R14.
  *
  * @param memory of this source; `undefined` before its first snapshot
- * @param now ms since epoch, for the first-seen annotation
+ * @param now ms since the epoch, for the first-seen annotation
  */
 export function mergeSnapshot(
   memory: SourceMemory | undefined,
@@ -77,10 +76,7 @@ export function mergeSnapshot(
   };
 }
 
-/**
- * The same for a source that says what differs: costs what changed, not what there is. The memory that is given is used up: the next
- * one is made of it.
- */
+/** Does the same for a source that reports differences, at the cost of the changes only. Consumes `memory`: the next one reuses its map. */
 function mergeChanges(
   memory: SourceMemory,
   { set, gone }: SnapshotChanges,
@@ -104,7 +100,7 @@ function mergeChanges(
 
 type Batches = Record<PodOperation, Pod[]>;
 
-/** Puts a pod in its batch, if it changed, and gives what is to be remembered. */
+/** Adds a pod to its batch if it changed, and returns what to store. */
 function take(
   { incoming, fullName }: { readonly incoming: Pod; readonly fullName: string },
   stored: StoredPod | undefined,
@@ -121,7 +117,7 @@ function take(
   return { pod, from: incoming, fullName };
 }
 
-/** A pod as it stands after first sight: marked with its source and the time (R9). */
+/** Returns a pod at first sight, annotated with its source and the time (R9). */
 function introduce(incoming: Pod, source: PodSource, firstSeen: string): Pod {
   const annotations = {
     ...incoming.metadata?.annotations,
@@ -139,7 +135,7 @@ function inOrder(
   const batch = (op: PodOperation): PodUpdate[] =>
     batches[op].length > 0 ? [{ op, source, pods: batches[op] }] : [];
   const updates = beforeEmptyAdd.flatMap(batch);
-  // R5: a source without pods must still be seen by the sync loop
+  // A source without pods must still be seen by the sync loop (R5).
   if (first && updates.length === 0) updates.push({ op: 'ADD', source, pods: [] });
   return [...updates, ...batch('RECONCILE')];
 }
@@ -150,7 +146,7 @@ function without(pods: readonly Pod[], dropped: readonly Pod[]): readonly Pod[] 
   return pods.filter((pod) => !gone.has(pod));
 }
 
-/** RFC 3339 in UTC with nine fractional digits, as the kubelet writes the first-seen annotation. */
+/** Formats a time as RFC 3339 in UTC with nine fractional digits, as the kubelet writes the first-seen annotation. */
 export function formatFirstSeen(now: number): string {
   return `${new Date(now).toISOString().slice(0, -1)}000000Z`;
 }

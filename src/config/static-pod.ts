@@ -12,7 +12,7 @@ import { staticPodFaults } from '../kube/validation/pod.ts';
 import { apiReferenceFault } from './api-references.ts';
 import { fnv128a } from '../base/fnv.ts';
 
-/** Where a manifest came from. */
+/** Origin of a manifest. */
 export interface ManifestOrigin {
   /** Path of the file, or URL. */
   readonly source: string;
@@ -22,23 +22,23 @@ export interface ManifestOrigin {
   readonly validation?: PodValidationOptions;
 }
 
-/** Why a manifest gives no pod. */
+/** Why a manifest has no valid pod. */
 export interface ManifestFault extends Partial<Position> {
   /** In the kubelet's words. */
   readonly message: string;
-  /** What would be right. */
+  /** How to fix it. */
   readonly advice?: string;
 }
 
 /**
- * What a manifest gives. `parsed` says that the text was recognised as the kind in question, whatever came after; the caller may try
- * another kind when it was not.
+ * The result of decoding a manifest. `parsed` is true when the text was recognized as the requested kind, whether or not it is valid;
+ * when it is false the caller may try another kind.
  */
 export type DecodedManifest =
   | { readonly parsed: true; readonly pods: readonly Pod[] }
   | { readonly parsed: boolean; readonly fault: ManifestFault };
 
-/** Kinds of core/v1. The kubelet rejects those that are no pods in other words than a kind that it does not know. */
+/** Kinds of core/v1. The kubelet rejects those that are not pods with another message than unknown kinds. */
 const knownKinds: ReadonlySet<string> = new Set(
   (
     'Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod ' +
@@ -52,28 +52,28 @@ const knownKinds: ReadonlySet<string> = new Set(
 /** Kinds that are known in the core group, and have no form within it. */
 const optionKinds = /^(?:List|Get|Delete|Create|Update|Patch)Options$/;
 
-/** Reads one static pod (R22, R23): YAML or JSON, decoded, defaulted and validated. Follows kubelet `tryDecodeSinglePod`. */
+/** Decodes, defaults and validates one static pod in YAML or JSON (R22, R23). Follows kubelet `tryDecodeSinglePod`. */
 export function decodeSinglePod(text: string, origin: ManifestOrigin): DecodedManifest {
   const read = readObject(text, 'Pod');
   if ('fault' in read) return { parsed: false, fault: read.fault };
   return finishPods([read.value as Pod], origin);
 }
 
-/** Reads a list of static pods; one bad pod spoils the list. Follows kubelet `tryDecodePodList`. */
+/** Decodes a list of static pods; one invalid pod invalidates the list. Follows kubelet `tryDecodePodList`. */
 export function decodePodList(text: string, origin: ManifestOrigin): DecodedManifest {
   const read = readObject(text, 'PodList');
   if ('fault' in read) return { parsed: false, fault: read.fault };
   return finishPods((read.value as { items?: readonly Pod[] }).items ?? [], origin);
 }
 
-/** Reads a manifest as the kind that is wanted: one pod, or a list of them. */
+/** Decodes a manifest as the requested kind: one pod, or a list of them. */
 export type DecodeManifest = (
   wanted: 'Pod' | 'PodList',
   text: string,
   origin: ManifestOrigin,
 ) => DecodedManifest | Promise<DecodedManifest>;
 
-/** {@link decodeSinglePod} or {@link decodePodList}. */
+/** Calls {@link decodeSinglePod} or {@link decodePodList}. */
 export const decodeManifest = (
   wanted: 'Pod' | 'PodList',
   text: string,
@@ -93,7 +93,7 @@ function readObject(text: string, wanted: 'Pod' | 'PodList'): ReadObject {
   const document = parseDocument(text);
   if (!document.ok) return { fault: document.fault };
   const { value, body, locate } = document.document;
-  // one pod is read from the JSON that the text becomes, a list from the text itself
+  // One pod is read from the JSON of the text, a list from the text itself.
   const meta = typeMetaOf(value, wanted === 'Pod' ? body : text);
   if (typeof meta === 'string')
     return { fault: { message: meta, advice: `begin the manifest with apiVersion: v1 and kind: ${wanted}` } };
@@ -106,14 +106,14 @@ function readObject(text: string, wanted: 'Pod' | 'PodList'): ReadObject {
     const message = `no kind ${goQuote(meta.kind)} is registered for ${where}`;
     return { fault: { ...locate(['kind']), message, advice } };
   }
-  // what cannot be read is told before what it is
+  // Unreadable content is reported before the wrong kind.
   const read = readStruct(value, meta.kind, document.document, /^\s*\{/.test(text));
   if (read && ('fault' in read || meta.kind === wanted)) return read;
   const message = `invalid pod: the manifest is a v1 ${meta.kind}`;
   return { fault: { ...locate(['kind']), message, advice: `a manifest holds kind: ${wanted}` } };
 }
 
-/** A pod or a list of pods as Go reads it; nothing for any other kind. */
+/** Decodes a pod or a list of pods as Go does; undefined for any other kind. */
 function readStruct(
   value: unknown,
   kind: string,
@@ -136,7 +136,7 @@ function finishPods(decoded: readonly Pod[], origin: ManifestOrigin): DecodedMan
   return { parsed: true, pods };
 }
 
-/** A decoded pod with all that makes it a static pod of this node, or why it cannot be one. */
+/** Returns a decoded pod completed to a static pod of this node, or why it is invalid. */
 function finishPod(decoded: Pod, origin: ManifestOrigin): Pod | string {
   if (nameOf(decoded) === '') return 'invalid pod: name is needed for the pod';
   const pod = asStaticPod(defaultPod(converted(decoded)), origin);
@@ -147,7 +147,7 @@ function finishPod(decoded: Pod, origin: ManifestOrigin): Pod | string {
   return pod;
 }
 
-/** A static pod chooses its own uid, and it names directories of the node. */
+/** Validates the uid: a static pod chooses its own, and it names directories of the node. */
 function uidFaults(uid: string): readonly string[] {
   try {
     fileName(uid, 'it');
@@ -157,7 +157,7 @@ function uidFaults(uid: string): readonly string[] {
   }
 }
 
-/** What reading into Kubernetes' internal form changes: no type on the object, the plural of the IP, no negative grace period. */
+/** Applies the conversion to Kubernetes' internal form: no type on the object, the plural of the IP, no negative grace period. */
 function converted({ apiVersion: _version, kind: _kind, ...pod }: Pod): Pod {
   const { spec, status } = pod;
   const grace = spec?.terminationGracePeriodSeconds;
@@ -171,17 +171,17 @@ function converted({ apiVersion: _version, kind: _kind, ...pod }: Pod): Pod {
   };
 }
 
-/** R22: identity, place and status of a static pod. Follows kubelet `applyDefaults`. */
+/** Sets identity, node and status of a static pod (R22). Follows kubelet `applyDefaults`. */
 function asStaticPod(pod: Pod, { source, isFile, nodeName }: ManifestOrigin): Pod {
   const { metadata, spec } = pod;
-  const uid = given(metadata?.uid) ?? manifestHash(pod, { source, isFile, nodeName });
+  const uid = nonEmpty(metadata?.uid) ?? manifestHash(pod, { source, isFile, nodeName });
   return {
     ...pod,
     metadata: {
       ...metadata,
       uid,
       name: staticPodName(nameOf(pod), nodeName),
-      namespace: given(metadata?.namespace) ?? 'default',
+      namespace: nonEmpty(metadata?.namespace) ?? 'default',
       annotations: { ...metadata?.annotations, [configHashAnnotation]: uid },
     },
     spec: {
@@ -194,19 +194,19 @@ function asStaticPod(pod: Pod, { source, isFile, nodeName }: ManifestOrigin): Po
   };
 }
 
-/** A text, unless it is empty. */
-const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+/** Returns a text, or undefined when it is empty. */
+const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 
-/** The name of a static pod on a node. Kubelet `generatePodName`. */
+/** Returns the name of a static pod on a node. Kubelet `generatePodName`. */
 export const staticPodName = (name: string, nodeName: string): string => `${name}-${nodeName.toLowerCase()}`;
 
-/** The identity of a manifest: another text, file, URL or (for files) node makes another pod. */
+/** Returns the identity of a manifest: another text, file, URL or (for files) node makes another pod. */
 function manifestHash(pod: Pod, origin: Pick<ManifestOrigin, 'source' | 'isFile' | 'nodeName'>): string {
   const place = origin.isFile ? `host:${origin.nodeName}file:${origin.source}` : `url:${origin.source}`;
   return fnv128a(goJson(pod) + place);
 }
 
-/** Pods from files stay on a node with problems: they tolerate every NoExecute taint. */
+/** Toleration of every NoExecute taint, so that pods from files stay on a node with problems. */
 const staysPut: Toleration = { operator: 'Exists', effect: 'NoExecute' };
 
 function withToleration(given: readonly Toleration[]): readonly Toleration[] {

@@ -2,15 +2,17 @@ import { ownMember, setOwn } from '../base/own.ts';
 import { AgentError } from '../base/errors.ts';
 import { flagNamed, type FlagValue } from './flags.ts';
 
-/** What the command line holds beside the command's own flags. */
+/** The command line besides the command's own flags. */
 export interface Rest {
-  /** Kubelet flags by name, as given; a flag that is given again adds to a list. */
+  /** Kubelet flags by name, as written; a repeated flag adds to a list. */
   readonly flags: Readonly<Record<string, FlagValue>>;
-  /** Words that belong to no flag. */
+  /** Arguments that are not flags or their values. */
   readonly operands: readonly string[];
 }
 
-/** Reads kubelet flags: `--name=value`, `--name value`, and `--name` alone where it is a switch. Whether they exist is told later, for all at once. */
+/**
+ * Parses kubelet flags: `--name=value`, `--name value`, and `--name` alone for a boolean. Unknown flags are reported later, all at once.
+ */
 export function readRest(words: readonly string[]): Rest {
   const flags: Record<string, FlagValue> = {};
   const operands: string[] = [];
@@ -27,7 +29,7 @@ export function readRest(words: readonly string[]): Rest {
   return { flags, operands };
 }
 
-/** The word after a flag, when it is the flag's value. */
+/** Returns the argument after a flag if it is the flag's value. */
 function valueAfter(name: string, word: string | undefined): string | undefined {
   return word === undefined || word.startsWith('--') || isSwitch(name) ? undefined : word;
 }
@@ -41,9 +43,9 @@ function add(flags: Record<string, FlagValue>, name: string, value: FlagValue): 
 }
 
 /**
- * Kubelet flags of a command that takes no operands.
+ * Parses the kubelet flags of a command without operands.
  *
- * @throws {AgentError} `invalid_argument` for a word that is no flag
+ * @throws {AgentError} `invalid_argument` for an argument that is not a flag
  */
 export function readFlagsOnly(words: readonly string[]): Rest['flags'] {
   const { flags, operands } = readRest(words);

@@ -22,25 +22,25 @@ import { qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import type { Field, StructType } from './field.ts';
 import { checkStructure } from './schema.ts';
 
-/** How a plug-in gets a token of the pod's service account. */
+/** How a plug-in receives a token of the pod's service account. */
 export interface TokenAttributes {
   readonly serviceAccountTokenAudience: string;
-  /** Whether answers serve all pods of a service account, or one token. */
+  /** Whether credentials are cached per service account or per token. */
   readonly cacheType: 'ServiceAccount' | 'Token';
-  /** Pods without a service account are not asked about. */
+  /** Whether the plug-in is skipped for pods without a service account. */
   readonly requireServiceAccount: boolean;
   readonly requiredServiceAccountAnnotationKeys?: readonly string[];
   readonly optionalServiceAccountAnnotationKeys?: readonly string[];
 }
 
-/** One credential provider plug-in: a program in the plug-ins' folder. */
+/** A credential provider plug-in: an executable in the plug-in directory. */
 export interface CredentialProvider {
   readonly name: string;
-  /** Registries that it is asked about: host with globs, port and path. */
+  /** Registries that it serves: host with globs, port and path. */
   readonly matchImages: readonly string[];
-  /** How long an answer is kept that does not say so itself. */
+  /** How long a response is cached that does not specify it. */
   readonly defaultCacheDuration: string;
-  /** Of request and answer. */
+  /** API version of request and response. */
   readonly apiVersion: string;
   readonly args?: readonly string[];
   readonly env?: readonly { readonly name: string; readonly value: string }[];
@@ -49,11 +49,11 @@ export interface CredentialProvider {
 
 const group = 'kubelet.config.k8s.io';
 const execV1 = 'credentialprovider.kubelet.k8s.io/v1';
-/** Versions of request and answer. */
+/** API versions of request and response. */
 const execVersions: readonly string[] = [execV1, `${execV1}alpha1`, `${execV1}beta1`];
 const cacheTypes: readonly string[] = ['ServiceAccount', 'Token'];
 
-const about = ''; // the API's own documentation says it
+const about = ''; // documented by the Kubernetes API
 const text: Field = { type: 'string', about };
 const texts: Field = { type: '[]string', about };
 
@@ -82,7 +82,7 @@ const oldFields: StructType['fields'] = {
   env: { type: { listOf: { struct: 'ExecEnvVar', fields: { name: text, value: text } } }, about },
 };
 
-/** What each version of the file holds; the older ones know no tokens. */
+/** The structs of each version of the file; the older ones have no tokens. */
 const structs: Readonly<Record<string, StructType>> = tableOf({
   [`${group}/v1`]: structFor({ ...oldFields, tokenAttributes: { type: tokenAttributesType, about } }),
   [`${group}/v1beta1`]: structFor(oldFields),
@@ -90,11 +90,12 @@ const structs: Readonly<Record<string, StructType>> = tableOf({
 });
 
 /**
- * The plug-ins that a CredentialProviderConfig names: a file, or a folder of `.json`, `.yaml` and `.yml` files taken in the order of their names.
+ * Reads the plug-ins of a CredentialProviderConfig: a file, or a directory of `.json`, `.yaml` and `.yml` files in the order of their
+ * names.
  *
  * Follows `readCredentialProviderConfig` and `validateCredentialProviderConfig` (pkg/credentialprovider/plugin).
  *
- * @throws {AgentError} `invalid_argument`, what is wrong in the kubelet's words
+ * @throws {AgentError} `invalid_argument` with the kubelet's message
  */
 export function readCredentialProviders(path: string): readonly CredentialProvider[] {
   const providers: CredentialProvider[] = [];
@@ -164,7 +165,7 @@ const goPath = (path: readonly string[]): string =>
     '',
   );
 
-/** What a decoded provider may lack. */
+/** A decoded provider with members possibly missing. */
 type Draft = Partial<Omit<CredentialProvider, 'tokenAttributes'>> & {
   readonly tokenAttributes?: Partial<TokenAttributes> | null;
 };

@@ -10,24 +10,24 @@ import { nearest } from './nearest.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
 import { checkStructure, kubeletStruct, settingNames } from './schema.ts';
 
-/** Settings as read from text. */
+/** Decoded settings. */
 export interface DecodedConfiguration {
   readonly config: KubeletConfiguration;
-  /** What the text itself sets, nulls dropped. */
+  /** The settings in the text itself, without nulls. */
   readonly given: Settings;
-  /** Unknown and duplicate settings: named, and ignored as the kubelet does. */
+  /** Unknown and duplicate settings, which are ignored as the kubelet does. */
   readonly warnings: readonly OptionFault[];
-  /** Where a setting stands in the text. */
+  /** Returns the position of a setting in the text. */
   readonly locate: (path: readonly string[]) => Position | undefined;
 }
 
 const version = 'kubelet.config.k8s.io/v1beta1';
 
 /**
- * Reads a KubeletConfiguration (YAML or JSON) and fills in the defaults. Follows kubelet `DecodeKubeletConfiguration`: what does not
- * exist, or is given twice, only warns.
+ * Decodes a KubeletConfiguration (YAML or JSON) and fills in the defaults. Follows kubelet `DecodeKubeletConfiguration`: unknown and
+ * duplicate settings are warnings.
  *
- * @throws {OptionsError} every fault of structure at once, the one that the kubelet would name first
+ * @throws {OptionsError} all structural errors, first the one that the kubelet would report
  */
 export function decodeKubeletConfiguration(text: string): DecodedConfiguration {
   const { faults, ...decoded } = decodeSoundSettings(text);
@@ -36,10 +36,10 @@ export function decodeKubeletConfiguration(text: string): DecodedConfiguration {
 }
 
 /**
- * Reads a KubeletConfiguration as {@link decodeKubeletConfiguration} does, but leaves out settings that are at fault, so that the others can be
- * checked too.
+ * Decodes a KubeletConfiguration like {@link decodeKubeletConfiguration}, but leaves out invalid settings, so that the others can be
+ * validated too.
  *
- * @throws {OptionsError} the text is no KubeletConfiguration at all
+ * @throws {OptionsError} when the text is not a KubeletConfiguration at all
  */
 export function decodeSoundSettings(
   text: string,
@@ -60,11 +60,11 @@ export function decodeSoundSettings(
   };
 }
 
-/** Settings without those that faults are about. */
+/** Returns the settings without those that have faults. */
 export const withoutSettings = (given: Settings, faults: readonly Pick<OptionFault, 'path'>[]): Settings =>
   faults.reduce<Settings>((rest, { path }) => withoutSetting(rest, path.split('.')), given);
 
-/** Of a list, or a mapping whose keys hold dots, nothing stays. */
+/** Removes a list, or a mapping with dots in its keys, as a whole. */
 function withoutSetting(settings: Settings, [first = '', ...rest]: readonly string[]): Settings {
   const { [first]: inner, ...others } = settings;
   const isMapping = typeof inner === 'object' && inner !== null && !Array.isArray(inner);
@@ -72,17 +72,17 @@ function withoutSetting(settings: Settings, [first = '', ...rest]: readonly stri
   return { ...others, [first]: withoutSetting(inner as Settings, rest) };
 }
 
-/** What a text sets, as far as it can be read: for settings that are joined with flags before they are checked. */
+/** Parses settings without checking them, for settings that are merged with flags first. */
 export function readSettings(text: string): Omit<DecodedConfiguration, 'config'> {
   const document = documentOf(parseDocument(text), text);
   const given = withoutNulls(document.value, kubeletStruct) as Settings;
   return { given, locate: document.locate, warnings: duplicateWarnings(document) };
 }
 
-/** Settings as they were written, without defaults. */
+/** Settings as written, without defaults. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** What a setting is, e.g. that of `logging.verbosity`. */
+/** Returns the value at a dotted path, e.g. `logging.verbosity`. */
 export const valueAt = (settings: object, path: string): unknown =>
   path
     .split('.')
@@ -91,7 +91,7 @@ export const valueAt = (settings: object, path: string): unknown =>
       settings,
     );
 
-/** Faults of structure and of feature gates, and settings that do not exist. */
+/** Returns structural and feature gate faults, and unknown settings. */
 export function settingFaults(given: Settings): {
   readonly faults: readonly OptionFault[];
   readonly unknown: readonly OptionFault[];
@@ -124,7 +124,7 @@ const duplicateWarnings = (document: TextDocument): OptionFault[] =>
     message: 'the setting is given twice; the last one counts',
   }));
 
-/** The document, when it is a KubeletConfiguration. */
+/** Returns the document if it is a KubeletConfiguration. */
 function documentOf(parsed: Parsed, text: string): TextDocument {
   if (!parsed.ok) {
     const { message, advice, ...position } = parsed.fault;
@@ -150,7 +150,7 @@ function documentOf(parsed: Parsed, text: string): TextDocument {
   return parsed.document;
 }
 
-/** Go's decoder leaves a setting that is null as it is; an item or an entry that is null gets the zero of its type. */
+/** Removes nulls: Go's decoder leaves a null setting unchanged; a null list item or map entry becomes its type's zero value. */
 function withoutNulls(value: unknown, type?: FieldType): unknown {
   if (value === null) return zeroOf(type);
   if (typeof value !== 'object') return value;
@@ -167,11 +167,11 @@ function withoutNulls(value: unknown, type?: FieldType): unknown {
   );
 }
 
-/** A span reads itself, null as an empty text, unless Go only points at it. */
+/** True for a duration, which decodes null as an empty text, unless Go has a pointer to it. */
 const readsNull = (field: Field | undefined): boolean =>
   field?.type === 'duration' && field.zeroIsSet !== true;
 
-/** What a list or map of a type holds. */
+/** Returns the element type of a list or map. */
 function itemOf(type: FieldType | undefined): FieldType | undefined {
   if (typeof type !== 'string') return type && 'listOf' in type ? type.listOf : undefined;
   return itemTypes[type];

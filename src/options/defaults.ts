@@ -7,10 +7,10 @@ import { kubeletStruct } from './schema.ts';
 type Draft = Record<string, unknown>;
 
 /**
- * Fills in what is unset and writes every span in its canonical form. Zero counts as unset where the kubelet takes it so.
- * Settings that do not exist are dropped. Follows kubelet `SetDefaults_KubeletConfiguration`.
+ * Fills in unset settings and writes every duration in canonical form. Zero counts as unset where the kubelet treats it so. Drops unknown
+ * settings. Follows kubelet `SetDefaults_KubeletConfiguration`.
  *
- * @param raw of sound structure
+ * @param raw structurally valid settings
  */
 export function withDefaults(raw: Readonly<Record<string, unknown>>): KubeletConfiguration {
   const filled = fill(kubeletStruct, { ...raw, ...derived(raw) });
@@ -18,7 +18,7 @@ export function withDefaults(raw: Readonly<Record<string, unknown>>): KubeletCon
   return whole as unknown as KubeletConfiguration;
 }
 
-/** Defaults that depend on other settings. */
+/** Returns the defaults that depend on other settings. */
 function derived(raw: Readonly<Record<string, unknown>>): Draft {
   const out: Draft = {};
   if (isZeroSpan(raw['nodeStatusReportFrequency']) && !isZeroSpan(raw['nodeStatusUpdateFrequency']))
@@ -60,7 +60,7 @@ function fillStruct(field: Field, type: Exclude<FieldType, string>, value: unkno
   return value === undefined && field.zeroIsSet ? undefined : fill(type, (value ?? {}) as Draft);
 }
 
-/** In its canonical form; a count of nanoseconds stays one. */
+/** Returns a duration in canonical form; a number of nanoseconds stays one. */
 function fillSpan({ default: unset, zeroIsSet = false }: Field, value: unknown): unknown {
   const nanos = nanosOf(value);
   if (typeof value === 'number' && value !== 0) return value;
@@ -68,7 +68,7 @@ function fillSpan({ default: unset, zeroIsSet = false }: Field, value: unknown):
   return unset ?? (zeroIsSet ? undefined : '0s');
 }
 
-/** Amounts are text, also where they were written as numbers. */
+/** Converts quantities written as numbers to text. */
 function canonical(type: FieldType, value: unknown): unknown {
   if (type === 'quantity') return String(value);
   if (type !== 'map[string]quantity') return value;

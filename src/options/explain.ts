@@ -2,7 +2,7 @@ import { withoutPassword } from '../go/url.ts';
 import type { EffectiveOptions } from './load.ts';
 import { type Origin, originOf } from './origin.ts';
 
-/** One effective setting. */
+/** An effective setting. */
 export interface ExplainedSetting {
   /** e.g. `authentication.webhook.cacheTTL` */
   readonly path: string;
@@ -11,7 +11,7 @@ export interface ExplainedSetting {
   readonly from: string;
 }
 
-/** Every effective setting and where it came from, the agent's own first; without what lets somebody in at the manifest's server. */
+/** Returns every effective setting and its origin, the agent's own first; credentials for the manifest server are masked. */
 export function explain({ agent, kubelet, origins }: EffectiveOptions): ExplainedSetting[] {
   const { apiVersion: _version, kind: _kind, ...settings } = kubelet;
   return [...leaves(agent, []), ...leaves(settings, [])].map(([path, value]) => ({
@@ -21,13 +21,13 @@ export function explain({ agent, kubelet, origins }: EffectiveOptions): Explaine
   }));
 }
 
-/** What is printed ends up in terminals' histories and reports of faults (the kubelet masks the headers in its log). */
+/** Masks secrets, because the output ends up in terminal histories and bug reports (the kubelet masks the headers in its log). */
 function shown(path: string, value: unknown): unknown {
   if (path.startsWith('staticPodURLHeader.')) return ['<masked>'];
   return path === 'staticPodURL' ? withoutPassword(String(value)) : value;
 }
 
-/** An origin as people write it. */
+/** Formats an origin for output. */
 export function formatOrigin(origin: Origin): string {
   switch (origin.from) {
     case 'default':
@@ -41,7 +41,7 @@ export function formatOrigin(origin: Origin): string {
   }
 }
 
-/** Values that are no mappings, with their paths; lists and empty mappings stay whole. */
+/** Returns the leaf values with their paths; lists and empty mappings are leaves. */
 function leaves(value: unknown, path: readonly string[]): (readonly [string, unknown])[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length === 0)
     return [[path.join('.'), value]];

@@ -1,4 +1,4 @@
-/** What a setting holds, in the words of Go's types, which are those of the kubelet's messages. */
+/** The type of a setting, named as in Go and in the kubelet's messages. */
 export type FieldType =
   | 'string'
   | 'bool'
@@ -18,32 +18,32 @@ export type FieldType =
   | StructType
   | ListType;
 
-/** A setting that has settings. `struct` and its package (default `v1beta1`) are Go's, for messages. */
+/** A setting with members. `struct` and its package (default `v1beta1`) are Go's names, for messages. */
 export interface StructType {
   readonly struct: string;
   readonly package?: 'v1';
   readonly fields: Readonly<Record<string, Field>>;
 }
 
-/** A list of such. */
+/** A list of structs. */
 export interface ListType {
   readonly listOf: StructType;
-  /** Go's name of the list, where it has one, and of what an item is called then. */
+  /** Go's name of the list type, if it has one. */
   readonly goType?: string;
 }
 
-/** One setting: the source of its schema, its default, its flag and its line in docs/options.md. */
+/** A setting: the source of its schema, default, flag and line in docs/options.md. */
 export interface Field {
   readonly type: FieldType;
-  /** Value when unset. */
+  /** Default value. */
   readonly default?: unknown;
-  /** Zero (0, `""`, `0s`, `[]`) is a value of its own; without this, zero counts as unset. Go: a pointer. */
+  /** Whether zero (0, `""`, `0s`, `[]`) is a value of its own; otherwise zero counts as unset. Go: a pointer. */
   readonly zeroIsSet?: boolean;
-  /** Go's name of a type of its own, for messages. */
+  /** Go's type name, for messages. */
   readonly goType?: string;
-  /** The kubelet's flag without dashes. */
+  /** The kubelet's flag, without dashes. */
   readonly flag?: string;
-  /** What is allowed, where the type does not say it. */
+  /** The allowed values, where the type does not say it. */
   readonly allowed?: string;
   readonly about: string;
 }

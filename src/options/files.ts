@@ -6,20 +6,20 @@ import { yamlText } from '../go/yaml/reader.ts';
 import { type DecodedConfiguration, readSettings, type Settings } from './decode.ts';
 import { type OptionFault, OptionsError } from './options-error.ts';
 
-/** How files of settings are come by. */
+/** Access to files of settings. */
 export interface SettingFiles {
   readonly readText?: (path: string) => string;
-  /** The paths of all files in a folder and in those below it, as they come. */
+  /** Lists the paths of all files in a directory and below, in any order. */
   readonly listFiles?: (folder: string) => readonly string[];
 }
 
-/** What one file sets. */
+/** The settings of one file. */
 export interface ReadFile extends Omit<DecodedConfiguration, 'config'> {
   readonly path: string;
 }
 
 /**
- * Reads a KubeletConfiguration file and its drop-ins: files `*.conf` of a folder, in the order of their names. Follows kubelet
+ * Reads a KubeletConfiguration file and its drop-ins: the `*.conf` files of a directory, in the order of their names. Follows kubelet
  * `mergeKubeletConfigurations`.
  */
 export function readFiles(
@@ -55,7 +55,7 @@ function dropInPaths(
   }
 }
 
-/** A folder stands among its neighbours by its own name. */
+/** Compares paths by segments, so that a directory sorts among its siblings by its own name. */
 function byFolder(a: string, b: string): number {
   const [ofA, ofB] = [a.split('/'), b.split('/')];
   const at = ofA.findIndex((part, index) => part !== ofB[index]);
@@ -84,7 +84,7 @@ function readOne(
   }
 }
 
-/** Mappings are joined, everything else is replaced (RFC 7386). */
+/** Merges mappings and replaces everything else (RFC 7386). */
 export function mergedSettings(base: Settings, over: Settings): Settings {
   const out: Record<string, unknown> = { ...base };
   for (const [name, value] of Object.entries(over)) {

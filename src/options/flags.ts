@@ -4,7 +4,7 @@ import type { Field, FieldType } from './field.ts';
 import { kubeletFields } from './kubelet/kubelet-fields.ts';
 import { parseTaint } from './kubelet/taint.ts';
 
-/** What a command line gives for a flag: text, a switch, or the texts of a repeated flag. */
+/** The value of a flag on the command line: text, a boolean, or the texts of a repeated flag. */
 export type FlagValue = string | boolean | number | readonly string[];
 
 /** A flag and the setting that it sets. */
@@ -12,11 +12,11 @@ export interface FlagTarget {
   readonly flag: string;
   readonly path: readonly string[];
   readonly field: Field;
-  /** Which of the two groups of settings it belongs to. */
+  /** The group of settings it belongs to. */
   readonly group: 'kubelet' | 'agent';
 }
 
-/** The kubelet's names of settings that it also has under an older or shorter one. */
+/** The kubelet's aliases of flags. */
 const aliases: Readonly<Record<string, string>> = tableOf({
   manifests: 'pod-manifest-path',
   'node-name': 'hostname-override',
@@ -45,16 +45,16 @@ function targetsIn(
   });
 }
 
-/** The flag that a name means: dashes or camel case, or an alias. */
+/** Returns the flag of a name in dashes or camel case, or of an alias. */
 export function flagNamed(name: string): FlagTarget | undefined {
   const dashed = name.replace(/^-+/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return flagTargets.get(aliases[dashed] ?? dashed);
 }
 
 /**
- * Reads the value of a flag as the kubelet does.
+ * Parses the value of a flag as the kubelet does.
  *
- * @returns the value, which the schema still has to check, or what is wrong
+ * @returns the value, still to be validated by the schema, or a fault
  */
 export function parseFlag(
   field: Field,
@@ -89,7 +89,7 @@ function parseBool(given: FlagValue): Parsed {
   return { fault: `${JSON.stringify(text)} is neither true nor false` };
 }
 
-/** `key=value` pairs; thresholds are written `signal<amount`. */
+/** Parses `key=value` pairs; thresholds are written `signal<amount`. */
 function parsePairs(given: FlagValue, separator = /[=<]/): readonly (readonly [string, string])[] | string {
   const pairs: (readonly [string, string])[] = [];
   for (const text of textsOf(given).filter((one) => one.trim() !== '')) {
@@ -117,7 +117,7 @@ function parseSwitches(given: FlagValue): Parsed {
   };
 }
 
-/** HTTP headers: `Name:value`, and a name may come again. */
+/** Parses HTTP headers: `Name:value`, where names may repeat. */
 function parseHeaders(given: FlagValue): Parsed {
   const pairs = parsePairs(given, /:/);
   if (typeof pairs === 'string') return { fault: pairs.replace('key=value', 'Name:value') };
@@ -146,7 +146,7 @@ const parsers: Readonly<Record<Extract<FieldType, string>, (given: FlagValue) =>
   'map[string][]string': parseHeaders,
 };
 
-/** Lists of structs have a form of their own: taints `key=value:effect`, memory `0:memory=1Gi;1:memory=2Gi`. */
+/** Parses lists of structs in their own formats: taints `key=value:effect`, memory `0:memory=1Gi;1:memory=2Gi`. */
 function parseStructs(type: Exclude<FieldType, string>, texts: readonly string[]): Parsed {
   const struct = 'listOf' in type ? type.listOf.struct : type.struct;
   if (struct === 'Taint') {

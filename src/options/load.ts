@@ -12,20 +12,20 @@ import { validateKubeletConfiguration } from './kubelet/validate.ts';
 import { idleSettings } from './kubelet/without-effect.ts';
 import { type Origin, type OptionSources, originOf } from './origin.ts';
 
-/** What the agent runs with. */
+/** The settings that the agent runs with. */
 export interface EffectiveOptions {
   readonly kubelet: KubeletConfiguration;
   readonly agent: AgentSettings;
-  /** By path, e.g. `authentication.webhook.cacheTTL`; a path that is not here, and none above it, is a default. */
+  /** Origins by path, e.g. `authentication.webhook.cacheTTL`; a setting without an origin, of its own or of a parent, is a default. */
   readonly origins: ReadonlyMap<string, Origin>;
-  /** Settings that do not exist, are given twice, or change nothing here though they are set to something else than the default. */
+  /** Unknown and duplicate settings, and settings without effect that differ from their default. */
   readonly warnings: readonly OptionFault[];
 }
 
 /**
- * Joins flags, environment, drop-ins, file and defaults, in this order of precedence, and checks them.
+ * Merges flags, environment, drop-ins, file and defaults, in this order of precedence, and validates them.
  *
- * @throws {OptionsError} every fault at once
+ * @throws {OptionsError} with all faults
  */
 export function loadOptions(sources: OptionSources): EffectiveOptions {
   const faults: OptionFault[] = [];
@@ -46,7 +46,7 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
   faults.push(...checked.faults.map(placed));
   const agent = readAgent(settings, sources, origins);
   faults.push(...agent.faults.map(placed));
-  // the rules of meaning are for what is left
+  // The validation rules run on the remaining settings.
   const kubelet = withDefaults(withoutSettings(given, checked.faults));
   faults.push(...validateKubeletConfiguration(kubelet).map((fault) => placed(described(fault, kubelet))));
   if (faults.length > 0) throw new OptionsError(faults);
@@ -93,7 +93,7 @@ function readFlags(
   });
 }
 
-/** Notes the origin of every value of a document that is no mapping, or an empty one. */
+/** Records the origin of every leaf of a document. */
 function noteFile(
   origins: Map<string, Origin>,
   value: unknown,
@@ -108,7 +108,7 @@ function noteFile(
   for (const [key, member] of inner) noteFile(origins, member, [...path, key], originAt);
 }
 
-/** A flag sets its setting whole: what the file said below it no longer counts. */
+/** Records a flag as origin; it replaces its setting as a whole, including what the file sets below it. */
 function noteFlag(origins: Map<string, Origin>, { path, flag }: FlagTarget): void {
   const key = path.join('.');
   forgetBelow(origins, key);
@@ -119,7 +119,7 @@ function forgetBelow(origins: Map<string, Origin>, key: string): void {
   for (const known of origins.keys()) if (known.startsWith(`${key}.`)) origins.delete(known);
 }
 
-/** Adds to a fault where its setting stands; a setting that is only a part of the file's is looked for there. */
+/** Returns a function that adds to a fault where its setting comes from, searching the file for settings within merged ones. */
 function placer(
   origins: ReadonlyMap<string, Origin>,
   files: readonly ReadFile[],
@@ -135,7 +135,7 @@ function placer(
   };
 }
 
-/** Level and form of the log, unless they are set themselves, follow the kubelet's (`--v`, `logging.verbosity`, `logging.format`). */
+/** Log level and format default to the kubelet's (`--v`, `logging.verbosity`, `logging.format`). */
 const withLogging = (
   agent: AgentSettings,
   { logging: { verbosity, format } }: KubeletConfiguration,
@@ -162,7 +162,7 @@ function placeOf(path: string, origins: ReadonlyMap<string, Origin>): Partial<Op
   }
 }
 
-/** A broken rule with the value at fault and what is allowed. */
+/** Adds the invalid value and the allowed values to a fault. */
 function described(fault: OptionFault, kubelet: KubeletConfiguration): OptionFault {
   const value = valueAt(kubelet, fault.path);
   const allowed = [...flagTargets.values()].find(({ path }) => path.join('.') === fault.path)?.field.allowed;

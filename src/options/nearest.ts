@@ -1,4 +1,4 @@
-/** The name that a typing error most likely meant: at most a third of it differs. Two letters that changed places are one difference. */
+/** Returns the name that a typo most likely meant: at most a third of it differs. Two swapped letters are one difference. */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Math.floor(typed.length / 3) + 1;
@@ -9,7 +9,7 @@ export function nearest(typed: string, names: readonly string[]): string | undef
   return best;
 }
 
-/** Letters to add, drop, change or swap with their neighbour. */
+/** Returns the number of letters to add, remove, change or swap with their neighbour. */
 function distance(a: string, b: string): number {
   let [before, row]: readonly number[][] = [[], Array.from({ length: b.length + 1 }, (_, i) => i)];
   for (let i = 1; i <= a.length; i++) {

@@ -1,20 +1,20 @@
 import { AgentError } from '../base/errors.ts';
 import type { Position } from '../go/yaml/document.ts';
 
-/** One thing that is wrong with the settings. */
+/** One fault in the settings. */
 export interface OptionFault extends Partial<Position> {
-  /** The setting, e.g. `authentication.webhook.cacheTTL`; empty when it is the whole file. */
+  /** The setting, e.g. `authentication.webhook.cacheTTL`; empty for the whole file. */
   readonly path: string;
   readonly value?: unknown;
-  /** What is wrong, in the kubelet's words where it has some. */
+  /** The fault, in the kubelet's words where it has a message. */
   readonly message: string;
-  /** What would be right. */
+  /** The allowed values. */
   readonly allowed?: string;
-  /** File or flag that the value came from. */
+  /** File or flag of the value. */
   readonly from?: string;
 }
 
-/** Settings that cannot be used: `faults` names all of them at once. */
+/** Invalid settings, with all faults in `faults`. */
 export class OptionsError extends AgentError {
   override readonly name: string = 'OptionsError';
   readonly faults: readonly OptionFault[];
@@ -25,7 +25,7 @@ export class OptionsError extends AgentError {
   }
 }
 
-/** A fault as one line: where, what, and what is allowed. */
+/** Formats a fault as one line: where, what, and what is allowed. */
 export function formatFault({ path, value, message, allowed, from, line, column }: OptionFault): string {
   const place = [from, line, column].filter((part) => part !== undefined).join(':');
   const shown = value === undefined ? '' : ` = ${clip(JSON.stringify(value))}`;

@@ -7,25 +7,25 @@ import { quantityFormatError, tryParseQuantity } from '../kube/resources/quantit
 import type { Field, FieldType, StructType } from './field.ts';
 import { kubeletFields } from './kubelet/kubelet-fields.ts';
 
-/** A value that has the wrong form. */
+/** A value of the wrong type. */
 export interface StructureFault {
   readonly path: readonly string[];
   readonly value: unknown;
   readonly message: string;
   readonly allowed: string;
-  /** The decoder stops here; it goes on after other faults. */
+  /** Whether the decoder stops here; it continues after other faults. */
   readonly stops: boolean;
 }
 
-/** What a check of the structure found. */
+/** Result of a structural check. */
 export interface StructureCheck {
   /** In the order in which the kubelet's decoder meets them: by key. */
   readonly faults: readonly StructureFault[];
-  /** Paths of settings that do not exist. */
+  /** Paths of unknown settings. */
   readonly unknown: readonly (readonly string[])[];
 }
 
-/** The whole of KubeletConfiguration as one struct. */
+/** KubeletConfiguration as a struct. */
 export const kubeletStruct: StructType = { struct: 'KubeletConfiguration', fields: kubeletFields };
 
 const int = (bits: number): SchemaObject => ({
@@ -114,7 +114,7 @@ ajv.addKeyword({
   validate: (_: unknown, value: unknown) => typeof tryParseQuantity(String(value)) === 'object',
 });
 
-/** Compiled when a setting is first given: most files set a few of the many. */
+/** Validators, compiled on first use: most files set only a few settings. */
 const compiled = new Map<Field, ValidateFunction>();
 const typeMeta: Field = { type: 'string', about: '' };
 
@@ -128,9 +128,9 @@ function validatorOf(setting: string, { fields }: StructType): ValidateFunction 
 }
 
 /**
- * Holds a document without nulls against the schema and names every fault.
+ * Validates a document without nulls against the schema and returns every fault.
  *
- * @param struct what the document is; default: a KubeletConfiguration
+ * @param struct type of the document; default: a KubeletConfiguration
  */
 export function checkStructure(
   value: Readonly<Record<string, unknown>>,
@@ -165,7 +165,7 @@ function faultOf(error: ErrorObject, path: readonly string[], root: StructType):
     return { ...base, message: String(parseDuration(String(error.data))), stops: true };
   if (error.keyword === 'quantity') return { ...base, message: quantityFormatError, stops: true };
   const { owner, dotted } = goPath(path, root);
-  // a span reads itself, so the decoder stops at it
+  // A duration decodes itself, so the decoder stops at it.
   const stops = error.parentSchema?.['duration'] === true;
   if (stops && Array.isArray(error.schema)) {
     const fault = `json: cannot unmarshal ${jsonTypeOf(error.data, true)} into Go value of type time.Duration`;
@@ -174,7 +174,7 @@ function faultOf(error: ErrorObject, path: readonly string[], root: StructType):
   return { ...base, message: cannotUnmarshal(error.data, owner, dotted, goType), stops };
 }
 
-/** The settings that exist under a path. */
+/** Returns the names of the settings below a path. */
 export function settingNames(path: readonly string[]): readonly string[] {
   let struct: StructType | undefined = kubeletStruct;
   for (const part of path) if (!/^\d+$/.test(part)) struct = structOf(ownMember(struct?.fields, part));
@@ -186,7 +186,7 @@ function structOf(field: Field | undefined): StructType | undefined {
   return 'listOf' in field.type ? field.type.listOf : field.type;
 }
 
-/** The struct that owns the field, and the field's path without list indexes and map keys: both as Go names them. */
+/** Returns the struct that owns the field, and the field's path without list indexes and map keys, both as Go names them. */
 function goPath(path: readonly string[], root: StructType): { owner: string; dotted: string } {
   let struct: StructType | undefined = root;
   let owner = root.struct;

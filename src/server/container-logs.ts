@@ -188,7 +188,6 @@ function streamed(
   };
 }
 
-
 /** Parses a flag: absent, `false` and `0` are false; everything else is true, including the empty text (K3). */
 function flag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);

@@ -1,6 +1,6 @@
 import type { Field } from '../field.ts';
 
-/** Settings of the agent itself: the kubelet has them as flags only, or not at all. */
+/** Settings of the agent itself: the kubelet has them only as flags, or not at all. */
 export interface AgentSettings {
   /** Name of the Node: `hostnameOverride`, or the machine's name in lower case. */
   readonly nodeName: string;
@@ -33,24 +33,24 @@ export interface AgentSettings {
   readonly registerAgain: boolean;
 }
 
-/** From all to nothing. */
+/** Log level, from everything to nothing. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** How lines of the log look: words for people, or JSON. */
+/** Log format: readable text, or JSON. */
 export type LogFormat = 'text' | 'json';
 
-/** `auto` is the live table on a terminal and plain lines elsewhere. */
+/** Output format; `auto` is the live table on a terminal and plain lines elsewhere. */
 export type Output = 'auto' | 'table' | 'plain' | 'json';
 
 /** A setting that comes from a flag or the environment, never from the file. */
 export interface AgentField extends Field {
-  /** The variable that sets it where the flag does not. */
+  /** The environment variable that sets it when the flag does not. */
   readonly env?: string;
-  /** Its only values. */
+  /** The allowed values. */
   readonly values?: readonly string[];
 }
 
-/** Every setting of the agent: the source of its flags and of docs/options.md. `nodeName` is worked out. */
+/** Every setting of the agent: the source of its flags and of docs/options.md. `nodeName` is computed. */
 export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName'>, AgentField>> = {
   hostnameOverride: {
     type: 'string',
@@ -64,19 +64,19 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     type: 'string',
     flag: 'config-dir',
     about:
-      'Folder of drop-ins: `*.conf` files of KubeletConfiguration, in the order of their names, over the file.',
+      'Directory of drop-ins: `*.conf` files of KubeletConfiguration, applied over the file in the order of their names.',
   },
   kubeconfig: {
     type: 'string',
     flag: 'kubeconfig',
     env: 'KUBECONFIG',
     about:
-      'How `podtender run` reaches the API server; without it with the credentials of the pod that it runs in.',
+      'Kubeconfig with which `podtender run` connects to the API server; default: the service account of its own pod.',
   },
   bootstrapKubeconfig: {
     type: 'string',
     flag: 'bootstrap-kubeconfig',
-    about: 'Credentials with which to ask for the first client certificate.',
+    about: 'Kubeconfig used to request the first client certificate.',
   },
   rootDir: {
     type: 'string',
@@ -88,13 +88,13 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     type: 'string',
     default: '/var/lib/kubelet/pki',
     flag: 'cert-dir',
-    about: 'Directory of certificates; pki in rootDir when only that is set.',
+    about: 'Directory of certificates; default: pki in rootDir, if that is set.',
   },
   dataDir: {
     type: 'string',
     flag: 'data-dir',
     env: 'PODTENDER_DATA_DIR',
-    about: 'Where state is kept; without it a folder of the system or the user.',
+    about: 'Directory of state; default: a directory of the system or the user.',
   },
   nodeIp: {
     type: '[]string',
@@ -124,7 +124,7 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     flag: 'log-level',
     allowed: 'debug, info, warn, error, silent',
     values: ['debug', 'info', 'warn', 'error', 'silent'],
-    about: 'What is logged; --v of 2 and 3 means info at least, of 4 and more debug.',
+    about: 'Log level; --v=2 and 3 mean at least info, --v=4 and higher debug.',
   },
   logFormat: {
     type: 'string',
@@ -133,7 +133,7 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     allowed: 'text, json',
     values: ['text', 'json'],
     about:
-      'Form of the log: lines in words, or one JSON object a line; it wins over the kubelet’s `logging.format`.',
+      'Log format: text lines, or one JSON object per line; takes precedence over the kubelet’s `logging.format`.',
   },
   output: {
     type: 'string',
@@ -141,36 +141,37 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     flag: 'output',
     allowed: 'auto, table, plain, json',
     values: ['auto', 'table', 'plain', 'json'],
-    about: 'Form of what is printed; auto: a table on a terminal, lines elsewhere.',
+    about: 'Output format; auto: a table on a terminal, lines elsewhere.',
   },
   leaveRunning: {
     type: 'bool',
     default: false,
     flag: 'leave-running',
-    about: 'Containers go on when `podtender up` ends.',
+    about: 'Leave containers running when `podtender up` ends.',
   },
   keepLastGoodManifest: {
     type: 'bool',
     default: false,
     flag: 'keep-last-good-manifest',
-    about: 'A manifest that turns bad leaves its pod running. The kubelet kills the pod.',
+    about: 'Leave a pod running when its manifest becomes invalid. The kubelet kills the pod.',
   },
   shutdownByLogindOnly: {
     type: 'bool',
     default: false,
     flag: 'shutdown-by-logind-only',
     about:
-      'Only systemd-logind itself can announce a shutdown. The kubelet believes anybody on the system bus.',
+      'Accept shutdown signals only from systemd-logind itself. The kubelet accepts them from any sender on the system bus.',
   },
   imageCredentialProviderConfig: {
     type: 'string',
     flag: 'image-credential-provider-config',
-    about: 'CredentialProviderConfig file, or folder of such files: the plug-ins that give pull credentials.',
+    about:
+      'CredentialProviderConfig file, or directory of such files, for the plug-ins that supply pull credentials.',
   },
   imageCredentialProviderBinDir: {
     type: 'string',
     flag: 'image-credential-provider-bin-dir',
-    about: 'Folder of those plug-ins; without it, or without their settings, there are none.',
+    about: 'Directory of these plug-ins; both settings are needed to use them.',
   },
   runtimeCgroups: {
     type: 'string',
@@ -184,28 +185,28 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     allowed: 'external, or empty',
     values: ['external', ''],
     about:
-      'A cloud controller finishes the Node: it is tainted until then, and its addresses are its own to tell.',
+      'A cloud controller manager initializes the Node: until then it is tainted; the controller sets its addresses.',
   },
   maximumDeadContainers: {
     type: 'int32',
     default: -1,
     flag: 'maximum-dead-containers',
     allowed: 'below 0: any number',
-    about: 'Dead instances of containers that stay on the node.',
+    about: 'Maximum number of dead containers to keep on the node.',
   },
   maximumDeadContainersPerContainer: {
     type: 'int32',
     default: 1,
     flag: 'maximum-dead-containers-per-container',
     allowed: 'below 0: any number',
-    about: 'Dead instances that stay of each container.',
+    about: 'Maximum number of dead instances to keep per container.',
   },
   minimumContainerTtlDuration: {
     type: 'duration',
     default: '0s',
     flag: 'minimum-container-ttl-duration',
     allowed: '0s and more',
-    about: 'A dead container younger than this stays.',
+    about: 'Minimum age of a dead container before it may be removed.',
   },
   maxParallelStarts: {
     type: 'int32',
@@ -213,7 +214,7 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     flag: 'max-parallel-starts',
     allowed: '0: three for each processor, 4 at least; below 0: any number, as the kubelet',
     about:
-      'Calls at one time that start pods in the container runtime, so that pods of a burst are ready one after the other.',
+      'Maximum number of concurrent pod starts in the container runtime, so that pods of a burst become ready one after the other.',
   },
   exitPolicy: {
     type: 'string',
@@ -222,12 +223,12 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     allowed: 'keep, notReady, cordon, delete',
     values: ['keep', 'notReady', 'cordon', 'delete'],
     about:
-      'What becomes of the Node when the agent is told to end: it stays as it is, is told not to be ready, takes no new pods, or is deleted, which a node’s own credentials do not allow.',
+      'What happens to the Node when the agent is stopped: it is left as it is, marked not ready, cordoned, or deleted, which a node’s own credentials do not allow.',
   },
   registerAgain: {
     type: 'bool',
     default: false,
     flag: 'register-again',
-    about: 'A Node that somebody deletes is made anew. The kubelet waits for its next start.',
+    about: 'Register the Node again when it is deleted. The kubelet does so only at its next start.',
   },
 };

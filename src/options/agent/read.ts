@@ -5,18 +5,19 @@ import type { FlagTarget } from '../flags.ts';
 import type { OptionSources, Origin } from '../origin.ts';
 import type { OptionFault } from '../options-error.ts';
 
-/** A flag that was given, read. */
+/** A parsed flag. */
 export interface FlagSetting {
   readonly target: FlagTarget;
   readonly value: unknown;
 }
 
-/** Longest name of a Node. */
+/** Maximum length of a Node name. */
 const mostNameLetters = 253;
 const nodeNameForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /**
- * The agent's own settings from flags and the environment. What the environment sets is noted in `origins`, where the flags already are.
+ * Reads the agent's own settings from flags and the environment. Adds the settings that the environment sets to `origins`, which already
+ * has the flags.
  */
 export function readAgent(
   settings: readonly FlagSetting[],
@@ -60,13 +61,13 @@ function valueOf(
   return value;
 }
 
-/** A level of the log, or the one that the kubelet's verbosity means where that says more: 2 and 3 are `info`, from 4 on it is `debug`. */
-export function louder(said: LogLevel, verbosity: number): LogLevel {
-  if (verbosity < 2 || said === 'debug') return said;
+/** Returns the more verbose of a log level and the kubelet's verbosity: 2 and 3 mean `info`, 4 and higher `debug`. */
+export function louder(level: LogLevel, verbosity: number): LogLevel {
+  if (verbosity < 2 || level === 'debug') return level;
   return verbosity < 4 ? 'info' : 'debug';
 }
 
-/** Settings that follow others where they are not set themselves. */
+/** Sets the settings that default to others. */
 function follow(values: Map<string, unknown>, origins: ReadonlyMap<string, Origin>): void {
   if (origins.has('rootDir') && !origins.has('certDir'))
     values.set('certDir', `${textOf(values.get('rootDir'))}/pki`);

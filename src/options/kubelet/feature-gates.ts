@@ -1,13 +1,16 @@
 import { ownMember, tableOf } from '../../base/own.ts';
-/** A gate by its default in Kubernetes 1.36; a `locked` one cannot be changed, one with a `stage` goes with all of that stage. */
+/**
+ * A feature gate and its default in Kubernetes 1.36. A `locked` gate cannot be changed; a gate with a `stage` is also set by that stage's
+ * gate.
+ */
 interface Gate {
   readonly on: boolean;
   readonly locked?: true;
   readonly stage?: 'Alpha' | 'Beta';
 }
 
-/** Gates that decide what settings are allowed, and what the agent does. */
-const known: Readonly<Record<string, Gate>> = tableOf({
+/** The feature gates that affect validation or the agent. */
+const gates: Readonly<Record<string, Gate>> = tableOf({
   ClusterTrustBundle: { on: false, stage: 'Beta' },
   ClusterTrustBundleProjection: { on: false, stage: 'Beta' },
   ContainerCheckpoint: { on: true, stage: 'Beta' },
@@ -33,32 +36,32 @@ const known: Readonly<Record<string, Gate>> = tableOf({
   UserNamespacesSupport: { on: true, locked: true },
 });
 
-/** Gates that need another one. */
+/** Gates that require another one. */
 const needs: Readonly<Record<string, string>> = {
   ClusterTrustBundleProjection: 'ClusterTrustBundle',
   GracefulNodeShutdownBasedOnPodPriority: 'GracefulNodeShutdown',
 };
 
-/** Whether a gate is on: as set, else as all gates of its stage are set (`AllAlpha`, `AllBeta`), else by its default. */
+/** Reports whether a gate is on: as set, otherwise as its stage is set (`AllAlpha`, `AllBeta`), otherwise by default. */
 export function isGateOn(gate: string, set: Readonly<Record<string, boolean>> = {}): boolean {
-  const { on = false, stage } = known[gate] ?? {};
+  const { on = false, stage } = gates[gate] ?? {};
   return ownMember(set, gate) ?? (stage && set[`All${stage}`]) ?? on;
 }
 
-/** Whether setting a gate changes anything here; `AllAlpha` and `AllBeta` set those that do. */
+/** Reports whether a gate has an effect here; `AllAlpha` and `AllBeta` set those that do. */
 export const isHonoured = (gate: string): boolean =>
-  Object.hasOwn(known, gate) || /^All(Alpha|Beta)$/.test(gate);
+  Object.hasOwn(gates, gate) || /^All(Alpha|Beta)$/.test(gate);
 
-/** The gates that are honoured, as they are in force. */
+/** Returns the effective value of every gate that has an effect. */
 export const gatesInForce = (
   set: Readonly<Record<string, boolean>> = {},
 ): Readonly<Record<string, boolean>> =>
-  Object.fromEntries(Object.keys(known).map((gate) => [gate, isGateOn(gate, set)]));
+  Object.fromEntries(Object.keys(gates).map((gate) => [gate, isGateOn(gate, set)]));
 
-/** What is wrong with a set of gates: a locked one changed, or one on without the gate that it needs. */
+/** Returns the faults of a set of gates: a locked gate that is changed, or a gate without the one that it requires. */
 export function gateFaults(set: Readonly<Record<string, boolean>> = {}): { gate: string; message: string }[] {
   const locked = Object.entries(set).flatMap(([gate, on]) => {
-    const rule = known[gate];
+    const rule = gates[gate];
     if (!rule?.locked || rule.on === on) return [];
     return [{ gate, message: `cannot set feature gate ${gate} to ${on}, feature is locked to ${rule.on}` }];
   });

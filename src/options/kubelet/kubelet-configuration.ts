@@ -1,63 +1,63 @@
-/** A span in Kubernetes' form, e.g. `1m30s`; `durationMs` of src/kube/duration.ts reads it. */
+/** A duration in Kubernetes' format, e.g. `1m30s`; `durationMs` of src/kube/duration.ts parses it. */
 export type Span = string;
 
-/** Settings of `authentication`; docs/options.md tells each. */
+/** Settings of `authentication`; docs/options.md describes each. */
 export interface KubeletAuthentication {
   readonly x509: KubeletX509Authentication;
   readonly webhook: KubeletWebhookAuthentication;
   readonly anonymous: KubeletAnonymousAuthentication;
 }
 
-/** Settings of `authenticationX509`; docs/options.md tells each. */
+/** Settings of `authenticationX509`; docs/options.md describes each. */
 export interface KubeletX509Authentication {
   readonly clientCAFile?: string;
 }
 
-/** Settings of `authenticationWebhook`; docs/options.md tells each. */
+/** Settings of `authenticationWebhook`; docs/options.md describes each. */
 export interface KubeletWebhookAuthentication {
   readonly enabled: boolean;
   readonly cacheTTL: Span;
 }
 
-/** Settings of `authenticationAnonymous`; docs/options.md tells each. */
+/** Settings of `authenticationAnonymous`; docs/options.md describes each. */
 export interface KubeletAnonymousAuthentication {
   readonly enabled: boolean;
 }
 
-/** Settings of `authorization`; docs/options.md tells each. */
+/** Settings of `authorization`; docs/options.md describes each. */
 export interface KubeletAuthorization {
   readonly mode: string;
   readonly webhook: KubeletWebhookAuthorization;
 }
 
-/** Settings of `authorizationWebhook`; docs/options.md tells each. */
+/** Settings of `authorizationWebhook`; docs/options.md describes each. */
 export interface KubeletWebhookAuthorization {
   readonly cacheAuthorizedTTL: Span;
   readonly cacheUnauthorizedTTL: Span;
 }
 
-/** Settings of `memorySwap`; docs/options.md tells each. */
+/** Settings of `memorySwap`; docs/options.md describes each. */
 export interface MemorySwapConfiguration {
   readonly swapBehavior?: string;
 }
 
-/** Settings of `crashLoopBackOff`; docs/options.md tells each. */
+/** Settings of `crashLoopBackOff`; docs/options.md describes each. */
 export interface CrashLoopBackOffConfig {
   readonly maxContainerRestartPeriod: Span;
 }
 
-/** Settings of `userNamespaces`; docs/options.md tells each. */
+/** Settings of `userNamespaces`; docs/options.md describes each. */
 export interface UserNamespaces {
   readonly idsPerPod?: number;
 }
 
-/** Settings of `tracing`; docs/options.md tells each. */
+/** Settings of `tracing`; docs/options.md describes each. */
 export interface TracingConfiguration {
   readonly endpoint?: string;
   readonly samplingRatePerMillion?: number;
 }
 
-/** Settings of `logging`; docs/options.md tells each. */
+/** Settings of `logging`; docs/options.md describes each. */
 export interface LoggingConfiguration {
   readonly format: string;
   readonly flushFrequency: Span | number;
@@ -66,43 +66,43 @@ export interface LoggingConfiguration {
   readonly options: FormatOptions;
 }
 
-/** Settings of `loggingOptions`; docs/options.md tells each. */
+/** Settings of `loggingOptions`; docs/options.md describes each. */
 export interface FormatOptions {
   readonly text: TextOptions;
   readonly json: JSONOptions;
 }
 
-/** Settings of `loggingText`; docs/options.md tells each. */
+/** Settings of `loggingText`; docs/options.md describes each. */
 export interface TextOptions {
   readonly splitStream?: boolean;
   readonly infoBufferSize: string;
 }
 
-/** Settings of `loggingJson`; docs/options.md tells each. */
+/** Settings of `loggingJson`; docs/options.md describes each. */
 export interface JSONOptions {
   readonly splitStream?: boolean;
   readonly infoBufferSize: string;
 }
 
-/** Settings of `vmodule`; docs/options.md tells each. */
+/** Settings of `vmodule`; docs/options.md describes each. */
 export interface VModuleItem {
   readonly filePattern?: string;
   readonly verbosity?: number;
 }
 
-/** Settings of `shutdownGracePeriodByPodPriority`; docs/options.md tells each. */
+/** Settings of `shutdownGracePeriodByPodPriority`; docs/options.md describes each. */
 export interface ShutdownGracePeriodByPodPriority {
   readonly priority: number;
   readonly shutdownGracePeriodSeconds: number;
 }
 
-/** Settings of `reservedMemory`; docs/options.md tells each. */
+/** Settings of `reservedMemory`; docs/options.md describes each. */
 export interface MemoryReservation {
   readonly numaNode: number;
   readonly limits?: Readonly<Record<string, string>>;
 }
 
-/** Settings of `registerWithTaints`; docs/options.md tells each. */
+/** Settings of `registerWithTaints`; docs/options.md describes each. */
 export interface Taint {
   readonly key: string;
   readonly value?: string;
@@ -111,7 +111,7 @@ export interface Taint {
 }
 
 /**
- * The settings of a kubelet, `kubelet.config.k8s.io/v1beta1`, with defaults filled in. Each is told in `kubeletFields` and docs/options.md.
+ * The settings of a kubelet, `kubelet.config.k8s.io/v1beta1`, with defaults filled in. `kubeletFields` and docs/options.md describe each.
  */
 export interface KubeletConfiguration {
   readonly apiVersion: 'kubelet.config.k8s.io/v1beta1';

@@ -4,7 +4,11 @@ import type { ListType, StructType } from '../field.ts';
 export const authenticationX509Type: StructType = {
   struct: 'KubeletX509Authentication',
   fields: {
-    clientCAFile: { type: 'string', flag: 'client-ca-file', about: 'CA of client certificates (PEM).' },
+    clientCAFile: {
+      type: 'string',
+      flag: 'client-ca-file',
+      about: 'CA bundle for client certificates (PEM).',
+    },
   },
 };
 
@@ -17,13 +21,13 @@ export const authenticationWebhookType: StructType = {
       default: true,
       zeroIsSet: true,
       flag: 'authentication-token-webhook',
-      about: 'Ask the API server about bearer tokens.',
+      about: 'Authenticate bearer tokens by TokenReview.',
     },
     cacheTTL: {
       type: 'duration',
       default: '2m0s',
       flag: 'authentication-token-webhook-cache-ttl',
-      about: 'Time that an answer is kept.',
+      about: 'Cache duration of responses.',
     },
   },
 };
@@ -37,7 +41,7 @@ export const authenticationAnonymousType: StructType = {
       default: false,
       zeroIsSet: true,
       flag: 'anonymous-auth',
-      about: 'Let them in as system:anonymous.',
+      about: 'Allow anonymous requests, as system:anonymous.',
     },
   },
 };
@@ -47,8 +51,8 @@ export const authenticationType: StructType = {
   struct: 'KubeletAuthentication',
   fields: {
     x509: { type: authenticationX509Type, about: 'Client certificates.' },
-    webhook: { type: authenticationWebhookType, about: 'Bearer tokens, by TokenReview.' },
-    anonymous: { type: authenticationAnonymousType, about: 'Callers without credentials.' },
+    webhook: { type: authenticationWebhookType, about: 'Authentication of bearer tokens.' },
+    anonymous: { type: authenticationAnonymousType, about: 'Requests without credentials.' },
   },
 };
 
@@ -60,13 +64,13 @@ export const authorizationWebhookType: StructType = {
       type: 'duration',
       default: '5m0s',
       flag: 'authorization-webhook-cache-authorized-ttl',
-      about: 'Time that a yes is kept.',
+      about: 'Cache duration of allowed decisions.',
     },
     cacheUnauthorizedTTL: {
       type: 'duration',
       default: '30s',
       flag: 'authorization-webhook-cache-unauthorized-ttl',
-      about: 'Time that a no is kept.',
+      about: 'Cache duration of denied decisions.',
     },
   },
 };
@@ -83,7 +87,7 @@ export const authorizationType: StructType = {
       allowed: 'AlwaysAllow, Webhook',
       about: 'Who decides.',
     },
-    webhook: { type: authorizationWebhookType, about: 'Decisions by SubjectAccessReview.' },
+    webhook: { type: authorizationWebhookType, about: 'Authorization by SubjectAccessReview.' },
   },
 };
 
@@ -91,7 +95,7 @@ export const authorizationType: StructType = {
 export const memorySwapType: StructType = {
   struct: 'MemorySwapConfiguration',
   fields: {
-    swapBehavior: { type: 'string', allowed: 'LimitedSwap, NoSwap', about: 'May pods use swap.' },
+    swapBehavior: { type: 'string', allowed: 'LimitedSwap, NoSwap', about: 'Whether pods may use swap.' },
   },
 };
 
@@ -117,7 +121,7 @@ export const userNamespacesType: StructType = {
       type: 'int64',
       zeroIsSet: true,
       allowed: 'a multiple of 65536',
-      about: 'User IDs of each pod.',
+      about: 'Number of user IDs per pod.',
     },
   },
 };
@@ -137,7 +141,7 @@ export const tracingType: StructType = {
       type: 'int32',
       zeroIsSet: true,
       allowed: '0 to 1000000',
-      about: 'Share of syncs that are traced.',
+      about: 'Traces per million operations.',
     },
   },
 };
@@ -149,8 +153,8 @@ export const vmoduleType: ListType = {
     struct: 'VModuleItem',
     package: 'v1',
     fields: {
-      filePattern: { type: 'string', zeroIsSet: true, about: 'Files.' },
-      verbosity: { type: 'verbosity', zeroIsSet: true, about: 'Their verbosity.' },
+      filePattern: { type: 'string', zeroIsSet: true, about: 'Pattern of source file names.' },
+      verbosity: { type: 'verbosity', zeroIsSet: true, about: 'Verbosity of these files.' },
     },
   },
 };
@@ -160,8 +164,8 @@ export const loggingTextType: StructType = {
   struct: 'TextOptions',
   package: 'v1',
   fields: {
-    splitStream: { type: 'bool', about: 'Info to stdout, errors to stderr.' },
-    infoBufferSize: { type: 'quantity', default: '0', about: 'Buffer of info lines.' },
+    splitStream: { type: 'bool', about: 'Write info to stdout and errors to stderr.' },
+    infoBufferSize: { type: 'quantity', default: '0', about: 'Buffer size for info messages.' },
   },
 };
 
@@ -170,8 +174,8 @@ export const loggingJsonType: StructType = {
   struct: 'JSONOptions',
   package: 'v1',
   fields: {
-    splitStream: { type: 'bool', about: 'Info to stdout, errors to stderr.' },
-    infoBufferSize: { type: 'quantity', default: '0', about: 'Buffer of info lines.' },
+    splitStream: { type: 'bool', about: 'Write info to stdout and errors to stderr.' },
+    infoBufferSize: { type: 'quantity', default: '0', about: 'Buffer size for info messages.' },
   },
 };
 
@@ -195,13 +199,13 @@ export const loggingType: StructType = {
       default: 'text',
       flag: 'logging-format',
       allowed: 'text, json',
-      about: 'Form of a line.',
+      about: 'Log format.',
     },
     flushFrequency: {
       type: 'duration or nanoseconds',
       default: '5s',
       flag: 'log-flush-frequency',
-      about: 'Time between two flushes.',
+      about: 'Interval between flushes.',
     },
     verbosity: {
       type: 'verbosity',
@@ -226,7 +230,7 @@ export const shutdownGracePeriodByPodPriorityType: ListType = {
         type: 'int64',
         default: 0,
         zeroIsSet: true,
-        about: 'Their time to end, s.',
+        about: 'Their shutdown grace period, s.',
       },
     },
   },

@@ -3,7 +3,7 @@ import { isValidTaint } from './taint.ts';
 
 const cfs = ({ cpuCFSQuotaPeriod }: { cpuCFSQuotaPeriod: string }): bigint => nanosOf(cpuCFSQuotaPeriod);
 
-/** Ports, rates, images, limits and taints: the first part of the kubelet's rules, in its order. */
+/** Rules for ports, rates, images, limits and taints: the first part of the kubelet's validation, in its order. */
 export const nodeRules: readonly Rule[] = [
   when(
     'nodeLeaseDurationSeconds',

@@ -1,6 +1,6 @@
 import type { Field } from '../field.ts';
 
-/** The settings of this table. */
+/** The settings in this table. */
 type ResourceSetting =
   | 'cgroupsPerQOS'
   | 'cgroupDriver'
@@ -37,27 +37,27 @@ export const resourceFields: Readonly<Record<ResourceSetting, Field>> = {
     default: true,
     zeroIsSet: true,
     flag: 'cgroups-per-qos',
-    about: 'One cgroup for each QoS class.',
+    about: 'Create one cgroup per QoS class.',
   },
   cgroupDriver: {
     type: 'string',
     default: 'cgroupfs',
     flag: 'cgroup-driver',
     allowed: 'cgroupfs, systemd',
-    about: 'Who manages cgroups, where the runtime does not say.',
+    about: 'Cgroup driver, if the runtime does not report its own.',
   },
   cpuManagerPolicy: {
     type: 'string',
     default: 'none',
     flag: 'cpu-manager-policy',
     allowed: 'none, static',
-    about: 'How CPUs are given to containers.',
+    about: 'Policy for assigning CPUs to containers.',
   },
   singleProcessOOMKill: {
     type: 'bool',
     zeroIsSet: true,
     allowed: 'cgroup v1: not false',
-    about: 'Kill one process of a container, not all, when memory runs out.',
+    about: 'Kill a single process of a container, not all of them, when it runs out of memory.',
   },
   cpuManagerPolicyOptions: {
     type: 'map[string]string',
@@ -68,28 +68,28 @@ export const resourceFields: Readonly<Record<ResourceSetting, Field>> = {
     type: 'duration',
     default: '10s',
     flag: 'cpu-manager-reconcile-period',
-    about: 'Time between two checks of the CPU assignment.',
+    about: 'Interval between checks of the CPU assignment.',
   },
   memoryManagerPolicy: {
     type: 'string',
     default: 'None',
     flag: 'memory-manager-policy',
     allowed: 'None, Static',
-    about: 'How memory is given to containers.',
+    about: 'Policy for assigning memory to containers.',
   },
   topologyManagerPolicy: {
     type: 'string',
     default: 'none',
     flag: 'topology-manager-policy',
     allowed: 'none, best-effort, restricted, single-numa-node',
-    about: 'How NUMA hints are joined.',
+    about: 'Policy for merging NUMA hints.',
   },
   topologyManagerScope: {
     type: 'string',
     default: 'container',
     flag: 'topology-manager-scope',
     allowed: 'container, pod',
-    about: 'What NUMA hints are joined for.',
+    about: 'Scope of NUMA alignment.',
   },
   topologyManagerPolicyOptions: {
     type: 'map[string]string',
@@ -100,32 +100,32 @@ export const resourceFields: Readonly<Record<ResourceSetting, Field>> = {
     type: 'map[string]string',
     flag: 'qos-reserved',
     allowed: 'memory: percent',
-    about: 'Share of requested resources that lower QoS classes may not use.',
+    about: 'Percentage of requested resources that is reserved from lower QoS classes.',
   },
   runtimeRequestTimeout: {
     type: 'duration',
     default: '2m0s',
     flag: 'runtime-request-timeout',
-    about: 'Deadline of runtime requests other than pull, logs, exec and attach.',
+    about: 'Timeout of runtime requests except pull, logs, exec and attach.',
   },
   hairpinMode: {
     type: 'string',
     default: 'promiscuous-bridge',
     flag: 'hairpin-mode',
     allowed: 'promiscuous-bridge, hairpin-veth, none',
-    about: 'How a pod reaches itself through its service.',
+    about: 'How a pod reaches itself through its Service.',
   },
   maxPods: {
     type: 'int32',
     default: 110,
     flag: 'max-pods',
     allowed: '0 or more',
-    about: 'Most pods on this node.',
+    about: 'Maximum number of pods on this node.',
   },
   podCIDR: {
     type: 'string',
     flag: 'pod-cidr',
-    about: 'Addresses of pods where the agent runs without an API server.',
+    about: 'Pod addresses when the agent runs without an API server.',
   },
   podPidsLimit: {
     type: 'int64',
@@ -133,14 +133,14 @@ export const resourceFields: Readonly<Record<ResourceSetting, Field>> = {
     zeroIsSet: true,
     flag: 'pod-max-pids',
     allowed: "-1 (the node's limit) or more",
-    about: 'Most processes in a pod.',
+    about: 'Maximum number of processes in a pod.',
   },
   resolvConf: {
     type: 'string',
     default: '/etc/resolv.conf',
     zeroIsSet: true,
     flag: 'resolv-conf',
-    about: 'Resolver configuration that pods start from; empty: none.',
+    about: 'Resolver configuration on which the DNS settings of pods are based; empty: none.',
   },
   runOnce: { type: 'bool', flag: 'runonce', allowed: 'false', about: 'No longer supported by the kubelet.' },
   cpuCFSQuota: {
@@ -156,7 +156,7 @@ export const resourceFields: Readonly<Record<ResourceSetting, Field>> = {
     zeroIsSet: true,
     flag: 'cpu-cfs-quota-period',
     allowed: '1ms to 1s',
-    about: 'Period of the CPU quota.',
+    about: 'CPU CFS quota period.',
   },
   nodeStatusMaxImages: {
     type: 'int32',
@@ -164,20 +164,20 @@ export const resourceFields: Readonly<Record<ResourceSetting, Field>> = {
     zeroIsSet: true,
     flag: 'node-status-max-images',
     allowed: '-1 (all) or more',
-    about: 'Most images in the node status.',
+    about: 'Maximum number of images in the node status.',
   },
   maxOpenFiles: {
     type: 'int64',
     default: 1000000,
     flag: 'max-open-files',
     allowed: '0 or more',
-    about: 'Most open files of the agent.',
+    about: 'Maximum number of open files of the agent.',
   },
   contentType: {
     type: 'string',
     default: 'application/vnd.kubernetes.protobuf',
     flag: 'kube-api-content-type',
-    about: 'Wire format that the kubelet asks of the API server; podtender always uses JSON.',
+    about: 'Content type of the kubelet’s API requests; podtender always uses JSON.',
   },
   kubeAPIQPS: {
     type: 'int32',
@@ -199,12 +199,12 @@ export const resourceFields: Readonly<Record<ResourceSetting, Field>> = {
     default: true,
     zeroIsSet: true,
     flag: 'serialize-image-pulls',
-    about: 'Pull one image at a time; false when only maxParallelImagePulls is set to more than 1.',
+    about: 'Pull one image at a time; defaults to false if maxParallelImagePulls is greater than 1.',
   },
   maxParallelImagePulls: {
     type: 'int32',
     zeroIsSet: true,
     allowed: '1 or more, 1 with serializeImagePulls',
-    about: 'Most image pulls at a time.',
+    about: 'Maximum number of concurrent image pulls.',
   },
 };

@@ -14,7 +14,7 @@ const critical = (c: KubeletConfiguration): string => c.shutdownGracePeriodCriti
 const hasShutdown = (c: KubeletConfiguration): boolean =>
   nanosOf(c.shutdownGracePeriod) > 0n || nanosOf(critical(c)) > 0n;
 
-/** Topology, shutdown, swap, back-off and node allocatable: the second part of the kubelet's rules, in its order. */
+/** Rules for topology, shutdown, swap, back-off and node allocatable: the second part of the kubelet's validation, in its order. */
 export const resourceRules: readonly Rule[] = [
   when(
     'topologyManagerPolicy',
@@ -91,7 +91,7 @@ function crashLoopFault(config: KubeletConfiguration): string | undefined {
 
 const flag = 'enforceNodeAllocatable (--enforce-node-allocatable)';
 
-/** The settings of which reserved cgroup each enforcement needs. */
+/** The reserved cgroup setting that each enforcement requires. */
 const enforcements: Readonly<Record<string, 'systemReserved' | 'kubeReserved' | undefined>> = tableOf({
   pods: undefined,
   'system-reserved': 'systemReserved',
@@ -101,12 +101,12 @@ const enforcements: Readonly<Record<string, 'systemReserved' | 'kubeReserved' | 
 });
 
 function allocatableFaults(config: KubeletConfiguration): string[] {
-  const given = config.enforceNodeAllocatable;
+  const enforced = config.enforceNodeAllocatable;
   const both = (['system-reserved', 'kube-reserved'] as const)
-    .filter((name) => given.includes(name) && given.includes(`${name}-compressible`))
+    .filter((name) => enforced.includes(name) && given.includes(`${name}-compressible`))
     .map((name) => `both "${name}" and "${name}-compressible" cannot be specified together in ${flag}`);
-  const each = given.flatMap((value, i) =>
-    given.indexOf(value) < i
+  const each = enforced.flatMap((value, i) =>
+    enforced.indexOf(value) < i
       ? [`duplicated enforcements ${goQuote(value)} in ${flag}`]
       : enforcementFaults(value, config),
   );

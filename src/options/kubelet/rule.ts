@@ -2,14 +2,14 @@ import { parseDuration } from '../../kube/duration.ts';
 import { isGateOn } from './feature-gates.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 
-/** What the rules need to know of the agent itself. */
+/** Facts about the agent that rules depend on. */
 export interface RuleContext {
-  /** Kubernetes version that the agent follows. */
+  /** The Kubernetes version that the agent follows. */
   readonly version: { readonly major: number; readonly minor: number };
   readonly logFormats: readonly string[];
 }
 
-/** A rule of meaning: which setting it is about, and what is wrong, in the kubelet's words. */
+/** A validation rule: the setting it checks, and its fault in the kubelet's words. */
 export interface Rule {
   readonly path: string;
   readonly broken: (
@@ -18,11 +18,11 @@ export interface Rule {
   ) => string | readonly string[] | undefined;
 }
 
-/** Whether a gate is on with these settings. */
+/** Reports whether a feature gate is on with these settings. */
 export const gate = (config: KubeletConfiguration, name: string): boolean =>
   isGateOn(name, config.featureGates);
 
-/** A span of settings that were decoded, ns; a number is that already. */
+/** Returns a duration of decoded settings in nanoseconds; a number already is in nanoseconds. */
 export function nanosOf(span: string | number | undefined): bigint {
   if (typeof span === 'number') return BigInt(span);
   const nanos = parseDuration(span ?? '0s');
@@ -35,7 +35,7 @@ type Numeric = {
   [K in keyof KubeletConfiguration]-?: KubeletConfiguration[K] extends number | undefined ? K : never;
 }[keyof KubeletConfiguration];
 
-/** A number between two bounds; with `zeroIsOff`, 0 is allowed as well. */
+/** Returns the rule that a number is between two bounds; with `zeroIsOff`, 0 is allowed too. */
 export function between(
   path: Numeric,
   flag: string,
@@ -52,7 +52,7 @@ export function between(
   };
 }
 
-/** A number that is not below zero. */
+/** Returns the rule that a number is not negative. */
 export function notNegative(path: Numeric, flag: string): Rule {
   return {
     path,
@@ -65,7 +65,7 @@ export function notNegative(path: Numeric, flag: string): Rule {
   };
 }
 
-/** A rule with its condition and its words. */
+/** Returns a rule from a condition and its message. */
 export function when(
   path: string,
   broken: (config: KubeletConfiguration) => boolean,
@@ -80,7 +80,7 @@ export function when(
   };
 }
 
-/** As Go's `%v` prints it: with an exponent from a million on, and below a ten-thousandth. */
+/** Formats a number as Go's `%v`: with an exponent from a million on, and below a ten-thousandth. */
 export function goFloat(value: number): string {
   const [digits = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);

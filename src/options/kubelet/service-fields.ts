@@ -1,7 +1,7 @@
 import type { Field } from '../field.ts';
 import { authenticationType, authorizationType } from './nested-fields.ts';
 
-/** The settings of this table. */
+/** The settings in this table. */
 type ServiceSetting =
   | 'enableServer'
   | 'staticPodPath'
@@ -74,19 +74,19 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     type: 'duration',
     default: '1m0s',
     flag: 'sync-frequency',
-    about: 'Longest time between two syncs of a pod.',
+    about: 'Maximum interval between syncs of a pod.',
   },
   fileCheckFrequency: {
     type: 'duration',
     default: '20s',
     flag: 'file-check-frequency',
-    about: 'Time between two listings of staticPodPath.',
+    about: 'Interval between listings of staticPodPath.',
   },
   httpCheckFrequency: {
     type: 'duration',
     default: '20s',
     flag: 'http-check-frequency',
-    about: 'Time between two requests to staticPodURL.',
+    about: 'Interval between requests to staticPodURL.',
   },
   staticPodURL: { type: 'string', flag: 'manifest-url', about: 'URL of a static pod manifest.' },
   staticPodURLHeader: {
@@ -117,7 +117,7 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
   tlsPrivateKeyFile: {
     type: 'string',
     flag: 'tls-private-key-file',
-    about: 'Key of the serving certificate (PEM).',
+    about: 'Private key of the serving certificate (PEM).',
   },
   tlsCipherSuites: {
     type: '[]string',
@@ -133,7 +133,7 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     type: 'string',
     flag: 'tls-min-version',
     allowed: 'VersionTLS12, VersionTLS13',
-    about: 'Lowest TLS version.',
+    about: 'Minimum TLS version.',
   },
   rotateCertificates: {
     type: 'bool',
@@ -143,10 +143,10 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
   serverTLSBootstrap: {
     type: 'bool',
     flag: 'rotate-server-certificates',
-    about: 'Ask the API server for the serving certificate and rotate it.',
+    about: 'Request the serving certificate from the API server and rotate it.',
   },
-  authentication: { type: authenticationType, about: 'Who may connect to the HTTP API.' },
-  authorization: { type: authorizationType, about: 'What a caller of the HTTP API may do.' },
+  authentication: { type: authenticationType, about: 'Authentication of requests to the HTTP API.' },
+  authorization: { type: authorizationType, about: 'Authorization of requests to the HTTP API.' },
   registryPullQPS: {
     type: 'int32',
     default: 5,
@@ -167,12 +167,12 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     goType: 'v1beta1.ImagePullCredentialsVerificationPolicy',
     default: 'NeverVerifyPreloadedImages',
     allowed: 'NeverVerify, NeverVerifyPreloadedImages, NeverVerifyAllowlistedImages, AlwaysVerify',
-    about: 'When a pod must show pull credentials for an image that is already present.',
+    about: 'When a pod must present pull credentials for an image that is already present.',
   },
   preloadedImagesVerificationAllowlist: {
     type: '[]string',
     allowed: 'only with NeverVerifyAllowlistedImages',
-    about: 'Images that need no verification.',
+    about: 'Images exempt from verification.',
   },
   eventRecordQPS: {
     type: 'int32',
@@ -199,7 +199,7 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
   enableContentionProfiling: {
     type: 'bool',
     flag: 'contention-profiling',
-    about: 'Profile lock contention where profiling is on.',
+    about: 'Profile lock contention, if profiling is enabled.',
   },
   healthzPort: {
     type: 'int32',
@@ -221,7 +221,7 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     zeroIsSet: true,
     flag: 'oom-score-adj',
     allowed: '-1000 to 1000',
-    about: 'OOM score of the agent itself.',
+    about: 'oom_score_adj of the agent itself.',
   },
   clusterDomain: { type: 'string', flag: 'cluster-domain', about: 'DNS domain of the cluster.' },
   clusterDNS: { type: '[]string', flag: 'cluster-dns', about: "Addresses of the cluster's DNS servers." },
@@ -229,19 +229,19 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     type: 'duration',
     default: '4h0m0s',
     flag: 'streaming-connection-idle-timeout',
-    about: 'Idle time after which exec, attach and port-forward end.',
+    about: 'Idle time after which exec, attach and port-forward connections are closed.',
   },
   nodeStatusUpdateFrequency: {
     type: 'duration',
     default: '10s',
     flag: 'node-status-update-frequency',
-    about: 'Time between two computations of the node status.',
+    about: 'Interval between computations of the node status.',
   },
   nodeStatusReportFrequency: {
     type: 'duration',
     default: '5m0s',
     about:
-      'Longest time between two reports of an unchanged node status; nodeStatusUpdateFrequency when only that is set.',
+      'Maximum interval between reports of an unchanged node status; defaults to nodeStatusUpdateFrequency if that is set.',
   },
   nodeLeaseDurationSeconds: {
     type: 'int32',
@@ -254,11 +254,11 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     default: '2m0s',
     flag: 'minimum-image-ttl-duration',
     allowed: 'not negative',
-    about: 'Least age of an unused image before it may be removed.',
+    about: 'Minimum age of an unused image before it may be removed.',
   },
   imageMaximumGCAge: {
     type: 'duration',
-    about: 'Age at which an unused image is removed in any case; 0s: never.',
+    about: 'Maximum age of an unused image before it is removed; 0s: no maximum.',
   },
   imageGCHighThresholdPercent: {
     type: 'int32',
@@ -266,7 +266,7 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     zeroIsSet: true,
     flag: 'image-gc-high-threshold',
     allowed: '0 to 100',
-    about: 'Disk usage at which image removal begins, percent.',
+    about: 'Disk usage at which image garbage collection starts, percent.',
   },
   imageGCLowThresholdPercent: {
     type: 'int32',
@@ -274,20 +274,24 @@ export const serviceFields: Readonly<Record<ServiceSetting, Field>> = {
     zeroIsSet: true,
     flag: 'image-gc-low-threshold',
     allowed: '0 to 100, below the high threshold',
-    about: 'Disk usage at which image removal ends, percent.',
+    about: 'Disk usage at which image garbage collection stops, percent.',
   },
   volumeStatsAggPeriod: {
     type: 'duration',
     default: '1m0s',
     flag: 'volume-stats-agg-period',
-    about: 'Time between two measurements of volume usage.',
+    about: 'Interval between measurements of volume usage.',
   },
-  kubeletCgroups: { type: 'string', flag: 'kubelet-cgroups', about: 'Cgroup that the agent moves into.' },
+  kubeletCgroups: {
+    type: 'string',
+    flag: 'kubelet-cgroups',
+    about: 'Cgroup that the agent moves itself into.',
+  },
   systemCgroups: {
     type: 'string',
     flag: 'system-cgroups',
     allowed: 'only with cgroupRoot',
-    about: 'Cgroup that processes in no cgroup move into.',
+    about: 'Cgroup for processes that are not in one.',
   },
-  cgroupRoot: { type: 'string', flag: 'cgroup-root', about: "Root of the pods' cgroups." },
+  cgroupRoot: { type: 'string', flag: 'cgroup-root', about: "Root cgroup of the pods' cgroups." },
 };

@@ -15,7 +15,10 @@ const pullPolicies: readonly string[] = [
 const allowlist = (c: KubeletConfiguration): readonly string[] =>
   c.preloadedImagesVerificationAllowlist ?? [];
 
-/** Image credentials, reserved CPUs and memory, metrics, logs and traces: the last part of the kubelet's rules, in its order. */
+/**
+ * Rules for image credentials, reserved CPUs and memory, metrics, logs and traces: the last part of the kubelet's validation, in its
+ * order.
+ */
 export const serviceRules: readonly Rule[] = [
   when(
     'imagePullCredentialsVerificationPolicy',
@@ -50,7 +53,7 @@ export const serviceRules: readonly Rule[] = [
     path: 'showHiddenMetricsForVersion',
     broken: (config, { version }) => {
       const shown = config.showHiddenMetricsForVersion ?? '';
-      // minor versions are unsigned
+      // minor versions are unsigned in the kubelet
       const previous = `${version.major}.${BigInt.asUintN(64, BigInt(version.minor) - 1n)}`;
       if (shown === '' || shown === previous) return undefined;
       return `invalid showHiddenMetricsForVersion: showHiddenMetricsForVersion: Invalid value: ${goQuote(shown)}: must be omitted or have the value '${previous}'; only the previous minor version is allowed`;
@@ -115,7 +118,7 @@ export const serviceRules: readonly Rule[] = [
 const isClean = (path: string): boolean =>
   normalize(path) === path && (path === '/' || !path.endsWith('/')) && !path.startsWith('./');
 
-/** A pattern is the name of an image as containers write it, without tag and digest, or a prefix that ends in `/*`. */
+// A pattern is an image name as containers write it, without tag and digest, or a prefix that ends in `/*`.
 function imagePatternFault(pattern: string): string | undefined {
   if (pattern.trim() !== pattern) return `leading/trailing spaces are not allowed: ${pattern}`;
   if (pattern === '') return `the supplied pattern is too short: ${pattern}`;
@@ -237,7 +240,7 @@ function tracingFaults({ tracing }: KubeletConfiguration): string[] {
   return endpoint === undefined ? faults : [...faults, endpoint];
 }
 
-/** An OTLP endpoint is a URL; without a scheme it means `dns://`. */
+/** Returns the fault of an OTLP endpoint, a URL; without a scheme it means `dns://`. */
 function endpointFault(endpoint: string): string | undefined {
   const url = endpoint.includes('//') ? endpoint : `dns://${endpoint}`;
   const fault = urlFault(url);

@@ -3,15 +3,15 @@ import type { Taint } from './kubelet-configuration.ts';
 
 const effects: readonly string[] = ['', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-/** Whether a taint's key, value and effect are well formed. Kubelet `CheckTaintValidation`. */
+/** Reports whether a taint's key, value and effect are well formed. Kubelet `CheckTaintValidation`. */
 export function isValidTaint({ key, value = '', effect }: Taint): boolean {
   return [...qualifiedNameRule(key), ...labelValueRule(value)].length === 0 && effects.includes(effect);
 }
 
 /**
- * A taint as flags write it: `key=value:effect`, `key:effect` or `key`.
+ * Parses a taint as written in flags: `key=value:effect`, `key:effect` or `key`.
  *
- * @returns the fault as text when it is none
+ * @returns the fault as text when it is invalid
  */
 export function parseTaint(text: string): Taint | string {
   const [left = '', effect = '', ...rest] = text.split(':');

@@ -10,7 +10,7 @@ import {
   userNamespacesType,
 } from './nested-fields.ts';
 
-/** The settings of this table. */
+/** The settings in this table. */
 type UpkeepSetting =
   | 'evictionHard'
   | 'evictionSoft'
@@ -93,31 +93,31 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
   evictionMaxPodGracePeriod: {
     type: 'int32',
     flag: 'eviction-max-pod-grace-period',
-    about: 'Longest grace period of a pod that a soft threshold evicts, s.',
+    about: 'Maximum grace period of a pod evicted by a soft threshold, s.',
   },
   evictionMinimumReclaim: {
     type: 'map[string]string',
     flag: 'eviction-minimum-reclaim',
-    about: 'What to free beyond each threshold.',
+    about: 'Amount to reclaim beyond each threshold.',
   },
   mergeDefaultEvictionSettings: {
     type: 'bool',
     default: false,
     zeroIsSet: true,
-    about: 'Fill thresholds that are not set from the defaults.',
+    about: 'Use the defaults for thresholds that are not set.',
   },
   podsPerCore: {
     type: 'int32',
     flag: 'pods-per-core',
     allowed: '0 (no limit) or more',
-    about: 'Most pods per CPU core.',
+    about: 'Maximum number of pods per CPU core.',
   },
   enableControllerAttachDetach: {
     type: 'bool',
     default: true,
     zeroIsSet: true,
     flag: 'enable-controller-attach-detach',
-    about: 'The attach/detach controller handles volumes of this node.',
+    about: 'Let the attach/detach controller handle volumes of this node.',
   },
   protectKernelDefaults: {
     type: 'bool',
@@ -137,7 +137,7 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
     zeroIsSet: true,
     flag: 'iptables-masquerade-bit',
     allowed: '0 to 31',
-    about: 'Mark bit for masquerading.',
+    about: 'iptables mark bit for masquerading.',
   },
   iptablesDropBit: {
     type: 'int32',
@@ -145,9 +145,9 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
     zeroIsSet: true,
     flag: 'iptables-drop-bit',
     allowed: '0 to 31',
-    about: 'Mark bit for dropping.',
+    about: 'iptables mark bit for dropping.',
   },
-  featureGates: { type: 'map[string]bool', flag: 'feature-gates', about: 'Features to turn on or off.' },
+  featureGates: { type: 'map[string]bool', flag: 'feature-gates', about: 'Feature gates to turn on or off.' },
   failSwapOn: {
     type: 'bool',
     default: true,
@@ -168,33 +168,33 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
     zeroIsSet: true,
     flag: 'container-log-max-files',
     allowed: '2 or more',
-    about: 'Most log files of a container.',
+    about: 'Maximum number of log files per container.',
   },
   containerLogMaxWorkers: {
     type: 'int32',
     default: 1,
     zeroIsSet: true,
     allowed: '1 or more',
-    about: 'Log rotations at a time.',
+    about: 'Maximum number of concurrent log rotations.',
   },
   containerLogMonitorInterval: {
     type: 'duration',
     default: '10s',
     zeroIsSet: true,
     allowed: '3s or more',
-    about: 'Time between two looks at container logs.',
+    about: 'Interval between checks of container logs.',
   },
   configMapAndSecretChangeDetectionStrategy: {
     type: 'string',
     goType: 'v1beta1.ResourceChangeDetectionStrategy',
     default: 'Watch',
     allowed: 'Get, Cache, Watch',
-    about: 'How changes of config maps and secrets are found.',
+    about: 'How changes of ConfigMaps and Secrets are detected.',
   },
   systemReserved: {
     type: 'map[string]string',
     flag: 'system-reserved',
-    about: 'Resources kept for the system.',
+    about: 'Resources reserved for the system.',
   },
   kubeReserved: {
     type: 'map[string]string',
@@ -205,7 +205,7 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
     type: 'string',
     flag: 'reserved-cpus',
     allowed: 'a CPU list: 0-3,8',
-    about: 'CPUs kept for the system.',
+    about: 'CPUs reserved for the system.',
   },
   showHiddenMetricsForVersion: {
     type: 'string',
@@ -229,12 +229,12 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
     flag: 'enforce-node-allocatable',
     allowed:
       'pods, system-reserved, system-reserved-compressible, kube-reserved, kube-reserved-compressible, none',
-    about: 'What node allocatable is enforced on.',
+    about: 'Where node allocatable is enforced.',
   },
   allowedUnsafeSysctls: {
     type: '[]string',
     flag: 'allowed-unsafe-sysctls',
-    about: 'Unsafe sysctls, or patterns that end in *, which pods may set.',
+    about: 'Unsafe sysctls that pods may set, or patterns that end in *.',
   },
   volumePluginDir: {
     type: 'string',
@@ -246,9 +246,9 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
   kernelMemcgNotification: {
     type: 'bool',
     flag: 'kernel-memcg-notification',
-    about: 'Let the kernel tell when memory thresholds are crossed.',
+    about: 'Use kernel notifications for memory thresholds.',
   },
-  logging: { type: loggingType, about: 'What is logged, and how.' },
+  logging: { type: loggingType, about: 'Logging options.' },
   enableSystemLogHandler: { type: 'bool', default: true, zeroIsSet: true, about: 'Serve /logs/.' },
   enableSystemLogQuery: {
     type: 'bool',
@@ -257,21 +257,24 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
     allowed: 'only with enableSystemLogHandler',
     about: 'Serve queries on /logs/.',
   },
-  shutdownGracePeriod: { type: 'duration', about: 'Time for all pods to end when the node shuts down.' },
+  shutdownGracePeriod: {
+    type: 'duration',
+    about: 'Total shutdown grace period of all pods when the node shuts down.',
+  },
   shutdownGracePeriodCriticalPods: {
     type: 'duration',
     allowed: 'at most shutdownGracePeriod',
-    about: 'The last part of it, for critical pods.',
+    about: 'Final part of shutdownGracePeriod, reserved for critical pods.',
   },
   shutdownGracePeriodByPodPriority: {
     type: shutdownGracePeriodByPodPriorityType,
     allowed: 'not together with shutdownGracePeriod',
-    about: 'Time to end by pod priority.',
+    about: 'Shutdown grace period by pod priority.',
   },
   reservedMemory: {
     type: reservedMemoryType,
     flag: 'reserved-memory',
-    about: 'Memory kept on each NUMA node.',
+    about: 'Memory reserved on each NUMA node.',
   },
   enableProfilingHandler: { type: 'bool', default: true, zeroIsSet: true, about: 'Serve /debug/pprof/.' },
   enableDebugFlagsHandler: { type: 'bool', default: true, zeroIsSet: true, about: 'Serve /debug/flags/v.' },
@@ -294,7 +297,7 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
     goType: 'v1beta1.MemoryReservationPolicy',
     default: 'None',
     allowed: 'None, TieredReservation',
-    about: 'How memory requests are protected.',
+    about: 'Policy for protecting memory requests.',
   },
   registerWithTaints: {
     type: registerWithTaintsType,
@@ -308,13 +311,13 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
     flag: 'register-node',
     about: 'Register the Node with the API server.',
   },
-  tracing: { type: tracingType, zeroIsSet: true, about: 'Traces of the agent.' },
+  tracing: { type: tracingType, zeroIsSet: true, about: 'Tracing of the agent.' },
   localStorageCapacityIsolation: {
     type: 'bool',
     default: true,
     zeroIsSet: true,
     flag: 'local-storage-capacity-isolation',
-    about: 'Account local ephemeral storage.',
+    about: 'Track local ephemeral storage usage.',
   },
   containerRuntimeEndpoint: {
     type: 'string',
@@ -326,7 +329,7 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
   imageServiceEndpoint: {
     type: 'string',
     flag: 'image-service-endpoint',
-    about: 'CRI image service, when it is not that of containerRuntimeEndpoint.',
+    about: 'CRI image service, if it differs from containerRuntimeEndpoint.',
   },
   failCgroupV1: {
     type: 'bool',
@@ -336,5 +339,5 @@ export const upkeepFields: Readonly<Record<UpkeepSetting, Field>> = {
     about: 'Do not start on a machine with cgroup v1.',
   },
   userNamespaces: { type: userNamespacesType, zeroIsSet: true, about: 'User namespaces of pods.' },
-  crashLoopBackOff: { type: crashLoopBackOffType, about: 'Back-off of containers that end.' },
+  crashLoopBackOff: { type: crashLoopBackOffType, about: 'Back-off of crashing containers.' },
 };

@@ -5,12 +5,12 @@ import { resourceRules } from './resource-rules.ts';
 import type { RuleContext } from './rule.ts';
 import { serviceRules } from './service-rules.ts';
 
-/** What this agent is: it follows Kubernetes 1.36 and logs both as text and as JSON. */
+/** The agent's facts: it follows Kubernetes 1.36 and logs as text and JSON. */
 const thisAgent: RuleContext = { version: { major: 1, minor: 36 }, logFormats: ['text', 'json'] };
 
 const rules = [...nodeRules, ...resourceRules, ...serviceRules];
 
-/** Every rule of meaning that the settings break, in the kubelet's order and words. Follows `ValidateKubeletConfiguration`. */
+/** Returns every violated rule, in the kubelet's order and words. Follows `ValidateKubeletConfiguration`. */
 export function validateKubeletConfiguration(
   config: KubeletConfiguration,
   context: RuleContext = thisAgent,

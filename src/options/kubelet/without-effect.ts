@@ -7,31 +7,31 @@ import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import type { OptionFault } from '../options-error.ts';
 
 /**
- * Settings of the kubelet that are read and checked, so that one file serves both, but change nothing here; by path, with the reason. A
- * path stands for all below it.
+ * Kubelet settings that are parsed and validated, so that one file serves both, but have no effect here; by path, with the reason. A path
+ * includes everything below it.
  */
 export const withoutEffect: Readonly<Record<string, string>> = tableOf({
-  configMapAndSecretChangeDetectionStrategy: 'objects that pods name are always watched',
-  containerLogMaxWorkers: 'logs are rotated by one loop',
+  configMapAndSecretChangeDetectionStrategy: 'objects that pods reference are always watched',
+  containerLogMaxWorkers: 'one loop rotates all logs',
   cpuManagerPolicy: 'containers share the processors, as with none',
   cpuManagerPolicyOptions: 'containers share the processors, as with none',
   cpuManagerReconcilePeriod: 'containers share the processors, as with none',
   enableContentionProfiling: 'profiles are of Go programs',
-  enableSystemLogQuery: '/logs/ serves files, no queries',
+  enableSystemLogQuery: '/logs/ serves files, not queries',
   hairpinMode: 'the CNI plugins decide, as with any CRI runtime',
   iptablesDropBit: 'no iptables rules are made',
   iptablesMasqueradeBit: 'no iptables rules are made',
-  kernelMemcgNotification: 'memory is looked at every 10 s',
+  kernelMemcgNotification: 'memory is checked every 10 s',
   'logging.flushFrequency': 'each line is written at once',
-  'logging.options': 'all lines go to one place',
-  'logging.vmodule': 'there is one level for all',
+  'logging.options': 'all lines go to one stream',
+  'logging.vmodule': 'there is one level for all files',
   makeIPTablesUtilChains: 'no iptables rules are made',
   maxOpenFiles: 'Node.js cannot raise its limit; the service manager can (LimitNOFILE)',
   memoryManagerPolicy: 'memory is not bound to NUMA nodes, as with None',
   protectKernelDefaults: 'kernel settings are left as they are',
-  qosReserved: 'nothing is kept from lower classes',
+  qosReserved: 'nothing is reserved from lower classes',
   reservedMemory: 'memory is not bound to NUMA nodes',
-  runOnce: 'the kubelet has dropped it, too',
+  runOnce: 'the kubelet dropped it too',
   showHiddenMetricsForVersion: 'no metrics are hidden',
   topologyManagerPolicy: 'resources are not aligned, as with none',
   topologyManagerPolicyOptions: 'resources are not aligned, as with none',
@@ -39,13 +39,13 @@ export const withoutEffect: Readonly<Record<string, string>> = tableOf({
   volumePluginDir: 'there are no FlexVolume plugins',
 });
 
-/** Why a setting changes nothing here; nothing when it does. */
+/** Returns why a setting has no effect; undefined when it has one. */
 export function whyWithoutEffect(path: string): string | undefined {
-  const known = Object.keys(withoutEffect).find((one) => path === one || path.startsWith(`${one}.`));
-  return known === undefined ? undefined : withoutEffect[known];
+  const key = Object.keys(withoutEffect).find((one) => path === one || path.startsWith(`${one}.`));
+  return key === undefined ? undefined : withoutEffect[key];
 }
 
-/** What is set to something else than its default, but changes nothing here; and gates that nothing asks for. */
+/** Returns the settings that differ from their default but have no effect, and feature gates that are not used. */
 export function idleSettings(kubelet: KubeletConfiguration): readonly OptionFault[] {
   const defaults = withDefaults({});
   const settings = Object.entries(withoutEffect)

@@ -103,7 +103,7 @@ const enforcements: Readonly<Record<string, 'systemReserved' | 'kubeReserved' | 
 function allocatableFaults(config: KubeletConfiguration): string[] {
   const enforced = config.enforceNodeAllocatable;
   const both = (['system-reserved', 'kube-reserved'] as const)
-    .filter((name) => enforced.includes(name) && given.includes(`${name}-compressible`))
+    .filter((name) => enforced.includes(name) && enforced.includes(`${name}-compressible`))
     .map((name) => `both "${name}" and "${name}-compressible" cannot be specified together in ${flag}`);
   const each = enforced.flatMap((value, i) =>
     enforced.indexOf(value) < i

@@ -6,7 +6,7 @@ import type { LogFields } from '../base/logger.ts';
 import { keyOf, uidOf } from '../kube/names.ts';
 import type { ContainerStatus, Pod } from '../kube/types.ts';
 
-/** Something that happened on the node, as a line of the log. */
+/** An event on the node, as a line of the log. */
 export interface Activity {
   readonly level: 'info' | 'warn';
   readonly message: string;
@@ -15,7 +15,7 @@ export interface Activity {
 
 const info = (message: string, fields: LogFields): Activity => ({ level: 'info', message, fields });
 
-/** What happened to a pod between two looks at it, in words. Pure. */
+/** Returns what changed in a pod's status, as log lines. Pure. */
 export function podActivity(before: Pod | undefined, after: Pod): readonly Activity[] {
   const about = { pod: keyOf(after), uid: uidOf(after) };
   if (!before) return [info('pod assigned to this node', about)];
@@ -27,7 +27,7 @@ export function podActivity(before: Pod | undefined, after: Pod): readonly Activ
   ];
 }
 
-/** A pod that is no longer there. */
+/** Returns the log line of a removed pod. */
 export const podGone = (pod: Pod): Activity => info('pod removed', { pod: keyOf(pod), uid: uidOf(pod) });
 
 function deletion(before: Pod, after: Pod, about: LogFields): readonly Activity[] {
@@ -62,7 +62,7 @@ function readiness(before: Pod, after: Pod, about: LogFields): readonly Activity
   const [was, is] = [readyOf(before), readyOf(after)];
   if (is === was) return [];
   if (is === 'True') return [info('pod is ready', about)];
-  // a pod that is going, or has ended, is no longer ready for that reason
+  // a pod that is being deleted or has ended is not ready for that reason
   const runs = after.status?.phase === 'Running' && after.metadata?.deletionTimestamp === undefined;
   return was === 'True' && runs ? [info('pod is not ready', about)] : [];
 }
@@ -82,7 +82,7 @@ const containersOf = ({ status }: Pod): readonly ContainerStatus[] => [
   ...(status?.containerStatuses ?? []),
 ];
 
-/** Events in words; those of other reasons are told with their reason. */
+/** Log messages by reason of the Event; Events of other reasons are logged with their reason. */
 const eventWords: Readonly<Record<string, string>> = tableOf({
   BackOff: 'container restart is delayed',
   Created: 'container created',
@@ -105,14 +105,14 @@ const eventWords: Readonly<Record<string, string>> = tableOf({
   Unhealthy: 'probe failed',
 });
 
-/** An Event that the agent reported, as a line of the log. Pure. */
+/** Returns a reported Event as a log line. Pure. */
 export function activityOf({ object, type, reason, message, fieldPath }: RawEvent): Activity {
   const { kind = '', metadata = {} } = object;
   const name = metadata.namespace ? `${metadata.namespace}/${metadata.name ?? ''}` : (metadata.name ?? '');
   const container = /\{(.+)\}$/.exec(fieldPath)?.[1];
   const words = eventWords[reason];
   return {
-    // an Event of type Warning is about a pod; whether somebody must act is for its owner to say
+    // An Event of type Warning concerns a pod; its owner decides whether to act.
     level: 'info',
     message: words ?? (type === 'Warning' ? 'warning event' : 'event'),
     fields: {
@@ -126,7 +126,7 @@ export function activityOf({ object, type, reason, message, fieldPath }: RawEven
 
 const isQuiet = ({ level }: LeveledLogger): boolean => level !== 'info' && level !== 'debug';
 
-/** Logs an Event at `info`. */
+/** Logs an Event at level `info`. */
 export function eventActivity(logger: LeveledLogger, event: RawEvent): void {
   if (!isQuiet(logger)) write(logger, activityOf(event));
 }

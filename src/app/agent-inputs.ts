@@ -5,7 +5,7 @@ import type { DataDir } from './data-dir.ts';
 import type { RunOptions, StartContext, UpOptions } from './running.ts';
 import type { Tracing } from './tracing.ts';
 
-/** What an agent of the command is composed of. */
+/** The inputs from which the command composes an agent. */
 export interface AgentInputs extends Pick<StartContext, 'load'> {
   readonly options: UpOptions | RunOptions;
   readonly settings: EffectiveOptions;

@@ -23,13 +23,13 @@ import { tlsSettings } from './tls.ts';
 import { readFlagsOnly } from '../options/command-line.ts';
 import { originOf } from '../options/origin.ts';
 
-/** Flags of `podtender up` and `run` that are no settings: what a mistyped flag may have meant. */
+/** Flags of `podtender up` and `run` that are not settings, for suggestions to a mistyped flag. */
 const ownFlags = ['manifests', 'manifest-url', 'node-name'];
 
 /**
- * What the agent runs with: the command's words, the environment and the KubeletConfiguration file together.
+ * Returns the effective settings from the command line, the environment and the KubeletConfiguration file.
  *
- * @throws {OptionsError} every fault of file, flags and environment at once
+ * @throws {OptionsError} with every fault of file, flags and environment
  */
 export function effectiveOptions(
   options: Pick<UpOptions, 'kubeletFlags' | 'config' | 'nodeName' | 'logLevel' | 'logFormat'>,
@@ -49,14 +49,14 @@ export function effectiveOptions(
   });
 }
 
-/** The object without the members that are not set. */
-function given<T extends object>(values: { readonly [K in keyof T]: T[K] | undefined }): Partial<T> {
+/** Returns the object without undefined members. */
+function definedOnly<T extends object>(values: { readonly [K in keyof T]: T[K] | undefined }): Partial<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
 
-/** The part of the settings that the agent's engines take. */
+/** Returns the agent's options that the settings determine. */
 export function agentSettings({ kubelet, agent }: EffectiveOptions): Partial<AgentOptions> {
-  return given<AgentOptions>({
+  return definedOnly<AgentOptions>({
     nodeIPs: agent.nodeIp.length > 0 ? agent.nodeIp : undefined,
     clusterDomain: kubelet.clusterDomain,
     clusterDns: kubelet.clusterDNS,
@@ -80,7 +80,7 @@ function nodeSettings(
   kubelet: EffectiveOptions['kubelet'],
   { nodeLabels: labels, cloudProvider, exitPolicy, registerAgain }: EffectiveOptions['agent'],
 ): NonNullable<AgentOptions['node']> {
-  return given<NonNullable<AgentOptions['node']>>({
+  return definedOnly<NonNullable<AgentOptions['node']>>({
     labels,
     providerId: notEmpty(kubelet.providerID),
     externalCloudProvider: cloudProvider === 'external',
@@ -99,19 +99,19 @@ function nodeSettings(
   });
 }
 
-/** What is kept from pods: whole processors that are reserved by number win over amounts (kubelet `reservedSystemCPUs`). */
+/** Returns the reserved resources: processors reserved by number take precedence over amounts (kubelet `reservedSystemCPUs`). */
 function reservedAmounts({
   reservedSystemCPUs = '',
   systemReserved,
   kubeReserved,
 }: EffectiveOptions['kubelet']): Pick<NonNullable<AgentOptions['node']>, 'systemReserved' | 'kubeReserved'> {
   const reserved = cpusIn(reservedSystemCPUs);
-  if (reserved === 0) return given({ systemReserved, kubeReserved });
+  if (reserved === 0) return definedOnly({ systemReserved, kubeReserved });
   const { cpu: _, ...rest } = kubeReserved ?? {};
   return { systemReserved: { ...systemReserved, cpu: String(reserved) }, kubeReserved: rest };
 }
 
-/** How many processors a list such as `0-3,8` names. */
+/** Returns the number of processors in a list such as `0-3,8`. */
 function cpusIn(list: string): number {
   const cpus = new Set<number>();
   for (const part of list.split(',').filter(Boolean)) {
@@ -121,7 +121,7 @@ function cpusIn(list: string): number {
   return cpus.size;
 }
 
-/** When container logs are rotated. */
+/** Returns the settings of container log rotation. */
 export const logUpkeep = ({
   containerLogMaxSize,
   containerLogMaxFiles,
@@ -143,7 +143,7 @@ export type DeadContainerSettings = Partial<
   >
 >;
 
-/** How many dead containers stay, and how long. */
+/** Returns how many dead containers are retained, and how long. */
 export const deadContainers = ({
   maximumDeadContainers = -1,
   maximumDeadContainersPerContainer = 1,
@@ -154,13 +154,13 @@ export const deadContainers = ({
   maxContainers: maximumDeadContainers,
 });
 
-/** The level of the log but for the verbosity that it began with. */
-const saidLevel = ({ agent, origins }: EffectiveOptions): LogLevel =>
+/** Returns the log level without the effect of the initial verbosity. */
+const configuredLevel = ({ agent, origins }: EffectiveOptions): LogLevel =>
   origins.has('logLevel') ? agent.logLevel : (agentFields.logLevel.default as LogLevel);
 
-/** Where and when a kubelet API is set up, and what logs. */
+/** Where the kubelet API keeps its certificates, and its clock and logger. */
 export interface KubeletApiPlace {
-  /** Where certificates are kept. */
+  /** Directory of certificates. */
   readonly certDir: string;
   readonly nodeName: string;
   readonly now: number;
@@ -168,9 +168,9 @@ export interface KubeletApiPlace {
 }
 
 /**
- * How the kubelet API is served by the settings; nothing when it is not (`enableServer: false`).
+ * Returns the options of the kubelet API; undefined when it is disabled (`enableServer: false`).
  *
- * @throws {AgentError} a file that the settings name cannot be read
+ * @throws {AgentError} when a configured file cannot be read
  */
 export function kubeletApiOptions(
   settings: EffectiveOptions,
@@ -204,7 +204,7 @@ export function kubeletApiOptions(
       debugFlags: !kubelet.enableDebugFlagsHandler,
     },
     setVerbosity: (verbosity) => {
-      logger.level = louder(saidLevel(settings), verbosity);
+      logger.level = louder(configuredLevel(settings), verbosity);
     },
     streams: { idleMs: durationMs(kubelet.streamingConnectionIdleTimeout) },
     webhookTimes: {
@@ -221,11 +221,11 @@ export function kubeletApiOptions(
   };
 }
 
-/** Every flag with the value in force, as text. */
+/** Returns every flag with its effective value, as text. */
 function flagValues({ kubelet, agent }: EffectiveOptions): Readonly<Record<string, string>> {
   const texts = [...flagTargets.values()].map(({ flag, path, group }) => {
     const value = valueAt(group === 'kubelet' ? kubelet : agent, path.join('.'));
-    // headers of the manifest URL may be credentials
+    // headers of the manifest URL may contain credentials
     return [flag, flag === 'manifest-url-header' ? '<masked>' : flagText(value)];
   });
   return Object.fromEntries(texts) as Readonly<Record<string, string>>;
@@ -241,7 +241,7 @@ function flagText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Asked for, else from files; without either the pair is self-signed. */
+/** Returns a requested serving certificate, or the configured files; without either it is self-signed. */
 function servingPair(
   { tlsCertFile = '', tlsPrivateKeyFile = '', serverTLSBootstrap }: EffectiveOptions['kubelet'],
   certDir: string,
@@ -250,20 +250,22 @@ function servingPair(
   return tlsCertFile === '' ? {} : { tlsFiles: { certFile: tlsCertFile, keyFile: tlsPrivateKeyFile } };
 }
 
-/** Whether a setting was made, and is not the default. */
-export const isSaid = (path: string, { origins }: EffectiveOptions): boolean =>
+/** Reports whether a setting is set and not a default. */
+export const isExplicit = (path: string, { origins }: EffectiveOptions): boolean =>
   originOf(path, origins).from !== 'default';
 
-/** Tells of settings that do not exist, or change nothing here. */
-export function tellWarnings({ warnings }: EffectiveOptions, logger: Logger): void {
-  for (const warning of warnings) logger.warn('a setting is not used', { setting: formatFault(warning) });
+/** Logs settings that are unknown or have no effect. */
+export function logWarnings({ warnings }: EffectiveOptions, logger: Logger): void {
+  for (const warning of warnings) logger.warn('setting has no effect', { setting: formatFault(warning) });
 }
 
-/** Where certificates are kept: as said, or beside the rest of what this agent keeps. */
+/** Returns the directory of certificates: as set, or in the agent's data directory. */
 export const certDirOf = (settings: EffectiveOptions, dataDir: string): string =>
-  isSaid('certDir', settings) || isSaid('rootDir', settings) ? settings.agent.certDir : join(dataDir, 'pki');
+  isExplicit('certDir', settings) || isExplicit('rootDir', settings)
+    ? settings.agent.certDir
+    : join(dataDir, 'pki');
 
-/** The ports that serve without TLS: the read-only one where it is set, health where it is not turned off. */
+/** Returns the ports without TLS: the read-only port if set, the health port unless disabled. */
 export function openPorts({ kubelet }: EffectiveOptions): Pick<AgentOptions, 'readOnly' | 'healthz'> {
   const { readOnlyPort = 0, address, healthzPort, healthzBindAddress } = kubelet;
   return {

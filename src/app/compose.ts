@@ -16,7 +16,7 @@ import type { EffectiveOptions } from '../options/load.ts';
 import { formatOrigin } from '../options/explain.ts';
 import { originOf } from '../options/origin.ts';
 import { activityHandler, eventActivity } from './activity.ts';
-import { agentSettings, isSaid } from './agent-settings.ts';
+import { agentSettings, isExplicit } from './agent-settings.ts';
 import { watchRejected } from './rejected-pods.ts';
 import type { DataDir } from './data-dir.ts';
 import type { AgentInputs } from './agent-inputs.ts';
@@ -27,7 +27,7 @@ import type { PodChange, Problem, RunOptions, Running, UpOptions } from './runni
 
 const clock = systemClock;
 
-/** The agent's options but for its API server, and what lets its runtime go. */
+/** Returns the agent's options except for its API server, and a function that disconnects its runtime. */
 export async function agentOptions(
   inputs: AgentInputs,
 ): Promise<AgentOptions & { readonly disconnect: () => Promise<void> }> {
@@ -69,7 +69,10 @@ function storageFault(dataDir: DataDir): string | undefined {
   return fault === undefined ? undefined : `the data directory ${dataDir.path} ${fault}`;
 }
 
-/** The command's flags win over the configuration; faults of manifests name the setting that they come from. */
+/**
+ * Returns the manifest options. The command's flags take precedence over the configuration; manifest faults name the setting they come
+ * from.
+ */
 function manifestOptions(
   { manifests, manifestUrl }: UpOptions | RunOptions,
   { origins }: EffectiveOptions,
@@ -84,7 +87,7 @@ function manifestOptions(
   };
 }
 
-/** The members of {@link Running} that any agent fills in the same way. */
+/** Returns the members of {@link Running} that are the same for every agent. */
 export function runningParts(
   agent: Agent,
   { dataDir, logger, settings }: Pick<AgentInputs, 'dataDir' | 'logger' | 'settings'>,
@@ -122,7 +125,7 @@ export function runningParts(
   };
 }
 
-/** Where the log goes: a file, or what the command gives, or stderr. */
+/** Returns the logger; it writes to a file, the command's stream, or stderr. */
 export function makeLogger(
   { agent: { logLevel, logFormat } }: EffectiveOptions,
   destination?: string | { write(line: string): unknown },
@@ -132,21 +135,21 @@ export function makeLogger(
   return pinoLogger(logLevel, stream, logFormat);
 }
 
-/** Where volumes and checkpoints are kept: as set, or beside the rest of what this agent keeps. */
+/** Returns the directory of volumes and checkpoints: as set, or in the agent's data directory. */
 export const rootDirOf = (settings: EffectiveOptions, dataDir: string): string =>
-  isSaid('rootDir', settings) ? settings.agent.rootDir : join(dataDir, 'agent');
+  isExplicit('rootDir', settings) ? settings.agent.rootDir : join(dataDir, 'agent');
 
-/** Tells systemd of the agent. */
+/** Returns the connection to systemd's notify socket. */
 export const systemdService = (logger: Logger): SystemdService =>
   new SystemdService(process.env, { clock, logger, pid: process.pid });
 
-/** Reports the start and signs of life to systemd. */
-export function keepSystemdTold(systemd: SystemdService, agent: Agent, signal: AbortSignal): void {
+/** Reports start and watchdog keep-alives to systemd. */
+export function keepSystemdNotified(systemd: SystemdService, agent: Agent, signal: AbortSignal): void {
   void systemd.started();
   void systemd.watch(() => syncLoopFault(agent.controller, steadyNow(clock)), signal);
 }
 
-/** Resolves when the run ends though nobody asked it to. */
+/** Resolves when the agent ends without being stopped. */
 function failureOf(running: Promise<void>, stop: AbortSignal): Promise<Error> {
   return new Promise((resolve) => {
     running.then(
@@ -160,7 +163,7 @@ function failureOf(running: Promise<void>, stop: AbortSignal): Promise<Error> {
   });
 }
 
-/** What the node declares: only what these settings and this provider have. */
+/** Returns the node features that these settings and this provider support. */
 function featuresOf({ kubelet }: EffectiveOptions, provider: UpOptions['provider']): readonly string[] {
   const parts = {
     webSockets: kubelet.enableServer && kubelet.enableDebuggingHandlers,

@@ -3,10 +3,10 @@ import { durationMs } from '../kube/duration.ts';
 import { isGateOn } from '../options/kubelet/feature-gates.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 
-/** The part of a KubeletConfiguration that says how long a container that crashes waits. */
+/** The KubeletConfiguration settings of the crash loop back-off. */
 export type CrashSettings = Pick<EffectiveOptions['kubelet'], 'crashLoopBackOff' | 'featureGates'>;
 
-/** The back-off between restarts: the settings come before what the gates change. Follows kubelet `newCrashLoopBackOff`. */
+/** Returns the back-off between restarts: settings take precedence over feature gates. Follows kubelet `newCrashLoopBackOff`. */
 export function crashBackOffOf({ crashLoopBackOff, featureGates }: CrashSettings): BackoffOptions {
   const { initialMs, maxMs, expiryMs } = isGateOn('ReduceDefaultCrashLoopBackOffDecay', featureGates)
     ? { ...crashLoopBackoff, initialMs: 1000, maxMs: 60_000 }

@@ -26,21 +26,21 @@ export type PullSettings = Pick<
   | 'featureGates'
 >;
 
-/** Where the plug-ins are that give credentials; both, or there are none. */
+/** Configuration and directory of the credential plug-ins; both are required. */
 export interface PluginFolders {
   readonly imageCredentialProviderConfig?: string;
   readonly imageCredentialProviderBinDir?: string;
 }
 
-/** A plug-in that can be run. */
+/** A plug-in and its executable. */
 interface Plugin extends CredentialProvider {
   readonly binDir: string;
 }
 
 /**
- * The plug-ins that the settings name.
+ * Returns the configured plug-ins.
  *
- * @throws {AgentError} `invalid_argument` when they cannot be read or a program is missing
+ * @throws {AgentError} `invalid_argument` when the configuration cannot be read or an executable is missing
  */
 export function credentialPlugins({
   imageCredentialProviderConfig: config = '',
@@ -63,12 +63,12 @@ export function credentialPlugins({
   return plugins;
 }
 
-/** What a provider pulls images with, and what is told when images are gone. */
+/** The credentials with which a provider pulls images, and a hook for image garbage collection. */
 export interface PullParts extends Pick<RuntimeParts, 'keyring' | 'pullRecords' | 'mayPull'> {
   readonly afterImageGc?: (left: ReadonlySet<string>, beganAt: number) => void;
 }
 
-/** @param images all that the runtime has now */
+/** @param images all images that the runtime has */
 export function pullParts(
   settings: PullSettings,
   plugins: readonly Plugin[],

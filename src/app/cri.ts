@@ -21,7 +21,7 @@ import { deadContainers, type DeadContainerSettings, logUpkeep } from './agent-s
 import { crashBackOffOf, type CrashSettings } from './crash-back-off.ts';
 import { credentialPlugins, type PluginFolders, pullParts, type PullSettings } from './credentials.ts';
 
-/** The part of a KubeletConfiguration that says which runtime is asked, and how. */
+/** The KubeletConfiguration settings that select and configure the runtime. */
 export type CriSettings = Pick<
   EffectiveOptions['kubelet'],
   | 'containerRuntimeEndpoint'
@@ -48,11 +48,11 @@ export type CriSettings = Pick<
   PullSettings &
   PluginFolders &
   DeadContainerSettings & {
-    /** Where log collectors look for links to container logs; default: the kubelet's `ContainerLogsDir`. */
+    /** Directory in which log collectors look for links to container logs; default: the kubelet's `ContainerLogsDir`. */
     readonly containerLogsDir?: string;
   } & Partial<Pick<EffectiveOptions['agent'], 'maxParallelStarts'>>;
 
-/** The part of an agent's options that a CRI runtime brings, and its end. */
+/** The agent options that a CRI runtime determines, and a function that disconnects it. */
 export interface CriParts
   extends
     Required<
@@ -71,12 +71,12 @@ export interface CriParts
   readonly close: () => Promise<void>;
 }
 
-/** A provider over a CRI runtime, and what the node tells of that runtime. Nothing is connected before the provider is made. */
+/** Returns a provider over a CRI runtime, and the runtime's facts for the node. Nothing is connected before the provider is created. */
 export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
   const facts = new RuntimeFacts();
   const plugins = credentialPlugins(settings);
   const connected = connect(settings, tracer);
-  connected.catch(() => undefined); // told by makeProvider
+  connected.catch(() => undefined); // reported by makeProvider
   const node = cgroupsHere();
   const enforced = enforcesAppArmor();
   const cgroups = cgroupOptions(settings, node);
@@ -115,7 +115,7 @@ export function criParts(settings: CriSettings, tracer?: Tracer): CriParts {
   };
 }
 
-/** Makes the folders of logs. @returns where log collectors look */
+/** Creates the log directories. @returns the directory for log collectors */
 function logFolders({ containerLogsDir = '/var/log/containers', podLogsDir }: CriSettings): string {
   for (const dir of [containerLogsDir, podLogsDir]) mkdirSync(dir, { recursive: true, mode: 0o755 });
   return containerLogsDir;
@@ -124,7 +124,7 @@ function logFolders({ containerLogsDir = '/var/log/containers', podLogsDir }: Cr
 interface Connected {
   readonly cri: typeof import('../providers/cri/index.ts');
   readonly runtime: CriRuntime;
-  /** The same, unless images have a service of their own. */
+  /** The runtime service, unless images have a service of their own. */
   readonly images: CriRuntime;
 }
 
@@ -145,7 +145,7 @@ async function connect(settings: CriSettings, tracer: Tracer | undefined): Promi
   return { cri, runtime, images };
 }
 
-/** What the runtime says of itself, for the node's status; empty until it was asked. */
+/** RuntimeFacts holds what the runtime reports about itself, for the node's status; empty until it was queried. */
 class RuntimeFacts {
   name = '';
   /** `containerd://1.7.0` */
@@ -153,7 +153,7 @@ class RuntimeFacts {
   handlers: readonly HandlerFeatures[] = [];
   features: ReturnType<Connected['cri']['featuresOf']>;
 
-  /** Asks the runtime. @throws {AgentError} it does not answer, or is not one that can be used */
+  /** Queries the runtime. @throws {AgentError} when it does not respond or is unsupported */
   async learn({ cri, runtime }: Connected): Promise<void> {
     await cri.validateCri(runtime);
     const status = await runtime.status({});
@@ -165,7 +165,7 @@ class RuntimeFacts {
   }
 }
 
-/** @throws {AgentError} the runtime does not answer, or is not one that can be used */
+/** @throws {AgentError} when the runtime does not respond or is unsupported */
 async function makeCriProvider(
   context: ProviderContext,
   { cri, runtime, images }: Connected,
@@ -188,7 +188,7 @@ async function makeCriProvider(
   const { podCIDR = '' } = settings;
   if (podCIDR !== '')
     await tellPodCidr(runtime, podCIDR).catch((reason: unknown) => {
-      context.logger.error('pod CIDR could not be told to the runtime', { err: messageOf(reason) });
+      context.logger.error('cannot set the pod CIDR of the runtime', { err: messageOf(reason) });
     });
   const pulls = pullParts(settings, plugins, context, (await images.listImages({})).images ?? []);
   const provider = kuberuntimeProvider(
@@ -243,13 +243,13 @@ const upkeepSettings = (settings: CriSettings): UpkeepSettings => ({
   },
 });
 
-/** How this machine's cgroups are mounted. */
+/** Returns how this machine's cgroups are mounted. */
 function cgroupsHere(): Pick<Parameters<typeof runtimeSettings>[1], 'files' | 'cgroups'> {
   const host = detectCgroups(kernelCgroupFiles);
   return { files: kernelCgroupFiles, ...(host && { cgroups: host }) };
 }
 
-/** What of the machine containers depend on. */
+/** Returns the machine's amounts that containers depend on. */
 const nodeAmounts = ({
   machine,
   rootDir,

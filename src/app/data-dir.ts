@@ -18,16 +18,16 @@ import { holdSign, isHeld, type LifeSign } from './life-sign.ts';
 /** The layout that this version reads and writes. */
 const layout = 'podtender data 1';
 
-/** How often the directory is looked at, ms. */
+/** Interval between checks of the directory, ms. */
 const lookMs = 5000;
 
-/** How old the lock gets before it is renewed, ms. */
+/** Age at which the lock is renewed, ms. */
 const renewMs = 20_000;
 
-/** How old the lock of an agent on another host may be, ms: that agent renews it more often. */
+/** Age at which the lock of an agent on another host counts as stale, ms: a live agent renews it more often. */
 const foreignLockMs = 60_000;
 
-/** The data directory cannot be used: it is not writable, in use by another agent, of another version, or a file of it is damaged. */
+/** DataDirError is thrown when the data directory cannot be used: not writable, in use, of another version, or damaged. */
 export class DataDirError extends AgentError {
   override readonly name = 'DataDirError';
 
@@ -36,12 +36,14 @@ export class DataDirError extends AgentError {
   }
 }
 
-/** A data directory in use; {@link DataDir.release} lets the next agent in. */
+/** A claimed data directory; {@link DataDir.release} frees it for the next agent. */
 export interface DataDir {
   readonly path: string;
-  /** Why the directory is no longer this agent's: it was deleted, replaced or claimed by another agent. `undefined` while it is. */
+  /**
+   * Returns why the directory no longer belongs to this agent (deleted, replaced, or claimed by another one); `undefined` while it does.
+   */
   fault(): string | undefined;
-  /** Renews the lock, and calls back once when the directory is lost; stops when the directory is released. */
+  /** Renews the lock, and calls `onLost` once when the directory is lost, until the directory is released. */
   watch(onLost: (fault: string) => void): void;
   release(): void;
 }
@@ -51,7 +53,7 @@ type DataDirClock = Pick<Clock, 'now' | 'timer'>;
 type Refuse = (what: string, cause?: unknown) => DataDirError;
 
 /**
- * Makes and claims the data directory: writable, of this version's layout, and of no other running agent.
+ * Creates and claims the data directory: it must be writable, have this version's layout, and not belong to another running agent.
  *
  * @throws {DataDirError} saying what is wrong with it
  */
@@ -126,7 +128,7 @@ function faultOf(look: () => string | undefined): string | undefined {
   }
 }
 
-/** Its time tells agents of other hosts that its owner lives. A full or read-only disk is no reason to end. */
+/** Renews the lock's time, which tells agents on other hosts that its owner is alive. A full or read-only disk is ignored. */
 function renew(lock: string, now: number): void {
   try {
     if (now - statSync(lock).mtimeMs < renewMs) return;
@@ -136,7 +138,7 @@ function renew(lock: string, now: number): void {
   }
 }
 
-/** Step by step: Node's own recursion never ends below a directory that answers ENOENT, as /proc does. */
+/** Creates the directories one by one: Node's recursive mkdir never ends below a directory that answers ENOENT, as /proc does. */
 function makeAll(path: string): void {
   if (existsSync(path)) return;
   makeAll(dirname(path));
@@ -164,9 +166,9 @@ function claim(path: string, now: number, refuse: Refuse): Claim {
 }
 
 /**
- * Who uses the directory, in words; `undefined` when no living agent does. A process of this host is looked up by its id and start time,
- * so that an id used again counts for nothing, and neither does one that has ended and is not yet reaped. One of another PID namespace
- * (a container) is found by the sign of life that it holds open, one of another host by the age of its lock.
+ * Describes who uses the directory; `undefined` when no live agent does. A process of this host is identified by its id and start time,
+ * so that a reused id or a zombie does not count. A process in another PID namespace (a container) is detected by the life sign that it
+ * holds open, one on another host by the age of its lock.
  */
 function useOf(
   owner: string | undefined,
@@ -181,24 +183,24 @@ function useOf(
   return isRenewed ? `process ${pid} of host ${host}` : undefined;
 }
 
-/** ms since the epoch; 0: there is no such file. */
+/** Returns the modification time in ms since the epoch; 0: the file does not exist. */
 const changedAt = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-/** The host of a lock, when it is not this one: neither by name nor since its start. */
+/** Returns the host of a lock if it is another one: neither this host name nor this boot. */
 function otherHost(ofMachine: string): string | undefined {
   const [boot = '', host = ''] = ofMachine.split(' ');
   const [ownBoot, ownHost] = machineLine().split(' ');
   return host === '' || boot === ownBoot || host === ownHost ? undefined : host;
 }
 
-/** `PID START`; absent when no such process runs. One in state Z or X has ended: it holds nothing any more. */
+/** Returns `PID START` of a live process; undefined otherwise. State Z or X means that it has ended. */
 function processLine(pid: number): string | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   const [state = 'X', ...rest] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   return 'ZX'.includes(state) ? undefined : `${pid} ${rest[18] ?? ''}`;
 }
 
-/** `BOOT HOST`: which start of which machine. */
+/** Returns `BOOT HOST`, which identifies one boot of one machine. */
 const machineLine = (): string =>
   `${readText('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown'} ${hostname()}`;
 

@@ -8,10 +8,11 @@ import type { EciSettings } from '../providers/eci/index.ts';
 type EciParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> & Pick<AgentOptions, 'nodeIPs'>;
 
 /**
- * eciParts makes the provider of Alibaba Cloud ECI and describes its node: labels, taint and capacity are the account's, not this machine's.
+ * eciParts returns the provider of Alibaba Cloud ECI and the description of its node: labels, taint and capacity are the account's, not
+ * this machine's.
  *
  * @param file a settings file (`--provider-config`): TOML as the reference provider's, YAML or JSON
- * @throws {AgentError} `invalid_argument` naming all settings that are missing or wrong
+ * @throws {AgentError} `invalid_argument` with all missing or invalid settings
  */
 export async function eciParts(
   settings: EffectiveOptions,
@@ -36,7 +37,7 @@ export async function eciParts(
   };
 }
 
-/** Reads a settings file by its ending. @throws {AgentError} naming the file and what is wrong with it */
+/** Reads a settings file by its extension. @throws {AgentError} naming the file and its fault */
 async function readSettings(file: string): Promise<Readonly<Record<string, unknown>>> {
   let text: string;
   try {

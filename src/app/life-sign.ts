@@ -1,17 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 
-/** Something that a process holds open as long as it lives; the kernel lets it go even when the process is killed. */
+/** LifeSign is a pipe that a process holds open while it lives; the kernel closes it even when the process is killed. */
 export interface LifeSign {
   end(): void;
 }
 
-/** Longest wait for `mkfifo`, ms. */
+/** Timeout of `mkfifo`, ms. */
 const mkfifoMs = 5000;
 
 /**
- * Holds a named pipe open for reading. Others that see the same file ({@link isHeld}), in other PID namespaces too, find out by it that this
- * process lives. Where no pipe can be made there is no sign.
+ * Holds a named pipe open for reading. Processes that see the same file, also in other PID namespaces, detect by {@link isHeld} that this
+ * process lives. Where no pipe can be created there is no sign.
  */
 export function holdSign(path: string): LifeSign {
   const pipe = openPipe(path, constants.O_RDONLY) ?? openMadePipe(path);
@@ -27,7 +27,7 @@ function openMadePipe(path: string): number | undefined {
   return openPipe(path, constants.O_RDONLY);
 }
 
-/** Does a living process hold the sign? A pipe without a reader cannot be opened for writing. */
+/** Reports whether a live process holds the sign: a pipe without a reader cannot be opened for writing. */
 export function isHeld(path: string): boolean {
   const pipe = openPipe(path, constants.O_WRONLY);
   if (pipe === undefined) return false;

@@ -4,15 +4,15 @@ import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { readIfThere } from '../base/files/read-if-there.ts';
 import type { EffectiveOptions } from '../options/load.ts';
-import { isSaid } from './agent-settings.ts';
+import { isExplicit } from './agent-settings.ts';
 
-/** What of this machine settings may forbid. */
+/** Properties of this machine that settings may forbid. */
 export interface MachineTraits {
   readonly swapOn: boolean;
   readonly cgroupV1: boolean;
 }
 
-/** @returns what this machine has; nothing where it cannot be seen */
+/** @returns this machine's properties; undefined where they cannot be read */
 export function thisMachine(): MachineTraits {
   return {
     swapOn: hasSwap(readIfThere('/proc/swaps') ?? ''),
@@ -20,13 +20,13 @@ export function thisMachine(): MachineTraits {
   };
 }
 
-/** Whether `/proc/swaps` names any beyond its heading. Follows kubelet `isSwapOnAccordingToProcSwaps`. */
+/** Reports whether `/proc/swaps` lists any entry. Follows kubelet `isSwapOnAccordingToProcSwaps`. */
 export const hasSwap = (text: string): boolean => text.trim().split('\n').length > 1;
 
 /**
- * What the machine must not have if settings say so in so many words. By default it is only told: a kubelet would not start.
+ * Checks the machine against explicit settings. Violations of defaults are only logged, although a kubelet would not start.
  *
- * @throws {AgentError} `failed_precondition` swap is on, or cgroup v1, or what only cgroup v2 can do is asked for
+ * @throws {AgentError} `failed_precondition` when swap is on, on cgroup v1, or when a setting requires cgroup v2
  */
 export function checkMachine(
   settings: EffectiveOptions,
@@ -54,7 +54,7 @@ export function checkMachine(
   ] as const;
   for (const { path, here, message } of faults) {
     if (!here || !settings.kubelet[path]) continue;
-    if (isSaid(path, settings)) throw new AgentError('failed_precondition', message);
+    if (isExplicit(path, settings)) throw new AgentError('failed_precondition', message);
     logger.warn('the kubelet would not start on this machine', { setting: path, reason: message });
   }
 }

@@ -1,20 +1,20 @@
 import { AgentError } from '../base/errors.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 
-/** What to do about a port that cannot be taken, by the system's code for it. */
+/** Returns what to do about a port that cannot be opened, by the system's error code. */
 export const portAdvice = (code: string, port: number | string, setting: string): string =>
   code === 'EADDRINUSE'
     ? `port ${port} is in use; choose another with ${setting}`
     : `port ${port} may not be taken by this user; choose one from 1024 on with ${setting}, or run as root`;
 
-/** The refusal of the system behind a failure to listen. */
+/** Returns the system's error behind a failure to listen. */
 function refusalOf(reason: unknown): Error | undefined {
   for (let cause = reason; cause instanceof Error; cause = cause.cause)
     if ('syscall' in cause && cause.syscall === 'listen') return cause;
   return undefined;
 }
 
-/** A failure to take a port as an error that names the setting of that port; any other failure as it is. */
+/** Converts a failure to open a port to an error that names the port's setting; returns other failures unchanged. */
 export function portError(reason: unknown, settingOf: (port: number) => string): unknown {
   const refusal = refusalOf(reason);
   const { code = '', port } = (refusal ?? {}) as NodeJS.ErrnoException & { readonly port?: number };
@@ -27,9 +27,9 @@ export function portError(reason: unknown, settingOf: (port: number) => string):
 }
 
 /**
- * The setting that a port of the agent comes from, as the user changes it.
+ * Returns the setting of one of the agent's ports, as the user writes it.
  *
- * @param ofApi the words for the kubelet API's own: `--port` is another port for `podtender up`
+ * @param ofApi the setting of the kubelet API's port: `--port` is another port of `podtender up`
  */
 export const portSetting =
   ({ kubelet }: Pick<EffectiveOptions, 'kubelet'>, ofApi: string) =>

@@ -6,9 +6,9 @@ import type { ProviderPowers } from '../provider/powers.ts';
 import { type ModuleLoading, providerFactory } from './provider-module.ts';
 
 /**
- * What a provider has against pods, without running any: for `podtender validate`.
+ * Returns a provider's reasons against pods without running any, for `podtender validate`.
  *
- * @throws {AgentError} `invalid_argument` there is no such provider
+ * @throws {AgentError} `invalid_argument` for an unknown provider
  */
 export async function providerRefusals(
   name: string,
@@ -16,9 +16,9 @@ export async function providerRefusals(
 ): Promise<(pod: Pod, others: readonly Pod[]) => readonly string[]> {
   const admit = await admission(name, loading);
   return (pod, others) => {
-    const said = admit?.(pod, others);
-    return said?.admit === false
-      ? [`provider ${name}: ${[said.reason, said.message].filter(Boolean).join(': ')}`]
+    const verdict = admit?.(pod, others);
+    return verdict?.admit === false
+      ? [`provider ${name}: ${[verdict.reason, verdict.message].filter(Boolean).join(': ')}`]
       : [];
   };
 }
@@ -27,13 +27,13 @@ async function admission(name: string, loading: ModuleLoading): Promise<Provider
   switch (name) {
     case 'process': {
       const { ProcessRuntime, processPowers } = await import('../providers/process/index.ts');
-      // it is never opened: nothing is made in its directory
+      // never opened: nothing is created in its directory
       const settings = { dataDir: '/nonexistent', hostIp: '127.0.0.1' };
       return processPowers(new ProcessRuntime({ settings, clock, random, logger })).admit;
     }
     case 'memory':
     case 'cri':
-      return undefined; // whatever is valid
+      return undefined; // admits every valid pod
     case 'eci': {
       const { admitEciPod } = await import('../providers/eci/admission.ts');
       return admitEciPod;

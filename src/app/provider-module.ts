@@ -7,27 +7,27 @@ import { nearest } from '../options/nearest.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import { type ProviderFactory, registeredProviders } from '../provider/registry.ts';
 
-/** The providers that the command has itself. */
+/** The command's own providers. */
 export const ownProviders = ['process', 'memory', 'cri', 'eci'] as const;
 export type OwnProvider = (typeof ownProviders)[number];
 
 export const isOwnProvider = (name: string): name is OwnProvider => ownProviders.some((own) => own === name);
 
-/** The methods that every provider must have. */
+/** The required methods of a provider. */
 const methods = ['syncPod', 'killPod', 'listPods', 'getPodStatus'] as const;
 
-/** How a module of a provider is found and loaded. */
+/** Dependencies of loading a provider's module. */
 export interface ModuleLoading {
-  /** Paths and packages are looked for from here. */
+  /** Directory that paths and packages are resolved from. */
   readonly cwd: string;
   readonly load: (url: string) => Promise<unknown>;
 }
 
 /**
- * Loads the module that `--provider` names: a file, a `file:` URL or a package, with `#name` behind it where it registers several providers.
- * The module exports a provider, its class or a function that makes it as its default, or calls `registerProvider` while it is loaded.
+ * Loads the module of `--provider`: a file, a `file:` URL or a package, followed by `#name` if it registers several providers. The
+ * module's default export is a provider, its class or a factory function; or it calls `registerProvider` while it is loaded.
  *
- * @throws {AgentError} `invalid_argument` the module cannot be loaded, or makes no provider
+ * @throws {AgentError} `invalid_argument` when the module cannot be loaded or has no provider
  */
 export async function providerFactory(named: string, loading: ModuleLoading): Promise<ProviderFactory> {
   const [, source = named, wanted] = /^(.*?)(?:#([^#/]+))?$/s.exec(named) ?? [];
@@ -86,7 +86,7 @@ export async function loadProviderModule(
 const isFile = (source: string): boolean =>
   /^\.{0,2}\/|^\.{1,2}$/.test(source) || /\.[cm]?[jt]s$/.test(source);
 
-/** Packages keep their bare name, behind a mark that says that they are looked for from the user's directory. */
+/** Marks the bare name of a package that is resolved from the user's directory. */
 const packageMark = 'podtender-provider:';
 
 function moduleUrl(source: string, cwd: string): string {
@@ -107,8 +107,8 @@ function loadFault(source: string, url: string, cause: unknown): string {
 }
 
 /**
- * From now on packages of providers are found from the user's directory, and `podtender` itself is found where it is not installed beside
- * the module, as with `npx`.
+ * Registers module resolution hooks: packages of providers are resolved from the user's directory, and `podtender` itself resolves to
+ * this program where it is not installed beside the module, as with `npx`.
  */
 function findOwnPackage(cwd: string): void {
   const parentURL = pathToFileURL(resolve(cwd, 'provider.mjs')).href;
@@ -127,7 +127,7 @@ function findOwnPackage(cwd: string): void {
   });
 }
 
-/** The file behind `podtender` and `podtender/…`, built or as source. */
+/** Returns the file of `podtender` or `podtender/…`, built or as source. */
 function ownModule(specifier: string): string | undefined {
   const [match, below = ''] =
     /^podtender(?:\/(provider|server|apiserver|vkubelet|providers\/[a-z]+))?$/.exec(specifier) ?? [];
@@ -142,7 +142,7 @@ function ownModule(specifier: string): string | undefined {
   return found?.href;
 }
 
-/** What the default export makes: it is a provider, its class, or a function that makes one. */
+/** Returns the factory in a default export: a provider, its class, or a function. */
 function madeBy(module: unknown): ProviderFactory | undefined {
   const { default: exported } = (module ?? {}) as { readonly default?: unknown };
   if (typeof exported === 'function') {
@@ -151,7 +151,7 @@ function madeBy(module: unknown): ProviderFactory | undefined {
       ? (settings) => new (exported as new (given: typeof settings) => PodProvider)(settings)
       : (exported as ProviderFactory);
   }
-  // the default of a CommonJS module is its exports, which need not be a provider
+  // The default of a CommonJS module is its exports, which need not be a provider.
   const isProvider =
     typeof exported === 'object' &&
     exported !== null &&

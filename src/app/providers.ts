@@ -15,7 +15,7 @@ import { providerFactory } from './provider-module.ts';
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
   Pick<AgentOptions, 'eviction' | 'statuses' | 'nodeIPs'>;
 
-/** How each provider but a container runtime is made, also that of a user's module; its code is loaded only when it is asked for. */
+/** Creates any provider except a container runtime, including that of a user's module; its code is loaded on demand. */
 export async function makeProviderOf(
   name: string,
   inputs: Pick<AgentInputs, 'dataDir' | 'settings' | 'load' | 'options'>,
@@ -34,7 +34,7 @@ export async function makeProviderOf(
           return new MemoryProvider({ clock, journal, logger, backOff: crashBackOffOf(kubelet) });
         },
         node: { runtimeVersion: () => 'memory://1.0.0' },
-        // all that a pod's start or end brings about at once happens within this turn of the event loop
+        // all immediate effects of a pod's start or end happen within this turn of the event loop
         statuses: { settle: () => nextTurn(), fromWatch: true },
       };
     case 'eci':
@@ -44,7 +44,7 @@ export async function makeProviderOf(
   }
 }
 
-/** A provider that a module of the user makes. Its factory is given where it may keep things, and the tools of the agent. */
+/** Returns the provider of a user's module. Its factory receives a data directory and the agent's tools. */
 function moduleParts(
   name: string,
   { dataDir, settings, load }: Pick<AgentInputs, 'dataDir' | 'settings' | 'load'>,
@@ -62,11 +62,11 @@ function moduleParts(
   };
 }
 
-/** Containers as local processes; what the dead ones leave behind goes as a kubelet's does. */
+/** Runs containers as local processes; dead ones are cleaned up as a kubelet's are. */
 function processParts(dataDir: string, { kubelet, agent }: EffectiveOptions): OwnParts {
   return {
     node: { runtimeVersion: () => 'process://1.0.0' },
-    // a machine that is not only a node decides by itself how full its disk may be
+    // the owner of a machine that is not only a node decides how full its disk may be
     eviction: evictionOptions(
       kubelet.evictionHard ? withDefaultThresholds(kubelet) : kubelet,
       podLogs(dataDir),
@@ -98,7 +98,7 @@ function processParts(dataDir: string, { kubelet, agent }: EffectiveOptions): Ow
 
 const podLogs = (dataDir: string): string => join(dataDir, 'logs', 'pods');
 
-/** The address that others reach this host by; loopback on a host without a network. */
+/** Returns this host's address for others; loopback on a host without a network. */
 function hostAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';

@@ -14,17 +14,17 @@ import type { RunOptions } from './running.ts';
 
 const clock = systemClock;
 
-/** How an agent reaches its cluster, and what keeps its credentials in force meanwhile. */
+/** The connection of an agent to its cluster, and the renewal of its credentials. */
 export interface Reach {
   readonly connection: ApiConnection;
   readonly keep: (signal: AbortSignal) => Promise<void>;
-  /** Absent: it can be used at once. */
+  /** Resolves once it can be used; absent: at once. */
   readonly ready?: (signal: AbortSignal) => Promise<void>;
-  /** Of the client certificate that is renewed; absent: there is none. */
+  /** Metrics of the renewed client certificate; absent: there is none. */
   readonly metrics?: () => readonly MetricFamily[];
 }
 
-/** The cluster's own credentials inside a pod, those of a kubeconfig, or a client certificate that is asked for and renewed. */
+/** Returns the connection with in-cluster credentials, those of a kubeconfig, or a client certificate that is requested and renewed. */
 export async function reachOf(
   { kubeconfig: said }: Pick<RunOptions, 'kubeconfig'>,
   { kubelet, agent: { bootstrapKubeconfig = '', nodeName, ...agent } }: EffectiveOptions,
@@ -64,7 +64,7 @@ export async function reachOf(
   };
 }
 
-/** @throws {AgentError} `invalid_argument`, which names the flag that is missing outside of a pod */
+/** @throws {AgentError} `invalid_argument` outside of a pod, naming the missing flag */
 async function ofThisPod(): Promise<ApiConnection> {
   try {
     return await inClusterConnection(clock, inPod());

@@ -4,16 +4,16 @@ import type { Pod } from '../kube/types.ts';
 import type { Engines } from '../pods/engines.ts';
 import type { PodChange } from './running.ts';
 
-/** How often static pods are looked at, ms. */
+/** Poll interval of static pods, ms. */
 const lookMs = 1000;
 
-/** What of an agent knows its static pods. */
+/** The part of an agent with its static pods. */
 export interface StaticPods {
   readonly podManager: Pick<Engines['podManager'], 'getStaticPodToMirrorPodMap'>;
   readonly statusManager: Pick<Engines['statusManager'], 'getPodStatus'>;
 }
 
-/** Tells of static pods that were refused: they have no mirror pod, so that the API server, and whoever watches it, knows nothing of them. */
+/** Reports rejected static pods: they have no mirror pod, so the API server and its watchers do not show them. */
 export function watchRejected(
   { podManager, statusManager }: StaticPods,
   clock: Pick<Clock, 'timer'>,
@@ -29,7 +29,7 @@ export function watchRejected(
     }
     const mirrored = new Set<string>();
     for (const [pod, mirror] of podManager.getStaticPodToMirrorPodMap()) if (mirror) mirrored.add(keyOf(pod));
-    // from now on the API server tells of those with a mirror
+    // the API server shows those with a mirror pod
     for (const key of shown.keys())
       if (!found.has(key) && !mirrored.has(key)) listener({ type: 'gone', key });
     shown = found;

@@ -4,8 +4,8 @@ import type { RawEvent } from '../api/events/event-correlator.ts';
 import { systemClock } from '../base/clock.ts';
 import { Emitter } from '../base/emitter.ts';
 import type { Event } from '../kube/types.ts';
-import { certDirOf, effectiveOptions, kubeletApiOptions, openPorts, tellWarnings } from './agent-settings.ts';
-import { agentOptions, keepSystemdTold, makeLogger, runningParts, systemdService } from './compose.ts';
+import { certDirOf, effectiveOptions, kubeletApiOptions, openPorts, logWarnings } from './agent-settings.ts';
+import { agentOptions, keepSystemdNotified, makeLogger, runningParts, systemdService } from './compose.ts';
 import { type DataDir, openDataDir } from './data-dir.ts';
 import { checkMachine, thisMachine } from './machine.ts';
 import { type Reach, reachOf } from './reach.ts';
@@ -14,7 +14,7 @@ import { startTracing } from './tracing.ts';
 
 const clock = systemClock;
 
-/** Joins a cluster as a node, for `podtender run`. Containers go on when it ends, as with the kubelet. */
+/** Joins a cluster as a node, for `podtender run`. Containers keep running when it ends, as with the kubelet. */
 export async function startRun(options: RunOptions, context: StartContext): Promise<Running> {
   const settings = effectiveOptions(options);
   const dataDir = openDataDir(options.dataDir);
@@ -39,14 +39,14 @@ interface RunParts {
   readonly settings: ReturnType<typeof effectiveOptions>;
   readonly dataDir: DataDir;
   readonly context: StartContext;
-  /** Ends all that this run has started. */
+  /** Aborts everything that this run has started. */
   readonly stop: AbortController;
 }
 
 async function join(parts: RunParts): Promise<Running> {
   const { options, settings, dataDir, context, stop } = parts;
   const logger = makeLogger(settings, context.logTo);
-  tellWarnings(settings, logger);
+  logWarnings(settings, logger);
   if (options.provider === 'cri') checkMachine(settings, thisMachine(), logger);
   const systemd = systemdService(logger);
   const certDir = certDirOf(settings, dataDir.path);
@@ -82,14 +82,14 @@ async function join(parts: RunParts): Promise<Running> {
   stop.signal.throwIfAborted();
   const running = runningParts(agent, { ...parts, logger }, { signal: stop.signal, apiPort: '--port' });
   logger.info('agent runs', { node: nodeName, server, provider: options.provider });
-  keepSystemdTold(systemd, agent, stop.signal);
+  keepSystemdNotified(systemd, agent, stop.signal);
   const kubeconfigPath = options.kubeconfig ?? settings.agent.kubeconfig;
   return {
     ...running,
     ...(kubeconfigPath !== undefined && { kubeconfigPath }),
     serverUrl: server,
     watchEvents: (listener) => events.on('event', listener),
-    stopPods: () => Promise.resolve(), // they run on
+    stopPods: () => Promise.resolve(), // they keep running
     close: async () => {
       stop.abort();
       await Promise.all([agent.stop(), keeping]);
@@ -100,7 +100,7 @@ async function join(parts: RunParts): Promise<Running> {
   };
 }
 
-/** With bootstrap credentials a client certificate comes first, which somebody may have to approve. */
+/** Requests the client certificate when there are bootstrap credentials; an administrator may have to approve it. */
 async function certificateOf({ ready }: Reach, { context, stop }: RunParts): Promise<void> {
   if (!ready) return;
   context.progress(
@@ -110,7 +110,7 @@ async function certificateOf({ ready }: Reach, { context, stop }: RunParts): Pro
   stop.signal.throwIfAborted();
 }
 
-/** An Event as the API server would show it. */
+/** Returns an Event as the API server would store it. */
 function eventOf({ object, type, reason, message, fieldPath }: RawEvent): Event {
   const { kind = '', metadata: { namespace = '', name = '', uid = '' } = {} } = object;
   return {

@@ -12,7 +12,7 @@ import type { CgroupHost } from '../containers/cm/host.ts';
 import type { SystemCgroupSettings } from '../containers/cm/system.ts';
 import type { NodeCgroupsOptions } from '../containers/cm/node-cgroups.ts';
 
-/** The settings that containers and their cgroups follow. */
+/** The settings of containers and their cgroups. */
 export type RuntimeConfiguration = Pick<
   KubeletConfiguration,
   | 'cgroupRoot'
@@ -36,22 +36,22 @@ export type RuntimeConfiguration = Pick<
     readonly runtimeCgroups?: string;
   };
 
-/** What of the node containers depend on. */
+/** The node's properties that containers depend on. */
 export interface RuntimeNode {
   readonly files: CgroupFiles;
-  /** Absent: the node has no cgroups, or none that is seen. */
+  /** Absent: the node has no cgroups, or none are visible. */
   readonly cgroups?: CgroupHost;
   readonly memoryCapacityBytes: number;
   readonly swapCapacityBytes: number;
-  /** What is left for pods. */
+  /** The memory that is allocatable to pods. */
   readonly allocatableMemoryBytes: number;
-  /** The agent's own directory: seccomp profiles are in `seccomp` below it. */
+  /** The agent's root directory; seccomp profiles are in `seccomp` below it. */
   readonly rootDir: string;
 }
 
 const hugePagesFolder = '/sys/kernel/mm/hugepages';
 
-/** The sizes of huge pages that the host offers, as the kernel's cgroup files spell them: `2MB`. */
+/** Returns the huge page sizes of the host in the spelling of the kernel's cgroup files: `2MB`. */
 export const hugePageSizes = (files: CgroupFiles): readonly string[] =>
   files
     .folders(hugePagesFolder)
@@ -60,7 +60,7 @@ export const hugePageSizes = (files: CgroupFiles): readonly string[] =>
     .sort((a, b) => a - b)
     .map(hugePageUnit);
 
-/** What a runtime is told of each container follows these. */
+/** Returns the settings that container configurations are made from. */
 export function runtimeSettings(
   config: RuntimeConfiguration,
   node: RuntimeNode,
@@ -73,7 +73,7 @@ export function runtimeSettings(
     cpuCfsQuota: config.cpuCFSQuota,
     cpuCfsPeriodMicros: periodMicros(config),
     cgroupV2,
-    // with v1 the kernel knows no other way
+    // v1 supports only this
     singleProcessOomKill: config.singleProcessOOMKill ?? !cgroupV2,
     hugePageSizes: hugePageSizes(node.files),
     seccompDefault: config.seccompDefault,
@@ -83,7 +83,7 @@ export function runtimeSettings(
   };
 }
 
-/** How pods' cgroups are made; `undefined`: pods have none of their own (`cgroupsPerQOS: false`). */
+/** Returns how pod cgroups are created; `undefined`: pods have none of their own (`cgroupsPerQOS: false`). */
 export function cgroupOptions(
   config: RuntimeConfiguration,
   { files, cgroups }: Pick<RuntimeNode, 'files' | 'cgroups'>,
@@ -106,7 +106,7 @@ export function cgroupOptions(
   };
 }
 
-/** An empty name is none. */
+/** An empty name means none. */
 const systemOf = ({
   kubeletCgroups: kubelet = '',
   runtimeCgroups: runtime = '',
@@ -134,7 +134,7 @@ function memoryQosOf(config: RuntimeConfiguration, node: RuntimeNode): MemoryQos
   };
 }
 
-/** Kernels can be built or started without the limit on swap. */
+/** Kernels can be built or started without the swap limit. */
 function swapOf({ memorySwap }: RuntimeConfiguration, node: RuntimeNode): SwapSettings | undefined {
   const { cgroups, files, swapCapacityBytes } = node;
   const mount = cgroups?.hierarchies.find(({ controllers }) => controllers.includes('memory'))?.mount;

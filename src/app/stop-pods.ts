@@ -5,14 +5,14 @@ import type { RuntimePod } from '../provider/runtime-pod.ts';
 
 export interface StopPodsDeps {
   readonly provider: Pick<PodProvider, 'listPods' | 'killPod'>;
-  /** The pod as it was wanted: its grace period and hooks; absent: only the runtime knows it. */
+  /** Returns the desired pod, with its grace period and hooks; undefined: only the runtime has it. */
   readonly podOf: (uid: string) => Pod | undefined;
 }
 
 const isRunning = ({ containers, sandboxes }: RuntimePod): boolean =>
   [...containers, ...sandboxes].some(({ state }) => state === 'running');
 
-/** Stops every pod that runs, all at once, each within its grace period; once `force` aborts, what is left is killed. */
+/** Stops every running pod concurrently, each within its grace period; when `force` aborts, kills the remaining ones. */
 export async function stopPods(
   { provider, podOf }: StopPodsDeps,
   onProgress: (stillRunning: readonly string[]) => void,
@@ -37,7 +37,7 @@ export async function stopPods(
   );
 }
 
-/** Never resolves unless `force` aborts; then with what `kill` does. */
+/** Never resolves unless `force` aborts; then resolves with the result of `kill`. */
 function killWhen(force: AbortSignal, kill: () => Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const act = (): void => {

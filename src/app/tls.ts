@@ -3,7 +3,7 @@ import { AgentError } from '../base/errors.ts';
 import type { KubeletConfiguration } from '../options/kubelet/kubelet-configuration.ts';
 import type { TlsSettings } from '../server/listener.ts';
 
-/** OpenSSL's names of the suites that Go's TLS 1.2 has. */
+/** OpenSSL's names of the cipher suites of Go's TLS 1.2. */
 const suites: Readonly<Record<string, string>> = tableOf({
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
   TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 'ECDHE-ECDSA-AES256-GCM-SHA384',
@@ -26,10 +26,10 @@ const suites: Readonly<Record<string, string>> = tableOf({
   TLS_RSA_WITH_AES_256_CBC_SHA: 'AES256-SHA',
 });
 
-/** Go takes them, and always offers all of them. */
+/** Go accepts these names, and always offers all of them. */
 const ofTls13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
-/** OpenSSL's names of Go's curves, in the order in which Go prefers them. */
+/** OpenSSL's names of Go's curves, in Go's order of preference. */
 const curves: ReadonlyMap<number, string> = new Map([
   [4588, 'X25519MLKEM768'],
   [4587, 'SecP256r1MLKEM768'],
@@ -41,9 +41,9 @@ const curves: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * `tlsMinVersion`, `tlsCipherSuites` and `tlsCurvePreferences` as Node takes them.
+ * Converts `tlsMinVersion`, `tlsCipherSuites` and `tlsCurvePreferences` to Node's options.
  *
- * @throws {AgentError} `invalid_argument` for what does not exist, or what OpenSSL no longer has
+ * @throws {AgentError} `invalid_argument` for unknown values, and for those that OpenSSL no longer supports
  */
 export function tlsSettings({
   tlsMinVersion = '',

@@ -4,31 +4,32 @@ import type { Logger } from '../base/logger.ts';
 import { hasTracerProvider, openTelemetryTracer, type Tracer } from '../base/tracing.ts';
 import type { TracingConfiguration } from '../options/kubelet/kubelet-configuration.ts';
 
-/** Where spans go while the command runs. */
+/** The exporter of spans while the command runs. */
 export interface Tracing {
   readonly tracer: Tracer;
-  /** Sends what is left, for two seconds at most. */
+  /** Sends the remaining spans, for two seconds at most. */
   stop(): Promise<void>;
 }
 
-/** What a trace is told to be from. */
+/** The source of a trace, and other dependencies. */
 export interface TracingDeps {
   readonly nodeName: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Where the kubelet sends spans when `tracing.endpoint` is not set. */
+/** The kubelet's endpoint when `tracing.endpoint` is not set. */
 const defaultEndpoint = 'localhost:4317';
 const flushMs = 2000;
 
 /**
- * Tracing by the `tracing` settings: spans go to their OTLP collector. Without the settings, by the SDK that the user has registered in this
- * process (`node --import`); without one, nothing is traced and nothing is loaded.
+ * Sets up tracing by the `tracing` settings: spans are sent to their OTLP collector. Without the settings, uses the SDK that the user has
+ * registered in this process (`node --import`); without one, traces nothing and loads nothing.
  *
- * Follows kubelet `newTracerProvider`: who comes with a traced request is traced, of the rest `samplingRatePerMillion` (default: none).
+ * Follows kubelet `newTracerProvider`: a request with a sampled parent is traced; of the others, `samplingRatePerMillion` (default:
+ * none).
  *
- * @throws {AgentError} `failed_precondition` when the settings ask for packages that are not installed
+ * @throws {AgentError} `failed_precondition` when the required packages are not installed
  */
 export async function startTracing(
   settings: TracingConfiguration | undefined,
@@ -46,7 +47,7 @@ async function exportSpans(
   const { api, sdk, hooks, core, resources, otlp, grpc } = await loadSdk();
   const { diag, DiagLogLevel, trace, context, propagation } = api;
   const warn = (text: string): void => {
-    logger.warn('spans are not sent as they should be', { err: text });
+    logger.warn('cannot export spans', { err: text });
   };
   const quiet = (): void => undefined;
   const words = { error: warn, warn, info: quiet, debug: quiet, verbose: quiet };
@@ -83,7 +84,7 @@ async function exportSpans(
   };
 }
 
-/** The kubelet's endpoints as the exporter takes them: what is no URL is a host and its port, without TLS. */
+/** Converts the kubelet's endpoint for the exporter: without a scheme it is host and port, without TLS. */
 export function collectorUrl(endpoint: string): string {
   if (/^(https?|unix|unix-abstract):/.test(endpoint)) return endpoint;
   return `http://${endpoint.replace(/^dns:\/\/([^/]*\/)?/, '')}`;

@@ -16,13 +16,13 @@ import type { EffectiveOptions } from '../options/load.ts';
 import {
   certDirOf,
   effectiveOptions,
-  isSaid,
+  isExplicit,
   kubeletApiOptions,
   type KubeletApiPlace,
   openPorts,
-  tellWarnings,
+  logWarnings,
 } from './agent-settings.ts';
-import { agentOptions, keepSystemdTold, makeLogger, runningParts, systemdService } from './compose.ts';
+import { agentOptions, keepSystemdNotified, makeLogger, runningParts, systemdService } from './compose.ts';
 import { type DataDir, DataDirError, openDataDir } from './data-dir.ts';
 import { portError } from './ports.ts';
 import type { Running, StartContext, UpOptions } from './running.ts';
@@ -31,18 +31,18 @@ import { startTracing, type Tracing } from './tracing.ts';
 
 const clock = systemClock;
 
-/** Puts an embedded API server, the agent and a provider together, for `podtender up`. */
+/** Starts an embedded API server, the agent and a provider, for `podtender up`. */
 export async function startUp(options: UpOptions, context: StartContext): Promise<Running> {
   const settings = effectiveOptions(options);
   const dataDir = openDataDir(options.dataDir);
   try {
     const logger = makeLogger(settings, join(dataDir.path, 'podtender.log'));
-    tellWarnings(settings, logger);
+    logWarnings(settings, logger);
     const systemd = systemdService(logger);
     const server = await startServer(options, settings, { dataDir, logger });
     const kubeconfigPath = join(dataDir.path, 'kubeconfig');
     writeFileSync(kubeconfigPath, server.kubeconfig(), { mode: 0o600 });
-    chmodSync(kubeconfigPath, 0o600); // of an older file too
+    chmodSync(kubeconfigPath, 0o600); // also for an existing file
     return await startAgent({
       options,
       settings,
@@ -64,7 +64,7 @@ async function startServer(
   { kubelet }: EffectiveOptions,
   { dataDir, logger }: Pick<UpParts, 'dataDir' | 'logger'>,
 ): Promise<EmbeddedApiServer> {
-  // an agent that joins a cluster never loads it
+  // not loaded by an agent that joins a cluster
   const { EmbeddedApiServer: ApiServer, StorageError } = await import('../apiserver/index.ts');
   try {
     return await ApiServer.start({
@@ -72,7 +72,7 @@ async function startServer(
       port,
       logger,
       metricsApi: true,
-      kubernetesService: false, // nobody listens at its address here
+      kubernetesService: false, // nothing listens at its address here
       clusterTrustBundles: isGateOn('ClusterTrustBundle', kubelet.featureGates),
     });
   } catch (reason) {
@@ -108,7 +108,7 @@ async function startAgent(parts: UpParts): Promise<Running> {
     ...own,
     mirrorPauseMs,
     ...(readOnly && { readOnly }),
-    ...(healthz && isSaid('healthzPort', settings) && { healthz }),
+    ...(healthz && isExplicit('healthzPort', settings) && { healthz }),
     client,
     logger,
     ...(kubeletApi && { kubeletApi }),
@@ -118,18 +118,18 @@ async function startAgent(parts: UpParts): Promise<Running> {
   return runAgent(parts, agent, { client, observer, disconnect, tracing, ...(labels && { labels }) });
 }
 
-/** Longer than kubectl takes from its look at a deleted pod to its watch; shorter than kubectl takes to start. */
+/** Longer than kubectl needs between reading a deleted pod and its watch; shorter than kubectl needs to start. */
 const mirrorPauseMs = 100;
 
 interface Clients {
-  /** The agent's own. */
+  /** The agent's own client. */
   readonly client: HttpApiClient;
   /** Reads what the view shows. */
   readonly observer: HttpApiClient;
-  /** Lets the runtime go. */
+  /** Disconnects the runtime. */
   readonly disconnect: () => Promise<void>;
   readonly tracing: Tracing | undefined;
-  /** Labels of the node that its own identity may not set; the administrator of this server does. */
+  /** Node labels that the node's own identity may not set; this server's administrator sets them. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -141,7 +141,7 @@ function runAgent(parts: UpParts, agent: Agent, clients: Clients): Running {
     signal: stop.signal,
     apiPort: '`port` of the KubeletConfiguration (--config)',
   });
-  keepSystemdTold(systemd, agent, stop.signal);
+  keepSystemdNotified(systemd, agent, stop.signal);
   const events = new Informer<Event>({ client: observer, clock, logger }, eventResource);
   void events.run(stop.signal);
   if (labels) void labelNode(observer, running.nodeName, labels, stop.signal);
@@ -169,7 +169,7 @@ function runAgent(parts: UpParts, agent: Agent, clients: Clients): Running {
   };
 }
 
-/** Sets labels on the node once it is there. */
+/** Sets labels on the node once it exists. */
 async function labelNode(
   admin: HttpApiClient,
   name: string,
@@ -202,20 +202,20 @@ function watchEvents(events: Informer<Event>, listener: (event: Event) => void):
   };
 }
 
-/** Beside an embedded server, on the node's address and any free port unless the settings say which. */
+/** Serves the kubelet API beside an embedded server, by default on the node's address and any free port. */
 function embeddedKubeletApi(
   settings: EffectiveOptions,
   server: EmbeddedApiServer,
   place: Omit<KubeletApiPlace, 'now'>,
 ): KubeletApiOptions | undefined {
-  const said = kubeletApiOptions(settings, { ...place, now: clock.now() });
+  const configured = kubeletApiOptions(settings, { ...place, now: clock.now() });
   return (
     said && {
       clientCa: server.ca,
-      ...said,
+      ...configured,
       tls: (hosts) => server.servingCertificate(`system:node:${hosts[0] ?? ''}`, hosts),
-      port: isSaid('port', settings) ? (said.port ?? 0) : 0,
-      address: isSaid('address', settings) ? (said.address ?? 'node') : 'node',
+      port: isExplicit('port', settings) ? (said.port ?? 0) : 0,
+      address: isExplicit('address', settings) ? (configured.address ?? 'node') : 'node',
     }
   );
 }

@@ -4,28 +4,28 @@ import { portAdvice } from '../app/ports.ts';
 import { messageOf, type ErrorCode } from '../base/errors.ts';
 import { formatFault, OptionsError } from '../options/options-error.ts';
 
-/** How the command ends. The numbers are for scripts; docs/cli.md says what each asks of the caller. */
+/** Exit codes of the command, for scripts; docs/cli.md describes them. */
 export const exitCodes: Readonly<
   Record<
     'ok' | 'failed' | 'invalid' | 'unavailable' | 'dataDir' | 'portInUse' | 'noPermission' | 'forced',
     number
   >
 > = {
-  /** Ended as asked. */
+  /** Ended as requested. */
   ok: 0,
-  /** Something that no other code names. */
+  /** Any failure without a code of its own. */
   failed: 1,
-  /** The command line, a setting or a file is wrong. */
+  /** The command line, a setting or a file is invalid. */
   invalid: 2,
-  /** Something that it needs is not there: a program, a server, a newer Node.js. */
+  /** A dependency is missing or unreachable: a program, a server, a newer Node.js. */
   unavailable: 69,
   /** The data directory cannot be used: not writable, in use, of another version, or damaged. */
   dataDir: 73,
   /** A port is in use. */
   portInUse: 75,
-  /** The system does not allow it. */
+  /** The system denied permission. */
   noPermission: 77,
-  /** A second Ctrl-C: what still ran was killed (128 + SIGINT). */
+  /** A second Ctrl-C killed what was still running (128 + SIGINT). */
   forced: 130,
 };
 
@@ -43,8 +43,8 @@ const bySystemCode: Readonly<Partial<Record<string, number>>> = tableOf({
 });
 
 /**
- * The exit code of any failure: that of a system error somewhere behind it, or that of its kind. What the system refused says more
- * than what the program made of it.
+ * Returns the exit code of a failure: that of the first system error among its causes, otherwise that of its kind. A system error is more
+ * specific than the error that wraps it.
  */
 export function exitCodeOf(reason: unknown): number {
   if (reason instanceof DataDirError) return exitCodes.dataDir;
@@ -55,7 +55,7 @@ export function exitCodeOf(reason: unknown): number {
   return found ?? exitCodes.failed;
 }
 
-/** How many causes behind each other are looked at. */
+/** Maximum number of causes that are followed. */
 const mostCauses = 8;
 
 function causesOf(reason: unknown): readonly Error[] {
@@ -65,7 +65,9 @@ function causesOf(reason: unknown): readonly Error[] {
   return causes;
 }
 
-/** The lines that tell a failure: one, or one for each fault of the settings. A port that cannot be taken says what to do about it. */
+/**
+ * Returns the lines that describe a failure: one, or one for each fault of the settings. A port that cannot be opened comes with advice.
+ */
 export function failureLines(reason: unknown): readonly string[] {
   if (reason instanceof OptionsError) return reason.faults.map(formatFault);
   const [, code, port = ''] = /\blisten (EADDRINUSE|EACCES)\b.*?:(\d+)$/.exec(messageOf(reason)) ?? [];

@@ -11,9 +11,9 @@ import type { ExplainOptions } from './program.ts';
 import { readRest } from '../options/command-line.ts';
 
 /**
- * Prints the effective settings and where each came from: `default`, `FILE:LINE`, `--flag` or `$VARIABLE`.
+ * Prints the effective settings and the origin of each: `default`, `FILE:LINE`, `--flag` or `$VARIABLE`.
  *
- * @throws {OptionsError} every fault of file and flags at once
+ * @throws {OptionsError} with every fault of file and flags
  */
 export function explain(
   options: ExplainOptions,
@@ -45,7 +45,7 @@ export function explain(
 
 type Origins = Map<string, Origin>;
 
-/** The settings with what the commands make of their own flags: where things are kept, and which manifests count. */
+/** Returns the settings including those that the commands derive from their own flags: directories and manifests. */
 function inForce(
   { kubelet, agent, origins, warnings }: EffectiveOptions,
   options: ExplainOptions,
@@ -72,7 +72,7 @@ function inForce(
   };
 }
 
-/** The directories that follow the data directory unless they are set themselves; notes in `origins` where it comes from. */
+/** Returns the directories that default to subdirectories of the data directory; records their origin in `origins`. */
 function keptIn(
   { dataDir, isDataDirSet = false }: ExplainOptions,
   env: Readonly<Record<string, string | undefined>>,
@@ -92,7 +92,7 @@ function keptIn(
   return kept;
 }
 
-/** A setting that exists and has no value, or none at all. */
+/** Reports a setting without a value, or an unknown one. */
 function nothingAt(path: string, say: (line: string) => unknown): number {
   const parts = path.split('.');
   const names = settingNames(parts.slice(0, -1));

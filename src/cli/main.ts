@@ -10,20 +10,20 @@ import { runProgram, type Commands, type Surroundings } from './program.ts';
 import type { CommandDeps } from './up.ts';
 
 /**
- * The command: parses the line, runs the one subcommand, tells a failure in clear lines, and ends the process with its exit code.
+ * Runs the command: parses the line, runs one subcommand, prints a failure, and exits with its code.
  *
- * @param code what is kept of the bundle's compiled code; `undefined` where there is no bundle, or nothing can be kept
+ * @param code the cache of the bundle's compiled code; `undefined` without a bundle or cache
  * @param load loads a module that is not part of the program, by its URL
  */
 export async function start(code: KeptCode | undefined, load: StartContext['load']): Promise<void> {
-  // a reader that went away (`podtender up | head`) ends the command quietly; pods do not end because a file took no more of what is told of them
+  // a closed pipe (`podtender up | head`) ends the command quietly; a full disk does not end the pods
   process.stdout.on('error', ({ code: what }: NodeJS.ErrnoException) => {
     if (what === 'EPIPE' || process.argv[2] !== 'up') process.exit(exitCodes.failed);
   });
   process.stderr.on('error', () => undefined);
   process.exitCode = await main(code, load);
   code?.keep(0);
-  setImmediate(() => process.exit()); // that the last line could not be written is told a moment later
+  setImmediate(() => process.exit()); // an error of the last write is reported a moment later
 }
 
 async function main(code: KeptCode | undefined, load: StartContext['load']): Promise<number> {
@@ -78,7 +78,7 @@ async function refusalsOf(
   return providerRefusals(provider, { cwd: process.cwd(), load });
 }
 
-/** What commands have in common that run until they are stopped. */
+/** Runs a command until it is stopped. */
 async function longRunning(
   code: KeptCode | undefined,
   load: StartContext['load'],

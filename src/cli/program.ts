@@ -8,26 +8,26 @@ import { addVirtualKubelet } from './virtual-kubelet-command.ts';
 import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.ts';
 import type { VirtualKubeletOptions } from '../app/virtual-kubelet.ts';
 
-/** What the subcommands do; each is loaded when it is asked for, since start-up counts. Every one returns its exit code. */
+/** The subcommands; each is loaded on demand, since start-up time counts. They return the exit code. */
 export interface Commands {
   up(options: UpOptions): Promise<number>;
   run(options: RunOptions): Promise<number>;
-  /** @param provider whose refusals count too */
+  /** @param provider whose refusals are reported too */
   validate(files: readonly string[], provider?: string): Promise<number>;
   explain(options: ExplainOptions): Promise<number>;
   virtualKubelet(options: VirtualKubeletOptions): Promise<number>;
 }
 
-/** What the command line says to `podtender explain`. */
+/** Command line options of `podtender explain`. */
 export interface ExplainOptions {
   readonly config?: string;
   readonly dataDir?: string;
-  /** The data directory was set by its flag; otherwise it is the default, or that of the environment. */
+  /** Whether the data directory is set by its flag; otherwise it comes from the environment or the default. */
   readonly isDataDirSet?: boolean;
   readonly manifests?: string;
   readonly manifestUrl?: string;
   readonly nodeName?: string;
-  /** Kubelet flags, and the path below which settings are wanted. */
+  /** Kubelet flags, and the path of the settings to print. */
   readonly rest: readonly string[];
   readonly output: 'text' | 'json';
 }
@@ -36,13 +36,13 @@ export interface ExplainOptions {
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** The example manifests that the package brings along. */
+  /** Directory of the example manifests in the package. */
   readonly exampleManifests: string;
   readonly uid: number;
   readonly version: string;
 }
 
-/** The command line of podtender. Parsing it calls one of `commands` and keeps the exit code for {@link runProgram}. */
+/** Returns the command line parser of podtender. Parsing calls one of `commands` and passes its exit code to `done`. */
 export function makeProgram(commands: Commands, around: Surroundings, done: (code: number) => void): Command {
   const program = new Command('podtender')
     .description("The kubelet's pod lifecycle as a node agent, with or without a cluster.")
@@ -92,7 +92,7 @@ export async function runProgram(
   }
 }
 
-/** Where state is kept unless the user says: the system's place for root, the user's own otherwise. */
+/** Returns the default data directory: the system's for root, the user's own otherwise. */
 export function defaultDataDir({ env, uid }: Pick<Surroundings, 'env' | 'uid'>): string {
   if (env['PODTENDER_DATA_DIR']) return env['PODTENDER_DATA_DIR'];
   if (uid === 0) return '/var/lib/podtender';
@@ -101,7 +101,7 @@ export function defaultDataDir({ env, uid }: Pick<Surroundings, 'env' | 'uid'>):
 
 type Raw = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** An option with the choices and the default of its setting. */
+/** Returns an option with the choices and the default of its setting. */
 const ofField = (name: 'output', flags: string, about: string): Option =>
   new Option(flags, about).choices(agentFields[name].values ?? []).default(agentFields[name].default);
 

@@ -9,19 +9,19 @@ export interface Console extends Terminal {
   readonly isTTY?: boolean;
 }
 
-/** What a command is run with: the composition, and the process around it. */
+/** Dependencies of a command: the composition, and the process around it. */
 export interface CommandDeps<Options> {
-  /** Starts agent and provider, and for `up` the API server; `src/app`. */
+  /** Starts agent and provider, and for `up` the API server; implemented by `src/app`. */
   readonly start: (options: Options, context: StartContext) => Promise<Running>;
   readonly stdout: Console;
-  /** `NO_COLOR` is not set. */
+  /** Whether colours are enabled: `NO_COLOR` is not set. */
   readonly colour: boolean;
   readonly clock: Clock;
-  /** Calls back at each SIGINT, SIGTERM and SIGHUP; the returned function ends that. */
+  /** Calls `listener` at each SIGINT, SIGTERM and SIGHUP; the returned function unsubscribes. */
   readonly onSignal: (listener: () => void) => () => void;
-  /** How the shell stops the program and lets it go on; absent: it does not. */
+  /** Suspends and resumes the program as a shell job; absent: not supported. */
   readonly jobs?: JobControl;
-  /** Log lines that would go to stderr would tear up the table: both are one terminal. */
+  /** Whether stderr is the same terminal, so that log lines would break the table. */
   readonly sharesTerminal?: boolean;
   /** Loads a module by its URL. */
   readonly load?: StartContext['load'];
@@ -30,20 +30,20 @@ export interface CommandDeps<Options> {
 export type UpDeps = CommandDeps<UpOptions>;
 
 /**
- * Runs `podtender up` until a signal or a failure, and returns the exit code. The first signal stops the pods within their grace periods (or
- * leaves them, with `leaveRunning`), the second kills what is left.
+ * Runs `podtender up` until a signal or a failure, and returns the exit code. The first signal stops the pods within their grace periods
+ * (or leaves them running, with `leaveRunning`); the second kills the remaining ones.
  */
 export const up = (options: UpOptions, deps: UpDeps): Promise<number> =>
   conduct({ options, leaveRunning: options.leaveRunning, joins: false }, deps);
 
-/** Runs `podtender run` until a signal or a failure, and returns the exit code. The pods run on. */
+/** Runs `podtender run` until a signal or a failure, and returns the exit code. The pods keep running. */
 export const run = (options: RunOptions, deps: CommandDeps<RunOptions>): Promise<number> =>
   conduct({ options, leaveRunning: true, joins: true }, deps);
 
 interface Task<Options> {
   readonly options: Options;
   readonly leaveRunning: boolean;
-  /** The cluster was there before. */
+  /** Whether the command joins an existing cluster. */
   readonly joins: boolean;
 }
 
@@ -53,12 +53,12 @@ async function conduct<Options extends Pick<UpOptions, 'output'>>(
 ): Promise<number> {
   const force = new AbortController();
   const giveUp = new AbortController();
-  const asked = Promise.withResolvers<'signal'>();
+  const signalled = Promise.withResolvers<'signal'>();
   let signals = 0;
   const off = deps.onSignal(() => {
     signals += 1;
     if (signals > 1) force.abort(new Error('forced'));
-    asked.resolve('signal');
+    signalled.resolve('signal');
     giveUp.abort(new Error('ended'));
   });
   const reporter = makeReporter(task.options, deps);
@@ -66,7 +66,7 @@ async function conduct<Options extends Pick<UpOptions, 'output'>>(
     const running = await started(task.options, deps, { reporter, signal: giveUp.signal });
     if (!running) return exitCodes.ok;
     const unwatch = watch(running, reporter, task.joins);
-    const end = await Promise.race([asked.promise, running.failed]);
+    const end = await Promise.race([signalled.promise, running.failed]);
     const code = await finish({ running, reporter, force: force.signal, task }, end);
     unwatch();
     return code;
@@ -76,7 +76,7 @@ async function conduct<Options extends Pick<UpOptions, 'output'>>(
   }
 }
 
-/** What was started; nothing when the start was given up for a signal. */
+/** Returns what was started; undefined when a signal cancelled the start. */
 async function started<Options>(
   options: Options,
   { start, load = (url) => import(url), sharesTerminal }: CommandDeps<Options>,
@@ -98,7 +98,7 @@ async function started<Options>(
   }
 }
 
-/** Picks how to tell: the live table on a terminal, plain lines elsewhere, unless the user said. */
+/** Returns the reporter: the live table on a terminal, plain lines elsewhere, unless the user chose one. */
 export function makeReporter(
   { output }: Pick<UpOptions, 'output'>,
   { stdout, clock, colour, jobs }: Pick<UpDeps, 'stdout' | 'clock' | 'colour' | 'jobs'>,
@@ -149,7 +149,7 @@ interface Ending {
 async function finish({ running, reporter, force, task }: Ending, end: 'signal' | Error): Promise<number> {
   const { leaveRunning } = task;
   if (end instanceof Error) {
-    // the containers stay: whoever starts the agent again finds them
+    // the containers stay: the next start of the agent finds them
     reporter.close();
     for (const message of failureLines(end)) reporter.notice({ type: 'error', message });
     // what ended the agent may come up again as it is closed

@@ -13,13 +13,13 @@ import {
 } from '../kube/validation/validate-files.ts';
 import { exitCodes } from './exit-codes.ts';
 
-/** What is wrong with one file's settings: `faults` make them unusable, `warnings` do not. */
+/** Faults of one file's settings: `faults` make them unusable, `warnings` do not. */
 export interface Verdict {
   readonly faults: readonly OptionFault[];
   readonly warnings: readonly OptionFault[];
 }
 
-/** Checks a KubeletConfiguration: its structure, and every rule of meaning for the settings that are sound. */
+/** Validates a KubeletConfiguration: its structure, and every rule for the structurally valid settings. */
 export function judge(text: string): Verdict {
   try {
     const decoded = decodeSoundSettings(text);
@@ -34,12 +34,12 @@ export function judge(text: string): Verdict {
 }
 
 /**
- * Checks files and says all that is wrong, a line each: manifests of pods (`file:line:column: message`) or a KubeletConfiguration. Of a
- * directory all files are checked that the kubelet would read.
+ * Validates files and prints every fault on a line: pod manifests (`file:line:column: message`) or a KubeletConfiguration. In a
+ * directory, validates all files that the kubelet would read.
  *
- * @param refusals what a provider has against a valid pod
- * @returns 0 when all can be used, else 2
- * @throws {AgentError} `invalid_argument` a file cannot be read
+ * @param refusals a provider's reasons against a valid pod
+ * @returns 0 when all are valid, else 2
+ * @throws {AgentError} `invalid_argument` when a file cannot be read
  */
 export function validateFiles(
   files: readonly string[],
@@ -51,7 +51,7 @@ export function validateFiles(
   return verdicts.every(Boolean) ? exitCodes.ok : exitCodes.invalid;
 }
 
-/** @returns whether it can be used */
+/** @returns whether it is valid */
 function validateFile(file: string, say: (line: string) => unknown, options: ManifestCheckOptions): boolean {
   const text = readConfiguration(file);
   const name = file === '-' ? 'standard input' : file;
@@ -67,7 +67,10 @@ function validateFile(file: string, say: (line: string) => unknown, options: Man
   return lines.length === 0;
 }
 
-/** The files of a directory, but those whose names begin with a dot; any other path is itself. @throws {AgentError} it is empty */
+/**
+ * Returns the files of a directory, except those whose names start with a dot; any other path is returned itself. @throws {AgentError}
+ * when it is empty
+ */
 function filesOf(path: string): readonly string[] {
   if (path === '-' || !statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path];
   const files = readdirSync(path)
@@ -80,7 +83,7 @@ function filesOf(path: string): readonly string[] {
 }
 
 /**
- * The text of a file, or of standard input for `-`.
+ * Returns the text of a file, or of standard input for `-`.
  *
  * @throws {AgentError} `invalid_argument`, with the reason
  */
@@ -92,7 +95,7 @@ export function readConfiguration(file: string): string {
   }
 }
 
-/** Faults of meaning say where their setting stands, when the file holds it. */
+/** Adds the position of the setting to faults, if it is in the file. */
 function placed(decoded: DecodedConfiguration, faults: readonly OptionFault[]): readonly OptionFault[] {
   return faults.map((fault) => ({ ...decoded.locate(fault.path.split('.')), ...fault }));
 }

@@ -1,6 +1,6 @@
 import type { Script } from 'node:vm';
 
-// This file is loaded by itself, before the bundle. An import of these would make Node load all that lies behind their exports.
+// This file is loaded on its own, before the bundle. Importing these would make Node load everything behind their exports.
 const { hash } = process.getBuiltinModule('node:crypto');
 const { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } = process.getBuiltinModule('node:fs');
 const { createRequire } = process.getBuiltinModule('node:module');
@@ -8,33 +8,33 @@ const path = process.getBuiltinModule('node:path');
 const { cachedDataVersionTag } = process.getBuiltinModule('node:v8');
 const vm = process.getBuiltinModule('node:vm');
 
-/** The compiled code of a program, kept for its next start. */
+/** The compiled code of a program, cached for its next start. */
 export interface KeptCode {
-  /** Holds a folder for each version of Node.js and its flags. */
+  /** Has a directory for each version of Node.js and its flags. */
   readonly folder: string;
   /**
-   * Writes down what V8 has compiled by now, of the files that had none kept, or one of before `staleBefore` (ms since 1970).
-   * What cannot be written is not: it costs the next start some time, no more.
+   * Writes the code that V8 has compiled so far, of the files without cached code or with code from before `staleBefore` (ms since the
+   * epoch). Errors are ignored: they only make the next start slower.
    */
   keep(staleBefore: number): void;
 }
 
-/** A program that is loaded. */
+/** A loaded program. */
 export interface BundledProgram {
-  /** What its main file exports. */
+  /** The exports of its main file. */
   readonly exports: unknown;
   readonly code: KeptCode | undefined;
 }
 
-/** A file of the bundle that runs, and where its code is kept. */
+/** A file of the running bundle, and the path of its cached code. */
 interface Chunk {
   readonly script: Script;
   readonly kept: string;
-  /** Whether what was kept was taken by V8. */
+  /** Whether V8 accepted the cached code. */
   fresh: boolean;
 }
 
-/** What CommonJS makes of a file's text. */
+/** The function that CommonJS makes of a file's text. */
 type ModuleBody = (
   ...given: [
     exports: unknown,
@@ -50,20 +50,20 @@ const prefix = Buffer.from('(function (exports, require, module, __filename, __d
 const suffix = Buffer.from('\n})');
 
 /**
- * Loads the bundle that `npm run build` makes, as Node would load CommonJS modules, but with the code of all functions that the last start
- * used. Node's own cache is written as a module is read, before any function ran, so it holds none of these: compiling them was
- * a fifth of the time until the lease was renewed.
+ * Loads the bundle of `npm run build` as Node would load CommonJS modules, but with the compiled code of all functions that the last
+ * start used. Node's own cache is written when a module is loaded, before any function has run, so it has none of these: compiling them
+ * took a fifth of the time until the lease was renewed.
  *
- * @param main the main file; what it asks for by `./` lies beside it
- * @param folder where compiled code is kept, a folder of this user's own: who can write to it can have the program run what he likes.
- *   `undefined` keeps none.
+ * @param main the main file; what it requires by `./` lies beside it
+ * @param folder directory of cached code, which only this user may write: whoever can write it can make the program run any code.
+ * `undefined` caches none.
  */
 export function loadProgram(main: string, folder: string | undefined): BundledProgram {
   const outer = createRequire(main);
   const home = path.dirname(main);
   const chunks: Chunk[] = [];
   const modules = new Map<string, { exports: unknown }>();
-  // V8's tag tells versions, flags and kinds of processors apart, all of which its code depends on
+  // V8's tag differs between versions, flags and processor types, all of which compiled code depends on.
   const version = folder && path.join(folder, `${process.version}-${cachedDataVersionTag().toString(16)}`);
 
   const load = (file: string): unknown => {
@@ -74,7 +74,7 @@ export function loadProgram(main: string, folder: string | undefined): BundledPr
     const text = readFileSync(file);
     const kept = version && path.join(version, digest(text).toString('hex'));
     const cachedData = kept === undefined ? undefined : keptCode(kept);
-    // the build has left no character in it that is not ASCII
+    // The build leaves only ASCII characters.
     const script = new vm.Script(Buffer.concat([prefix, text, suffix]).toString('latin1'), {
       filename: file,
       columnOffset: -prefix.length,
@@ -83,7 +83,7 @@ export function loadProgram(main: string, folder: string | undefined): BundledPr
     const fresh = cachedData !== undefined && script.cachedDataRejected !== true;
     if (kept !== undefined) chunks.push({ script, kept, fresh });
     (script.runInThisContext() as ModuleBody)(module.exports, need, module, file, home);
-    // exports are getters, for while a file is read they may not be there yet; by now they are, and values are read faster
+    // Exports are getters, because while a file is loaded they may not exist yet; now they do, and values are faster to read.
     module.exports = { ...(module.exports as object) };
     return module.exports;
   };
@@ -106,7 +106,7 @@ export function loadProgram(main: string, folder: string | undefined): BundledPr
 
 const digest = (data: Buffer): Buffer => hash('sha256', data, 'buffer');
 
-/** What is kept in a file: its digest before it, for V8 believes what it is given. */
+/** Returns the code in a file, which starts with its digest: V8 does not verify cached code. */
 function keptCode(file: string): Buffer | undefined {
   try {
     const data = readFileSync(file);
@@ -123,7 +123,7 @@ function keep(chunks: readonly Chunk[], version: string, staleBefore: number): v
     for (const chunk of chunks) {
       if (chunk.fresh && statSync(chunk.kept).mtimeMs >= staleBefore) continue;
       const code = chunk.script.createCachedData();
-      // another start may read it now
+      // Another start may be reading it.
       const half = `${chunk.kept}${process.pid.toString(16)}`;
       writeFileSync(half, Buffer.concat([digest(code), code]), { mode: 0o600 });
       renameSync(half, chunk.kept);

@@ -4,31 +4,31 @@ import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import type { KeptCode } from './bundled-program.ts';
 
-/** By then the first pods have been looked after, so that what they need is compiled. */
+/** By then the first pods have been handled, so the code that they need is compiled. */
 const afterMs = 10_000;
 const dayMs = 24 * 3600 * 1000;
-/** What was written longer ago is of another version, or is made again with the next start. */
+/** Older code belongs to another version, or is created again at the next start. */
 const keptMs = 60 * dayMs;
 
 /**
- * Has the code that this process has compiled written down, for the next start: the bundle's, and by Node what lies outside of it. By itself
- * Node does so when a process ends in order, and an agent that is killed is the one whose next start is waited for. Nor does it remove
- * what former versions wrote, some megabytes each.
+ * Schedules writing the compiled code of this process for the next start: the bundle's, and by Node what is outside of it. Node itself
+ * writes it only at a normal exit, but an agent that is killed is the one whose next start matters. Node also does not remove the code of
+ * former versions, some megabytes each.
  */
 export function keepCompiledCode(code: KeptCode | undefined): void {
   systemClock.timer(afterMs, () => {
     flushCompileCache();
     if (!code) return;
-    // a start that had no pods has not compiled what they need: another one may have had some
+    // a start without pods has not compiled what they need; an earlier start may have
     code.keep(systemClock.now() - dayMs);
-    dropOldCode(code.folder, systemClock.now() - keptMs).catch(() => undefined); // it costs room, no more
+    dropOldCode(code.folder, systemClock.now() - keptMs).catch(() => undefined); // only disk space is lost
   });
 }
 
 /**
- * Removes compiled code that was last written before `before` (ms since 1970), and the folders that are empty then. Nothing else is touched.
+ * Removes compiled code last written before `before` (ms since the epoch), and directories that become empty. Nothing else is touched.
  *
- * @param folder holds a folder for each version of Node and its flags, as `v24.21.0-x64-1c717fce-0`
+ * @param folder has a directory for each version of Node and its flags, as `v24.21.0-x64-1c717fce-0`
  */
 export async function dropOldCode(folder: string, before: number): Promise<void> {
   for (const version of await readdir(folder)) {
@@ -38,6 +38,6 @@ export async function dropOldCode(folder: string, before: number): Promise<void>
       const file = join(own, name);
       if (/^[0-9a-f]+$/.test(name) && (await stat(file)).mtimeMs < before) await rm(file, { force: true });
     }
-    await rmdir(own).catch(() => undefined); // there is something left
+    await rmdir(own).catch(() => undefined); // not empty
   }
 }

@@ -1,40 +1,43 @@
 import { getHeapSpaceStatistics } from 'node:v8';
 import { type Clock, type StopTimer, systemClock, steadyNow } from '../../base/clock.ts';
 
-/** What a process has used so far. */
+/** A sample of a process's resource usage. */
 export interface MemorySample {
   /** Processor time of all threads since the start, ms. */
   readonly cpuMs: number;
-  /** What the heap's old generation takes of the machine, garbage and free room included, bytes: the young one is bounded, and grows back. */
+  /**
+   * Size of the heap's old generation including garbage and free space, bytes. The young generation is not counted: it is bounded, and
+   * grows back.
+   */
   readonly heapBytes: number;
 }
 
-/** How the process is looked at, and how its garbage is given back. */
+/** Sampling and garbage collection of the process. */
 export interface IdleMemoryDeps {
   readonly clock: Pick<Clock, 'timer' | 'now'>;
   readonly sample: () => MemorySample;
-  /** Collects all there is and returns free pages to the machine; takes a tenth of a second and more. */
+  /** Collects everything and returns free pages to the system; takes a tenth of a second or more. */
   readonly collect: () => void;
 }
 
-/** Time between two looks, ms. */
+/** Interval between samples, ms. */
 const periodMs = 2000;
-/** Busier than this share of one processor, a process gets no more work. */
+/** A process that uses less than this share of one processor is idle. */
 const idleShare = 0.1;
-/** Less than this is not worth a pause, bytes. Fifty containers' starts leave about twice as much. */
+/** Less garbage than this is not worth a pause, bytes. Fifty container starts leave about twice as much. */
 const leastWorthBytes = 4 * 1024 * 1024;
-/** The pause grows with what is kept, so what it gives shall, too. */
+/** The pause grows with the retained heap, so the gain must too. */
 const worthShare = 0.25;
-/** What a start takes, of which little is garbage, bytes: of one with nothing to take up again. A collection would slow what comes first. */
+/** Heap size after a start with nothing to restore, little of it garbage, bytes. A collection at that point would delay the first work. */
 const startBytes = 8 * 1024 * 1024;
-/** Shortest time between two collections, ms: of a process that is idle they take at most some hundredths of its time. */
+/** Shortest interval between two collections, ms: in an idle process they take a few percent of its time at most. */
 const restMs = 10_000;
 
 /**
- * Gives back what a burst of work has left in the heap, once the agent has nothing to do. V8 collects when it needs room, so after
- * thousands of pods came or went an idle process would keep for hours what it needed for seconds.
+ * Returns memory of a burst of work to the system once the agent is idle. V8 collects only when it needs space, so after thousands of
+ * pods came or went an idle process would keep for hours what it needed for seconds.
  *
- * @returns ends it
+ * @returns a function that stops it
  */
 export function trimIdleMemory({ clock, sample, collect }: IdleMemoryDeps): StopTimer {
   let last = sample();
@@ -62,7 +65,7 @@ export function trimIdleMemory({ clock, sample, collect }: IdleMemoryDeps): Stop
   };
 }
 
-/** V8's own collector; there only where the process was started with `--expose-gc`, as `bin/podtender.mjs` does. */
+/** V8's garbage collector; available only when the process was started with `--expose-gc`, as `bin/podtender.mjs` does. */
 type Collector = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
 const oldGenerationBytes = (): number =>
@@ -70,7 +73,7 @@ const oldGenerationBytes = (): number =>
     .filter(({ space_name: name }) => !name.startsWith('new_'))
     .reduce((sum, { space_size: bytes }) => sum + bytes, 0);
 
-/** {@link trimIdleMemory} of this process, where that can be done. */
+/** Runs {@link trimIdleMemory} on this process, if supported. */
 export function trimOwnMemory(): void {
   const { gc } = globalThis as { readonly gc?: Collector };
   if (!gc) return;

@@ -8,12 +8,12 @@ function onSignal(signal: NodeJS.Signals, listener: () => void): () => void {
   };
 }
 
-/** This process in its shell: Ctrl-Z, `fg` and `bg`. */
+/** This process as a shell job: Ctrl-Z, `fg` and `bg`. */
 export const jobs: JobControl = {
   onStop: (listener) =>
     onSignal('SIGTSTP', () => {
       listener();
-      // whoever handles SIGTSTP has to stop by itself
+      // a process that handles SIGTSTP must stop itself
       process.kill(process.pid, 'SIGSTOP');
     }),
   onContinue: (listener) => onSignal('SIGCONT', listener),
@@ -26,7 +26,7 @@ export const jobs: JobControl = {
   isForeground,
 };
 
-/** Is this process in the group that the terminal belongs to? True where there is no terminal, or no way to know. */
+/** Reports whether this process is in the terminal's foreground group. True without a terminal, or when it cannot be determined. */
 function isForeground(): boolean {
   try {
     const stat = readFileSync('/proc/self/stat', 'utf8');

@@ -2,31 +2,31 @@ import type { Event } from '../../kube/types.ts';
 import { phaseText } from './table.ts';
 import type { PodRow, ViewModel } from './view-model.ts';
 
-/** Something to tell about the whole run. */
+/** A message about the whole run. */
 export type Notice =
   | {
       readonly type: 'started';
-      /** Absent: the cluster is reached with the credentials of a pod. */
+      /** Absent: the cluster is reached with in-cluster credentials. */
       readonly kubeconfig?: string;
       readonly server: string;
       readonly node: string;
-      /** The node has joined a cluster that was there. */
+      /** Set when the node has joined an existing cluster. */
       readonly joined?: true;
     }
   /** A step of the start that may take long. */
   | { readonly type: 'progress'; readonly message: string }
-  /** A manifest, directory or URL that cannot be used; the others go on. */
+  /** A manifest, directory or URL that cannot be used; the others are processed. */
   | { readonly type: 'problem'; readonly source: string; readonly message: string }
   | { readonly type: 'stopping'; readonly pods: readonly string[] }
   | { readonly type: 'stopped'; readonly leftRunning: boolean }
   | { readonly type: 'error'; readonly message: string };
 
-/** One JSON object a line, for machines; `at` is the instant in RFC 3339. */
+/** Returns a notice as one line of JSON; `at` is its time in RFC 3339. */
 export function jsonNotice(notice: Notice, now: number): string {
   return JSON.stringify({ ...notice, at: new Date(now).toISOString() });
 }
 
-/** What changed between two models, a line each: pods in plain words or as JSON. Ages and events alone are no change. */
+/** Returns the changes between two models, one line each, as text or JSON. Ages and events alone are not changes. */
 export function changeLines(
   before: ViewModel,
   after: ViewModel,
@@ -50,7 +50,7 @@ export function changeLines(
   return lines;
 }
 
-/** A Kubernetes event as a line. */
+/** Formats a Kubernetes event as a line. */
 export function eventLine(event: Event, now: number, json: boolean): string {
   const { namespace = '', name = '', kind = '' } = event.involvedObject;
   const object = `${kind.toLowerCase()} ${namespace === '' ? name : `${namespace}/${name}`}`;
@@ -69,7 +69,7 @@ export function eventLine(event: Event, now: number, json: boolean): string {
   return `${clockText(now)} ${object}: ${reason}: ${message.replaceAll(/\s+/g, ' ').trim()}`;
 }
 
-/** What runs, and what to try first. */
+/** Returns the lines after a start: what runs, and commands to try first. */
 export function welcomeLines({
   kubeconfig,
   server,
@@ -89,7 +89,7 @@ export function welcomeLines({
   ];
 }
 
-/** The same in as few lines as stay above the live table. */
+/** Returns the same as a short header above the live table. */
 export function headerLines({
   kubeconfig,
   server,
@@ -100,7 +100,7 @@ export function headerLines({
   return [`podtender: node ${node}, API server ${server}`, `export KUBECONFIG=${kubeconfig ?? ''}`];
 }
 
-/** How far a stop has come. */
+/** Returns the progress line of a stop. */
 export function stoppingLine(pods: readonly string[], forced: boolean): string {
   if (pods.length === 0) return 'Stopping: no pod runs any more.';
   const names = pods.length <= 3 ? `: ${pods.join(', ')}` : '';

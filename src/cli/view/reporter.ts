@@ -15,25 +15,25 @@ import type { Screen } from './table.ts';
 import { type JobControl, LiveScreen, type Terminal } from './terminal.ts';
 import { withEvent, withoutPod, withPod, withStopping, type ViewModel } from './view-model.ts';
 
-/** Tells the user what happens; which one depends on where the output goes. */
+/** Reporter shows the user what happens; the implementation depends on the output. */
 export interface Reporter {
   notice(notice: Notice): void;
   pod(change: PodChange): void;
   event(event: Event): void;
-  /** A line of the log that goes where this reporter writes; absent: it writes elsewhere. */
+  /** Writes a log line to this reporter's output; absent: the log goes elsewhere. */
   log?(line: string): void;
-  /** The pods that still run while all are being stopped. */
+  /** Shows the pods still running while all are being stopped. */
   progress(stillRunning: readonly string[], forced: boolean): void;
   close(): void;
 }
 
-/** Where text goes and what the time is. */
+/** The output and the clock. */
 export interface ReporterDeps {
   readonly write: (text: string) => unknown;
   readonly clock: Clock;
 }
 
-/** A line for each change: in plain words, or as one JSON object. */
+/** LineReporter prints a line for each change, as text or JSON. */
 export class LineReporter implements Reporter {
   readonly #deps: ReporterDeps;
   readonly #json: boolean;
@@ -73,23 +73,23 @@ export class LineReporter implements Reporter {
   }
 }
 
-/** Not more often than this, ms: a burst of changes is one frame. */
+/** Minimum interval between frames, ms: a burst of changes is one frame. */
 const frameMs = 100;
-/** Ages move on. */
+/** Interval at which ages are updated. */
 const ageMs = 1000;
-/** Notices that are kept for the end. */
+/** Maximum number of notices that are kept for the end. */
 const mostNotices = 200;
 
-/** What the live view is made of. */
+/** Dependencies of the live view. */
 export interface TableDeps {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly colour: boolean;
-  /** Absent: the program is never stopped. */
+  /** Absent: the program cannot be suspended. */
   readonly jobs?: JobControl;
 }
 
-/** The live table on a terminal. At the end the last state of all pods stays on it. */
+/** TableReporter shows the live table on a terminal. At the end the last state of all pods stays on it. */
 export class TableReporter implements Reporter {
   readonly #deps: TableDeps;
   readonly #screen: LiveScreen;
@@ -124,7 +124,7 @@ export class TableReporter implements Reporter {
     else this.#note(noticeLines(notice));
   }
 
-  /** A line of the log. */
+  /** Shows a log line. */
   log(line: string): void {
     if (this.#closed) this.#deps.terminal.write(line);
     else this.#note([line.trimEnd()]);
@@ -155,13 +155,13 @@ export class TableReporter implements Reporter {
     for (const off of this.#offs) off();
     this.#screen.leave();
     const view = { model: this.#model, notices: this.#notices };
-    // a start that failed has no state to show
+    // A failed start has no state to show.
     const lines =
       this.#header.length === 0 ? this.#notices : finalLines(view, this.#deps.clock.now(), this.#size());
     this.#deps.terminal.write(textOf(lines));
   }
 
-  /** It stays on the terminal behind the live view, where its lines can be copied. */
+  /** Prints the welcome text before the live view, where its lines can be copied. */
   #started(notice: Extract<Notice, { type: 'started' }>): void {
     this.#screen.leave();
     this.#deps.terminal.write(textOf(noticeLines(notice)));
@@ -202,7 +202,7 @@ export class TableReporter implements Reporter {
     this.#screen.show(screenLines(view, clock.now(), this.#size()));
   }
 
-  /** A terminal that does not know its size is taken for one of 80 by 24. */
+  /** Returns the size of the terminal; 80 by 24 if unknown. */
   #size(): Screen {
     const { terminal, colour } = this.#deps;
     const { columns = 0, rows = 0 } = terminal;

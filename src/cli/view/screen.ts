@@ -1,21 +1,24 @@
 import { cut, type Screen, summaryLine, tableLines } from './table.ts';
 import type { ViewModel } from './view-model.ts';
 
-/** All that the live view shows. */
+/** The content of the live view. */
 export interface View {
-  /** What runs, and how to reach it. */
+  /** What runs, and how to connect to it. */
   readonly header: readonly string[];
   readonly model: ViewModel;
-  /** Problems and lines of the log, the newest last. */
+  /** Problems and log lines, the newest last. */
   readonly notices: readonly string[];
   readonly footer: string;
 }
 
-/** From so many rows on there is room for blank lines and the whole header. */
+/** With this many rows there is space for blank lines and the whole header. */
 const roomyRows = 16;
 const mostNotices = 5;
 
-/** The live view as at most as many lines as the screen has, each at most as wide. Header, summary, heads of the table and footer always stay. Pure. */
+/**
+ * Returns the live view in at most as many lines as the screen has, each at most as wide. Header, summary, table head and footer are
+ * always included. Pure.
+ */
 export function screenLines(view: View, now: number, screen: Screen): readonly string[] {
   const { columns, rows } = screen;
   const roomy = rows >= roomyRows;
@@ -30,7 +33,7 @@ export function screenLines(view: View, now: number, screen: Screen): readonly s
   return [...above, ...table, ...below].slice(0, rows);
 }
 
-/** The view as it stays on the terminal at the end: without limits of height. Pure. */
+/** Returns the view that stays on the terminal at the end, without a height limit. Pure. */
 export function finalLines(
   view: Pick<View, 'model' | 'notices'>,
   now: number,

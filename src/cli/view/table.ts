@@ -1,6 +1,6 @@
 import { type PodRow, stopped, type ViewModel } from './view-model.ts';
 
-/** How wide and high the terminal is, and whether colours are wanted. */
+/** Size of the terminal, and whether colours are used. */
 export interface Screen {
   readonly columns: number;
   readonly rows: number;
@@ -9,28 +9,28 @@ export interface Screen {
 
 const heads = ['POD', 'STATUS', 'READY', 'RESTARTS', 'AGE', 'LAST EVENT'] as const;
 const gap = '  ';
-/** Wider ones are cut: what the status does not say in so many letters stands below the row. */
+/** A longer status is cut; its details are below the row. */
 const statusWidth = (columns: number): number => {
   if (columns < 60) return 12;
   return columns < 100 ? 17 : 26;
 };
-/** Less room than this is left neither to the name nor to the last event. */
+/** Minimum width of the name and of the last event. */
 const leastNameWidth = 16;
 const leastEventWidth = 14;
 const indent = '    ';
 
-/** ANSI colour numbers by how a pod fares. */
+/** ANSI colour numbers by mood. */
 const colours = { good: 32, busy: 33, bad: 31, done: 90 } as const;
 
-/** How a pod fares, the worst first. */
+/** Health of a pod, worst first. */
 export type Mood = 'bad' | 'busy' | 'good' | 'done';
 
 /**
- * The table as lines that fit the screen: failing pods first, each with its full reason below, then the others in order of their keys. If
- * they are too many for its height, the last line says how many are left out. Pure.
+ * Returns the table as lines that fit the screen: failing pods first, each with its full reason below, then the others in order of their
+ * keys. If there are too many, the last line counts the omitted ones. Pure.
  *
  * @param now ms since the epoch
- * @param spare lines of the screen that others need
+ * @param spare lines of the screen used by other parts
  */
 export function tableLines(model: ViewModel, now: number, screen: Screen, spare: number): readonly string[] {
   const rows = sorted(model);
@@ -53,7 +53,7 @@ export function tableLines(model: ViewModel, now: number, screen: Screen, spare:
   return lines;
 }
 
-/** How many pods there are, and how they fare: `5 pods: 1 failing, 3 running, 1 completed`. Pure. */
+/** Returns a summary of the pods: `5 pods: 1 failing, 3 running, 1 completed`. Pure. */
 export function summaryLine(model: ViewModel): string {
   if (model.size === 0) return 'no pods';
   return `${model.size === 1 ? '1 pod' : `${model.size} pods`}: ${summaryOf([...model.values()])}`;
@@ -79,7 +79,10 @@ function sorted(model: ViewModel): readonly PodRow[] {
   return [...model.values()].sort((a, b) => isBad(a) - isBad(b) || (a.key < b.key ? -1 : 1));
 }
 
-/** How many rows are shown, and how many lines of each row's reason. Rows come first; reasons get what is left, half of the room at least. */
+/**
+ * Returns how many rows are shown, and how many lines of each row's reason. Rows come first; reasons get the rest, at least half of the
+ * space.
+ */
 function planned(
   reasons: readonly (readonly string[])[],
   room: number,
@@ -102,7 +105,7 @@ function clipped(lines: readonly string[], most: number, columns: number): reado
   return lines.slice(0, most).map((line, index) => (index === most - 1 ? cut(`${line} …`, columns) : line));
 }
 
-/** A text in lines that fit, each indented; words that are too long are broken. */
+/** Wraps a text to lines that fit, each indented; breaks words that are too long. */
 function wrapped(text: string, columns: number): readonly string[] {
   const width = Math.max(8, columns - indent.length);
   const lines: string[] = [];
@@ -124,7 +127,7 @@ const pieces = (word: string, width: number): readonly string[] =>
 
 type Cells = readonly string[];
 
-/** Lays cells out in columns that fit: the name gives way, then the last event takes what is left. No other column is ever cut. */
+/** Lays out cells in columns that fit: the name shrinks first, then the last event takes the rest. Other columns are never cut. */
 function layout(rows: readonly PodRow[], now: number, columns: number): (cells: Cells) => string {
   const cells = rows.map((row) => cellsOf(row, now, columns));
   const natural = heads.map((head, index) =>
@@ -134,7 +137,7 @@ function layout(rows: readonly PodRow[], now: number, columns: number): (cells: 
   const middle = rest.slice(0, -1);
   const fixed = middle.reduce((sum, width) => sum + width + gap.length, 0);
   const beside = columns - fixed - gap.length - leastEventWidth;
-  // where there is no room for both, the name has all of it
+  // Without space for both, the name takes all of it.
   const nameWidth = Math.min(name, beside >= leastNameWidth ? beside : Math.max(1, columns - fixed));
   const eventWidth = columns - nameWidth - fixed - gap.length;
   return ([first = '', ...others]) => {
@@ -148,19 +151,19 @@ function layout(rows: readonly PodRow[], now: number, columns: number): (cells: 
   };
 }
 
-/** A name without its middle: what tells names apart is at their begin or end. */
+/** Shortens a name in its middle, since names differ mostly at their start or end. */
 function shortened(name: string, width: number): string {
   if (name.length <= width) return name;
   const tail = Math.floor((width - 1) / 2);
   return `${name.slice(0, width - 1 - tail)}…${name.slice(name.length - tail)}`;
 }
 
-/** `Running`, or with what holds it up: `Pending Init:1/2`. */
+/** Returns the phase with what holds it up: `Running` or `Pending Init:1/2`. */
 export function phaseText({ phase, detail }: PodRow): string {
   return detail === '' ? phase : `${phase} ${detail}`;
 }
 
-/** `7s`, `3m`, `3m20s` below ten minutes, `5h`, `2d`: the largest units that matter. */
+/** Formats an age in its largest units: `7s`, `3m`, `3m20s` below ten minutes, `5h`, `2d`. */
 export function ageText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 120) return `${seconds}s`;
@@ -184,7 +187,7 @@ function cellsOf(row: PodRow, now: number, columns: number): Cells {
   ];
 }
 
-/** As kubectl writes them: `3 (12s ago)`. */
+/** Formats restarts like kubectl: `3 (12s ago)`. */
 export function restartsText(
   { restarts, restartedAt }: Pick<PodRow, 'restarts' | 'restartedAt'>,
   now: number,
@@ -194,7 +197,7 @@ export function restartsText(
     : `${restarts} (${ageText(now - restartedAt)} ago)`;
 }
 
-/** How a pod fares: it fails, is under way or held up, runs with all it has, or has ended well. */
+/** Returns the mood of a pod: it fails, is in progress or blocked, runs completely, or has completed. */
 export function moodOf(row: PodRow): Mood {
   if (row.phase === 'Failed' || row.failure !== '') return 'bad';
   if (row.phase === 'Succeeded' || row.detail === stopped) return 'done';
@@ -202,10 +205,10 @@ export function moodOf(row: PodRow): Mood {
   return row.phase === 'Running' && row.detail === '' && ready === total ? 'good' : 'busy';
 }
 
-/** Control characters would break the frame. */
+/** Replaces control characters, which would break the frame. */
 const plainText = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
 
-/** The text on one line; what is too long ends in `…`. */
+/** Returns the text on one line; a longer one ends in `…`. */
 export function cut(text: string, columns: number): string {
   const plain = plainText(text);
   return plain.length <= columns ? plain.trimEnd() : `${plain.slice(0, Math.max(0, columns - 1))}…`;

@@ -1,4 +1,4 @@
-/** What the live view needs of a terminal: Node's `tty.WriteStream` is one. */
+/** The terminal features that the live view needs: Node's `tty.WriteStream` has them. */
 export interface Terminal {
   readonly columns?: number;
   readonly rows?: number;
@@ -7,26 +7,26 @@ export interface Terminal {
   off(event: 'resize', listener: () => void): unknown;
 }
 
-/** What happens to the program in its shell; each function returned ends what it began. */
+/** Job control events; each returned function unsubscribes. */
 export interface JobControl {
-  /** Calls back before the program is stopped by the terminal (Ctrl-Z). */
+  /** Calls `listener` before the terminal suspends the program (Ctrl-Z). */
   onStop(listener: () => void): () => void;
-  /** Calls back when it goes on (`fg`, `bg`). */
+  /** Calls `listener` when it resumes (`fg`, `bg`). */
   onContinue(listener: () => void): () => void;
-  /** Calls back as the process ends, however it does. */
+  /** Calls `listener` when the process exits for any reason. */
   onExit(listener: () => void): () => void;
-  /** Whether the terminal is this program's now: not after `bg`. */
+  /** Reports whether the program is in the foreground: not after `bg`. */
   isForeground(): boolean;
 }
 
 const escape = '\u001b[';
-/** The second buffer of the terminal, as `less` and `top` use it: without a cursor, and lines that are too long are cut. */
+/** Enters the terminal's alternate buffer, as `less` and `top` use it: without a cursor, and with long lines cut. */
 const enter = `${escape}?1049h${escape}?25l${escape}?7l`;
 const leave = `${escape}H${escape}0J${escape}?7h${escape}?25h${escape}?1049l`;
 
 /**
- * Shows whole screens of lines in the terminal's second buffer, which has no history that a resize could shift or double. What stood on the terminal
- * before is there again afterwards.
+ * LiveScreen shows full screens of lines in the terminal's alternate buffer, which has no history that a resize could shift or double.
+ * The previous content is restored afterwards.
  */
 export class LiveScreen {
   readonly #terminal: Pick<Terminal, 'write'>;
@@ -36,7 +36,7 @@ export class LiveScreen {
     this.#terminal = terminal;
   }
 
-  /** Writes the lines from the upper left corner on; nothing when they are shown already. */
+  /** Writes the lines from the upper left corner; does nothing when they are already shown. */
   show(lines: readonly string[]): void {
     const text = lines.map((line) => `${line}${escape}K`).join('\r\n');
     if (text === this.#shown) return;
@@ -45,12 +45,12 @@ export class LiveScreen {
     this.#terminal.write(`${start}${escape}H${text}${escape}0J`);
   }
 
-  /** Writes all lines anew at the next {@link show}: the terminal may hold something else. */
+  /** Makes the next {@link show} redraw all lines: the terminal may have other content. */
   forget(): void {
     if (this.#shown !== undefined) this.#shown = '';
   }
 
-  /** Leaves the second buffer; a later {@link show} enters it again. */
+  /** Leaves the alternate buffer; a later {@link show} enters it again. */
   leave(): void {
     if (this.#shown === undefined) return;
     this.#shown = undefined;

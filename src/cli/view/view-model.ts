@@ -4,29 +4,29 @@ import { keyOf } from '../../kube/names.ts';
 /** One pod as the terminal shows it. */
 export interface PodRow {
   readonly key: string;
-  /** The API's phase, and after it what holds the pod up. */
+  /** The API's phase, with what holds the pod up in {@link PodRow.detail}. */
   readonly phase: string;
   readonly detail: string;
-  /** Why the pod fails, in full: what its containers, or its status, say; empty when it does not. */
+  /** Why the pod fails, from its status and containers; empty when it does not. */
   readonly failure: string;
   readonly ready: string;
-  /** As `kubectl get pods` counts them. */
+  /** Counted as by `kubectl get pods`. */
   readonly restarts: number;
-  /** When the last of them was due, ms since the epoch; 0: unknown. */
+  /** When the last restart was due, ms since the epoch; 0: unknown. */
   readonly restartedAt: number;
   /** ms since the epoch */
   readonly createdAt: number;
   readonly lastEvent: string;
   /** ms since the epoch; 0: unknown */
   readonly lastEventAt: number;
-  /** The pod has a container that runs. */
+  /** Whether a container of the pod is running. */
   readonly runs: boolean;
 }
 
-/** All that is shown, by pod key. */
+/** All rows by pod key. */
 export type ViewModel = ReadonlyMap<string, PodRow>;
 
-/** The model after a pod was seen; the last event stays. */
+/** Returns the model with an updated pod; its last event stays. */
 export function withPod(model: ViewModel, pod: Pod): ViewModel {
   const key = keyOf(pod);
   const next = new Map(model);
@@ -35,14 +35,14 @@ export function withPod(model: ViewModel, pod: Pod): ViewModel {
   return next;
 }
 
-/** The model after a pod has gone. */
+/** Returns the model without a removed pod. */
 export function withoutPod(model: ViewModel, key: string): ViewModel {
   const next = new Map(model);
   next.delete(key);
   return next;
 }
 
-/** The model after an event about one of its pods. */
+/** Returns the model with an event about one of its pods. */
 export function withEvent(model: ViewModel, event: Event): ViewModel {
   const { kind, namespace = '', name = '' } = event.involvedObject;
   const row = kind === 'Pod' ? model.get(`${namespace}/${name}`) : undefined;
@@ -51,7 +51,7 @@ export function withEvent(model: ViewModel, event: Event): ViewModel {
   return new Map(model).set(row.key, { ...row, lastEvent, lastEventAt: eventTime(event) });
 }
 
-/** The model while all pods are stopped, and afterwards: those that ran say how far they are. */
+/** Returns the model while pods are being stopped and afterwards: pods that were running show their progress. */
 export function withStopping(model: ViewModel, stillRunning: readonly string[]): ViewModel {
   const left = new Set(stillRunning);
   return new Map(
@@ -67,7 +67,7 @@ export function withStopping(model: ViewModel, stillRunning: readonly string[]):
 /** The detail of a pod that ran until the agent stopped it. */
 export const stopped = 'Stopped';
 
-/** When the event was last seen. */
+/** Returns when the event was last observed. */
 function eventTime({ lastTimestamp, series, eventTime: first, firstTimestamp }: Event): number {
   return Date.parse(lastTimestamp ?? series?.lastObservedTime ?? first ?? firstTimestamp ?? '') || 0;
 }
@@ -93,8 +93,8 @@ function rowOf(pod: Pod): Omit<PodRow, 'lastEvent' | 'lastEventAt'> {
 }
 
 /**
- * Restarts as kubectl counts them: while the pod is initialized those of its init containers up to the one under way, then those of sidecars and
- * containers.
+ * Counts restarts like kubectl: during initialization those of the init containers up to the current one, afterwards those of sidecars
+ * and containers.
  */
 function restartsOf(pod: Pod, sidecars: ReadonlySet<string>): Pick<PodRow, 'restarts' | 'restartedAt'> {
   const { containerStatuses = [], initContainerStatuses = [], conditions = [] } = pod.status ?? {};
@@ -111,11 +111,11 @@ function restartsOf(pod: Pod, sidecars: ReadonlySet<string>): Pick<PodRow, 'rest
   };
 }
 
-/** An init container that has succeeded, or a sidecar that has started. */
+/** True for an init container that has succeeded, or a sidecar that has started. */
 const isPassed = (each: ContainerStatus, sidecars: ReadonlySet<string>): boolean =>
   sidecars.has(each.name) ? each.started === true : each.state?.terminated?.exitCode === 0;
 
-/** All that pod and containers say of why it fails, one after the other. */
+/** Returns everything that pod and containers report about why it fails. */
 function failureOf({ metadata, status = {} }: Pod): string {
   if (metadata?.deletionTimestamp !== undefined || status.phase === 'Succeeded') return '';
   const { phase, reason = '', message = '' } = status;
@@ -144,7 +144,9 @@ function createdAt({ metadata, status }: Pod): number {
 
 const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
 
-/** What holds a pod up, as `kubectl get pods` would say it: `Terminating`, `Init:1/2`, `CrashLoopBackOff`, a reason; or nothing. */
+/**
+ * Returns what holds a pod up, as `kubectl get pods` shows it: `Terminating`, `Init:1/2`, `CrashLoopBackOff`, a reason; or an empty text.
+ */
 function detailOf(pod: Pod, sidecars: ReadonlySet<string>): string {
   if (pod.metadata?.deletionTimestamp !== undefined) return 'Terminating';
   if (pod.status?.reason !== undefined && pod.status.reason !== '') return pod.status.reason;
@@ -153,7 +155,7 @@ function detailOf(pod: Pod, sidecars: ReadonlySet<string>): string {
   return (pod.status?.containerStatuses ?? []).map(troubleOf).find((each) => each !== '') ?? '';
 }
 
-/** Init containers count as done when they have succeeded, or, if sidecars, started. */
+/** Init containers are done when they have succeeded, or, as sidecars, started. */
 function initDetail(pod: Pod, sidecars: ReadonlySet<string>): string {
   const total = pod.spec?.initContainers?.length ?? 0;
   const statuses = pod.status?.initContainerStatuses ?? [];
@@ -167,7 +169,7 @@ function initDetail(pod: Pod, sidecars: ReadonlySet<string>): string {
   return trouble === undefined ? `Init:${done}/${total}` : `Init:${trouble}`;
 }
 
-/** Why a container waits or failed; the states that everyone passes through are no trouble. */
+/** Returns why a container waits or failed; empty for states that every container passes through. */
 function troubleOf({ state }: ContainerStatus): string {
   const waiting = state?.waiting?.reason ?? '';
   if (waiting !== '' && waiting !== 'PodInitializing' && waiting !== 'ContainerCreating') return waiting;

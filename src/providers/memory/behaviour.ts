@@ -63,10 +63,10 @@ export function behavioursOf(pod: Pod): (container: string) => MemoryBehaviour {
     ),
   );
   // most pods say nothing, and there may be thousands
-  const isSaid = Object.keys(annotations).some((key) => key.startsWith(memoryAnnotation));
+  const isExplicit = Object.keys(annotations).some((key) => key.startsWith(memoryAnnotation));
   return (container) => {
     const defaults = done.has(container) ? { ...regular, runMs: 0 } : regular;
-    return isSaid ? { ...defaults, ...saidOf(annotations, container) } : defaults;
+    return isExplicit ? { ...defaults, ...saidOf(annotations, container) } : defaults;
   };
 }
 

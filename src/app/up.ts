@@ -210,11 +210,11 @@ function embeddedKubeletApi(
 ): KubeletApiOptions | undefined {
   const configured = kubeletApiOptions(settings, { ...place, now: clock.now() });
   return (
-    said && {
+    configured && {
       clientCa: server.ca,
       ...configured,
       tls: (hosts) => server.servingCertificate(`system:node:${hosts[0] ?? ''}`, hosts),
-      port: isExplicit('port', settings) ? (said.port ?? 0) : 0,
+      port: isExplicit('port', settings) ? (configured.port ?? 0) : 0,
       address: isExplicit('address', settings) ? (configured.address ?? 'node') : 'node',
     }
   );

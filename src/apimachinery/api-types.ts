@@ -1,15 +1,15 @@
 import { tableOf } from '../base/own.ts';
 import types from './api-types.json' with { type: 'json' };
 
-/** A field of a type: what it holds, and how the server treats it. */
+/** A field of a type: its shape and serialization. */
 export interface FieldType {
   readonly name: string;
   readonly shape: Shape;
-  /** Written even when it is zero; Go: no `omitempty`. */
+  /** Whether it is written even when zero; Go: no `omitempty`. */
   readonly required: boolean;
-  /** Zero is a value of its own; Go: a pointer. */
+  /** Whether zero is a value of its own; Go: a pointer. */
   readonly pointer: boolean;
-  /** An absent struct is written as `{}` (or `null` for a list); Go: a plain struct without `omitempty`. */
+  /** Whether an absent struct is written as `{}` (`null` for a list); Go: a plain struct without `omitempty`. */
   readonly always: boolean;
 }
 
@@ -26,21 +26,21 @@ export type Scalar =
   | 'quantity'
   | 'any';
 
-/** What a value looks like; `named` is the Go type of a text that has one of its own: `v1.DNSPolicy`. */
+/** The shape of a value; `named` is the Go type of a text with a type of its own: `v1.DNSPolicy`. */
 export type Shape =
   | { readonly is: 'scalar'; readonly scalar: Scalar; readonly named?: string }
   | { readonly is: 'list'; readonly of: Shape; readonly merge: ListMerge }
   | { readonly is: 'map'; readonly of: Shape; readonly atomic: boolean }
   | { readonly is: 'struct'; readonly type: string; readonly atomic: boolean };
 
-/** How two versions of a list are joined: by keys of its items, as a set, or whole. */
+/** How two versions of a list are merged: by keys of its items, as a set, or as a whole. */
 export interface ListMerge {
   readonly kind: 'map' | 'set' | 'atomic';
   /** Keys of an item for server-side apply. */
   readonly keys: readonly string[];
-  /** Key for strategic merge, where that merges at all. */
+  /** Key for strategic merge; absent: it replaces the list. */
   readonly patchKey?: string;
-  /** Strategic merge drops the members of an item that the patch does not name in `$retainKeys`. */
+  /** Whether strategic merge drops the members of an item that are not in the patch's `$retainKeys`. */
   readonly retainKeys?: boolean;
 }
 
@@ -48,7 +48,7 @@ const atomicList: ListMerge = { kind: 'atomic', keys: [] };
 const byName: ListMerge = { kind: 'map', keys: ['name'], patchKey: 'name' };
 const byType: ListMerge = { kind: 'map', keys: ['type'], patchKey: 'type' };
 
-/** Lists that are joined item by item; every list that is not here is replaced whole. */
+/** Lists that are merged item by item; all others are replaced as a whole. */
 const merges: Readonly<Record<string, ListMerge>> = tableOf({
   'ObjectMeta.finalizers': { kind: 'set', keys: [], patchKey: '' },
   'ObjectMeta.ownerReferences': { kind: 'map', keys: ['uid'], patchKey: 'uid' },
@@ -109,7 +109,7 @@ const merges: Readonly<Record<string, ListMerge>> = tableOf({
   'ValidatingWebhookConfiguration.webhooks': byName,
 });
 
-/** Structs that server-side apply takes as one value. */
+/** Structs that server-side apply treats as one value. */
 const atomicStructs = new Set(
   (
     'LabelSelector NodeSelector NodeSelectorTerm ObjectReference LocalObjectReference SecretKeySelector ConfigMapKeySelector ' +
@@ -117,7 +117,7 @@ const atomicStructs = new Set(
     'TopologySelectorTerm TypedObjectReference RoleRef EndpointSubset'
   ).split(' '),
 );
-/** Maps that server-side apply takes as one value. */
+/** Maps that server-side apply treats as one value. */
 const atomicMaps = new Set([
   'PodSpec.nodeSelector',
   'Scheduling.nodeSelector',
@@ -204,7 +204,7 @@ const pointers = words(
    DeleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential`,
 );
 
-/** Structs that are written although nothing was set in them. */
+/** Structs that are written even when empty. */
 const always = words(
   `Pod.metadata Pod.spec Pod.status Node.metadata Node.spec Node.status Namespace.metadata Namespace.spec Namespace.status Service.metadata
    Service.spec Service.status ServiceStatus.loadBalancer Lease.metadata Lease.spec Container.resources NodeStatus.daemonEndpoints
@@ -234,12 +234,12 @@ const always = words(
    PersistentVolumeClaimTemplate.metadata TokenRequestSpec.audiences`,
 );
 
-/** Required scalars and lists that Go leaves out when they are empty. */
+/** Required scalars and lists that Go omits when empty. */
 const omitted = words(
   `NodeSystemInfo.swap NodeStatus.phase PodSpec.nodeName RoleRef.apiGroup DeploymentSpec.selector ResourceFieldSelector.containerName`,
 );
 
-/** Fields that hold quantities: `100m`, `1Gi`. */
+/** Fields of type quantity: `100m`, `1Gi`. */
 const quantities = words(
   `ResourceRequirements.limits ResourceRequirements.requests VolumeResourceRequirements.limits VolumeResourceRequirements.requests
    ResourceFieldSelector.divisor EmptyDirVolumeSource.sizeLimit NodeStatus.capacity NodeStatus.allocatable Overhead.podFixed PodSpec.overhead
@@ -274,10 +274,10 @@ function shapeOf(text: string, place: string): Shape {
 
 const cache = new Map<string, ReadonlyMap<string, FieldType>>();
 
-/** The fields of a type by JSON name; empty for a type that is not known. */
+/** Returns the fields of a type by JSON name; empty for an unknown type. */
 export function fieldsOf(type: string): ReadonlyMap<string, FieldType> {
-  const known = cache.get(type);
-  if (known) return known;
+  const cached = cache.get(type);
+  if (cached) return cached;
   const fields = new Map<string, FieldType>();
   for (const [name, text] of Object.entries(table[type] ?? {})) {
     const place = `${type}.${name}`;
@@ -289,13 +289,13 @@ export function fieldsOf(type: string): ReadonlyMap<string, FieldType> {
   return fields;
 }
 
-/** Whether the type is in the table. */
+/** Reports whether the type is in the table. */
 export const isKnownType = (type: string): boolean => Object.hasOwn(table, type);
 
-/** Every type with its fields as written in the table, for OpenAPI. */
+/** Returns the names of all types, for OpenAPI. */
 export const typeNames = (): readonly string[] => Object.keys(table);
 
-/** Go's name of a struct: what stands in decoding errors. */
+/** Returns Go's name of a struct, as used in decoding errors. */
 export const goName = (type: string): string =>
   type.replace(
     /^(Core|Events|Rbac|Storage|Discovery|Authentication|Admissionregistration|Flowcontrol|Resource|Apiextensions)?V\d(alpha\d|beta\d)?(?=[A-Z])/,

@@ -1,7 +1,7 @@
 import { ownMember } from '../base/own.ts';
 import { isObject, textOf } from './json.ts';
 
-/** How Go's `%v` prints a JSON value: `map[a:1 b:[x y]]`. */
+/** Formats a JSON value like Go's `%v`: `map[a:1 b:[x y]]`. */
 export function goValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;

@@ -1,7 +1,7 @@
 import { tableOf } from '../base/own.ts';
 import { createHash } from 'node:crypto';
 
-/** One subresource that a kind serves. */
+/** A subresource of a kind. */
 export interface Subresource {
   readonly name: string;
   readonly kind: string;
@@ -10,7 +10,7 @@ export interface Subresource {
   readonly verbs: readonly string[];
 }
 
-/** One kind that the server serves under one version. */
+/** A kind that is served under one version. */
 export interface Kind {
   readonly group: string;
   readonly version: string;
@@ -25,9 +25,9 @@ export interface Kind {
   readonly subresources: readonly Subresource[];
   /** Name of the type in `api-types.json`. */
   readonly type: string;
-  /** Where its objects are kept: two versions or groups may share one store. */
+  /** The store of its objects: two versions or groups may share one. */
   readonly storage: string;
-  /** What discovery hashes to tell storage versions apart; absent for kinds that are not stored. */
+  /** The input of discovery's storage version hash; absent for kinds that are not stored. */
   readonly storageHash?: string;
 }
 
@@ -36,7 +36,7 @@ const statusVerbs = ['get', 'patch', 'update'];
 const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update'];
 const streamVerbs = ['create', 'get'];
 
-/** `/apis/group/version` or `/api/v1` of a kind. */
+/** Returns the group version of a kind, `group/version` or `v1`. */
 export const groupVersionOf = (kind: { readonly group: string; readonly version: string }): string =>
   kind.group ? `${kind.group}/${kind.version}` : kind.version;
 
@@ -200,7 +200,7 @@ const usual = (name: string, kind: string): Subresource =>
     ? sub('scale', 'Scale', statusVerbs, { group: 'autoscaling', version: 'v1' })
     : sub(name, kind, statusVerbs);
 
-/** Whether objects of the kind are only answered, never kept. */
+/** Reports whether objects of the kind are only returned, never stored. */
 const isTransient = (kind: string): boolean => createOnly.test(kind) || kind === 'ComponentStatus';
 
 function verbsOf(kind: string): readonly string[] {
@@ -235,13 +235,13 @@ function kindOf(group: string, version: string, line: string): Kind {
   };
 }
 
-/** Discovery's hash of the version that objects are stored in. */
+/** Returns discovery's hash of the version that objects are stored in. */
 function hashOf(group: string, version: string, kind: string): string {
   const [g, v] = group === 'events.k8s.io' ? ['', 'v1'] : [group, group === 'autoscaling' ? 'v2' : version];
   return createHash('sha256').update(`${g}/${v}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
 
-/** Every kind that is always served, in the order of discovery. */
+/** Every kind that is always served, in discovery order. */
 export const kinds: readonly Kind[] = rows.flatMap(([group, version, lines]) =>
   lines.split('\n').map((line) => kindOf(group, version, line)),
 );
@@ -261,18 +261,18 @@ const metricsKind = (resource: string, kind: string, namespaced: boolean): Kind 
   storage: `metrics.k8s.io/${resource}`,
 });
 
-/** metrics-server's kinds: of a server that is told to have them, and never kept. */
+/** metrics-server's kinds: served only if enabled, and never stored. */
 export const metricsKinds: readonly Kind[] = [
   metricsKind('nodes', 'NodeMetrics', false),
   metricsKind('pods', 'PodMetrics', true),
 ];
 
-/** Kinds of a server that is told to have them (gate ClusterTrustBundle). */
+/** Kinds served only if enabled (gate ClusterTrustBundle). */
 export const trustBundleKinds: readonly Kind[] = [
   kindOf('certificates.k8s.io', 'v1beta1', 'clustertrustbundles ClusterTrustBundle C'),
 ];
 
-/** Every kind that may be kept, served or not. */
+/** Every kind that may be stored, served or not. */
 export const keptKinds: readonly Kind[] = [...kinds, ...trustBundleKinds];
 
 const byPath = new Map(keptKinds.map((kind) => [`${kind.group}/${kind.version}/${kind.resource}`, kind]));
@@ -281,18 +281,18 @@ const byKind = new Map(keptKinds.map((kind) => [`${groupVersionOf(kind)}/${kind.
 export const findKind = (group: string, version: string, resource: string): Kind | undefined =>
   byPath.get(`${group}/${version}/${resource}`);
 
-/** By `apiVersion` and `kind`. */
+/** Returns a kind by `apiVersion` and `kind`. */
 export const findByKind = (apiVersion: string, kind: string): Kind | undefined =>
   byKind.get(`${apiVersion}/${kind}`);
 
-/** One of the kinds that the server itself works with. */
+/** Returns a kind that the server itself uses. */
 export function builtIn(resource: string, group = '', version = 'v1'): Kind {
   const kind = findKind(group, version, resource);
   if (!kind) throw new Error(`no built-in kind ${group}/${version}/${resource}`);
   return kind;
 }
 
-/** The groups of some kinds with their versions, in the order of discovery. */
+/** Returns the groups of some kinds with their versions, in discovery order. */
 export function groups(
   of: readonly Kind[] = kinds,
 ): readonly (readonly [group: string, versions: readonly string[]])[] {

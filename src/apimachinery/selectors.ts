@@ -4,7 +4,7 @@ import { type JsonObject, objectAt, stringAt, textOf, valueAt } from './json.ts'
 import type { Kind } from './kinds.ts';
 import { badRequest } from './status-error.ts';
 
-/** Whether an object is chosen. */
+/** Reports whether an object is selected. */
 export type Matcher = (object: JsonObject) => boolean;
 
 interface Requirement {
@@ -15,7 +15,7 @@ interface Requirement {
 
 const unable = (why: string): Error => badRequest(`unable to parse requirement: ${why}`);
 
-/** Go's lexer for label selectors: the symbols, and words between them. */
+/** Splits a label selector into symbols and words, like Go's lexer. */
 function tokens(text: string): string[] {
   return text.match(/==|!=|=|!|\(|\)|,|>|<|[^\s=!(),<>]+/g) ?? [];
 }
@@ -105,7 +105,7 @@ class LabelParser {
     return [...values].sort();
   }
 
-  /** Up to the closing parenthesis; nothing around a comma is an empty value. */
+  /** Reads up to the closing parenthesis; an empty place beside a comma is an empty value. */
   #values(): Set<string> {
     const values = new Set<string>();
     for (;;) {
@@ -134,7 +134,7 @@ function checked(requirement: Requirement): Requirement {
     if (rules.length > 0)
       faults.push(`${field}: Invalid value: ${JSON.stringify(value)}: ${rules.join('; ')}`);
   };
-  tell('<nil>', key, qualifiedNameRule(key)); // kube-apiserver has no name for the place
+  tell('<nil>', key, qualifiedNameRule(key)); // kube-apiserver has no path here
   const empty = (operator === 'in' || operator === 'notin') && values.length === 0;
   if (empty) tell('values', values, ["for 'in', 'notin' operators, values set can't be empty"]);
   values.forEach((value, i) => {
@@ -169,7 +169,7 @@ const operators: Readonly<Record<Requirement['operator'], Meets>> = {
 const meets = (labels: JsonObject, { key, operator, values }: Requirement): boolean =>
   operators[operator](Object.hasOwn(labels, key) ? stringAt(labels, key) : undefined, values);
 
-/** A label selector as text; `''` chooses everything. @throws {StatusError} 400 */
+/** Parses a label selector; `''` selects everything. @throws {StatusError} 400 */
 export function labelMatcher(text: string): Matcher {
   const requirements = new LabelParser(text).parse();
   return (object) => {
@@ -207,7 +207,7 @@ const podFields: Readonly<Record<string, Field>> = {
   'status.nominatedNodeName': at('status', 'nominatedNodeName'),
 };
 
-/** Fields that may be selected on, besides name and namespace. */
+/** Selectable fields besides name and namespace. */
 const selectable: Readonly<Record<string, Readonly<Record<string, Field>>>> = tableOf({
   pods: podFields,
   nodes: { 'spec.unschedulable': (node) => String(valueAt(node, 'spec', 'unschedulable') === true) },
@@ -241,7 +241,7 @@ export interface FieldTerm {
   readonly value: string;
 }
 
-/** Splits a field selector; a backslash takes the next character as it is. @throws {StatusError} 400 */
+/** Splits a field selector; a backslash escapes the next character. @throws {StatusError} 400 */
 export function fieldTerms(text: string): FieldTerm[] {
   const terms = text.match(/(?:\\.|[^,\\]|\\$)+/g) ?? [];
   return terms.map((term) => {
@@ -252,7 +252,7 @@ export function fieldTerms(text: string): FieldTerm[] {
   });
 }
 
-/** A value without the backslashes that take commas, equal signs and backslashes for what they are. @throws {StatusError} 400 */
+/** Returns a value without the backslashes that escape commas, equal signs and backslashes. @throws {StatusError} 400 */
 function unescaped(text: string): string {
   const wrong = /^(?:\\[\\,=]|[^\\,=])*(\\.?|[,=])/su.exec(text.replace(/\\[\\,=]/g, ''));
   const [, sign = ''] = wrong ?? [];
@@ -262,7 +262,7 @@ function unescaped(text: string): string {
   return text.replace(/\\(.)/g, '$1');
 }
 
-/** The one object that a field selector asks for by name; `''`: none, or the selector cannot be read (that is told later). */
+/** Returns the object name that a field selector requires; `''`: none, or the selector is invalid, which is reported later. */
 export function selectedName(text: string): string {
   try {
     const { value = '' } =
@@ -281,7 +281,7 @@ const nameFields: Readonly<Record<string, Field>> = tableOf({
 function fieldOf(field: string, kind: Kind): Field | undefined {
   const own = selectable[kind.storage];
   if (field === 'metadata.namespace' && own && !kind.namespaced) return undefined;
-  // the two groups of events name what an event is about, and who tells of it, differently
+  // the two API groups of events name the involved object and the reporter differently
   const foreign =
     kind.group === ''
       ? /^(regarding\.|reportingController$)/
@@ -290,7 +290,7 @@ function fieldOf(field: string, kind: Kind): Field | undefined {
   return nameFields[field] ?? ownMember(own, field);
 }
 
-/** What is said of a field that cannot be selected on: kinds with fields of their own say it in their own words. */
+/** Returns the error for a field that cannot be selected on; kinds with fields of their own have their own messages. */
 function unselectable(field: string, kind: Kind): string {
   if (kind.kind === 'Job') return `field label ${JSON.stringify(field)} not supported for Job`;
   if (kind.group === 'resource.k8s.io' && selectable[kind.storage])
@@ -300,7 +300,9 @@ function unselectable(field: string, kind: Kind): string {
     : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
 }
 
-/** A field selector on objects of the kind (in their stored form). @throws {StatusError} 400 for a field that cannot be selected on */
+/**
+ * Parses a field selector on objects of the kind (in their stored form). @throws {StatusError} 400 for a field that cannot be selected on
+ */
 export function fieldMatcher(terms: readonly FieldTerm[], kind: Kind): Matcher {
   const matchers = terms.map((term): Matcher => {
     const get = fieldOf(term.field, kind);

@@ -12,30 +12,30 @@ import {
 } from '../kube/validation/field-error.ts';
 import type { JsonObject } from './json.ts';
 
-/** One field that is wrong, as `details.causes` tells it. */
+/** An invalid field, as in `details.causes`. */
 export interface Cause {
   readonly reason: string;
   readonly message: string;
   readonly field?: string;
 }
 
-/** Which kind of object a Status is about. */
+/** The kind of object that a Status is about. */
 export interface Subject {
   readonly group?: string;
-  /** The resource (`pods`) in most answers, the kind (`Pod`) in validation errors. */
+  /** The resource (`pods`) in most responses, the kind (`Pod`) in validation errors. */
   readonly kind?: string;
   readonly name?: string;
   readonly uid?: string;
 }
 
-/** Thrown anywhere below the HTTP layer; becomes the Status body of the answer. */
+/** StatusError is thrown anywhere below the HTTP layer and becomes the Status in the response. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly code: number;
   readonly body: JsonObject;
   readonly headers: Readonly<Record<string, string>>;
 
-  /** @param details left out of the body when `undefined`; an empty one is written as `{}` */
+  /** @param details omitted from the body when `undefined`; an empty one is written as `{}` */
   constructor(
     code: number,
     reason: string,
@@ -65,7 +65,7 @@ const detailsOf = ({ group, kind, name, uid }: Subject): JsonObject => ({
   ...(uid && { uid }),
 });
 
-/** `pods` or `leases.coordination.k8s.io`: how messages name a resource. */
+/** Returns the name of a resource in messages: `pods` or `leases.coordination.k8s.io`. */
 export const qualified = (resource: string, group?: string): string =>
   group ? `${resource}.${group}` : resource;
 
@@ -101,7 +101,7 @@ export const modified = (subject: Subject): StatusError =>
 
 export const badRequest = (message: string): StatusError => new StatusError(400, 'BadRequest', message);
 
-/** 422 of a patch that cannot be done; the reason stays with the server. */
+/** Returns the 422 for a patch that cannot be applied, without the reason. */
 export const rejected = (): StatusError =>
   new StatusError(422, 'Invalid', 'the server rejected our request due to an error in our request', {
     details: {},
@@ -109,7 +109,7 @@ export const rejected = (): StatusError =>
 
 export const unauthorized = (): StatusError => new StatusError(401, 'Unauthorized', 'Unauthorized');
 
-/** 403 with the reason after the colon. */
+/** Returns a 403 with the reason after the colon. */
 export const forbidden = (subject: Subject, why: string): StatusError => {
   const where = qualified(subject.kind ?? '', subject.group);
   const head = subject.name ? `${where} "${subject.name}"` : where;
@@ -127,8 +127,8 @@ export const methodNotAllowed = (): StatusError =>
 export const noSuchResource = (): StatusError =>
   new StatusError(404, 'NotFound', 'the server could not find the requested resource', { details: {} });
 
-/** Reasons and texts for what another server has answered, as client-go's `NewGenericServerResponse` has them. */
-const saidReasons: Readonly<Record<number, readonly [reason: string, text: string]>> = {
+/** Reasons and texts for responses of another server, as in client-go's `NewGenericServerResponse`. */
+const serverReasons: Readonly<Record<number, readonly [reason: string, text: string]>> = {
   401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
   404: ['NotFound', 'the server could not find the requested resource'],
   405: ['MethodNotAllowed', 'the server does not allow this method on the requested resource'],
@@ -147,7 +147,7 @@ export const internalError = (text: string): StatusError =>
     details: { causes: [{ message: text }] },
   });
 
-/** What becomes of another server's failure, told about `subject`. Follows apiserver `GenericHttpResponseChecker`. */
+/** Returns the error for another server's failure about `subject`. Follows apiserver `GenericHttpResponseChecker`. */
 export function serverSaid(code: number, text: string, subject: Subject): StatusError {
   if (code === 400) return badRequest(text);
   if (code === 500) return internalError(text);
@@ -158,7 +158,7 @@ export function serverSaid(code: number, text: string, subject: Subject): Status
   const [reason, known] =
     code === 403
       ? (['Forbidden', text] as const)
-      : (saidReasons[code] ??
+      : (serverReasons[code] ??
         (code > 500
           ? ([
               'InternalError',
@@ -180,7 +180,7 @@ export const unsupportedMediaType = (types: readonly string[]): StatusError =>
     `the body of the request was in an unknown format - accepted media types include: ${types.join(', ')}`,
   );
 
-/** 415 of the layer that looks only at media types. */
+/** Returns the 415 of the layer that checks only media types. */
 export const unsupportedBody = (): StatusError =>
   new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
 
@@ -195,7 +195,7 @@ export const tooLargeVersion = (wanted: number | string, current: number): Statu
     headers: { 'Retry-After': '1' },
   });
 
-/** A wrong field: the reason of the cause, its text and where. */
+/** A field fault: the reason of the cause, its text and path. */
 export interface FieldFault {
   readonly reason:
     | 'FieldValueRequired'
@@ -213,14 +213,14 @@ export interface FieldFault {
   readonly message: string;
 }
 
-/** A fault in the words of the house's validation as a cause of a Status. */
+/** Returns a validation fault as a cause of a Status. */
 export const causeOf = (error: FieldError): FieldFault => ({
   reason: fieldErrorReasons[error.type] as FieldFault['reason'],
   field: error.field,
   message: bodyOf(error),
 });
 
-/** The house's faults as causes. */
+/** Constructors of field faults as causes. */
 export const fault = {
   required: (field: string, why = ''): FieldFault => causeOf(required(field, why)),
   invalid: (field: string, value: unknown, why: string): FieldFault =>
@@ -234,13 +234,13 @@ export const fault = {
     causeOf({ type: 'Internal error', field, detail: why }),
 };
 
-/** Faults as one text: one alone, more in brackets, equal lines once. */
+/** Joins faults to one text: a single one as it is, several in brackets, duplicates once. */
 export function linesOf(faults: readonly FieldFault[]): string {
   const lines = [...new Set(faults.map(({ field, message }) => `${field}: ${message}`))];
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
-/** 422 with every fault; `kind` is the kind's name. */
+/** Returns a 422 with every fault; `kind` is the kind's name. */
 export function invalid(
   kind: string,
   group: string | undefined,

@@ -3,17 +3,17 @@ import { type Scalar, fieldsOf, type Shape } from './api-types.ts';
 import { DecodeError, decodeType } from './serializer/codec.ts';
 import { isObject, type JsonObject } from './json.ts';
 
-/** What Go's converter says of a map that is to become an object of a type. */
+/** Result of Go's converter from a map to an object of a type. */
 export interface Conversion {
-  /** Why it cannot be. */
+  /** Why the conversion fails. */
   readonly fault?: string;
   /** `unknown field "spec.foo"`, sorted. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Looks at a map as Go's converter does, which takes whole numbers for integers however they are written, and has other words than the
- * decoder. Follows apimachinery's `DefaultUnstructuredConverter.FromUnstructuredWithValidation`.
+ * Checks a map as Go's converter does, which accepts whole numbers as integers in any notation, and has other messages than the decoder.
+ * Follows apimachinery's `DefaultUnstructuredConverter.FromUnstructuredWithValidation`.
  */
 export function conversionOf(value: JsonObject, type: string): Conversion {
   const unknown: string[] = [];
@@ -26,7 +26,7 @@ export function conversionOf(value: JsonObject, type: string): Conversion {
   }
 }
 
-/** The map with whole numbers beyond 32 bits as Go's converter squeezes them into a field that has no more. */
+/** Returns the map with whole numbers beyond 32 bits truncated as Go's converter does for 32 bit fields. */
 export const squeezed = (value: JsonObject, type: string): JsonObject =>
   squeeze(value, { is: 'struct', type, atomic: false }) as JsonObject;
 
@@ -80,7 +80,7 @@ function walkStruct(value: JsonObject, type: string, path: string, unknown: stri
     if (!fields.has(name)) unknown.push(`unknown field "${below(name)}"`);
 }
 
-/** The kinds of Go that a scalar is read from. */
+/** The Go kinds that a scalar is read from. */
 const kinds: Readonly<Partial<Record<Scalar, string>>> = {
   string: 'string',
   boolean: 'bool',
@@ -106,7 +106,7 @@ function checkScalar(value: unknown, { scalar, named }: Shape & { is: 'scalar' }
   );
 }
 
-/** Types that read themselves do so out of JSON, without knowing where they stand. */
+/** Types with their own decoder decode JSON without knowing their path. */
 function readItself(value: unknown, scalar: Scalar): void {
   if (scalar === 'any') return;
   const [holder, field] = holders[scalar] ?? [];
@@ -122,7 +122,7 @@ function readItself(value: unknown, scalar: Scalar): void {
   }
 }
 
-/** A type with a field of each scalar that reads itself. */
+/** A type with a field of each scalar that has its own decoder. */
 const holders: Readonly<Partial<Record<Scalar, readonly [type: string, field: string]>>> = {
   quantity: ['EmptyDirVolumeSource', 'sizeLimit'],
   time: ['ObjectMeta', 'creationTimestamp'],

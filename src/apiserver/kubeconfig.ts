@@ -3,7 +3,7 @@ import type { KeyPair } from '../pki/certificates.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** A kubeconfig file with one cluster and one user, certificates inside. It holds a private key: write it with mode 0600. */
+/** Returns a kubeconfig file with one cluster and one user, certificates included. It contains a private key: write it with mode 0600. */
 export function kubeconfigText(at: {
   readonly server: string;
   readonly ca: string;

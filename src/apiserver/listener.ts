@@ -12,7 +12,7 @@ import { streamTimes } from '../streams/times.ts';
 import { lastAnswer, Turns } from '../streams/turns.ts';
 import type { Router } from './endpoints/router.ts';
 
-/** Listens for HTTPS and hands every request to the router. @throws {AgentError} `unavailable` for a port that is taken */
+/** Listens for HTTPS and passes every request to the router. @throws {AgentError} `unavailable` when the port is in use */
 export async function listen(
   router: Router,
   authority: Authority,
@@ -48,7 +48,7 @@ export async function listen(
     requestCert: true,
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
-    // Go's: the address of an exec has the whole command
+    // Go's limit: the URL of an exec contains the whole command
     maxHeaderSize: 1024 * 1024,
     handshakeTimeout: connectionLimits.headersMs,
     ...tcpKeepAlive,
@@ -65,8 +65,8 @@ export async function listen(
 }
 
 /**
- * Bounds on the server's connections. All may be of one address, for pods and clients share this machine's; what waits for a request is fewer, so that
- * memory is not held by those who never send one. The times are kube-apiserver's where it has one.
+ * Limits of the server's connections. One address may use all of them, since pods and clients share this machine's; fewer may be idle, so
+ * that idle clients do not hold memory. The timeouts are kube-apiserver's where it has one.
  */
 const connectionLimits: ConnectionLimits = {
   connections: 16_384,
@@ -79,7 +79,7 @@ const connectionLimits: ConnectionLimits = {
   streamMs: streamTimes.idleMs,
 };
 
-/** Hands everything that comes to the router, also what Node's parser does not know. */
+/** Passes everything to the router, including methods that Node's parser does not know. */
 function answer(server: Server, router: Router): void {
   const turns = new Turns();
   const handle = (request: IncomingMessage, response: ServerResponse, head?: Buffer): void => {
@@ -129,7 +129,7 @@ function listenFailure(
   const where = `${at.host}:${at.port}`;
   const text =
     reason.code === 'EADDRINUSE'
-      ? `port ${where} is taken by another program: stop that or choose another port`
+      ? `port ${where} is in use by another program: stop it or choose another port`
       : `cannot listen on ${where}: ${messageOf(reason)}`;
   return new AgentError('unavailable', text, { cause: reason });
 }

@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts';
 import { Authority, type KeyPair } from '../pki/certificates.ts';
 import { damaged, StorageError } from './storage/storage-error.ts';
 
-/** Keys that outlive a run. */
+/** Keys that are kept across runs. */
 export interface Secrets {
   readonly ca: KeyPair;
   readonly tokenKey?: string;
@@ -24,7 +24,7 @@ function readSecret(dataDir: string | undefined, name: string): string | undefin
   }
 }
 
-/** Reads a key that was kept. @throws {StorageError} naming its file when it is none */
+/** Parses a stored key. @throws {StorageError} naming its file when it is invalid */
 export function readKey<T>(dataDir: string | undefined, name: string, read: () => T): T {
   try {
     return read();
@@ -34,7 +34,7 @@ export function readKey<T>(dataDir: string | undefined, name: string, read: () =
   }
 }
 
-/** Writes a file as a whole, readable by its owner alone. */
+/** Writes a file atomically, readable only by its owner. */
 export function saveSecret(dataDir: string | undefined, name: string, text: string): void {
   if (dataDir === undefined) return;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -46,11 +46,11 @@ export function saveSecret(dataDir: string | undefined, name: string, text: stri
   renameSync(`${file}.new`, file);
 }
 
-/** The keys of an earlier run; those of the first one are made and kept. @throws {StorageError} naming a file that is damaged or cannot be read */
+/** Loads the keys of an earlier run, or creates them. @throws {StorageError} naming a file that is damaged or unreadable */
 export function loadSecrets(dataDir: string | undefined, now: number): Secrets {
   const kept = readSecret(dataDir, 'ca.pem');
   const tokenKey = readSecret(dataDir, 'service-account.key');
-  // it is used later, and what is damaged is better known at once
+  // it is used later, but damage is reported at the start
   if (tokenKey !== undefined) readKey(dataDir, 'service-account.key', () => createPrivateKey(tokenKey));
   if (kept !== undefined) {
     const ca = readKey(dataDir, 'ca.pem', () => wholePem(kept));

@@ -18,7 +18,7 @@ const systemPriorities: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2_000_000_000,
 };
 
-/** Makes an object of the server's own, unless it is there. */
+/** Creates an object of the server's own, unless it exists. */
 function makeOwn(
   { resources, world }: { readonly resources: ResourceApi; readonly world: World },
   kind: Kind,
@@ -34,7 +34,7 @@ function makeOwn(
   resources.registry(kind).create(namespace, object, writer, systemContext(world));
 }
 
-/** The service by which pods find the server; its port is that which the server has now. */
+/** Creates the service by which pods find the server, with the server's current port. */
 function ownService(resources: ResourceApi, world: World, port: number): void {
   const kind = builtIn('services');
   const standing = world.store.get(kind.storage, keyOf('default', 'kubernetes'))?.object;
@@ -55,7 +55,10 @@ function ownService(resources: ResourceApi, world: World, port: number): void {
   makeOwn({ resources, world }, kind, 'default', { metadata: { name: 'kubernetes', labels }, spec });
 }
 
-/** What a new cluster has: four namespaces, two priority classes, the role of administrators; with a port the server's own service. */
+/**
+ * Creates the objects of a new cluster: four namespaces, two priority classes, the role of administrators; with a port, the server's own
+ * service.
+ */
 export function seed(resources: ResourceApi, world: World, port?: number): void {
   const create = (
     resource: string,

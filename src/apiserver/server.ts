@@ -40,63 +40,71 @@ import type { UsageReaderDeps } from './metrics-server/usage-reader.ts';
 import { Subresources } from './endpoints/handlers/subresources.ts';
 import { TokenSigner, type TokenUser } from './authentication/users.ts';
 
-/** Settings of an embedded API server; every one has a default. */
+/** Options of an embedded API server; every one has a default. */
 export interface EmbeddedApiServerOptions {
-  /** Where objects and keys are kept; absent: in memory, gone when the server stops. */
+  /** Directory of objects and keys; absent: in memory, lost when the server stops. */
   readonly dataDir?: string;
   /** 0 or absent: any free port. */
   readonly port?: number;
-  /** Address to listen on; 127.0.0.1 unless said. */
+  /** Listen address. Default: 127.0.0.1. */
   readonly host?: string;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
-  /** Bearer tokens besides the admin's client certificate. */
+  /** Bearer tokens in addition to the admin's client certificate. */
   readonly tokens?: readonly TokenUser[];
-  /** Requests without credentials are `system:anonymous`; true unless said. */
+  /** Whether requests without credentials are served as `system:anonymous`. Default: true. */
   readonly anonymous?: boolean;
-  /** Binds pods without a node to a ready one; true unless said. */
+  /** Whether pods without a node are bound to a ready one. Default: true. */
   readonly minimalScheduler?: boolean;
-  /** Service accounts, emptying of namespaces and signing of certificates; true unless said. */
+  /** Whether the controllers of service accounts, namespaces and certificates run. Default: true. */
   readonly controllers?: boolean;
-  /** Lives of the certificates that are issued on request; a year unless said. */
+  /** Validity of certificates issued on request. Default: a year. */
   readonly signing?: Partial<SigningTimes>;
-  /** Serves `metrics.k8s.io` as metrics-server does, for `kubectl top`: kubelets are asked when somebody asks; false unless said. */
+  /** Whether `metrics.k8s.io` is served as by metrics-server, for `kubectl top`; kubelets are queried on demand. Default: false. */
   readonly metricsApi?: boolean;
-  /** Serves `clustertrustbundles` (v1beta1), and lets pods project them; false unless said, as with kube-apiserver 1.36. */
+  /** Whether `clustertrustbundles` (v1beta1) are served and pods may project them. Default: false, as with kube-apiserver 1.36. */
   readonly clusterTrustBundles?: boolean;
-  /** Makes the service `default/kubernetes`, as kube-apiserver does; true unless said. Its address leads nowhere without a proxy on the nodes. */
+  /**
+   * Whether the service `default/kubernetes` is created, as by kube-apiserver. Its address is only reachable with a service proxy on the
+   * nodes. Default: true.
+   */
   readonly kubernetesService?: boolean;
-  /** Bounds on connections, in number and in time. */
+  /** Limits on connections, in number and in time. */
   readonly limits?: Partial<ConnectionLimits>;
   /**
-   * Whether controllers beside this server act on Deployments, Jobs and the like; without them the creator of such an object is warned that
-   * nothing will happen; false unless said.
+   * Whether controllers beside this server act on Deployments, Jobs and the like; without them the creator of such an object receives a
+   * warning. Default: false.
    */
   readonly externalControllers?: boolean;
-  /** Names of admission plug-ins that are not to run, as with kube-apiserver: `ServiceAccount`, `LimitRanger`; none unless said. */
+  /** Names of admission plug-ins to disable, as with kube-apiserver: `ServiceAccount`, `LimitRanger`. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
-  /** Takes an audit event (`audit.k8s.io/v1`) for each request that was answered; absent: nothing is audited. */
+  /** Receives an audit event (`audit.k8s.io/v1`) for each answered request; absent: no auditing. */
   readonly audit?: (event: JsonObject) => void;
-  /** How many changes of each kind are remembered for watches; 10000 unless said. */
+  /** Number of changes of each kind that are retained for watches. Default: 10000. */
   readonly history?: number;
 }
 
 /**
- * An API server inside the process: objects of Kubernetes' built-in kinds over HTTPS, with the rules of kube-apiserver 1.36. In memory, or durable in
- * a data directory: what was acknowledged outlives a kill.
+ * EmbeddedApiServer is an API server inside the process: it serves Kubernetes' built-in kinds over HTTPS with the rules of kube-apiserver
+ * 1.36. It stores objects in memory, or durably in a data directory: acknowledged writes survive a kill.
+ *
+ * @example
+ * const server = await EmbeddedApiServer.start();
+ * writeFileSync('kubeconfig', server.kubeconfig(), { mode: 0o600 }); // for kubectl
+ * await server.stop();
  */
 export class EmbeddedApiServer {
   readonly url: string;
   readonly port: number;
-  /** The certificate of the authority that signed the server's certificate, PEM. */
+  /** Certificate of the authority that signed the server's certificate, PEM. */
   readonly ca: string;
   /** Client certificate of the administrator (group `system:masters`), PEM. */
   readonly admin: KeyPair;
   readonly store: Store;
   readonly #authority: Authority;
   readonly #server: Server;
-  /** Connections that Node has let go of, and that are joined with others. */
+  /** Upgraded connections that Node no longer tracks. */
   readonly #upgraded = new Set<Duplex>();
   readonly #stopping: AbortController;
   readonly #clock: Clock;
@@ -128,10 +136,10 @@ export class EmbeddedApiServer {
   }
 
   /**
-   * Starts serving; resolves when requests are answered.
+   * Starts a server; resolves when it answers requests.
    *
-   * @throws {AgentError} `unavailable` for a port that is taken; a {@link StorageError} for a data directory of another version, in use, damaged or not
-   *   writable
+   * @throws {AgentError} `unavailable` when the port is in use; a {@link StorageError} for a data directory of another version, in use,
+   * damaged or not writable
    */
   static async start(options: EmbeddedApiServerOptions = {}): Promise<EmbeddedApiServer> {
     const { clock, random, logger, host } = surroundingsOf(options);
@@ -194,12 +202,12 @@ export class EmbeddedApiServer {
     return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host });
   }
 
-  /** A client certificate for a user of this server. */
+  /** Returns a client certificate for a user of this server. */
   clientCertificate(commonName: string, organizations: readonly string[] = []): KeyPair {
     return clientOf(this.#authority, this.#clock, commonName, organizations);
   }
 
-  /** A serving certificate signed by this server's authority. */
+  /** Returns a serving certificate signed by this server's authority. */
   servingCertificate(commonName: string, hosts: readonly string[]): KeyPair {
     const now = this.#clock.now();
     return this.#authority.issue({
@@ -211,12 +219,12 @@ export class EmbeddedApiServer {
     });
   }
 
-  /** A kubeconfig file for a user; the administrator unless said. */
+  /** Returns a kubeconfig file for a user. Default: the administrator. */
   kubeconfig(user: KeyPair = this.admin, namespace = 'default'): string {
     return kubeconfigText({ server: this.url, ca: this.ca, user, namespace });
   }
 
-  /** Forgets the past: watches and lists at older versions answer 410. */
+  /** Discards the history: watches and lists at older versions answer 410. */
   compact(): void {
     this.store.compact();
   }
@@ -237,9 +245,9 @@ export class EmbeddedApiServer {
   }
 }
 
-/** The metrics API, loaded and made by the first who asks. */
+/** Returns the metrics API, loaded and created on first use. */
 function metricsApi(deps: UsageReaderDeps & { readonly store: Store }): () => Promise<MetricsApi> {
-  let made: Promise<MetricsApi> | undefined;
+  let api: Promise<MetricsApi> | undefined;
   const make = async (): Promise<MetricsApi> => {
     const [api, reader] = await Promise.all([
       import('./metrics-server/metrics-api.ts'),
@@ -247,7 +255,7 @@ function metricsApi(deps: UsageReaderDeps & { readonly store: Store }): () => Pr
     ]);
     return new api.MetricsApi({ ...deps, usage: new reader.UsageReader(deps) });
   };
-  return () => (made ??= make());
+  return () => (api ??= make());
 }
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
@@ -266,7 +274,7 @@ function openStore(options: EmbeddedApiServerOptions, logger: Logger): Store {
     ...(options.dataDir !== undefined && { journal: new SqliteJournal(options.dataDir) }),
     ...(options.history !== undefined && { history: options.history }),
     onFailure: (reason) => {
-      logger.error('the API server cannot keep what it is asked to; it refuses that', {
+      logger.error('API server cannot store writes; rejecting them', {
         err: messageOf(reason),
       });
     },
@@ -290,7 +298,7 @@ const clientOf = (
 const authorityOf = (dataDir: string | undefined, ca: KeyPair): Authority =>
   readKey(dataDir, 'ca.pem', () => new Authority(ca));
 
-/** Closes the store when what belongs to it cannot be loaded. */
+/** Closes the store when its secrets cannot be loaded. */
 function loadOr<T>(load: () => T, store: Store): T {
   try {
     return load();

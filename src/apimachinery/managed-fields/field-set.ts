@@ -16,7 +16,7 @@ export function isEmptySet(set: FieldSet): boolean {
   return true;
 }
 
-/** The node at `key`, made when it is missing. */
+/** Returns the node at `key`, created if missing. */
 function childOf(set: FieldSet, key: string): FieldSet {
   let child = set.children.get(key);
   if (!child) {
@@ -26,12 +26,12 @@ function childOf(set: FieldSet, key: string): FieldSet {
   return child;
 }
 
-/** Sets of `fieldsV1` that were written here; objects made from one template share theirs. */
+/** The sets of `fieldsV1` objects that were created here; objects made from one template share theirs. */
 const written = new WeakMap<JsonObject, FieldSet>();
 const pool = new Map<string, JsonObject>();
 const poolMost = 1000;
 
-/** Reads `fieldsV1`; kinds of keys that are not known are passed over. @returns `undefined` for what is no set of fields */
+/** Parses `fieldsV1`; unknown kinds of keys are skipped. @returns `undefined` when it is not a set of fields */
 export function readSet(fields: unknown): FieldSet | undefined {
   if (!isObject(fields)) return emptySet();
   const known = written.get(fields);
@@ -61,7 +61,7 @@ function parsed(fields: JsonObject): FieldSet {
   return set;
 }
 
-/** A key as it is kept. @returns `undefined` for one of another kind @throws {SyntaxError} for one that has no kind */
+/** Returns the canonical form of a key. @returns `undefined` for an unknown kind @throws {SyntaxError} for a key without a kind */
 function readKey(name: string): string | undefined {
   if (name.length < 2 || name[1] !== ':') throw new SyntaxError(`${name} names no kind of field`);
   if (name.startsWith('f:')) return name;
@@ -70,7 +70,7 @@ function readKey(name: string): string | undefined {
   return /^i:[+-]?\d+$/.test(name) ? name : undefined;
 }
 
-/** The set as `fieldsV1`; members in order. Equal sets give one and the same object, as long as it is in use. */
+/** Returns the set as `fieldsV1` with sorted members. Equal sets return the same object, as long as it is in use. */
 export function writeSet(set: FieldSet): JsonObject {
   const fields = fieldsOfSet(set);
   const text = JSON.stringify(fields);
@@ -91,7 +91,7 @@ function fieldsOfSet(set: FieldSet): JsonObject {
   return out;
 }
 
-// what comes out may share branches with what went in: no set is written to once it is made
+// Results may share branches with their inputs: no set is modified after construction.
 
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || isEmptySet(b)) return a;
@@ -109,8 +109,8 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   const children = new Map<string, FieldSet>();
   for (const [key, child] of a.children) {
     const less = b.children.get(key);
-    const kept = less ? difference(child, less) : child;
-    if (!isEmptySet(kept)) children.set(key, kept);
+    const rest = less ? difference(child, less) : child;
+    if (!isEmptySet(rest)) children.set(key, rest);
   }
   return { member: a.member && !b.member, children };
 }
@@ -125,25 +125,25 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return { member: a.member && b.member, children };
 }
 
-/** The set without whole branches, each a path of keys. */
+/** Returns the set without some branches, each a path of keys. */
 export function strip(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
   const out: FieldSet = { member: set.member, children: new Map() };
   for (const [key, child] of set.children) {
     const below = paths.filter((path) => path[0] === key).map((path) => path.slice(1));
     if (below.some((path) => path.length === 0)) continue;
-    const kept = below.length > 0 ? strip(child, below) : child;
-    if (!isEmptySet(kept)) out.children.set(key, kept);
+    const rest = below.length > 0 ? strip(child, below) : child;
+    if (!isEmptySet(rest)) out.children.set(key, rest);
   }
   return out;
 }
 
-/** Every member's path. */
+/** Yields every member's path. */
 export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   if (set.member) yield prefix;
   for (const [key, child] of set.children) yield* paths(child, [...prefix, key]);
 }
 
-/** A path as conflicts name it: `.spec.containers[name="c"].image`. */
+/** Formats a path as in conflict messages: `.spec.containers[name="c"].image`. */
 export function pathText(path: readonly string[]): string {
   return path
     .map((key) => {
@@ -157,25 +157,25 @@ export function pathText(path: readonly string[]): string {
     .join('');
 }
 
-/** What stands for a key that is left out: a text is empty where it is not here. */
+/** Default values of missing keys; a missing text key is empty. */
 const defaultKeys: Readonly<Record<string, unknown>> = tableOf({
   protocol: 'TCP',
   containerPort: 0,
   port: 0,
 });
 
-/** The key of a list item: `k:{"name":"c"}`, or `v:…` in a set of scalars. */
+/** Returns the key of a list item: `k:{"name":"c"}`, or `v:…` in a set of scalars. */
 export function itemKey(item: unknown, keys: readonly string[]): string {
   if (!isObject(item)) return `v:${JSON.stringify(item)}`;
   return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, ownMember(item, key) ?? defaultKeys[key] ?? ''])))}`;
 }
 
-/** How the walker sees one place: a value whole, or a thing with parts. */
+/** One place in a value, as the walker sees it: a value as a whole, or one with parts. */
 interface Part {
   readonly value: unknown;
   readonly shape: Shape | undefined;
   readonly declared: boolean;
-  /** Items of a list that have the same key. */
+  /** Items of a list with the same key. */
   readonly twins?: readonly unknown[];
 }
 type Parts = ReadonlyMap<string, Part>;
@@ -208,7 +208,7 @@ const mapParts = (value: JsonObject, shape: Shape): Parts =>
     Object.entries(value).map(([key, inner]) => [`f:${key}`, { value: inner, shape, declared: false }]),
   );
 
-/** Items by their keys; those of one key stand together, as one value that is only ever seen whole. */
+/** Returns items by key; items with the same key are one value that is only compared as a whole. */
 function listParts(value: readonly unknown[], { merge: { keys }, of: shape }: Shape & { is: 'list' }): Parts {
   const parts = new Map<string, Part>();
   for (const item of value) {
@@ -228,7 +228,7 @@ const isAtomic = (shape: Shape | undefined): boolean => {
   return shape.atomic || (shape.is === 'struct' && fieldsOf(shape.type).size === 0);
 };
 
-/** Every field that an object sets (structured-merge-diff `ToFieldSet`). */
+/** Returns every field that an object sets (structured-merge-diff `ToFieldSet`). */
 export function setOf(value: unknown, shape: Shape): FieldSet {
   const set = emptySet();
   fill(set, value, shape);
@@ -249,14 +249,14 @@ function fill(set: FieldSet, value: unknown, shape: Shape | undefined): void {
   }
 }
 
-/** What changed between two objects of one shape. */
+/** The differences between two objects of one shape. */
 export interface Comparison {
   readonly added: FieldSet;
   readonly modified: FieldSet;
   readonly removed: FieldSet;
 }
 
-/** Compares two objects (structured-merge-diff `Compare`); `undefined` is absent, `null` is there without parts. */
+/** Compares two objects (structured-merge-diff `Compare`); `undefined` is absent, `null` is present without parts. */
 export function compare(before: unknown, after: unknown, shape: Shape): Comparison {
   const result = { added: emptySet(), modified: emptySet(), removed: emptySet() };
   walk(before, after, shape, result);
@@ -277,7 +277,7 @@ const noParts: Parts = new Map();
 function walkParts(left: Parts, right: Parts, at: Comparison): void {
   for (const key of new Set([...left.keys(), ...right.keys()])) {
     const [before, after] = [left.get(key), right.get(key)];
-    // most of an object stays as it is: comparing that whole is cheaper than walking through it
+    // Most of an object is unchanged: comparing parts as a whole is cheaper than walking them.
     if (sameJson(before?.value, after?.value)) continue;
     const below = {
       added: childOf(at.added, key),
@@ -285,13 +285,13 @@ function walkParts(left: Parts, right: Parts, at: Comparison): void {
       removed: childOf(at.removed, key),
     };
     if (before && after && (before.twins === undefined) !== (after.twins === undefined)) {
-      walk(before.value, undefined, before.shape, below); // from one item to several, or back: nothing of it is the same place
+      walk(before.value, undefined, before.shape, below); // from one item to several, or back: no part is the same place
       walk(undefined, after.value, after.shape, below);
     } else walk(before?.value, after?.value, (after ?? before)?.shape, below);
   }
 }
 
-/** Joins what is applied into what stands (structured-merge-diff `Merge`); neither is written to. */
+/** Merges an applied configuration into a live value (structured-merge-diff `Merge`); neither is modified. */
 export function merge(live: unknown, applied: unknown, shape: Shape | undefined): unknown {
   if (applied === undefined) return live;
   if (live === undefined || isAtomic(shape)) return applied;
@@ -323,7 +323,7 @@ function mergeList(live: unknown, applied: unknown, shape: Shape & { is: 'list' 
   return out;
 }
 
-/** The value without the members of a set; containers that were members go whole. */
+/** Returns the value without the members of a set; containers that are members are removed as a whole. */
 export function removeFields(value: unknown, set: FieldSet, shape: Shape | undefined): unknown {
   if (isAtomic(shape)) return value;
   if (Array.isArray(value) && shape?.is === 'list') {

@@ -21,7 +21,7 @@ import { isObject, type JsonObject, objectAt, objectsAt, sameJson, stringAt, wit
 import { type Cause, StatusError } from '../status-error.ts';
 import { seconds } from '../times.ts';
 
-/** Who writes, and by which door. */
+/** The manager, operation and API version of a write. */
 export interface Writer {
   readonly manager: string;
   readonly operation: 'Update' | 'Apply';
@@ -36,7 +36,7 @@ interface Managed {
   readonly set: FieldSet;
 }
 
-/** Never owned by anyone. */
+/** Fields without owners. */
 const unowned: readonly (readonly string[])[] = [
   ['f:apiVersion'],
   ['f:kind'],
@@ -88,7 +88,7 @@ function write(object: JsonObject, all: readonly Managed[]): JsonObject {
   return withMetadata(object, { managedFields: entries.length > 0 ? entries : undefined });
 }
 
-/** Apply before Update, then by time, manager, version and subresource (apimachinery `sortEncodedManagedFields`). */
+/** Sorts Apply before Update, then by time, manager, version and subresource (apimachinery `sortEncodedManagedFields`). */
 function inOrder(a: Managed, b: Managed): number {
   const keys = ({ writer, time }: Managed): readonly string[] => [
     writer.operation,
@@ -104,12 +104,12 @@ function inOrder(a: Managed, b: Managed): number {
 
 const bare = (object: JsonObject): JsonObject => withMetadata(object, { managedFields: undefined });
 
-/** What a write by this door cannot change: those fields are nobody's news. */
+/** Fields that a write to this (sub)resource cannot change; it does not become their owner. */
 export type ResetFields = readonly (readonly string[])[];
 
 /**
- * The object with its owners brought up to date after an update: the writer owns what it added or changed, others lose that.
- * Without a change the entries stay as they are (structured-merge-diff `Update`).
+ * Returns the object with updated owners after an update: the writer owns what it added or changed, others lose it. Without a change the
+ * entries stay unchanged (structured-merge-diff `Update`).
  */
 export function manageUpdate(
   live: JsonObject | undefined,
@@ -119,9 +119,9 @@ export function manageUpdate(
     readonly writer: Writer;
     readonly now: number;
     readonly reset: ResetFields;
-    /** The list of owners was sent empty. */
+    /** Whether the list of owners was sent empty. */
     readonly forget?: boolean;
-    /** What is taken for nothing, where that is more than an empty struct of the type. */
+    /** The zero object, if it is more than an empty struct of the type. */
     readonly zero?: JsonObject;
   },
 ): JsonObject {
@@ -135,15 +135,15 @@ export function manageUpdate(
   const others = managed
     .filter((entry) => !sameWriter(entry.writer, at.writer))
     .map((entry) => ({ ...entry, set: difference(difference(entry.set, touched), changed.removed) }));
-  const kept = own?.set ?? parseSet({});
-  const gained = strip(union(difference(kept, changed.removed), touched), [...unowned, ...at.reset]);
+  const ownSet = own?.set ?? parseSet({});
+  const gained = strip(union(difference(ownSet, changed.removed), touched), [...unowned, ...at.reset]);
   const time = own && sameJson(writeSet(own.set), writeSet(gained)) ? own.time : seconds(at.now);
   return write(object, [...others, { writer: at.writer, set: gained, time }]);
 }
 
 /**
- * Whom an update finds as owners: those that it brings along itself, unless it goes to a subresource, else those that stand. An object of
- * which nobody owns a field is not watched any longer. Follows `decodeLiveOrNew` and `skipNonAppliedManager` (apimachinery).
+ * Returns the owners before an update: those in the new object, unless it is an update of a subresource, otherwise those in the live
+ * object. An object without any owned field is no longer tracked. Follows `decodeLiveOrNew` and `skipNonAppliedManager` (apimachinery).
  */
 function ownersBefore(
   live: JsonObject | undefined,
@@ -166,18 +166,19 @@ const isReadable = (object: JsonObject): boolean =>
       readSet(entry['fieldsV1']) !== undefined,
   );
 
-/** An empty list of owners, or one empty entry, asks to forget all. */
+/** An empty list of owners, or one empty entry, requests to clear all. */
 function clearsOwners(object: JsonObject): boolean {
-  const given = objectAt(object, 'metadata')['managedFields'];
-  return Array.isArray(given) && given.every((entry) => !isObject(entry) || !('manager' in entry));
+  const entries = objectAt(object, 'metadata')['managedFields'];
+  return Array.isArray(entries) && entries.every((entry) => !isObject(entry) || !('manager' in entry));
 }
 
-/** Puts the entries of `from` on the object: for writes that leave owners alone. */
+/** Copies the entries of `from`, for writes that do not change owners. */
 export const keepManaged = (object: JsonObject, from: JsonObject | undefined): JsonObject =>
   withMetadata(object, { managedFields: objectAt(from, 'metadata')['managedFields'] });
 
 /**
- * Server-side apply: joins `config` into the live object, removes what the manager applied before and no longer does, and settles the owners.
+ * Performs server-side apply: merges `config` into the live object, removes what the manager applied before and no longer does, and
+ * updates the owners.
  *
  * @throws {StatusError} 409 when others own a field with another value and `force` is not set
  */
@@ -190,7 +191,7 @@ export function manageApply(
     readonly now: number;
     readonly force: boolean;
     readonly reset: ResetFields;
-    /** Defaults and normal form of the joined object. */
+    /** Applies defaults and normalization to the merged object. */
     readonly finish: (object: JsonObject) => JsonObject;
   },
 ): JsonObject {
@@ -218,7 +219,7 @@ export function manageApply(
   ]);
 }
 
-/** Removes what was dropped, unless somebody else still holds it or something below it. */
+/** Removes dropped fields unless another manager owns them or something below them. */
 function prune(object: JsonObject, dropped: FieldSet, held: FieldSet, shape: Shape): JsonObject {
   const free = parseSet({});
   let result = free;
@@ -262,7 +263,7 @@ function refuseConflicts(others: readonly Managed[], touched: FieldSet): void {
   });
 }
 
-/** How a conflict names the other manager. */
+/** Returns the other manager's name in a conflict message. */
 function conflictName({ manager, operation, apiVersion, subresource }: Writer): string {
   if (operation === 'Apply') return `"${manager}"`;
   return `"${manager}"${subresource ? ` with subresource "${subresource}"` : ''} using ${apiVersion}`;

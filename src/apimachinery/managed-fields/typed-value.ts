@@ -3,13 +3,13 @@ import { fieldsOf, type Shape } from '../api-types.ts';
 import { goValue } from '../go-value.ts';
 import { isObject, textOf } from '../json.ts';
 
-/** Why a value is not of its type, and where. */
+/** Why a value does not match its type, and where. */
 interface Fault {
   readonly path: string;
   readonly why: string;
 }
 
-/** What keys of list items are where they are not given; others are empty. */
+/** Default values of missing item keys; others are empty. */
 const defaultKeys: Readonly<Record<string, unknown>> = tableOf({
   protocol: 'TCP',
   containerPort: 0,
@@ -24,7 +24,7 @@ const goType = (value: unknown): string => {
   return isObject(value) ? 'map[string]interface {}' : 'string';
 };
 
-/** How Go's `%#v` prints a JSON value. */
+/** Formats a JSON value like Go's `%#v`. */
 function goSyntax(value: unknown): string {
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
   if (!isObject(value)) return typeof value === 'string' ? JSON.stringify(value) : textOf(value);
@@ -35,8 +35,8 @@ function goSyntax(value: unknown): string {
 }
 
 /**
- * What of a value is not as its type is declared, in the words of structured-merge-diff (`typed.Validate`): one line, or `errors:` and a line
- * each; nothing for a value that is right.
+ * Returns the faults of a value against its type, in the words of structured-merge-diff (`typed.Validate`): one line, or `errors:` and
+ * one line each; undefined for a valid value.
  */
 export function typedFaults(value: unknown, type: string): string | undefined {
   const faults = validate(value, { is: 'struct', type, atomic: false }, '');
@@ -65,7 +65,7 @@ function validate(value: unknown, shape: Shape, path: string): Fault[] {
   }
 }
 
-/** Structs without known fields hold anything. */
+/** Structs without known fields accept anything. */
 function fieldOf(type: string, key: string): Shape | undefined {
   const fields = fieldsOf(type);
   return fields.size === 0 ? { is: 'scalar', scalar: 'any' } : fields.get(key)?.shape;
@@ -98,7 +98,7 @@ function listFaults(items: readonly unknown[], { of, merge }: Shape & { is: 'lis
   return faults;
 }
 
-/** How an item of a list is told apart from the others; nothing where it cannot be. */
+/** Returns the identity of a list item; undefined where it has none. */
 function elementOf(item: unknown, keys: readonly string[]): string | undefined {
   if (keys.length === 0) return `[=${JSON.stringify(item)}]`;
   if (!isObject(item)) return undefined;

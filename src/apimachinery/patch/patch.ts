@@ -2,7 +2,7 @@ import { ownMember, setOwn, tableOf } from '../../base/own.ts';
 import { type Draft, isObject, type JsonObject, sameJson } from '../json.ts';
 import { rejected, StatusError } from '../status-error.ts';
 
-/** RFC 7386. */
+/** Applies a JSON merge patch (RFC 7386). */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const out: Draft = isObject(target) ? { ...target } : {};
@@ -19,7 +19,7 @@ const pointer = (path: string): string[] =>
     .slice(1)
     .map((part) => part.replace(/~1/g, '/').replace(/~0/g, '~'));
 
-/** What holds the last step of a path. @throws {StatusError} 422 when there is none */
+/** Returns the parent of the last step of a path. @throws {StatusError} 422 when there is none */
 function holderOf(value: unknown, path: readonly string[]): unknown {
   let at = value;
   for (const key of path.slice(0, -1)) {
@@ -31,7 +31,7 @@ function holderOf(value: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** What stands at a path, `null` for a member that is missing. @throws {StatusError} 422 when nothing could stand there */
+/** Returns the value at a path, `null` for a missing member. @throws {StatusError} 422 when the path cannot exist */
 function find(value: unknown, path: readonly string[]): unknown {
   const holder = holderOf(value, path);
   const key = path.at(-1) ?? '';
@@ -104,7 +104,7 @@ class Patching {
   }
 }
 
-/** The place that a key means in a list; one below zero counts from behind the greatest that may be. @throws {StatusError} 422 */
+/** Returns the list index of a key; a negative one counts from the greatest allowed index. @throws {StatusError} 422 */
 const indexIn = (key: string, most: number): number => {
   if (!/^[+-]?\d+$/.test(key)) throw rejected();
   const at = Number(key);
@@ -149,14 +149,14 @@ const edit = (patching: Patching, path: readonly string[], change: Change): void
   change(patching.holder(path), path.at(-1) ?? '', patching);
 };
 
-/** One operation, its pointers read. */
+/** One operation with parsed pointers. */
 interface Operation {
   readonly to: readonly string[];
   readonly from: readonly string[] | undefined;
   readonly value: unknown;
 }
 
-/** Takes what is missing for null, as the Go library does. */
+/** Copies or moves a value; a missing one counts as null, as in the Go library. */
 function carry(patching: Patching, { to, from }: Operation, move: boolean): void {
   if (!from) throw rejected();
   const found = find(patching.root, from);
@@ -206,7 +206,7 @@ function step(patching: Patching, { op, path, from, value }: JsonObject): void {
   });
 }
 
-/** RFC 6902, all or nothing. @throws {StatusError} 422 for an operation that cannot be done, 413 for too many */
+/** Applies a JSON patch (RFC 6902), all or nothing. @throws {StatusError} 422 for an operation that cannot be applied, 413 for too many */
 export function jsonPatch(target: JsonObject, steps: readonly unknown[]): unknown {
   if (steps.length > 10_000)
     throw new StatusError(

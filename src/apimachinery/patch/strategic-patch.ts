@@ -9,14 +9,15 @@ const retainKeys = '$retainKeys';
 const elementOrder = '$setElementOrder';
 const deleteFrom = '$deleteFromPrimitiveList';
 
-/** A patch that makes no sense; kube-apiserver takes most of them for faults of its own. */
+/** Returns the error of an invalid patch; kube-apiserver reports most of them as internal errors. */
 const fault = (message: string): StatusError => new StatusError(500, '', message);
 
 /**
- * Strategic merge patch: maps are joined, lists by their merge keys where their type has them (else replaced), with the `$patch`,
- * `$retainKeys`, `$deleteFromPrimitiveList` and `$setElementOrder` directives. Follows apimachinery's `strategicpatch.StrategicMergeMapPatch`.
+ * Applies a strategic merge patch: maps are merged, lists by their merge keys where their type has them (else replaced), with the
+ * directives `$patch`, `$retainKeys`, `$deleteFromPrimitiveList` and `$setElementOrder`. Follows apimachinery's
+ * `strategicpatch.StrategicMergeMapPatch`.
  *
- * @throws {StatusError} 400, 422 or 500 for a patch that cannot be read so
+ * @throws {StatusError} 400, 422 or 500 for an invalid patch
  */
 export function strategicPatch(target: JsonObject, patch: JsonObject, type: string): JsonObject {
   return mergeObject(target, patch, { is: 'struct', type, atomic: false });
@@ -39,7 +40,7 @@ function asDirected(patch: JsonObject): JsonObject {
   throw fault(`unknown patch type: ${asText(how)} in map: ${goValue(patch)}`);
 }
 
-/** A value where Go expects a text. */
+/** Formats a value where Go expects a text. */
 function asText(value: unknown): string {
   if (value === null) return '%!s(<nil>)';
   if (typeof value === 'boolean') return `%!s(bool=${value})`;
@@ -47,7 +48,7 @@ function asText(value: unknown): string {
   return goValue(value);
 }
 
-/** What is left of an object when it keeps the keys that a patch names. */
+/** Returns an object reduced to the keys that a patch retains. */
 function retained(standing: JsonObject, patch: JsonObject): JsonObject {
   const keys = patch[retainKeys];
   if (!Object.hasOwn(patch, retainKeys)) return standing;
@@ -79,12 +80,12 @@ function mergeMember(out: Draft, key: string, value: unknown, shape: Shape | und
   else setOwn(out, name, value);
 }
 
-/** Structs that are replaced whole. */
+/** Structs that are replaced as a whole. */
 const replaced = new Set(['PodDisruptionBudgetSpec.selector']);
 const placeOf = (shape: Shape | undefined, name: string): string =>
   shape?.is === 'struct' ? `${shape.type}.${name}` : '';
 
-/** What stands after the prefix of a directive. @throws {StatusError} 400 */
+/** Returns the name after the prefix of a directive. @throws {StatusError} 400 */
 function nameIn(key: string, why: string): string {
   const cut = key.indexOf('/');
   if (cut < 0) throw badRequest(why);
@@ -94,11 +95,11 @@ function nameIn(key: string, why: string): string {
 const kindOf = (value: unknown): string =>
   value === null ? 'nil' : Array.isArray(value) ? 'slice' : typeof value === 'object' ? 'map' : typeof value;
 
-/** Takes over what was not there; what carries a directive is left out. */
+/** Sets a new member; parts with a directive are left out. */
 function place(out: Draft, name: string, value: unknown): void {
-  const kept = withoutDirectives(value);
-  if (kept === undefined) delete out[name];
-  else setOwn(out, name, kept);
+  const plain = withoutDirectives(value);
+  if (plain === undefined) delete out[name];
+  else setOwn(out, name, plain);
 }
 
 function withoutNulls(value: unknown): unknown {
@@ -108,7 +109,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(there.map(([key, inner]) => [key, withoutNulls(inner)]));
 }
 
-/** The value without everything that carries `$patch`; `undefined` when it does so itself. */
+/** Returns the value without parts that have `$patch`; `undefined` when it has one itself. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
@@ -140,7 +141,7 @@ function listOf(shape: Shape | undefined, name: string): Shape & { is: 'list' } 
   return member.is === 'list' ? member : plainList;
 }
 
-/** `map` or the kind of scalar that all items are. @throws {StatusError} */
+/** Returns `map` or the scalar kind of all items. @throws {StatusError} */
 function elementKind(...lists: readonly (readonly unknown[])[]): string {
   const [first, ...more] = new Set(lists.flat().map(kindOf));
   if (first === undefined) throw fault('no elements in any of the given slices');
@@ -171,7 +172,7 @@ function mergeList(
   return ordered(merged, { order: special.patch, standing: special.standing, key });
 }
 
-/** Does what items with `$patch` ask for, and leaves the other ones. */
+/** Applies items with `$patch` directives, and returns the other ones. */
 function directed(
   standing: readonly JsonObject[],
   patch: readonly JsonObject[],
@@ -192,7 +193,7 @@ function directed(
   return { standing: standing.filter((item) => !leaving.has(ownMember(item, key))), patch: rest };
 }
 
-/** The merge key's value of an item. @throws {StatusError} 500 */
+/** Returns the merge key's value of an item. @throws {StatusError} 500 */
 function keyIn(item: JsonObject, key: string): unknown {
   if (!Object.hasOwn(item, key))
     throw fault(`map: ${goValue(item)} does not contain declared merge key: ${key}`);
@@ -223,7 +224,7 @@ function mergeKeyed(
   return out;
 }
 
-/** Joins a list with its patch in the order that the patch asks for; the patch's part is done with then. */
+/** Merges a list with its patch in the order that the patch requests, and removes it from the patch. */
 function inOrder(out: Draft, left: Draft, directiveKey: string, shape: Shape | undefined): void {
   const order = ownMember(left, directiveKey);
   delete left[directiveKey];
@@ -259,7 +260,7 @@ function listIn(object: JsonObject, name: string): readonly unknown[] | undefine
   throw wrongType('[]interface {}', value);
 }
 
-/** What a patch puts into a list stands in the order that the patch gives. @throws {StatusError} 500 */
+/** Checks that list items in the patch are in the order that the patch requests. @throws {StatusError} 500 */
 function checkOrder(patch: readonly unknown[], order: readonly unknown[], key: string): void {
   if (patch.length === 0 || order.length === 0) return;
   const staying = patch.filter((item) => !isObject(item) || item[directive] !== 'delete');
@@ -281,8 +282,8 @@ function checkOrder(patch: readonly unknown[], order: readonly unknown[], key: s
 }
 
 /**
- * The order of a merged list: what the patch names comes in the patch's order, what only stood keeps its own; of the two, what stood comes
- * first only where both stood and it was in front.
+ * Returns the order of a merged list: items in the patch are in the patch's order, other live items keep theirs; a live item comes before
+ * one of the patch only if both were live and in this order.
  */
 function ordered(
   items: readonly unknown[],
@@ -307,7 +308,7 @@ function ordered(
   return out.concat(named.slice(n), others.slice(o));
 }
 
-/** Where each is found first. */
+/** Returns the first index of each value. */
 function ranks(ids: readonly unknown[]): ReadonlyMap<unknown, number> {
   const found = new Map<unknown, number>();
   ids.forEach((id, i) => {

@@ -7,24 +7,24 @@ import { embeddedIn } from '../../kube/decode/embedded-structs.ts';
 import { isObject, type Draft, type JsonObject } from '../json.ts';
 import { canonicalMicroTime, canonicalTime } from '../times.ts';
 
-/** What could not be read; the message is Go's decoder's. */
+/** DecodeError is a decoding failure with Go's message. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-/** A decoded object, and what strict decoding holds against it. */
+/** A decoded object, and the faults of strict decoding. */
 export interface Decoded {
   readonly object: JsonObject;
-  /** `unknown field "spec.foo"`, in the order of the document. */
+  /** `unknown field "spec.foo"`, in document order. */
   readonly strict: readonly string[];
-  /** Lists and maps that stood there empty and were left out, by path. */
+  /** Empty lists and maps that were left out, by path. */
   readonly empties: Empties;
 }
 
-/** Empty lists and maps by their paths: `spec.containers[0].env`. */
+/** Empty lists and maps by path: `spec.containers[0].env`. */
 export type Empties = ReadonlyMap<string, unknown>;
 
-/** Numbers as they are written, by path, where JavaScript writes them otherwise: `30.0`. */
+/** Numbers as written, by path, where JavaScript writes them differently: `30.0`. */
 export type Literals = ReadonlyMap<string, string>;
 
 const asTheyAre: Literals = new Map();
@@ -32,11 +32,11 @@ const asTheyAre: Literals = new Map();
 interface Reading {
   readonly strict: string[];
   readonly empties: Map<string, unknown>;
-  /** The first value of a wrong type: Go reads on, and a type that reads itself may still find another fault. */
+  /** The first value of a wrong type: Go continues decoding, and a type with its own decoder may still report another fault. */
   fault?: DecodeError;
 }
 
-/** Where a value stands: the path for messages (`spec.containers[0]`) and Go's struct field (`Container.spec.containers`). */
+/** The position of a value: the path for messages (`spec.containers[0]`) and Go's struct field (`Container.spec.containers`). */
 interface Place {
   readonly path: string;
   readonly goPath: string;
@@ -87,7 +87,7 @@ function readTime(value: unknown, place: Place, micro: boolean): string {
 const isByte = (item: unknown): boolean =>
   item === null || (Number.isInteger(item) && (item as number) >= 0 && (item as number) < 256);
 
-/** Text in base64, or a list of numbers. */
+/** Decodes base64 text, or a list of numbers. */
 function readBytes(value: unknown, place: Place): string {
   if (Array.isArray(value)) {
     const wrong = value.find((item) => !isByte(item)) as unknown;
@@ -171,7 +171,7 @@ function goShape(shape: Shape, name: string): string {
   }
 }
 
-/** Types that read themselves: what they find is told before what was found on the way to them. */
+/** Types with their own decoder: their faults are reported before those found earlier. */
 const ownReaders: ReadonlySet<Scalar> = new Set<Scalar>(['quantity', 'time', 'microtime', 'intstr']);
 
 function readShape(value: unknown, shape: Shape, place: Place, reading: Reading): unknown {
@@ -192,7 +192,7 @@ function readShape(value: unknown, shape: Shape, place: Place, reading: Reading)
         : mismatch();
     case 'map': {
       if (!isObject(value)) return mismatch();
-      // the first fault of the document is told, but keys are written in order
+      // the first fault of the document is reported, but keys are written in order
       const read = Object.entries(value).map(
         ([key, item]) =>
           [key, readItem(item, shape.of, { ...place, path: `${place.path}.${key}` }, reading)] as const,
@@ -203,7 +203,7 @@ function readShape(value: unknown, shape: Shape, place: Place, reading: Reading)
   }
 }
 
-/** Lists of amounts, which are rounded up to a thousandth. */
+/** Reports whether a map has quantities, which are rounded up to a thousandth. */
 const amounts = ({ of }: Shape & { is: 'map' }): boolean => of.is === 'scalar' && of.scalar === 'quantity';
 
 const readItem = (item: unknown, of: Shape, place: Place, reading: Reading): unknown =>
@@ -253,7 +253,7 @@ const isEmpty = (value: unknown): boolean =>
   value === false ||
   (Array.isArray(value) && value.length === 0);
 
-/** Whether a field that was read is left out again when it is written. */
+/** Reports whether a decoded field is omitted when written. */
 function leftOut(field: FieldType, value: unknown): boolean {
   if (field.always || field.required) return false;
   if (value === undefined || value === null) return true;
@@ -265,7 +265,7 @@ function leftOut(field: FieldType, value: unknown): boolean {
   return isEmpty(value);
 }
 
-/** What Go writes for a field that was not set; `undefined`: nothing. */
+/** Returns what Go writes for an unset field; `undefined`: nothing. */
 function absent(field: FieldType): unknown {
   if (!field.always && !field.required) return undefined;
   if (field.shape.is === 'struct') return emptyStruct(field.shape.type);
@@ -273,7 +273,7 @@ function absent(field: FieldType): unknown {
   return field.always || field.required ? null : undefined;
 }
 
-/** An object of the type as Go's zero value is written. */
+/** Returns an object of the type as Go's zero value is written. */
 export function emptyStruct(type: string): JsonObject {
   const out: Draft = {};
   for (const field of fieldsOf(type).values()) {
@@ -283,7 +283,7 @@ export function emptyStruct(type: string): JsonObject {
   return out;
 }
 
-/** Fields whose value is taken as it is: the server reads them elsewhere. */
+/** Fields whose value is not decoded here. */
 const opaque = new Set(['fieldsV1']);
 
 function readStruct(value: JsonObject, type: string, place: Place, reading: Reading): JsonObject {
@@ -299,9 +299,9 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
     const read = opaque.has(name)
       ? inner
       : readShape(inner, field.shape, { ...place, path, goPath, struct: goName(type) }, reading);
-    const kept = keptOf(field, read);
-    if (kept !== undefined) setOwn(out, name, kept);
-    if (kept !== read && isObjectOrList(read)) reading.empties.set(path, read);
+    const written = writtenOf(field, read);
+    if (written !== undefined) setOwn(out, name, written);
+    if (written !== read && isObjectOrList(read)) reading.empties.set(path, read);
   }
   addAbsent(out, fields.values());
   return out;
@@ -309,13 +309,13 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
 
 const isObjectOrList = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** What is written of a field that was read: nothing of what is left out, `null` for a list that is always there and has nothing in it. */
-function keptOf(field: FieldType, read: unknown): unknown {
+/** Returns what is written of a decoded field: undefined when it is omitted, `null` for an empty list that is always written. */
+function writtenOf(field: FieldType, read: unknown): unknown {
   if (leftOut(field, read)) return undefined;
   return field.always && Array.isArray(read) && read.length === 0 ? null : read;
 }
 
-/** Fields that Go writes even when they were not set. */
+/** Adds the fields that Go writes even when unset. */
 function addAbsent(out: Draft, fields: Iterable<FieldType>): void {
   for (const field of fields) {
     if (Object.hasOwn(out, field.name)) continue;
@@ -325,10 +325,10 @@ function addAbsent(out: Draft, fields: Iterable<FieldType>): void {
 }
 
 /**
- * Reads an object of a known type as Go's decoder would: types checked, unknown fields dropped and told, nulls and empty
- * optional fields left out, quantities and times in their canonical writing.
+ * Decodes an object of a known type as Go's decoder does: checks types, drops and reports unknown fields, omits nulls and empty optional
+ * fields, and normalizes quantities and times.
  *
- * @throws {DecodeError} with Go's words
+ * @throws {DecodeError} with Go's message
  */
 export function decodeType(value: JsonObject, type: string, literals: Literals = asTheyAre): Decoded {
   const reading: Reading = { strict: [], empties: new Map() };

@@ -1,23 +1,23 @@
 import { findJsonFault } from '../../go/json-fault.ts';
 
-/** Why Go's decoder refuses a text as JSON, in its words. */
+/** Returns Go's message for a text that is not JSON. */
 export const jsonFault = (text: string): string => findJsonFault(text).message;
 
-/** What Go calls a JSON value that it cannot read into something. */
+/** Returns Go's name of a JSON value's type in decoding errors. */
 export const goKind = (value: unknown): string =>
   Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
-/** `duplicate field "spec.restartPolicy"` for each member that an object names twice, in a text that parses. */
+/** Returns `duplicate field "spec.restartPolicy"` for each member that an object in valid JSON has twice. */
 export function duplicateFields(text: string): string[] {
   const found = new Set<string>();
   walk(text, { duplicate: (path) => found.add(`duplicate field "${path}"`) });
   return [...found];
 }
 
-/** A number that JavaScript may write otherwise than it stands: with a fraction, an exponent, or more digits than it can keep. */
+/** Matches a number that JavaScript may write differently: with a fraction, an exponent, or more digits than it can represent. */
 const oddNumber = /[[:,]\s*-?(?:\d+[.eE]|\d{16})/;
 
-/** The numbers of a text that parses, by path, as they are written; none where every one of them is plain. */
+/** Returns the numbers of valid JSON as written, by path; none if all are plain. */
 export function numberLiterals(text: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   if (!oddNumber.test(text)) return found;
@@ -28,25 +28,25 @@ export function numberLiterals(text: string): ReadonlyMap<string, string> {
   return found;
 }
 
-/** What a walk finds, by path. */
+/** Callbacks of a walk, by path. */
 interface Found {
   readonly duplicate?: (path: string) => void;
   readonly number?: (path: string, literal: string) => void;
 }
 
-/** A list or object that is open. */
+/** An open list or object. */
 interface Open {
   readonly path: string;
-  /** Members of an object so far; absent: it is a list. */
+  /** The members of an object so far; absent for a list. */
   readonly keys?: Set<string>;
-  /** The member, or the place in the list, that is being read; of an object absent before its first one and after each comma. */
+  /** The current member, or index in the list; undefined in an object before its first member and after each comma. */
   at?: string | number | undefined;
 }
 
-/** A bracket, colon or comma; a string; anything else that is a value. */
+/** Matches a bracket, colon or comma; a string; or another value. */
 const token = /\s*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|([^\s{}[\],:"]+))/gy;
 
-/** Goes through a JSON text that parses, without a call for each level: it may have ten thousand. */
+/** Walks valid JSON without recursion, since it may be nested ten thousand levels deep. */
 function walk(text: string, { duplicate, number }: Found): void {
   const open: Open[] = [];
   for (const [, mark, string, word] of text.matchAll(token)) {

@@ -4,7 +4,7 @@ import { type WireField, wireFields } from '../../base/protobuf-wire.ts';
 import { fieldsOf, isKnownType, type Scalar, type Shape } from '../api-types.ts';
 import type { Draft, JsonObject } from '../json.ts';
 
-/** A body that is no protobuf message of the type that it names. */
+/** A body that is not a protobuf message of its type. */
 export class ProtobufError extends Error {
   override readonly name = 'ProtobufError';
 }
@@ -90,7 +90,7 @@ function fill(out: Draft, body: Buffer, type: string, names: Numbers): void {
     const name = ownMember(names, String(piece.number));
     if (name === undefined) continue;
     if (typeof name !== 'string') {
-      // a struct that JSON writes into its holder
+      // a struct that is inlined in JSON
       fill(out, piece.bytes, type, name);
       continue;
     }
@@ -102,9 +102,9 @@ function fill(out: Draft, body: Buffer, type: string, names: Numbers): void {
 }
 
 /**
- * Reads an object out of a protobuf body as Go clients send it; what it holds is the JSON of the same object.
+ * Decodes an object in a protobuf body as Go clients send it, to the JSON of the same object.
  *
- * @param typeOf the name of the type in the table for the kind that the body names
+ * @param typeOf returns the name of the type for the kind in the body
  * @throws {ProtobufError}
  */
 export function readProtobuf(

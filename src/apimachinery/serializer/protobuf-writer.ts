@@ -11,7 +11,7 @@ const magic = Buffer.from('k8s\0');
 
 const wholeOf = (value: unknown): bigint => BigInt(Math.trunc(Number(value ?? 0)));
 
-/** `google.protobuf.Timestamp`; the zero time is an empty message. */
+/** Writes a `google.protobuf.Timestamp`; the zero time is an empty message. */
 function time(value: unknown): Buffer {
   const at = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(at)) return Buffer.alloc(0);
@@ -42,11 +42,11 @@ const scalars: Readonly<Record<Scalar, (number: number, value: unknown) => Buffe
   any: (number, value) => bytesField(number, bytesField(1, JSON.stringify(value))),
 };
 
-/** Lists that are a message of their own. */
+/** Lists that are messages of their own. */
 const wrapped = new Set(['APIResource.verbs']);
-/** Fields without a value that Go writes all the same; those of plain numbers, texts and booleans are told by their kind. */
+/** Fields that Go writes even without a value; plain numbers, texts and booleans are determined by their kind. */
 const alwaysWritten = new Set(['ObjectMeta.creationTimestamp']);
-/** Numbers that are left out when they are not set. */
+/** Numbers that are omitted when unset. */
 const neverZero = new Set(['ListMeta.remainingItemCount']);
 const plain: ReadonlySet<Scalar> = new Set<Scalar>(['string', 'boolean', 'int32', 'int64']);
 
@@ -74,7 +74,7 @@ function write(number: number, value: unknown, shape: Shape): Buffer {
 const mapValue = (value: unknown, shape: Shape): Buffer =>
   shape.is === 'list' ? bytesField(2, write(1, value, shape)) : write(2, value, shape);
 
-/** Whether a field stands in the message although it is not set. */
+/** Reports whether a field is written although it is unset. */
 function standsEmpty(type: string, field: FieldType): boolean {
   const place = `${type}.${field.name}`;
   if (alwaysWritten.has(place)) return true;
@@ -103,7 +103,7 @@ function message(object: JsonObject, type: string, names: Numbers = table[type] 
   return Buffer.concat(out);
 }
 
-/** Whether objects of a type can be written. */
+/** Reports whether objects of a type can be written. */
 export const isWritable = (type: string): boolean => isKnownType(type) && Object.hasOwn(table, type);
 
 const metaTypes = new Set('Status APIVersions APIGroup'.split(' '));
@@ -159,7 +159,7 @@ const versionFound = (object: JsonObject): Buffer =>
     text(3, object, 'freshness'),
   ]);
 
-/** Kinds whose types no stored object has. */
+/** Kinds whose types are not stored. */
 const special: Readonly<Record<string, (object: JsonObject) => Buffer>> = tableOf({
   PartialObjectMetadata: metadataOnly,
   PartialObjectMetadataList: (object) => list(object, metadataOnly),
@@ -173,7 +173,7 @@ const special: Readonly<Record<string, (object: JsonObject) => Buffer>> = tableO
     list(object, (group) => Buffer.concat([metadataOnly(group), each(2, group, 'versions', versionFound)])),
 });
 
-/** The message of an object by its kind; `undefined`: it has none. */
+/** Returns the message of an object by its kind; `undefined`: it has none. */
 function bodyOf(apiVersion: string, kind: string, object: JsonObject): Buffer | undefined {
   if (metaTypes.has(kind)) return message(object, kind);
   const own = special[kind];
@@ -184,7 +184,7 @@ function bodyOf(apiVersion: string, kind: string, object: JsonObject): Buffer | 
   return many && isWritable(many.type) ? list(object, (item) => message(item, many.type)) : undefined;
 }
 
-/** An object as Go clients like it best: the message in its envelope; `undefined`: its kind has no message. */
+/** Writes an object as protobuf in its envelope; `undefined`: its kind has no message. */
 export function writeProtobuf(object: JsonObject): Buffer | undefined {
   const [apiVersion, kind] = [stringAt(object, 'apiVersion'), stringAt(object, 'kind')];
   const body = bodyOf(apiVersion, kind, object);
@@ -199,7 +199,7 @@ export function writeProtobuf(object: JsonObject): Buffer | undefined {
   ]);
 }
 
-/** One event of a watch: its length stands before it. */
+/** Writes one event of a watch, preceded by its length. */
 export function writeProtobufEvent(type: string, object: JsonObject): Buffer {
   const event = Buffer.concat([
     bytesField(1, type),

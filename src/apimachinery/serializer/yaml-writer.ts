@@ -1,7 +1,7 @@
 import { tableOf } from '../../base/own.ts';
 /**
- * JSON as YAML, as `sigs.k8s.io/yaml` writes it (go-yaml v2): members sorted with numbers by their value, texts that YAML 1.1 takes for something
- * else in double quotes, lines broken at the first blank beyond 80 columns.
+ * Writes JSON as YAML like `sigs.k8s.io/yaml` (go-yaml v2): keys sorted with numbers by their value, texts that YAML 1.1 would read as
+ * another type in double quotes, lines broken at the first space beyond 80 columns.
  */
 export function toYaml(value: unknown): string {
   const lines = blockOf(value, 0);
@@ -10,7 +10,7 @@ export function toYaml(value: unknown): string {
 
 const width = 80;
 
-/** The lines of a mapping or list, or what stands behind a key for anything else. */
+/** Returns the lines of a mapping or list, or the text after a key for any other value. */
 function blockOf(value: unknown, indent: number): readonly string[] | string {
   if (Array.isArray(value))
     return value.length === 0 ? '[]' : value.flatMap((item) => listItem(item, indent));
@@ -23,7 +23,7 @@ function blockOf(value: unknown, indent: number): readonly string[] | string {
 
 const pad = (indent: number): string => ' '.repeat(indent);
 
-/** A list stands no deeper than its key, what is in it two columns deeper. */
+/** Writes a list item: at the indentation of its key, its content two columns deeper. */
 function listItem(item: unknown, indent: number): readonly string[] {
   if (typeof item === 'string') return `${pad(indent)}- ${text(item, indent + 2, indent + 2)}`.split('\n');
   const block = blockOf(item, indent + 2);
@@ -42,7 +42,7 @@ function member(key: string, value: unknown, indent: number): readonly string[] 
 const scalar = (value: unknown, column: number, indent: number): string =>
   typeof value === 'string' ? text(value, column, indent) : value === null ? 'null' : number(value);
 
-/** Whole numbers as they are, others as Go's `%g`. */
+/** Writes integers as they are, other numbers like Go's `%g`. */
 function number(value: unknown): string {
   if (typeof value !== 'number' || (Number.isInteger(value) && Math.abs(value) < 2 ** 63))
     return typeof value === 'bigint' || typeof value === 'number' ? BigInt(value).toString() : String(value);
@@ -67,7 +67,7 @@ function text(value: string, column: number, indent: number): string {
   return doubleQuoted(value, column, indent);
 }
 
-/** Each line as it is; how many line ends there are at the end is said in front. */
+/** Writes a literal block; the header states the number of trailing line ends. */
 function literal(value: string, indent: number): string {
   const ends = /\n*$/.exec(value)?.[0].length ?? 0;
   const chomp = ends === 0 ? '-' : ends === 1 && value !== '\n' ? '' : '+';
@@ -76,7 +76,10 @@ function literal(value: string, indent: number): string {
   return `|${hint}${chomp}\n${lines.map((line) => (line === '' ? '' : pad(indent) + line)).join('\n')}`;
 }
 
-/** Breaks at the first single blank beyond the width. @param quoted the first and last character are none to break at */
+/**
+ * Breaks at the first single space beyond the width. @param quoted whether the first and last character are quotes, where no break is
+ * allowed
+ */
 function folded(written: string, column: number, indent: number, quoted: boolean): string {
   if (column === -Infinity || column + written.length <= width) return written;
   let [out, at, afterBlank] = ['', column, false];
@@ -123,7 +126,7 @@ function doubleQuoted(value: string, column: number, indent: number): string {
   return `${out}"`;
 }
 
-/** Which forms a text can be written in. Follows libyaml `yaml_emitter_analyze_scalar` in block context. */
+/** Returns the styles in which a text can be written. Follows libyaml `yaml_emitter_analyze_scalar` in block context. */
 function allowed(value: string): { readonly plain: boolean; readonly single: boolean } {
   const odd = Array.from(value).some((letter) => !isPrintable(letter));
   const edges = /^ | $/.test(value);
@@ -154,7 +157,7 @@ const words = new Set([
   ...['', '+', '-'].flatMap((sign) => ['.inf', '.Inf', '.INF'].map((word) => sign + word)),
 ]);
 
-/** Whether YAML 1.1 takes a bare text for a number, a truth value, nothing or a time. */
+/** Reports whether YAML 1.1 reads a bare text as a number, boolean, null or time. */
 function isOther(value: string): boolean {
   if (words.has(value)) return true;
   if (!/^[-+.\d]/.test(value)) return false;
@@ -169,7 +172,7 @@ function isOther(value: string): boolean {
 
 const isLetter = (letter: string): boolean => /^\p{L}$/u.test(letter);
 
-/** go-yaml's order of keys: letters after all else, numbers by their value. */
+/** Compares keys like go-yaml: letters after everything else, numbers by their value. */
 function byNature(a: string, b: string): number {
   const [left, right] = [Array.from(a), Array.from(b)];
   const shared = Math.min(left.length, right.length);
@@ -181,7 +184,7 @@ function byNature(a: string, b: string): number {
   return (isLetter(one) ? 0 : byNumber(left.slice(at), right.slice(at))) || (one < other ? -1 : 1);
 }
 
-/** By the numbers that two texts begin with, the shorter first; 0: they are equal. */
+/** Compares the leading numbers of two texts, the shorter first; 0: they are equal. */
 function byNumber(left: readonly string[], right: readonly string[]): number {
   const [m = '', n = ''] = [left, right].map((letters) => /^\d*/.exec(letters.join(''))?.[0]);
   return Number(m) - Number(n) || m.length - n.length;

@@ -4,7 +4,7 @@ import { type AdmissionPlugin, isResource, refusal } from './plugin.ts';
 
 const signer = 'kubernetes.io/kube-apiserver-client';
 
-/** The signing request inside a CertificateSigningRequest, or why it cannot be read. */
+/** Returns the signing request inside a CertificateSigningRequest, or why it cannot be parsed. */
 export function parsedRequest(spec: JsonObject): SigningRequest | string {
   try {
     return readSigningRequest(Buffer.from(stringAt(spec, 'request'), 'base64').toString());
@@ -13,7 +13,7 @@ export function parsedRequest(spec: JsonObject): SigningRequest | string {
   }
 }
 
-/** Refuses client certificates for group `system:masters`: no authorizer could take such a power back. */
+/** Rejects client certificates for group `system:masters`: no authorizer could revoke such a permission. */
 export const certificateSubjectRestriction: AdmissionPlugin = {
   name: 'CertificateSubjectRestriction',
   handles: (operation, kind, subresource) =>

@@ -15,7 +15,7 @@ import { serviceAccount } from './service-account.ts';
 import { storageObjectInUseProtection } from './storage-protection.ts';
 import { taintNodesByCondition } from './node-taints.ts';
 
-/** The plug-ins that are built in, in kube-apiserver's order (`AllOrderedPlugins`, v1.36). */
+/** Returns the built-in plug-ins in kube-apiserver's order (`AllOrderedPlugins`, v1.36). */
 export const builtInPlugins = (authorizer: Pick<Authorizer, 'decide'>): readonly AdmissionPlugin[] => [
   namespaceLifecycle,
   limitRanger,
@@ -28,11 +28,11 @@ export const builtInPlugins = (authorizer: Pick<Authorizer, 'decide'>): readonly
   runtimeClass,
   certificateSubjectRestriction,
   podResizeValidator,
-  // policies and webhooks come here; quotas are last, so that nothing is charged for what is refused
+  // policies and webhooks would be here; quotas are last, so that rejected objects are not charged
   resourceQuota,
 ];
 
-/** @throws {AgentError} `invalid_argument` for the name of a plug-in that is not there */
+/** @throws {AgentError} `invalid_argument` for an unknown plug-in name */
 export function checkPluginNames(disabled: readonly string[]): void {
   const names = builtInPlugins({ decide: () => ({ allowed: false, reason: '' }) }).map(({ name }) => name);
   const unknown = disabled.filter((name) => !names.includes(name)).map((name) => JSON.stringify(name));
@@ -44,20 +44,23 @@ export function checkPluginNames(disabled: readonly string[]): void {
   );
 }
 
-/** What one write's way through the chain has left to do. */
+/** The remaining admission steps of one write. */
 export interface Admitting {
-  /** The object as the mutating plug-ins leave it; a promise only where one of them is asynchronous. */
+  /** Returns the object as changed by the mutating plug-ins; a promise only if one of them is asynchronous. */
   mutate(object: JsonObject | undefined): JsonObject | undefined | Promise<JsonObject | undefined>;
-  /** Throws, or rejects, where a validating plug-in refuses the object. */
+  /** Throws, or rejects, if a validating plug-in rejects the object. */
   validate(object: JsonObject | undefined): undefined | Promise<undefined>;
-  /** Runs what the plug-ins registered for the moment of storing. */
+  /** Runs the effects that plug-ins registered with `onCommit`. */
   readonly commit: () => void;
 }
 
-/** Every plug-in in order: first all that change an object, then, once it is prepared and valid, all that judge it. */
+/**
+ * AdmissionChain runs every plug-in in order: first all mutating steps, then, once the object is prepared and valid, all validating
+ * steps.
+ */
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
-  /** The plug-ins for one operation, kind and subresource. */
+  /** Plug-ins by operation, kind and subresource. */
   readonly #chosen = new Map<string, readonly AdmissionPlugin[]>();
 
   constructor(plugins: readonly AdmissionPlugin[]) {
@@ -126,7 +129,10 @@ type Step = (
   object: JsonObject | undefined,
 ) => JsonObject | undefined | Promise<JsonObject | undefined>;
 
-/** One step of each plug-in, each on what the one before left. All at once as long as none is asynchronous: such writes stay whole. */
+/**
+ * Runs one step of each plug-in on the result of the previous one. Stays synchronous as long as no plug-in is asynchronous, so that such
+ * writes are atomic.
+ */
 function inTurn(
   plugins: readonly AdmissionPlugin[],
   object: JsonObject | undefined,

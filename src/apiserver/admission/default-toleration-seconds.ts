@@ -22,7 +22,7 @@ function withTolerations(pod: JsonObject): JsonObject {
   return withSpec(pod, { tolerations: [...objectsAt(objectAt(pod, 'spec'), 'tolerations'), ...added] });
 }
 
-/** Lets pods stay for 300 s on a node that is not ready or not reached, unless they say how long themselves. */
+/** Adds tolerations for 300 s of not-ready and unreachable nodes to pods that have none. */
 export const defaultTolerationSeconds: AdmissionPlugin = {
   name: 'DefaultTolerationSeconds',
   handles: (operation, kind, subresource) =>

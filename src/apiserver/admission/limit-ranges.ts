@@ -22,13 +22,13 @@ const sidesOf = (holder: JsonObject): Sides => {
 };
 const listOf = (holder: JsonObject, key: string): ResourceList => objectAt(holder, key) as ResourceList;
 
-/** What is asked for and what may be had. */
+/** Requests and limits. */
 interface Sides {
   readonly requests: ResourceList;
   readonly limits: ResourceList;
 }
 
-/** The items of the limit ranges that hold for an object's namespace. */
+/** Returns the limit range items that apply to an object's namespace. */
 function itemsFor(object: JsonObject, { world }: WriteContext, type: string): readonly JsonObject[][] {
   const namespace = namespaceOf(object);
   return [...world.store.list('limitranges', `${namespace}/`)].map(({ object: range }) =>
@@ -37,7 +37,7 @@ function itemsFor(object: JsonObject, { world }: WriteContext, type: string): re
 }
 
 /**
- * Gives containers what the limit ranges of their namespace set by default, and refuses what lies outside the ranges.
+ * Sets the default requests and limits of the namespace's limit ranges on containers, and rejects values outside the ranges.
  *
  * Follows Kubernetes' admission plug-in (v1.36).
  */
@@ -58,7 +58,7 @@ export const limitRanger: AdmissionPlugin = {
   },
 };
 
-/** A pod whose containers ask for, and get, what the limit ranges of its namespace give by default; an annotation tells of it. */
+/** Returns a pod with default requests and limits, and an annotation that lists them. */
 function withDefaultLimits(pod: JsonObject, context: WriteContext): JsonObject {
   let next = pod;
   for (const items of itemsFor(pod, context, 'Container')) {
@@ -87,16 +87,16 @@ function withDefaults(pod: JsonObject, defaults: Sides): JsonObject {
         [
           key,
           objectsAt(spec, key).map((container) => {
-            const given = sidesOf(container);
+            const own = sidesOf(container);
             for (const [side, word] of [
               ['requests', 'request'],
               ['limits', 'limit'],
             ] as const) {
-              const missing = Object.keys(defaults[side]).filter((name) => !Object.hasOwn(given[side], name));
+              const missing = Object.keys(defaults[side]).filter((name) => !Object.hasOwn(own[side], name));
               if (missing.length > 0)
                 set.push(`${missing.sort().join(', ')} ${word} for ${what} ${stringAt(container, 'name')}`);
             }
-            return merged(container, given, defaults);
+            return merged(container, own, defaults);
           }),
         ] as const,
     );
@@ -168,14 +168,14 @@ function broken(item: JsonObject, sides: Sides, checks: Readonly<Record<string, 
   );
 }
 
-/** @throws {StatusError} 403 for what was found */
+/** @throws {StatusError} 403 if there are any faults */
 function refuse(resource: string, object: JsonObject, found: readonly string[]): void {
   if (found.length === 0) return;
   const why = found.length === 1 ? (found[0] ?? '') : `[${[...new Set(found)].join(', ')}]`;
   throw forbidden({ kind: resource, name: nameOf(object) }, why);
 }
 
-/** @throws {StatusError} 403 for a pod beyond the limits of its namespace */
+/** @throws {StatusError} 403 for a pod outside the limits of its namespace */
 function checkPodLimits(pod: JsonObject, context: WriteContext): void {
   const spec = objectAt(pod, 'spec');
   const all = named.flatMap(([key]) => objectsAt(spec, key)).map(sidesOf);
@@ -202,7 +202,7 @@ function checkPodLimits(pod: JsonObject, context: WriteContext): void {
     );
 }
 
-/** @throws {StatusError} 403 for a claim beyond the limits of its namespace */
+/** @throws {StatusError} 403 for a claim outside the limits of its namespace */
 function checkClaimLimits(claim: JsonObject, context: WriteContext): void {
   const type = 'PersistentVolumeClaim';
   const sides = { ...sidesOf(objectAt(claim, 'spec')), limits: {} };

@@ -3,10 +3,10 @@ import { referencedConfigMaps, referencedSecrets } from '../../kube/references.t
 import type { Pod } from '../../kube/types.ts';
 import { isObject, type JsonObject, objectsAt, specOf, stringAt } from '../../apimachinery/json.ts';
 
-/** Which kind of API object a pod refers to, or why its volumes cannot be understood. */
+/** The kind of API object that a pod references, or why its volumes are invalid. */
 export type ApiReference = { readonly resource: string } | { readonly fault: string };
 
-/** Volume sources that need no object of the API. */
+/** Volume sources without API objects. */
 const local = new Set(
   (
     'awsElasticBlockStore azureDisk cephfs cinder downwardAPI emptyDir fc flexVolume flocker gcePersistentDisk gitRepo hostPath image ' +
@@ -14,7 +14,7 @@ const local = new Set(
   ).split(' '),
 );
 
-/** Volume sources that need one, in the order in which they are looked for. */
+/** Volume sources with API objects, in the order of the check. */
 const remote: readonly (readonly [source: string, resource: string])[] = [
   ['configMap', 'configmaps (via configmap volumes)'],
   ['secret', 'secrets (via secret volumes)'],
@@ -36,7 +36,7 @@ const projected: readonly (readonly [source: string, resource: string])[] = [
 const sourceIn = (holder: JsonObject, key: string): boolean =>
   Object.hasOwn(holder, key) && ownMember(holder, key) !== undefined && ownMember(holder, key) !== null;
 
-/** The first object of the API that a pod refers to; `undefined`: none. Follows `podutil.HasAPIObjectReference`. */
+/** Returns the first reference of a pod to an API object; `undefined`: none. Follows `podutil.HasAPIObjectReference`. */
 export function apiReferenceOf(pod: Pod): ApiReference | undefined {
   const spec = specOf(pod);
   const whole = { ...pod, spec: { ...pod.spec, containers: pod.spec?.containers ?? [] } };

@@ -4,10 +4,10 @@ import { internalError, notFound, StatusError } from '../../apimachinery/status-
 import { admittedName } from '../storage/names.ts';
 import { type AdmissionPlugin, type Attributes, isResource, refusal } from './plugin.ts';
 
-/** Namespaces that are always there. */
+/** Namespaces that cannot be deleted. */
 const immortal = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Refuses new content in a namespace that does not exist or is being deleted, and the deletion of the system's own namespaces. */
+/** Rejects new objects in a namespace that does not exist or is terminating, and the deletion of system namespaces. */
 export const namespaceLifecycle: AdmissionPlugin = {
   name: 'NamespaceLifecycle',
   handles: (operation, kind) =>

@@ -10,7 +10,7 @@ const own = new Set(
   ).split(' '),
 );
 
-/** Whether a node may set a label on itself: its own ones, and every one outside Kubernetes' domains. */
+/** Reports whether a node may set a label on itself: its own ones, and those outside Kubernetes' domains. */
 function isAllowed(label: string): boolean {
   const domain = label.includes('/') ? label.slice(0, label.indexOf('/')) : '';
   const within = (parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);
@@ -27,7 +27,7 @@ function changedLabels(now: JsonObject, before: JsonObject): string[] {
     .sort();
 }
 
-/** @param why how the refusal begins @throws {StatusError} 403 where a node sets, changes or removes a label that is not its to set */
+/** @param why start of the message @throws {StatusError} 403 if a node sets, changes or removes a label that it may not set */
 export function checkLabels(attributes: Attributes, why: string): void {
   const labelsOf = (one: JsonObject | undefined): JsonObject => objectAt(metadataOf(one), 'labels');
   const changed = changedLabels(labelsOf(attributes.object), labelsOf(attributes.oldObject));

@@ -26,8 +26,8 @@ import { checkTokenRequest } from './node-tokens.ts';
 type Rule = (node: string, attributes: Attributes) => void;
 
 /**
- * Holds nodes to what is theirs: their own Node, lease, CSINode and slices, mirror pods bound to them, the status of their pods and of the
- * claims that those use, tokens for their pods, and signing requests in their own name. Follows kube-apiserver's plug-in (v1.36).
+ * Restricts nodes to their own objects: their Node, lease, CSINode and slices, mirror pods bound to them, the status of their pods and of
+ * the claims those use, tokens for their pods, and signing requests in their own name. Follows kube-apiserver's plug-in (v1.36).
  */
 export function nodeRestriction(authorizer: Pick<Authorizer, 'decide'>): AdmissionPlugin {
   const rules = rulesBy(authorizer);
@@ -117,7 +117,7 @@ function podCreation(node: string, attributes: Attributes): void {
   );
 }
 
-/** @throws {StatusError} 403 unless the node is the one owner of the pod, 404 when the node does not exist */
+/** @throws {StatusError} 403 unless the node is the only owner of the pod, 404 when the node does not exist */
 function ownedByNode(node: string, attributes: Attributes): void {
   const quoted = JSON.stringify(node);
   const must = (what: string): Error =>
@@ -164,7 +164,7 @@ const claimStatuses = (status: JsonObject): unknown =>
 const unexpected = (attributes: Attributes): Error =>
   refusal(attributes, `unexpected operation ${JSON.stringify(attributes.operation)}`);
 
-/** A node evicts its own pods alone. @throws {StatusError} 403, 404 */
+/** Allows a node to evict only its own pods. @throws {StatusError} 403, 404 */
 function evictionRule(node: string, attributes: Attributes): void {
   const { operation, namespace, name, context } = attributes;
   if (operation !== 'CREATE') throw refusal(attributes, `unexpected operation ${operation}`);
@@ -174,7 +174,7 @@ function evictionRule(node: string, attributes: Attributes): void {
     throw refusal(attributes, `node ${node} can only evict pods with spec.nodeName set to itself`);
 }
 
-/** Of a claim a node may change the capacity, the conditions and the progress of a resize. @throws {StatusError} 403 */
+/** Allows a node to change only the capacity, conditions and resize progress of a claim. @throws {StatusError} 403 */
 function claimRule(node: string, attributes: Attributes): void {
   const { operation, subresource, object = {}, oldObject = {} } = attributes;
   if (subresource !== 'status') throw refusal(attributes, 'may only update PVC status');
@@ -240,7 +240,7 @@ function ofOwnName(node: string, attributes: Attributes, what: string): void {
     throw refusal(attributes, `can only access ${what} with the same name as the requesting node`);
 }
 
-/** What else happens to slices is the authorizer's: it knows the object, but for one that is new, and each of a collection. */
+/** Other access to slices is decided by the authorizer, which sees the object, except for a new one and each object of a collection. */
 function sliceRule(node: string, attributes: Attributes): void {
   const { operation, object, oldObject } = attributes;
   if (operation !== 'CREATE' && operation !== 'DELETE') return;
@@ -251,7 +251,7 @@ function sliceRule(node: string, attributes: Attributes): void {
 
 const nodeSigners = new Set(['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving']);
 
-/** A node asks for certificates in its own name. @throws {StatusError} 403 */
+/** Allows a node to request certificates only in its own name. @throws {StatusError} 403 */
 function signingRule(node: string, attributes: Attributes): void {
   const spec = specOf(attributes.object);
   if (attributes.operation !== 'CREATE' || !nodeSigners.has(stringAt(spec, 'signerName'))) return;

@@ -3,7 +3,7 @@ import { type AdmissionPlugin, isResource } from './plugin.ts';
 
 const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
-/** Taints each new node as not ready, so that nothing is scheduled there until something finds it ready. */
+/** Taints each new node as not ready, so that nothing is scheduled there until it is ready. */
 export const taintNodesByCondition: AdmissionPlugin = {
   name: 'TaintNodesByCondition',
   handles: (operation, kind, subresource) =>

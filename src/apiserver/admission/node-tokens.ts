@@ -17,7 +17,7 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import { keyOf, type Store } from '../storage/store.ts';
 import { type Attributes, refusal } from './plugin.ts';
 
-/** The CSI drivers that volumes built into Kubernetes have moved to. */
+/** The CSI drivers that replace in-tree volume plug-ins. */
 const migrated = new Map([
   ['gcePersistentDisk', 'pd.csi.storage.gke.io'],
   ['awsElasticBlockStore', 'ebs.csi.aws.com'],
@@ -28,7 +28,7 @@ const migrated = new Map([
   ['portworxVolume', 'pxd.portworx.com'],
 ]);
 
-/** A node gets tokens for pods that it runs, and for audiences that such a pod uses. @throws {StatusError} 403, 404 */
+/** Allows a node to request tokens only for its own pods, and for audiences that the pod uses. @throws {StatusError} 403, 404 */
 export function checkTokenRequest(
   node: string,
   attributes: Attributes,
@@ -78,7 +78,7 @@ function checkAudience(
 const joined = (faults: readonly string[]): string =>
   faults.length === 1 ? (faults[0] ?? '') : `[${[...new Set(faults)].join(', ')}]`;
 
-/** The audiences that a pod's volumes need tokens for, and which of them cannot be found out. */
+/** Returns the audiences that a pod's volumes need tokens for, and faults of those that cannot be determined. */
 function audiencesOf(
   pod: JsonObject,
   store: Store,
@@ -104,7 +104,7 @@ function audiencesOf(
 
 const missing = (what: string, name: string): string => `${what} ${JSON.stringify(name)} not found`;
 
-/** The CSI driver behind a volume: its own, or that of the volume which its claim is bound to; `''`: none. */
+/** Returns the CSI driver of a volume: its own, or that of the volume bound to its claim; `''`: none. */
 function driverOf(
   volume: JsonObject,
   pod: JsonObject,

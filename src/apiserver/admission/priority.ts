@@ -6,7 +6,7 @@ import { type AdmissionPlugin, type Attributes, isResource, refusal } from './pl
 const group = 'scheduling.k8s.io';
 const storage = 'scheduling.k8s.io/priorityclasses';
 
-/** Gives pods the priority of their class, or of the default class, and keeps the default class the only one. */
+/** Sets the priority of a pod's class, or of the default class, on pods, and allows only one default class. */
 export const priority: AdmissionPlugin = {
   name: 'Priority',
   handles: (operation, kind, subresource) =>
@@ -23,7 +23,7 @@ export const priority: AdmissionPlugin = {
   },
 };
 
-/** One class at most is that of pods that name none. @throws {StatusError} 403 */
+/** Allows only one default class. @throws {StatusError} 403 */
 function onlyDefault({ object: one, context }: Attributes): void {
   if (one?.['globalDefault'] !== true) return;
   const name = nameOf(one);
@@ -37,19 +37,19 @@ function onlyDefault({ object: one, context }: Attributes): void {
   }
 }
 
-/** Priority by class, the global default or 0 . */
+/** Returns a pod with the priority of its class, of the default class, or 0. */
 function withPriority(pod: JsonObject, attributes: Attributes): JsonObject {
   const spec = objectAt(pod, 'spec');
   const classes = [...attributes.context.world.store.list('scheduling.k8s.io/priorityclasses')].map(
     (entry) => entry.object,
   );
-  const given = stringAt(spec, 'priorityClassName');
-  const found = given
-    ? classes.find((one) => valueAt(one, 'metadata', 'name') === given)
+  const className = stringAt(spec, 'priorityClassName');
+  const found = className
+    ? classes.find((one) => valueAt(one, 'metadata', 'name') === className)
     : classes
         .filter((one) => one['globalDefault'] === true)
         .sort((a, b) => Number(a['value']) - Number(b['value']))[0];
-  if (given && !found) throw refusal(attributes, `no PriorityClass with name ${given} was found`);
+  if (className && !found) throw refusal(attributes, `no PriorityClass with name ${className} was found`);
   const priority = Number(found?.['value'] ?? 0);
   const policy = stringAt(found, 'preemptionPolicy') || 'PreemptLowerPriority';
   const named = found ? { priorityClassName: nameOf(found) } : {};
@@ -66,7 +66,7 @@ function withPriority(pod: JsonObject, attributes: Attributes): JsonObject {
   return withSpec(pod, { ...named, priority, preemptionPolicy: policy });
 }
 
-/** An update that does not name the priority keeps it. */
+/** Keeps the stored priority in an update without one. */
 function keepPriority(pod: JsonObject, old: JsonObject): JsonObject {
   const [spec, before] = [objectAt(pod, 'spec'), objectAt(old, 'spec')];
   const lost = ['priority', 'preemptionPolicy'].filter(

@@ -37,7 +37,7 @@ import { isHugePageResource } from '../../kube/resources/resource-names.ts';
 const one = quantityOf(1);
 const qualified = ({ resource, group }: Kind): string => (group ? `${resource}.${group}` : resource);
 
-/** Kinds of which a quota counts the objects by their bare name as well. */
+/** Kinds that quotas also count by their bare name. */
 const counted = new Set([
   'configmaps',
   'persistentvolumeclaims',
@@ -49,7 +49,7 @@ const counted = new Set([
 const terminal = new Set<unknown>(['Succeeded', 'Failed']);
 const sized = ['cpu', 'memory', 'ephemeral-storage'];
 
-/** What requests and limits cost by the names that quotas give them. */
+/** Returns requests and limits under the names that quotas use. */
 function sizes(requests: Amounts, limits: Amounts): Amounts {
   const out: Record<string, Quantity> = {};
   for (const [name, amount] of Object.entries(requests)) {
@@ -97,7 +97,7 @@ const special: Readonly<Record<string, (object: JsonObject) => Amounts>> = table
   persistentvolumeclaims: claimUsage,
 });
 
-/** What an object costs. Follows Kubernetes' evaluators (pkg/quota/v1, v1.36). */
+/** Returns the quota usage of an object. Follows Kubernetes' evaluators (pkg/quota/v1, v1.36). */
 export function usageOf(kind: Kind, object: JsonObject): Amounts {
   const name = qualified(kind);
   return {
@@ -130,7 +130,7 @@ const inScope: Readonly<Record<string, (pod: JsonObject, selector: JsonObject) =
   },
 });
 
-/** Whether a quota is about an object at all: scopes are about pods. */
+/** Reports whether a quota applies to an object: scopes apply to pods. */
 export function isCovered(quota: JsonObject, kind: Kind, object: JsonObject): boolean {
   const spec = objectAt(quota, 'spec');
   const scopes = [
@@ -146,7 +146,7 @@ export function isCovered(quota: JsonObject, kind: Kind, object: JsonObject): bo
 
 const demanded = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']);
 
-/** What a quota on processors and memory wants every container to say. */
+/** Returns what every container must specify under a quota on processors and memory, but does not. */
 function unsaid(pod: JsonObject, names: readonly string[]): string | undefined {
   if (hasPodLevelResources(pod)) return undefined;
   const spec = objectAt(pod, 'spec');
@@ -176,7 +176,10 @@ const shown = (amounts: Readonly<Record<string, string>>, names: readonly string
 const texts = (holder: JsonObject, key: string): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(objectAt(holder, key)).map(([name, amount]) => [name, textOf(amount)]));
 
-/** What a quota says is used with an object more; the quota itself when that costs it nothing. @throws {StatusError} 403 when it is too much */
+/**
+ * Returns a quota with an object's usage added; the same quota if it uses nothing of it. @throws {StatusError} 403 when the quota is
+ * exceeded
+ */
 function charged(quota: JsonObject, kind: Kind, object: JsonObject): JsonObject {
   const status = objectAt(quota, 'status');
   const [hard, used] = [texts(status, 'hard'), texts(status, 'used')];
@@ -218,7 +221,7 @@ function charged(quota: JsonObject, kind: Kind, object: JsonObject): JsonObject 
   return { ...quota, status: { ...status, used: { ...used, ...next } } };
 }
 
-/** The quotas of the object's namespace as they are once it is charged to them. @throws {StatusError} 403 where it is too much */
+/** Returns the quotas of the object's namespace with its usage added. @throws {StatusError} 403 when one is exceeded */
 function charges({ kind, namespace, context, object = {} }: Attributes): readonly JsonObject[] {
   const { store } = context.world;
   if (namespace === '' || store.count('resourcequotas') === 0) return [];
@@ -231,7 +234,7 @@ function charges({ kind, namespace, context, object = {} }: Attributes): readonl
 }
 
 /**
- * Charges new objects to the quotas of their namespace, and refuses those that are too much.
+ * Charges new objects to the quotas of their namespace, and rejects those that exceed one.
  *
  * Follows Kubernetes' admission plug-in (v1.36).
  */
@@ -241,14 +244,14 @@ export const resourceQuota: AdmissionPlugin = {
   validate(attributes) {
     if (charges(attributes).length === 0) return;
     const { store } = attributes.context.world;
-    // counted again at the moment of storing: asynchronous plug-ins may have let other writes pass
+    // computed again when storing: other writes may have happened during asynchronous plug-ins
     attributes.onCommit(() => {
       for (const quota of charges(attributes)) store.put('resourcequotas', quota);
     });
   },
 };
 
-/** What a quota allows and what of it is used now. */
+/** Returns the hard limits of a quota and its current usage. */
 export function quotaStatus(store: Store, kinds: readonly Kind[], quota: JsonObject): JsonObject {
   const namespace = namespaceOf(quota);
   const hard = texts(objectAt(quota, 'spec'), 'hard');

@@ -5,7 +5,7 @@ import { sameJson, specOf, stringAt } from '../../apimachinery/json.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import { type AdmissionPlugin, isResource, refusal } from './plugin.ts';
 
-/** What is compared, and in which unit it is told. */
+/** The resources to compare, and the unit they are reported in. */
 const compared = [
   ['cpu', milliValueOf],
   ['memory', valueOf],
@@ -18,7 +18,7 @@ const refused = (pod: Pod, why: string, reason: string): StatusError => {
   });
 };
 
-/** A resized pod must fit its node, were it alone there. @returns the 403; `undefined`: it fits */
+/** Checks that a resized pod would fit its node alone. @returns the 403; `undefined`: it fits */
 function resizeBeyondNode(pod: Pod, node: Node): StatusError | undefined {
   const system = node.metadata?.labels?.['kubernetes.io/os'] ?? 'linux';
   if (system !== 'linux') {
@@ -38,7 +38,7 @@ function resizeBeyondNode(pod: Pod, node: Node): StatusError | undefined {
   return refused(pod, why, 'NodeCapacity');
 }
 
-/** Refuses a resize that no room of the pod's node could ever grant. */
+/** Rejects a resize that exceeds the node's allocatable resources. */
 export const podResizeValidator: AdmissionPlugin = {
   name: 'PodResizeValidator',
   handles: (operation, kind, subresource) =>

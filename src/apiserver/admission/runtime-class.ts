@@ -14,7 +14,7 @@ import { type AdmissionPlugin, type Attributes, isResource, refusal } from './pl
 
 const storage = 'node.k8s.io/runtimeclasses';
 
-/** Gives a new pod the overhead, node selector and tolerations of its runtime class, and refuses an overhead that no class has. */
+/** Sets the overhead, node selector and tolerations of its runtime class on a new pod, and rejects an overhead without such a class. */
 export const runtimeClass: AdmissionPlugin = {
   name: 'RuntimeClass',
   handles: (operation, kind, subresource) =>
@@ -46,9 +46,9 @@ function withRuntimeClass(pod: JsonObject, attributes: Attributes): JsonObject {
   const found = name ? attributes.context.world.store.get(storage, name)?.object : undefined;
   if (name && !found) throw noRuntimeClass(attributes, name);
   const overhead = objectAt(objectAt(found, 'overhead'), 'podFixed');
-  const given = objectAt(spec, 'overhead');
-  if (Object.keys(given).length > 0) {
-    if (Object.keys(overhead).length > 0 && !sameJson(given, overhead))
+  const podOverhead = objectAt(spec, 'overhead');
+  if (Object.keys(podOverhead).length > 0) {
+    if (Object.keys(overhead).length > 0 && !sameJson(podOverhead, overhead))
       throw refusal(attributes, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
   }
   const scheduling = objectAt(found, 'scheduling');
@@ -65,7 +65,7 @@ function withRuntimeClass(pod: JsonObject, attributes: Attributes): JsonObject {
   });
 }
 
-/** Where a pod and its runtime class both let it run. @throws {StatusError} 403 when there is no such place */
+/** Merges the node selectors of a pod and its runtime class. @throws {StatusError} 403 when they conflict */
 function joinedSelector(attributes: Attributes, pod: JsonObject, scheduling: JsonObject): JsonObject {
   const own = objectAt(objectAt(pod, 'spec'), 'nodeSelector');
   const wanted = objectAt(scheduling, 'nodeSelector');

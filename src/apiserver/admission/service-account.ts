@@ -17,14 +17,14 @@ import { type AdmissionPlugin, type Attributes, isResource, refusal } from './pl
 const tokenPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 
-/** Whether a pod stands for a static pod of a node. */
+/** Reports whether a pod is the mirror of a node's static pod. */
 export const isMirror = (pod: JsonObject | undefined): boolean =>
   valueAt(pod, 'metadata', 'annotations', mirrorAnnotation) !== undefined;
 
-/** A volume whose name begins so is taken for the pod's own volume of tokens. */
+/** Name prefix of the pod's token volume. */
 const tokenPrefix = 'kube-api-access-';
 
-/** Tokens for the pod's containers: a projected volume, mounted where none is yet . */
+/** Adds a projected token volume and mounts it in containers without one. */
 function mountToken(pod: JsonObject, context: WriteContext): JsonObject {
   const spec = objectAt(pod, 'spec');
   const volumes = objectsAt(spec, 'volumes');
@@ -59,7 +59,7 @@ const tokenSources = {
   defaultMode: 420,
 };
 
-/** @throws {StatusError} 403 for a mirror pod with an account, or with what comes with one */
+/** @throws {StatusError} 403 for a mirror pod with a service account or what comes with one */
 function checkMirror(pod: JsonObject, attributes: Attributes): void {
   const spec = objectAt(pod, 'spec');
   if (stringAt(spec, 'serviceAccountName'))
@@ -73,7 +73,7 @@ function checkMirror(pod: JsonObject, attributes: Attributes): void {
     throw refusal(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
 }
 
-/** The account that a new pod runs as. @throws {StatusError} 403 where there is no such account */
+/** Returns the service account of a new pod. @throws {StatusError} 403 when it does not exist */
 function accountOf(pod: JsonObject, attributes: Attributes): JsonObject {
   const { namespace, context } = attributes;
   const name = stringAt(objectAt(pod, 'spec'), 'serviceAccountName') || 'default';
@@ -83,7 +83,7 @@ function accountOf(pod: JsonObject, attributes: Attributes): JsonObject {
   throw refusal(attributes, `error looking up service account ${namespace}/${name}: ${why}`);
 }
 
-/** Gives each new pod its service account, a token of it, and the account's pull secrets. */
+/** Sets the service account of each new pod, its token volume and its pull secrets. */
 export const serviceAccount: AdmissionPlugin = {
   name: 'ServiceAccount',
   handles: (operation, kind, subresource) =>

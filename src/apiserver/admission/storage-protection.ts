@@ -1,7 +1,7 @@
 import { type JsonObject, listAt, objectAt, withMetadata } from '../../apimachinery/json.ts';
 import { type AdmissionPlugin, isResource } from './plugin.ts';
 
-/** Keeps claims and volumes until nothing uses them any longer: each gets a finalizer when it is created. */
+/** Adds a finalizer to each new claim and volume, so that it is not deleted while in use. */
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
   handles: (operation, kind, subresource) =>

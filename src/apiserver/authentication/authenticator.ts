@@ -23,7 +23,7 @@ import {
   type User,
 } from './users.ts';
 
-/** The audience of the API server itself, and the issuer of its tokens. */
+/** The API server's own audience, and the issuer of its tokens. */
 export const issuer = 'https://kubernetes.default.svc.cluster.local';
 
 export interface AuthenticatorDeps {
@@ -31,7 +31,7 @@ export interface AuthenticatorDeps {
   readonly clock: Clock;
   readonly signer: TokenSigner;
   readonly tokens: readonly TokenUser[];
-  /** Requests without credentials are `system:anonymous` instead of refused. */
+  /** Whether requests without credentials are served as `system:anonymous` instead of rejected. */
   readonly anonymous: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface TokenResult {
   readonly error?: string;
 }
 
-/** Finds out who makes a request: client certificate, then bearer token, then nobody. */
+/** Authenticator identifies the user of a request: by client certificate, then bearer token, then as anonymous. */
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
 
@@ -63,29 +63,29 @@ export class Authenticator {
     return asAuthenticated(user);
   }
 
-  /** Whom a token stands for; with audiences, only a token that is good for one of them. */
+  /** Returns the user of a token; with audiences, only for a token valid for one of them. */
   token(token: string, audiences: readonly string[]): TokenResult {
-    const wanted = audiences.length > 0 ? audiences : [issuer];
-    const known = this.#deps.tokens.find((one) => sameSecret(one.token, token));
-    if (known)
-      return { user: asAuthenticated(known.user), audiences: wanted.includes(issuer) ? [issuer] : [] };
+    const targets = audiences.length > 0 ? audiences : [issuer];
+    const match = this.#deps.tokens.find((one) => sameSecret(one.token, token));
+    if (match)
+      return { user: asAuthenticated(match.user), audiences: targets.includes(issuer) ? [issuer] : [] };
     const claims = token.split('.').length === 3 ? this.#deps.signer.read(token) : undefined;
     if (!claims) return { user: undefined, audiences: [], error: unsignedError(token) };
     const wrong = this.#invalid(claims);
     if (wrong !== undefined)
       return { user: undefined, audiences: [], error: `[invalid bearer token, ${wrong}]` };
     const aud = listAt(claims, 'aud') as readonly string[];
-    const good = aud.filter((one) => wanted.includes(one));
+    const good = aud.filter((one) => targets.includes(one));
     if (good.length === 0)
       return {
         user: undefined,
         audiences: [],
-        error: `[invalid bearer token, token audiences [${aud.map((a) => JSON.stringify(a)).join(' ')}] is invalid for the target audiences [${wanted.map((a) => JSON.stringify(a)).join(' ')}]]`,
+        error: `[invalid bearer token, token audiences [${aud.map((a) => JSON.stringify(a)).join(' ')}] is invalid for the target audiences [${targets.map((a) => JSON.stringify(a)).join(' ')}]]`,
       };
     return { user: asAuthenticated(serviceAccountUser(claims)), audiences: good };
   }
 
-  /** A token dies with what it is bound to. */
+  /** Returns why a token is invalid: it is only valid while its bound objects exist. */
   #invalid(claims: JsonObject): string | undefined {
     const now = this.#deps.clock.now() / 1000;
     if (Number(claims['exp'] ?? 0) < now) return 'service account token has expired';
@@ -107,7 +107,7 @@ export class Authenticator {
     return this.#isGone(found) ? `service account ${namespace}/${name} has been deleted` : undefined;
   }
 
-  /** Why what a token is bound to makes it void; the node of a pod's token is only told. */
+  /** Returns why the bound objects of a token make it invalid; the node of a pod's token is informational only. */
   #boundFault(namespace: string, bound: JsonObject): string | undefined {
     const claims = ['secret', 'pod', ...('pod' in bound ? [] : ['node'])];
     for (const claim of claims.filter((one) => Object.hasOwn(bound, one))) {
@@ -123,14 +123,14 @@ export class Authenticator {
     return undefined;
   }
 
-  /** Whether an object went a minute ago. */
+  /** Reports whether an object was deleted a minute ago. */
   #isGone(object: JsonObject): boolean {
     const deleted = valueAt(object, 'metadata', 'deletionTimestamp');
     return typeof deleted === 'string' && Date.parse(deleted) < this.#deps.clock.now() - 60_000;
   }
 }
 
-/** Of a token that says it is this server's, users are told that its signature is not. */
+/** Returns the error for an unverifiable token; a token with this server's issuer gets the signature error. */
 function unsignedError(token: string): string {
   const unknown = 'invalid bearer token';
   try {
@@ -143,7 +143,7 @@ function unsignedError(token: string): string {
   }
 }
 
-/** Whom each connection's certificate stands for; reading a certificate costs more than a whole request. */
+/** The user of each connection's certificate: parsing one costs more than a whole request. */
 const users = new WeakMap<TLSSocket, User | 'nobody'>();
 
 function certificateUser(socket: TLSSocket): User | undefined {
@@ -169,10 +169,10 @@ const first = (value: string | string[] | undefined): string =>
 
 const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
 
-/** Whether a WebSocket subprotocol is a token: such a one stays with this server. */
+/** Reports whether a WebSocket subprotocol is a token, which must not be forwarded. */
 export const isBearer = (protocol: string): boolean => protocol.startsWith(bearerProtocol);
 
-/** The token of a request: the header, or the WebSocket subprotocol that browsers use in its place. */
+/** Returns the token of a request: from the header, or from the WebSocket subprotocol that browsers use instead. */
 function bearerOf(headers: IncomingHttpHeaders): string | undefined {
   const [scheme = '', token = ''] = (headers.authorization ?? '').trim().split(' ');
   if (scheme.toLowerCase() === 'bearer' && token !== '') return token;

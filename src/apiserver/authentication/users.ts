@@ -11,7 +11,7 @@ import {
 } from 'node:crypto';
 import { isObject, type JsonObject, objectAt, stringAt } from '../../apimachinery/json.ts';
 
-/** Who makes a request. */
+/** The user of a request. */
 export interface User {
   readonly name: string;
   readonly uid?: string;
@@ -21,7 +21,7 @@ export interface User {
 
 export const anonymous: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-/** A known bearer token and whom it stands for. */
+/** A static bearer token and its user. */
 export interface TokenUser {
   readonly token: string;
   readonly user: User;
@@ -29,7 +29,7 @@ export interface TokenUser {
 
 const authenticated = 'system:authenticated';
 
-/** The user with the group of all that proved who they are. */
+/** Returns the user with the group `system:authenticated`. */
 export const asAuthenticated = (user: User): User =>
   user.groups.includes(authenticated) ? user : { ...user, groups: [...user.groups, authenticated] };
 
@@ -47,14 +47,16 @@ export interface TokenClaims {
   readonly 'kubernetes.io': JsonObject;
 }
 
-/** Signs and reads service account tokens (JWT, RS256). The key is made when it is first needed: that takes tens of milliseconds. */
+/**
+ * TokenSigner signs and verifies service account tokens (JWT, RS256). The key is created on first use, which takes tens of milliseconds.
+ */
 export class TokenSigner {
   #key: KeyObject | undefined;
   #public: KeyObject | undefined;
   readonly #kept: string | undefined;
   readonly #keep: (pem: string) => void;
 
-  /** @param kept a key from an earlier run, PEM; @param keep told of a new one */
+  /** @param kept a key from an earlier run, PEM; @param keep called with a new one */
   constructor(kept: string | undefined, keep: (pem: string) => void) {
     this.#kept = kept;
     this.#keep = keep;
@@ -84,7 +86,7 @@ export class TokenSigner {
     return `${body}.${createSign('sha256').update(body).sign(key).toString('base64url')}`;
   }
 
-  /** The claims of a token that this server signed; `undefined` for any other text. */
+  /** Returns the claims of a token that this server signed; `undefined` for any other text. */
   read(token: string): JsonObject | undefined {
     const [head, body, signature, rest] = token.split('.');
     if (!head || !body || !signature || rest !== undefined) return undefined;
@@ -101,7 +103,7 @@ export class TokenSigner {
     }
   }
 
-  /** The public key as a JSON Web Key Set. */
+  /** Returns the public key as a JSON Web Key Set. */
   keySet(): JsonObject {
     this.#private();
     const jwk = this.#public?.export({ format: 'jwk' }) ?? {};
@@ -109,13 +111,13 @@ export class TokenSigner {
   }
 }
 
-/** Whether two secrets are equal, in a time that does not tell where they differ. */
+/** Compares two secrets in constant time. */
 export function sameSecret(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** Whom the claims of a service account token stand for. */
+/** Returns the user of a service account token's claims. */
 export function serviceAccountUser(claims: JsonObject): User {
   const kubernetes = objectAt(claims, 'kubernetes.io');
   const namespace = stringAt(kubernetes, 'namespace');

@@ -15,7 +15,7 @@ import { keyOf, type Store } from '../storage/store.ts';
 import { podRefersTo } from './pod-references.ts';
 import type { User } from '../authentication/users.ts';
 
-/** What somebody wants to do. */
+/** Attributes of a request to authorize. */
 export interface Attributes {
   readonly user: User;
   readonly verb: string;
@@ -29,7 +29,7 @@ export interface Attributes {
   readonly fieldSelector?: string;
 }
 
-/** `allowed`, or why not; an empty reason says nothing. */
+/** `allowed`, or the reason why not, which may be empty. */
 export type Decision =
   { readonly allowed: true; readonly reason: string } | { readonly allowed: false; readonly reason: string };
 
@@ -79,12 +79,12 @@ const issuerDiscovery = urls(
   '/openid/v1/jwks/',
 );
 
-/** Rules that hold without any stored role, by group (Kubernetes' bootstrap policy, as far as it is for everyone). */
+/** Rules that apply without stored roles, by group (Kubernetes' bootstrap policy for all users). */
 const bootstrap: readonly (readonly [group: string, rules: readonly Rule[]])[] = [
   ['system:authenticated', [...basic, publicInfo, discovery]],
   ['system:unauthenticated', [publicInfo]],
   ['system:serviceaccounts', [issuerDiscovery]],
-  // bound by whoever sets a cluster up (kubeadm: `kubeadm:kubelet-bootstrap`)
+  // bound by cluster installers (kubeadm: `kubeadm:kubelet-bootstrap`)
   [
     'system:bootstrappers',
     [rule('create,get,list,watch', 'certificates.k8s.io', 'certificatesigningrequests')],
@@ -136,7 +136,7 @@ function isSubject(subject: JsonObject, user: User, namespace: string): boolean 
 
 const rbac = 'rbac.authorization.k8s.io';
 
-/** Roles and bindings as they are stored, after the rules that always hold. */
+/** RoleAuthorizer evaluates stored roles and bindings, after the rules that always apply. */
 export class RoleAuthorizer {
   readonly #store: Store;
 
@@ -170,13 +170,13 @@ export class RoleAuthorizer {
   }
 }
 
-/** The node that a user speaks for. */
+/** Returns the node name of a node's user. */
 export function nodeOf(user: User): string | undefined {
   if (!user.groups.includes('system:nodes') || !user.name.startsWith('system:node:')) return undefined;
   return user.name.slice('system:node:'.length);
 }
 
-/** What every node may do whatever it is bound to (the role `system:node`). */
+/** Permissions of every node independent of its pods (the role `system:node`). */
 const nodeRules: readonly Rule[] = [
   rule('create', 'authentication.k8s.io', 'tokenreviews'),
   rule('create', 'authorization.k8s.io', 'localsubjectaccessreviews,subjectaccessreviews'),
@@ -199,7 +199,7 @@ const reading = new Set(['get', 'list', 'watch']);
 
 const nameless = 'No Object name found';
 
-/** The Node authorizer: a node reads what its pods need and writes what is its own (A14). */
+/** NodeAuthorizer allows a node to read what its pods need and to write its own objects (A14). */
 export class NodeAuthorizer {
   readonly #store: Store;
   readonly #trustBundles: boolean;
@@ -226,7 +226,7 @@ export class NodeAuthorizer {
     return ownMember(this.#rules, `${at.group}/${at.resource}`)?.(node, at);
   }
 
-  /** Resources on which what a node may do depends on the object. */
+  /** Resources for which a node's permissions depend on the object. */
   readonly #rules: Readonly<Record<string, (node: string, at: Attributes) => Decision | undefined>> = {
     '/secrets': (node, at) => this.#named(node, at),
     '/configmaps': (node, at) => this.#named(node, at),
@@ -254,7 +254,7 @@ export class NodeAuthorizer {
     '/pods': (node, at) => this.#pod(node, at),
   };
 
-  /** A node lists its own slices, makes them, and touches those that say that they are its. */
+  /** Allows a node to list its own slices, create slices, and change those with its node name. */
   #slice(node: string, at: Attributes): Decision {
     const allowed = { allowed: true, reason: '' };
     if (at.subresource) return no('cannot authorize ResourceSlice subresources');
@@ -331,7 +331,7 @@ export class NodeAuthorizer {
       : no('can only create token subresource of serviceaccount');
   }
 
-  /** What a node does with an object of its own name; `why` there is none in such a place. */
+  /** Authorizes access to an object with the node's name; `why` is the reason when it cannot exist in this place. */
   #own(node: string, at: Attributes, what: string, why?: string): Decision {
     if (!['get', 'create', 'update', 'patch', 'delete'].includes(at.verb))
       return no(`can only get, create, update, patch, or delete a ${what}`);
@@ -379,7 +379,7 @@ function selects(at: Attributes, field: string, value: string): boolean {
   }
 }
 
-/** Node, then roles: the first that allows decides, the reasons of all others are told. */
+/** Authorizer asks the node authorizer, then roles: the first that allows decides; a denial has all reasons. */
 export class Authorizer {
   readonly #node: NodeAuthorizer;
   readonly #roles: RoleAuthorizer;
@@ -397,14 +397,14 @@ export class Authorizer {
     return no([node.reason, roles.reason].filter(Boolean).join(', '));
   }
 
-  /** Everything a user may do, for SelfSubjectRulesReview. */
+  /** Returns everything a user may do, for SelfSubjectRulesReview. */
   rules(
     user: User,
     namespace: string,
   ): {
     readonly resource: readonly Rule[];
     readonly nonResource: readonly Rule[];
-    /** Why there may be more. */
+    /** Why the rules may be incomplete. */
     readonly error?: string;
   } {
     const all = [...this.#roles.rules(user, namespace)];

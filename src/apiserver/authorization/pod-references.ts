@@ -34,7 +34,7 @@ function environment(pod: JsonObject, resource: string): readonly string[] {
   ]);
 }
 
-/** Whether a pod refers to the named object of its namespace. */
+/** Reports whether a pod references the named object of its namespace. */
 export function podRefersTo(pod: JsonObject, resource: string, name: string): boolean {
   const spec = objectAt(pod, 'spec');
   if (resource === 'serviceaccounts') return stringAt(spec, 'serviceAccountName') === name;

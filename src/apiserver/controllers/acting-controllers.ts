@@ -1,6 +1,6 @@
 import type { Kind } from '../../apimachinery/kinds.ts';
 
-/** Kinds that mean nothing without a controller that acts on them. */
+/** Kinds that have no effect without a controller. */
 const needingController: ReadonlySet<string> = new Set([
   'apps/deployments',
   'apps/replicasets',
@@ -15,7 +15,8 @@ const needingController: ReadonlySet<string> = new Set([
 const keyOf = ({ group, resource }: Pick<Kind, 'group' | 'resource'>): string => `${group}/${resource}`;
 
 /**
- * Knows for which kinds a controller runs. A client that creates an object of a workload kind without one is warned that nothing will happen.
+ * ActingControllers records for which kinds a controller runs. A client that creates an object of a workload kind without one receives a
+ * warning.
  *
  * @example
  * world.acting.declare({ group: 'apps', resource: 'deployments' }); // when the controller starts
@@ -24,19 +25,19 @@ export class ActingControllers {
   readonly #acting = new Set<string>();
   readonly #all: boolean;
 
-  /** @param all controllers of every kind run, inside this server or beside it */
+  /** @param all whether controllers of every kind run, in this server or beside it */
   constructor(all = false) {
     this.#all = all;
   }
 
-  /** Says that a controller for the kind runs; returns what says that it has stopped. */
+  /** Declares that a controller for the kind runs; the returned function declares that it has stopped. */
   declare(kind: Pick<Kind, 'group' | 'resource'>): () => void {
     const key = keyOf(kind);
     this.#acting.add(key);
     return () => void this.#acting.delete(key);
   }
 
-  /** What the creator of an object is warned of; `undefined`: a controller runs, or the kind needs none. */
+  /** Returns the warning for the creator of an object; `undefined`: a controller runs, or the kind needs none. */
   warningFor(kind: Kind): string | undefined {
     const key = keyOf(kind);
     if (this.#all || this.#acting.has(key) || !needingController.has(key)) return undefined;

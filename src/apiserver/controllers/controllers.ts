@@ -36,7 +36,7 @@ export function follow(store: Store, storage: string, work: (object: JsonObject)
   });
 }
 
-/** Gives every namespace its `default` service account and the cluster's root certificate. */
+/** Creates the `default` service account and the cluster's root certificate in every namespace. */
 export function furnishNamespaces(deps: ControllerDeps): () => void {
   const writer = { manager: 'podtender', operation: 'Update', apiVersion: 'v1' } as const;
   const create = (kind: Kind, namespace: string, object: JsonObject): void => {
@@ -54,7 +54,7 @@ export function furnishNamespaces(deps: ControllerDeps): () => void {
   });
 }
 
-/** Empties a namespace that was deleted, and removes it when nothing is left. */
+/** Deletes the content of a terminating namespace, and removes the namespace when it is empty. */
 export function emptyNamespaces(deps: ControllerDeps): () => void {
   const { store } = deps.world;
   const namespaced = kinds.filter(
@@ -100,15 +100,15 @@ export function emptyNamespaces(deps: ControllerDeps): () => void {
   };
 }
 
-/** Whether a pod may cost another amount than before: what else its status says costs nothing. */
+/** Reports whether a pod's quota usage may have changed: the rest of its status has no influence. */
 const mayCostOther = ({ entry, before }: Change): boolean =>
   valueAt(entry.object, 'status', 'phase') !== valueAt(before?.object, 'status', 'phase') ||
   valueAt(entry.object, 'metadata', 'generation') !== valueAt(before?.object, 'metadata', 'generation');
 
-/** Keeps what quotas say is used: counted anew when a quota is written, when an object goes and when a pod ends. */
+/** Updates the usage of quotas when a quota is written, an object is deleted or a pod ends. */
 export function keepQuotas(deps: ControllerDeps): () => void {
   const { store } = deps.world;
-  const kept = kinds.filter((kind) => kind.namespaced && kind.storageHash !== undefined);
+  const storedKinds = kinds.filter((kind) => kind.namespaced && kind.storageHash !== undefined);
   const writer = {
     manager: 'podtender',
     operation: 'Update',
@@ -117,7 +117,7 @@ export function keepQuotas(deps: ControllerDeps): () => void {
   } as const;
   const recount = (namespace: string): void => {
     for (const { object } of [...store.list('resourcequotas', `${namespace}/`)]) {
-      const status = quotaStatus(store, kept, object);
+      const status = quotaStatus(store, storedKinds, object);
       if (sameJson(status, objectAt(object, 'status'))) continue;
       const at = { namespace, name: nameOf(object), subresource: 'status' };
       const registry = deps.resources.registry(builtIn('resourcequotas'));

@@ -16,18 +16,18 @@ import {
 import type { Store } from '../storage/store.ts';
 import { seconds } from '../../apimachinery/times.ts';
 
-/** How certificates are issued. */
+/** Validity of issued certificates. */
 export interface SigningTimes {
-  /** The longest life, ms (kube-controller-manager `--cluster-signing-duration`). */
+  /** Maximum validity, ms (kube-controller-manager `--cluster-signing-duration`). */
   readonly lifetimeMs: number;
-  /** How far in the past a life begins, for those whose clock is behind, ms. */
+  /** How far a validity starts in the past, for clients whose clock is behind, ms. */
   readonly backdateMs: number;
 }
 
 const signingTimes: SigningTimes = { lifetimeMs: year, backdateMs: hour / 12 };
-/** No life is shorter because the one who asks wishes it, ms. */
+/** Minimum validity that a request can ask for, ms. */
 const shortestWishMs = hour / 6;
-/** A life below this is not cut short by what it began in the past, ms. */
+/** A validity below this is not shortened by the backdating, ms. */
 const shortLifeMs = 8 * hour;
 
 const serving = 'kubernetes.io/kubelet-serving';
@@ -41,8 +41,8 @@ const signers: Readonly<Record<string, readonly ('client auth' | 'server auth')[
 const storage = 'certificates.k8s.io/certificatesigningrequests';
 
 /**
- * Approves what nodes ask for themselves, and issues certificates for requests that were approved. A serving certificate is approved once
- * every name and address in it stands among the addresses of the Node itself: a request that comes before them waits for them.
+ * Approves certificates that nodes request for themselves, and signs approved requests. A serving certificate is approved once all its
+ * names and addresses are among the addresses of the Node; an earlier request waits for them.
  *
  * Follows kube-controller-manager's csrapproving and csrsigning controllers; serving certificates are approved too, which in a cluster an
  * approver of the operator's choice does.
@@ -68,13 +68,13 @@ export function signRequests(deps: ControllerDeps, times: Partial<SigningTimes> 
   };
 }
 
-/** Whether a request of a node for a serving certificate is neither approved nor denied. */
+/** Reports whether a node's request for a serving certificate is neither approved nor denied. */
 const isWaiting = (csr: JsonObject, user: string): boolean =>
   valueAt(csr, 'spec', 'signerName') === serving &&
   valueAt(csr, 'spec', 'username') === user &&
   objectsAt(objectAt(csr, 'status'), 'conditions').length === 0;
 
-/** What a request becomes next; nothing: it stands. */
+/** Returns the next state of a request; undefined: unchanged. */
 function step(csr: JsonObject, deps: ControllerDeps, times: SigningTimes): JsonObject | undefined {
   const status = objectAt(csr, 'status');
   const spec = objectAt(csr, 'spec');
@@ -95,7 +95,7 @@ function step(csr: JsonObject, deps: ControllerDeps, times: SigningTimes): JsonO
   return issue(csr, request, { deps, usages, times });
 }
 
-/** Why a request is approved without asking anybody; nothing: it is not. */
+/** Returns why a request is approved automatically; undefined: it is not. */
 function approval(spec: JsonObject, request: SigningRequest, store: Store): string | undefined {
   const signer = stringAt(spec, 'signerName');
   if (signer !== serving && signer !== kubeletClient) return undefined;
@@ -113,7 +113,7 @@ function approval(spec: JsonObject, request: SigningRequest, store: Store): stri
 const nameTypes = new Set<unknown>(['Hostname', 'InternalDNS', 'ExternalDNS']);
 const addressTypes = new Set<unknown>(['InternalIP', 'ExternalIP', 'Hostname']);
 
-/** Whether every name and address that a request is for is one of its node's own, and none by which the API server is known. */
+/** Reports whether every name and address of a request is one of its node's own, and none is the API server's. */
 function isOfNode({ subject, dnsNames, ips }: SigningRequest, store: Store): boolean {
   const node = store.get('nodes', subject.commonName.replace(/^system:node:/, ''))?.object;
   if (!node) return false;
@@ -129,7 +129,7 @@ function isOfNode({ subject, dnsNames, ips }: SigningRequest, store: Store): boo
   );
 }
 
-/** An address as each is written once; other texts as they are. */
+/** Returns an address in canonical form; other texts unchanged. */
 function canonicalIp(text: string): string {
   return text.includes(':') && isIP(text) === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text;
 }
@@ -137,7 +137,7 @@ function canonicalIp(text: string): string {
 const isOfServer = (name: string): boolean =>
   /^kubernetes(\.default(\.svc(\..*)?)?)?\.?$/i.test(name) || /^localhost\.?$/i.test(name);
 
-/** What a signer has against a request (`ValidateKubeletServingCSR`, `ValidateKubeletClientCSR`, `validAPIServerClientUsages`). */
+/** Returns why a signer rejects a request (`ValidateKubeletServingCSR`, `ValidateKubeletClientCSR`, `validAPIServerClientUsages`). */
 function faultOf(signer: string, request: SigningRequest, wanted: readonly string[]): string | undefined {
   if (signer === apiClient) return clientUsageFault(wanted);
   if (signer !== serving && signer !== kubeletClient) return undefined;
@@ -182,7 +182,7 @@ const clientFaults = (request: SigningRequest, wanted: readonly string[]): Fault
   ],
 ];
 
-/** Whether a request asks for the usages of a kubelet's certificate, with or without that which RSA keys need. */
+/** Reports whether a request has the usages of a kubelet's certificate, with or without the one that RSA keys need. */
 function areUsages(wanted: readonly string[], auth: string): boolean {
   const given = new Set(wanted);
   const needed = given.has(auth) && given.has('digital signature');

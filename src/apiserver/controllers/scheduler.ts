@@ -25,8 +25,8 @@ const isWaiting = (pod: JsonObject): boolean =>
   valueAt(pod, 'status', 'phase') === 'Pending';
 
 /**
- * Binds pods that no node has to the ready node with the fewest pods; a full scheduler it is not: it looks at readiness and the node selector,
- * and leaves the rest to the node's own admission. The not-ready taint of a new node is lifted once it is ready.
+ * Binds unassigned pods to the ready node with the fewest pods. It is not a full scheduler: it considers readiness and the node selector,
+ * and leaves the rest to the node's admission. It removes the not-ready taint of a new node once the node is ready.
  */
 export function minimalScheduler(
   deps: ControllerDeps,
@@ -101,7 +101,7 @@ function failure(store: Store): Said {
   return { type: 'Warning', reason: 'FailedScheduling', message };
 }
 
-/** Writes an event about a pod in the scheduler's name. */
+/** Writes an event about a pod as the scheduler. */
 function tell(deps: ControllerDeps, pod: JsonObject, said: Said): void {
   const { namespace, name, uid } = objectAt(pod, 'metadata');
   const at = new Date(deps.clock.now()).toISOString();
@@ -125,7 +125,7 @@ function tell(deps: ControllerDeps, pod: JsonObject, said: Said): void {
       .registry(builtIn('events'))
       .create(namespaceOf(pod), event, writer, systemContext(deps.world));
   } catch (reason) {
-    deps.logger.warn('an event of the scheduler could not be written', { err: messageOf(reason) });
+    deps.logger.warn('cannot write scheduler event', { err: messageOf(reason) });
   }
 }
 

@@ -17,7 +17,7 @@ import { ProtobufError, readProtobuf } from '../../apimachinery/serializer/proto
 import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/status-error.ts';
 import type { FieldValidation } from './write-options.ts';
 
-/** Largest body that is read, bytes. */
+/** Maximum size of a body, bytes. */
 export const bodyMost: number = 3 * 1024 * 1024;
 
 const tooLarge = (): StatusError =>
@@ -25,7 +25,7 @@ const tooLarge = (): StatusError =>
     headers: { Connection: 'close' },
   });
 
-/** Reads a whole body. @throws {StatusError} 413 */
+/** Reads a complete body. @throws {StatusError} 413 */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > bodyMost) throw tooLarge();
@@ -39,32 +39,32 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 }
 
-/** The format of a body: JSON when none is named. @throws {StatusError} 415 */
+/** Returns the format of a body: JSON by default. @throws {StatusError} 415 */
 export function bodyFormat(request: IncomingMessage): Representation['format'] {
-  const given = request.headers['content-type'] ?? '';
-  const format = formats[mediaTypeOf(given === '' ? 'application/json' : given) ?? ''];
+  const header = request.headers['content-type'] ?? '';
+  const format = formats[mediaTypeOf(header === '' ? 'application/json' : header) ?? ''];
   if (!format) throw unsupportedMediaType(mediaTypes);
   return format;
 }
 
-/** What is expected of a body. */
+/** The expected content of a body. */
 export interface Expected {
   readonly apiVersion: string;
   readonly kind: string;
   /** Name of the type in the table. */
   readonly type: string;
-  /** How Go names the internal type: `core.Pod`. */
+  /** Go's name of the internal type: `core.Pod`. */
   readonly internal: string;
-  /** Whether an apiVersion will do; absent: the one that is expected alone. */
+  /** Reports whether an apiVersion is accepted; absent: only the expected one. */
   readonly fits?: (apiVersion: string) => boolean;
-  /** Faults are told as they are: what kube-apiserver does with the options of a DELETE. */
+  /** Whether faults are reported without context, as kube-apiserver does for the options of a DELETE. */
   readonly bare?: boolean;
 }
 
 export interface ReadObject {
   /** Without apiVersion and kind. */
   readonly object: JsonObject;
-  /** What strict decoding holds against it. */
+  /** Faults of strict decoding. */
   readonly strict: readonly string[];
   readonly empties: Empties;
 }
@@ -74,7 +74,7 @@ const unrecognized = ({ kind, bare }: Expected, why: string, body: Buffer): Stat
     ? badRequest(why)
     : badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${shown(body)})`);
 
-/** How many bytes of a body a message shows. */
+/** Bytes of a body that are quoted in a message. */
 const shownMost = 30;
 
 function shown(body: Buffer): string {
@@ -107,12 +107,12 @@ function parseProtobuf(body: Buffer, expected: Expected): JsonObject {
   }
 }
 
-/** A body as a value. */
+/** A parsed body. */
 interface Parsed {
   readonly value: unknown;
-  /** Keys that stand twice, as strict decoding names them. */
+  /** Duplicate keys, as strict decoding names them. */
   readonly duplicates: readonly string[];
-  /** Numbers as they are written, by path. */
+  /** Numbers as written, by path. */
   readonly literals?: Literals;
 }
 
@@ -129,7 +129,7 @@ function parse(body: Buffer, format: Representation['format'], expected: Expecte
   return { value: parsed.document.value, duplicates: duplicateKeys(parsed.document.duplicates) };
 }
 
-/** Reads an object of the expected kind out of a body. @throws {StatusError} 400 */
+/** Decodes an object of the expected kind in a body. @throws {StatusError} 400 */
 export function readObject(body: Buffer, format: Representation['format'], expected: Expected): ReadObject {
   const { value, duplicates, literals } = parse(body, format, expected);
   if (value === null || value === undefined) return decodeAs({}, expected, []);
@@ -139,22 +139,22 @@ export function readObject(body: Buffer, format: Representation['format'], expec
       `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value)} into Go value of type ${goStruct}`,
       body,
     );
-  const told = toldOf(value, (key, found) =>
+  const declared = typeMetaOf(value, (key, found) =>
     unrecognized(
       expected,
       `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(found)} into Go struct field .${key} of type string`,
       body,
     ),
   );
-  if (told.apiVersion.split('/').length > 2)
-    throw unrecognized(expected, `unexpected GroupVersion string: ${told.apiVersion}`, body);
-  return decodeAs(value, { ...expected, told }, duplicates, literals);
+  if (declared.apiVersion.split('/').length > 2)
+    throw unrecognized(expected, `unexpected GroupVersion string: ${declared.apiVersion}`, body);
+  return decodeAs(value, { ...expected, declared }, duplicates, literals);
 }
 
-/** An object that a client wrote, and what it is warned of. */
+/** A decoded object and the warnings for its client. */
 export type WrittenObject = Omit<ReadObject, 'strict'> & { readonly warnings: readonly string[] };
 
-/** Reads the body of a write: once, in the format that its type names. @throws {StatusError} 400, 413, 415 */
+/** Reads and decodes the body of a write. @throws {StatusError} 400, 413, 415 */
 export async function readWritten(
   request: IncomingMessage,
   expected: Expected,
@@ -165,37 +165,38 @@ export async function readWritten(
   return { object, empties, warnings: judged(strict, fieldValidation, expected) };
 }
 
-/** What an object says it is: Go looks for that whatever the case of the keys, and the last one counts. */
-function toldOf(
+/** Returns apiVersion and kind of an object: Go matches the keys case-insensitively, and the last one counts. */
+function typeMetaOf(
   value: JsonObject,
   fault: (key: string, found: unknown) => StatusError,
 ): { readonly apiVersion: string; readonly kind: string } {
-  const told = { apiVersion: '', kind: '' };
+  const declared = { apiVersion: '', kind: '' };
   for (const [name, found] of Object.entries(value)) {
     const key = (['apiVersion', 'kind'] as const).find((one) => one.toLowerCase() === name.toLowerCase());
     if (key === undefined || found === null || found === undefined) continue;
     if (typeof found !== 'string') throw fault(key, found);
-    told[key] = found;
+    declared[key] = found;
   }
-  return told;
+  return declared;
 }
 
-/** Keys of a YAML document that stand twice, in the words of its reader. */
+/** Returns duplicate keys of a YAML document, in the words of Go's reader. */
 export const duplicateKeys = (duplicates: TextDocument['duplicates']): readonly string[] =>
   duplicates.map(
     ({ line, key }) => `line ${line}: key ${JSON.stringify(key.split('.').at(-1))} already set in map`,
   );
 
-/** Reads an object that is already parsed. @throws {StatusError} 400 */
+/** Decodes a parsed object. @throws {StatusError} 400 */
 export function decodeAs(
   value: JsonObject,
-  expected: Expected & { readonly told?: { readonly apiVersion: string; readonly kind: string } },
+  expected: Expected & { readonly declared?: { readonly apiVersion: string; readonly kind: string } },
   duplicates: readonly string[],
   literals?: Literals,
 ): ReadObject {
-  const { told = { apiVersion: stringAt(value, 'apiVersion'), kind: stringAt(value, 'kind') } } = expected;
-  const apiVersion = told.apiVersion.replace(/^\//, '') || expected.apiVersion; // `/v1` is of the group without a name
-  const kind = told.kind || expected.kind;
+  const { declared = { apiVersion: stringAt(value, 'apiVersion'), kind: stringAt(value, 'kind') } } =
+    expected;
+  const apiVersion = declared.apiVersion.replace(/^\//, '') || expected.apiVersion; // `/v1` is the core group
+  const kind = declared.kind || expected.kind;
   const cannot = (why: string): StatusError =>
     expected.bare
       ? badRequest(why)
@@ -213,7 +214,7 @@ export function decodeAs(
   }
 }
 
-/** Keys that stand twice; nobody looks into fields that are not known. */
+/** Returns duplicate keys without those inside unknown fields. */
 function withoutUnknown(duplicates: readonly string[], strict: readonly string[]): readonly string[] {
   const named = (text: string, what: string): string =>
     text.startsWith(`${what} "`) ? text.slice(what.length + 2, -1) : '';
@@ -224,7 +225,7 @@ function withoutUnknown(duplicates: readonly string[], strict: readonly string[]
   });
 }
 
-/** What strict decoding found, as warnings, as an error or not at all (A5). @throws {StatusError} 400 */
+/** Returns the findings of strict decoding as warnings, throws them, or ignores them (A5). @throws {StatusError} 400 */
 export function judged(
   strict: readonly string[],
   validation: FieldValidation,
@@ -237,7 +238,7 @@ export function judged(
   );
 }
 
-/** @throws {StatusError} 400 for an object that is not what is expected */
+/** @throws {StatusError} 400 for an object of another kind or version */
 function refuseOthers(
   value: JsonObject,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
@@ -262,7 +263,7 @@ function refuseOthers(
   );
 }
 
-/** What is of another kind is read as such before anybody finds that it is the wrong one. @throws {DecodeError} */
+/** Decodes an object of another kind first, so that its own faults are reported before the wrong kind. @throws {DecodeError} */
 function decodeOther(value: JsonObject, apiVersion: string, kind: string): void {
   const other = findByKind(apiVersion, kind);
   if (other) decodeType(value, other.type);

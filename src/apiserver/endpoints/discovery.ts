@@ -4,7 +4,7 @@ import { groups, groupVersionOf, type Kind } from '../../apimachinery/kinds.ts';
 
 const gv = (group: string, version: string): string => groupVersionOf({ group, version });
 
-/** `/api` */
+/** Returns `/api`. */
 export const coreVersions = (host: string): JsonObject => ({
   kind: 'APIVersions',
   versions: ['v1'],
@@ -16,7 +16,7 @@ function groupBody(group: string, versions: readonly string[]): JsonObject {
   return { name: group, versions: all, preferredVersion: all[0] };
 }
 
-/** `/apis` */
+/** Returns `/apis`. */
 export const groupList = (kinds: readonly Kind[]): JsonObject => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
@@ -25,7 +25,7 @@ export const groupList = (kinds: readonly Kind[]): JsonObject => ({
     .map(([group, versions]) => groupBody(group, versions)),
 });
 
-/** `/apis/GROUP`; `undefined` for a group that is not served. */
+/** Returns `/apis/GROUP`; `undefined` for an unknown group. */
 export function oneGroup(kinds: readonly Kind[], group: string): JsonObject | undefined {
   const found = groups(kinds).find(([name]) => name === group && name !== '');
   return found && { kind: 'APIGroup', apiVersion: 'v1', ...groupBody(found[0], found[1]) };
@@ -54,7 +54,7 @@ const subresourceBodies = (kind: Kind): JsonObject[] =>
     verbs: sub.verbs,
   }));
 
-/** `/api/v1`, `/apis/GROUP/VERSION`; `undefined` when that is not served. */
+/** Returns `/api/v1` or `/apis/GROUP/VERSION`; `undefined` when it is not served. */
 export function resourceList(kinds: readonly Kind[], group: string, version: string): JsonObject | undefined {
   const served = kinds.filter((kind) => kind.group === group && kind.version === version);
   if (served.length === 0) return undefined;
@@ -107,7 +107,7 @@ function aggregated(kinds: readonly Kind[], core: boolean): JsonObject {
   };
 }
 
-/** A body with the tag that tells whether it changed. */
+/** A body with its ETag. */
 export interface Tagged {
   readonly text: string;
   readonly etag: string;
@@ -115,7 +115,7 @@ export interface Tagged {
 
 const cache = new WeakMap<readonly Kind[], Map<boolean, Tagged>>();
 
-/** The aggregated discovery of `/api` (core) or `/apis`; made once for a list of kinds. */
+/** Returns the aggregated discovery of `/api` (core) or `/apis`, cached by list of kinds. */
 export function aggregatedDiscovery(kinds: readonly Kind[], core: boolean): Tagged {
   const known = cache.get(kinds) ?? new Map<boolean, Tagged>();
   cache.set(kinds, known);
@@ -128,14 +128,14 @@ export function aggregatedDiscovery(kinds: readonly Kind[], core: boolean): Tagg
   return found;
 }
 
-/** kube-apiserver makes the tag of a document that does not yet say what it is. */
+/** Returns the ETag; kube-apiserver computes it without kind and apiVersion. */
 function tagOf({ kind: _k, apiVersion: _a, ...rest }: JsonObject): string {
   return `"${createHash('sha512').update(JSON.stringify(rest)).digest('hex').toUpperCase()}"`;
 }
 
-/** Whether a group and version are served. */
+/** Reports whether a group and version are served. */
 export const isServed = (kinds: readonly Kind[], group: string, version: string): boolean =>
   kinds.some((kind) => kind.group === group && kind.version === version);
-/** Whether any version of a group is served. */
+/** Reports whether any version of a group is served. */
 export const isGroup = (kinds: readonly Kind[], group: string): boolean =>
   kinds.some((kind) => kind.group === group);

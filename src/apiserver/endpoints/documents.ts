@@ -20,7 +20,7 @@ import type { ApiRequest } from '../request/request.ts';
 import { sendBody, sendText } from './respond.ts';
 import { methodNotAllowed, noSuchResource } from '../../apimachinery/status-error.ts';
 
-/** @param consumes what may be said of the body that is not there; absent: anything @throws {StatusError} 405, 415 */
+/** @param consumes accepted content types of the absent body; absent: any @throws {StatusError} 405, 415 */
 export function readOnly(request: ApiRequest, consumes?: readonly string[]): void {
   if (request.method !== 'GET') throw methodNotAllowed();
   if (consumes) checkConsumed(request.raw.headers['content-type'], consumes);
@@ -34,7 +34,7 @@ export const notFoundText = (request: ApiRequest, response: ServerResponse): Pro
     extras: { headers: noSniff },
   });
 
-/** Sends a JSON document that is not an API object, as it is written. @throws {StatusError} 405, 406 */
+/** Sends a JSON document that is not an API object. @throws {StatusError} 405, 406 */
 export async function sendDocument(
   request: ApiRequest,
   response: ServerResponse,
@@ -46,7 +46,7 @@ export async function sendDocument(
   await sendText(request.raw, response, { status: 200, type: 'application/json', text, extras: { headers } });
 }
 
-/** `/api`, `/apis` and what lies right below. @param kinds what is told of @throws {StatusError} */
+/** Answers `/api`, `/apis` and the paths right below. @param kinds the kinds to list @throws {StatusError} */
 export async function discovery(
   request: ApiRequest,
   response: ServerResponse,
@@ -117,14 +117,14 @@ async function aggregated(
   });
 }
 
-/** What of the API's description is served, and since when. */
+/** The kinds of the OpenAPI documents, and their modification time. */
 export interface Described {
   readonly kinds: readonly Kind[];
   /** ms since epoch */
   readonly since: number;
 }
 
-/** `/openapi/v2`, `/openapi/v3` and the documents below it (A20), by whatever method. */
+/** Answers `/openapi/v2`, `/openapi/v3` and the documents below it (A20), for any method. */
 export async function openapi(
   request: ApiRequest,
   response: ServerResponse,
@@ -175,7 +175,7 @@ function sendSwagger(
   return Promise.resolve();
 }
 
-/** A document under its hash; 304 when the client has it. */
+/** Sends a document with its hash as ETag; 304 when the client has it. */
 async function sendHashed(
   request: ApiRequest,
   response: ServerResponse,
@@ -195,7 +195,7 @@ async function sendHashed(
 const swaggerType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 const swaggerMessages = new WeakMap<Document, Buffer>();
 
-/** The checks that `/livez?verbose` and its siblings list. */
+/** The checks in `/livez?verbose` and similar paths. */
 const checks: readonly string[] = ['ping', 'log', 'storage'];
 
 export interface TextAnswer {
@@ -203,7 +203,7 @@ export interface TextAnswer {
   readonly text: string;
 }
 
-/** `/healthz`, `/livez`, `/readyz` and one check below them; `undefined` for a check that is not there. */
+/** Answers `/healthz`, `/livez`, `/readyz` and single checks below them; `undefined` for an unknown check. */
 export function health(path: string, query: URLSearchParams): TextAnswer | undefined {
   const [, root = '', check = '', ...below] = path.split('/');
   if (check !== '' || below.length > 0)
@@ -215,7 +215,7 @@ export function health(path: string, query: URLSearchParams): TextAnswer | undef
   return { status: 200, text: `${lines.join('\n')}\n${root} check passed\n` };
 }
 
-/** What `/version` answers: the Kubernetes release whose behaviour this server follows, with this program's own build after the plus sign. */
+/** Answer of `/version`: the Kubernetes release that this server follows, with this program's own build after the plus sign. */
 export const versionInfo: JsonObject = {
   major: '1',
   minor: '36',

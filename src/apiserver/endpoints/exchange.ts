@@ -20,7 +20,7 @@ export interface ResourceApiDeps {
   readonly admission: AdmissionChain;
 }
 
-/** One request on a stored kind, on its way. */
+/** One request on a stored kind. */
 export interface Exchange {
   readonly request: ApiRequest;
   readonly response: ServerResponse;
@@ -30,7 +30,7 @@ export interface Exchange {
   readonly registry: Registry;
 }
 
-/** In what form the client wants its answer. @throws {StatusError} 406 */
+/** Returns the representation that the client accepts. @throws {StatusError} 406 */
 export const representationOf = ({ request, kind }: Exchange, list = false): Representation =>
   negotiate(request.raw.headers.accept, {
     views: ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'],
@@ -39,14 +39,14 @@ export const representationOf = ({ request, kind }: Exchange, list = false): Rep
     ...(list && request.method === 'GET' && { produces: listTypes }),
   });
 
-/** The object with its kind and version in front. */
+/** Returns the object with kind and version in front. */
 export const typed = (kind: Kind, object: JsonObject): JsonObject => ({
   kind: kind.kind,
   apiVersion: groupVersionOf(kind),
   ...object,
 });
 
-/** A body, as it is to be sent. */
+/** A body to send. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -64,7 +64,7 @@ export const send = (exchange: Exchange, answer: Answer): Promise<void> => {
   });
 };
 
-/** Sends an object that was written, in the view that the client asked for. */
+/** Sends a written object in the requested view. */
 export function sendObject(
   exchange: Exchange,
   now: number,
@@ -77,8 +77,8 @@ export function sendObject(
 }
 
 /**
- * What a list, a watch or a collection's deletion is about. That the selectors can be read comes before what the options say together,
- * and whether fields can be selected on after it.
+ * Parses the selection of a list, a watch or a collection's deletion. Unparsable selectors are reported before invalid combinations of
+ * options, unselectable fields after them.
  *
  * @throws {StatusError} 400, 422
  */
@@ -114,7 +114,7 @@ export const contextOf = (world: World, request: ApiRequest, dryRun: boolean): W
 export const keyIn = (target: ResourcePath): string =>
   target.namespace && target.kind?.namespaced ? `${target.namespace}/${target.name}` : target.name;
 
-/** What a DELETE answers that does not return the object. */
+/** Returns the Status of a DELETE that does not return the object. */
 export const deletedStatus = (kind: Kind, object: JsonObject): JsonObject => ({
   kind: 'Status',
   apiVersion: 'v1',
@@ -128,7 +128,7 @@ export const deletedStatus = (kind: Kind, object: JsonObject): JsonObject => ({
   },
 });
 
-/** Warnings that go out with an error. */
+/** Warnings that are sent with an error. */
 export const warningsOf: WeakMap<StatusError, readonly string[]> = new WeakMap<
   StatusError,
   readonly string[]

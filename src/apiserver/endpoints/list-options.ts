@@ -14,7 +14,7 @@ import { isTrue } from '../request/request.ts';
 import type { Entry, Store } from '../storage/store.ts';
 import type { Matcher } from '../../apimachinery/selectors.ts';
 
-/** What a list or watch asks for. */
+/** Options of a list or watch. */
 export interface ListOptions {
   readonly resourceVersion: string;
   readonly match: string;
@@ -38,7 +38,7 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   return Number(text);
 }
 
-/** Reads the options of a list or watch. @throws {StatusError} 400 */
+/** Parses the options of a list or watch. @throws {StatusError} 400 */
 export function readListOptions(query: URLSearchParams): ListOptions {
   const sie = query.get('sendInitialEvents');
   const timeoutSeconds = integer(query, 'timeoutSeconds');
@@ -54,7 +54,7 @@ export function readListOptions(query: URLSearchParams): ListOptions {
   };
 }
 
-/** @throws {StatusError} 422 for options that do not go together */
+/** @throws {StatusError} 422 for invalid combinations of options */
 export function checkListOptions(options: ListOptions): void {
   const faults: FieldFault[] = [];
   const { match, resourceVersion, watch, sendInitialEvents } = options;
@@ -113,7 +113,7 @@ interface Token {
 const unreadable = (why: string): Error =>
   badRequest(`invalid continue token: continue key is not valid: ${why}`);
 
-/** @throws {StatusError} 400 for what is no JSON in the base64 of URLs */
+/** @throws {StatusError} 400 if it is not JSON in URL-safe base64 */
 function tokenJson(text: string): unknown {
   const wrong = text.search(/[^A-Za-z0-9_-]/);
   if (wrong >= 0 || text.length % 4 === 1)
@@ -128,7 +128,7 @@ function tokenJson(text: string): unknown {
 
 const members: Readonly<Record<string, 'string' | 'int64'>> = { v: 'string', rv: 'int64', start: 'string' };
 
-/** What a continue token says, each member of its type. @throws {StatusError} 400 */
+/** Decodes a continue token and checks the types of its members. @throws {StatusError} 400 */
 function tokenBody(text: string): { readonly v: string; readonly rv: number; readonly start: string } {
   const body = tokenJson(text);
   const cannot = (value: unknown, into: string): Error =>
@@ -152,13 +152,13 @@ function readToken(text: string): Token {
   return { version: rv, after: start };
 }
 
-/** A token as kube-apiserver writes it: the last key as it stands below what is listed. */
+/** Returns a token like kube-apiserver's: with the last key relative to the listed prefix. */
 const writeToken = (version: number, after: string, prefix: string): string =>
   Buffer.from(
     JSON.stringify({ v: 'meta.k8s.io/v1', rv: version, start: `/${after.slice(prefix.length)}\u0000` }),
   ).toString('base64url');
 
-/** A page of a list and the metadata that goes with it. */
+/** A page of a list and its metadata. */
 export interface Page {
   readonly entries: readonly Entry[];
   readonly metadata: {
@@ -168,7 +168,7 @@ export interface Page {
   };
 }
 
-/** A resource version as a number. @throws {StatusError} 400 */
+/** Parses a resource version. @throws {StatusError} 400 */
 export function parseVersion(text: string): number {
   if (text === '') return 0;
   if (!/^\d+$/.test(text))
@@ -178,24 +178,24 @@ export function parseVersion(text: string): number {
   return Number(text);
 }
 
-/** What of the store a list shows. */
+/** The part of the store that a list shows. */
 export interface Selection {
   readonly storage: string;
   /** `namespace/`, or `''` for all */
   readonly prefix: string;
   readonly matches: Matcher;
-  /** Whether anything is selected on: then nothing is said of how many remain. */
+  /** Whether there are selectors; the number of remaining items is then omitted. */
   readonly selective: boolean;
 }
 
-/** The page of a list that the options ask for (A8). @throws {StatusError} 400, 410, 504 */
+/** Returns the page of a list for the options (A8). @throws {StatusError} 400, 410, 504 */
 export function listPage(store: Store, selection: Selection, options: ListOptions): Page {
   if (options.continue !== '') return continued(store, selection, options);
   const wanted = parseVersion(options.resourceVersion);
   if (wanted > store.version) throw tooLargeVersion(wanted, store.version);
   const exact = options.match === 'Exact' || (options.match === '' && options.limit > 0 && wanted > 0);
   const version = exact ? wanted : store.version;
-  // version 0 is answered from the cache, which knows no pages
+  // version 0 is answered from the cache, which does not page
   const limit = options.resourceVersion === '0' ? 0 : options.limit;
   return page(source(store, selection, version), selection, { version, after: '', limit });
 }
@@ -213,7 +213,7 @@ function continued(store: Store, selection: Selection, options: ListOptions): Pa
   }
 }
 
-/** The past of a continue token is gone: the answer offers one that goes on in the present. */
+/** Returns the error for an expired continue token, with a token that continues at the current version. */
 function inconsistent(token: string): Error {
   const error = expired(
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',

@@ -1,17 +1,17 @@
 import { setOwn, tableOf } from '../../base/own.ts';
 import { notAcceptable, StatusError, unsupportedBody } from '../../apimachinery/status-error.ts';
 
-/** How an answer is to be written. */
+/** Format of a response. */
 export interface Representation {
   readonly format: 'json' | 'yaml' | 'protobuf';
-  /** A view of the object in place of itself. */
+  /** View of the object instead of the object itself. */
   readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
   /** `v1` or `v1beta1` of the view. */
   readonly version?: string;
   readonly pretty: boolean;
 }
 
-/** What a single object can be written as. */
+/** Formats of a single object. */
 export const mediaTypes: readonly string[] = [
   'application/json',
   'application/yaml',
@@ -20,7 +20,7 @@ export const mediaTypes: readonly string[] = [
 
 type Format = Representation['format'];
 
-/** The formats by their media types. */
+/** Formats by media type. */
 export const formats: Readonly<Record<string, Format>> = tableOf({
   'application/json': 'json',
   'application/yaml': 'yaml',
@@ -36,7 +36,7 @@ interface Clause {
 
 const trimmed = (text: string): string => text.replace(/^ +| +$/g, '');
 
-/** One clause of `Accept`, as goautoneg reads it; `undefined`: it is left out. */
+/** Parses one clause of `Accept` like goautoneg; `undefined`: it is ignored. */
 function readClause(text: string): Clause | undefined {
   const [media = '', ...rest] = trimmed(text).split(';');
   const [type = '', subtype = '', ...more] = media.split('/');
@@ -51,7 +51,7 @@ function readClause(text: string): Clause | undefined {
   };
 }
 
-/** Parameters that are one name with one value; others are as if they were not there. */
+/** Parses parameters with one name and one value; others are ignored. */
 function readParameters(parts: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const part of parts) {
@@ -64,7 +64,7 @@ function readParameters(parts: readonly string[]): Record<string, string> {
 const precedes = (a: Clause, b: Clause): boolean =>
   a.quality > b.quality || (a.type !== '*' && b.type === '*') || (a.subtype !== '*' && b.subtype === '*');
 
-/** The clauses of `Accept` in their order. `precedes` is not transitive: that they are inserted one by one is part of the result. */
+/** Returns the clauses of `Accept` in order. `precedes` is not transitive: inserting one by one is part of the behaviour. */
 function clauses(accept: string): readonly Clause[] {
   const sorted: Clause[] = [];
   for (const text of accept.split(',')) {
@@ -77,10 +77,10 @@ function clauses(accept: string): readonly Clause[] {
   return sorted;
 }
 
-/** Which views an endpoint can give. */
+/** The views that an endpoint supports. */
 export type Views = readonly NonNullable<Representation['as']>[];
 
-/** The view that a clause asks for; `undefined`: there is none like that. */
+/** Returns the view that a clause requests; `undefined`: it is not supported. */
 function viewOf({ parameters }: Clause, views: Views): Pick<Representation, 'as' | 'version'> | undefined {
   const { as, g, v } = parameters;
   if ([as, g, v].every((one) => one === undefined)) return {};
@@ -91,12 +91,12 @@ function viewOf({ parameters }: Clause, views: Views): Pick<Representation, 'as'
   return g === group && v !== undefined && versions.includes(v) ? { as: view, version: v } : undefined;
 }
 
-/** Streams are those of watches, and there are none of YAML; only resources have versions of the server. */
+/** Reports whether a clause's parameters are supported: streams are for watches and not in YAML; only resources have server versions. */
 const isOpenTo = ({ parameters: { stream, sv } }: Clause, format: Format, views: Views): boolean =>
   (stream === undefined || (stream === 'watch' && format !== 'yaml')) &&
   (sv === undefined || (sv === 'v1' && views.length > 0));
 
-/** How a clause can be met: by the first type that fits it; a Table has no protobuf message. */
+/** Returns how a clause can be satisfied: by the first matching type; a Table has no protobuf message. */
 function answerTo(
   clause: Clause,
   views: Views,
@@ -116,15 +116,15 @@ function answerTo(
   return format && view && { format, ...view };
 }
 
-/** Reads `Accept`: the first clause that can be met wins. @throws {StatusError} 406 */
+/** Parses `Accept`: the first clause that can be satisfied is used. @throws {StatusError} 406 */
 export function negotiate(
   accept: string | undefined,
   options: {
     readonly views?: Views;
     readonly pretty?: boolean;
-    /** What the layer that looks only at media types tells to be there; `false`: the layer is not there. {@link mediaTypes} unless said. */
+    /** Media types of the layer that checks only media types; `false`: there is no such layer. Default {@link mediaTypes}. */
     readonly produces?: readonly string[] | false;
-    /** `false`: what is asked for has no protobuf message. */
+    /** `false`: the response has no protobuf message. */
     readonly protobuf?: boolean;
   } = {},
 ): Representation {
@@ -138,7 +138,7 @@ export function negotiate(
   throw notAcceptable(mediaTypes);
 }
 
-/** How an error is written to a client that may accept nothing which could be written: then as JSON for its eyes. */
+/** Returns the format of an error: JSON for a client that accepts nothing else that is supported. */
 export function representationOfError(accept: string | undefined, pretty: boolean): Representation {
   try {
     return negotiate(accept, { produces: false, pretty });
@@ -147,32 +147,32 @@ export function representationOfError(accept: string | undefined, pretty: boolea
   }
 }
 
-/** What a watch can be written as. */
+/** Formats of a watch. */
 export const watchTypes: readonly string[] = [
   'application/json;stream=watch',
   'application/vnd.kubernetes.protobuf;stream=watch',
 ];
 
-/** What a list or watch can be written as. */
+/** Formats of a list or watch. */
 export const listTypes: readonly string[] = [...mediaTypes, ...watchTypes];
 
-/** The media types that a header names, without their parameters. */
+/** Returns the media types in a header, without parameters. */
 const named = (header: string): readonly string[] =>
   header.split(',').map((part) => trimmed(part.split(';')[0] ?? ''));
 
-/** What may be said of the body of a GET. @throws {StatusError} 415 */
+/** Checks the content type of a GET. @throws {StatusError} 415 */
 export function checkConsumed(contentType = '', consumes: readonly string[]): void {
   if (contentType !== '' && !named(contentType).some((type) => consumes.includes(type)))
     throw unsupportedBody();
 }
 
-/** What the layer that looks only at media types lets through: of those only whole types, and any. @throws {StatusError} 406 */
+/** Checks `Accept` like the layer that checks only media types: accepts full types and `*` only. @throws {StatusError} 406 */
 export function checkOffered(accept = '', produces: readonly string[]): void {
   if (!named(accept === '' ? '*/*' : accept).some((type) => type === '*/*' || produces.includes(type)))
     throw noRepresentation(produces);
 }
 
-/** 406 of the layer that looks only at media types. */
+/** Returns the 406 of the layer that checks only media types. */
 const noRepresentation = (produces: readonly string[]): StatusError =>
   new StatusError(
     406,
@@ -183,7 +183,7 @@ const noRepresentation = (produces: readonly string[]): StatusError =>
     },
   );
 
-/** A browser or curl gets indented JSON. */
+/** Reports whether JSON is indented: on request, and for browsers and curl. */
 export const wantsPretty = (query: URLSearchParams, agent: string | undefined): boolean => {
   const asked = query.get('pretty') ?? '';
   if (asked !== '') return ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(asked);
@@ -194,7 +194,7 @@ const token = String.raw`[!#$%&'*+\-.^_\`|~0-9A-Za-z]+`;
 const parameter = new RegExp(String.raw`^\s*;\s*(${token})\s*=\s*(?:${token}|"(?:[^"\\]|\\.)*")`);
 const typeOf = new RegExp(`^${token}(?:/${token})?$`);
 
-/** The media type of a `Content-Type`, in small letters; `undefined` for what Go's `mime.ParseMediaType` cannot read. */
+/** Returns the media type of a `Content-Type` in lower case; `undefined` where Go's `mime.ParseMediaType` fails. */
 export function mediaTypeOf(text: string): string | undefined {
   const end = text.includes(';') ? text.indexOf(';') : text.length;
   const type = text.slice(0, end).trim().toLowerCase();

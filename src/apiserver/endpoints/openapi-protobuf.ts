@@ -17,7 +17,7 @@ const text = (number: number, value: string): Buffer | undefined =>
 const texts = (number: number, values: readonly unknown[]): Buffer[] =>
   values.map((value) => field(number, textOf(value)));
 
-/** `x-…` members; their values are YAML, and JSON is YAML. */
+/** Writes `x-…` members; their values are YAML, of which JSON is a subset. */
 const extensions = (number: number, value: JsonObject): Buffer[] =>
   Object.entries(value)
     .filter(([key]) => key.startsWith('x-'))
@@ -84,7 +84,7 @@ const pathItem = (value: JsonObject): Buffer =>
     ),
   );
 
-/** A Swagger document as the protobuf message that older kubectl asks for (gnostic's `openapi.v2.Document`). */
+/** Writes a Swagger document as the protobuf message that older kubectl requests (gnostic's `openapi.v2.Document`). */
 export function swaggerProtobuf(document: JsonObject): Buffer {
   const info = objectAt(document, 'info');
   const paths = Object.entries(objectAt(document, 'paths')).map(([name, value]) =>

@@ -4,7 +4,7 @@ import { fieldsOf, type Shape, typeNames } from '../../apimachinery/api-types.ts
 import type { Draft, JsonObject } from '../../apimachinery/json.ts';
 import { groups, groupVersionOf, keptKinds, type Kind } from '../../apimachinery/kinds.ts';
 
-/** Go packages that definitions are named by. */
+/** Go packages in definition names. */
 const packages: Readonly<Record<string, string>> = tableOf({
   '': 'io.k8s.api.core',
   'apiextensions.k8s.io': 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions',
@@ -18,7 +18,7 @@ const metaTypes = new Set(
 
 const packageOf = (group: string): string => packages[group] ?? `io.k8s.api.${group.split('.')[0] ?? ''}`;
 
-/** Which group's package each type is in: that of the first kind that reaches it. */
+/** The package of each type: that of the first kind that contains it. */
 const homes: ReadonlyMap<string, string> = (() => {
   const found = new Map<string, string>();
   const visit = (type: string, home: string): void => {
@@ -187,7 +187,7 @@ export interface Document {
 
 const documents = new Map<string, Document>();
 
-function kept(name: string, make: () => JsonObject): Document {
+function cached(name: string, make: () => JsonObject): Document {
   let found = documents.get(name);
   if (!found) {
     const text = JSON.stringify(make());
@@ -197,9 +197,9 @@ function kept(name: string, make: () => JsonObject): Document {
   return found;
 }
 
-/** `/openapi/v2`: every kind that is served in one Swagger document. */
+/** Returns `/openapi/v2`: every served kind in one Swagger document. */
 export const swagger = (kinds: readonly Kind[]): Document =>
-  kept(`v2 of ${kinds.length}`, () => ({
+  cached(`v2 of ${kinds.length}`, () => ({
     swagger: '2.0',
     info,
     paths: Object.assign({}, ...kinds.map((kind) => operations(kind, 2))) as JsonObject,
@@ -215,13 +215,13 @@ const pathsOfGroups = (
     ),
   );
 
-/** One group and version as OpenAPI 3; `undefined` when it is not served. */
+/** Returns one group and version as OpenAPI 3; `undefined` when it is not served. */
 export function openApi(kinds: readonly Kind[], path: string): Document | undefined {
   const found = pathsOfGroups(kinds).find(([one]) => one === path);
   if (!found) return undefined;
   const [, group, version] = found;
   const served = kinds.filter((kind) => kind.group === group && kind.version === version);
-  return kept(path, () => ({
+  return cached(path, () => ({
     openapi: '3.0.0',
     info,
     paths: Object.assign({}, ...served.map((kind) => operations(kind, 3))) as JsonObject,
@@ -236,7 +236,7 @@ export function openApi(kinds: readonly Kind[], path: string): Document | undefi
   }));
 }
 
-/** `/openapi/v3`: where each group's document is, with its hash. */
+/** Returns `/openapi/v3`: the URL of each group's document with its hash. */
 export const openApiIndex = (kinds: readonly Kind[]): JsonObject => ({
   paths: Object.fromEntries(
     pathsOfGroups(kinds).map(([path]) => [

@@ -11,26 +11,26 @@ import { toYaml } from '../../apimachinery/serializer/yaml-writer.ts';
 const compress = promisify(gzip);
 const gzipLeast = 128 * 1024;
 
-/** A body as text; what has no text of its own is told as JSON. */
+/** Encodes a body as text, by default as JSON. */
 export function encode(body: unknown, representation: Representation): string {
   if (representation.format === 'yaml') return toYaml(body);
   return representation.pretty ? JSON.stringify(body, null, 2) : `${JSON.stringify(body)}\n`;
 }
 
-/** Everything an answer may carry besides its body. */
+/** Optional parts of a response. */
 export interface Extras {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly warnings?: readonly string[];
 }
 
-/** Characters of all warnings together; with more each is cut. */
+/** Maximum characters of all warnings together; beyond it each one is cut. */
 const mostWarned = 4096;
 const cutAt = 256;
 
 /**
- * Values of the header `Warning`. Go writes text there as it is, in UTF-8, and Node.js wants a character for each byte.
+ * Returns values of the `Warning` header. Go writes text there as UTF-8, and Node.js expects one character per byte.
  *
- * Follows apiserver `WithWarningRecorder`: each once, none that has control characters.
+ * Follows apiserver `WithWarningRecorder`: without duplicates and control characters.
  */
 export function warningHeaders(warnings: readonly string[]): string[] {
   const texts = [...new Set(warnings)]
@@ -53,10 +53,10 @@ export function warningHeaders(warnings: readonly string[]): string[] {
 const warningHeader = (text: readonly string[]): string =>
   Buffer.from(`299 - "${text.join('').replace(/["\\]/g, '\\$&')}"`).toString('latin1');
 
-/** What a request is told of the kind that it asks for, whatever the answer is. */
+/** Deprecation warnings of a request's kind, which are sent with any response. */
 const deprecated = new WeakMap<IncomingMessage, readonly string[]>();
 
-/** Every answer to this request warns of its kind. */
+/** Adds a deprecation warning to every response to this request. */
 export function warnOf(request: IncomingMessage, warning: string | undefined): void {
   if (warning !== undefined) deprecated.set(request, [warning]);
 }
@@ -64,7 +64,7 @@ export function warnOf(request: IncomingMessage, warning: string | undefined): v
 const isZipped = ({ method, headers }: IncomingMessage, text: string | Buffer): boolean =>
   text.length > gzipLeast && method === 'GET' && /\bgzip\b/.test(textOf(headers['accept-encoding']));
 
-/** Sends a body that is already text. */
+/** Sends a body that is text. */
 export async function sendText(
   request: IncomingMessage,
   response: ServerResponse,
@@ -89,15 +89,15 @@ export async function sendText(
     headers['Content-Encoding'] = 'gzip';
     headers['Vary'] = 'Accept-Encoding';
   }
-  // Node.js writes headers in the encoding of a text that follows: only before bytes a character is a byte
+  // Node.js writes headers in the encoding of a text body: only before a Buffer is one character one byte
   if (warnings.length > 0) body = Buffer.from(body);
   headers['Content-Length'] = String(Buffer.byteLength(body));
   response.writeHead(answer.status, headers);
   response.end(request.method === 'HEAD' ? '' : body);
 }
 
-/** A body in the form that was agreed on; one without a protobuf message is JSON. */
-function written(
+/** Encodes a body in the negotiated format; without a protobuf message as JSON. */
+function encoded(
   body: unknown,
   representation: Representation,
 ): { readonly type: string; readonly text: string | Buffer } {
@@ -119,13 +119,13 @@ export const sendBody = (
 ): Promise<void> =>
   sendText(request, response, {
     status: answer.status,
-    ...written(answer.body, answer.representation),
+    ...encoded(answer.body, answer.representation),
     ...(answer.extras && { extras: answer.extras }),
   });
 
 const plainJson: Representation = { format: 'json', pretty: false };
 
-/** Sends what was thrown as a Status; anything but a StatusError is told as an internal error. */
+/** Sends an error as a Status; anything but a StatusError is an internal error. */
 export async function sendError(
   request: IncomingMessage,
   response: ServerResponse,

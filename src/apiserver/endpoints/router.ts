@@ -60,19 +60,19 @@ export interface RouterDeps extends FilterDeps, TransientDeps {
   readonly resources: ResourceApi;
   readonly subresources: Subresources;
   readonly signer: TokenSigner;
-  /** `metrics.k8s.io`, loaded by the first who asks it; absent: not served. */
+  /** `metrics.k8s.io`, loaded on first use; absent: not served. */
   readonly metrics?: () => Promise<Pick<MetricsApi, 'handle'>>;
   readonly clusterTrustBundles?: boolean;
 }
 
 const plain = 'text/plain; charset=utf-8';
 
-/** Answers every request: what passes the filters goes to where its path leads. */
+/** Router answers every request: after the filters, by path. */
 export class Router {
   readonly #deps: RouterDeps;
-  /** What discovery tells of. */
+  /** The kinds in discovery. */
   readonly #kinds: readonly Kind[];
-  /** Those that the server keeps itself. */
+  /** The kinds that the server stores itself. */
   readonly #apiKinds: readonly Kind[];
   readonly #since: number;
   readonly #enter: Entrance;
@@ -85,7 +85,7 @@ export class Router {
     this.#kinds = deps.metrics ? [...this.#apiKinds, ...metricsKinds] : this.#apiKinds;
   }
 
-  /** @param head what came behind a request that asks for an upgrade, and that Node has let go of; absent with others */
+  /** @param head the bytes after an upgrade request that Node no longer handles; absent for others */
   async handle(raw: IncomingMessage, response: ServerResponse, head?: Buffer): Promise<void> {
     try {
       const request = readRequest(raw);
@@ -108,7 +108,7 @@ export class Router {
     if (reason instanceof StatusError) return reason;
     if (isTooDeep(reason))
       return badRequest('the request is nested too deeply: the server reads some thousand levels');
-    this.#deps.logger.error('a request failed for a reason that is not its own', { err: reason });
+    this.#deps.logger.error('request failed with an internal error', { err: reason });
     return new StatusError(500, 'InternalError', 'Internal error occurred', { details: {} });
   }
 
@@ -131,7 +131,7 @@ export class Router {
     await this.#deps.resources.handle(request, response, target, kind);
   }
 
-  /** Kinds that this server does not keep: those of others, and those that nobody knows. */
+  /** Answers requests for kinds that this server does not store: metrics, and unknown kinds. */
   async #unserved(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
     const { metrics } = this.#deps;
     if (metrics && target.group === metricsKinds[0]?.group)
@@ -157,7 +157,7 @@ export class Router {
     await this.#deps.resources.handle(request, response, target, kind);
   }
 
-  /** Kinds that are answered and never kept. */
+  /** Answers requests for kinds that are not stored. */
   async #transient(
     request: ApiRequest,
     response: ServerResponse,
@@ -196,7 +196,7 @@ export class Router {
     return notFoundText(request, response);
   }
 
-  /** Documents of their own: whatever else stands below their paths is not there. */
+  /** Answers requests for documents; other paths below them are not found. */
   async #document(request: ApiRequest, response: ServerResponse): Promise<void> {
     const path = request.path.replace(/\/+$/, '');
     if (path === '/version') {
@@ -248,14 +248,14 @@ const upgradeOf = (incoming: IncomingMessage, response: ServerResponse, head: Bu
 
 const documents = /^\/(version|\.well-known\/openid-configuration|openid\/v1\/jwks)(\/|$)/;
 
-/** What is there for a method warns of its kind. */
+/** Adds the deprecation warning of a kind. */
 function warnOfKind({ method, raw }: ApiRequest, target: ResourcePath, kind: Kind): void {
   const verbs = subresourceOf(target)?.verbs ?? kind.verbs;
   if (verbs.includes(verbOf(method, target, new URLSearchParams())))
     warnOf(raw, deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
 }
 
-/** Kinds that nobody should use any longer. */
+/** Deprecated kinds. */
 const deprecatedKinds: Readonly<Record<string, string>> = tableOf({
   'v1 ComponentStatus': 'v1 ComponentStatus is deprecated in v1.19+',
   'v1 Endpoints': 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',

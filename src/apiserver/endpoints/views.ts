@@ -7,15 +7,15 @@ import type { Entry } from '../storage/store.ts';
 import type { Strategy } from '../registry/strategy.ts';
 import { columnsOf, rowOf } from '../printers/table.ts';
 
-/** How objects of one request are shown. */
+/** The view of a request's objects. */
 export interface View {
   readonly strategy: Strategy;
   readonly representation: Representation;
-  /** Of a Table: what each row carries. */
+  /** For a Table: what each row includes. */
   readonly include: 'None' | 'Metadata' | 'Object';
 }
 
-/** Reads `includeObject`. @throws {StatusError} 400 */
+/** Parses `includeObject`. @throws {StatusError} 400 */
 export function viewFor(strategy: Strategy, representation: Representation, query: URLSearchParams): View {
   const include = query.get('includeObject') ?? '';
   if (
@@ -35,7 +35,7 @@ export function viewFor(strategy: Strategy, representation: Representation, quer
 
 const typed = (kind: Kind): string => `{"kind":"${kind.kind}","apiVersion":"${groupVersionOf(kind)}",`;
 
-/** The text of a stored object with its kind in front; no text is made anew when storage and served form are one. */
+/** Returns the text of a stored object with its kind; reuses the stored text when stored and served form are equal. */
 export function entryText(entry: Entry, strategy: Strategy, withKind: boolean): string {
   const json = strategy.fromStorage ? JSON.stringify(strategy.fromStorage(entry.object)) : entry.json;
   return withKind ? typed(strategy.kind) + json.slice(1) : json;
@@ -44,7 +44,7 @@ export function entryText(entry: Entry, strategy: Strategy, withKind: boolean): 
 export const metaVersion = (representation: Representation): string =>
   `meta.k8s.io/${representation.version ?? 'v1'}`;
 
-/** An object as PartialObjectMetadata. */
+/** Returns an object as PartialObjectMetadata. */
 export const partial = (object: JsonObject, representation: Representation): JsonObject => ({
   kind: 'PartialObjectMetadata',
   apiVersion: metaVersion(representation),
@@ -57,7 +57,7 @@ const withKind = (object: JsonObject, kind: Kind): JsonObject => ({
   ...object,
 });
 
-/** A Table of stored objects. */
+/** Returns a Table of stored objects. */
 export function tableOf(
   objects: readonly JsonObject[],
   view: View,
@@ -79,7 +79,7 @@ export function tableOf(
   };
 }
 
-/** One stored object in the view that was asked for; `undefined`: as itself. */
+/** Returns a stored object in the requested view; `undefined`: as itself. */
 export function viewOne(object: JsonObject, view: View, now: number, columns = true): JsonObject | undefined {
   const { representation, strategy } = view;
   if (representation.as === 'Table')
@@ -95,17 +95,17 @@ export function viewOne(object: JsonObject, view: View, now: number, columns = t
   return undefined;
 }
 
-/** What can be seen of an answer that is no object of the store: it has no columns. */
+/** The views of a response that is not a stored object: it has no columns. */
 export const bareViews: Views = ['PartialObjectMetadata', 'PartialObjectMetadataList'];
 
-/** Such an answer in the view that was asked for; a Status is always itself. @throws {StatusError} 406 */
+/** Returns such a response in the requested view; a Status is always itself. @throws {StatusError} 406 */
 export function viewBare(body: JsonObject, { as, version }: Representation, internal: string): JsonObject {
   if (as === undefined || body['kind'] === 'Status') return body;
   if (as === 'PartialObjectMetadataList') throw notThatMany(as, internal);
   return partial(body, { format: 'json', pretty: false, ...(version !== undefined && { version }) });
 }
 
-/** 406 of one object that is asked for as a list, and of a list that is asked for as one. */
+/** Returns the 406 for an object requested as a list, or a list requested as an object. */
 const notThatMany = (
   as: 'PartialObjectMetadata' | 'PartialObjectMetadataList',
   internal: string,
@@ -114,7 +114,7 @@ const notThatMany = (
   return new StatusError(406, 'NotAcceptable', `you requested ${as}, but the requested object is ${is}`);
 };
 
-/** The body of a list. */
+/** Returns the body of a list. */
 export function listBody(
   entries: readonly Entry[],
   view: View,

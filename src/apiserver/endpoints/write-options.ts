@@ -7,7 +7,7 @@ import { badRequest, fault, type FieldFault, invalid } from '../../apimachinery/
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
-/** What every writing request may say in its query. */
+/** Query parameters of every write. */
 export interface WriteQuery {
   readonly dryRun: boolean;
   readonly manager: string;
@@ -15,7 +15,7 @@ export interface WriteQuery {
   readonly force: boolean;
 }
 
-/** Faults of `dryRun`, which is a list of what is left out. */
+/** Returns the faults of `dryRun`, a list of the stages to skip. */
 const dryRunFaults = (values: readonly string[]): FieldFault[] =>
   values.every((value) => value === 'All')
     ? []
@@ -27,7 +27,7 @@ const dryRunFaults = (values: readonly string[]): FieldFault[] =>
         },
       ];
 
-/** The default manager: what can be printed of the first part of the user agent, as far as there is room. */
+/** Returns the default manager: the printable characters of the user agent's first part, up to the maximum length. */
 function managerOf(agent = ''): string {
   let name = '';
   for (const character of (agent.split('/')[0] ?? '').split('').filter(isPrintable)) {
@@ -44,24 +44,24 @@ interface WriteKind {
   readonly apply: boolean;
 }
 
-/** Reads the query of a write. @throws {StatusError} 422 */
+/** Parses the query of a write. @throws {StatusError} 422 */
 export function readWriteQuery(query: URLSearchParams, agent: string | undefined, at: WriteKind): WriteQuery {
-  const given = query.get('fieldManager') ?? '';
+  const manager = query.get('fieldManager') ?? '';
   const dryRun = query.getAll('dryRun');
   const validation = query.get('fieldValidation') ?? '';
-  const faults = [...applyFaults(query, at), ...managerFaults(given), ...dryRunFaults(dryRun)];
+  const faults = [...applyFaults(query, at), ...managerFaults(manager), ...dryRunFaults(dryRun)];
   if (!['', 'Ignore', 'Strict', 'Warn'].includes(validation))
     faults.push(fault.unsupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
   if (faults.length > 0) throw invalid(at.options, 'meta.k8s.io', '', faults);
   return {
     dryRun: dryRun.length > 0,
-    manager: given || managerOf(agent),
+    manager: manager || managerOf(agent),
     fieldValidation: (validation || 'Warn') as FieldValidation,
     force: isTrue(query.get('force')),
   };
 }
 
-/** The options of a write as the object that they are of. */
+/** Returns the options of a write as an object. */
 export const optionsOf = (kind: WriteKind['options'], query: WriteQuery): JsonObject => ({
   kind,
   apiVersion: 'meta.k8s.io/v1',
@@ -71,7 +71,7 @@ export const optionsOf = (kind: WriteKind['options'], query: WriteQuery): JsonOb
   fieldValidation: query.fieldValidation,
 });
 
-/** Apply needs a manager, and alone may be forced. */
+/** Only apply requires a manager and may be forced. */
 function applyFaults(query: URLSearchParams, { options, apply }: WriteKind): FieldFault[] {
   if (options !== 'PatchOptions') return [];
   if (!apply)
@@ -95,7 +95,7 @@ function managerFaults(manager: string): FieldFault[] {
   return faults;
 }
 
-/** A character as Go's `%#U` shows it. */
+/** Formats a character like Go's `%#U`. */
 const shown = (character: string): string =>
   `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
@@ -103,7 +103,7 @@ const policies = ['Foreground', 'Background', 'Orphan'];
 
 interface ReadDelete extends DeleteOptions {
   readonly dryRun: boolean;
-  /** Dependents are to go as well, in so many words. */
+  /** Whether dependents are to be deleted, explicitly. */
   readonly withDependents: boolean;
 }
 
@@ -137,7 +137,7 @@ function propagationFaults(policy: unknown, orphan: unknown): FieldFault[] {
   ];
 }
 
-/** Reads DeleteOptions from the body, or from the query when there is no body. @throws {StatusError} 422 */
+/** Parses DeleteOptions in the body, or in the query when there is no body. @throws {StatusError} 422 */
 export function readDeleteOptions(body: JsonObject | undefined, query: URLSearchParams): ReadDelete {
   const options = body ?? fromQuery(query);
   const { propagationPolicy, orphanDependents, gracePeriodSeconds } = options;

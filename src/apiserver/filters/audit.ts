@@ -7,7 +7,7 @@ import { type ApiRequest, verbOf } from '../request/request.ts';
 import type { User } from '../authentication/users.ts';
 import type { Handler } from '../request/handler.ts';
 
-/** Takes each audit event (`audit.k8s.io/v1`, level Metadata, stage ResponseComplete) when its request is answered. */
+/** Receives each audit event (`audit.k8s.io/v1`, level Metadata, stage ResponseComplete) when its request has been answered. */
 export type AuditSink = (event: JsonObject) => void;
 
 interface AuditDeps {
@@ -16,7 +16,7 @@ interface AuditDeps {
   readonly audit?: AuditSink;
 }
 
-/** Records who did what with which result, once the answer is sent or its connection is gone; without a sink nothing is done. */
+/** Records user, request and result once the response is sent or its connection is gone; does nothing without a sink. */
 export function withAudit({ clock, random, audit }: AuditDeps, next: Handler): Handler {
   if (!audit) return next;
   return async (request, response) => {

@@ -1,7 +1,7 @@
 import type { Authenticator } from '../authentication/authenticator.ts';
 import type { Entrance, Handler } from '../request/handler.ts';
 
-/** Finds out who makes a request, and refuses those whose credentials are wrong with 401. */
+/** Identifies the user of a request, and rejects invalid credentials with 401. */
 export const withAuthentication =
   (authenticator: Pick<Authenticator, 'authenticate'>, next: Handler): Entrance =>
   async (request, response) =>

@@ -6,7 +6,7 @@ import type { Handler } from '../request/handler.ts';
 import { noSniff } from '../request/headers.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 
-/** 403 in the API server's words. */
+/** Returns a 403 in the API server's words. */
 export function denied(attributes: Attributes, reason: string): StatusError {
   const { user, verb, group, resource, subresource, namespace, name, path } = attributes;
   const who = JSON.stringify(user.name);
@@ -28,10 +28,10 @@ export function denied(attributes: Attributes, reason: string): StatusError {
   });
 }
 
-/** Verbs on many objects; a field selector on the name makes them about one. */
+/** Verbs on several objects; with a field selector on the name they concern one. */
 const collectionVerbs: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
-/** What authorization is asked of a request. */
+/** Returns the authorization attributes of a request. */
 export function attributesOf({ user, method, path, query, target }: ApiRequest): Attributes {
   const verb = verbOf(method, target, query);
   const none = { group: '', resource: '', subresource: '', namespace: '', name: '' };
@@ -42,7 +42,7 @@ export function attributesOf({ user, method, path, query, target }: ApiRequest):
   return { user, verb, group, resource, subresource, namespace, name, fieldSelector };
 }
 
-/** Refuses what the user may not do with 403. */
+/** Rejects unauthorized requests with 403. */
 export const withAuthorization =
   (authorizer: Pick<Authorizer, 'decide'>, next: Handler): Handler =>
   async (request, response) => {

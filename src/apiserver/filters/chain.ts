@@ -14,15 +14,15 @@ export interface FilterDeps {
   readonly random: Random;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly authorizer: Pick<Authorizer, 'decide'>;
-  /** Takes the audit events; absent: nothing is audited. */
+  /** Receives audit events; absent: no auditing. */
   readonly audit?: AuditSink;
-  /** How many requests are handled at once; absent: the usual limits. */
+  /** Limits on concurrent requests; absent: the defaults. */
   readonly flow?: FlowLimits;
 }
 
 /**
- * What every request passes before it is handled, from the outside in: authentication → audit → impersonation → authorization → flow.
- * A filter refuses by throwing a StatusError.
+ * Returns the filters that every request passes before it is handled, from the outside in: authentication → audit → impersonation →
+ * authorization → flow. A filter rejects by throwing a StatusError.
  */
 export const filterChain = (deps: FilterDeps, handler: Handler): Entrance =>
   withAuthentication(

@@ -2,11 +2,11 @@ import { StatusError } from '../../apimachinery/status-error.ts';
 import { type ApiRequest, isLongRunning } from '../request/request.ts';
 import type { Handler } from '../request/handler.ts';
 
-/** How many requests the server handles at once. Watches, streams and administrators are not counted. */
+/** Limits on concurrent requests. Watches, streams and administrators are not counted. */
 export interface FlowLimits {
-  /** Requests that are handled at the same time; kube-apiserver has 600 seats. */
+  /** Maximum number of concurrent requests; kube-apiserver has 600 seats. */
   readonly inFlight: number;
-  /** Requests that wait for a seat; with more the server answers 429. */
+  /** Maximum number of waiting requests; beyond it the server answers 429. */
   readonly waiting: number;
 }
 
@@ -21,9 +21,9 @@ const tooMany = (): StatusError =>
 const isExempt = (request: ApiRequest): boolean =>
   isLongRunning(request) || request.user.groups.includes('system:masters');
 
-/** Handles a bounded number of requests at once; others wait in the order in which they came, or are refused with 429. */
-export function withFlowControl(given: FlowLimits | undefined, next: Handler): Handler {
-  const limits = given ?? usualLimits;
+/** Limits the number of concurrent requests; others wait in order of arrival, or are rejected with 429. */
+export function withFlowControl(configured: FlowLimits | undefined, next: Handler): Handler {
+  const limits = configured ?? usualLimits;
   let busy = 0;
   const queue: (() => void)[] = [];
   const seat = (): Promise<void> | undefined => {
@@ -36,7 +36,7 @@ export function withFlowControl(given: FlowLimits | undefined, next: Handler): H
   };
   const leave = (): void => {
     const first = queue.shift();
-    // the seat goes to the first that waits
+    // the seat goes to the first in the queue
     if (first) first();
     else busy--;
   };

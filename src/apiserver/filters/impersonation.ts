@@ -8,7 +8,7 @@ import { noSniff } from '../request/headers.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import { anonymous, type User } from '../authentication/users.ts';
 
-/** Whom a request asks to be taken for, in its own words. */
+/** The impersonation headers of a request. */
 interface Wanted {
   readonly name: string;
   readonly groups: readonly string[];
@@ -34,11 +34,11 @@ function wantedOf({ headersDistinct }: IncomingMessage): Wanted {
 const isNothing = ({ name, groups, uid, extra }: Wanted): boolean =>
   name === '' && uid === '' && groups.length === 0 && Object.keys(extra).length === 0;
 
-/** The namespace and name of a service account's user name. */
+/** Returns namespace and name of a service account's user name. */
 const accountOf = (name: string): readonly string[] | undefined =>
   /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name)?.slice(1);
 
-/** Takes a request for another user's where its own user may impersonate that one, and refuses it with 403 where not. */
+/** Serves a request as the impersonated user if its own user may impersonate, and rejects it with 403 otherwise. */
 export const withImpersonation =
   (authorizer: Pick<Authorizer, 'decide'>, next: Handler): Handler =>
   async (request, response) => {
@@ -49,9 +49,9 @@ export const withImpersonation =
   };
 
 /**
- * The user that a request asks to be taken for; `undefined` when it asks for none.
+ * Returns the user that a request impersonates; `undefined`: none.
  *
- * @param own what the request is about, with the user who makes it
+ * @param own attributes of the request with its own user
  * @throws {StatusError} 400, 403
  */
 function impersonated(
@@ -73,7 +73,7 @@ function impersonated(
   return { name, groups: groupsOf(wanted), ...(uid && { uid }), extra };
 }
 
-/** The limited kind of impersonation that a refusal tells of; `undefined`: there is none for such a user. */
+/** Returns the limited mode of impersonation for error messages; `undefined`: there is none for this user. */
 function modeOf({ name, ...more }: Wanted): string | undefined {
   const bare = isNothing({ ...more, name: '' });
   if (name.startsWith('system:node:')) return bare ? 'arbitrary-node' : undefined;
@@ -81,7 +81,7 @@ function modeOf({ name, ...more }: Wanted): string | undefined {
   return 'user-info';
 }
 
-/** What one must be allowed to be: the user, each group, each value of what is extra, and the UID. */
+/** Returns the attributes to authorize: the user, each group, each extra value, and the UID. */
 function asked({ name, groups, uid, extra }: Wanted, user: User): readonly Attributes[] {
   const rest = { user, verb: 'impersonate', group: '', subresource: '', namespace: '' };
   const other = { ...rest, group: 'authentication.k8s.io' };
@@ -98,18 +98,18 @@ function asked({ name, groups, uid, extra }: Wanted, user: User): readonly Attri
   ];
 }
 
-/** The groups that are asked for, or those of a service account, and the one of all who are known or of nobody. */
+/** Returns the requested groups, or those of a service account, plus `system:authenticated` or `system:unauthenticated`. */
 function groupsOf({ name, groups }: Wanted): readonly string[] {
   const [namespace] = accountOf(name) ?? [];
   const account =
     namespace === undefined ? [] : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
-  const given = groups.length > 0 ? groups : account;
+  const base = groups.length > 0 ? groups : account;
   const unknown = anonymous.groups;
   const [all, unless] =
     name === anonymous.name
       ? [unknown, unknown]
       : [['system:authenticated'], ['system:authenticated', ...unknown]];
-  return given.some((group) => unless.includes(group)) ? given : [...given, ...all];
+  return base.some((group) => unless.includes(group)) ? base : [...base, ...all];
 }
 
 const unnamed = ({ uid, groups, extra }: Wanted): StatusError =>
@@ -120,7 +120,7 @@ const unnamed = ({ uid, groups, extra }: Wanted): StatusError =>
     { headers: noSniff },
   );
 
-/** Texts as Go's `%#v` shows them. */
+/** Formats texts like Go's `%#v`. */
 const goStrings = (texts: readonly string[]): string =>
   texts.length > 0 ? `[]string{${texts.map((text) => JSON.stringify(text)).join(', ')}}` : '[]string(nil)';
 

@@ -22,13 +22,13 @@ export interface MetricsApiDeps {
   readonly usage: Pick<UsageReader, 'usage'>;
 }
 
-/** A node or pod with what it uses. */
+/** A node or pod with its resource usage. */
 interface Measured {
   readonly object: JsonObject;
   readonly uses: readonly (readonly [container: string, use: Use])[];
 }
 
-/** `metrics.k8s.io/v1beta1`: what nodes and running pods use, in the words of metrics-server. */
+/** MetricsApi serves `metrics.k8s.io/v1beta1`: usage of nodes and running pods, as metrics-server does. */
 export class MetricsApi {
   readonly #deps: MetricsApiDeps;
 
@@ -36,7 +36,7 @@ export class MetricsApi {
     this.#deps = deps;
   }
 
-  /** @throws {StatusError} 404 also for what has not been measured twice yet, 405 for all but reading */
+  /** @throws {StatusError} 404 also for what has not been measured twice yet, 405 for writes */
   async handle(request: ApiRequest, response: ServerResponse, target: ResourcePath): Promise<void> {
     const kind = kindOf(target);
     if (!['get', 'list'].includes(verbOf(request.method, target, request.query))) throw methodNotAllowed();
@@ -114,7 +114,7 @@ export class MetricsApi {
   }
 }
 
-/** @throws {StatusError} 404 for what the group does not have */
+/** @throws {StatusError} 404 for unknown resources */
 function kindOf({ version, resource, subresource, namespace, name }: ResourcePath): Kind {
   const kind = metricsKinds.find((one) => one.version === version && one.resource === resource);
   const fits = kind?.namespaced ? namespace !== '' || name === '' : namespace === '';
@@ -122,7 +122,7 @@ function kindOf({ version, resource, subresource, namespace, name }: ResourcePat
   return kind;
 }
 
-/** A node or running pod, all of which has been measured twice; nothing else is told of. */
+/** Returns a node or running pod that has been measured twice; undefined otherwise. */
 function measuredOf(
   kind: Kind,
   key: string,
@@ -156,7 +156,7 @@ function amountsOf(uses: readonly Use[]): { readonly cpu: string; readonly memor
   };
 }
 
-/** The columns of metrics-server's tables; none without rows, as there. */
+/** Returns a table with metrics-server's columns; without columns if there are no rows, as there. */
 function tableOf(
   found: readonly Measured[],
   items: readonly JsonObject[],

@@ -1,9 +1,9 @@
 import { tableOf } from '../../base/own.ts';
-/** What a node or a container has used, as its kubelet tells it at one time. */
+/** Cumulative usage of a node or a container, as its kubelet reported it at one time. */
 export interface Reading {
   /** ms since the epoch */
   readonly at: number;
-  /** ms since the epoch; absent: not told */
+  /** ms since the epoch; absent: not reported */
   readonly startedAt?: number;
   /** Processor time since the start, ns. */
   readonly cpuNanos: number;
@@ -11,34 +11,34 @@ export interface Reading {
   readonly memoryBytes: number;
 }
 
-/** The last reading, and the one that its rate is reckoned from. */
+/** The last reading, and the one that the rate is computed from. */
 export interface Pair {
   readonly last: Reading;
   readonly first?: Reading;
 }
 
-/** What is in use now. */
+/** Current usage. */
 export interface Use {
   /** ms since the epoch */
   readonly at: number;
   readonly windowMs: number;
-  /** Billionths of a core. */
+  /** Nanocores. */
   readonly cpuNanoCores: number;
   readonly memoryBytes: number;
 }
 
-/** One answer of a kubelet. */
+/** The readings in one response of a kubelet. */
 export interface Readings {
   readonly node: Reading | undefined;
-  /** By `namespace/pod`, then by container. A pod of which anything is missing is left out. */
+  /** By `namespace/pod`, then by container. Pods with missing values are left out. */
   readonly pods: ReadonlyMap<string, ReadonlyMap<string, Reading>>;
 }
 
-/** How long numbers are good, ms (metrics-server `--metric-resolution`). */
+/** How long readings are valid, ms (metrics-server `--metric-resolution`). */
 export const resolutionMs = 15_000;
-/** A window that is longer than this tells of the past, not of now. */
+/** A longer window does not describe the current usage. */
 const longestWindowMs = 4 * resolutionMs;
-/** A container that is younger tells nothing by its start alone (metrics-server `freshContainerMinMetricsResolution`). */
+/** Minimum age of a container for a rate since its start (metrics-server `freshContainerMinMetricsResolution`). */
 const leastAgeMs = 10_000;
 
 type Part = 'cpu' | 'memory' | 'start';
@@ -62,7 +62,7 @@ function finished({ at, cpu, memory, start }: Draft): Reading | undefined {
   };
 }
 
-/** Reads a kubelet's `/metrics/resource`. @param now when it came, for series that say no time; ms since the epoch */
+/** Parses a kubelet's `/metrics/resource`. @param now time of the response, for series without a timestamp; ms since the epoch */
 export function readResourceMetrics(text: string, now: number): Readings {
   const node: Draft = { at: now };
   const pods = new Map<string, Map<string, Draft>>();
@@ -73,7 +73,7 @@ export function readResourceMetrics(text: string, now: number): Readings {
     if (part === undefined) continue;
     const draft = name.startsWith('node_') ? node : containerDraft(pods, labels, now);
     draft[part] = Number(value);
-    // processor time is what the rate is reckoned from: its time counts
+    // The rate is computed from processor time, so its timestamp counts.
     if (time !== undefined && part === 'cpu') draft.at = Number(time);
   }
   return {
@@ -107,8 +107,8 @@ function containerDraft(pods: Map<string, Map<string, Draft>>, labels: string, n
 }
 
 /**
- * What is known after one more reading. The rate is reckoned from the reading before, unless that is of an earlier life or long ago; one that came soon
- * after does not shorten the window. A container that started in between is reckoned from its start.
+ * Returns the pair after one more reading. The rate is computed from the previous reading, unless that is from an earlier instance or
+ * long ago; one shortly after it does not shorten the window. For a container that started in between it is computed from its start.
  */
 export function nextPair(known: Pair | undefined, last: Reading): Pair {
   if (known && sameLife(known.last, last) && last.at - known.last.at <= longestWindowMs) {
@@ -125,7 +125,7 @@ export function nextPair(known: Pair | undefined, last: Reading): Pair {
 const sameLife = (before: Reading, { startedAt, cpuNanos }: Reading): boolean =>
   cpuNanos >= before.cpuNanos && (startedAt === undefined || startedAt <= before.at);
 
-/** What is in use between the two readings; nothing while there is one only. */
+/** Returns the usage between the two readings; undefined with only one. */
 export function useOf({ last, first }: Pair): Use | undefined {
   if (!first) return undefined;
   const windowMs = last.at - first.at;

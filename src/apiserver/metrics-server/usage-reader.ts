@@ -10,11 +10,11 @@ export interface UsageReaderDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly kubelets: Pick<KubeletProxy, 'text'>;
-  /** Ends what is under way. */
+  /** Aborts requests in progress. */
   readonly stopping: AbortSignal;
 }
 
-/** What nodes and pods used when they were last asked. */
+/** The last readings of nodes and pods. */
 export interface KnownUsage {
   /** By name. */
   readonly nodes: ReadonlyMap<string, Pair>;
@@ -22,14 +22,15 @@ export interface KnownUsage {
   readonly pods: ReadonlyMap<string, ReadonlyMap<string, Pair>>;
 }
 
-/** How long a kubelet may take to answer, ms. */
+/** Timeout of a kubelet's response, ms. */
 const answerMs = 5000;
-/** How long after a first reading the second comes, ms: long enough for a rate, short enough for somebody who waits. */
+/** Interval between the first two readings, ms: long enough for a rate, short enough for a waiting client. */
 const secondReadingMs = 1000;
 
 /**
- * Asks kubelets what their nodes and pods use, when somebody asks and no more often than metrics-server would; nothing goes on while nobody asks. Whoever asks
- * first, or after a long silence, waits for two readings a second apart, as old ones would tell of what was.
+ * UsageReader queries kubelets for the usage of their nodes and pods on demand, no more often than metrics-server would, and never in the
+ * background. The first request, or one after a long pause, waits for two readings a second apart, since old readings would describe the
+ * past.
  */
 export class UsageReader {
   readonly #deps: UsageReaderDeps;
@@ -41,7 +42,7 @@ export class UsageReader {
     this.#deps = deps;
   }
 
-  /** What is in use, of the last 15 seconds. Nodes whose kubelets do not answer are left out. */
+  /** Returns the usage of the last 15 seconds. Nodes whose kubelets do not respond are left out. */
   async usage(): Promise<KnownUsage> {
     if (steadyNow(this.#deps.clock) >= this.#goodUntil) {
       this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
@@ -60,7 +61,7 @@ export class UsageReader {
     this.#goodUntil = steadyNow(clock) + resolutionMs;
   }
 
-  /** Whether anything has one reading only. */
+  /** Reports whether anything has only one reading. */
   #isHalf(): boolean {
     const { nodes, pods } = this.#known;
     const half = (pairs: ReadonlyMap<string, Pair>): boolean =>
@@ -68,7 +69,7 @@ export class UsageReader {
     return half(nodes) || [...pods.values()].some(half);
   }
 
-  /** One reading of every node; what is not told any more is forgotten. */
+  /** Reads every node; what is no longer reported is removed. */
   async #ask(): Promise<void> {
     const names = [...this.#deps.store.list('nodes')].map(({ key }) => key);
     const answers = await Promise.all(names.map((name) => this.#askOne(name)));
@@ -92,7 +93,7 @@ export class UsageReader {
       const signal = AbortSignal.any([stopping, late.signal]);
       return readResourceMetrics(await kubelets.text(name, '/metrics/resource', signal), clock.now());
     } catch (reason) {
-      logger.warn('a node did not tell what it uses', { node: name, err: messageOf(reason) });
+      logger.warn('cannot read the usage of a node', { node: name, err: messageOf(reason) });
       return undefined;
     } finally {
       stop();

@@ -22,7 +22,7 @@ import {
   selectorText,
 } from './table-printer.ts';
 
-/** What a quota counts of, without limits or of limits alone. */
+/** Formats the usage of a quota, without limits or only limits. */
 function quotaText(quota: JsonObject, limits: boolean): string {
   const [hard, used] = [objectAt(statusOf(quota), 'hard'), objectAt(statusOf(quota), 'used')];
   return Object.keys(hard)
@@ -32,7 +32,7 @@ function quotaText(quota: JsonObject, limits: boolean): string {
     .join(', ');
 }
 
-/** Names of a binding's subjects of one kind. */
+/** Formats the names of a binding's subjects of one kind. */
 function subjects(binding: JsonObject, kind: string): string {
   const all = objectsAt(binding, 'subjects').filter((one) => one['kind'] === kind);
   const spaced = kind === 'ServiceAccount';
@@ -199,7 +199,7 @@ const flowPrinters: Printers = {
   ),
 };
 
-/** Rows of what rules a cluster. Follows Kubernetes' printers (pkg/printers/internalversion, v1.36). */
+/** Printers of cluster objects. Follow Kubernetes' printers (pkg/printers/internalversion, v1.36). */
 export const clusterPrinters: Printers = {
   resourcequotas: printer(cols('Name', 'Request', 'Limit', 'Age'), (quota, now) => [
     nameOf(quota),

@@ -28,7 +28,7 @@ function servicePorts(service: JsonObject): string {
   return ports.join(',') || '<none>';
 }
 
-/** Where a balancer takes requests. */
+/** Returns the addresses of a load balancer. */
 const ingressOf = (object: JsonObject): string[] => {
   const points = objectsAt(objectAt(statusOf(object), 'loadBalancer'), 'ingress');
   const all = points.map((one) => stringAt(one, 'ip') || stringAt(one, 'hostname'));
@@ -68,10 +68,10 @@ function hostsText(rules: readonly JsonObject[]): string {
 }
 
 function parametersText(ingressClass: JsonObject): string {
-  const given = specOf(ingressClass)['parameters'] as JsonObject | undefined;
-  if (!given) return '<none>';
-  const group = given['apiGroup'];
-  return `${stringAt(given, 'kind')}${group === undefined ? '' : `.${textOf(group)}`}/${stringAt(given, 'name')}`;
+  const parameters = specOf(ingressClass)['parameters'] as JsonObject | undefined;
+  if (!parameters) return '<none>';
+  const group = parameters['apiGroup'];
+  return `${stringAt(parameters, 'kind')}${group === undefined ? '' : `.${textOf(group)}`}/${stringAt(parameters, 'name')}`;
 }
 
 function parentText(address: JsonObject): string {
@@ -82,7 +82,7 @@ function parentText(address: JsonObject): string {
   return `${what}${namespace && `/${namespace}`}/${stringAt(parent, 'name')}`;
 }
 
-/** Rows of what leads to pods. Follows Kubernetes' printers (pkg/printers/internalversion, v1.36). */
+/** Printers of network objects. Follow Kubernetes' printers (pkg/printers/internalversion, v1.36). */
 export const networkPrinters: Printers = {
   services: printer(
     cols('Name', 'Type', 'Cluster-IP', 'External-IP', 'Port(s)', 'Age', 'Selector+'),
@@ -142,7 +142,7 @@ export const networkPrinters: Printers = {
     listAt(specOf(one), 'cidrs').map(textOf).join(','),
     createdAgo(one, now),
   ]),
-  // a row has an age that no column announces, as kube-apiserver's has
+  // a row has an age without a column, as kube-apiserver's has
   'networking.k8s.io/ipaddresses': printer(cols('Name', 'ParentRef'), (one, now) => [
     nameOf(one),
     parentText(one),

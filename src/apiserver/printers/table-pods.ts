@@ -55,7 +55,7 @@ function restarted(status: JsonObject, summary: Summary): void {
   if (finished) summary.restartedAt = Math.max(summary.restartedAt, Date.parse(finished));
 }
 
-/** Init containers first: the pod is told by the first that is not done. */
+/** Summarizes init containers first: the first incomplete one determines the status. */
 function initializing(pod: JsonObject, summary: Summary): boolean {
   const specs = objectsAt(objectAt(pod, 'spec'), 'initContainers');
   const statuses = objectsAt(objectAt(pod, 'status'), 'initContainerStatuses');
@@ -97,7 +97,7 @@ function running(pod: JsonObject, summary: Summary): void {
   if (summary.reason === 'Completed') summary.reason = afterAll(hasRunning, isReady(pod), failure);
 }
 
-/** What a pod is told to be whose last container has done its work. */
+/** Returns the status of a pod whose last container has completed. */
 const afterAll = (hasRunning: boolean, ready: boolean, failure: string): string => {
   if (hasRunning && ready) return 'Running';
   return failure || (hasRunning ? 'NotReady' : 'Completed');
@@ -143,7 +143,7 @@ function summarize(pod: JsonObject): Summary {
   return summary;
 }
 
-/** Restarts of sidecars, as far as they were come to when the pod started. */
+/** Counts restarts of sidecars, as far as they had been reached when the pod started. */
 function sidecarRestarts(pod: JsonObject): Summary {
   const summary: Summary = { reason: '', ready: 0, restarts: 0, restartedAt: 0 };
   const specs = objectsAt(objectAt(pod, 'spec'), 'initContainers');
@@ -154,7 +154,7 @@ function sidecarRestarts(pod: JsonObject): Summary {
 const isInitialized = (pod: JsonObject): boolean =>
   conditionsOf(pod).some((c) => c['type'] === 'Initialized' && c['status'] === 'True');
 
-/** The cells of one pod, as `kubectl get pods -o wide` shows them. */
+/** Returns the cells of one pod, as `kubectl get pods -o wide` shows them. */
 export function podCells(pod: JsonObject, now: number): readonly unknown[] {
   const spec = objectAt(pod, 'spec');
   const status = objectAt(pod, 'status');
@@ -183,7 +183,7 @@ const finished: Readonly<Record<string, string>> = tableOf({
   Failed: 'The pod failed.',
 });
 
-/** The condition of a row whose pod has ended; kubectl greys such rows out or hides them. */
+/** Returns the condition of a row whose pod has ended; kubectl greys out or hides such rows. */
 export function podConditions(pod: JsonObject): readonly JsonObject[] | undefined {
   const reason = stringAt(objectAt(pod, 'status'), 'phase');
   const message = finished[reason];

@@ -32,7 +32,7 @@ export const column = (name: string, priority = 0, type = 'string', format = '')
 
 const [minute, hour, day, year] = [60, 3600, 86_400, 365 * 86_400];
 
-/** Up to how many seconds a span is told in which unit, and whether with the rest in the next smaller one. */
+/** The unit of a duration up to so many seconds, and whether the rest is shown in the next smaller one. */
 const spans: readonly (readonly [
   below: number,
   unit: string,
@@ -50,7 +50,7 @@ const spans: readonly (readonly [
   [Infinity, 'y', year],
 ];
 
-/** A span as kubectl prints ages: `5s`, `3m20s`, `4d`, `2y30d`. */
+/** Formats a duration like ages in kubectl: `5s`, `3m20s`, `4d`, `2y30d`. */
 export function age(ms: number): string {
   const total = Math.floor(ms / 1000);
   if (total < 0) return total < -1 ? '<invalid>' : '0s';
@@ -63,7 +63,7 @@ export function age(ms: number): string {
 export const ageOf = (text: unknown, now: number): string =>
   typeof text === 'string' ? age(now - Date.parse(text)) : '<unknown>';
 
-/** The columns of a kind and how its objects fill them. */
+/** The columns of a kind and the cells of its objects. */
 export interface Printer {
   readonly columns: readonly Column[];
   readonly cells: (object: JsonObject, now: number) => readonly unknown[];
@@ -72,7 +72,7 @@ export interface Printer {
 /** Printers by the storage of their kind. */
 export type Printers = Readonly<Record<string, Printer>>;
 
-/** `Name`, `Desired:integer`; a `+` at the end: shown by `-o wide` alone. */
+/** Parses columns: `Name`, `Desired:integer`; a `+` at the end: only shown by `-o wide`. */
 export const cols = (...names: readonly string[]): Column[] =>
   names.map((one) => {
     const [name = '', type] = one.replace(/\+$/, '').split(':');
@@ -94,7 +94,7 @@ export const labelsText = (labels: JsonObject): string =>
     .sort()
     .join(',') || '<none>';
 
-/** A label selector as apimachinery's `Selector.String` writes it. */
+/** Formats a label selector like apimachinery's `Selector.String`. */
 export function selectorText(selector: JsonObject): string {
   const one = (term: JsonObject): string => {
     const key = stringAt(term, 'key');
@@ -119,13 +119,13 @@ export function selectorText(selector: JsonObject): string {
     .join(',');
 }
 
-/** The first few of a list, and how many more there are. */
+/** Formats the first items of a list, and the number of remaining ones. */
 export function someOf(all: readonly string[], shown = 3): string {
   const text = all.slice(0, shown).join(',');
   return all.length > shown ? `${text} + ${all.length - shown} more...` : text;
 }
 
-/** Names and images of a template's containers. */
+/** Returns names and images of a template's containers. */
 export function containerCells(template: JsonObject): readonly [names: string, images: string] {
   const containers = objectsAt(specOf(template), 'containers');
   const all = (key: string): string => containers.map((one) => stringAt(one, key)).join(',');

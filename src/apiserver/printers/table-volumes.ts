@@ -9,7 +9,7 @@ const shortModes: Readonly<Record<string, string>> = tableOf({
   ReadWriteOncePod: 'RWOP',
 });
 
-/** Each mode once, in the order of Kubernetes' own printers. */
+/** Formats each mode once, in the order of Kubernetes' own printers. */
 const modesOf = (modes: readonly unknown[]): string =>
   Object.keys(shortModes)
     .filter((mode) => modes.includes(mode))
@@ -41,7 +41,7 @@ export const volumeColumns: readonly Column[] = [
   .map((one) => column(one))
   .concat(column('VolumeMode', 1));
 
-/** A persistent volume's row. Follows `printPersistentVolume` (pkg/printers/internalversion). */
+/** Returns a persistent volume's cells. Follows `printPersistentVolume` (pkg/printers/internalversion). */
 export function volumeCells(volume: JsonObject, age: string): readonly unknown[] {
   const spec = objectAt(volume, 'spec');
   const claim = objectAt(spec, 'claimRef');
@@ -68,7 +68,7 @@ export const claimColumns: readonly Column[] = [
   .map((one) => column(one))
   .concat(column('VolumeMode', 1));
 
-/** A claim's row; what it holds is told once it has a volume. Follows `printPersistentVolumeClaim`. */
+/** Returns a claim's cells; its capacity is shown once it has a volume. Follows `printPersistentVolumeClaim`. */
 export function claimCells(claim: JsonObject, age: string): readonly unknown[] {
   const [spec, status] = [objectAt(claim, 'spec'), objectAt(claim, 'status')];
   const volume = stringAt(spec, 'volumeName');

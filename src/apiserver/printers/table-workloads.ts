@@ -80,7 +80,7 @@ function controllerOf(object: JsonObject): string {
   return `${group ? `${kind}.${group.toLowerCase()}` : kind}/${stringAt(owner, 'name')}`;
 }
 
-/** What one metric has and what it should have, as `kubectl get hpa` tells. */
+/** Formats current and target value of one metric, like `kubectl get hpa`. */
 function metricText(spec: JsonObject, status: JsonObject | undefined): string {
   const type = stringAt(spec, 'type');
   const key = type.charAt(0).toLowerCase() + type.slice(1);
@@ -114,7 +114,7 @@ function metricsText(scaler: JsonObject): string {
 
 const bound = (value: unknown): string => (value === undefined ? 'N/A' : textOf(value));
 
-/** Rows of what makes pods. Follows Kubernetes' printers (pkg/printers/internalversion, v1.36). */
+/** Printers of workloads. Follow Kubernetes' printers (pkg/printers/internalversion, v1.36). */
 export const workloadPrinters: Printers = {
   podtemplates: printer(cols('Name', 'Containers', 'Images', 'Pod Labels'), (one) => {
     const template = objectAt(one, 'template');

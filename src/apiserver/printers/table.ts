@@ -196,10 +196,10 @@ const fallback = printer(cols('Name', 'Created At:date'), (object) => [
   textOf(valueAt(object, 'metadata', 'creationTimestamp')),
 ]);
 
-/** The columns of a kind. */
+/** Returns the columns of a kind. */
 export const columnsOf = (kind: Kind): readonly Column[] => (printers[kind.storage] ?? fallback).columns;
 
-/** One row; `object` is in its stored form, `shown` what the row carries along. */
+/** Returns one row; `object` is in its stored form, `shown` is the object included in the row. */
 export function rowOf(
   kind: Kind,
   object: JsonObject,

@@ -27,13 +27,13 @@ export interface AddressProxyDeps {
   readonly kubelets: KubeletProxy;
 }
 
-/** What a proxied request names: `[scheme:]name[:port]` of a resource, and a path below it. */
+/** The target of a proxied request: `[scheme:]name[:port]` of a resource, and a path below it. */
 export interface ProxyCall {
-  /** What is proxied to. */
+  /** The resource that is proxied to. */
   readonly resource: 'nodes' | 'pods' | 'services';
   readonly namespace: string;
   readonly name: string;
-  /** The path as the client wrote it, from what follows `/proxy`; empty, or with `/` in front. */
+  /** The path after `/proxy`, as the client wrote it; empty, or with `/` in front. */
   readonly path: string;
   readonly search: string;
 }
@@ -42,11 +42,11 @@ interface Backend {
   readonly scheme: 'http' | 'https';
   readonly host: string;
   readonly port: number;
-  /** How the server shows itself there. */
+  /** TLS options of the connection to the backend. */
   readonly tls?: object;
 }
 
-/** Addresses that nobody may reach through the server: it would be asked in its own name. */
+/** Addresses that are not proxied to, since the server would be called with its own identity. */
 const refused = new BlockList();
 refused.addSubnet('127.0.0.0', 8);
 refused.addSubnet('169.254.0.0', 16);
@@ -57,7 +57,7 @@ refused.addAddress('::', 'ipv6');
 refused.addSubnet('fe80::', 10, 'ipv6');
 refused.addSubnet('ff02::', 16, 'ipv6');
 
-/** @throws {StatusError} 400 for what is no address or one that is not proxied to (A18) */
+/** @throws {StatusError} 400 for an invalid or forbidden address (A18) */
 function checkAddress(host: string): void {
   const family = isIP(host);
   if (family === 0 || refused.check(host, family === 6 ? 'ipv6' : 'ipv4'))
@@ -70,7 +70,7 @@ interface Named {
   readonly port: string;
 }
 
-/** `name`, `name:port`, `scheme:name:port` with an empty part where nothing is meant. Follows apimachinery `SplitSchemeNamePort`. */
+/** Splits `name`, `name:port` or `scheme:name:port`, whose parts may be empty. Follows apimachinery `SplitSchemeNamePort`. */
 function splitName(id: string, resource: string): Named {
   const parts = id.split(':');
   const [scheme = '', name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts];
@@ -90,7 +90,7 @@ function portOf(text: string, resource: string, id: string): number {
 const defaultPorts = { http: 80, https: 443 } as const;
 const schemeOf = (scheme: string): 'http' | 'https' => (scheme === 'https' ? 'https' : 'http');
 
-/** `nodes/proxy`, `pods/proxy` and `services/proxy`: one plain request, or an upgrade, to what a resource stands for. */
+/** AddressProxy serves `nodes/proxy`, `pods/proxy` and `services/proxy`: a plain request or an upgrade to the backend of a resource. */
 export class AddressProxy {
   readonly #deps: AddressProxyDeps;
 
@@ -103,7 +103,7 @@ export class AddressProxy {
     return forward(this.#backend(call), call, incoming, response);
   }
 
-  /** Joins an upgrade with what it is for; that sees the path alone, without a query. @throws {StatusError} */
+  /** Joins an upgrade with its backend, which receives the path without the query. @throws {StatusError} */
   join(call: ProxyCall, upgrading: Upgrading): Promise<void> {
     const { incoming } = upgrading;
     const path = escapedPath(cleanBelow(call.path)) || '/';
@@ -170,7 +170,7 @@ export class AddressProxy {
   }
 }
 
-/** The first ready address behind a service's port. */
+/** Returns the first ready address behind a service's port. */
 function backendOf(endpoints: JsonObject, portName: string): Pick<Backend, 'host' | 'port'> | undefined {
   for (const subset of objectsAt(endpoints, 'subsets')) {
     const [address] = objectsAt(subset, 'addresses');
@@ -180,7 +180,7 @@ function backendOf(endpoints: JsonObject, portName: string): Pick<Backend, 'host
   return undefined;
 }
 
-/** Headers of one hop, and who asks. */
+/** Hop-by-hop headers and credentials. */
 const kept =
   /^(connection|keep-alive|proxy-authenticate|proxy-authorization|te|trailers?|transfer-encoding|upgrade|authorization|impersonate-.*|x-forwarded-(for|uri))$/;
 
@@ -191,7 +191,7 @@ const passed = (headers: IncomingHttpHeaders): Record<string, string | string[]>
     ),
   );
 
-/** A path below the proxy as it goes on, its bytes one a character: without empty, `.` and `..` parts; a slash at the end stays. */
+/** Returns the path to forward, one character per byte: without empty, `.` and `..` segments; a trailing slash stays. */
 const cleanBelow = (path: string): string => (path === '' ? '' : normalize(`/${unescapedPath(path)}`));
 
 function forward(
@@ -224,7 +224,7 @@ function forward(
         const { location } = answer.headers;
         const own = [joinHostPort(host, port), incoming.headers.host ?? ''];
         handOn(answer, response, location === undefined ? {} : { location: located(location, prefix, own) })
-          // an answer that breaks off does so for the client, too
+          // an interrupted response is interrupted for the client, too
           .catch(() => response.destroy())
           .finally(resolve);
       },
@@ -241,10 +241,10 @@ function forward(
   });
 }
 
-/** How long the first bytes of an answer without a media type are waited for, ms: what comes later is announced without one. */
+/** How long to wait for the first bytes of a response without a media type, ms; later ones are forwarded without one. */
 const sniffMs = 100;
 
-/** Hands an answer on; one that names no media type gets the one that its beginning tells, as from Go's servers. */
+/** Forwards a response; one without a media type gets the detected one, as from Go's servers. */
 async function handOn(
   answer: IncomingMessage,
   response: ServerResponse,
@@ -263,7 +263,7 @@ async function handOn(
   await pipeline(answer, response);
 }
 
-/** The first bytes of an answer, left in it; nothing: it has none, or none come soon. */
+/** Returns the first bytes of a response without consuming them; undefined: there are none soon. */
 async function beginningOf(answer: IncomingMessage): Promise<Buffer | undefined> {
   await new Promise<void>((resolve) => {
     const stop = systemClock.timer(sniffMs, resolve);
@@ -279,20 +279,24 @@ async function beginningOf(answer: IncomingMessage): Promise<Buffer | undefined>
   return first ?? undefined;
 }
 
-/** What no header may have. */
+/** Characters that are not allowed in a header. */
 const controls = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 const unreached = (why: string): StatusError =>
   new StatusError(503, 'ServiceUnavailable', `error trying to reach service: ${why}`);
 
-/** Where the proxy itself is: what a client asked for without the path below, if that was clean; otherwise all of it, as with kube-apiserver. */
+/**
+ * Returns the path of the proxy itself: the client's path without the part below, if that was clean; otherwise all of it, as with
+ * kube-apiserver.
+ */
 const prefixOf = (uri: string, below: string): string =>
   below !== '' && uri.endsWith(below) ? uri.slice(0, -below.length) : uri;
 
 /**
- * Where a backend sends the client, as a place below the proxy; other hosts and relative places stay. Follows apimachinery `rewriteURL`.
+ * Rewrites a backend's `Location` to below the proxy; other hosts and relative locations are unchanged. Follows apimachinery
+ * `rewriteURL`.
  *
- * @param own the hosts that are the backend: its own address, and the one the client asked
+ * @param own the hosts of the backend: its own address, and the host in the client's request
  */
 function located(location: string, prefix: string, own: readonly string[]): string {
   const [, scheme = '', host = '', path = '', rest = ''] =

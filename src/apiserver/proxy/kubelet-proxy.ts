@@ -24,11 +24,11 @@ import { joinHostPort } from '../../base/host-port.ts';
 
 export interface KubeletProxyDeps {
   readonly store: Store;
-  /** The certificate that the server shows to kubelets. */
+  /** The client certificate that the server presents to kubelets. */
   readonly client: KeyPair;
 }
 
-/** Where the kubelet of a node listens. */
+/** Address of a node's kubelet. */
 export interface KubeletEndpoint {
   readonly host: string;
   readonly port: number;
@@ -48,7 +48,7 @@ function addressOf(node: JsonObject): string | undefined {
   return undefined;
 }
 
-/** Which container of a pod a request means. @throws {StatusError} 400 */
+/** Returns the requested container of a pod. @throws {StatusError} 400 */
 function containerOf(pod: JsonObject, given: string, name: string): string {
   const spec = objectAt(pod, 'spec');
   const named = (key: string): readonly string[] => objectsAt(spec, key).map((one) => stringAt(one, 'name'));
@@ -69,14 +69,14 @@ const escaped = (text: string): string =>
     .replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
     .replace(/%20/g, '+');
 
-/** `?a=1&b=2` sorted by name, as Go's `url.Values` writes it; nothing for no pairs. */
+/** Formats a query sorted by name, like Go's `url.Values`; empty without pairs. */
 function goQuery(pairs: readonly Pair[]): string {
   const sorted = [...pairs].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   const text = sorted.map(([name, value]) => `${escaped(name)}=${escaped(value)}`).join('&');
   return text && `?${text}`;
 }
 
-/** An instant as the kubelet is asked for it: whole seconds in UTC. @throws {StatusError} 400 */
+/** Formats a time for the kubelet: whole seconds in UTC. @throws {StatusError} 400 */
 function wholeSeconds(text: string): string {
   const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : NaN;
   if (Number.isNaN(at))
@@ -87,9 +87,10 @@ function wholeSeconds(text: string): string {
 }
 
 /**
- * The query of a log request in the kubelet's words. Streams cannot be chosen, as the gate `PodLogsQuerySplitStreams` is off by default.
+ * Returns the query of a log request for the kubelet. Streams cannot be selected, as the gate `PodLogsQuerySplitStreams` is off by
+ * default.
  *
- * @throws {StatusError} 400 for what cannot be read, 422 for what is out of range
+ * @throws {StatusError} 400 for invalid values, 422 for values out of range
  */
 function logQuery(query: URLSearchParams, pod: string): string {
   const number = (key: string): number | undefined => {
@@ -124,7 +125,7 @@ function logQuery(query: URLSearchParams, pod: string): string {
   ]);
 }
 
-/** The ports of a port-forward in the kubelet's words. @throws {StatusError} 400 */
+/** Returns the ports of a port-forward for the kubelet. @throws {StatusError} 400 */
 function portQuery(query: URLSearchParams): string {
   const ports = query.getAll('ports').flatMap((one) => one.split(','));
   for (const port of ports)
@@ -142,7 +143,7 @@ const streamNames: readonly Pair[] = [
   ['tty', 'tty'],
 ];
 
-/** The way to the kubelets of nodes: where they listen, what they are asked, and logs as a stream. */
+/** KubeletProxy connects to the kubelets of nodes: their addresses, request paths, and logs as a stream. */
 export class KubeletProxy {
   readonly #deps: KubeletProxyDeps;
 
@@ -158,10 +159,10 @@ export class KubeletProxy {
   }
 
   /**
-   * Where the kubelet of a node listens.
+   * Returns the address of a node's kubelet.
    *
-   * @param resource what a node that is not there is called: the real server takes the resource of the request for it
-   * @throws {StatusError} 404 when the node is not there, 500 when it says no address
+   * @param resource the resource in the error for a missing node: the real server uses the one of the request
+   * @throws {StatusError} 404 when the node does not exist, 500 when it has no address
    */
   endpoint(nodeName: string, resource: 'nodes' | 'pods'): KubeletEndpoint {
     const node = this.#deps.store.get('nodes', nodeName)?.object;
@@ -173,13 +174,13 @@ export class KubeletProxy {
     return { host, port: port === 0 ? 10_250 : port, node };
   }
 
-  /** How the server connects to a kubelet: with its own certificate. */
+  /** Returns the TLS options of a connection to a kubelet, with the server's own certificate. */
   tls(host: string): RequestOptions {
     const { cert, key } = this.#deps.client;
     return { cert, key, rejectUnauthorized: false, ...(!/^[\d.]+$|:/.test(host) && { servername: host }) };
   }
 
-  /** A text of a node's kubelet. @throws {StatusError} when it cannot be had */
+  /** Gets a text from a node's kubelet. @throws {StatusError} on failure */
   async text(nodeName: string, path: string, signal: AbortSignal): Promise<string> {
     const endpoint = this.endpoint(nodeName, 'nodes');
     const { host, port } = endpoint;
@@ -193,7 +194,7 @@ export class KubeletProxy {
     return text;
   }
 
-  /** `pods/log`: the kubelet's log stream as it comes; a slow reader slows the kubelet. @throws {StatusError} */
+  /** Serves `pods/log`: forwards the kubelet's log stream with backpressure. @throws {StatusError} */
   async logs(
     at: { readonly namespace: string; readonly name: string; readonly query: URLSearchParams },
     response: ServerResponse,
@@ -230,11 +231,11 @@ export class KubeletProxy {
       throw serverSaid(status, await readAll(answer), { kind: 'pods/log', name: pod });
     response.writeHead(200, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-cache, private' });
     response.flushHeaders();
-    // an answer that breaks off does so for the client, too, and a client that goes ends it
+    // an interrupted response is interrupted for the client, and a client that disconnects ends it
     await pipeline(answer, response).catch(() => undefined);
   }
 
-  /** The kubelet's path of `exec`, `attach` or `portforward` on a pod. @throws {StatusError} */
+  /** Returns the kubelet's path of `exec`, `attach` or `portforward` on a pod. @throws {StatusError} */
   streamPath(at: {
     readonly namespace: string;
     readonly name: string;
@@ -256,7 +257,7 @@ export class KubeletProxy {
     return { endpoint, path: `/${at.subresource}/${base}/${container}${query}` };
   }
 
-  /** Whether the kubelet takes WebSockets itself (A19). */
+  /** Reports whether the kubelet accepts WebSockets itself (A19). */
   takesWebSockets(endpoint: KubeletEndpoint): boolean {
     return listAt(objectAt(endpoint.node, 'status'), 'declaredFeatures').includes(
       'ExtendWebSocketsToKubelet',
@@ -269,7 +270,7 @@ function unreached(endpoint: KubeletEndpoint, path: string, reason: unknown): St
   return new StatusError(500, '', `Get ${JSON.stringify(where)}: ${dialError(reason, endpoint)}`);
 }
 
-/** Bytes of a kubelet's text at most: of metrics, or of why there is no log. */
+/** Maximum size of a kubelet's text, bytes: metrics, or an error about logs. */
 const mostBytes = 32 * 1024 * 1024;
 
 async function readAll(stream: IncomingMessage): Promise<string> {

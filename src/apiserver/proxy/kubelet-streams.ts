@@ -15,11 +15,11 @@ import type { Upgrading } from '../request/upgrading.ts';
 export interface KubeletStreamsDeps {
   readonly clock: Clock;
   readonly proxy: KubeletProxy;
-  /** The certificate that the server shows to kubelets. */
+  /** The client certificate that the server presents to kubelets. */
   readonly client: KeyPair;
 }
 
-/** One upgrade: which subresource of which pod was asked for, and how. */
+/** One upgrade: the subresource and pod that are requested. */
 export interface StreamCall {
   readonly namespace: string;
   readonly name: string;
@@ -38,8 +38,8 @@ const spdyProtocols = [
 ];
 
 /**
- * Joins clients of exec, attach and port-forward with the kubelets of nodes. What a kubelet understands goes to it as it came; to one that
- * does not declare `ExtendWebSocketsToKubelet`, WebSockets of protocol v5 and port-forward tunnels go as SPDY (A19).
+ * KubeletStreams joins clients of exec, attach and port-forward with kubelets. Protocols that a kubelet supports are forwarded unchanged;
+ * for a kubelet without `ExtendWebSocketsToKubelet`, WebSockets of protocol v5 and port-forward tunnels are translated to SPDY (A19).
  */
 export class KubeletStreams {
   readonly #deps: KubeletStreamsDeps;
@@ -49,9 +49,9 @@ export class KubeletStreams {
   }
 
   /**
-   * Joins a client with the kubelet of a pod until one of them ends.
+   * Joins a client with the kubelet of a pod until one of them disconnects.
    *
-   * @throws {StatusError} when the pod, its node or the kubelet cannot be found; what goes wrong later the client is told on its connection
+   * @throws {StatusError} when the pod, its node or the kubelet cannot be found; later errors are sent on the client's connection
    */
   join(call: StreamCall, upgrading: Upgrading): Promise<void> {
     const { endpoint, path } = this.#deps.proxy.streamPath(call);
@@ -72,7 +72,7 @@ export class KubeletStreams {
       : passUpgrade({ ...to, method: incoming.method ?? 'GET', headers: sentOn(incoming) }, upgrading);
   }
 
-  /** A WebSocket here, SPDY to the kubelet: whatever the kubelet says, the client has its 101 and is told on channel 3. */
+  /** Translates a WebSocket to SPDY: the client always receives its 101, and errors of the kubelet on channel 3. */
   async #translate({ subresource, query }: StreamCall, to: Target, upgrading: Upgrading): Promise<void> {
     const { clock, client } = this.#deps;
     const web = await takeWebSocket(upgrading, closing);

@@ -1,7 +1,7 @@
 import { type Draft, type JsonObject, listAt, objectAt, sameJson, valueAt } from '../../apimachinery/json.ts';
 import { seconds } from '../../apimachinery/times.ts';
 
-/** What a DELETE asks for. */
+/** Options of a DELETE. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly uid?: string;
@@ -9,31 +9,31 @@ export interface DeleteOptions {
   readonly propagation?: 'Orphan' | 'Background' | 'Foreground';
 }
 
-/** The next generation, for kinds that count them. */
+/** Returns the object with the next generation, for kinds with one. */
 export function bump(object: JsonObject): JsonObject {
   const generation = valueAt(object, 'metadata', 'generation');
   return typeof generation === 'number' ? { generation: generation + 1 } : {};
 }
 
-/** The finalizers of an object that is being deleted: what becomes of its dependents is one of them (A3). */
+/** Returns the finalizers of an object that is being deleted, including that of the propagation policy (A3). */
 export function finalizersFor(object: JsonObject, { propagation }: DeleteOptions): string[] {
   const standing = listAt(objectAt(object, 'metadata'), 'finalizers') as readonly string[];
   if (propagation === undefined) return [...standing];
-  const kept = standing.filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
-  if (propagation === 'Orphan') return [...kept, 'orphan'];
-  return propagation === 'Foreground' ? [...kept, 'foregroundDeletion'] : kept;
+  const others = standing.filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
+  if (propagation === 'Orphan') return [...others, 'orphan'];
+  return propagation === 'Foreground' ? [...others, 'foregroundDeletion'] : others;
 }
 
-/** What a graceful deletion changes in the metadata; `over`: nothing holds the object any more. */
+/** The metadata changes of a graceful deletion; `over`: nothing holds the object any more. */
 interface Mark {
   readonly changes: JsonObject;
   readonly over: boolean;
 }
 
 /**
- * Marks an object for deletion, or shortens the grace of one that is marked (A2): a longer grace changes nothing.
+ * Marks an object for deletion, or shortens the grace period of a marked one (A2): a longer one changes nothing.
  *
- * @param grace seconds that the kind's rules give an object which is not marked yet
+ * @param grace grace period in seconds of an object that is not marked yet
  */
 export function gracefully(object: JsonObject, options: DeleteOptions, grace: number, now: number): Mark {
   const finalizers = finalizersFor(object, options);
@@ -72,7 +72,7 @@ function shortened(
   };
 }
 
-/** Whether a marked object has no grace and no finalizer left: its next write removes it. */
+/** Reports whether a marked object has no grace period and no finalizers left: its next write removes it. */
 export const isFree = (object: JsonObject): boolean =>
   valueAt(object, 'metadata', 'deletionTimestamp') !== undefined &&
   listAt(objectAt(object, 'metadata'), 'finalizers').length === 0 &&

@@ -10,7 +10,7 @@ import type { WriteContext } from '../request/write-context.ts';
 import { seconds } from '../../apimachinery/times.ts';
 
 const budgets = 'policy/poddisruptionbudgets';
-/** The API server itself writes what is left of a budget. */
+/** The API server itself updates the status of a budget. */
 const own = {
   manager: 'kube-apiserver',
   operation: 'Update',
@@ -37,7 +37,7 @@ const isReady = (pod: JsonObject): boolean =>
     (c) => c['type'] === 'Ready' && c['status'] === 'True',
   );
 
-/** A pod that no budget needs: not started, ended, or already on its way. */
+/** Reports whether a pod may be evicted without a budget: not started, ended, or already being deleted. */
 function ignoresBudgets(pod: JsonObject): boolean {
   const phase = valueAt(pod, 'status', 'phase');
   return (
@@ -48,7 +48,7 @@ function ignoresBudgets(pod: JsonObject): boolean {
   );
 }
 
-/** Whether an unready pod may go whatever the budget says. */
+/** Reports whether an unready pod may be evicted regardless of the budget. */
 function unreadyMayGo(pod: JsonObject, budget: JsonObject): boolean {
   if (isReady(pod)) return false;
   if (valueAt(budget, 'spec', 'unhealthyPodEvictionPolicy') === 'AlwaysAllow') return true;
@@ -59,7 +59,7 @@ function unreadyMayGo(pod: JsonObject, budget: JsonObject): boolean {
   );
 }
 
-/** Takes one disruption out of a budget. @throws {StatusError} 429 when there is none */
+/** Uses one disruption of a budget. @throws {StatusError} 429 when there is none */
 function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void {
   const status = objectAt(budget, 'status');
   const name = nameOf(budget);
@@ -150,7 +150,7 @@ export function evict(
   remove();
 }
 
-/** The pod with the condition that says who ended it. */
+/** Returns the pod with a condition that names the eviction. */
 function disrupted(pod: JsonObject, now: number): JsonObject {
   const status = objectAt(pod, 'status');
   const condition = {

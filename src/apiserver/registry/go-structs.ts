@@ -1,7 +1,7 @@
 import { ownMember } from '../../base/own.ts';
 import { fieldsOf, type Shape } from '../../apimachinery/api-types.ts';
 
-/** A value with the fields of its structs in Go's order. */
+/** Returns a value with the fields of its structs in Go's order. */
 export function inGoOrder(value: unknown, shape: Shape | undefined): unknown {
   if (Array.isArray(value))
     return shape?.is === 'list' ? value.map((item: unknown) => inGoOrder(item, shape.of)) : value;

@@ -34,21 +34,21 @@ const checks: Readonly<Record<string, NameCheck>> = tableOf({
   PodDisruptionBudget: pathSegment,
 });
 
-/** How names of the kind are checked. */
+/** Returns the name check of a kind. */
 export const nameCheckOf = (kind: Kind): NameCheck => checks[kind.kind] ?? subdomainName;
 
-/** What is sent to a namespace says so or says nothing. @throws {StatusError} 400 */
+/** Checks that an object's namespace is empty or that of the request. @throws {StatusError} 400 */
 export function checkNamespaceOf(object: JsonObject, namespace: string): void {
   const given = namespaceOf(object);
   if (![given, namespace].includes('') && given !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
-/** Kinds whose own validation asks no more of finalizers than that of every kind. */
+/** API groups whose own validation of finalizers is only the common one. */
 const freeFinalizers = new Set(['coordination.k8s.io']);
 const knowsFinalizers = ({ group }: Kind): boolean => !freeFinalizers.has(group);
 
-/** What the kind's own validation finds in the metadata (Kubernetes `ValidateObjectMeta`). */
+/** Returns the faults of the kind's own metadata validation (Kubernetes `ValidateObjectMeta`). */
 export const validateMetadata = (
   object: JsonObject,
   kind: Kind,
@@ -58,17 +58,17 @@ export const validateMetadata = (
   return [...metadataFaults('metadata', objectAt(object, 'metadata'), rules)].map(causeOf);
 };
 
-/** What is asked of the metadata of every kind (apimachinery `ValidateObjectMetaAccessor`). */
+/** Returns the faults of the common metadata validation (apimachinery `ValidateObjectMetaAccessor`). */
 export const commonMetadata = (object: JsonObject, { namespaced }: Kind): FieldFault[] => {
   const rules = { names: pathSegment, namespaced, knownFinalizers: false };
   return [...metadataFaults('metadata', objectAt(object, 'metadata'), rules)].map(causeOf);
 };
 
-/** What the kind's own validation finds in changed metadata (Kubernetes `ValidateObjectMetaUpdate`). */
+/** Returns the faults of the kind's own validation of changed metadata (Kubernetes `ValidateObjectMetaUpdate`). */
 export const validateMetadataUpdate = (object: JsonObject, old: JsonObject, kind: Kind): FieldFault[] =>
   changes(object, old, knowsFinalizers(kind));
 
-/** What is asked of changed metadata of every kind (apimachinery `ValidateObjectMetaAccessorUpdate`). */
+/** Returns the faults of the common validation of changed metadata (apimachinery `ValidateObjectMetaAccessorUpdate`). */
 export const commonMetadataUpdate = (object: JsonObject, old: JsonObject): FieldFault[] =>
   changes(object, old, false);
 
@@ -77,13 +77,13 @@ const changes = (object: JsonObject, old: JsonObject, knownFinalizers: boolean):
     causeOf,
   );
 
-const told = (when: string, uids: readonly string[]): string =>
+const duplicateWarning = (when: string, uids: readonly string[]): string =>
   `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids.join(', ')}`;
 
 /**
- * The object with each of its owners once; that some were there again is a warning. Follows apiserver `dedupOwnerReferences`.
+ * Returns the object without duplicate owners, with a warning if there were any. Follows apiserver `dedupOwnerReferences`.
  *
- * @param patched made by a patch: such an object is looked at after admission alone, and its warning says so
+ * @param patched whether a patch made it: it is then checked after admission, and the warning says so
  */
 export function withoutRepeatedOwners(object: JsonObject, warnings: string[], patched = false): JsonObject {
   const owners = objectsAt(objectAt(object, 'metadata'), 'ownerReferences');
@@ -98,6 +98,6 @@ export function withoutRepeatedOwners(object: JsonObject, warnings: string[], pa
   }
   if (again.length === 0) return object;
   const uids = again.map((owner) => stringAt(owner, 'uid'));
-  warnings.push(told(patched ? ' after mutating admission happens' : '', uids));
+  warnings.push(duplicateWarning(patched ? ' after mutating admission happens' : '', uids));
   return withMetadata(object, { ownerReferences: once });
 }

@@ -43,7 +43,7 @@ import type { WriteContext } from '../request/write-context.ts';
 import { longestPrefix, randomSuffix } from '../storage/names.ts';
 import { seconds } from '../../apimachinery/times.ts';
 
-/** Whether there can be such an object, or such a place for objects when no name is given. @throws {StatusError} 400, 500 */
+/** Checks the namespace and name of an object, or of a collection without a name. @throws {StatusError} 400, 500 */
 export function checkKey(kind: Kind, namespace: string, name?: string): void {
   if (name !== undefined && kind.namespaced && namespace === '')
     throw badRequest('Namespace parameter required.');
@@ -56,22 +56,22 @@ export function checkKey(kind: Kind, namespace: string, name?: string): void {
 }
 
 /**
- * A write on its way. Mutating admission sees `object` and may change it, `finish` prepares and validates what it leaves, validating
- * admission judges that, `commit` stores it.
+ * PendingWrite is a write in progress. Mutating admission may change `object`, `finish` prepares and validates the result, validating
+ * admission judges that, and `commit` stores it.
  */
 export interface PendingWrite {
   readonly operation: 'CREATE' | 'UPDATE';
-  /** What was sent, with defaults and owners. */
+  /** The sent object, with defaults and owners. */
   readonly object: JsonObject;
-  /** What stands; absent for a new object. */
+  /** The stored object; absent for a new one. */
   readonly old?: JsonObject;
-  /** @throws {StatusError} for an object that is not valid */
+  /** @throws {StatusError} for an invalid object */
   finish(admitted: JsonObject): JsonObject;
-  /** @param effects what admission does together with the write @returns nothing when the standing object changed meanwhile: begin again */
+  /** @param effects side effects of admission @returns undefined when the stored object has changed meanwhile: start again */
   commit(finished: JsonObject, effects?: () => void): Written | undefined;
 }
 
-/** What an update replaces, and by which rules. */
+/** What an update replaces, and its rules. */
 interface Replacement {
   readonly entry: Entry;
   readonly old: JsonObject;
@@ -79,22 +79,22 @@ interface Replacement {
   readonly rules: UpdateRules;
 }
 
-/** Where an object stands, and through which door it is written. */
+/** The namespace, name and subresource of a write. */
 export interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
 }
 
-/** What a write made. */
+/** The result of a write. */
 export interface Written {
   readonly object: JsonObject;
   readonly created: boolean;
 }
 
 /**
- * Writes objects of one kind by its rules: defaults, owners, preparation, validation, store. The `begin` methods leave room for admission in
- * between; `create`, `update` and `delete` are for the server itself and go without. Acknowledge a write only after `store.settled()`.
+ * Registry writes objects of one kind by its rules: defaults, owners, preparation, validation, store. The `begin` methods allow admission
+ * in between; `create`, `update` and `delete` are for the server itself and skip it. Acknowledge a write only after `store.settled()`.
  */
 export class Registry {
   readonly strategy: Strategy;
@@ -111,7 +111,7 @@ export class Registry {
     return this.strategy.kind;
   }
 
-  /** The stored entry. @throws {StatusError} 404 */
+  /** Returns the stored entry. @throws {StatusError} 404 */
   entry(namespace: string, name: string): Entry {
     checkKey(this.#kind, namespace, name);
     const entry = this.#store.get(this.#kind.storage, this.#key(namespace, name));
@@ -123,17 +123,17 @@ export class Registry {
     return keyOf(this.#kind.namespaced ? namespace : '', name);
   }
 
-  /** The object in the form that this version serves. */
+  /** Returns the object in the form that this version serves. */
   served(entry: Entry): JsonObject {
     return this.strategy.fromStorage?.(entry.object) ?? entry.object;
   }
 
-  /** Makes an object at once. @throws {StatusError} */
+  /** Creates an object without admission. @throws {StatusError} */
   create(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): JsonObject {
     return now(this.beginCreate(namespace, given, writer, context)).object;
   }
 
-  /** Begins to make an object. */
+  /** Begins to create an object. */
   beginCreate(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): PendingWrite {
     const bare = this.#bare(this.strategy.defaults(given), namespace);
     const object = manageUpdate(undefined, bare, this.#kind.type, {
@@ -176,7 +176,7 @@ export class Registry {
             valueAt(standing.object, 'metadata', 'deletionTimestamp') !== undefined,
           );
         if (context.dryRun) return { object: finished, created: true };
-        // what was free when it was allocated may be taken by now
+        // allocated addresses may be in use by now
         if (seen !== this.#store.version) this.strategy.allocate?.(finished, context);
         effects?.();
         const stored = this.#store.put(this.#kind.storage, this.#stored(finished));
@@ -185,7 +185,7 @@ export class Registry {
     };
   }
 
-  /** A new object without what only the server says of it. */
+  /** Returns a new object without the server-set fields. */
   #bare(object: JsonObject, namespace: string): JsonObject {
     return withMetadata(object, {
       namespace: this.#kind.namespaced ? namespace : undefined,
@@ -198,7 +198,7 @@ export class Registry {
     });
   }
 
-  /** A new object with its name, its UID and the time of its creation. */
+  /** Returns a new object with its name, UID and creation time. */
   #identified(object: JsonObject, context: WriteContext): JsonObject {
     const metadata = objectAt(object, 'metadata');
     const prefix = stringAt(metadata, 'generateName');
@@ -214,7 +214,7 @@ export class Registry {
     return prefix.slice(0, longestPrefix) + randomSuffix(context.world.random);
   }
 
-  /** @throws {StatusError} 422 for a new object that is not valid */
+  /** @throws {StatusError} 422 for an invalid new object */
   #judgeNew(object: JsonObject, context: WriteContext): void {
     const own = this.strategy.validatesMetadata ? [] : validateMetadata(object, this.#kind);
     this.#refuse(object, [...own, ...this.strategy.validateCreate(object, context)]);
@@ -236,7 +236,7 @@ export class Registry {
     return ownMember(this.strategy.subresources, subresource) ?? this.strategy.main;
   }
 
-  /** Replaces an object at once. @throws {StatusError} */
+  /** Replaces an object without admission. @throws {StatusError} */
   update(
     at: Place,
     change: (standing: JsonObject) => JsonObject,
@@ -246,7 +246,7 @@ export class Registry {
     return now(this.beginUpdate(at, change, writer, context));
   }
 
-  /** Begins to replace an object by what `change` makes of the standing one. @throws {StatusError} */
+  /** Begins to replace an object by the result of `change`. @throws {StatusError} */
   beginUpdate(
     at: Place,
     change: (standing: JsonObject) => JsonObject,
@@ -265,7 +265,7 @@ export class Registry {
     return this.#replacement(object, { entry, old, name: at.name, rules }, context);
   }
 
-  /** The object that a client sent with what only the server says. */
+  /** Returns the client's object with the server-set fields. */
   #whole(changed: JsonObject, old: JsonObject): JsonObject {
     const before = objectAt(old, 'metadata');
     const given = objectAt(changed, 'metadata');
@@ -334,12 +334,15 @@ export class Registry {
     effects?.();
     if (!isFree(next)) return this.served(this.#store.put(this.#kind.storage, this.#stored(next)));
     this.strategy.afterDelete?.(next, context);
-    // the event of the deletion tells the object as it was last stored
+    // the deletion event has the object as it was last stored
     this.#store.delete(this.#kind.storage, entry.key, entry.object);
     return next;
   }
 
-  /** The API server checks metadata once for every kind and again by the kind's own rules: the causes name each fault as often. */
+  /**
+   * Validates an update. The API server checks metadata once for every kind and again by the kind's own rules: the causes repeat each
+   * fault.
+   */
   #updateFaults(
     given: JsonObject,
     old: JsonObject,
@@ -353,7 +356,7 @@ export class Registry {
     return [...common, ...own, ...(rules.validate?.(given, old, context) ?? [])];
   }
 
-  /** Begins a server-side apply, which changes an object or makes it. @throws {StatusError} */
+  /** Begins a server-side apply, which changes or creates an object. @throws {StatusError} */
   beginApply(
     at: Place & { readonly force: boolean },
     config: JsonObject,
@@ -391,18 +394,18 @@ export class Registry {
     return this.#replacement(object, { entry, old, name: at.name, rules }, context);
   }
 
-  /** The object in Go's normal form. @throws {DecodeError} */
+  /** Returns the object in Go's normal form. @throws {DecodeError} */
   decode(object: JsonObject): JsonObject {
     const { apiVersion: _a, kind: _k, ...rest } = decodeType(object, this.#kind.type).object;
     return rest;
   }
 
-  /** Deletes an object at once by the kind's rules. @throws {StatusError} */
+  /** Deletes an object by the kind's rules, without admission. @throws {StatusError} */
   delete(namespace: string, name: string, options: DeleteOptions, context: WriteContext): Deleted {
     return this.#remover.delete(this.entry(namespace, name), options, context);
   }
 
-  /** Begins to delete an object. @throws {StatusError} 404; 409 when another life or version of it is meant */
+  /** Begins to delete an object. @throws {StatusError} 404; 409 when a precondition on UID or version fails */
   beginDelete(namespace: string, name: string, options: DeleteOptions, context: WriteContext): PendingDelete {
     const entry = this.entry(namespace, name);
     this.#remover.checkPreconditions(entry, options);
@@ -415,7 +418,7 @@ export class Registry {
     };
   }
 
-  /** Writes what a subresource without a body type of its own changed (binding, eviction): owners stay as they are. */
+  /** Writes what a subresource without a body type of its own changed (binding, eviction): field owners stay unchanged. */
   put(object: JsonObject, from: JsonObject): JsonObject {
     return this.served(this.#store.put(this.#kind.storage, this.#stored(keepManaged(object, from))));
   }
@@ -425,14 +428,14 @@ export class Registry {
   }
 }
 
-/** A write without admission. */
+/** Performs a write without admission. */
 const now = (write: PendingWrite): Written => {
   const written = write.commit(write.finish(write.object));
   if (!written) throw new Error('a write that is begun and stored at once found its object changed');
   return written;
 };
 
-/** Whether two versions differ in the times of their owners alone: such a write is none. */
+/** Reports whether two versions differ only in the times of their field owners: such a write is skipped. */
 function onlyTimesDiffer(a: JsonObject, b: JsonObject): boolean {
   const timeless = (object: JsonObject): JsonObject =>
     withMetadata(object, {

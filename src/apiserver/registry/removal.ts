@@ -21,21 +21,21 @@ export const subjectOf = (kind: Kind, name: string): Subject => ({
   ...(kind.group && { group: kind.group }),
 });
 
-/** What a DELETE left: `deleted` is false while grace or finalizers hold the object. */
+/** Result of a DELETE: `deleted` is false while a grace period or finalizers hold the object. */
 export interface Deleted {
   readonly object: JsonObject;
   readonly deleted: boolean;
 }
 
-/** A deletion on its way. */
+/** A deletion in progress. */
 export interface PendingDelete {
-  /** The object that goes. */
+  /** The object to delete. */
   readonly old: JsonObject;
-  /** @returns nothing when the object changed meanwhile: begin again @throws {StatusError} */
+  /** @returns undefined when the object has changed meanwhile: start again @throws {StatusError} */
   commit(): Deleted | undefined;
 }
 
-/** Deletes objects of one kind by its rules: grace, finalizers, what a kind does besides. */
+/** Remover deletes objects of one kind by its rules: grace period, finalizers, side effects. */
 export class Remover {
   readonly #strategy: Strategy;
   readonly #store: Store;
@@ -45,7 +45,7 @@ export class Remover {
     this.#store = store;
   }
 
-  /** Deletes by the kind's rules; `deleted` is false while grace or finalizers hold the object. */
+  /** Deletes by the kind's rules; `deleted` is false while a grace period or finalizers hold the object. */
   delete(entry: Entry, options: DeleteOptions, context: WriteContext): Deleted {
     this.checkPreconditions(entry, options);
     this.#strategy.checkDelete?.(entry.object, context);
@@ -75,7 +75,7 @@ export class Remover {
     return this.#remove(entry, entry.object, context);
   }
 
-  /** @throws {StatusError} 409 when another life or version of the object is to be deleted */
+  /** @throws {StatusError} 409 when a precondition on UID or version fails */
   checkPreconditions(entry: Entry, options: DeleteOptions): void {
     const name = nameOf(entry.object);
     const uid = valueAt(entry.object, 'metadata', 'uid');
@@ -102,7 +102,7 @@ export class Remover {
     return this.#hold(entry, withMetadata(entry.object, changes), context, over);
   }
 
-  /** Writes the mark of a deletion, and goes on to remove the object when nothing holds it. */
+  /** Marks the object for deletion, and removes it when nothing holds it. */
   #hold(entry: Entry, marked: JsonObject, context: WriteContext, thenRemove: boolean): Deleted {
     if (context.dryRun || sameJson(marked, entry.object))
       return { object: this.#view(marked), deleted: thenRemove };

@@ -75,7 +75,7 @@ function checkSpec(kind: string, spec: JsonObject, needsUser: boolean): void {
   if (faults.length > 0) throw invalid(kind, 'authorization.k8s.io', '', faults);
 }
 
-/** The answers of the kinds that are only asked: who am I, who is that, may they. @throws {StatusError} */
+/** Answers reviews: SelfSubjectReview, TokenReview and access reviews. @throws {StatusError} */
 export async function review(
   kind: string,
   object: JsonObject,

@@ -6,7 +6,7 @@ import type { Kind } from '../../apimachinery/kinds.ts';
 import type { ResetFields } from '../../apimachinery/managed-fields/managed-fields.ts';
 import type { Strategy, UpdateRules } from './strategy.ts';
 
-/** Kinds whose generation counts the changes of their spec. */
+/** Kinds with a generation that counts changes of their spec. */
 const counted = new Set(
   (
     'Pod Deployment ReplicaSet DaemonSet StatefulSet ReplicationController Job CronJob PodDisruptionBudget NetworkPolicy Ingress ' +
@@ -15,21 +15,21 @@ const counted = new Set(
   ).split(' '),
 );
 
-/** Kinds that a DELETE answers with the object instead of a Status. */
+/** Kinds whose DELETE returns the object instead of a Status. */
 const returned = new Set(
   'Pod Service ServiceAccount PersistentVolume PersistentVolumeClaim ResourceQuota PodTemplate StorageClass CSINode CSIDriver VolumeAttachment VolumeAttributesClass'.split(
     ' ',
   ),
 );
 
-/** Kinds that PUT and apply may make. */
+/** Kinds that PUT and apply may create. */
 const putCreates = new Set(
   'Lease Event Endpoints LimitRange Service RuntimeClass Role RoleBinding ClusterRole ClusterRoleBinding CSIStorageCapacity'.split(
     ' ',
   ),
 );
 
-/** Kinds whose PUT must name a version. */
+/** Kinds whose PUT requires a resourceVersion. */
 const conditionalOnly = new Set(
   'Lease APIService CustomResourceDefinition PodDisruptionBudget ServiceCIDR IPAddress'.split(' '),
 );
@@ -50,7 +50,7 @@ const zeroStatus = (kind: Kind): JsonObject => {
   return status === undefined ? {} : { status };
 };
 
-/** The rules of the main resource: the status stays as it stood, the generation counts changes. */
+/** Returns the rules of the main resource: the status stays unchanged, the generation counts changes. */
 export function mainRules(kind: Kind, hasStatus: boolean): UpdateRules {
   return {
     reset: hasStatus ? statusPath : [],
@@ -66,7 +66,7 @@ export function mainRules(kind: Kind, hasStatus: boolean): UpdateRules {
   };
 }
 
-/** The rules of a status subresource: only the status changes, and labels and annotations with it. */
+/** Returns the rules of a status subresource: only status, labels and annotations change. */
 export function statusRules(kind: Kind): UpdateRules {
   return {
     reset: [
@@ -85,7 +85,7 @@ export function statusRules(kind: Kind): UpdateRules {
   };
 }
 
-/** The rules that every kind follows unless it has its own. */
+/** Returns the default rules of a kind. */
 export function commonStrategy(kind: Kind): Strategy {
   const hasStatus = kind.subresources.some((sub) => sub.name === 'status');
   return {

@@ -5,52 +5,52 @@ import type { ResetFields } from '../../apimachinery/managed-fields/managed-fiel
 import type { FieldFault } from '../../apimachinery/status-error.ts';
 import type { WriteContext } from '../request/write-context.ts';
 
-/** What one door to a kind (the main resource or a subresource) may change and must check. */
+/** UpdateRules says what an update of a (sub)resource may change and must check. */
 export interface UpdateRules {
-  /** Puts back what this door may not change, and raises the generation where the spec changed. */
+  /** Restores what this (sub)resource may not change, and increments the generation when the spec changed. */
   prepare(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
   validate?(object: JsonObject, old: JsonObject, context: WriteContext): readonly FieldFault[];
-  /** `validate` checks the metadata's update itself; for others the registry names its faults a second time. */
+  /** Whether `validate` checks the metadata itself; for others the registry reports its faults a second time. */
   readonly validatesMetadata?: boolean;
-  /** What is told to the client of a change that is right. */
+  /** Returns warnings about a valid change. */
   warnings?(object: JsonObject, old: JsonObject): readonly string[];
-  /** Takes what the change needs from the server's stock: addresses and ports. @throws {StatusError} */
+  /** Allocates addresses and ports for the change. @throws {StatusError} */
   allocate?(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject;
   readonly reset: ResetFields;
 }
 
-/** What is special about a kind; all that is absent is as for every kind. */
+/** Strategy holds the rules of a kind; absent members mean the common rules. */
 export interface Strategy {
   readonly kind: Kind;
-  /** Fills in what was left out, on create and on update. */
+  /** Sets defaults, on create and on update. */
   defaults(object: JsonObject): JsonObject;
   prepareCreate(object: JsonObject, context: WriteContext): JsonObject;
-  /** Takes what a new object needs from the server's stock: addresses and ports. @throws {StatusError} */
+  /** Allocates addresses and ports for a new object. @throws {StatusError} */
   allocate?(object: JsonObject, context: WriteContext): JsonObject;
   validateCreate(object: JsonObject, context: WriteContext): readonly FieldFault[];
-  /** What is told to the client of a new object that is right. */
+  /** Returns warnings about a valid new object. */
   warnings?(object: JsonObject): readonly string[];
-  /** The group that validation errors name, where that is not the kind's own. */
+  /** The group in validation errors, if it is not the kind's own. */
   readonly faultGroup?: string;
-  /** `validateCreate` looks at the metadata itself. */
+  /** Whether `validateCreate` checks the metadata itself. */
   readonly validatesMetadata?: boolean;
   readonly createReset: ResetFields;
   readonly main: UpdateRules;
   readonly subresources: Readonly<Record<string, UpdateRules>>;
-  /** May be created by PUT or apply on a name that is not there. */
+  /** Whether PUT or apply may create an object. */
   readonly createOnUpdate: boolean;
-  /** PUT without a resourceVersion is allowed. */
+  /** Whether PUT without a resourceVersion is allowed. */
   readonly unconditionalUpdate: boolean;
-  /** Grace seconds of a deletion; `undefined`: the kind is deleted at once. */
+  /** Returns the grace period of a deletion in seconds; absent: the kind is deleted at once. */
   grace?(object: JsonObject, wanted: number | undefined): number;
-  /** DELETE answers with the object. */
+  /** Whether DELETE returns the object. */
   readonly deleteReturnsObject: boolean;
-  /** Refuses a deletion by throwing. */
+  /** Rejects a deletion by throwing. */
   checkDelete?(object: JsonObject, context: WriteContext): void;
-  /** What a deletion does besides; for namespaces that is all. */
+  /** Side effects of a deletion; for namespaces they are the deletion. */
   beginDelete?(object: JsonObject, options: DeleteOptions, context: WriteContext): JsonObject;
   afterDelete?(object: JsonObject, context: WriteContext): void;
-  /** Form that is stored, where it differs from the one that is served. */
+  /** Converts to the stored form, where it differs from the served one. */
   toStorage?(object: JsonObject): JsonObject;
   fromStorage?(object: JsonObject): JsonObject;
 }

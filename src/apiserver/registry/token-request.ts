@@ -20,7 +20,7 @@ const least = 600;
 const most = 2 ** 32;
 export const defaultLifetime = 3600;
 const yearSeconds = 365 * 24 * 3600;
-/** What a kubelet asks for: such a token lives a year, with a warning after the time that was asked for. */
+/** The lifetime that kubelets request: such a token is valid for a year, with a warning after the requested time. */
 const kubeletLifetime = 3607;
 
 interface Bound {
@@ -67,8 +67,8 @@ export function issueToken(
   const faults = faultsOf(spec);
   if (faults.length > 0) throw invalid('TokenRequest', 'authentication.k8s.io', '', faults);
   const lifetime = Number(spec['expirationSeconds'] ?? defaultLifetime);
-  const given = listAt(spec, 'audiences') as readonly string[];
-  const audiences = given.length > 0 ? given : [issuer];
+  const requested = listAt(spec, 'audiences') as readonly string[];
+  const audiences = requested.length > 0 ? requested : [issuer];
   const ref = objectAt(spec, 'boundObjectRef');
   if (nodeOf(context.user) !== undefined && !namesPod(ref))
     throw forbidden(
@@ -99,7 +99,7 @@ export function issueToken(
   };
 }
 
-/** What a request says of itself is the account that it is made for. @throws {StatusError} 422 */
+/** Checks that a request's metadata matches its service account. @throws {StatusError} 422 */
 function checkNames(
   account: { readonly namespace: string; readonly name: string },
   metadata: JsonObject,
@@ -130,7 +130,7 @@ interface RefTo {
   readonly ofNode: boolean;
 }
 
-/** @throws {StatusError} when the reference means an object of that name that was there before */
+/** @throws {StatusError} when the reference is to an earlier object of the same name */
 function checkUid(ref: JsonObject, entry: Entry, { account, kind, name, ofNode }: RefTo): void {
   const [uid, found] = [stringAt(ref, 'uid'), stringAt(objectAt(entry.object, 'metadata'), 'uid')];
   if (uid === '' || uid === found) return;
@@ -147,7 +147,7 @@ function boundOf(namespace: string, account: string, ref: JsonObject, context: W
     throw badRequest(`cannot bind token to object of type ${isCore ? '/' : ''}${apiVersion}, Kind=${kind}`);
   const [storage, claim] = known;
   const name = stringAt(ref, 'name');
-  const ofNode = nodeOf(context.user) !== undefined; // its admission is asked first, and says it in other words
+  const ofNode = nodeOf(context.user) !== undefined; // its admission runs first, with other messages
   const entry = context.world.store.get(storage, claim === 'node' ? name : keyOf(namespace, name));
   if (!entry) throw notFound({ kind: ofNode ? claim : storage, name });
   if (claim === 'pod' && valueAt(entry.object, 'spec', 'serviceAccountName') !== account)
@@ -161,7 +161,7 @@ function boundOf(namespace: string, account: string, ref: JsonObject, context: W
 const namesPod = (ref: JsonObject): boolean =>
   ref['apiVersion'] === 'v1' && ref['kind'] === 'Pod' && stringAt(ref, 'name') !== '';
 
-/** A node may ask only for tokens of its own pods, for audiences that they name. */
+/** Allows a node to request only tokens of its own pods, for audiences that they use. */
 function checkNode(
   account: { readonly name: string },
   spec: JsonObject,

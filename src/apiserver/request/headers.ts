@@ -1,2 +1,2 @@
-/** The header that tells browsers to take a body for what its content type says. */
+/** Tells browsers not to guess the content type of a body. */
 export const noSniff = { 'X-Content-Type-Options': 'nosniff' };

@@ -8,7 +8,7 @@ import { badRequest, methodNotAllowed, noSuchResource } from '../../apimachinery
 import type { Upgrading } from './upgrading.ts';
 import type { User } from '../authentication/users.ts';
 
-/** A path of the resource API taken apart; `kind` is absent when the server does not serve it. */
+/** A parsed path of the resource API; `kind` is absent when the server does not serve it. */
 export interface ResourcePath {
   readonly group: string;
   readonly version: string;
@@ -16,26 +16,26 @@ export interface ResourcePath {
   readonly resource: string;
   readonly name: string;
   readonly subresource: string;
-  /** What follows a proxied subresource. */
+  /** The path after a proxied subresource. */
   readonly rest: string;
-  /** Whether the resource stands below a namespace, be it one without a name. */
+  /** Whether the path has a namespace, possibly an empty one. */
   readonly nested: boolean;
-  /** Whether the path is one of the API at all; if not, the page is unknown as any other. */
+  /** Whether the path is one of the resource API; otherwise it is not found. */
   readonly isRouted: boolean;
   readonly kind: Kind | undefined;
 }
 
-/** The audit event of a request that is on its way. */
+/** The audit event of a request in progress. */
 export interface AuditRecord {
   readonly annotate: (key: string, value: string) => void;
-  /** Notes whom the request is taken for. */
+  /** Records the impersonated user. */
   readonly impersonates: (user: User) => void;
 }
 
-/** One request, read, whose user is not yet known. */
+/** A parsed request before authentication. */
 export type UnauthenticatedRequest = Omit<ApiRequest, 'user'>;
 
-/** One request, read. */
+/** A parsed request. */
 export interface ApiRequest {
   readonly raw: IncomingMessage;
   readonly method: string;
@@ -43,13 +43,13 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   readonly user: User;
   readonly target: ResourcePath | undefined;
-  /** The request's audit event; absent where nothing is audited. */
+  /** The request's audit event; absent without auditing. */
   readonly audit?: AuditRecord;
-  /** The connection of a client that asks for an upgrade. */
+  /** The connection of a client that requests an upgrade. */
   readonly upgrading?: Upgrading;
 }
 
-/** What a URL asks besides its path. Pairs with a semicolon or a broken escape are as if they were not there, as with Go. */
+/** Parses the query of a URL. Pairs with a semicolon or an invalid escape are ignored, as in Go. */
 export function queryOf(url: string): URLSearchParams {
   const search = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
   const broken = /;|%(?![0-9a-fA-F]{2})/;
@@ -64,10 +64,10 @@ export function queryOf(url: string): URLSearchParams {
 const namespaced = new Set(['status', 'finalize']);
 const watchPath = /^(\/+api\/+[^/]+\/+|\/+apis\/+[^/]+\/+[^/]+\/+)watch\/+(?=[^/])/;
 
-/** Is it a watch of the old form, `/api/v1/watch/pods`? Nothing but a GET goes there. */
+/** Reports whether a URL is an old watch path, `/api/v1/watch/pods`, which only accepts GET. */
 export const isWatchPath = (url: string): boolean => watchPath.test(url);
 
-/** The path and query that a path of the old form, `/api/v1/watch/…`, stands for; others as they are. @throws {StatusError} 400 */
+/** Converts an old watch path, `/api/v1/watch/…`, to a path and query; returns others unchanged. @throws {StatusError} 400 */
 export function withoutWatchPath(path: string, query: URLSearchParams): string {
   const plain = path.replace(watchPath, '$1');
   if (plain === path) return path;
@@ -79,7 +79,7 @@ export function withoutWatchPath(path: string, query: URLSearchParams): string {
 const isObjectOf = ({ name, subresource, namespace, kind }: ResourcePath): boolean =>
   name !== '' && subresource === '' && (namespace !== '' || kind?.namespaced !== true);
 
-/** A watch of one object is one of all with its name. */
+/** Converts a watch of one object to a watch of all with its name. */
 function watchOfOne(plain: string, { resource, name }: ResourcePath, query: URLSearchParams): string {
   const asked = query.get('fieldSelector') ?? '';
   if (asked !== '' && selectedName(asked) !== name)
@@ -88,7 +88,7 @@ function watchOfOne(plain: string, { resource, name }: ResourcePath, query: URLS
   return plain.slice(0, plain.lastIndexOf(`${resource}/`) + resource.length);
 }
 
-/** Refuses paths that have no route, and methods that a route does not have. @throws {StatusError} 404, 405 */
+/** Rejects paths without a route, and methods that a route does not have. @throws {StatusError} 404, 405 */
 export function checkRoute(method: string, target: ResourcePath, kind: Kind): void {
   if (target.subresource !== 'proxy' && target.rest !== '') throw noSuchResource();
   if (!kind.namespaced || target.nested) return;
@@ -96,7 +96,7 @@ export function checkRoute(method: string, target: ResourcePath, kind: Kind): vo
   if (method !== 'GET') throw methodNotAllowed();
 }
 
-/** The group and version at the head of a path, and what follows; `undefined` for a path that is not of a resource. */
+/** Returns the group and version of a path, and the rest; `undefined` for a path that is not of a resource. */
 function versionIn(
   parts: readonly string[],
 ): { readonly group: string; readonly version: string; readonly rest: readonly string[] } | undefined {
@@ -106,7 +106,7 @@ function versionIn(
   return isResource && group !== undefined && version !== undefined ? { group, version, rest } : undefined;
 }
 
-/** Reads `/api/v1/…` and `/apis/group/version/…`; `undefined` for every other path, and for those of discovery. */
+/** Parses `/api/v1/…` and `/apis/group/version/…`; `undefined` for every other path, and for those of discovery. */
 export function parseResourcePath(path: string): ResourcePath | undefined {
   const decoded = decodedPath(path);
   const head = versionIn(decoded.replace(/^\/+|\/+$/g, '').split('/'));
@@ -121,7 +121,7 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
   return { group, version, namespace, resource, name, subresource, rest, nested, isRouted, kind };
 }
 
-/** Whether an empty segment leads a path away from everything that is there. */
+/** Reports whether an empty segment makes a path unknown. */
 export const isAstray = (path: string): boolean => /^\/\/|^\/apis\/\//.test(path);
 
 function inNamespace(parts: readonly string[]): {
@@ -144,14 +144,14 @@ const methodVerbs: Readonly<Record<string, string>> = tableOf({
   DELETE: 'delete',
 });
 
-/** How a query says yes: with anything but two words for no. */
+/** Parses a boolean query parameter: everything but `0` and `false` is true. */
 export const isTrue = (value: string | null): boolean =>
   value !== null && value !== '0' && value.toLowerCase() !== 'false';
 
-/** The verb of a method on one object; `''` for a method that has none. */
+/** Returns the verb of a method on one object; `''` for a method without one. */
 export const verbOfMethod = (method: string): string => methodVerbs[method] ?? '';
 
-/** The verb that authorization sees. */
+/** Returns the verb for authorization. */
 export function verbOf(method: string, target: ResourcePath | undefined, query: URLSearchParams): string {
   const verb = verbOfMethod(method);
   if (!target) return method.toLowerCase();
@@ -160,18 +160,18 @@ export function verbOf(method: string, target: ResourcePath | undefined, query: 
   return verb === 'delete' ? 'deletecollection' : verb;
 }
 
-/** The subresource of a path; `undefined` where the kind does not serve it. */
+/** Returns the subresource of a path; `undefined` where the kind does not have it. */
 export const subresourceOf = (target: ResourcePath): Subresource | undefined =>
   target.kind?.subresources.find((sub) => sub.name === target.subresource);
 
-/** Subresources whose requests last. */
+/** Subresources with long-running requests. */
 const lasting: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
 
-/** Whether a request lasts as long as its client wants: a watch, a stream, a log, a proxied connection. */
+/** Reports whether a request is long-running: a watch, a stream, a log, a proxied connection. */
 export const isLongRunning = ({ method, target, query }: UnauthenticatedRequest): boolean =>
   lasting.has(target?.subresource ?? '') || verbOf(method, target, query) === 'watch';
 
-/** How long the client would wait is read, and no more: nothing here takes that long. @throws {StatusError} 400 */
+/** Validates the `timeout` parameter, which is otherwise unused: nothing here takes that long. @throws {StatusError} 400 */
 function checkTimeout(request: UnauthenticatedRequest): void {
   const timeout = request.query.get('timeout') ?? '';
   if (timeout === '' || isLongRunning(request)) return;
@@ -179,7 +179,7 @@ function checkTimeout(request: UnauthenticatedRequest): void {
   if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - ${read}`);
 }
 
-/** Reads where a request goes and what it asks. @throws {StatusError} 400 */
+/** Parses a request. @throws {StatusError} 400 */
 export function readRequest(raw: IncomingMessage): UnauthenticatedRequest {
   const url = raw.url ?? '/';
   const cut = url.indexOf('?');

@@ -12,31 +12,31 @@ import { isBearer } from '../authentication/authenticator.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import type { Upgrading } from './upgrading.ts';
 
-/** Where an upgrade goes on to, and as what. */
+/** The destination of a forwarded upgrade. */
 export interface Passed {
   readonly scheme: 'http' | 'https';
   readonly host: string;
   readonly port: number;
-  /** How the server shows itself there. */
+  /** TLS options of the connection to the backend. */
   readonly tls?: object;
   /** Path and query. */
   readonly path: string;
   readonly method: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
 }
 
-/** The connection itself: whoever has it answers on it. */
+/** Returns the raw connection; the caller answers on it. */
 function takeOver({ response, socket }: Upgrading): Socket {
   response.detachSocket(socket);
   return socket;
 }
 
-/** Whether a client wants a WebSocket. */
+/** Reports whether a client requests a WebSocket. */
 export const wantsWebSocket = ({ incoming }: Upgrading): boolean =>
   incoming.headers.upgrade?.toLowerCase() === 'websocket';
 
-/** The connection as a WebSocket of a protocol. @throws {AgentError} `invalid_argument` when the handshake is none */
+/** Accepts the connection as a WebSocket with a protocol. @throws {AgentError} `invalid_argument` for an invalid handshake */
 export function takeWebSocket(upgrading: Upgrading, protocol: string | undefined): Promise<WebSocket> {
   const { incoming, head } = upgrading;
   const request = { method: 'GET', target: incoming.url ?? '/', headers: incoming.headers };
@@ -44,10 +44,10 @@ export function takeWebSocket(upgrading: Upgrading, protocol: string | undefined
 }
 
 /**
- * Sends an upgrade on and joins the two connections until one ends; each side's pace holds the other. A refusal is handed on whole.
+ * Forwards an upgrade and joins the two connections with backpressure until one ends. A refusal is forwarded completely.
  *
- * @param tunnel the WebSocket protocol that the client is answered with in place of what comes back
- * @throws {StatusError} 500 when nobody answers there, or says neither yes nor no
+ * @param tunnel WebSocket protocol to answer the client with, instead of the backend's response
+ * @throws {StatusError} 500 when the backend is unreachable or its response is invalid
  */
 export function passUpgrade(to: Passed, upgrading: Upgrading, tunnel?: string): Promise<void> {
   const { socket } = upgrading;
@@ -85,7 +85,7 @@ export function passUpgrade(to: Passed, upgrading: Upgrading, tunnel?: string): 
   });
 }
 
-/** @throws {StatusError} 500 for what is no refusal */
+/** @throws {StatusError} 500 for a response that is not a refusal */
 async function refused(answer: IncomingMessage, response: ServerResponse): Promise<void> {
   const { statusCode = 500, statusMessage = '', rawHeaders } = answer;
   if (statusCode < 400) {
@@ -121,29 +121,29 @@ async function joined(
   }
 }
 
-/** What stays with this server: who asks is its own affair. */
+/** Headers that are not forwarded: credentials, and those that this server sets. */
 const own = /^(authorization|impersonate-.*|x-forwarded-for)$/i;
 
-/** A client's headers as they go on, with where they came from. */
+/** Returns a client's headers to forward, with its address. */
 export function sentOn(incoming: IncomingMessage, besides?: RegExp): string[] {
   const out: string[] = [];
   const foreign = without(incoming.rawHeaders, own);
-  const kept = besides ? without(foreign, besides) : foreign;
-  for (let i = 0; i + 1 < kept.length; i += 2) {
-    const [name = '', value = ''] = kept.slice(i, i + 2);
+  const forwarded = besides ? without(foreign, besides) : foreign;
+  for (let i = 0; i + 1 < forwarded.length; i += 2) {
+    const [name = '', value = ''] = forwarded.slice(i, i + 2);
     out.push(name, name.toLowerCase() === 'sec-websocket-protocol' ? withoutBearer(value) : value);
   }
   return [...out, 'X-Forwarded-For', forwardedFor(incoming)];
 }
 
-/** Whom a request came from, after those whom it already names. */
+/** Returns `X-Forwarded-For` with the client's address appended. */
 export function forwardedFor({ headers, socket }: IncomingMessage): string {
   const before = headers['x-forwarded-for'];
   const from = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   return [...(before === undefined ? [] : [before].flat()), from].join(', ');
 }
 
-/** Subprotocols without a token. */
+/** Returns subprotocols without the token. */
 const withoutBearer = (protocols: string): string =>
   protocols
     .split(',')
@@ -151,7 +151,7 @@ const withoutBearer = (protocols: string): string =>
     .filter((one) => !isBearer(one))
     .join(', ');
 
-/** Names and values in turn, but for some names. */
+/** Returns alternating names and values without some names. */
 const without = (rawHeaders: readonly string[], names: RegExp): string[] =>
   rawHeaders.filter((_text, i) => !names.test(rawHeaders[i - (i % 2)] ?? ''));
 

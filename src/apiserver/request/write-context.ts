@@ -6,35 +6,35 @@ import type { ActingControllers } from '../controllers/acting-controllers.ts';
 import type { Store } from '../storage/store.ts';
 import type { User } from '../authentication/users.ts';
 
-/** What every rule may look at. */
+/** World is what every rule may use. */
 export interface World {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
   readonly services: ServiceAddresses;
-  /** For which kinds controllers run; absent: nothing is said about that. */
+  /** The kinds with running controllers; absent: no warnings about them. */
   readonly acting?: Pick<ActingControllers, 'warningFor'>;
-  /** Features of pods that are on; absent: the defaults. */
+  /** Enabled pod features; absent: the defaults. */
   readonly features?: PodFeatures;
 }
 
-/** Cluster addresses and node ports that are free; refusals name the service that wants one. */
+/** Allocator of cluster addresses and node ports; errors name the service. */
 export interface ServiceAddresses {
   allocate(name: string, wanted?: string): string;
-  /** @throws {StatusError} when the wanted one cannot be had */
+  /** @throws {StatusError} when the requested one is not available */
   nodePort(name: string, wanted?: number, use?: 'traffic' | 'health'): number;
 }
 
-/** One write, on its way through the rules. */
+/** The context of one write. */
 export interface WriteContext {
   readonly world: World;
   readonly user: User;
   readonly now: number;
   readonly dryRun: boolean;
-  /** Told to the client in `Warning` headers. */
+  /** Sent to the client in `Warning` headers. */
   readonly warnings: string[];
-  /** Adds an annotation to the request's audit event; absent where nothing is audited. */
+  /** Adds an annotation to the request's audit event; absent without auditing. */
   readonly annotate?: (key: string, value: string) => void;
-  /** Lists and maps that were sent empty: Go tells them from absent ones in a few places. */
+  /** Lists and maps that were sent empty: Go distinguishes them from absent ones in a few places. */
   empties?: Empties;
 }

@@ -3,17 +3,17 @@ import { type JsonObject, metadataOf, stringAt } from '../../apimachinery/json.t
 
 const letters = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** Five characters that make no words, as generated names end. */
+/** Returns five random characters that form no words, the end of generated names. */
 export function randomSuffix(random: Random): string {
   let text = '';
   for (let i = 0; i < 5; i++) text += letters[Math.floor(random.float() * letters.length)] ?? 'x';
   return text;
 }
 
-/** How much of a prefix a generated name has. */
+/** Maximum length of the prefix of a generated name. */
 export const longestPrefix = 58;
 
-/** How admission names an object: names are generated after it, so that it knows the prefix at best. */
+/** Returns the name that admission sees: names are generated after it, so it may be the prefix. */
 export function admittedName(object: JsonObject | undefined): string {
   const metadata = metadataOf(object);
   return stringAt(metadata, 'name') || stringAt(metadata, 'generateName') || 'Unknown';

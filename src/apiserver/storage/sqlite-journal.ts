@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from '../../apimachinery/json.ts';
 import { damaged, StorageError } from './storage-error.ts';
 import type { Journal, JournalRow, JournalWrite } from './store.ts';
 
-/** The layout of the database; a directory of another one is refused, never converted silently. */
+/** The layout version of the database; a database of another version is rejected, never converted silently. */
 export const dataVersion = 1;
 
 const schema = `
@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WIT
 CREATE TABLE IF NOT EXISTS objects (storage TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, json TEXT NOT NULL,
   PRIMARY KEY (storage, key)) WITHOUT ROWID;`;
 
-/** Loads node:sqlite, only where data is kept. Node.js warns while it does that this module is experimental: only that warning is left out. */
+/** Loads node:sqlite, only where data is stored. Suppresses Node.js' warning that this module is experimental, and no other. */
 function sqlite(): typeof import('node:sqlite') {
   const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = (warning: string | Error, ...details: never[]): void => {
@@ -29,10 +29,11 @@ function sqlite(): typeof import('node:sqlite') {
 }
 
 /**
- * Objects in an SQLite database in the data directory. Write-ahead log with `synchronous=FULL`: a commit returns after fsync, so a write that
- * was acknowledged outlives `kill -9` and power loss. One process at a time: the database is locked exclusively.
+ * SqliteJournal stores objects in an SQLite database in the data directory. Write-ahead log with `synchronous=FULL`: a commit returns
+ * after fsync, so an acknowledged write survives `kill -9` and power loss. One process at a time: the database is locked exclusively.
  *
- * @throws {StorageError} `failed_precondition` for a database of another version, in use or damaged, `permission_denied` or `internal` otherwise
+ * @throws {StorageError} `failed_precondition` for a database of another version, in use or damaged, `permission_denied` or `internal`
+ * otherwise
  */
 export class SqliteJournal implements Journal {
   readonly #file: string;
@@ -58,7 +59,7 @@ export class SqliteJournal implements Journal {
     }
   }
 
-  /** @throws {StorageError} `failed_precondition` for what cannot be read, or is no object */
+  /** @throws {StorageError} `failed_precondition` for rows that are unreadable or not objects */
   load(): { readonly version: number; readonly rows: readonly JournalRow[] } {
     try {
       const found = this.#db.prepare("SELECT value FROM meta WHERE name = 'resourceVersion'").get();
@@ -66,7 +67,7 @@ export class SqliteJournal implements Journal {
       if (!Number.isSafeInteger(version)) throw damaged(this.#file, 'its resourceVersion is no number');
       const rows = this.#db.prepare('SELECT storage, key, version, json FROM objects').all();
       const read = rows.map((row) => this.#rowOf(row));
-      // never behind what was handed out
+      // never below a version that was served
       return { version: read.reduce((most, row) => Math.max(most, row.version), version), rows: read };
     } catch (reason) {
       this.#db.close();
@@ -121,7 +122,7 @@ export class SqliteJournal implements Journal {
   }
 }
 
-/** `SQLITE_FULL`: there is no room; nothing of the transaction has been kept. */
+/** `SQLITE_FULL`: the disk is full; nothing of the transaction was stored. */
 const sqliteFull = 13;
 const errcodeOf = (reason: unknown): unknown =>
   reason instanceof Error && 'errcode' in reason ? reason.errcode : undefined;
@@ -155,7 +156,7 @@ function regular(path: string): Stats | undefined {
   return found;
 }
 
-/** What SQLite would silently begin anew is refused: a directory that has been in use has a database with something in it. */
+/** Rejects what SQLite would silently create anew: a used data directory must have a non-empty database. */
 function checkFiles(file: string, dataDir: string): void {
   const found = regular(file);
   if (found?.size === 0 && statOf(join(dataDir, 'ca.pem')))
@@ -188,7 +189,7 @@ function checkPages(db: DatabaseSync, file: string): void {
   if (verdict !== 'ok') throw damaged(file, verdict.replace(/\s+/g, ' '));
 }
 
-/** Primary result codes of SQLite; what is wrong in particular is in the bits above. */
+/** Primary result codes of SQLite; the bits above hold details. */
 const results = {
   error: 1,
   perm: 3,
@@ -206,7 +207,7 @@ function openFailure(reason: unknown, file: string): StorageError {
   const result = typeof code === 'number' ? code & 0xff : 0;
   if (result === results.busy || result === results.locked)
     return new StorageError('failed_precondition', file, 'is in use by another process', { cause: reason });
-  // a statement that fails for its own sake found tables that are not ours
+  // a generic error means that the tables are not ours
   if ([results.corrupt, results.notADatabase, results.error].includes(result))
     return damaged(file, text, reason);
   const denied =

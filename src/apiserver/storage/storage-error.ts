@@ -1,6 +1,6 @@
 import { AgentError, type ErrorCode } from '../../base/errors.ts';
 
-/** A file or folder of the data directory cannot be used, or not any more; the message names it. */
+/** StorageError is thrown when a file or folder of the data directory cannot be used; the message names it. */
 export class StorageError extends AgentError {
   override readonly name = 'StorageError';
   readonly file: string;
@@ -11,7 +11,7 @@ export class StorageError extends AgentError {
   }
 }
 
-/** What was kept is not whole any more. */
+/** Returns the error for damaged data. */
 export const damaged = (file: string, why: string, cause?: unknown): StorageError =>
   new StorageError(
     'failed_precondition',

@@ -5,7 +5,7 @@ import { fieldsOf } from '../../apimachinery/api-types.ts';
 import { type Draft, type JsonObject, objectAt, stringAt, withMetadata } from '../../apimachinery/json.ts';
 import { expired, internalError, tooLargeVersion } from '../../apimachinery/status-error.ts';
 
-/** One stored object. `json` is its text in storage form, made once and shared by every reader. */
+/** One stored object. `json` is its text in storage form, computed once and shared by every reader. */
 export interface Entry {
   readonly key: string;
   readonly version: number;
@@ -17,15 +17,15 @@ export interface Entry {
 export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly version: number;
-  /** What stands now; for DELETED the last state under the version of the deletion. */
+  /** The current state; for DELETED the last state with the version of the deletion. */
   readonly entry: Entry;
-  /** What stood before; absent for ADDED. */
+  /** The state before; absent for ADDED. */
   readonly before?: Entry;
 }
 
-/** Where acknowledged writes are kept. `undefined` text deletes. */
+/** Journal persists acknowledged writes. `undefined` text deletes. */
 export interface Journal {
-  /** Keeps all writes at once, or none; returns when they are safe on disk. */
+  /** Stores all writes atomically; returns when they are durable. */
   commit(writes: readonly JournalWrite[], version: number): void;
   load(): { readonly version: number; readonly rows: readonly JournalRow[] };
   close(): void;
@@ -36,7 +36,7 @@ export interface JournalRow {
   readonly key: string;
   readonly version: number;
   readonly json: string;
-  /** What `json` says. */
+  /** The parsed `json`. */
   readonly object: JsonObject;
 }
 
@@ -51,7 +51,7 @@ interface StoreEvents {
   readonly change: readonly [storage: string, changes: readonly Change[]];
 }
 
-/** `namespace/name`, or the name of a cluster-scoped object. */
+/** Returns `namespace/name`, or the name of a cluster-scoped object. */
 export const keyOf = (namespace: string, name: string): string => (namespace ? `${namespace}/${name}` : name);
 
 const keyOfObject = (object: JsonObject): string => {
@@ -61,24 +61,27 @@ const keyOfObject = (object: JsonObject): string => {
 
 const metadataFields = [...fieldsOf('ObjectMeta').keys()];
 
-/** As Go writes it: clients may look at the beginning of a text only. */
+/** Returns the members in Go's order: clients may only look at the beginning of a text. */
 function inOrder({ metadata, ...rest }: JsonObject): JsonObject {
-  const given = metadata as JsonObject;
+  const members = metadata as JsonObject;
   const ordered: Draft = {};
   for (const key of metadataFields)
-    if (ownMember(given, key) !== undefined) setOwn(ordered, key, ownMember(given, key));
+    if (ownMember(members, key) !== undefined) setOwn(ordered, key, ownMember(members, key));
   return { metadata: ordered, ...rest };
 }
 
-/** A full disk loses nothing that was kept, and may have room again; of anything else nobody knows what it left on the disk. */
+/**
+ * Reports whether a failure is temporary: a full disk loses nothing and may have space again; after any other failure the state on disk
+ * is unknown.
+ */
 const isForNow = (reason: unknown): boolean =>
   reason instanceof AgentError && reason.code === 'resource_exhausted';
 
-/** One kind's objects, in key order, with the changes that led there. */
+/** Shelf holds one kind's objects in key order, and their recent changes. */
 class Shelf {
   readonly entries = new Map<string, Entry>();
   history: Change[] = [];
-  /** Changes up to here are forgotten. */
+  /** Changes up to this version are discarded. */
   compacted: number;
   #sorted: string[] | undefined;
 
@@ -122,17 +125,17 @@ class Shelf {
 export interface StoreOptions {
   /** Absent: in memory only. */
   readonly journal?: Journal;
-  /** How many changes of each storage are remembered for watches. */
+  /** Number of changes of each storage that are retained for watches. */
   readonly history?: number;
   /** Runs a function once the current batch of requests has been read; tests may pass one that runs at once. */
   readonly defer?: (fn: () => void) => void;
-  /** Told when a batch could not be kept: its writers were refused. Unless the disk was full, the store accepts no more writes. */
+  /** Called when a batch could not be stored: its writers received errors. Unless the disk was full, the store accepts no more writes. */
   readonly onFailure?: (reason: unknown) => void;
 }
 
 /**
- * All objects under one ever rising version, with the recent past of each kind. Changes are visible at once to the next writer, but neither
- * acknowledged nor announced before they are safe: all writes of one turn of the event loop share a commit.
+ * Store holds all objects under one increasing version, with the recent changes of each kind. Changes are visible at once to the next
+ * writer, but neither acknowledged nor delivered before they are durable: all writes of one turn of the event loop share a commit.
  */
 export class Store {
   readonly #shelves = new Map<string, Shelf>();
@@ -170,7 +173,7 @@ export class Store {
     return this.#shelves.get(storage)?.entries.get(key);
   }
 
-  /** Every entry in key order, at the present. */
+  /** Yields every current entry in key order. */
   *list(storage: string, prefix = ''): Generator<Entry> {
     const shelf = this.#shelves.get(storage);
     if (!shelf) return;
@@ -181,17 +184,17 @@ export class Store {
     }
   }
 
-  /** How many objects a storage holds. */
+  /** Returns the number of objects in a storage. */
   count(storage: string): number {
     return this.#shelves.get(storage)?.entries.size ?? 0;
   }
 
-  /** Names of the storages that hold anything. */
+  /** Returns the names of non-empty storages. */
   storages(): readonly string[] {
     return [...this.#shelves].filter(([, shelf]) => shelf.entries.size > 0).map(([name]) => name);
   }
 
-  /** Entries in key order as they stood at `version`. @throws {StatusError} 410 when that is forgotten, 504 when it has not come */
+  /** Returns the entries in key order at `version`. @throws {StatusError} 410 when it is discarded, 504 when it is in the future */
   listAt(storage: string, version: number): readonly Entry[] {
     const shelf = this.#shelf(storage);
     if (version > this.#version) throw tooLargeVersion(version, this.#version);
@@ -206,7 +209,7 @@ export class Store {
     return [...past.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  /** Changes after `version`, oldest first; `undefined` when they are forgotten. */
+  /** Returns the changes after `version`, oldest first; `undefined` when they are discarded. */
   changesSince(storage: string, version: number): readonly Change[] | undefined {
     const shelf = this.#shelf(storage);
     if (version < shelf.compacted) return undefined;
@@ -216,7 +219,7 @@ export class Store {
     return announced.slice(at);
   }
 
-  /** Writes one object: gives it the next version. */
+  /** Writes one object with the next version. */
   put(storage: string, object: JsonObject): Entry {
     this.#check();
     const version = ++this.#version;
@@ -234,7 +237,7 @@ export class Store {
     return entry;
   }
 
-  /** Removes one object; the last state is announced under the version of the deletion. */
+  /** Removes one object; its last state is delivered with the version of the deletion. */
   delete(storage: string, key: string, last?: JsonObject): Entry | undefined {
     this.#check();
     const before = this.get(storage, key);
@@ -252,18 +255,18 @@ export class Store {
     return this.#events.on('change', listener);
   }
 
-  /** Resolves when everything written so far is safe; rejects when it could not be kept. */
+  /** Resolves when everything written so far is durable; rejects when it could not be stored. */
   async settled(): Promise<void> {
     this.#check();
     await this.#flushed?.promise;
   }
 
-  /** Whether writes wait for their commit. */
+  /** Whether writes are waiting for their commit. */
   get busy(): boolean {
     return this.#flushed !== undefined;
   }
 
-  /** Forgets the past: older resource versions answer 410 from now on. */
+  /** Discards the history: older resource versions answer 410 from now on. */
   compact(): void {
     this.flush();
     for (const shelf of this.#shelves.values()) {
@@ -306,7 +309,7 @@ export class Store {
     });
   }
 
-  /** Commits what waits and announces it. */
+  /** Commits waiting writes and delivers their changes. */
   flush(): void {
     const flushed = this.#flushed;
     if (!flushed) return;
@@ -335,7 +338,7 @@ export class Store {
     flushed.resolve(undefined);
   }
 
-  /** What could not be kept is as if it had never been written. */
+  /** Undoes writes that could not be stored. */
   #undo(batch: readonly { readonly storage: string; readonly change: Change }[]): void {
     for (const { storage, change } of batch.toReversed()) {
       const shelf = this.#shelf(storage);

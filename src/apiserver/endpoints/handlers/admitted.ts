@@ -4,15 +4,15 @@ import type { Deleted, PendingDelete } from '../../registry/removal.ts';
 import type { PendingWrite, Written } from '../../registry/registry.ts';
 import { conflict } from '../../../apimachinery/status-error.ts';
 
-/** How often a write begins again because another came between: only plug-ins that wait let one do so. */
+/** Maximum number of attempts of a write: it restarts if another write happened in between, which needs an asynchronous plug-in. */
 const mostAttempts = 50;
 
-/** What admission is told of a write besides its object. */
+/** The admission attributes of a write without its object. */
 export type Request = Omit<Admissible, 'operation' | 'object' | 'oldObject'>;
 
 /**
- * Takes a write through admission and stores it. As long as every plug-in answers at once nothing else runs in between; after one that waited,
- * a write whose object changed meanwhile begins again.
+ * Admits and stores a write. While every plug-in is synchronous, this is atomic; after an asynchronous one, a write whose object has
+ * changed meanwhile restarts.
  *
  * @throws {StatusError}
  */
@@ -39,7 +39,7 @@ export async function admitted(
   throw tooOften(request);
 }
 
-/** Takes a deletion through admission and carries it out. @throws {StatusError} */
+/** Admits and performs a deletion. @throws {StatusError} */
 export async function admittedDelete(
   chain: AdmissionChain,
   request: Request,
@@ -59,9 +59,9 @@ export async function admittedDelete(
 }
 
 /**
- * Takes what is not stored itself through admission: bindings, evictions, token requests, reviews, connections.
+ * Admits what is not stored itself: bindings, evictions, token requests, reviews, connections.
  *
- * @returns the object as the plug-ins leave it
+ * @returns the object as changed by the plug-ins
  * @throws {StatusError}
  */
 export async function admittedAction(

@@ -43,7 +43,7 @@ const types: Readonly<Record<string, PatchType>> = tableOf({
   'application/apply-patch+yaml': 'apply',
 });
 
-/** One type of patch among others gets a request to the right place; that place wants one alone. @throws {StatusError} 415 */
+/** Returns the type of a patch. A list of content types is routed here but then rejected. @throws {StatusError} 415 */
 export function patchTypeOf(contentType = ''): PatchType {
   const named = contentType.split(',').map((part) => (part.split(';')[0] ?? '').trim());
   if (!named.some((one) => Object.hasOwn(types, one))) throw unsupportedBody();
@@ -52,17 +52,17 @@ export function patchTypeOf(contentType = ''): PatchType {
   return type;
 }
 
-/** A patch as it was read. */
+/** A parsed patch. */
 export interface PatchBody {
   readonly type: Exclude<PatchType, 'apply'>;
   readonly value: unknown;
-  /** What strict decoding holds against the patch itself. */
+  /** Faults of strict decoding of the patch itself. */
   readonly strict: readonly string[];
-  /** Its numbers as they are written, by path. */
+  /** Numbers as written, by path. */
   readonly literals: Literals;
 }
 
-/** How the faults of a patch that cannot be read begin, and what Go reads it into. */
+/** Start of the message for an unparsable patch, and the Go type it is parsed into. */
 const readers: Readonly<Record<Exclude<PatchType, 'apply'>, readonly [head: string, into: string]>> = {
   json: ['error decoding patch: ', '[]handlers.jsonPatchOp'],
   merge: ['error decoding patch: ', 'map[string]interface {}'],
@@ -76,7 +76,7 @@ export function readPatch(
   validation: FieldValidation = 'Warn',
 ): PatchBody {
   const text = body.toString();
-  // only who validates fields reads a JSON patch by its own type
+  // a JSON patch is decoded by its own type only with field validation
   const loose = type === 'json' && validation === 'Ignore';
   const [head, into] = loose ? ['', 'jsonpatch.Patch'] : readers[type];
   let value: unknown;
@@ -94,7 +94,7 @@ export function readPatch(
   return { type, value, strict: strictFaults(type, value, text), literals: numberLiterals(text) };
 }
 
-/** What of a step of a JSON patch is of another type than it should be. */
+/** Returns the type fault of a JSON patch's step. */
 function stepFault(type: PatchType, value: unknown, loose: boolean): string | undefined {
   if (type !== 'json') return undefined;
   for (const step of value as readonly unknown[]) {
@@ -113,7 +113,7 @@ function stepFault(type: PatchType, value: unknown, loose: boolean): string | un
 const texts = new Set(['op', 'path', 'from']);
 const members = new Set(['op', 'path', 'from', 'value']);
 
-/** What is named twice, or is no part of a JSON patch. */
+/** Returns duplicate keys and unknown members of a JSON patch. */
 function strictFaults(type: PatchType, value: unknown, text: string): readonly string[] {
   const twice = duplicateFields(text);
   if (type !== 'json') return twice;
@@ -127,16 +127,16 @@ function strictFaults(type: PatchType, value: unknown, text: string): readonly s
   return [...twice, ...strange].map((fault) => `json patch ${fault}`);
 }
 
-/** An apply patch, read. */
+/** A parsed apply patch. */
 export interface Applied {
   readonly value: JsonObject;
-  /** Keys that stand twice. */
+  /** Duplicate keys. */
   readonly duplicates: readonly string[];
 }
 
 const undecodable = (why: string): StatusError => badRequest(`error decoding YAML: ${why}`);
 
-/** The object that an apply patch is. @throws {StatusError} 400 */
+/** Parses an apply patch. @throws {StatusError} 400 */
 export function readApply(body: Buffer): Applied {
   const parsed = parseYaml(yamlText(body));
   if (!parsed.ok) throw undecodable(`error converting YAML to JSON: ${parsed.fault.message}`);
@@ -148,7 +148,7 @@ export function readApply(body: Buffer): Applied {
   return { value: (value ?? {}) as JsonObject, duplicates: duplicateKeys(duplicates) };
 }
 
-/** What an apply patch is warned of, or refused for where fields are validated strictly. @throws {StatusError} 400 */
+/** Returns the warnings of an apply patch, or rejects it with strict validation. @throws {StatusError} 400 */
 export function judgedApply({ duplicates }: Applied, validation: FieldValidation): readonly string[] {
   if (validation === 'Strict' && duplicates.length > 0)
     throw badRequest(
@@ -157,17 +157,17 @@ export function judgedApply({ duplicates }: Applied, validation: FieldValidation
   return validation === 'Warn' ? duplicates : [];
 }
 
-/** How strictly what was sent is read. */
+/** How strictly fields are validated. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
-/** What a patch makes of an object, in normal form. */
+/** The patched object in normalized form. */
 export interface Patched {
   readonly object: JsonObject;
   readonly warnings: readonly string[];
   readonly empties: Empties;
 }
 
-/** The object that a patch makes of the standing one. @throws {StatusError} 400, 422, 500 */
+/** Applies a patch to the stored object. @throws {StatusError} 400, 422, 500 */
 export function patched(
   standing: JsonObject,
   patch: PatchBody,
@@ -184,7 +184,7 @@ export function patched(
 }
 
 interface Outcome extends Decoded {
-  /** What refusals show of it. */
+  /** Returns the object as shown in error messages. */
   readonly shown: () => string;
 }
 
@@ -226,7 +226,7 @@ function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
   }
 }
 
-/** Where the numbers of a patch come to stand. */
+/** Returns the numbers of a patch by their paths in the result. */
 function literalsOf({ type, value, literals }: PatchBody): Literals {
   if (type !== 'json' || literals.size === 0) return literals;
   const steps = value as readonly unknown[];
@@ -241,13 +241,13 @@ function literalsOf({ type, value, literals }: PatchBody): Literals {
   );
 }
 
-/** A patched document as Go shows it: what the patch went through is sorted, the rest stands in the order of its structs. */
+/** Returns a patched document as Go prints it: patched parts are sorted, the rest has the order of its structs. */
 function asWritten(given: JsonObject, patch: PatchBody, kind: Kind): JsonObject {
   const shape = { is: 'struct', type: kind.type, atomic: false } as const;
   return sortedAlong(inGoOrder(given, shape), touchedBy(patch)) as JsonObject;
 }
 
-/** The places that a patch names, as a tree. */
+/** Returns the paths of a patch as a tree. */
 function touchedBy({ type, value }: PatchBody): JsonObject {
   if (type !== 'json') return value as JsonObject;
   const tree: Record<string, unknown> = {};
@@ -259,13 +259,13 @@ function touchedBy({ type, value }: PatchBody): JsonObject {
   return tree;
 }
 
-/** The object under a key, made where there is none. */
+/** Returns the object under a key, created if missing. */
 function below(tree: Record<string, unknown>, key: string): Record<string, unknown> {
   const standing = ownMember(tree, key);
   if (standing !== undefined) return standing as Record<string, unknown>;
-  const made = {};
-  setOwn(tree, key, made);
-  return made;
+  const created = {};
+  setOwn(tree, key, created);
+  return created;
 }
 
 function sortedAlong(value: unknown, touched: unknown): unknown {
@@ -294,7 +294,7 @@ function wrongKind(given: JsonObject, kind: Kind, refuse: (why: string) => Statu
   throw refuse('the kind does not match');
 }
 
-/** The object of an apply patch, checked: no field that the schema does not have. @throws {StatusError} 400, 500 */
+/** Validates the object of an apply patch against the schema. @throws {StatusError} 400, 500 */
 export function applyConfig(value: JsonObject, kind: Kind): JsonObject {
   if (value['apiVersion'] !== groupVersionOf(kind) || value['kind'] !== kind.kind)
     throw badRequest(`invalid object type: ${kindText(value)}`);
@@ -313,13 +313,13 @@ export function applyConfig(value: JsonObject, kind: Kind): JsonObject {
   return rest;
 }
 
-/** A group, version and kind as Go prints them: `apps/v1, Kind=Deployment`, `/v1, Kind=Pod`. */
+/** Formats group, version and kind as Go does: `apps/v1, Kind=Deployment`, `/v1, Kind=Pod`. */
 function kindText(value: JsonObject): string {
   const apiVersion = stringAt(value, 'apiVersion');
   return `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${stringAt(value, 'kind')}`;
 }
 
-/** @throws {StatusError} 500 for what cannot be read as the kind */
+/** @throws {StatusError} 500 if it cannot be decoded as the kind */
 function checkDecodes(value: JsonObject, kind: Kind, told: (why: string) => string): void {
   try {
     decodeType(value, kind.type);

@@ -11,7 +11,7 @@ import { strategies } from '../../registry/strategy-table.ts';
 
 type Verb = (exchange: Exchange) => Promise<void>;
 
-/** The verbs that every stored kind has. */
+/** ResourceApi routes requests on stored kinds to their verbs. */
 export class ResourceApi {
   readonly #deps: ResourceApiDeps;
   readonly #registries = new Map<Kind, Registry>();

@@ -15,7 +15,7 @@ import { Watch } from './watch.ts';
 import { wantsWebSocket } from '../../request/upgrade.ts';
 import { bodyOutlet, webSocketOutlet } from './watch-outlet.ts';
 
-/** @throws {StatusError} 500 for a resourceVersion that is no number */
+/** @throws {StatusError} 500 for a resourceVersion that is not a number */
 function checkNumber(text: string): void {
   if (text !== '' && !/^\d+$/.test(text))
     throw new StatusError(
@@ -25,7 +25,7 @@ function checkNumber(text: string): void {
     );
 }
 
-/** The reading verbs of a stored kind: get, list and watch. */
+/** ResourceReads implements get, list and watch of a stored kind. */
 export class ResourceReads {
   readonly #deps: ResourceApiDeps;
 
@@ -33,7 +33,7 @@ export class ResourceReads {
     this.#deps = deps;
   }
 
-  /** One object, waiting for writes that are under way. @throws {StatusError} */
+  /** Gets one object, after pending writes. @throws {StatusError} */
   async get(exchange: Exchange): Promise<void> {
     const { request, target, kind, strategy, registry } = exchange;
     const { store, clock } = this.#deps.world;
@@ -54,7 +54,7 @@ export class ResourceReads {
     return send(exchange, { status: 200, body, representation });
   }
 
-  /** A list, or a watch when the query says so. @throws {StatusError} */
+  /** Lists objects, or watches them if the query asks for it. @throws {StatusError} */
   async list(exchange: Exchange): Promise<void> {
     const { request, response, strategy } = exchange;
     const { store, clock } = this.#deps.world;

@@ -98,15 +98,15 @@ async function readDeleteBody(request: IncomingMessage): Promise<JsonObject | un
   }).object;
 }
 
-/** A write whose query and body are read. */
+/** A write with parsed query and body. */
 interface Reading {
   readonly query: WriteQuery;
   readonly context: WriteContext;
-  /** CreateOptions, UpdateOptions or PatchOptions, as admission sees them. */
+  /** CreateOptions, UpdateOptions or PatchOptions for admission. */
   readonly options: JsonObject;
 }
 
-/** The writing verbs of a stored kind. Each answers only once the write would outlive a crash. */
+/** ResourceWrites implements the writing verbs of a stored kind. Each answers only after the write is durable. */
 export class ResourceWrites {
   readonly #deps: ResourceApiDeps;
 
@@ -138,7 +138,7 @@ export class ResourceWrites {
     if (warning !== undefined) warnings.push(warning);
   }
 
-  /** PUT; makes the object where its kind allows. */
+  /** Handles PUT; creates the object if its kind allows it. */
   async update(exchange: Exchange): Promise<void> {
     const { target, kind, strategy, registry } = exchange;
     await this.#write(exchange, 'UpdateOptions', (object, reading) => {
@@ -159,7 +159,7 @@ export class ResourceWrites {
     });
   }
 
-  /** The object as it stands. */
+  /** Returns the stored object. */
   #standing({ registry, kind, target }: Exchange): JsonObject | undefined {
     checkKey(kind, target.namespace, target.name);
     const entry = this.#deps.world.store.get(kind.storage, keyIn(target));
@@ -173,7 +173,7 @@ export class ResourceWrites {
   ): Promise<void> {
     const { request, kind } = exchange;
     const representation = representationOf(exchange);
-    // a creation looks at the type of its body before its options, an update the other way round
+    // a create checks its content type before its options, an update after them
     if (options === 'CreateOptions') bodyFormat(request.raw);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options, apply: false });
     const { object, empties, warnings } = await readWritten(request.raw, expectedOf(kind), query);
@@ -184,7 +184,7 @@ export class ResourceWrites {
     );
   }
 
-  /** Sends what a write made, once it would outlive a crash; warnings go out with an error, too. */
+  /** Sends the result of a write once it is durable; warnings are sent with an error, too. */
   async #answer(
     exchange: Exchange,
     { context, representation }: { readonly context: WriteContext; readonly representation: Representation },
@@ -239,7 +239,7 @@ export class ResourceWrites {
     });
   }
 
-  /** A patch is read when there is something to patch. */
+  /** Patches an object; the patch is parsed only when the object exists. */
   #change(exchange: Exchange, read: () => PatchBody, reading: Reading): Promise<Written> {
     const { target, kind, registry } = exchange;
     const { query, context } = reading;
@@ -300,7 +300,7 @@ export class ResourceWrites {
   }
 }
 
-/** What admission is told of a request. */
+/** Returns the admission attributes of a request. */
 const requestOf = (
   { target, kind }: Exchange,
   { context, options }: Pick<Reading, 'context' | 'options'>,
@@ -314,7 +314,7 @@ const requestOf = (
   context,
 });
 
-/** The result of `make`, made by the first who asks for it. */
+/** Returns a function that calls `make` once, on first use. */
 function onDemand<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;

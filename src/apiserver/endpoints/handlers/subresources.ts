@@ -62,7 +62,7 @@ interface Call {
 
 type Handler = (call: Call) => Promise<void>;
 
-/** What a client POSTs to a subresource that does something. */
+/** The body of a POST to a subresource that acts. */
 interface Given {
   readonly object: JsonObject;
   readonly empties: Empties;
@@ -90,7 +90,7 @@ const evictionBody: Expected = {
   fits: (apiVersion) => apiVersion === 'policy/v1' || apiVersion === 'policy/v1beta1',
 };
 
-/** What the route of logs tells to be there; a log itself is text whatever was agreed on. */
+/** Content types that the route of logs produces; a log itself is always text. */
 const logTypes: readonly string[] = ['text/plain', ...mediaTypes];
 
 const success = (code: number): JsonObject => ({
@@ -101,7 +101,7 @@ const success = (code: number): JsonObject => ({
   code,
 });
 
-/** @throws {StatusError} 400, 500 for a binding that names no node */
+/** @throws {StatusError} 400, 500 for a binding without a node */
 function checkBinding(name: string, binding: JsonObject): void {
   const target = objectAt(binding, 'target');
   if (nameOf(binding) !== name) throw badRequest(`name in URL does not match name in Binding object`);
@@ -112,7 +112,7 @@ function checkBinding(name: string, binding: JsonObject): void {
   if (faults.length > 0) throw new StatusError(500, '', linesOf(faults));
 }
 
-/** Why a pod cannot be bound (A13). */
+/** Returns why a pod cannot be bound (A13). */
 function unbindable(name: string, pod: JsonObject): string | undefined {
   const spec = objectAt(pod, 'spec');
   const node = stringAt(spec, 'nodeName');
@@ -124,7 +124,7 @@ function unbindable(name: string, pod: JsonObject): string | undefined {
     : undefined;
 }
 
-/** Subresources that are not a part of the object: they do something. */
+/** Subresources implements subresources that act instead of reading or writing a part of the object. */
 export class Subresources {
   readonly #deps: SubresourceDeps;
   readonly #handlers: Readonly<Record<string, Handler>>;
@@ -145,7 +145,7 @@ export class Subresources {
     };
   }
 
-  /** The handler of a subresource; `undefined` for those that read and write the object itself. */
+  /** Returns the handler of a subresource; `undefined` for those that read and write the object itself. */
   handler(resource: string, subresource: string): Handler | undefined {
     return ownMember(this.#handlers, `${resource}/${subresource}`);
   }
@@ -157,7 +157,7 @@ export class Subresources {
     });
   }
 
-  /** Reads what is POSTed, lets admission judge it, and does it; what strict decoding finds goes out with the answer, whatever that is. */
+  /** Reads the body, admits it and acts; strict decoding findings are sent with any response. */
   async #create(call: Call, expected: Expected, act: (given: Given) => JsonObject): Promise<void> {
     const given = await this.#read(call, expected);
     const { warnings } = given.context;
@@ -206,7 +206,7 @@ export class Subresources {
     return { object, empties, query, context };
   }
 
-  /** `bindings` and `pods/NAME/binding` (A13). */
+  /** Handles `bindings` and `pods/NAME/binding` (A13). */
   #bind(call: Call, name: string): Promise<void> {
     return this.#create(call, bindingBody, ({ object, query }) => {
       const pod = name || nameOf(object);
@@ -215,7 +215,7 @@ export class Subresources {
     });
   }
 
-  /** Binds a pod to a node. @throws {StatusError} 409 when it has one or is gated */
+  /** Binds a pod to a node. @throws {StatusError} 409 when it is bound or gated */
   bind(namespace: string, name: string, binding: JsonObject, dryRun = false): void {
     const { resources, world } = this.#deps;
     checkBinding(name, binding);
@@ -241,9 +241,9 @@ export class Subresources {
     if (nameOf(object) !== call.target.name)
       throw badRequest('name in URL does not match name in Eviction object');
     const registry = this.#deps.resources.registry(builtIn('pods'));
-    const given = object['deleteOptions'];
+    const deleteOptions = object['deleteOptions'];
     const options = readDeleteOptions(
-      given === undefined ? {} : objectAt(object, 'deleteOptions'),
+      deleteOptions === undefined ? {} : objectAt(object, 'deleteOptions'),
       new URLSearchParams(),
     );
     const context = { ...asked, dryRun: asked.dryRun || options.dryRun };
@@ -257,7 +257,7 @@ export class Subresources {
 
   #issued(call: Call, { object, empties, query: { manager }, context }: Given): JsonObject {
     const { namespace, name } = call.target;
-    const made = issueToken({ namespace, name }, object, context, this.#deps.signer);
+    const issued = issueToken({ namespace, name }, object, context, this.#deps.signer);
     const now = this.#deps.world.clock.now();
     const account = this.#deps.world.store.get('serviceaccounts', keyOf(namespace, name));
     const { managedFields } = objectAt(
@@ -276,7 +276,7 @@ export class Subresources {
       creationTimestamp: seconds(now),
       ...(managedFields !== undefined && { managedFields }),
     };
-    return { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', metadata, ...made };
+    return { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', metadata, ...issued };
   }
 
   async #log(call: Call): Promise<void> {
@@ -286,7 +286,7 @@ export class Subresources {
     await this.#deps.proxy.logs({ namespace, name, query: call.request.query }, call.response);
   }
 
-  /** `exec`, `attach` and `portforward`: nothing but an upgrade, which is joined with the kubelet's connection. */
+  /** Handles `exec`, `attach` and `portforward`: only upgrades, which are joined with the kubelet's connection. */
   async #stream(whole: Call): Promise<void> {
     const { request, target } = whole;
     if (!['GET', 'POST'].includes(request.method)) throw methodNotAllowed();
@@ -298,7 +298,7 @@ export class Subresources {
     throw badRequest('Upgrade request required');
   }
 
-  /** Lets admission judge a connection. @throws {StatusError} */
+  /** Admits a connection. @throws {StatusError} */
   async #connect({ request, target, kind }: Call): Promise<void> {
     const { subresource, namespace, name } = target;
     const context = contextOf(this.#deps.world, request, false);
@@ -325,13 +325,13 @@ export class Subresources {
       : this.#deps.addresses.serve(call, request.raw, response));
   }
 
-  /** Kinds that are created and never kept: `bindings`. */
+  /** Handles kinds that are created but not stored: `bindings`. */
   createBinding(call: Call): Promise<void> {
     return this.#bind(call, '');
   }
 }
 
-/** A token request as its writer owns it: with the lifetime that it has by default, and an empty list of audiences if there was one. */
+/** Returns a token request as sent, for field ownership: with its default lifetime, and an empty list of audiences if there was one. */
 const asSent = (request: JsonObject, empties: Empties): JsonObject => {
   const spec = objectAt(request, 'spec');
   const audiences = empties.get('spec.audiences') ?? spec['audiences'];
@@ -339,12 +339,12 @@ const asSent = (request: JsonObject, empties: Empties): JsonObject => {
   return { ...request, spec: { ...spec, audiences, expirationSeconds } };
 };
 
-/** @throws {StatusError} 400 for a dry run: what is connected does what it does */
+/** @throws {StatusError} 400 for a dry run: a connection has effects */
 function checkConnect({ query }: ApiRequest): void {
   if (query.has('dryRun')) throw badRequest('dryRun is not supported');
 }
 
-/** What follows `/proxy`, as the client wrote it. */
+/** Returns what follows `/proxy`, as the client wrote it. */
 function below({ raw, path }: ApiRequest): Pick<ProxyCall, 'path' | 'search'> {
   const url = raw.url ?? '';
   const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';

@@ -28,7 +28,7 @@ interface Call {
   readonly kind: Kind;
 }
 
-/** Answers a review: a kind that is created and never kept. @throws {StatusError} */
+/** Answers a review: a kind that is created but not stored. @throws {StatusError} */
 export async function answerReview(call: Call, deps: TransientDeps): Promise<void> {
   const { request, response, target, kind } = call;
   if (request.method !== 'POST' || target.name !== '') throw methodNotAllowed();
@@ -77,7 +77,7 @@ export async function answerReview(call: Call, deps: TransientDeps): Promise<voi
   }
 }
 
-/** Answers a request for component statuses: there is the storage alone, and it is healthy. @throws {StatusError} */
+/** Answers component statuses: there is only the storage, and it is healthy. @throws {StatusError} */
 export async function answerComponents({ request, response, target }: Call): Promise<void> {
   readOnly(request);
   const representation = negotiate(request.raw.headers.accept);

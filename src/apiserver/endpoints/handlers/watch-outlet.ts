@@ -5,18 +5,18 @@ import { badRequest, StatusError } from '../../../apimachinery/status-error.ts';
 import { takeWebSocket } from '../../request/upgrade.ts';
 import type { Upgrading } from '../../request/upgrading.ts';
 
-/** Where the events of a watch go. */
+/** Destination of a watch's events. */
 export interface WatchOutlet {
-  /** Bytes that wait for a slow reader. */
+  /** Bytes waiting for a slow reader. */
   readonly waiting: number;
   write(event: string | Buffer): void;
-  /** Ends after what was written. */
+  /** Ends after everything written is sent. */
   end(): void;
   destroy(): void;
   onClose(listener: () => void): void;
 }
 
-/** The body of an answer that goes on as long as the watch. */
+/** Returns the body of a response that lasts as long as the watch. */
 export function bodyOutlet(incoming: IncomingMessage, response: ServerResponse, type: string): WatchOutlet {
   response.writeHead(200, {
     'Cache-Control': 'no-cache, private',
@@ -39,8 +39,8 @@ export function bodyOutlet(incoming: IncomingMessage, response: ServerResponse, 
 }
 
 /**
- * A WebSocket with a message for each event; what the client says is not listened to. A client names where it comes from, and one protocol
- * at most, which is agreed to whatever it is.
+ * Returns a WebSocket with one message per event; messages from the client are ignored. The client must send an `Origin` and may offer at
+ * most one protocol, which is accepted whatever it is.
  *
  * @param isText whether messages are text
  * @throws {StatusError} 403 for a client without `Origin`, 400 for one that offers several protocols
@@ -57,7 +57,7 @@ export async function webSocketOutlet(upgrading: Upgrading, isText: boolean): Pr
       return socket.bufferedAmount;
     },
     write: (event) => {
-      // A message needs no length in front of it, as a protobuf event has it.
+      // A message needs no length prefix, unlike a protobuf event in a stream.
       socket.send(isText ? event : event.slice(4), { binary: !isText });
     },
     end: () => {

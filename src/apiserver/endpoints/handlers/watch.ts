@@ -10,7 +10,7 @@ import type { Change, Entry, Store } from '../../storage/store.ts';
 import { entryText, type View, viewOne } from '../views.ts';
 import type { WatchOutlet } from './watch-outlet.ts';
 
-/** Everything a watch needs to know. */
+/** Parameters of a watch. */
 export interface WatchRequest {
   readonly selection: Selection;
   readonly options: ListOptions;
@@ -24,12 +24,12 @@ export interface WatchRequest {
 
 const initialEventsDone = 'k8s.io/initial-events-end';
 const bookmarkEveryMs = 60_000;
-/** So long before its end a watch gets its last bookmark. */
+/** How long before its end a watch receives its last bookmark. */
 const lastBookmarkSeconds = 2;
-/** A reader that lets this much wait is cut off. */
+/** A reader with this many waiting bytes is disconnected. */
 const backlogMost = 64 * 1024 * 1024;
 
-/** Bytes of changes that several watches send alike. */
+/** Bytes of a change that several watches send alike. */
 const shared = new WeakMap<Change, Map<string, Buffer>>();
 
 function sharedBytes(change: Change, key: string, make: () => string | Buffer): Buffer {
@@ -47,14 +47,14 @@ function sharedBytes(change: Change, key: string, make: () => string | Buffer): 
   return text;
 }
 
-/** One watch connection: initial state, the past since a version, then every change as it is committed. */
+/** Watch is one watch connection: initial state, the changes since a version, then every change as it is committed. */
 export class Watch {
   readonly #request: WatchRequest;
   readonly #outlet: WatchOutlet;
   readonly #ends: (() => void)[] = [];
   #columnsSent = false;
   #lastVersion = 0;
-  /** What the client knew, or was told, at the beginning. */
+  /** The version that the client started from or was sent first. */
   #firstVersion = 0;
   #closed = false;
 
@@ -63,7 +63,7 @@ export class Watch {
     this.#outlet = outlet;
   }
 
-  /** Tells of changes until the client leaves, the time is up or the server stops. */
+  /** Sends changes until the client disconnects, the timeout ends or the server stops. */
   run(): void {
     this.#outlet.onClose(() => {
       this.#end();
@@ -105,7 +105,7 @@ export class Watch {
     this.#schedule();
   }
 
-  /** Why a watch cannot begin at a version (A9). */
+  /** Returns why a watch cannot start at a version (A9). */
   #impossible(from: number, initial: boolean): StatusError | undefined {
     const { store, selection, options } = this.#request;
     if (options.sendInitialEvents && from > store.version) return tooLargeVersion(from, store.version);
@@ -151,7 +151,7 @@ export class Watch {
     this.#ends.push(stop);
   }
 
-  /** Tells a change as the selection sees it: an object may come into or go out of what is selected. */
+  /** Sends a change as the selection sees it: an object may enter or leave the selection. */
   #change(change: Change): void {
     if (change.version <= this.#lastVersion || this.#closed) return;
     this.#lastVersion = change.version;
@@ -163,7 +163,7 @@ export class Watch {
     else if (was) this.#send('DELETED', this.#gone(change), change.type === 'DELETED' ? change : undefined);
   }
 
-  /** What left the selection: its last selected state under the version of the change. */
+  /** Returns the last selected state of an object that left the selection, with the version of the change. */
   #gone(change: Change): Entry {
     if (change.type === 'DELETED' || !change.before) return change.entry;
     const object = { ...change.before.object };
@@ -192,7 +192,7 @@ export class Watch {
     this.#write(change ? sharedBytes(change, `${type} ${kind.group}/${kind.version}`, make) : make());
   }
 
-  /** Tells the version that was reached; one without annotations only when it is news. */
+  /** Sends the current version; without annotations only if it is new. */
   #bookmark(annotations?: JsonObject): void {
     const { view, store } = this.#request;
     const kind = view.strategy.kind;

@@ -13,7 +13,7 @@ const ofType = (object: JsonObject, type: string): readonly JsonObject[] =>
   conditionsOf(object).filter((one) => one['type'] === type);
 const isDecision = (type: string): boolean => type === 'Approved' || type === 'Denied';
 
-/** An approval or a denial is there or it is not: it is never said that it is not so. */
+/** Validates the status of conditions: an approval, denial or failure can only be True. */
 function statusFaults(condition: JsonObject, at: string): FieldFault[] {
   const status = stringAt(condition, 'status');
   if (status === '') return [fault.required(`${at}.status`)];
@@ -23,7 +23,7 @@ function statusFaults(condition: JsonObject, at: string): FieldFault[] {
 }
 
 /**
- * Faults of what is said of a signing request; what the standing one does wrong itself is let pass.
+ * Validates the conditions of a signing request; faults already in the stored one are ignored.
  *
  * Follows Kubernetes `validateConditions` (pkg/apis/certificates/validation, v1.36).
  */
@@ -48,13 +48,13 @@ export function conditionFaults(object: JsonObject, old: JsonObject): FieldFault
   });
 }
 
-/** What a door may change. */
+/** What an update through a (sub)resource may change. */
 export interface Leave {
   readonly mayDecide?: boolean;
   readonly maySetCertificate?: boolean;
 }
 
-/** Faults of a request that is to replace another. Follows Kubernetes `validateCertificateSigningRequestUpdate`. */
+/** Validates an update of a request. Follows Kubernetes `validateCertificateSigningRequestUpdate`. */
 export function updateFaults(object: JsonObject, old: JsonObject, leave: Leave): readonly FieldFault[] {
   const faults = [...conditionFaults(object, old), ...pemFaults(object, old)];
   for (const type of ['Approved', 'Denied', 'Failed'])
@@ -76,7 +76,7 @@ function undecided(now: readonly JsonObject[], before: readonly JsonObject[], ty
   return [fault.forbidden(field, `updates may not modify a condition of type "${type}"\n${diff}`)];
 }
 
-/** A condition as Kubernetes keeps it. */
+/** Returns a condition as Kubernetes stores it. */
 const internal = (condition: JsonObject): JsonObject => ({
   Type: stringAt(condition, 'type'),
   Status: stringAt(condition, 'status'),
@@ -101,7 +101,7 @@ function pemFaults(object: JsonObject, old: JsonObject): FieldFault[] {
   return why === undefined ? [] : [fault.invalid('status.certificate', '<certificate data>', why)];
 }
 
-/** Why bytes are no certificates in PEM. */
+/** Returns why bytes are not PEM certificates. */
 function certificateFault(base64: string): string | undefined {
   if (base64 === '') return undefined;
   const text = Buffer.from(base64, 'base64').toString();

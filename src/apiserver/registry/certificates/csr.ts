@@ -19,7 +19,7 @@ import { seconds } from '../../../apimachinery/times.ts';
 const kind = builtIn('certificatesigningrequests', 'certificates.k8s.io');
 const common = commonStrategy(kind);
 
-/** The request in a CertificateSigningRequest; `undefined` when it cannot be read. */
+/** Returns the request in a CertificateSigningRequest; `undefined` when it cannot be parsed. */
 export function requestOf(object: JsonObject): SigningRequest | undefined {
   try {
     return readSigningRequest(Buffer.from(stringAt(specOf(object), 'request'), 'base64').toString());
@@ -65,11 +65,11 @@ function faults(object: JsonObject): FieldFault[] {
   return found;
 }
 
-/** Faults of the signer that an object names. */
+/** Validates the signer name of an object. */
 export const signerFaults = (name: string): FieldFault[] =>
   [...signerName('spec.signerName', name)].map(causeOf);
 
-/** Certificate signing requests: who asks is written by the server, only the approval door approves, only the status door issues. */
+/** Strategy of certificate signing requests: the server sets the requesting user, only `approval` approves, only `status` issues. */
 export const csrStrategy: Strategy = {
   ...common,
   prepareCreate(object, { user }) {
@@ -123,7 +123,7 @@ export const csrStrategy: Strategy = {
   },
 };
 
-/** Conditions with the decisions that stood, as long as there are as many of each. */
+/** Returns conditions with the stored decisions, as long as there are as many of each. */
 function decided(given: readonly JsonObject[], standing: readonly JsonObject[]): readonly JsonObject[] {
   let out = given;
   for (const type of ['Approved', 'Denied']) {
@@ -135,7 +135,7 @@ function decided(given: readonly JsonObject[], standing: readonly JsonObject[]):
   return out;
 }
 
-/** Conditions with the times that their writer left out. */
+/** Returns conditions with missing times filled in. */
 function timed(conditions: readonly JsonObject[], old: JsonObject, now: number): readonly JsonObject[] {
   const time = seconds(now);
   return conditions.map((condition) => {

@@ -12,13 +12,13 @@ const [kind] = trustBundleKinds;
 if (!kind) throw new Error('no kind of trust bundles');
 const common = commonStrategy(kind);
 
-/** A bundle may have this many bytes. */
+/** Maximum size of a bundle, bytes. */
 const mostBytes = 1024 * 1024;
 
 const signerOf = (object: JsonObject): string => stringAt(objectAt(object, 'spec'), 'signerName');
 const anchorsOf = (object: JsonObject): string => stringAt(objectAt(object, 'spec'), 'trustBundle');
 
-/** Bundles of a signer are named after it. Follows `ValidateClusterTrustBundleName`. */
+/** Validates that a signer's bundle is named after it. Follows `ValidateClusterTrustBundleName`. */
 const nameOfSigners =
   (signer: string): NameCheck =>
   (name, isPrefix) => {
@@ -33,7 +33,7 @@ const nameOfSigners =
       : [`ClusterTrustBundle for signerName ${signer} must be named with prefix ${prefix}`];
   };
 
-/** What is wrong with one block of a bundle. */
+/** Returns the fault of one block of a bundle. */
 function blockFault(label: string, body: string, bytes: Buffer): string | undefined {
   if (label !== 'CERTIFICATE') return `has bad block type: ${label}`;
   if (body.includes(':')) return 'has PEM block headers';
@@ -74,7 +74,7 @@ const faultsOf = (object: JsonObject): FieldFault[] => {
   ];
 };
 
-/** Cluster trust bundles: certificates of authorities, of one signer or of nobody in particular. */
+/** Strategy of cluster trust bundles: CA certificates, of one signer or without one. */
 export const trustBundleStrategy: Strategy = {
   ...common,
   validatesMetadata: true,

@@ -13,7 +13,7 @@ const blocksOf = (pem: string): readonly Block[] =>
 const list = (blocks: readonly Block[]): string => `[${blocks.map(({ type }) => type).join(' ')}]`;
 const isKey = ({ type }: Block): boolean => type === 'PRIVATE KEY' || type.endsWith(' PRIVATE KEY');
 
-/** Why a certificate and a key, PEM, are no pair; `undefined`: they are one. Follows the words of Go's `tls.X509KeyPair`. */
+/** Returns why a PEM certificate and key are not a pair; `undefined`: they are. Follows the messages of Go's `tls.X509KeyPair`. */
 export function keyPairFault(cert: string, key: string): string | undefined {
   const certs = blocksOf(cert);
   const leaf = certs.find(({ type }) => type === 'CERTIFICATE');
@@ -54,13 +54,13 @@ function readCertificate(der: Buffer): X509Certificate | undefined {
   }
 }
 
-/** A key in any of the three forms that are in use. */
+/** Parses a key in any of the three common encodings. */
 function readKey(der: Buffer): KeyObject | undefined {
   for (const type of ['pkcs8', 'pkcs1', 'sec1'] as const)
     try {
       return createPrivateKey({ key: der, format: 'der', type });
     } catch {
-      // the next form, then
+      // try the next encoding
     }
   return undefined;
 }

@@ -14,9 +14,9 @@ import {
 const containerLists = ['initContainers', 'containers', 'ephemeralContainers'];
 
 /**
- * AppArmor profiles that annotations name become fields, where no field names one. Follows Kubernetes `applyAppArmorVersionSkew`.
+ * Copies AppArmor profiles in annotations to fields that are not set. Follows Kubernetes `applyAppArmorVersionSkew`.
  *
- * @param warnings told of what is old
+ * @param warnings receives deprecation warnings
  */
 export function withAppArmorFields(pod: JsonObject, warnings: string[]): JsonObject {
   const annotations = objectAt(objectAt(pod, 'metadata'), 'annotations');
@@ -42,7 +42,7 @@ export function withAppArmorFields(pod: JsonObject, warnings: string[]): JsonObj
   );
 }
 
-/** A selector with the pod's own values of labels that a term names by key. */
+/** Returns a selector with the pod's own values of the labels in a term's keys. */
 function withKeys(holder: JsonObject, labels: JsonObject): JsonObject {
   const selector = holder['labelSelector'];
   if (selector === undefined) return holder;
@@ -81,7 +81,10 @@ function affinityWithKeys(affinity: JsonObject, labels: JsonObject): JsonObject 
   };
 }
 
-/** `matchLabelKeys` and `mismatchLabelKeys` stand for the pod's own labels. Follows Kubernetes `mutatePodAffinity`, `mutateTopologySpreadConstraints`. */
+/**
+ * Replaces `matchLabelKeys` and `mismatchLabelKeys` by the pod's own labels. Follows Kubernetes `mutatePodAffinity`,
+ * `mutateTopologySpreadConstraints`.
+ */
 export function withLabelKeys(pod: JsonObject): JsonObject {
   const spec = objectAt(pod, 'spec');
   const labels = objectAt(objectAt(pod, 'metadata'), 'labels');
@@ -96,7 +99,7 @@ export function withLabelKeys(pod: JsonObject): JsonObject {
   });
 }
 
-/** What a pod's status says of the generation that was seen stays where a writer leaves it out. Follows `preserveOldObservedGeneration`. */
+/** Keeps the observed generations of a pod's status that a writer leaves out. Follows `preserveOldObservedGeneration`. */
 export function withObservedGeneration(status: JsonObject, old: JsonObject): JsonObject {
   const left = objectsAt(old, 'conditions').map((condition) => ({ ...condition }));
   const conditions = objectsAt(status, 'conditions').map((condition) => {

@@ -4,14 +4,14 @@ import { fault, internalError, invalid } from '../../../apimachinery/status-erro
 import type { Store } from '../../storage/store.ts';
 import type { ServiceAddresses } from '../../request/write-context.ts';
 
-/** Where the API server is found in the cluster. */
+/** The API server's address in the cluster. */
 export const firstServiceAddress = '10.97.0.1';
 const [firstPort, lastPort] = [30_000, 32_767];
 
 const refused = (name: string, field: string, value: unknown, why: string): Error =>
   invalid('Service', undefined, name, [fault.invalid(field, value, why)]);
 
-/** Cluster addresses out of `10.97.0.0/16` and node ports out of 30000 to 32767: in use are those of the stored services. */
+/** Allocates cluster addresses in `10.97.0.0/16` and node ports from 30000 to 32767; those of stored services are in use. */
 export function serviceAddresses(store: Store, random: Random, prefix = '10.97'): ServiceAddresses {
   const specs = (): JsonObject[] => [...store.list('services')].map(({ object }) => objectAt(object, 'spec'));
   const below = (most: number): number => Math.floor(random.float() * most);
@@ -44,7 +44,7 @@ export function serviceAddresses(store: Store, random: Random, prefix = '10.97')
   };
 }
 
-/** An address is kept under the name of the service that has it. */
+/** Returns the error for a service without a name: an address is stored under its service's name. */
 function unowned(wanted: string, address: string): Error {
   const what = ['failed to allocate IP', wanted].filter(Boolean).join(' ');
   const why = `IPAddress.networking.k8s.io "${address}" is invalid: spec.parentRef.name: Required value`;
@@ -70,14 +70,14 @@ function givenPort(name: string, wanted: number, taken: ReadonlySet<number>): nu
   return wanted;
 }
 
-/** Why a node port cannot be had. */
+/** Returns why a node port is not available. */
 function portFault(wanted: number, taken: ReadonlySet<number>): string | undefined {
   if (wanted < firstPort || wanted > lastPort)
     return `provided port is not in the valid range. The range of valid ports is ${firstPort}-${lastPort}`;
   return taken.has(wanted) ? 'provided port is already allocated' : undefined;
 }
 
-/** A given port for questions about health that cannot be had is kube-apiserver's own failure. */
+/** Returns a requested health check port; kube-apiserver reports an unavailable one as an internal error. */
 function givenHealthPort(wanted: number, taken: ReadonlySet<number>): number {
   const why = portFault(wanted, taken);
   if (why === undefined) return wanted;

@@ -113,7 +113,7 @@ function secretFaults(secret: JsonObject): FieldFault[] {
   return [...faults, ...secretTypeFaults(secret)];
 }
 
-/** `stringData` is a way to write `data`; the type is Opaque unless said. */
+/** Merges `stringData` into `data`; the default type is Opaque. */
 function secretDefaults(secret: JsonObject): JsonObject {
   const { stringData, ...rest } = secret;
   const data: Draft = { ...objectAt(secret, 'data') };
@@ -126,7 +126,7 @@ function secretDefaults(secret: JsonObject): JsonObject {
   };
 }
 
-/** A certificate and a key that do not fit each other are kept, too. */
+/** Warns of a certificate and key that do not match; they are stored all the same. */
 function secretWarnings(secret: JsonObject): readonly string[] {
   if (secret['type'] !== 'kubernetes.io/tls') return [];
   const data = objectAt(secret, 'data');
@@ -159,7 +159,7 @@ export const secretStrategy: Strategy = {
 const accounts = builtIn('serviceaccounts');
 const mountable = 'kubernetes.io/enforce-mountable-secrets';
 
-/** Once said that it is old, it is not said again. */
+/** Warns of a deprecated annotation once. */
 function accountWarnings(account: JsonObject, old?: JsonObject): readonly string[] {
   const has = (one?: JsonObject): boolean =>
     Object.hasOwn(objectAt(objectAt(one, 'metadata'), 'annotations'), mountable);

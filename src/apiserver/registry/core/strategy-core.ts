@@ -37,7 +37,7 @@ const finalizersOf = (namespace: JsonObject): readonly string[] =>
   listAt(objectAt(namespace, 'spec'), 'finalizers').map(textOf);
 const ownFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
-/** Names of what must be done before a namespace may go. */
+/** Validates names of finalizers of a namespace. */
 const finalizerFaults = (names: readonly string[], fieldOf: (i: number) => string): FieldFault[] =>
   names.flatMap((name, i) => {
     const field = fieldOf(i);
@@ -51,7 +51,7 @@ const finalizerFaults = (names: readonly string[], fieldOf: (i: number) => strin
     ];
   });
 
-/** A namespace is active until it is deleted. */
+/** Validates that a namespace is active until it is deleted. */
 function phaseFaults(namespace: JsonObject): FieldFault[] {
   const gone = metadataOf(namespace)['deletionTimestamp'] !== undefined;
   const [right, when] = gone ? ['Terminating', 'not empty'] : ['Active', 'empty'];
@@ -64,7 +64,7 @@ function phaseFaults(namespace: JsonObject): FieldFault[] {
 const namespaces = builtIn('namespaces');
 const namespaceCommon = commonStrategy(namespaces);
 
-/** Namespaces: Active until deleted, then Terminating until their finalizers are gone. */
+/** Strategy of namespaces: Active until deleted, then Terminating until their finalizers are removed. */
 export const namespaceStrategy: Strategy = {
   ...namespaceCommon,
   defaults: named,
@@ -137,7 +137,7 @@ function taintFaults(node: JsonObject): FieldFault[] {
   return faults;
 }
 
-/** `podCIDR` is the old name of the first of `podCIDRs`, and wins. */
+/** Merges `podCIDR`, the old name of the first of `podCIDRs`, which takes precedence. */
 function oneCidr(node: JsonObject): JsonObject {
   const spec = objectAt(node, 'spec');
   const first = stringAt(spec, 'podCIDR');
@@ -148,7 +148,7 @@ function oneCidr(node: JsonObject): JsonObject {
 
 const nodes = builtIn('nodes');
 
-/** Amounts of a node are never less than none, and those of what cannot be parted are whole. */
+/** Validates amounts of a node: not negative, and whole for indivisible resources. */
 function amountFaults(node: JsonObject): FieldFault[] {
   return ['capacity', 'allocatable'].flatMap((key) =>
     Object.entries(objectAt(objectAt(node, 'status'), key)).flatMap(([name, amount]) =>
@@ -157,7 +157,7 @@ function amountFaults(node: JsonObject): FieldFault[] {
   );
 }
 
-/** Each address once. */
+/** Validates that addresses are unique. */
 function addressFaults(node: JsonObject): FieldFault[] {
   const seen = new Set<string>();
   return objectsAt(objectAt(node, 'status'), 'addresses').flatMap((address, i) => {
@@ -168,7 +168,7 @@ function addressFaults(node: JsonObject): FieldFault[] {
   });
 }
 
-/** Nets of a node's pods: one for each family of addresses. */
+/** Validates a node's pod CIDRs: one per IP family. */
 function netFaults(node: JsonObject): FieldFault[] {
   const nets = listAt(objectAt(node, 'spec'), 'podCIDRs').map(textOf);
   const field = 'spec.podCIDRs';
@@ -181,7 +181,7 @@ function netFaults(node: JsonObject): FieldFault[] {
 const nodeStatus = statusRules(nodes);
 const nodeMain = mainRules(nodes, true);
 
-// kubelets once took their configuration from the API server; where it was and how it fared is kept no longer
+// The former dynamic kubelet configuration: its source and status are dropped.
 const withoutSource = (node: JsonObject): JsonObject => ({
   ...node,
   spec: without(specOf(node), 'configSource'),
@@ -198,7 +198,7 @@ const nodeWarnings = (node: JsonObject): readonly string[] =>
     ? []
     : ['spec.externalID: this field is deprecated, and is unused by Kubernetes'];
 
-/** A node's nets and its provider's name are given once. */
+/** Validates that a node's CIDRs and provider ID are set only once. */
 function netChanges(node: JsonObject, old: JsonObject): FieldFault[] {
   const [before, now] = [old, node].map((one) => listAt(objectAt(one, 'spec'), 'podCIDRs'));
   const moved = 'node updates may not change podCIDR except from "" to valid';
@@ -218,14 +218,14 @@ const externalIdChange = (node: JsonObject, old: JsonObject): FieldFault[] =>
     ? []
     : [fault.forbidden('spec.externalID', 'may not be updated')];
 
-/** Where a node does not say how much of it pods may have, they may have all. */
+/** Sets allocatable to capacity where it is missing. */
 function wholeCapacity(node: JsonObject): JsonObject {
   const status = objectAt(node, 'status');
   const { allocatable = status['capacity'] } = status;
   return allocatable === status['allocatable'] ? node : { ...node, status: { ...status, allocatable } };
 }
 
-/** Nodes: kept with the status that they are created with, tainted until somebody finds them ready. */
+/** Strategy of nodes: created with their status. */
 export const nodeStrategy: Strategy = {
   ...commonStrategy(nodes),
   defaults: (node) => wholeCapacity(oneCidr(node)),
@@ -271,7 +271,7 @@ function leaseFaults(lease: JsonObject): FieldFault[] {
   return faults;
 }
 
-/** Coordinated leader election is off: its fields are dropped. */
+/** Drops the fields of coordinated leader election, which is off. */
 function plainLease(lease: JsonObject): JsonObject {
   const { strategy: _s, preferredHolder: _p, ...spec } = objectAt(lease, 'spec');
   return { ...lease, spec };

@@ -15,7 +15,7 @@ import { fault, type FieldFault } from '../../../apimachinery/status-error.ts';
 import { commonStrategy, mainRules } from '../strategies.ts';
 import type { Strategy } from '../strategy.ts';
 
-/** Members of a core Event beside those of an `events.k8s.io` one. */
+/** Members of a core Event and their names in `events.k8s.io`. */
 const renamed: readonly (readonly [core: string, modern: string])[] = [
   ['involvedObject', 'regarding'],
   ['message', 'note'],
@@ -33,7 +33,7 @@ function rename(object: JsonObject, pairs: readonly (readonly [from: string, to:
   return out;
 }
 
-/** The Event as the core group writes it; events are stored so. */
+/** Returns the Event in the core group's form, in which events are stored. */
 export const toCoreEvent = (event: JsonObject): JsonObject => ({
   source: {},
   involvedObject: {},
@@ -48,7 +48,7 @@ export const toCoreEvent = (event: JsonObject): JsonObject => ({
   ),
 });
 
-/** The Event as `events.k8s.io` writes it. */
+/** Returns the Event in the form of `events.k8s.io`. */
 export function toModernEvent(event: JsonObject): JsonObject {
   const out = rename(event, renamed) as Draft;
   for (const key of ['reportingController', 'reportingInstance'])
@@ -59,7 +59,7 @@ export function toModernEvent(event: JsonObject): JsonObject {
 const tooManyCharacters = (field: string, most: number): FieldFault =>
   fault.invalid(field, '', `can have at most ${most} characters`);
 
-/** What must be there, and how long it may be. */
+/** Text fields, whether they are required, and their maximum length. */
 const texts: readonly (readonly [field: string, needed: boolean, most: number])[] = [
   ['reportingInstance', true, 128],
   ['action', true, 128],
@@ -76,7 +76,7 @@ function seriesFaults(event: JsonObject): FieldFault[] {
   ];
 }
 
-/** What an event of `events.k8s.io` keeps: all but its series. The real server looks at the reason twice. */
+/** Fields of an `events.k8s.io` event that are immutable: all but its series. The real server checks the reason twice. */
 const kept =
   'involvedObject reason message source firstTimestamp lastTimestamp count reason type eventTime action related'.split(
     ' ',
@@ -86,7 +86,7 @@ const reporters: readonly (readonly [key: string, field: string])[] = [
   ['reportingInstance', 'reportingInstance'],
 ];
 
-/** What stands for a text or a number that is left out. */
+/** Zero values of missing texts and numbers. */
 const zeros: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ...['reason', 'message', 'type', 'action'].map((key) => [key, ''] as const),
   ['count', 0],
@@ -107,7 +107,10 @@ function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
   ];
 }
 
-/** An event names an object of its own namespace; one without a time of its own in any, one with such a time in none. */
+/**
+ * Validates the namespace of the involved object: that of the event; `default` for cluster-scoped objects, with differences between the
+ * groups.
+ */
 function namespaceFault(event: JsonObject, timed: boolean): FieldFault[] {
   const namespace = namespaceOf(event);
   const involved = stringAt(objectAt(event, 'involvedObject'), 'namespace');
@@ -116,7 +119,7 @@ function namespaceFault(event: JsonObject, timed: boolean): FieldFault[] {
   return fits ? [] : [fault.invalid('involvedObject.namespace', involved, 'does not match event.namespace')];
 }
 
-/** What holds for events of either group. Follows Kubernetes `legacyValidateEvent`. */
+/** Validates events of either group. Follows Kubernetes `legacyValidateEvent`. */
 function commonFaults(event: JsonObject, controller: string): FieldFault[] {
   const timed = (event['eventTime'] ?? null) !== null;
   const faults = namespaceFault(event, timed);
@@ -134,7 +137,7 @@ function commonFaults(event: JsonObject, controller: string): FieldFault[] {
 
 const unset = (field: string): FieldFault => fault.invalid(field, '', 'needs to be unset');
 
-/** What an event of `events.k8s.io` says by new names alone. */
+/** Validates that an `events.k8s.io` event does not set deprecated fields. */
 const oldFaults = (event: JsonObject): FieldFault[] => [
   ...['firstTimestamp', 'lastTimestamp'].flatMap((key) =>
     (ownMember(event, key) ?? null) === null ? [] : [unset(key)],
@@ -143,7 +146,7 @@ const oldFaults = (event: JsonObject): FieldFault[] => [
   ...(Object.values(objectAt(event, 'source')).some((text) => text !== '') ? [unset('source')] : []),
 ];
 
-/** Faults of a new event of `events.k8s.io`. Follows Kubernetes `ValidateEventCreate`. */
+/** Validates a new event of `events.k8s.io`. Follows Kubernetes `ValidateEventCreate`. */
 function modernFaults(event: JsonObject): FieldFault[] {
   const type = stringAt(event, 'type');
   const known = type === 'Normal' || type === 'Warning';

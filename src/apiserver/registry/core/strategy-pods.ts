@@ -29,30 +29,30 @@ import type { WriteContext } from '../../request/write-context.ts';
 const kind = builtIn('pods');
 const terminal = new Set(['Succeeded', 'Failed']);
 
-/** JSON in the types of the house: the same value, seen as what it is. */
+/** Views JSON as a typed pod. */
 const asPod = (object: JsonObject): Pod => object;
 const asObject = (pod: Pod): JsonObject => pod;
 
-/** `serviceAccount` is the old name of `serviceAccountName`: both are written. */
+/** Writes both `serviceAccountName` and `serviceAccount`, its old name. */
 function bothAccountNames(pod: JsonObject): JsonObject {
   const spec = objectAt(pod, 'spec');
   const name = stringAt(spec, 'serviceAccountName') || stringAt(spec, 'serviceAccount');
   return name ? { ...pod, spec: { ...spec, serviceAccountName: name, serviceAccount: name } } : pod;
 }
 
-/** The first of the addresses stands alone, too; where the two differ, or there is no list, the one alone counts. */
+/** Writes both `podIP` and the first of `podIPs`; where they differ, or there is no list, `podIP` takes precedence. */
 function bothAddresses(pod: JsonObject): JsonObject {
   const status = objectAt(pod, 'status');
   const [alone, [first]] = [stringAt(status, 'podIP'), objectsAt(status, 'podIPs')];
   if (alone === stringAt(first, 'ip')) return pod;
-  const given = alone ? { podIPs: [{ ip: alone }] } : { podIP: stringAt(first, 'ip') };
-  return { ...pod, status: { ...status, ...given } };
+  const addresses = alone ? { podIPs: [{ ip: alone }] } : { podIP: stringAt(first, 'ip') };
+  return { ...pod, status: { ...status, ...addresses } };
 }
 
 const defaults = (pod: JsonObject): JsonObject =>
   bothAddresses(bothAccountNames(asObject(defaultPod(asPod(pod)))));
 
-/** The phase and conditions of a pod that nobody has looked at. */
+/** Returns the phase and conditions of a new pod. */
 function firstStatus(pod: JsonObject, now: string): JsonObject {
   const gated = objectsAt(objectAt(pod, 'spec'), 'schedulingGates').length > 0;
   return {
@@ -79,7 +79,7 @@ const withGeneration = (next: JsonObject, old: JsonObject): JsonObject =>
     sameJson(specOf(next), specOf(old)) ? { generation: objectAt(old, 'metadata')['generation'] } : bump(old),
   );
 
-/** Fields of features that are off go after owners were settled: who wrote them owns them nevertheless. */
+/** Drops fields of disabled features after field ownership is computed: their writer owns them all the same. */
 const enabled = (pod: JsonObject, { world }: WriteContext): JsonObject =>
   asObject(dropDisabledFields(asPod(pod), world.features));
 
@@ -91,7 +91,7 @@ const main: UpdateRules = {
   validate: (object, old, { empties }) => podValidation.update(object, old, empties),
 };
 
-/** A pod is known by its name inside, too. */
+/** Warns of a pod name that is not a DNS label, since it is the pod's hostname. */
 function nameWarnings(name: string): readonly string[] {
   const faults = dns1123Label(name);
   const why = `this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${faults.join(' ')}]`;
@@ -119,7 +119,7 @@ const status: UpdateRules = {
     ),
 };
 
-/** The metadata that stood, with the owners as they were settled for this write. */
+/** Returns the stored metadata with the owners computed for this write. */
 const ownersOf = (object: JsonObject, old: JsonObject): JsonObject => ({
   ...objectAt(old, 'metadata'),
   managedFields: objectAt(object, 'metadata')['managedFields'],
@@ -139,7 +139,7 @@ const ephemeral: UpdateRules = {
   validate: (object, old) => podValidation.ephemeral(object, old),
 };
 
-/** The containers of `old` with the resources that `object` asks for; others, so that they are refused. */
+/** Returns the containers of `old` with the resources of `object`; for other containers `object`'s, so that they are rejected. */
 function resized(object: JsonObject, old: JsonObject, key: string): JsonObject {
   const wanted = objectsAt(specOf(object), key);
   const standing = objectsAt(specOf(old), key);
@@ -160,7 +160,7 @@ const resize: UpdateRules = {
     const counted = ['containers', 'initContainers'].every(
       (key) => objectsAt(specOf(object), key).length === objectsAt(specOf(old), key).length,
     );
-    if (!counted) return object; // so that it is refused
+    if (!counted) return object; // so that it is rejected
     const { resources } = specOf(object);
     const spec = {
       ...without(specOf(old), 'resources'),
@@ -173,7 +173,7 @@ const resize: UpdateRules = {
   validate: (object, old) => podValidation.resize(object, old),
 };
 
-/** Seconds that a pod keeps after a DELETE: none when no node has it or it has ended (A1, A2). */
+/** Returns the grace period of a deleted pod in seconds: 0 when it has no node or has ended (A1, A2). */
 export function podGrace(pod: JsonObject, wanted: number | undefined): number {
   if (stringAt(specOf(pod), 'nodeName') === '' || terminal.has(String(valueAt(pod, 'status', 'phase'))))
     return 0;
@@ -203,7 +203,7 @@ export const podStrategy: Strategy = {
   grace: podGrace,
 };
 
-/** What `pods/binding` and `bindings` do to a pod. @throws {StatusError} */
+/** Applies a binding (`pods/binding`, `bindings`) to a pod. @throws {StatusError} */
 export function bound(pod: JsonObject, binding: JsonObject, now: string): JsonObject {
   const node = stringAt(objectAt(binding, 'target'), 'name');
   const labels = objectAt(objectAt(binding, 'metadata'), 'labels');

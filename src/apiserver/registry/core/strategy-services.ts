@@ -65,7 +65,7 @@ function serviceDefaults(service: JsonObject): JsonObject {
   return { ...service, spec: withAffinity({ ...spec, ...Object.fromEntries(missing) }) };
 }
 
-/** Clients are kept together for three hours where nobody says how long; where they are not, how long says nothing. */
+/** Sets the default session affinity timeout of three hours; drops the configuration when affinity is None. */
 function withAffinity(spec: JsonObject): JsonObject {
   const said = valueAt(spec, 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds') !== undefined;
   if (spec['sessionAffinity'] === 'None') return without(spec, 'sessionAffinityConfig');
@@ -79,7 +79,7 @@ function refuse(service: JsonObject, faults: readonly FieldFault[]): void {
   if (faults.length > 0) throw invalid('Service', undefined, nameOf(service), faults);
 }
 
-/** A service with one address given says so in both ways. */
+/** Sets `clusterIPs` from `clusterIP`. */
 function withBothAddresses(service: JsonObject): JsonObject {
   const spec = specOf(service);
   const first = stringAt(spec, 'clusterIP');
@@ -89,7 +89,7 @@ function withBothAddresses(service: JsonObject): JsonObject {
 }
 
 /**
- * The families of a service's addresses. A headless service without a selector takes whatever its maker finds; else there is one family here.
+ * Sets the IP families of a service. A headless service without a selector is dual-stack by default; otherwise there is one family here.
  *
  * Follows `initIPFamilyFields` (pkg/registry/core/service/storage). @throws {StatusError} 422
  */
@@ -111,7 +111,7 @@ function withFamilies(service: JsonObject): JsonObject {
 
 const policyField = 'spec.ipFamilyPolicy';
 
-/** What a service of one family has of two. */
+/** Rejects several families of a single-stack service. */
 function tooMany(service: JsonObject): FieldFault[] {
   const spec = specOf(service);
   const several = (key: string, what: string): FieldFault[] =>
@@ -127,7 +127,7 @@ function tooMany(service: JsonObject): FieldFault[] {
   return [...several('clusterIPs', 'cluster IPs'), ...several('ipFamilies', 'IP families')];
 }
 
-/** There is one family here. */
+/** Rejects families that this single-stack cluster does not have. */
 function beyondCluster(service: JsonObject): FieldFault[] {
   const spec = specOf(service);
   const both = spec['ipFamilyPolicy'] === 'RequireDualStack';
@@ -149,7 +149,10 @@ function beyondCluster(service: JsonObject): FieldFault[] {
   ];
 }
 
-/** Gives a service the addresses and ports that it asks for, or any that are free, before anybody looks at the rest of it. @throws {StatusError} 422 for what cannot be had */
+/**
+ * Allocates the addresses and ports that a service requests, or any free ones, before the rest is validated. @throws {StatusError} 422
+ * when one is not available
+ */
 function allocated(service: JsonObject, { world }: WriteContext): JsonObject {
   if (specOf(service)['type'] === 'ExternalName') return service;
   const next = withFamilies(service);
@@ -176,14 +179,14 @@ function allocated(service: JsonObject, { world }: WriteContext): JsonObject {
   });
 }
 
-/** Any port, where the service has one by which its nodes are asked how they are. */
+/** Returns any port for services with a health check node port. */
 const healthPort = (spec: JsonObject): number | undefined =>
   spec['type'] === 'LoadBalancer' && spec['externalTrafficPolicy'] === 'Local' ? 30_000 : undefined;
 
 const addressKeys = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'];
 
-/** What was given to the service stays with it where a writer leaves it out, as long as its type has it. */
-function kept(service: JsonObject, old: JsonObject): JsonObject {
+/** Keeps allocated addresses and ports that a writer leaves out, as long as the service's type has them. */
+function withAllocated(service: JsonObject, old: JsonObject): JsonObject {
   const [spec, before] = [specOf(service), specOf(old)];
   if (spec['type'] === 'ExternalName') {
     const same = before['type'] !== 'ExternalName';
@@ -202,7 +205,7 @@ function kept(service: JsonObject, old: JsonObject): JsonObject {
   );
 }
 
-/** Node ports go with the types that have none, and stay with those that have. */
+/** Drops node ports for types without them, and keeps them otherwise. */
 function withPorts(service: JsonObject, old: JsonObject): JsonObject {
   const byNodes = (spec: JsonObject): boolean =>
     ['NodePort', 'LoadBalancer'].includes(stringAt(spec, 'type'));
@@ -232,7 +235,7 @@ function withPorts(service: JsonObject, old: JsonObject): JsonObject {
   });
 }
 
-/** Services: addresses and node ports are given by the server and stay. */
+/** Strategy of services: the server allocates addresses and node ports, which stay. */
 export const serviceStrategy: Strategy = {
   ...commonStrategy(services),
   defaults: serviceDefaults,
@@ -241,7 +244,7 @@ export const serviceStrategy: Strategy = {
   warnings: serviceWarnings,
   main: {
     ...mainRules(services, true),
-    prepare: (service, old) => ({ ...kept(service, old), status: old['status'] }),
+    prepare: (service, old) => ({ ...withAllocated(service, old), status: old['status'] }),
     allocate(service, old, context) {
       const even = evened(service, old);
       refuse(even, addressFaults(even));
@@ -252,7 +255,7 @@ export const serviceStrategy: Strategy = {
   },
 };
 
-/** Who changes the one address means the first of the list, too. Follows Kubernetes `NormalizeClusterIPs`. */
+/** Applies a change of `clusterIP` to the first of `clusterIPs`. Follows Kubernetes `NormalizeClusterIPs`. */
 function evened(service: JsonObject, old: JsonObject): JsonObject {
   const [spec, before] = [specOf(service), specOf(old)];
   const [now, had] = [stringAt(spec, 'clusterIP'), stringAt(before, 'clusterIP')];
@@ -261,7 +264,7 @@ function evened(service: JsonObject, old: JsonObject): JsonObject {
   return withSpec(service, { clusterIPs: [now, ...all.slice(1)] });
 }
 
-/** A service that gets what its new type has. */
+/** Allocates what the new type of a service needs. */
 function reallocated(service: JsonObject, old: JsonObject, { world }: WriteContext): JsonObject {
   const [spec, before] = [specOf(service), specOf(old)];
   if (

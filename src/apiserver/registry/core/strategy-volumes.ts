@@ -56,7 +56,7 @@ const notPositive = (field: string, amount: unknown): FieldFault[] =>
 
 const volumes = builtIn('persistentvolumes');
 
-/** What of a volume's spec says where it lies. */
+/** Returns the volume source in a volume's spec. */
 const sourceOf = (volume: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(specOf(volume)).filter(([key]) => embeddedIn('PersistentVolumeSpec', key) !== undefined),
@@ -83,7 +83,7 @@ function volumeFaults(volume: JsonObject): FieldFault[] {
   ];
 }
 
-/** What a volume is keeps where it is. Follows Kubernetes `ValidatePersistentVolumeUpdate`. */
+/** Validates that a volume's source does not change. Follows Kubernetes `ValidatePersistentVolumeUpdate`. */
 function volumeUpdateFaults(volume: JsonObject, old: JsonObject): FieldFault[] {
   const [source, before] = [volume, old].map(sourceOf) as [JsonObject, JsonObject];
   const [mode, oldMode] = [volume, old].map((one) => specOf(one)['volumeMode']);
@@ -140,7 +140,7 @@ const claimWarnings = (claim: JsonObject): readonly string[] => [
   ...sizeWarnings(specOf(claim), 'spec'),
 ];
 
-/** Persistent volumes: in use until their protection is taken off. */
+/** Strategy of persistent volumes: not removed while their protection finalizer is set. */
 export const volumeStrategy: Strategy = {
   ...commonStrategy(volumes),
   defaults: (volume) => {
@@ -188,7 +188,7 @@ function claimFaults(claim: JsonObject): FieldFault[] {
   ];
 }
 
-/** A claim's spec without what may change: size and attributes once it is bound, its volume before. */
+/** Returns a claim's spec without the mutable parts: size and attributes once it is bound, its volume before. */
 function lasting(claim: JsonObject, old: JsonObject): readonly [before: JsonObject, now: JsonObject] {
   const bound = valueAt(old, 'status', 'phase') === 'Bound';
   const [now, before] = [specOf(claim), specOf(old)];
@@ -204,7 +204,7 @@ function lasting(claim: JsonObject, old: JsonObject): readonly [before: JsonObje
   ];
 }
 
-/** A claim grows or stays. */
+/** Validates that a claim does not shrink. */
 function shrunkFaults(claim: JsonObject, old: JsonObject): FieldFault[] {
   const amount = (value: unknown): Quantity => parseQuantity(textOf(value) || '0');
   const [size, before] = [amount(sizeOf(claim)), amount(sizeOf(old))];
@@ -233,7 +233,7 @@ function claimUpdateFaults(claim: JsonObject, old: JsonObject): FieldFault[] {
   ];
 }
 
-/** Claims on persistent volumes: in use until their protection is taken off. */
+/** Strategy of persistent volume claims: not removed while their protection finalizer is set. */
 export const claimStrategy: Strategy = {
   ...commonStrategy(claims),
   defaults: (claim) => ({

@@ -20,7 +20,7 @@ import { causeOf, fault, type FieldFault, forbidden } from '../../../apimachiner
 import { commonStrategy, mainRules, statusRules } from '../strategies.ts';
 import type { Strategy } from '../strategy.ts';
 
-/** Above this are the system's own. */
+/** Higher values are reserved for the system. */
 const highestPriority = 1_000_000_000;
 const systemPriorities = new Set(['system-cluster-critical', 'system-node-critical']);
 const priorities = builtIn('priorityclasses', 'scheduling.k8s.io');
@@ -88,7 +88,7 @@ export const quotaStrategy: Strategy = {
 
 const limited = ['cpu', 'memory', 'storage', 'ephemeral-storage'];
 
-/** Who may ask for more than there may be at most has likely mixed them up. */
+/** Warns of a quota whose requests exceed its limits. */
 function quotaWarnings(quota: JsonObject): readonly string[] {
   const hard = objectAt(objectAt(quota, 'spec'), 'hard');
   return limited.flatMap((name) => {
@@ -123,7 +123,9 @@ export const endpointsStrategy: Strategy = {
   main: { ...mainRules(endpoints, false), validate: endpointsFaults, warnings: endpointsWarnings },
 };
 
-/** What a container gets is at most what it may have, and what it asks for by default what it gets, else the least. */
+/**
+ * Sets the defaults of a limit range item: the default limit is the maximum; the default request is the default limit, else the minimum.
+ */
 function limitDefaults(item: JsonObject): JsonObject {
   if (item['type'] !== 'Container') return item;
   const given = { ...objectAt(item, 'max'), ...objectAt(item, 'default') };
@@ -161,7 +163,7 @@ const budgets = builtIn('poddisruptionbudgets', 'policy');
 const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'];
 const unhealthyPolicies = ['AlwaysAllow', 'IfHealthyBudget'];
 
-/** A number of pods, or a part of them. */
+/** Validates a number or percentage of pods. */
 function shareFaults(field: string, share: unknown): FieldFault[] {
   if (typeof share === 'number')
     return share < 0 ? [fault.invalid(field, share, 'must be greater than or equal to 0')] : [];
@@ -177,7 +179,7 @@ function shareFaults(field: string, share: unknown): FieldFault[] {
   return parseInt(share, 10) > 100 ? [fault.invalid(field, share, 'must not be greater than 100%')] : [];
 }
 
-/** Every fault of a budget's spec. Follows Kubernetes `ValidatePodDisruptionBudgetSpec` (pkg/apis/policy/validation, v1.36). */
+/** Validates a budget's spec. Follows Kubernetes `ValidatePodDisruptionBudgetSpec` (pkg/apis/policy/validation, v1.36). */
 function budgetFaults(budget: JsonObject): FieldFault[] {
   const spec = objectAt(budget, 'spec');
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = spec;

@@ -26,14 +26,14 @@ const special: readonly (readonly [within: BlockList, why: string])[] = [
 ];
 const unspecified = blockOf(['0.0.0.0', 32], ['::', 128]);
 
-/** An address that is spelled right. */
+/** Validates an IP address. */
 export const ipFaults = (field: string, ip: string): FieldFault[] => [...ipAddress(field, ip)].map(causeOf);
 
-/** A net that is spelled right. */
+/** Validates a CIDR. */
 export const cidrFaults = (field: string, cidr: string): FieldFault[] =>
   [...cidrBlock(field, cidr)].map(causeOf);
 
-/** An address, spelled right, that may lead to something else than the node itself. Follows Kubernetes `ValidateNonSpecialIP`. */
+/** Validates that an address is not loopback, link-local or unspecified. Follows Kubernetes `ValidateNonSpecialIP`. */
 export function nonSpecialFaults(field: string, ip: string): FieldFault[] {
   const family = familyOf(ip);
   if (unspecified.check(ip, family)) return [fault.invalid(field, ip, `may not be unspecified (${ip})`)];
@@ -42,7 +42,7 @@ export function nonSpecialFaults(field: string, ip: string): FieldFault[] {
     .map(([, why]) => fault.invalid(field, ip, why));
 }
 
-/** What is told of an address that has a shorter spelling. Follows apimachinery `GetWarningsForIP`. */
+/** Warns of an address that is not in canonical form. Follows apimachinery `GetWarningsForIP`. */
 export function ipWarnings(field: string, ip: string): string[] {
   const plain = canonicalIp(ip);
   const odd = isIPv6(ip) ? isIPv4(plain) : ip !== plain;

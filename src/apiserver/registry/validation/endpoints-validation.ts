@@ -11,7 +11,7 @@ import { fault, type FieldFault } from '../../../apimachinery/status-error.ts';
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
 
-/** A port speaks TCP unless said. */
+/** Sets the default protocol, TCP. */
 export const endpointsDefaults = (endpoints: JsonObject): JsonObject =>
   endpoints['subsets'] === undefined
     ? endpoints
@@ -63,7 +63,7 @@ function portFaults(port: JsonObject, field: string, alone: boolean): FieldFault
   ];
 }
 
-/** Every fault of endpoints with their defaults. Follows Kubernetes `ValidateEndpoints` (pkg/apis/core/validation, v1.36). */
+/** Validates endpoints with their defaults. Follows Kubernetes `ValidateEndpoints` (pkg/apis/core/validation, v1.36). */
 export function endpointsFaults(endpoints: JsonObject): FieldFault[] {
   return objectsAt(endpoints, 'subsets').flatMap((subset, i) => {
     const field = `subsets[${i}]`;

@@ -24,10 +24,10 @@ function typeFaults(type: string, field: string): FieldFault[] {
   return [fault.invalid(field, type, 'must be a standard limit type or fully qualified')];
 }
 
-/** The amounts of one resource by what they bound, with their texts. */
+/** The bounds of one resource, with their texts. */
 type Bounds = Partial<Record<Key, { readonly text: string; readonly amount: Quantity }>>;
 
-/** Each pair in the wrong order: which of the two is named, and how. */
+/** The required orders of bounds, and the field and words of the error. */
 const orders: readonly (readonly [less: Key, more: Key, at: Key, shown: Key, what: string, than: string])[] =
   [
     ['min', 'max', 'min', 'min', 'min', 'max'],
@@ -110,7 +110,7 @@ function itemFaults(item: JsonObject, field: string): FieldFault[] {
   ];
 }
 
-/** Every fault of a limit range. Follows Kubernetes `ValidateLimitRange` (pkg/apis/core/validation, v1.36). */
+/** Validates a limit range. Follows Kubernetes `ValidateLimitRange` (pkg/apis/core/validation, v1.36). */
 export function limitRangeFaults(range: JsonObject): FieldFault[] {
   const seen = new Set<string>();
   return objectsAt(objectAt(range, 'spec'), 'limits').flatMap((item, i) => {

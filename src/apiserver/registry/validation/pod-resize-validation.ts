@@ -20,7 +20,7 @@ const containersOf = (pod: JsonObject, key: string): readonly JsonObject[] => ob
 const asPod = (object: JsonObject): Pod => object;
 const qosOf = (pod: JsonObject): string => computeQosClass(asPod(pod).spec ?? { containers: [] });
 
-/** Why a pod cannot be resized at all. */
+/** Returns why a pod cannot be resized at all. */
 function unsizable(old: JsonObject): readonly FieldFault[] {
   if (valueAt(old, 'metadata', 'annotations', 'kubernetes.io/config.mirror') !== undefined)
     return [fault.forbidden('[]', 'static pods cannot be resized')];
@@ -29,7 +29,7 @@ function unsizable(old: JsonObject): readonly FieldFault[] {
   return [];
 }
 
-/** A node that tells of a running container tells of its resources too, where it can resize. */
+/** Reports whether the pod's node supports resize: it then reports the resources of running containers. */
 function nodeResizes(old: JsonObject): boolean {
   const running = objectsAt(objectAt(old, 'status'), 'containerStatuses').find(
     (status) => valueAt(status, 'state', 'running') !== undefined,
@@ -37,7 +37,7 @@ function nodeResizes(old: JsonObject): boolean {
   return running === undefined || running['resources'] !== undefined;
 }
 
-/** Containers stay the same, in their order. */
+/** Validates that containers stay the same, in their order. */
 function order(pod: JsonObject, old: JsonObject): FieldFault[] {
   return containerKeys.flatMap((key) => {
     const [now, before] = [containersOf(pod, key), containersOf(old, key)];
@@ -51,7 +51,7 @@ function order(pod: JsonObject, old: JsonObject): FieldFault[] {
   });
 }
 
-/** The requirements with the amounts of `old` where a resize may change them. */
+/** Returns the requirements with the amounts of `old` where a resize may change them. */
 const masked = (now: JsonObject, old: JsonObject): readonly JsonObject[] =>
   sides.map((side) => {
     const amounts = without(objectAt(now, side), ...sizes);
@@ -65,7 +65,7 @@ const masked = (now: JsonObject, old: JsonObject): readonly JsonObject[] =>
 const amountsOf = (resources: JsonObject): readonly JsonObject[] =>
   sides.map((side) => objectAt(resources, side));
 
-/** Requirements that were there and are not any more. */
+/** Rejects requirements that were removed. */
 const removed = (now: JsonObject, old: JsonObject, path: string, what: string): FieldFault[] =>
   sides
     .filter((side) =>
@@ -73,7 +73,7 @@ const removed = (now: JsonObject, old: JsonObject, path: string, what: string): 
     )
     .map((side) => fault.forbidden(`${path}.${side}`, `${what} ${side} cannot be removed`));
 
-/** Whether a container differs in more than a resize may change. */
+/** Reports whether a container differs in more than a resize may change. */
 const differsOtherwise = (now: JsonObject, old: JsonObject): boolean =>
   !sameJson(without(now, 'resources'), without(old, 'resources')) ||
   objectsAt(objectAt(old, 'resources'), 'claims').length > 0 ||
@@ -96,7 +96,7 @@ function initFaults(now: JsonObject, old: JsonObject, path: string): FieldFault[
   return [...out, ...restarts.map(() => fault.forbidden(path, cannot))];
 }
 
-/** The amounts of the pod as a whole. */
+/** Validates the resources of the pod as a whole. */
 function podLevel(pod: JsonObject, old: JsonObject): FieldFault[] {
   const [now, before] = [specOf(pod)['resources'], specOf(old)['resources']];
   const [wanted, stood] = [objectAt(specOf(pod), 'resources'), objectAt(specOf(old), 'resources')];
@@ -112,7 +112,7 @@ function podLevel(pod: JsonObject, old: JsonObject): FieldFault[] {
   ];
 }
 
-/** Only amounts of CPU and memory change, and none goes away. Follows Kubernetes `ValidatePodResize`. */
+/** Validates that only amounts of CPU and memory change, and none is removed. Follows Kubernetes `ValidatePodResize`. */
 export function resizeFaults(pod: JsonObject, old: JsonObject): readonly FieldFault[] {
   const never = unsizable(old);
   if (never.length > 0) return never;

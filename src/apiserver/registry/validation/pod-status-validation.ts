@@ -16,16 +16,16 @@ import { fault, type FieldFault } from '../../../apimachinery/status-error.ts';
 const isTerminated = (status: JsonObject | undefined): boolean =>
   objectAt(status, 'state')['terminated'] !== undefined;
 
-/** JSON in the types of the house: the same value, seen as what it is. */
+/** Views JSON as a typed pod. */
 const asPod = (object: JsonObject): Pod => object;
 
-/** Whether a container that ended so may run again. */
+/** Reports whether a container that ended like this may be restarted. */
 function mayRestart(status: JsonObject, container: Container | undefined, spec: PodSpec): boolean {
   const code = Number(objectAt(objectAt(status, 'state'), 'terminated')['exitCode'] ?? 0);
   return containerShouldRestart(container ?? { name: '' }, spec, code);
 }
 
-/** A container that has ended for good stays so; the place named is that of the standing status. */
+/** Validates that a container that ended for good stays so; the field is that of the stored status. */
 function resurrected(pod: JsonObject, old: JsonObject, kind: 'container' | 'initContainer'): FieldFault[] {
   const spec = asPod(old).spec ?? { containers: [] };
   if (mayRestartAllContainers(spec)) return [];
@@ -38,7 +38,7 @@ function resurrected(pod: JsonObject, old: JsonObject, kind: 'container' | 'init
     .map(({ fault }) => fault);
 }
 
-/** Containers that were ended, and are said to be so no longer. */
+/** Returns the containers that were terminated, and are not any more. */
 function revived(
   pod: JsonObject,
   old: JsonObject,
@@ -61,7 +61,7 @@ function revived(
   });
 }
 
-/** A pod that has its node is nominated for none. */
+/** Validates that a bound pod is not nominated for a node. */
 function nominationFaults(name: string, before: string, pod: JsonObject): FieldFault[] {
   if (name === '' || name === before) return [];
   const bound = stringAt(objectAt(pod, 'spec'), 'nodeName') !== '';
@@ -85,7 +85,7 @@ const generationFaults = (holder: JsonObject, at: string): FieldFault[] =>
 
 const systemConditions = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
-/** Conditions that others than Kubernetes set have qualified names. */
+/** Validates that conditions not set by Kubernetes have qualified names. */
 const conditionFaults = (status: JsonObject): FieldFault[] =>
   objectsAt(status, 'conditions').flatMap((condition, i) => {
     const at = `status.conditions[${i}]`;
@@ -97,7 +97,7 @@ const conditionFaults = (status: JsonObject): FieldFault[] =>
     ];
   });
 
-/** Claims that a status tells of are those of the spec, each once. */
+/** Validates that claim statuses match the spec's claims, each once. */
 function claimFaults(pod: JsonObject): FieldFault[] {
   const claims = new Set(objectsAt(objectAt(pod, 'spec'), 'resourceClaims').map((claim) => claim['name']));
   const seen = new Set<string>();
@@ -121,7 +121,7 @@ function claimFaults(pod: JsonObject): FieldFault[] {
 const mostId = 2_147_483_647;
 const idRule = `must be between 0 and ${mostId}, inclusive`;
 
-/** Users and groups are numbers that Linux knows. */
+/** Validates users and groups as Linux IDs. */
 function userFaults(pod: JsonObject, key: string): FieldFault[] {
   const windows = valueAt(pod, 'spec', 'os', 'name') === 'windows';
   return objectsAt(objectAt(pod, 'status'), key).flatMap((status, i) => {
@@ -143,7 +143,7 @@ function userFaults(pod: JsonObject, key: string): FieldFault[] {
 const ipRule = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const familyOf = (ip: string): ReturnType<typeof ipFamily> => ipFamily(canonicalIp(ip));
 
-/** Addresses, but for those that stood, and at most one of each family. */
+/** Validates addresses except stored ones, and allows at most one per family. */
 function addressFaults(status: JsonObject, old: JsonObject, key: 'podIPs' | 'hostIPs'): FieldFault[] {
   const [ips = [], standing = []] = [status, old].map((one) =>
     objectsAt(one, key).map((item) => stringAt(item, 'ip')),
@@ -169,7 +169,7 @@ function familyFaults(field: string, ips: readonly string[]): FieldFault[] {
   ];
 }
 
-/** The host's first address is the one that it is known by. */
+/** Validates that the host's first address equals `hostIP`. */
 function hostFaults(status: JsonObject, old: JsonObject): FieldFault[] {
   const [first] = objectsAt(status, 'hostIPs');
   const ip = stringAt(first, 'ip');
@@ -181,7 +181,7 @@ function hostFaults(status: JsonObject, old: JsonObject): FieldFault[] {
   ];
 }
 
-/** Extended resources that a claim of the pod's own serves: of which containers, each once. */
+/** Validates the status of the claim for extended resources: its containers, each once. */
 function extendedClaimFaults(pod: JsonObject): FieldFault[] {
   const given = valueAt(pod, 'status', 'extendedResourceClaimStatus');
   if (!isObject(given)) return [];
@@ -235,7 +235,7 @@ function mappedFaults(pod: JsonObject, mapping: JsonObject, at: string): FieldFa
 const healths = ['Healthy', 'Unhealthy', 'Unknown'];
 const healthMessageMost = 1024;
 
-/** How the devices of a container fare: those that it asked for, each once. */
+/** Validates the health of a container's devices: those that it requests, each once. */
 function healthFaults(pod: JsonObject, key: 'containerStatuses' | 'initContainerStatuses'): FieldFault[] {
   const containers = objectsAt(
     objectAt(pod, 'spec'),
@@ -302,7 +302,7 @@ const noDevices = (pod: JsonObject): FieldFault[] =>
   );
 
 /**
- * Faults of a status that is to replace another: the class stays, a nominated node has a node's name, what ended for good stays ended.
+ * Validates a status update: the QoS class is immutable, a nominated node has a valid name, terminated containers stay terminated.
  *
  * Follows Kubernetes `ValidatePodStatusUpdate`.
  */

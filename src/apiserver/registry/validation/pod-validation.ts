@@ -16,10 +16,10 @@ import { resizeFaults } from './pod-resize-validation.ts';
 import { podStatusFaults } from './pod-status-validation.ts';
 import { causeOf, fault, type FieldFault } from '../../../apimachinery/status-error.ts';
 
-/** The checks of a pod at each door. Metadata that stays the same is checked by the registry. */
+/** Pod validation by (sub)resource. The registry checks unchanged metadata. */
 export interface PodValidation {
   create(pod: JsonObject, empties?: Empties): readonly FieldFault[];
-  /** Names a fault of the metadata too. */
+  /** Validates an update, including metadata. */
   update(pod: JsonObject, old: JsonObject, empties?: Empties): readonly FieldFault[];
   status(pod: JsonObject, old: JsonObject): readonly FieldFault[];
   ephemeral(pod: JsonObject, old: JsonObject): readonly FieldFault[];
@@ -36,7 +36,7 @@ export const podValidation: PodValidation = {
   resize: resizeFaults,
 };
 
-/** A pod with the lists and maps of its spec that were sent empty, where nothing has filled them since. */
+/** Returns a pod with the lists and maps of its spec that were sent empty, where nothing has filled them since. */
 function withEmpties(pod: JsonObject, empties: Empties = new Map()): Pod {
   const found = [...empties].filter(([path]) => path.startsWith('spec.'));
   if (found.length === 0) return asPod(pod);
@@ -53,7 +53,7 @@ function withEmpties(pod: JsonObject, empties: Empties = new Map()): Pod {
 
 const noGuests = 'static pods do not support ephemeral containers';
 
-/** Guests of a pod come and stay as they are. Follows Kubernetes `ValidatePodEphemeralContainersUpdate`. */
+/** Validates that existing ephemeral containers are unchanged. Follows Kubernetes `ValidatePodEphemeralContainersUpdate`. */
 function ephemeralFaults(pod: JsonObject, old: JsonObject): readonly FieldFault[] {
   if (valueAt(old, 'metadata', 'annotations', 'kubernetes.io/config.mirror') !== undefined)
     return [fault.forbidden('[]', noGuests)];

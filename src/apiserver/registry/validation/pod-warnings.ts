@@ -27,7 +27,7 @@ const oldNodeLabels: Readonly<Record<string, string>> = tableOf({
   'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
 });
 
-/** Labels of nodes that are told of by other names today. */
+/** Warns of node labels with newer names. */
 export const oldLabelWarnings = (field: string, labels: JsonObject): readonly string[] =>
   Object.keys(labels).flatMap((key) => {
     const why = oldNodeLabels[key];
@@ -52,7 +52,7 @@ const oldVolumes: Readonly<Record<string, string>> = tableOf({
   cephfs: 'deprecated in v1.28, non-functional in v1.31+',
   rbd: 'deprecated in v1.28, non-functional in v1.31+',
 });
-/** Names of volumes that warnings write otherwise. */
+/** Names of volumes that warnings spell differently. */
 const shownVolumes: Readonly<Record<string, string>> = tableOf({ storageos: 'storageOS' });
 
 const containersOf = (spec: JsonObject): readonly Placed[] =>
@@ -94,7 +94,7 @@ export function termLabels(term: JsonObject, at: string, checkValues: boolean): 
   });
 }
 
-/** Labels of nodes that have newer names. */
+/** Warns of node labels with newer names. */
 function nodeLabels(spec: JsonObject): string[] {
   const affinity = objectAt(objectAt(spec, 'affinity'), 'nodeAffinity');
   const at = 'spec.affinity.nodeAffinity';
@@ -155,17 +155,17 @@ function volumes(spec: JsonObject): string[] {
   });
 }
 
-/** What is told of a kind of volume that is old. */
+/** Warns of a deprecated kind of volume. */
 export const oldVolumeWarning = (at: string, kind: string): string =>
   `${at}.${shownVolumes[kind] ?? kind}: ${oldVolumes[kind] ?? ''}`;
 
-/** Sizes of a claim that are no whole bytes. */
+/** Warns of fractional sizes of a claim. */
 export const sizeWarnings = (claim: JsonObject, at: string): readonly string[] =>
   ['requests', 'limits'].flatMap((side) =>
     fractional(valueAt(claim, 'resources', side), ['storage'], `${at}.resources.${side}`),
   );
 
-/** Amounts of bytes that are not whole. */
+/** Warns of fractional amounts of bytes. */
 function fractional(amounts: unknown, names: readonly string[], at: string): string[] {
   return names.flatMap((name) => {
     const text = valueAt(amounts, name);
@@ -178,7 +178,7 @@ function fractional(amounts: unknown, names: readonly string[], at: string): str
 
 const bytes = ['memory', 'ephemeral-storage'];
 
-/** Items of a list that name what another one names before them. */
+/** Warns of duplicate items of a list. */
 function repeated(spec: JsonObject, list: string, key: string): string[] {
   const values = objectsAt(spec, list).map((item) => stringAt(item, key));
   return values.flatMap((value, i) =>
@@ -191,7 +191,7 @@ const namelessSecrets = (spec: JsonObject): string[] =>
     stringAt(secret, 'name') === '' ? [`spec.imagePullSecrets[${i}].name: invalid empty name ""`] : [],
   );
 
-/** Variables that stand for something else further down, without building on it. */
+/** Warns of variables that are overridden later without being used by the later one. */
 const hiddenVariables = ([field, container]: Placed): string[] => {
   const variables = objectsAt(container, 'env');
   const names = variables.map((variable) => stringAt(variable, 'name'));
@@ -208,7 +208,7 @@ const hiddenVariables = ([field, container]: Placed): string[] => {
 };
 
 /**
- * What a pod says that is allowed, and yet is old or likely a mistake; in the words of the API server's warnings.
+ * Returns warnings about what is valid in a pod but deprecated or likely a mistake, in the API server's words.
  *
  * Follows Kubernetes `GetWarningsForPod` (pkg/api/pod, v1.36).
  */
@@ -249,7 +249,7 @@ export function podWarnings(pod: JsonObject): readonly string[] {
   ];
 }
 
-/** A path in a volume, and which source puts a file there. */
+/** A path in a volume, and the source of its file. */
 interface SourcePath {
   readonly path: string;
   readonly source: string;
@@ -324,7 +324,7 @@ function projectedPaths(source: JsonObject): readonly SourcePath[] {
   ].filter(({ path }) => path !== '');
 }
 
-/** Files of one volume that stand in each other's way, and projections of nothing. */
+/** Warns of overlapping files in a volume, and of empty projections. */
 export function pathWarnings(volumes: readonly JsonObject[]): string[] {
   return volumes.flatMap((volume) => {
     const head = `volume ${JSON.stringify(stringAt(volume, 'name'))}`;
@@ -344,7 +344,7 @@ export function pathWarnings(volumes: readonly JsonObject[]): string[] {
   });
 }
 
-/** A container and where it stands. */
+/** A container and its field path. */
 export type Placed = readonly [field: string, container: JsonObject];
 
 interface PlacedPort {
@@ -354,12 +354,12 @@ interface PlacedPort {
 
 const numberAt = (port: JsonObject, key: string): number => Number(ownMember(port, key) ?? 0);
 
-/** How Go's `%+v` prints a port. */
+/** Formats a port like Go's `%+v`. */
 const shown = (port: JsonObject): string =>
   `{Name:${stringAt(port, 'name')} HostPort:${numberAt(port, 'hostPort')} ContainerPort:${numberAt(port, 'containerPort')} ` +
   `Protocol:${stringAt(port, 'protocol')} HostIP:${stringAt(port, 'hostIP')}}`;
 
-/** Ports of a pod's containers that are likely not meant so: named, or given to the host, twice. */
+/** Warns of duplicate port names and host ports of a pod's containers. */
 function portWarnings(containers: readonly Placed[]): string[] {
   const ports = containers.flatMap(([at, container]) =>
     objectsAt(container, 'ports').map((port, i): PlacedPort => ({ field: `${at}.ports[${i}]`, port })),

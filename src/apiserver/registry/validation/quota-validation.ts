@@ -16,7 +16,7 @@ const compute = ['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu',
 const ofPods = new Set(['pods', ...compute]);
 const ofClaims = new Set(['persistentvolumeclaims', 'requests.storage']);
 
-/** What a quota of each scope may count. */
+/** The resources that a quota of each scope may count. */
 const scopes: Readonly<Record<string, ReadonlySet<string>>> = tableOf({
   Terminating: ofPods,
   NotTerminating: ofPods,
@@ -120,7 +120,7 @@ function selectorFaults(spec: JsonObject): FieldFault[] {
   ];
 }
 
-/** Every fault of a quota. Follows Kubernetes `ValidateResourceQuota` (pkg/apis/core/validation, v1.36). */
+/** Validates a quota. Follows Kubernetes `ValidateResourceQuota` (pkg/apis/core/validation, v1.36). */
 export function quotaFaults(quota: JsonObject): FieldFault[] {
   const spec = objectAt(quota, 'spec');
   return [
@@ -131,7 +131,7 @@ export function quotaFaults(quota: JsonObject): FieldFault[] {
   ];
 }
 
-/** What a quota counts stays. */
+/** Validates that a quota's scopes do not change. */
 export function quotaUpdateFaults(quota: JsonObject, old: JsonObject): FieldFault[] {
   const spec = objectAt(quota, 'spec');
   const [now, before] = [quota, old].map((one) => [...listAt(objectAt(one, 'spec'), 'scopes')].sort());
@@ -145,6 +145,6 @@ export function quotaUpdateFaults(quota: JsonObject, old: JsonObject): FieldFaul
   ];
 }
 
-/** What is told of a quota's use. */
+/** Validates a quota's status. */
 export const quotaStatusFaults = (quota: JsonObject): FieldFault[] =>
   ['hard', 'used'].flatMap((key) => amountFaults(objectAt(objectAt(quota, 'status'), key), `status.${key}`));

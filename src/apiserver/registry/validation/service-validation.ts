@@ -25,7 +25,7 @@ const addressesOf = (spec: JsonObject): readonly string[] => listAt(spec, 'clust
 const portRule = 'must be between 1 and 65535, inclusive';
 const isPort = (port: unknown): boolean => Number(port) >= 1 && Number(port) <= 65_535;
 
-/** A service whose pods are found by name alone. */
+/** Reports whether a service has no cluster address. */
 export const isHeadless = (service: JsonObject): boolean => addressesOf(specOf(service))[0] === 'None';
 
 const isReachable = (spec: JsonObject): boolean =>
@@ -55,7 +55,7 @@ function typeFaults(service: JsonObject): FieldFault[] {
   ];
 }
 
-/** A service that is a name elsewhere has no addresses. */
+/** Validates that an ExternalName service has no addresses. */
 function externalFaults(spec: JsonObject): FieldFault[] {
   const name = stringAt(spec, 'externalName').replace(/\.$/, '');
   const given = ['clusterIPs', 'ipFamilies', 'ipFamilyPolicy'].filter(
@@ -103,7 +103,7 @@ function targetFaults(target: unknown, at: string): FieldFault[] {
   return isPort(target) ? [] : [fault.invalid(at, target, portRule)];
 }
 
-/** Ports, to the cluster or to nodes, that are there twice. */
+/** Validates that ports, in the cluster or on nodes, are unique. */
 function repeatedPorts(spec: JsonObject): FieldFault[] {
   const ports = objectsAt(spec, 'ports');
   const again = (key: string): number[] => {
@@ -166,7 +166,7 @@ function affinityFaults(spec: JsonObject): FieldFault[] {
 const families = ['IPv4', 'IPv6'];
 const familyPolicies = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 
-/** Addresses of a service and their families. Follows Kubernetes `ValidateServiceClusterIPsRelatedFields`. */
+/** Validates the addresses of a service and their families. Follows Kubernetes `ValidateServiceClusterIPsRelatedFields`. */
 export function addressFaults(service: JsonObject): FieldFault[] {
   const spec = specOf(service);
   if (spec['type'] === 'ExternalName') return [];
@@ -217,7 +217,7 @@ function listFaults(all: readonly string[], given: readonly string[]): FieldFaul
 const onlyBalanced = "may only be used when `type` is 'LoadBalancer'";
 const rangesAnnotation = 'service.beta.kubernetes.io/load-balancer-source-ranges';
 
-/** Who may come in by the balancer; an annotation is the old way to say so. */
+/** Validates the load balancer's source ranges; an annotation is the old form. */
 function rangeFaults(service: JsonObject): FieldFault[] {
   const spec = specOf(service);
   const balanced = spec['type'] === 'LoadBalancer';
@@ -236,7 +236,7 @@ function rangeFaults(service: JsonObject): FieldFault[] {
   return text === '' ? [] : text.split(',').flatMap((range) => cidrFaults(at, range.trim()));
 }
 
-/** What is told of a service that is right in itself. Follows Kubernetes `GetWarningsForService`. */
+/** Returns warnings about a valid service. Follows Kubernetes `GetWarningsForService`. */
 export function serviceWarnings(service: JsonObject): string[] {
   const spec = specOf(service);
   const text = (key: string): string => stringAt(spec, key);
@@ -288,7 +288,7 @@ function balancerFaults(spec: JsonObject): FieldFault[] {
   ];
 }
 
-/** Who balances the load, where somebody does. */
+/** Validates the load balancer class. */
 function classFaults(spec: JsonObject): FieldFault[] {
   const name = spec['loadBalancerClass'];
   const field = 'spec.loadBalancerClass';
@@ -340,7 +340,7 @@ function outsideFaults(field: string, ip: string): FieldFault[] {
   return faults.length > 0 ? faults : nonSpecialFaults(field, ip);
 }
 
-/** Every fault of a service with its defaults. Follows Kubernetes `ValidateService` (pkg/apis/core/validation, v1.36). */
+/** Validates a service with its defaults. Follows Kubernetes `ValidateService` (pkg/apis/core/validation, v1.36). */
 export function serviceFaults(service: JsonObject): FieldFault[] {
   const spec = specOf(service);
   const outside = listAt(spec, 'externalIPs').map(textOf);
@@ -359,7 +359,7 @@ export function serviceFaults(service: JsonObject): FieldFault[] {
   ];
 }
 
-/** The first address and its family stay once they are given. */
+/** Validates that the first address and its family do not change once set. */
 function movedFaults(service: JsonObject, old: JsonObject): FieldFault[] {
   const [spec, before] = [specOf(service), specOf(old)];
   if ([spec, before].some((one) => one['type'] === 'ExternalName')) return [];
@@ -379,7 +379,7 @@ function movedFaults(service: JsonObject, old: JsonObject): FieldFault[] {
   ];
 }
 
-/** What of a service stays once it is given. Follows Kubernetes `ValidateServiceUpdate`. */
+/** Validates an update of a service. Follows Kubernetes `ValidateServiceUpdate`. */
 export function serviceUpdateFaults(service: JsonObject, old: JsonObject): FieldFault[] {
   const [spec, before] = [specOf(service), specOf(old)];
   const faults = movedFaults(service, old);
@@ -387,7 +387,7 @@ export function serviceUpdateFaults(service: JsonObject, old: JsonObject): Field
   const balanced = [spec, before].every((one) => one['type'] === 'LoadBalancer');
   if (balanced && name !== hadName)
     faults.push(fault.invalid('spec.loadBalancerClass', name ?? null, 'may not change once set'));
-  faults.push(...classFaults(spec)); // an update looks at it twice
+  faults.push(...classFaults(spec)); // an update checks it twice
   const checked = needsHealthPort(spec) && needsHealthPort(before);
   if (checked && spec['healthCheckNodePort'] !== before['healthCheckNodePort'])
     faults.push(fault.forbidden('spec.healthCheckNodePort', 'field is immutable'));

@@ -138,10 +138,10 @@ module.exports = {
     },
     {
       name: 'the-library-without-the-command',
-      comment: 'what embedders import starts no program',
+      comment: 'what embedders import parses no command line',
       severity: 'error',
       from: { path: '^src/[^/]+$' },
-      to: { path: '^src/(app|cli)/' },
+      to: { path: '^src/cli/' },
     },
     ...layers,
     home('@kubernetes/client-node', '^src/api/kubeconfig/'),

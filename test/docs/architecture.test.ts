@@ -54,14 +54,14 @@ test(
       'src/base/emitter.ts': "export type { Latch } from './latch.ts';\n",
       'src/podworkers/state.ts': "export type { PodsController } from '../pods/pods-controller.ts';\n",
       'src/kube/names.ts': "export { Agent } from '../agent/agent.ts';\n",
-      'src/annex.ts': "export { startAgent } from './app/compose.ts';\n",
+      'src/annex.ts': "export { runProgram } from './cli/program.ts';\n",
       'src/providers/stranger.ts': "export type { Pod } from '../kube/types.ts';\n",
     });
     expect(status).not.toBe(0);
     expect(output).toMatch(/no-circles: src\/base\/(latch|emitter)\.ts/);
     expect(output).toContain('room-podworkers: src/podworkers/state.ts → src/pods/pods-controller.ts');
     expect(output).toContain('room-kube: src/kube/names.ts → src/agent/agent.ts');
-    expect(output).toContain('the-library-without-the-command: src/annex.ts → src/app/compose.ts');
+    expect(output).toContain('the-library-without-the-command: src/annex.ts → src/cli/program.ts');
     expect(output).toContain('room-without-a-row: src/providers/stranger.ts');
   },
 );
